@@ -1,0 +1,41 @@
+# Everything the project is built from. All of it comes as Debian packages (scripts/setup).
+
+find_package(Threads REQUIRED)
+
+if(AUTOTUNE_PORTABLE)
+  # SQLiteCpp's package asks for the shared SQLite; naming the archive first makes it link that.
+  find_library(SQLite3_LIBRARY NAMES libsqlite3.a REQUIRED)
+  find_library(ZSTD_LIBRARY NAMES libzstd.a REQUIRED)
+else()
+  find_library(ZSTD_LIBRARY NAMES zstd REQUIRED)
+endif()
+find_package(SQLite3 REQUIRED)
+find_package(SQLiteCpp REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+add_library(autotune_sqlite3 INTERFACE)
+add_library(autotune::sqlite3 ALIAS autotune_sqlite3)
+target_link_libraries(autotune_sqlite3 INTERFACE SQLite::SQLite3)
+
+find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)
+add_library(autotune_zstd INTERFACE)
+add_library(autotune::zstd ALIAS autotune_zstd)
+target_link_libraries(autotune_zstd INTERFACE $<BUILD_INTERFACE:${ZSTD_LIBRARY}>)
+target_include_directories(autotune_zstd INTERFACE $<BUILD_INTERFACE:${ZSTD_INCLUDE_DIR}>)
+
+find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+add_library(autotune_xxhash INTERFACE)
+add_library(autotune::xxhash ALIAS autotune_xxhash)
+target_include_directories(autotune_xxhash INTERFACE $<BUILD_INTERFACE:${XXHASH_INCLUDE_DIR}>)
+
+# cuda.h and nvrtc.h alone: driver and NVRTC are opened at run time.
+file(GLOB wheel_headers ${PROJECT_SOURCE_DIR}/.deps/cuda/nvidia/*/include)
+find_path(CUDA_HEADERS_DIR NAMES nvrtc.h
+  HINTS ${CUDAToolkit_ROOT}/include ENV CUDA_HOME ENV CUDA_PATH
+  PATHS /usr/local/cuda/include ${wheel_headers}
+  PATH_SUFFIXES include)
+if(NOT CUDA_HEADERS_DIR)
+  message(FATAL_ERROR "cuda.h and nvrtc.h were not found: run scripts/setup, or set CUDA_HEADERS_DIR")
+endif()

@@ -1,0 +1,36 @@
+# Text files become C++ strings at build time, so that an edit rebuilds what holds it.
+
+# autotune_embed(TARGET SET name GLOB pattern): compiles the files into TARGET, which can then
+# call `std::span<const autotune::EmbeddedFile> autotune::embedded_<name>()` (src/core/
+# embedded_file.hpp). Files are in alphabetical order, named without their folder.
+function(autotune_embed target)
+  cmake_parse_arguments(arg "" "SET;GLOB" "" ${ARGN})
+  file(GLOB files CONFIGURE_DEPENDS ${arg_GLOB})
+  list(SORT files)
+  set(output ${PROJECT_BINARY_DIR}/embedded/${arg_SET}.cpp)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} "-DFILES=${files}" -DSET=${arg_SET} -DOUTPUT=${output}
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed_files_script.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/embed_files_script.cmake
+    VERBATIM)
+  target_sources(${target} PRIVATE ${output})
+endfunction()
+
+# Every kernel_templates/<name>.cu needs a <name>.cpp that defines
+# `autotune::KernelTemplate autotune::make_<name>(std::string_view source)`; this writes the list.
+function(autotune_generate_template_registry target)
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernel_templates/*.cu)
+  list(SORT files)
+  set(declarations "")
+  set(entries "")
+  set(index 0)
+  foreach(file IN LISTS files)
+    get_filename_component(name ${file} NAME_WE)
+    string(APPEND declarations "KernelTemplate make_${name}(std::string_view source);\n")
+    string(APPEND entries "    result.push_back(make_${name}(embedded_kernel_sources()[${index}].text));\n")
+    math(EXPR index "${index} + 1")
+  endforeach()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/template_registry.cpp.in
+                 ${PROJECT_BINARY_DIR}/embedded/template_registry.cpp @ONLY)
+  target_sources(${target} PRIVATE ${PROJECT_BINARY_DIR}/embedded/template_registry.cpp)
+endfunction()

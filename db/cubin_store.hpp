@@ -1,0 +1,53 @@
+// The disposable file of compiled kernels. Losing it costs compile time, nothing else, so no call
+// throws: what cannot be read is a miss, what cannot be written is not kept.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/trial.hpp"
+
+namespace autotune {
+
+struct StoredCubin {
+  std::string cubin;
+  std::string log;
+  Resources resources;
+};
+
+// Thread-safe. Entries are compressed, hashed, and evicted least recently used first once the file
+// passes its size limit.
+class CubinStore {
+ public:
+  // A store that could not be opened serves as an empty one; problem() says why.
+  static CubinStore open(const std::filesystem::path& path,
+                         std::int64_t max_bytes = std::int64_t{1} << 30);
+  // Keeps nothing.
+  static CubinStore disabled();
+
+  CubinStore(CubinStore&&) noexcept;
+  CubinStore& operator=(CubinStore&&) noexcept;
+  ~CubinStore();
+
+  [[nodiscard]] std::optional<StoredCubin> find(const std::string& key);
+  void put(const std::string& key, const StoredCubin& entry);
+  [[nodiscard]] const std::string& problem() const;
+
+ private:
+  struct Implementation;
+  explicit CubinStore(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation_;
+};
+
+// The key of a compilation: everything its bytes depend on.
+[[nodiscard]] std::string cubin_key(const std::string& nvrtc_build, const std::string& source,
+                                    const std::vector<std::string>& options);
+
+// $XDG_CACHE_HOME/autotune/cubins.db, else ~/.cache/autotune/cubins.db. nullopt without a home.
+[[nodiscard]] std::optional<std::filesystem::path> default_cubin_store_path();
+
+}  // namespace autotune

@@ -1,0 +1,118 @@
+// The SQLite file of tuning results: trials (append-only), winners, completed requests.
+//
+// One object may be used by several threads; calls are serialised inside. Several processes may
+// use one file: every write is one short immediate transaction with bounded retries. Opening a
+// current file writes nothing. Rows carry a hash over their columns; a row that fails it is
+// skipped as if it were not there.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/device_info.hpp"
+#include "core/trial.hpp"
+#include "core/winner.hpp"
+
+namespace autotune {
+
+// What trials are found by. A trial is known when all of this matches; with another environment or
+// source hash it is aged.
+struct TrialScope {
+  std::string silicon_class;
+  std::string template_name;
+  int interface_number = 0;
+  std::string source_hash;
+  Environment environment;
+};
+
+// A tuning run, for provenance; trials of one run share it.
+struct RunInfo {
+  std::string guid;
+  std::string device_label;
+  std::string device_uuid;
+  std::string command;  // as the user gave it
+  std::string started_at;
+};
+
+// A request that was carried to its end: asking again measures nothing.
+struct CompletedRequest {
+  std::string key;     // text of all that the answer depends on
+  std::string reason;  // "exhausted" or "budget"
+  double budget_s = 0;       // 0: unlimited
+  std::int64_t trials = 0;   // of the space that were known when it ended
+};
+
+// Rates of a device, kept so that they are measured once.
+struct DeviceRates {
+  double fma_gflops = 0;
+  double copy_gbps = 0;
+};
+
+struct DatabaseStats {
+  std::filesystem::path path;
+  std::int64_t bytes = 0;
+  std::int64_t runs = 0;
+  std::int64_t trials = 0;
+  std::int64_t failed_trials = 0;
+  std::int64_t winners = 0;
+  int schema_version = 0;
+};
+
+class TuningDatabase {
+ public:
+  // Opens a file, making it (and its directory, 0700) when absent and migrating an older schema.
+  // Throws StorageError in one clear line: foreign file, newer schema, corrupt, locked by another
+  // process for longer than the busy timeout, symbolic link, no permission, disk full.
+  static TuningDatabase open(const std::filesystem::path& path);
+  // Opens an existing file for reading only, writing nothing, even where the directory is not
+  // writable. Throws StorageError as open() does; `nullopt` when there is no file.
+  static std::optional<TuningDatabase> open_read_only(const std::filesystem::path& path);
+  static TuningDatabase in_memory();
+
+  TuningDatabase(TuningDatabase&&) noexcept;
+  TuningDatabase& operator=(TuningDatabase&&) noexcept;
+  ~TuningDatabase();
+
+  // Empty for a database in memory.
+  [[nodiscard]] const std::filesystem::path& path() const;
+
+  // One transaction for all of them. Throws StorageError and stores none of them when it fails,
+  // also when the file was deleted or replaced under this handle.
+  void add_trials(const TrialScope& scope, const RunInfo& run, std::span<const Trial> trials);
+  // In the order they were stored; of several trials of one configuration the last.
+  [[nodiscard]] std::vector<Trial> trials(const TrialScope& scope,
+                                          const GemmProblem& problem) const;
+
+  // Replaces the winner of the same silicon class, problem and template.
+  void put_winners(std::span<const Winner> winners);
+  // Winners, fastest first within a problem. Either filter may be empty: a silicon class, a label
+  // (matched without regard to case).
+  [[nodiscard]] std::vector<Winner> winners(const std::string& silicon_class,
+                                            const std::string& device_label) const;
+
+  void put_completed(const CompletedRequest& request);
+  [[nodiscard]] std::optional<CompletedRequest> completed(const std::string& key) const;
+
+  void put_rates(const std::string& silicon_class, const Environment& environment,
+                 const DeviceRates& rates);
+  [[nodiscard]] std::optional<DeviceRates> rates(const std::string& silicon_class,
+                                                 const Environment& environment) const;
+
+  [[nodiscard]] DatabaseStats stats() const;
+
+ private:
+  struct Implementation;
+  explicit TuningDatabase(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation_;
+};
+
+// $AUTOTUNE_DB, else $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db.
+// Throws StorageError when neither is set and there is no home directory.
+[[nodiscard]] std::filesystem::path default_database_path();
+
+}  // namespace autotune

@@ -1,0 +1,36 @@
+// The exceptions that autotune throws. One family: catch autotune::Error for all of them.
+//
+// Exceptions are for faults. Outcomes that a tuner expects (a candidate that does not compile, a
+// kernel that returns wrong numbers, a size nobody tuned) are values, never exceptions.
+#pragma once
+
+#include <stdexcept>
+
+namespace autotune {
+
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The request itself is wrong: a size that is no number, a parameter value outside its set, an
+// empty search space. Nothing was asked of a device and nothing was stored.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+// Something outside the program is absent or unfit: no driver, no GPU, no NVRTC, a problem larger
+// than the device's memory.
+class EnvironmentError : public Error {
+ public:
+  using Error::Error;
+};
+
+// The database could not be opened, read or written. What was in it is untouched.
+class StorageError : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace autotune

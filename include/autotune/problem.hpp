@@ -1,0 +1,49 @@
+// The matrix multiplication that is to be fast: C = alpha * op(A) * op(B) + beta * C.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+namespace autotune {
+
+// How an operand lies in memory, row-major: op(X) = X or op(X) = X transposed.
+enum class Operation : std::uint8_t { plain = 0, transposed = 1 };
+
+// The arithmetic that a result may be computed with.
+//   strict: every product and sum in FP32 (FFMA); no tensor cores, no reduced inputs.
+enum class Math : std::uint8_t { strict = 0 };
+
+// One shape. op(A) is m x k, op(B) is k x n, C is m x n, in elements of FP32, row-major.
+// 1 <= m, n, k <= 2147483647.
+struct GemmProblem {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  Operation op_a = Operation::plain;
+  Operation op_b = Operation::plain;
+  Math math = Math::strict;
+
+  auto operator<=>(const GemmProblem&) const = default;
+
+  // Floating-point operations of one product: 2 m n k.
+  [[nodiscard]] double operations() const {
+    return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  }
+  // Elements between two rows of A, B and C when nothing pads them.
+  [[nodiscard]] std::int64_t lda() const { return op_a == Operation::plain ? k : m; }
+  [[nodiscard]] std::int64_t ldb() const { return op_b == Operation::plain ? n : k; }
+  [[nodiscard]] std::int64_t ldc() const { return n; }
+};
+
+// "1024x512x2048" (m x n x k), with " TN" and the like behind it when an operand is transposed.
+[[nodiscard]] std::string to_string(const GemmProblem& problem);
+[[nodiscard]] std::string to_string(Math math);
+// "NN", "NT", "TN" or "TT": op(A), then op(B).
+[[nodiscard]] std::string layout_text(const GemmProblem& problem);
+
+// Inverse of to_string(Math) and layout_text; throw UsageError for anything else.
+[[nodiscard]] Math math_from_string(const std::string& text);
+void set_layout(GemmProblem& problem, const std::string& layout);
+
+}  // namespace autotune

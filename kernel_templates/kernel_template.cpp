@@ -1,0 +1,51 @@
+#include "kernel_templates/kernel_template.hpp"
+
+namespace autotune {
+
+const KernelTemplate* find_kernel_template(std::string_view name) {
+  for (const KernelTemplate& kernel : kernel_templates()) {
+    if (kernel.name == name) return &kernel;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> compile_options(const KernelTemplate& kernel,
+                                         const Configuration& configuration,
+                                         const GemmProblem& problem,
+                                         const std::string& architecture) {
+  std::vector<std::string> options = {"-arch=" + architecture};
+  // -v changes the cubin's bytes, so it is always on; its log is the only source of spill counts.
+  options.emplace_back("-Xptxas=-v");
+  options.emplace_back("--no-source-include");
+  for (const TuningParameter& parameter : kernel.space.parameters()) {
+    options.push_back("-D" + parameter.name + "=" +
+                      std::to_string(configuration.at(parameter.name)));
+  }
+  const auto flag = [](Operation op) { return op == Operation::transposed ? "1" : "0"; };
+  options.push_back(std::string("-DTRANSPOSE_A=") + flag(problem.op_a));
+  options.push_back(std::string("-DTRANSPOSE_B=") + flag(problem.op_b));
+  return options;
+}
+
+std::vector<Constraint> device_constraints(const KernelTemplate& kernel,
+                                           const DeviceInfo& device) {
+  const GemmProblem smallest{.m = 1, .n = 1, .k = 1};
+  return {
+      {"device_compute_capability", "the device must have the template's compute capability",
+       [&kernel, capability = 10 * device.compute_major + device.compute_minor](
+           const Configuration&) { return capability >= kernel.min_compute_capability; }},
+      {"device_threads_per_block", "a block may not have more threads than the device allows",
+       [&kernel, smallest, limit = device.max_threads_per_block](const Configuration& c) {
+         return kernel.geometry(c, smallest).threads() <= limit;
+       }},
+      {"device_shared_per_block", "a block may not need more shared memory than the device allows",
+       [&kernel, smallest, limit = device.shared_per_block,
+        optin = device.shared_per_block_optin](const Configuration& c) {
+         const std::int64_t fixed = kernel.shared_bytes(c);
+         return fixed <= limit &&
+                fixed + kernel.geometry(c, smallest).dynamic_shared_bytes <= optin;
+       }},
+  };
+}
+
+}  // namespace autotune

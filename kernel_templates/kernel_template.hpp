@@ -1,0 +1,70 @@
+// What the program knows of a kernel template: its source text and, beside it, its search space,
+// launch geometry and defaults. A template is two files, <name>.cu and <name>.cpp; the registry is
+// generated from their names.
+//
+// Every kernel has the same signature, under the template's own name as a C symbol:
+//
+//   extern "C" __global__ void <name>(const float* a, const float* b, float* c,
+//                                     long long m, long long n, long long k,
+//                                     long long lda, long long ldb, long long ldc,
+//                                     float alpha, float beta);
+//
+// It computes C = alpha * op(A) * op(B) + beta * C, row-major, leading dimensions in elements, and
+// is compiled with one macro for each parameter of the configuration and with the macros
+// TRANSPOSE_A and TRANSPOSE_B (0 or 1).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config_space.hpp"
+#include "core/device_info.hpp"
+#include "core/launch_geometry.hpp"
+
+namespace autotune {
+
+// A configuration in the words of the command line, for filters and tables.
+struct TileShape {
+  std::int64_t tile_width = 0;  // threads of a block along N, and elements of K a phase
+  std::int64_t results_m = 0;   // results of one thread along M
+  std::int64_t results_n = 0;   // results of one thread along N
+  std::int64_t unroll = 0;      // of the inner loop; the trip count when it is unrolled fully
+
+  [[nodiscard]] std::int64_t results() const { return results_m * results_n; }
+};
+
+// Immutable; shared freely between threads.
+struct KernelTemplate {
+  std::string name;          // file stem, C symbol, command-line name and database value
+  int interface_number = 0;  // raised by hand when the parameters change meaning
+  std::string_view source;
+  ConfigSpace space;
+  int min_compute_capability = 0;  // 10 * major + minor
+
+  std::function<bool(const GemmProblem&)> supports;
+  std::function<Configuration(const GemmProblem&)> default_configuration;
+  std::function<LaunchGeometry(const Configuration&, const GemmProblem&)> geometry;
+  std::function<std::int64_t(const Configuration&)> shared_bytes;  // static, a block
+  std::function<TileShape(const Configuration&)> tile_shape;
+};
+
+// The templates that the program was built with, in alphabetical order.
+[[nodiscard]] const std::vector<KernelTemplate>& kernel_templates();
+// nullptr when there is none of that name.
+[[nodiscard]] const KernelTemplate* find_kernel_template(std::string_view name);
+
+// NVRTC's options for one configuration: the macros and what every template is compiled with.
+// The architecture ("sm_90") is the first of them.
+[[nodiscard]] std::vector<std::string> compile_options(const KernelTemplate& kernel,
+                                                       const Configuration& configuration,
+                                                       const GemmProblem& problem,
+                                                       const std::string& architecture);
+
+// Constraints that a device puts on a template's configurations: threads and shared memory of a
+// block, compute capability.
+[[nodiscard]] std::vector<Constraint> device_constraints(const KernelTemplate& kernel,
+                                                         const DeviceInfo& device);
+
+}  // namespace autotune

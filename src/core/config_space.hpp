@@ -1,0 +1,62 @@
+// A kernel template's search space: parameters with their values, and constraints with names.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autotune/configuration.hpp"
+
+namespace autotune {
+
+struct TuningParameter {
+  std::string name;     // the macro's name
+  std::string meaning;  // one line, with its unit
+  std::vector<std::int64_t> values;
+};
+
+// A rule that a configuration must meet. The name is what --dry-run counts rejections under.
+struct Constraint {
+  std::string name;
+  std::string meaning;
+  std::function<bool(const Configuration&)> holds;
+};
+
+// All valid configurations, and how many each constraint rejected. A configuration is counted
+// under the first constraint that it breaks.
+struct Enumeration {
+  std::vector<Configuration> configurations;
+  std::vector<std::pair<std::string, std::size_t>> rejected;
+  std::size_t raw_count = 0;
+};
+
+// Immutable once built, so safe to share between threads.
+class ConfigSpace {
+ public:
+  // Throws Error when two parameters share a name or one has no values.
+  ConfigSpace(std::vector<TuningParameter> parameters, std::vector<Constraint> constraints);
+
+  [[nodiscard]] const std::vector<TuningParameter>& parameters() const { return parameters_; }
+  [[nodiscard]] const std::vector<Constraint>& constraints() const { return constraints_; }
+
+  // The product of the numbers of values.
+  [[nodiscard]] std::size_t raw_count() const;
+
+  // In order of the parameters, the last one changing fastest. `extra` are further constraints
+  // (a device's limits, a user's filter), applied after the space's own.
+  [[nodiscard]] Enumeration enumerate(const std::vector<Constraint>& extra = {}) const;
+
+  // Checks a configuration that came from outside: every parameter present once with a value of
+  // its set, no unknown names, all constraints met. Returns it in the space's order. Throws
+  // UsageError that says what is wrong and what is allowed.
+  [[nodiscard]] Configuration validated(const Configuration& configuration) const;
+
+ private:
+  std::vector<TuningParameter> parameters_;
+  std::vector<Constraint> constraints_;
+};
+
+}  // namespace autotune

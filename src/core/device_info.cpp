@@ -1,0 +1,21 @@
+#include "core/device_info.hpp"
+
+#include <fmt/format.h>
+
+namespace autotune {
+
+std::string DeviceInfo::architecture() const {
+  return fmt::format("sm_{}{}", compute_major, compute_minor);
+}
+
+std::string DeviceInfo::silicon_class() const {
+  constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+  std::string text = fmt::format("{}/{}sm/l2-{}/bus-{}/mem-{}kHz/{}GiB/shared-{}", architecture(),
+                                 sm_count, l2_bytes, memory_bus_bits, memory_clock_khz,
+                                 (memory_bytes + kGiB / 2) / kGiB, shared_per_block_optin);
+  if (mig) text += "/mig";
+  if (mps) text += "/mps";
+  return text;
+}
+
+}  // namespace autotune

@@ -1,0 +1,34 @@
+// The best configuration known for one problem on one class of device.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "autotune/configuration.hpp"
+#include "autotune/problem.hpp"
+#include "core/device_info.hpp"
+#include "core/trial.hpp"
+
+namespace autotune {
+
+struct Winner {
+  std::string silicon_class;
+  std::string device_label;
+  GemmProblem problem;
+  std::string template_name;
+  int interface_number = 0;
+  std::string source_hash;  // of the template's text
+  Environment environment;
+
+  Configuration configuration;
+  double median_us = 0;
+  double low_us = 0;   // 95 % confidence interval of the median
+  double high_us = 0;
+  bool confirmed = false;            // chosen in interleaved finals; false: best of the screenings
+  std::vector<Configuration> ties;   // statistically as fast; the winner is the cheapest of them
+  Verification verification;
+  Resources resources;
+  std::string measured_at;  // UTC, "2026-11-21T05:40:44Z"; a label, never an ordering
+};
+
+}  // namespace autotune

@@ -1,0 +1,48 @@
+// The best known configuration for a device and a problem, and how good the match is.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/device_info.hpp"
+#include "core/winner.hpp"
+#include "db/tuning_database.hpp"
+
+namespace autotune {
+
+// From the best match to the worst.
+enum class MatchKind {
+  exact,         // this silicon class and problem, this environment
+  exact_aged,    // the same, measured with another driver, NVRTC build, template source or protocol
+  nearest_size,  // this silicon class, the nearest problem that was tuned
+};
+
+// "exact", "exact, older driver", "nearest size": the kind in words, with what has aged.
+struct Match {
+  Winner winner;
+  MatchKind kind = MatchKind::exact;
+  std::string explanation;    // one line: why this row, and what differs
+  bool shipped = false;       // from the winners that came with the program
+};
+[[nodiscard]] std::string to_string(MatchKind kind);
+
+// Whose results are asked for: a device that is here (its silicon class counts), or a label.
+struct DeviceQuery {
+  std::string silicon_class;
+  std::string label;
+  std::optional<Environment> environment;  // of the device that is here; without it nothing is aged
+};
+
+// Answers from the user's database, and below it from the shipped winners. `database` may be null.
+// nullopt when nothing is stored for the device (or, with `exact_only`, for the problem).
+[[nodiscard]] std::optional<Match> find_best(const TuningDatabase* database,
+                                             const DeviceQuery& device, const GemmProblem& problem,
+                                             bool exact_only);
+
+// All winners of a device, one a problem: the user's own first, then shipped ones for problems the
+// user has none of.
+[[nodiscard]] std::vector<Match> list_winners(const TuningDatabase* database,
+                                              const DeviceQuery& device);
+
+}  // namespace autotune

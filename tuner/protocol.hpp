@@ -1,0 +1,101 @@
+// What the program and its workers say to each other: one request in, one reply out.
+//
+// A worker knows nothing of templates or databases: a compile request carries source text and
+// options, a measuring request carries a cubin and how to launch it. So any kernel of the common
+// signature (kernel_templates/kernel_template.hpp) can be given to a worker, faulty ones included.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "autotune/problem.hpp"
+#include "core/device_info.hpp"
+#include "core/launch_geometry.hpp"
+#include "core/trial.hpp"
+
+namespace autotune {
+
+// What compiler does this worker have?
+struct DescribeCompilerRequest {};
+struct DescribeCompilerReply {
+  std::string build;  // "13.0.88 CL-36424714"; empty: no compiler, `problem` says why
+  std::string path;   // the library file that was loaded
+  std::vector<std::string> architectures;  // "sm_75", ... that it can make cubins for
+  std::string problem;
+};
+
+struct CompileRequest {
+  std::string name;    // for messages
+  std::string source;  // CUDA C++
+  std::vector<std::string> options;
+};
+struct CompileReply {
+  bool ok = false;
+  std::string cubin;  // bytes
+  std::string log;    // at most 64 KiB
+  Resources resources;
+};
+
+// How inputs are filled.
+enum class InputData : std::uint8_t {
+  uniform = 0,  // random, uniform in (-1, 1)
+  linear = 1,   // the source documents' data: A rises, B falls, element by element
+};
+
+// Runs one kernel on one problem: proves it right, then times it. Whatever the kernel does, the
+// caller gets a reply or learns that the worker is gone.
+struct MeasureRequest {
+  GemmProblem problem;
+  std::string kernel_name;  // its C symbol in the cubin
+  std::string cubin;
+  LaunchGeometry geometry;
+
+  InputData input = InputData::uniform;
+  std::uint64_t seed = 1;
+  bool verify = true;
+  int samples = 5;          // at most; 0: verify only
+  double min_sample_us = 2000;  // a sample is a batch of launches at least this long
+  int launches_per_sample = 0;  // 0: as many as min_sample_us asks for
+  double stop_above_us = 0;  // stop sampling once a launch takes longer than this; 0: never
+
+  // "" times the kernel above; "cublas" times cuBLAS SGEMM on the same operands instead (cubin,
+  // kernel_name and geometry are then ignored).
+  std::string baseline;
+};
+struct MeasureReply {
+  TrialStatus status = TrialStatus::ok;
+  std::string detail;
+  Measurement measurement;
+  Verification verification;
+  // The fault poisoned the process (cuda.h: "the process must be terminated and relaunched"). The
+  // worker ends itself after this reply.
+  bool poisoned = false;
+};
+
+// What can this device do at most? Measured with plain kernels.
+struct CalibrateRequest {};
+struct CalibrateReply {
+  double fma_gflops = 0;   // FP32 FFMA from registers
+  double copy_gbps = 0;    // device-to-device copy, bytes read plus bytes written
+  std::string problem;     // why it could not be measured; empty when it was
+};
+
+using WorkerRequest =
+    std::variant<DescribeCompilerRequest, CompileRequest, MeasureRequest, CalibrateRequest>;
+using WorkerReply = std::variant<DescribeCompilerReply, CompileReply, MeasureReply, CalibrateReply>;
+
+// CBOR bytes of a message and back. decode_* throw Error for bytes that are no such message.
+[[nodiscard]] std::string encode(const WorkerRequest& request);
+[[nodiscard]] std::string encode(const WorkerReply& reply);
+[[nodiscard]] WorkerRequest decode_request(const std::string& bytes);
+[[nodiscard]] WorkerReply decode_reply(const std::string& bytes);
+
+// A message on a file descriptor: 4 bytes of length, little-endian, then that many bytes.
+// write_message throws Error when the other side is gone. read_message gives false at the end of
+// the stream and throws Error for a torn message or one of over 256 MiB.
+void write_message(int fd, const std::string& bytes);
+[[nodiscard]] bool read_message(int fd, std::string& bytes);
+
+}  // namespace autotune

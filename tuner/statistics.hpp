@@ -1,0 +1,21 @@
+// Medians, spreads and intervals of timing samples.
+#pragma once
+
+#include <span>
+
+namespace autotune {
+
+// All take samples in any order and throw Error when there are none.
+[[nodiscard]] double median(std::span<const double> samples);
+// Median absolute deviation from the median.
+[[nodiscard]] double median_absolute_deviation(std::span<const double> samples);
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+// Distribution-free 95 % confidence interval of the median from order statistics (binomial with
+// p = 1/2). With fewer than 6 samples no such interval exists: the range of the samples.
+[[nodiscard]] Interval median_interval(std::span<const double> samples);
+
+}  // namespace autotune

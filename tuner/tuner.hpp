@@ -1,0 +1,127 @@
+// The tuning loop: proposes configurations, has them compiled, verified and timed by workers,
+// stores what becomes of them, and times the best again in interleaved finals.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/device_info.hpp"
+#include "core/winner.hpp"
+#include "db/cubin_store.hpp"
+#include "db/tuning_database.hpp"
+#include "kernel_templates/kernel_template.hpp"
+#include "tuner/worker.hpp"
+
+namespace autotune {
+
+// The part of a template's space that is searched. Empty: all of it.
+struct SpaceFilter {
+  // "16", "32": allowed tile widths. "4" allows every product 4; "2x2" one shape.
+  std::vector<std::int64_t> tile_widths;
+  std::vector<std::int64_t> results_per_thread;
+  std::vector<std::pair<std::int64_t, std::int64_t>> result_shapes;
+  std::vector<std::int64_t> unrolls;  // kFullUnroll: the trip count
+  static constexpr std::int64_t kFullUnroll = -1;
+
+  [[nodiscard]] bool empty() const;
+  // As a constraint named "filter".
+  [[nodiscard]] Constraint constraint(const KernelTemplate& kernel) const;
+  // Canonical text, part of a request's key.
+  [[nodiscard]] std::string text() const;
+};
+
+// When to stop. Whichever ends first, for the whole request, compiling and finals included.
+struct Budget {
+  std::optional<double> seconds;
+  std::optional<std::int64_t> trials;
+
+  [[nodiscard]] bool unlimited() const { return !seconds && !trials; }
+};
+
+struct TuneRequest {
+  std::vector<GemmProblem> problems;
+  std::vector<const KernelTemplate*> templates;  // each searched for every problem it supports
+  SpaceFilter filter;
+  Budget budget;  // unlimited: exhaustive up to 5,000 trials over all problems, else 30 s
+  std::string strategy = "exhaustive";
+  std::uint64_t seed = 1;
+  bool fresh = false;           // measure again what is known
+  bool compare_cublas = false;  // time cuBLAS among the finalists
+  std::string command;          // for provenance
+};
+
+// Where the tuner gets what it needs. All references outlive the call to tune().
+struct TunerSetup {
+  DeviceInfo device;
+  WorkerFactory make_compile_worker;
+  WorkerFactory make_measure_worker;
+  int compile_jobs = 1;
+  std::chrono::milliseconds compile_timeout{30'000};
+  std::chrono::milliseconds measure_timeout{30'000};  // beside the time the work itself should take
+  TuningDatabase* database = nullptr;
+  CubinStore* cubins = nullptr;
+};
+
+// What became of one problem.
+struct ProblemResult {
+  GemmProblem problem;
+  std::optional<Winner> winner;  // empty: no configuration is correct
+  std::int64_t measured = 0;     // trials made in this call
+  std::int64_t known = 0;        // trials taken from the database
+  std::int64_t valid_configurations = 0;
+  std::optional<double> cublas_us;  // median in the same finals
+};
+
+struct TuneReport {
+  std::vector<ProblemResult> problems;
+  std::map<TrialStatus, std::int64_t> statuses;  // of the trials measured in this call
+  std::int64_t measured = 0;
+  std::int64_t known = 0;
+  std::int64_t compiled = 0;
+  std::int64_t cubins_reused = 0;  // from the store
+  std::int64_t workers_replaced = 0;
+  double wall_s = 0;
+  double search_s = 0;     // wall time of the search, without start-up and finals
+  double gpu_busy_s = 0;   // the measuring worker was at work
+  double compile_busy_s = 0;  // summed over the compile workers
+  bool interrupted = false;
+  bool complete = false;   // the space was exhausted or the budget used up
+  std::optional<DeviceRates> rates;
+  std::string storage_problem;  // why results could not be stored; empty when they were
+  std::string note;             // e.g. "driver changed: 5 stored finalists timed again"
+};
+
+// What a progress display needs to know. Calls come from the thread that runs tune().
+struct TuneProgress {
+  std::int64_t done = 0;   // trials, known ones included
+  std::int64_t total = 0;  // of the space over all problems
+  double elapsed_s = 0;
+  std::optional<double> remaining_s;
+  const Trial* last = nullptr;            // the trial just finished, if any
+  const char* phase = "search";           // "search", "finals"
+  std::vector<std::pair<GemmProblem, double>> best_us;  // of the problems with a correct trial
+};
+using ProgressCallback = std::function<void(const TuneProgress&)>;
+
+// What --dry-run shows: the space that a request would search on a device.
+struct SpaceSummary {
+  std::string template_name;
+  Enumeration enumeration;
+};
+[[nodiscard]] std::vector<SpaceSummary> summarize_space(const TuneRequest& request,
+                                                        const DeviceInfo& device);
+
+// Tunes. Throws UsageError for an empty space, EnvironmentError when no worker can compile or the
+// device cannot be opened. A stop request ends the search after the trial in flight; what was
+// measured is stored and the best so far is the answer.
+[[nodiscard]] TuneReport tune(const TuneRequest& request, TunerSetup& setup,
+                              const ProgressCallback& progress, std::stop_token stop);
+
+}  // namespace autotune
