@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "autotune/problem.hpp"
 #include "core/config_space.hpp"
 #include "core/device_info.hpp"
 #include "core/launch_geometry.hpp"

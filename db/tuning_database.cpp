@@ -1,0 +1,1 @@
+#include "db/tuning_database.hpp"

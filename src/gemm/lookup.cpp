@@ -1,0 +1,1 @@
+#include "gemm/lookup.hpp"
