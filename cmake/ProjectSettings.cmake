@@ -16,6 +16,7 @@ add_library(autotune_settings INTERFACE)
 target_compile_features(autotune_settings INTERFACE cxx_std_20)
 target_compile_options(autotune_settings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor
+  -Wno-missing-field-initializers  # designated initialisers leave the rest at its default
   $<$<BOOL:${AUTOTUNE_DEV}>:-Werror>)
 target_include_directories(autotune_settings INTERFACE
   ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include

@@ -1,1 +1,27 @@
 #include "tuner/tuner.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+#include "tuner/tuning_run.hpp"
+
+namespace autotune {
+
+std::vector<SpaceSummary> summarize_space(const TuneRequest& request, const DeviceInfo& device) {
+  std::vector<SpaceSummary> summaries;
+  for (const KernelTemplate* kernel : request.templates) {
+    std::vector<Constraint> constraints = device_constraints(*kernel, device);
+    constraints.push_back(request.filter.constraint(*kernel));
+    summaries.push_back({kernel, kernel->space.enumerate(constraints)});
+  }
+  return summaries;
+}
+
+TuneReport tune(const TuneRequest& request, TunerSetup& setup, const ProgressCallback& progress,
+                std::stop_token stop) {
+  return TuningRun(request, setup, progress, std::move(stop)).execute();
+}
+
+}  // namespace autotune

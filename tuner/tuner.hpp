@@ -50,7 +50,7 @@ struct TuneRequest {
   std::vector<const KernelTemplate*> templates;  // each searched for every problem it supports
   SpaceFilter filter;
   Budget budget;  // unlimited: exhaustive up to 5,000 trials over all problems, else 30 s
-  std::string strategy = "exhaustive";
+  std::string strategy;  // a name of strategy_names(); empty: exhaustive, or random in a budget
   std::uint64_t seed = 1;
   bool fresh = false;           // measure again what is known
   bool compare_cublas = false;  // time cuBLAS among the finalists
@@ -112,7 +112,7 @@ using ProgressCallback = std::function<void(const TuneProgress&)>;
 
 // What --dry-run shows: the space that a request would search on a device.
 struct SpaceSummary {
-  std::string template_name;
+  const KernelTemplate* kernel = nullptr;
   Enumeration enumeration;
 };
 [[nodiscard]] std::vector<SpaceSummary> summarize_space(const TuneRequest& request,

@@ -53,7 +53,12 @@ struct Environment {
   std::string tool_version;
   int measuring_protocol = 0;
 
-  bool operator==(const Environment&) const = default;
+  // Whether figures compare. The tool's version is provenance alone: what of the tool matters has
+  // the protocol number and the template's source hash.
+  bool operator==(const Environment& other) const {
+    return driver == other.driver && nvrtc_build == other.nvrtc_build &&
+           measuring_protocol == other.measuring_protocol;
+  }
 };
 
 // Raised by hand when the way of measuring changes so that old figures do not compare.

@@ -1,0 +1,88 @@
+#include "tuner/finals.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace autotune {
+namespace {
+
+constexpr int kRounds = 11;
+constexpr double kTieMargin = 1.02;
+
+// What a configuration takes from an SM: of equally fast ones the cheapest leaves most to others
+// and is the least likely to be hurt by a small change of the compiler.
+auto cost(const Finalist& finalist) {
+  const LaunchGeometry geometry =
+      finalist.kernel->geometry(finalist.configuration, finalist.last.problem);
+  return std::tuple(finalist.last.resources.registers * geometry.threads(),
+                    finalist.last.resources.shared_bytes + geometry.dynamic_shared_bytes,
+                    finalist.configuration);
+}
+
+bool in_the_running(const Finalist& finalist) {
+  return finalist.last.ok() && !finalist.samples_us.empty();
+}
+
+// One sample of a finalist; verified in the first round.
+void play(Finalist& finalist, const GemmProblem& problem, bool first_round,
+          const KernelBuilder& builder, TrialRunner& runner) {
+  const MeasureOptions options{.verify = first_round, .samples = 1};
+  Trial trial = runner.run(*finalist.kernel, finalist.configuration, problem,
+                           *builder.find(finalist.ticket), options);
+  if (trial.ok()) finalist.samples_us.push_back(trial.measurement.median_us);
+  if (!first_round && trial.ok()) trial.verification = finalist.last.verification;
+  finalist.last = std::move(trial);
+}
+
+}  // namespace
+
+std::optional<Verdict> judge(std::span<const Finalist> finalists) {
+  std::vector<std::size_t> running;
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    if (in_the_running(finalists[i])) running.push_back(i);
+  }
+  if (running.empty()) return std::nullopt;
+
+  const auto median_of = [&](std::size_t i) { return median(finalists[i].samples_us); };
+  const std::size_t fastest = *std::min_element(
+      running.begin(), running.end(),
+      [&](std::size_t a, std::size_t b) { return median_of(a) < median_of(b); });
+  const Interval best = median_interval(finalists[fastest].samples_us);
+
+  std::vector<std::size_t> tied;
+  for (const std::size_t i : running) {
+    const Interval interval = median_interval(finalists[i].samples_us);
+    if (i == fastest ||
+        (median_of(i) <= kTieMargin * median_of(fastest) && interval.low <= best.high)) {
+      tied.push_back(i);
+    }
+  }
+  const std::size_t winner =
+      *std::min_element(tied.begin(), tied.end(), [&](std::size_t a, std::size_t b) {
+        return cost(finalists[a]) < cost(finalists[b]);
+      });
+  std::erase(tied, winner);
+  return Verdict{winner, median_interval(finalists[winner].samples_us), std::move(tied)};
+}
+
+FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist>& finalists,
+                        bool with_cublas, const KernelBuilder& builder, TrialRunner& runner,
+                        const std::function<bool()>& enough) {
+  std::vector<double> cublas_us;
+  for (int round = 0; round < kRounds && (round == 0 || !enough()); ++round) {
+    for (Finalist& finalist : finalists) {
+      if (round == 0 || in_the_running(finalist)) {
+        play(finalist, problem, round == 0, builder, runner);
+      }
+    }
+    if (with_cublas) {
+      const Trial trial = runner.run_cublas(problem, {.verify = round == 0, .samples = 1});
+      with_cublas = trial.ok();
+      if (trial.ok()) cublas_us.push_back(trial.measurement.median_us);
+    }
+  }
+  return {judge(finalists),
+          cublas_us.empty() ? std::nullopt : std::optional(median(cublas_us))};
+}
+
+}  // namespace autotune

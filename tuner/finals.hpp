@@ -1,0 +1,52 @@
+// The best of a search, timed again side by side. Screenings were taken minutes apart at different
+// clocks and temperatures; finals take one sample of each finalist in turn, round after round, so
+// that what changes with time changes for all of them.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/trial.hpp"
+#include "kernel_templates/kernel_template.hpp"
+#include "tuner/kernel_builder.hpp"
+#include "tuner/statistics.hpp"
+#include "tuner/trial_runner.hpp"
+
+namespace autotune {
+
+struct Finalist {
+  const KernelTemplate* kernel = nullptr;
+  Configuration configuration;
+  KernelBuilder::Ticket ticket = 0;
+  double screened_us = 0;  // its median in the search
+
+  // Filled by the finals.
+  Trial last;                      // with the verification of the first round
+  std::vector<double> samples_us;  // one a round
+};
+
+// What the finals say. Indices into the finalists.
+struct Verdict {
+  std::size_t winner = 0;
+  Interval interval;               // of the winner's median
+  std::vector<std::size_t> ties;   // statistically as fast, the winner left out
+};
+
+// The winner by medians. Finalists within 2 % of the fastest whose intervals overlap its interval
+// tie with it; of those the cheapest wins: fewest registers a block, then least shared memory.
+// Finalists whose trial is not ok, or without samples, are left out; nullopt when none remain.
+[[nodiscard]] std::optional<Verdict> judge(std::span<const Finalist> finalists);
+
+struct FinalsResult {
+  std::optional<Verdict> verdict;
+  std::optional<double> cublas_us;  // median in the same rounds
+};
+
+// Times every finalist once a round. Ends early, on whole rounds, when `enough` says so. A finalist
+// that fails is out; its trial says why.
+[[nodiscard]] FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist>& finalists,
+                                      bool with_cublas, const KernelBuilder& builder,
+                                      TrialRunner& runner, const std::function<bool()>& enough);
+
+}  // namespace autotune

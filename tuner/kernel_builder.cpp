@@ -1,0 +1,121 @@
+#include "tuner/kernel_builder.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+namespace autotune {
+namespace {
+
+// A kernel that spills loses to the same one with fewer results: it is rejected, not timed.
+BuiltKernel judged(StoredCubin compiled) {
+  BuiltKernel kernel{TrialStatus::ok, "", std::move(compiled.cubin), compiled.resources};
+  if (kernel.resources.spill_bytes > 0) {
+    kernel.status = TrialStatus::rejected_spills;
+    kernel.detail = fmt::format("spills {} bytes at {} registers", kernel.resources.spill_bytes,
+                                kernel.resources.registers);
+  }
+  return kernel;
+}
+
+std::string first_error_line(const std::string& log) {
+  std::size_t start = log.find("error");
+  if (start == std::string::npos) start = 0;
+  start = start == 0 ? 0 : log.rfind('\n', start) + 1;  // npos + 1 == 0
+  const std::string line = log.substr(start, log.find('\n', start) - start);
+  return line.empty() ? "the compiler gave no message" : line;
+}
+
+BuiltKernel failed(const WorkerFailure& failure) {
+  const bool timed_out = failure.kind == WorkerFailure::Kind::timed_out;
+  return {timed_out ? TrialStatus::compile_timeout : TrialStatus::compile_crashed, failure.reason,
+          "", {}};
+}
+
+int architecture_number(const std::string& architecture) {
+  int number = 0;
+  const std::size_t start = std::min(architecture.find('_') + 1, architecture.size());
+  std::from_chars(architecture.data() + start, architecture.data() + architecture.size(), number);
+  return number;
+}
+
+}  // namespace
+
+KernelBuilder::KernelBuilder(CompilePool& pool, CubinStore* store, std::string nvrtc_build,
+                             std::string target)
+    : pool_(pool),
+      store_(store),
+      nvrtc_build_(std::move(nvrtc_build)),
+      target_(std::move(target)) {}
+
+KernelBuilder::Ticket KernelBuilder::request(const KernelTemplate& kernel,
+                                             const Configuration& configuration,
+                                             const GemmProblem& problem) {
+  CompileRequest request{kernel.name, std::string(kernel.source),
+                         compile_options(kernel, configuration, problem, target_)};
+  std::string key = cubin_key(nvrtc_build_, request.source, request.options);
+  const auto [position, is_new] = tickets_.try_emplace(key, built_.size());
+  if (!is_new) return position->second;
+
+  keys_.push_back(std::move(key));
+  built_.emplace_back();
+  const Ticket ticket = position->second;
+  if (std::optional<StoredCubin> stored = store_ ? store_->find(keys_[ticket]) : std::nullopt) {
+    built_[ticket] = std::make_unique<BuiltKernel>(judged(std::move(*stored)));
+    ++reused_;
+  } else {
+    pool_.submit({ticket, std::move(request)});
+    ++in_flight_;
+  }
+  return ticket;
+}
+
+void KernelBuilder::collect(std::chrono::steady_clock::time_point deadline) {
+  if (in_flight_ == 0) return;
+  while (std::optional<CompileOutcome> outcome = pool_.wait_until(deadline)) {
+    finish(std::move(*outcome));
+    deadline = {};  // take what else is there, without waiting
+  }
+}
+
+void KernelBuilder::finish(CompileOutcome outcome) {
+  --in_flight_;
+  ++compiled_;
+  std::unique_ptr<const BuiltKernel>& slot = built_[outcome.id];
+  if (const auto* failure = std::get_if<WorkerFailure>(&outcome.result)) {
+    slot = std::make_unique<BuiltKernel>(failed(*failure));
+    return;
+  }
+  auto& reply = std::get<CompileReply>(outcome.result);
+  if (!reply.ok) {
+    slot = std::make_unique<BuiltKernel>(
+        BuiltKernel{TrialStatus::compile_failed, first_error_line(reply.log), "", reply.resources});
+    return;
+  }
+  StoredCubin compiled{std::move(reply.cubin), std::move(reply.log), reply.resources};
+  if (store_) store_->put(keys_[outcome.id], compiled);
+  slot = std::make_unique<BuiltKernel>(judged(std::move(compiled)));
+}
+
+std::string compile_target(const DeviceInfo& device,
+                           const std::vector<std::string>& architectures) {
+  const std::string own = device.architecture();
+  if (std::find(architectures.begin(), architectures.end(), own) != architectures.end()) return own;
+  const int wanted = architecture_number(own);
+  int newest_below = 0;
+  for (const std::string& architecture : architectures) {
+    const int number = architecture_number(architecture);
+    if (number <= wanted) newest_below = std::max(newest_below, number);
+  }
+  if (newest_below > 0) return fmt::format("compute_{}", newest_below);
+  throw EnvironmentError(
+      fmt::format("{} ({}) is older than what the NVRTC found supports: CUDA 12 supports sm_50 to "
+                  "sm_90. Install its NVRTC and name it in AUTOTUNE_NVRTC",
+                  device.label, own));
+}
+
+}  // namespace autotune

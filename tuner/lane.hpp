@@ -1,0 +1,62 @@
+// The search of one problem in one template's space: what is still to be tried, what became of the
+// rest, and the best so far.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "kernel_templates/kernel_template.hpp"
+#include "tuner/strategy.hpp"
+
+namespace autotune {
+
+// The configurations that are searched of one template, and the way back from one to its index.
+struct CandidateSpace {
+  const KernelTemplate* kernel = nullptr;
+  std::vector<Configuration> configurations;
+  std::map<Configuration, std::size_t> index;
+
+  CandidateSpace(const KernelTemplate& kernel, std::vector<Configuration> configurations);
+  [[nodiscard]] std::optional<std::size_t> index_of(const Configuration& configuration) const;
+};
+
+class Lane {
+ public:
+  // `space` is shared by the lanes of a template and outlives them.
+  Lane(const GemmProblem& problem, const CandidateSpace& space, const std::string& strategy,
+       std::uint64_t seed);
+
+  // What to try next: the template's default first, so that there is an incumbent to screen
+  // against, then what the strategy says.
+  std::optional<std::size_t> propose();
+  void record(std::size_t index, Trial trial);
+  // Takes in a trial from the database; false when its configuration is not in this space.
+  bool record_known(Trial trial);
+
+  [[nodiscard]] const GemmProblem& problem() const { return problem_; }
+  [[nodiscard]] const KernelTemplate& kernel() const { return *space_->kernel; }
+  [[nodiscard]] const CandidateSpace& space() const { return *space_; }
+  [[nodiscard]] const std::map<std::size_t, Trial>& trials() const { return trials_; }
+  [[nodiscard]] std::int64_t known() const { return known_; }
+  [[nodiscard]] std::int64_t measured() const {
+    return static_cast<std::int64_t>(trials_.size()) - known_;
+  }
+  // The fastest correct trial; nullptr when there is none.
+  [[nodiscard]] const Trial* best() const;
+
+ private:
+  GemmProblem problem_;
+  const CandidateSpace* space_;
+  std::unique_ptr<SearchStrategy> strategy_;
+  std::optional<std::size_t> default_;
+  bool default_taken_ = false;  // proposed, or known
+  std::map<std::size_t, Trial> trials_;
+  std::optional<std::size_t> best_;
+  std::int64_t known_ = 0;
+};
+
+}  // namespace autotune

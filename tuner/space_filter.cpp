@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tuner/tuner.hpp"
+
+namespace autotune {
+namespace {
+
+// No filter of a kind lets everything through.
+template <typename T>
+bool allows(const std::vector<T>& allowed, const T& value) {
+  return allowed.empty() || std::find(allowed.begin(), allowed.end(), value) != allowed.end();
+}
+
+bool allows_results(const SpaceFilter& filter, const TileShape& shape) {
+  if (filter.results_per_thread.empty() && filter.result_shapes.empty()) return true;
+  const auto& products = filter.results_per_thread;
+  const auto& shapes = filter.result_shapes;
+  return std::find(products.begin(), products.end(), shape.results()) != products.end() ||
+         std::find(shapes.begin(), shapes.end(),
+                   std::pair{shape.results_m, shape.results_n}) != shapes.end();
+}
+
+bool allows_unroll(const SpaceFilter& filter, const TileShape& shape) {
+  const bool full = shape.unroll == shape.tile_width;
+  return allows(filter.unrolls, shape.unroll) ||
+         (full && allows(filter.unrolls, SpaceFilter::kFullUnroll));
+}
+
+}  // namespace
+
+bool SpaceFilter::empty() const {
+  return tile_widths.empty() && results_per_thread.empty() && result_shapes.empty() &&
+         unrolls.empty();
+}
+
+Constraint SpaceFilter::constraint(const KernelTemplate& kernel) const {
+  return {"filter", "the configuration must be one that the request asks for",
+          [filter = *this, &kernel](const Configuration& configuration) {
+            if (filter.empty()) return true;
+            const TileShape shape = kernel.tile_shape(configuration);
+            return allows(filter.tile_widths, shape.tile_width) && allows_results(filter, shape) &&
+                   allows_unroll(filter, shape);
+          }};
+}
+
+std::string SpaceFilter::text() const {
+  const auto sorted = [](auto values) {
+    std::sort(values.begin(), values.end());
+    return values;
+  };
+  std::vector<std::string> shapes;
+  for (const auto& [m, n] : sorted(result_shapes)) shapes.push_back(fmt::format("{}x{}", m, n));
+  return fmt::format("tile_width={};results={};shapes={};unroll={}",
+                     fmt::join(sorted(tile_widths), ","), fmt::join(sorted(results_per_thread), ","),
+                     fmt::join(shapes, ","), fmt::join(sorted(unrolls), ","));
+}
+
+}  // namespace autotune

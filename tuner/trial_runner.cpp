@@ -1,0 +1,112 @@
+#include "tuner/trial_runner.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+namespace autotune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Candidates may kill workers one after another; so many without a single answer between them
+// means that the device is unusable.
+constexpr int kFailuresInARow = 20;
+
+// The slowest kernel worth waiting for, in operations a second, on the slowest device supported.
+constexpr double kSlowestRate = 2e10;
+
+}  // namespace
+
+TrialRunner::TrialRunner(const WorkerFactory& make_worker, std::chrono::milliseconds allowance)
+    : worker_(make_worker()), allowance_(allowance) {}
+
+Trial TrialRunner::run(const KernelTemplate& kernel, const Configuration& configuration,
+                       const GemmProblem& problem, const BuiltKernel& built,
+                       const MeasureOptions& options) {
+  Trial trial{.problem = problem,
+              .template_name = kernel.name,
+              .configuration = configuration,
+              .status = built.status,
+              .detail = built.detail,
+              .resources = built.resources};
+  if (!trial.ok()) return trial;
+  MeasureRequest request;
+  request.kernel_name = kernel.name;
+  request.cubin = built.image;
+  request.geometry = kernel.geometry(configuration, problem);
+  return measure(std::move(request), options, std::move(trial));
+}
+
+Trial TrialRunner::run_cublas(const GemmProblem& problem, const MeasureOptions& options) {
+  MeasureRequest request;
+  request.baseline = "cublas";
+  return measure(std::move(request), options, {.problem = problem, .template_name = "cublas"});
+}
+
+DescribeCompilerReply TrialRunner::describe_compiler() {
+  WorkerOutcome outcome = call(DescribeCompilerRequest{}, allowance_);
+  if (const auto* failure = std::get_if<WorkerFailure>(&outcome)) {
+    throw EnvironmentError("no worker could be started: " + failure->reason);
+  }
+  auto reply = std::get<DescribeCompilerReply>(std::get<WorkerReply>(std::move(outcome)));
+  if (reply.build.empty()) throw EnvironmentError(reply.problem);
+  return reply;
+}
+
+CalibrateReply TrialRunner::calibrate() {
+  const WorkerOutcome outcome = call(CalibrateRequest{}, allowance_);
+  if (const auto* failure = std::get_if<WorkerFailure>(&outcome)) {
+    throw EnvironmentError("the device could not be opened for measuring: " + failure->reason);
+  }
+  return std::get<CalibrateReply>(std::get<WorkerReply>(outcome));
+}
+
+Trial TrialRunner::measure(MeasureRequest request, const MeasureOptions& options, Trial trial) {
+  request.problem = trial.problem;
+  request.verify = options.verify;
+  request.samples = options.samples;
+  request.min_sample_us = options.min_sample_us;
+  request.launches_per_sample = options.launches_per_sample;
+  request.stop_above_us = options.stop_above_us;
+  request.input = options.input;
+
+  const auto work = std::chrono::milliseconds(
+      static_cast<std::int64_t>(1e3 * trial.problem.operations() / kSlowestRate));
+  WorkerOutcome outcome = call(request, allowance_ + work);
+  if (auto* failure = std::get_if<WorkerFailure>(&outcome)) {
+    const bool timed_out = failure->kind == WorkerFailure::Kind::timed_out;
+    trial.status = timed_out ? TrialStatus::run_timeout : TrialStatus::run_crashed;
+    trial.detail = std::move(failure->reason);
+    return trial;
+  }
+  auto reply = std::get<MeasureReply>(std::get<WorkerReply>(std::move(outcome)));
+  if (reply.poisoned) ++failures_;
+  trial.status = reply.status;
+  trial.detail = std::move(reply.detail);
+  trial.measurement = std::move(reply.measurement);
+  trial.verification = reply.verification;
+  return trial;
+}
+
+WorkerOutcome TrialRunner::call(const WorkerRequest& request, std::chrono::milliseconds timeout) {
+  const Clock::time_point start = Clock::now();
+  WorkerOutcome outcome = worker_->call(request, timeout);
+  busy_s_ += std::chrono::duration<double>(Clock::now() - start).count();
+
+  const auto* failure = std::get_if<WorkerFailure>(&outcome);
+  if (failure == nullptr) {
+    failures_in_a_row_ = 0;
+    return outcome;
+  }
+  ++failures_;
+  if (++failures_in_a_row_ == kFailuresInARow) {
+    throw EnvironmentError(fmt::format("the measuring worker failed {} times in a row, last: {}",
+                                       kFailuresInARow, failure->reason));
+  }
+  return outcome;
+}
+
+}  // namespace autotune
