@@ -1,0 +1,53 @@
+// Runs a kernel's text as C++, one CPU thread a CUDA thread: enough for barriers, shared memory
+// and thread indices, so that its arithmetic and its accesses are tested without a GPU (under the
+// sanitizers too, for which a missing barrier is a race and a stray load an error).
+#pragma once
+
+#include <barrier>
+#include <cmath>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "core/launch_geometry.hpp"
+
+// The names below are CUDA's.
+#define __device__
+#define __global__
+#define __shared__ static
+#define __forceinline__ inline
+#define __launch_bounds__(threads)
+
+namespace cuda_on_cpu {
+
+struct Index {
+  unsigned x, y, z;
+};
+
+inline thread_local Index threadIdx;
+inline thread_local Index blockIdx;
+inline thread_local std::barrier<>* block_barrier;
+
+inline void __syncthreads() {
+  block_barrier->arrive_and_wait();
+}
+
+// Runs all blocks, one after the other. The grid must be one-dimensional.
+inline void launch(const autotune::LaunchGeometry& geometry, const std::function<void()>& kernel) {
+  std::barrier<> barrier(geometry.threads());
+  const auto run_thread = [&](unsigned x, unsigned y) {
+    block_barrier = &barrier;
+    threadIdx = {x, y, 0};
+    for (unsigned block = 0; block < geometry.grid[0]; ++block) {
+      blockIdx = {block, 0, 0};
+      kernel();
+      barrier.arrive_and_wait();
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (unsigned y = 0; y < geometry.block[1]; ++y) {
+    for (unsigned x = 0; x < geometry.block[0]; ++x) threads.emplace_back(run_thread, x, y);
+  }
+}
+
+}  // namespace cuda_on_cpu
