@@ -91,8 +91,8 @@ struct Operand {
 
   const float* source;       // this thread's first element of the phase, in global memory
   long long leading;         // elements from one line (kAlongK) or one k (else) to the next
-  int line;                  // of that first element, in the tile
-  int k;                     // of that first element, in the phase
+  int own_line;              // of that first element, in the tile
+  int own_k;                 // of that first element, in the phase
   int lines_left;            // lines of the matrix from the tile's first on
   bool whole;                // the tile has all its lines, aligned for loads of kVector
   float elements[kResults];  // loaded and not yet in shared memory
@@ -109,9 +109,10 @@ struct Operand {
                                      long long first_line) {
     const int thread = threadIdx.y * TILE_WIDTH + threadIdx.x;
     constexpr int kLoadsPerLine = TILE_WIDTH / kVector;
-    line = kAlongK ? thread / kLoadsPerLine : threadIdx.x * kVector;
-    k = kAlongK ? thread % kLoadsPerLine * kVector : threadIdx.y;
-    source = matrix + (kAlongK ? (first_line + line) * ld + k : first_line + line + k * ld);
+    own_line = kAlongK ? thread / kLoadsPerLine : threadIdx.x * kVector;
+    own_k = kAlongK ? thread % kLoadsPerLine * kVector : threadIdx.y;
+    const long long line = first_line + own_line;
+    source = matrix + (kAlongK ? line * ld + own_k : own_k * ld + line);
     leading = ld;
     lines_left = lines - first_line < kLines ? static_cast<int>(lines - first_line) : kLines;
     const bool aligned =
@@ -147,13 +148,13 @@ struct Operand {
     for (int i = 0; i < kLoads; ++i) {
 #pragma unroll
       for (int e = 0; e < kVector; ++e) {
-        const int own_line = line + i * kStep + (kAlongK ? 0 : e);
-        const int own_k = k + (kAlongK ? e : 0);
-        const int lines_on = (own_line < lines_left ? own_line : lines_left - 1) - line;
-        const int k_on = (own_k < k_left ? own_k : k_left - 1) - k;
+        const int line = own_line + i * kStep + (kAlongK ? 0 : e);
+        const int k = own_k + (kAlongK ? e : 0);
+        const int lines_on = (line < lines_left ? line : lines_left - 1) - own_line;
+        const int k_on = (k < k_left ? k : k_left - 1) - own_k;
         const float element =
             source[kAlongK ? lines_on * leading + k_on : k_on * leading + lines_on];
-        elements[i * kVector + e] = own_k < k_left ? element : outside;
+        elements[i * kVector + e] = k < k_left ? element : outside;
       }
     }
   }
@@ -161,7 +162,7 @@ struct Operand {
   // Puts the loaded elements into the tile in shared memory.
   __device__ __forceinline__ void store(float* tile) const {
     // The first element's result is below kVector anyway: the remainder says so to the compiler.
-    float* first = tile + place(line % TILE_WIDTH, line / TILE_WIDTH % kVector, k);
+    float* first = tile + place(own_line % TILE_WIDTH, own_line / TILE_WIDTH % kVector, own_k);
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
 #pragma unroll
@@ -199,8 +200,8 @@ extern "C" __global__ void __launch_bounds__(TILE_WIDTH* TILE_WIDTH)
     gemm_tiled(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
                long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
                float alpha, float beta) {
-  __shared__ alignas(16) float a_tile[OperandA::kSize];
-  __shared__ alignas(16) float b_tile[OperandB::kSize];
+  alignas(16) __shared__ float a_tile[OperandA::kSize];
+  alignas(16) __shared__ float b_tile[OperandB::kSize];
 
   const unsigned tiles_n = static_cast<unsigned>((n + OperandB::kLines - 1) / OperandB::kLines);
   const long long first_row = static_cast<long long>(blockIdx.x / tiles_n) * OperandA::kLines;
@@ -226,14 +227,15 @@ extern "C" __global__ void __launch_bounds__(TILE_WIDTH* TILE_WIDTH)
     __syncthreads();  // nobody reads the tiles any more
   }
 
+  float* const own = c + (first_row + threadIdx.y) * ldc + first_column + threadIdx.x;
 #pragma unroll
   for (int i = 0; i < RESULTS_M; ++i) {
 #pragma unroll
     for (int j = 0; j < RESULTS_N; ++j) {
-      const long long row = first_row + threadIdx.y + i * TILE_WIDTH;
-      const long long column = first_column + threadIdx.x + j * TILE_WIDTH;
-      if (row < m && column < n) {
-        float& result = c[row * ldc + column];
+      const int line_a = threadIdx.y + i * TILE_WIDTH;
+      const int line_b = threadIdx.x + j * TILE_WIDTH;
+      if (line_a < operand_a.lines_left && line_b < operand_b.lines_left) {
+        float& result = own[i * TILE_WIDTH * ldc + j * TILE_WIDTH];
         const float product = alpha * sums[i][j];
         result = beta == 0.0f ? product : fmaf(beta, result, product);
       }

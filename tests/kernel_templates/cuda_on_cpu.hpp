@@ -3,8 +3,10 @@
 // sanitizers too, for which a missing barrier is a race and a stray load an error).
 #pragma once
 
+#include <atomic>
 #include <barrier>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -17,6 +19,8 @@
 #define __shared__ static
 #define __forceinline__ inline
 #define __launch_bounds__(threads)
+// The compiler's own would believe it.
+#define __builtin_assume_aligned(pointer, bytes) cuda_on_cpu::checked_aligned(pointer, bytes)
 
 namespace cuda_on_cpu {
 
@@ -30,6 +34,14 @@ inline thread_local std::barrier<>* block_barrier;
 
 inline void __syncthreads() {
   block_barrier->arrive_and_wait();
+}
+
+// Vector accesses at addresses that a GPU would refuse.
+inline std::atomic<int> misaligned_accesses = 0;
+
+inline const void* checked_aligned(const void* pointer, std::size_t bytes) {
+  if (reinterpret_cast<std::uintptr_t>(pointer) % bytes != 0) ++misaligned_accesses;
+  return pointer;
 }
 
 // Runs all blocks, one after the other. The grid must be one-dimensional.

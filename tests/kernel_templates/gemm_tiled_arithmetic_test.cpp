@@ -231,6 +231,7 @@ TEST_SUITE("gemm_tiled arithmetic") {
         {{33, 17, 19}, 1, 0, 0, 0},         // edges everywhere
         {{20, 40, 9}, 2, -1, 3, 1},         // odd leading dimensions and addresses
         {{32, 32, 16}, 1, 1, 0, 1},         // whole tiles at odd addresses
+        {{40, 40, 1}, 1, 0, 0, 0},          // some results are -0
         {{1, 70, 40}, 1, 0, 0, 0},          // one row
         {{70, 1, 7}, 0, 1, 0, 0},           // one column, fewer elements of K than a phase
     };
@@ -241,6 +242,7 @@ TEST_SUITE("gemm_tiled arithmetic") {
         CAPTURE(to_string(instance->configuration));
         CAPTURE(to_string(test.problem));
         CHECK(wrong_elements(*instance, test) == 0);
+        CHECK(cuda_on_cpu::misaligned_accesses == 0);
       }
     }
   }
