@@ -1,0 +1,55 @@
+#include "autotune/configuration.hpp"
+
+#include <doctest/doctest.h>
+
+#include "autotune/error.hpp"
+
+using autotune::Configuration;
+using autotune::UsageError;
+
+TEST_SUITE("Configuration") {
+  TEST_CASE("parse reads what to_string writes") {
+    const std::string text = "TILE_WIDTH=16,RESULTS_M=4,OFFSET=-3";
+    const Configuration configuration = Configuration::parse(text);
+    CHECK(to_string(configuration) == text);
+    CHECK(configuration.at("TILE_WIDTH") == 16);
+    CHECK(configuration.at("OFFSET") == -3);
+  }
+
+  TEST_CASE("parse refuses malformed items") {
+    for (const std::string text :
+         {"", ",", "A", "A=", "=1", "A=1,", ",A=1", "A=1,,B=2", "A=x", "A=1x", "A= 1", "A=1 ",
+          "A=+1", "A=1e3", "A=0x10", "A=1.5", "A=9223372036854775808", "A=1=2", "A=1;B=2"}) {
+      CAPTURE(text);
+      CHECK_THROWS_AS(Configuration::parse(text), UsageError);
+    }
+  }
+
+  TEST_CASE("parse quotes the item that is wrong") {
+    CHECK_THROWS_WITH_AS(Configuration::parse("A=1,B=two"), doctest::Contains("'B=two'"),
+                         UsageError);
+    CHECK_THROWS_WITH_AS(Configuration::parse("A=1,A=2"), doctest::Contains("A twice"), UsageError);
+  }
+
+  TEST_CASE("set replaces a value in place or appends it") {
+    Configuration configuration({{"A", 1}, {"B", 2}});
+    configuration.set("A", 7);
+    configuration.set("C", 3);
+    CHECK(to_string(configuration) == "A=7,B=2,C=3");
+  }
+
+  TEST_CASE("at refuses a name that is not there") {
+    const Configuration configuration({{"A", 1}});
+    CHECK(configuration.contains("A"));
+    CHECK_FALSE(configuration.contains("a"));
+    CHECK_THROWS_AS(static_cast<void>(configuration.at("a")), UsageError);
+  }
+
+  TEST_CASE("equality needs the same names and values and order") {
+    const Configuration configuration({{"A", 1}, {"B", 2}});
+    CHECK(configuration == Configuration({{"A", 1}, {"B", 2}}));
+    CHECK(configuration != Configuration({{"B", 2}, {"A", 1}}));
+    CHECK(configuration != Configuration({{"A", 1}, {"B", 3}}));
+    CHECK(Configuration().empty());
+  }
+}

@@ -1,0 +1,58 @@
+#include "core/device_info.hpp"
+
+#include <doctest/doctest.h>
+
+using autotune::DeviceInfo;
+
+namespace {
+
+DeviceInfo h200() {
+  DeviceInfo device;
+  device.label = "NVIDIA H200";
+  device.compute_major = 9;
+  device.compute_minor = 0;
+  device.sm_count = 132;
+  device.shared_per_block_optin = 232448;
+  device.l2_bytes = 62914560;
+  device.memory_bytes = 150109880320;
+  device.memory_clock_khz = 3201000;
+  device.memory_bus_bits = 6144;
+  return device;
+}
+
+}  // namespace
+
+TEST_SUITE("DeviceInfo") {
+  TEST_CASE("architecture joins major and minor") {
+    DeviceInfo device;
+    device.compute_major = 12;
+    device.compute_minor = 1;
+    CHECK(device.architecture() == "sm_121");
+  }
+
+  TEST_CASE("silicon class keeps its text") {
+    // Results are stored under this text: a change of it loses all of them.
+    CHECK(h200().silicon_class() ==
+          "sm_90/132sm/l2-62914560/bus-6144/mem-3201000kHz/140GiB/shared-232448");
+  }
+
+  TEST_CASE("silicon class tells silicon apart and no more") {
+    const std::string same = h200().silicon_class();
+    DeviceInfo other = h200();
+    other.label = "NVIDIA H200 NVL";
+    other.uuid = "GPU-1";
+    other.ordinal = 3;
+    other.driver_release = "580.1";
+    other.memory_bytes += 1 << 20;  // drivers differ in what they keep for themselves
+    CHECK(other.silicon_class() == same);
+
+    other = h200();
+    other.sm_count = 114;
+    CHECK(other.silicon_class() != same);
+    other = h200();
+    other.mig = true;
+    CHECK(other.silicon_class() == same + "/mig");
+    other.mps = true;
+    CHECK(other.silicon_class() == same + "/mig/mps");
+  }
+}

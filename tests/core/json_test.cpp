@@ -1,0 +1,78 @@
+#include "core/json.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "autotune/error.hpp"
+
+using nlohmann::json;
+
+namespace {
+
+autotune::Winner winner() {
+  autotune::Winner w;
+  w.silicon_class = "sm_90/132sm";
+  w.device_label = "NVIDIA H200";
+  w.problem = {.m = 64, .n = 32, .k = 16, .op_b = autotune::Operation::transposed};
+  w.template_name = "gemm_tiled";
+  w.interface_number = 2;
+  w.source_hash = "abc";
+  w.environment = {"580.159.04", "13.0.88", "0.1.0", 3};
+  w.configuration = autotune::Configuration({{"A", 1}, {"B", 9007199254740993}});
+  w.median_us = 12.5;
+  w.low_us = 12.25;
+  w.high_us = 12.75;
+  w.confirmed = true;
+  w.ties = {autotune::Configuration({{"A", 2}, {"B", 3}})};
+  w.verification = {true, 0.5, 7.0, 1e-7};
+  w.resources = {96, 0, 8, 4096, 12345, 61.5};
+  w.measured_at = "2026-11-21T05:40:44Z";
+  return w;
+}
+
+}  // namespace
+
+TEST_SUITE("JSON") {
+  TEST_CASE("a winner survives text") {
+    const json before = winner();
+    const auto read = json::parse(before.dump()).get<autotune::Winner>();
+    CHECK(json(read) == before);
+    CHECK(read.problem == winner().problem);
+    CHECK(read.environment == winner().environment);
+    CHECK(read.verification == winner().verification);
+    CHECK(read.resources == winner().resources);
+    CHECK(read.configuration.at("B") == 9007199254740993);
+  }
+
+  TEST_CASE("a measurement survives CBOR") {
+    autotune::Measurement before;
+    before.samples_us = {1.0 / 3, 2.5};
+    before.median_us = 1.4;
+    before.spread_us = 0.1;
+    before.launches_per_sample = 7;
+    before.screened_out = true;
+    before.sm_clock_mhz = 1980;
+    before.throttle_reasons = 0xffffffffffffffffU;
+    CHECK(json::from_cbor(json::to_cbor(json(before))).get<autotune::Measurement>() == before);
+  }
+
+  TEST_CASE("a launch geometry survives") {
+    const autotune::LaunchGeometry before{
+        .grid = {2147483647, 2, 1}, .block = {16, 16, 1}, .dynamic_shared_bytes = 1024};
+    CHECK(json(before).get<autotune::LaunchGeometry>() == before);
+  }
+
+  TEST_CASE("absent keys keep their defaults and unknown ones are ignored") {
+    const auto problem = json::parse(R"({"m":1,"n":2,"k":3,"colour":4})");
+    CHECK(problem.get<autotune::GemmProblem>() == autotune::GemmProblem{.m = 1, .n = 2, .k = 3});
+    CHECK(json::parse("{}").get<autotune::Resources>() == autotune::Resources());
+  }
+
+  TEST_CASE("what a value cannot do without is asked for") {
+    CHECK_THROWS_AS(json::parse(R"({"m":1,"n":2})").get<autotune::GemmProblem>(), json::exception);
+    CHECK_THROWS_AS(
+        json::parse(R"({"m":1,"n":2,"k":3,"layout":"XY"})").get<autotune::GemmProblem>(),
+        autotune::UsageError);
+    CHECK_THROWS_AS(json::parse(R"({"A":"x"})").get<autotune::Configuration>(), json::exception);
+  }
+}
