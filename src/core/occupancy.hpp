@@ -1,0 +1,45 @@
+// How many blocks of a kernel an SM holds at once, and what limits them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace autotune {
+
+// What one SM of an architecture offers. Sources: the compute capability tables of the CUDA C++
+// Programming Guide.
+struct SmLimits {
+  std::int64_t threads_per_sm = 0;
+  std::int64_t blocks_per_sm = 0;
+  std::int64_t registers_per_sm = 0;
+  std::int64_t shared_per_sm = 0;              // bytes
+  std::int64_t shared_per_block = 0;           // bytes, at most, opted in to
+  std::int64_t shared_reserved_per_block = 0;  // bytes that the hardware takes for itself
+  std::int64_t threads_per_block = 1024;
+};
+
+// The limits of "sm_90" and the like, from sm_50 to sm_121; nullopt for others.
+[[nodiscard]] std::optional<SmLimits> sm_limits(const std::string& architecture);
+
+// What one block takes. Registers may be unknown.
+struct BlockResources {
+  std::int64_t threads = 1;
+  std::int64_t shared_bytes = 0;  // static and dynamic, without what the hardware reserves
+  std::optional<std::int64_t> registers_per_thread;
+};
+
+// Blocks on an SM as each limit alone would have it, and the least of them. 0 blocks: the kernel
+// cannot be launched.
+struct Occupancy {
+  std::int64_t by_threads = 0;
+  std::int64_t by_blocks = 0;
+  std::int64_t by_shared = 0;
+  std::optional<std::int64_t> by_registers;
+  std::int64_t blocks_per_sm = 0;
+  std::string limited_by;  // "threads", "blocks", "shared memory" or "registers"
+};
+
+[[nodiscard]] Occupancy occupancy(const BlockResources& block, const SmLimits& sm);
+
+}  // namespace autotune

@@ -1,0 +1,70 @@
+// Workers that compile and measure nothing: what they answer is computed by the test.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "tuner/worker.hpp"
+
+namespace autotune::test {
+
+// Shared by all workers of a test; counts what was asked.
+struct Script {
+  // From the macros of a configuration ("-DX=3 -DY=1 ...") to an answer.
+  std::function<WorkerOutcome(const CompileRequest&)> compile;
+  // The cubin that a scripted compiler makes is its macros, as text.
+  std::function<WorkerOutcome(const MeasureRequest&)> measure;
+  std::string nvrtc_build = "13.0.88 CL-1";
+  std::atomic<int> compiles = 0;
+  std::atomic<int> measures = 0;
+};
+
+// The value of a macro in "-DX=3 -DY=1".
+inline int macro(const std::string& macros, const std::string& name) {
+  const std::size_t at = macros.find("-D" + name + "=");
+  return at == std::string::npos ? 0 : std::stoi(macros.substr(at + name.size() + 3));
+}
+
+inline MeasureReply measured(double median_us) {
+  MeasureReply reply;
+  reply.measurement.samples_us = {median_us};
+  reply.measurement.median_us = median_us;
+  reply.measurement.launches_per_sample = 1;
+  reply.verification.integers_exact = true;
+  return reply;
+}
+
+class ScriptedWorker : public Worker {
+ public:
+  explicit ScriptedWorker(std::shared_ptr<Script> script) : script_(std::move(script)) {}
+
+  WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds) override {
+    if (std::holds_alternative<DescribeCompilerRequest>(request)) {
+      return WorkerReply(DescribeCompilerReply{script_->nvrtc_build, "", {"sm_90"}, ""});
+    }
+    if (std::holds_alternative<CalibrateRequest>(request)) {
+      return WorkerReply(CalibrateReply{60000, 4000, ""});
+    }
+    if (const auto* compile = std::get_if<CompileRequest>(&request)) {
+      ++script_->compiles;
+      return script_->compile ? script_->compile(*compile) : compiled(*compile);
+    }
+    ++script_->measures;
+    return script_->measure(std::get<MeasureRequest>(request));
+  }
+
+  static WorkerOutcome compiled(const CompileRequest& request) {
+    CompileReply reply{.ok = true};
+    for (const std::string& option : request.options) reply.cubin += option + " ";
+    reply.resources = {.registers = 32, .spill_bytes = 0, .shared_bytes = 0};
+    return WorkerReply(reply);
+  }
+
+ private:
+  std::shared_ptr<Script> script_;
+};
+
+}  // namespace autotune::test

@@ -1,0 +1,302 @@
+// The tuning loop against scripted workers: what it measures, stores, skips and decides.
+#include "tuner/tuner.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+#include "autotune/error.hpp"
+#include "tests/tuner/scripted_workers.hpp"
+
+namespace autotune::test {
+namespace {
+
+const GemmProblem kSmall{.m = 64, .n = 64, .k = 64};
+const GemmProblem kLarge{.m = 512, .n = 512, .k = 512};
+
+// X in 1..10, Y in 1..4, X * Y <= 20.
+KernelTemplate fake_template() {
+  std::vector<std::int64_t> ten;
+  for (int i = 1; i <= 10; ++i) ten.push_back(i);
+  ConfigSpace space({{"X", "", ten}, {"Y", "", {1, 2, 3, 4}}},
+                    {{"small_product", "X * Y <= 20", [](const Configuration& c) {
+                        return c.at("X") * c.at("Y") <= 20;
+                      }}});
+  return {.name = "fake",
+          .interface_number = 1,
+          .source = "fake source",
+          .space = std::move(space),
+          .supports = [](const GemmProblem&) { return true; },
+          .default_configuration =
+              [](const GemmProblem&) { return Configuration({{"X", 2}, {"Y", 2}}); },
+          .geometry = [](const Configuration&,
+                         const GemmProblem&) { return LaunchGeometry{.block = {32, 1, 1}}; },
+          .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
+          .tile_shape =
+              [](const Configuration& c) { return TileShape{c.at("X"), c.at("Y"), 1, 1}; }};
+}
+constexpr std::int64_t kValid = 10 + 10 + 6 + 5;
+
+DeviceInfo fake_device() {
+  DeviceInfo device;
+  device.label = "Test GPU";
+  device.compute_major = 9;
+  device.max_threads_per_block = 1024;
+  device.shared_per_block = 48 << 10;
+  device.shared_per_block_optin = 227 << 10;
+  device.driver_release = "580.1";
+  return device;
+}
+
+// X = 7, Y = 2 is the fastest by far for the small problem, X = 3, Y = 4 for the large one.
+double time_us(const MeasureRequest& request) {
+  const int x = macro(request.cubin, "X");
+  const int y = macro(request.cubin, "Y");
+  const bool large = request.problem == kLarge;
+  const int best_x = large ? 3 : 7;
+  const int best_y = large ? 4 : 2;
+  return (large ? 100.0 : 10.0) * (1 + 0.1 * std::abs(x - best_x) + 0.2 * std::abs(y - best_y));
+}
+
+struct Fixture {
+  std::shared_ptr<Script> script = std::make_shared<Script>();
+  KernelTemplate kernel = fake_template();
+  TuningDatabase database = TuningDatabase::in_memory();
+  TuneRequest request;
+  TunerSetup setup;
+  std::stop_source stop;
+  std::vector<Trial> seen;
+
+  Fixture() {
+    script->measure = [](const MeasureRequest& m) {
+      return WorkerOutcome(WorkerReply(measured(time_us(m))));
+    };
+    request.problems = {kSmall};
+    request.templates = {&kernel};
+    setup.device = fake_device();
+    setup.make_compile_worker = [this] { return std::make_unique<ScriptedWorker>(script); };
+    setup.make_measure_worker = setup.make_compile_worker;
+    setup.compile_jobs = 2;
+    setup.database = &database;
+  }
+
+  TuneReport run() {
+    return tune(
+        request, setup,
+        [this](const TuneProgress& p) {
+          if (p.last) seen.push_back(*p.last);
+        },
+        stop.get_token());
+  }
+
+  // Lets trials of one configuration come out otherwise.
+  void answer(int x, int y, WorkerOutcome outcome) {
+    script->measure = [x, y, outcome, before = script->measure](const MeasureRequest& m) {
+      return macro(m.cubin, "X") == x && macro(m.cubin, "Y") == y ? outcome : before(m);
+    };
+  }
+};
+
+MeasureReply failed(TrialStatus status) {
+  MeasureReply reply;
+  reply.status = status;
+  reply.detail = "as scripted";
+  return reply;
+}
+
+}  // namespace
+
+TEST_SUITE("tune") {
+  TEST_CASE("an exhaustive search finds the best of every problem and compiles each kernel once") {
+    Fixture f;
+    f.request.problems = {kSmall, kLarge};
+    const TuneReport report = f.run();
+    REQUIRE(report.problems.size() == 2);
+    CHECK(to_string(report.problems[0].winner->configuration) == "X=7,Y=2");
+    CHECK(to_string(report.problems[1].winner->configuration) == "X=3,Y=4");
+    CHECK(report.problems[0].winner->confirmed);
+    CHECK(report.measured == 2 * kValid);
+    CHECK(f.script->compiles == kValid);
+    CHECK(report.complete);
+  }
+
+  TEST_CASE("the default configuration is tried first so that screening has an incumbent") {
+    Fixture f;
+    f.run();
+    CHECK(to_string(f.seen.front().configuration) == "X=2,Y=2");
+    std::set<std::string> distinct;
+    for (const Trial& trial : f.seen) distinct.insert(to_string(trial.configuration));
+    CHECK(distinct.size() == f.seen.size());
+  }
+
+  TEST_CASE("screening gets 1.25 times the best so far") {
+    Fixture f;
+    double best = 0;
+    f.script->measure = [&best](const MeasureRequest& m) {
+      if (m.samples > 1) CHECK(m.stop_above_us == doctest::Approx(1.25 * best));
+      const double us = time_us(m);
+      if (best == 0 || us < best) best = us;
+      return WorkerOutcome(WorkerReply(measured(us)));
+    };
+    f.run();
+  }
+
+  TEST_CASE("asking again measures nothing") {
+    Fixture f;
+    f.run();
+    const int before = f.script->measures;
+    const TuneReport again = f.run();
+    CHECK(again.measured == 0);
+    CHECK(again.known == kValid);
+    CHECK(f.script->measures == before);
+    CHECK(to_string(again.problems[0].winner->configuration) == "X=7,Y=2");
+    CHECK(again.problems[0].winner->confirmed);
+  }
+
+  TEST_CASE("fresh measures everything again") {
+    Fixture f;
+    f.run();
+    f.request.fresh = true;
+    CHECK(f.run().measured == kValid);
+  }
+
+  TEST_CASE("a trial budget is kept exactly and a larger one continues") {
+    Fixture f;
+    f.request.budget.trials = 5;
+    CHECK(f.run().measured == 5);
+    CHECK(f.run().measured == 0);
+    f.request.budget.trials = 8;
+    const TuneReport more = f.run();
+    CHECK(more.known == 5);
+    CHECK(more.measured == 8);
+  }
+
+  TEST_CASE("failures are stored with their reason and never win") {
+    Fixture f;
+    f.answer(7, 2, WorkerReply(failed(TrialStatus::wrong_result)));
+    f.answer(6, 2, WorkerFailure{WorkerFailure::Kind::timed_out, "took too long"});
+    f.answer(8, 2, WorkerFailure{WorkerFailure::Kind::died, "killed by signal 11"});
+    f.script->compile = [](const CompileRequest& c) -> WorkerOutcome {
+      std::string macros;
+      for (const std::string& option : c.options) macros += option + " ";
+      if (macro(macros, "X") == 7 && macro(macros, "Y") == 1) {
+        return WorkerReply(CompileReply{.log = "k.cu(3): error: no\nmore"});
+      }
+      if (macro(macros, "X") == 9) return WorkerFailure{WorkerFailure::Kind::died, "died"};
+      WorkerOutcome outcome = ScriptedWorker::compiled(c);
+      if (macro(macros, "X") == 10) {
+        std::get<CompileReply>(std::get<WorkerReply>(outcome)).resources.spill_bytes = 8;
+      }
+      return outcome;
+    };
+    const TuneReport report = f.run();
+    CHECK(report.statuses.at(TrialStatus::wrong_result) == 1);
+    CHECK(report.statuses.at(TrialStatus::run_timeout) == 1);
+    CHECK(report.statuses.at(TrialStatus::run_crashed) == 1);
+    CHECK(report.statuses.at(TrialStatus::compile_failed) == 1);
+    CHECK(report.statuses.at(TrialStatus::compile_crashed) == 2);
+    CHECK(report.statuses.at(TrialStatus::rejected_spills) == 2);
+    CHECK(report.workers_replaced == 4);
+    const Configuration& best = report.problems[0].winner->configuration;
+    CHECK(to_string(best) == "X=5,Y=2");
+    for (const Trial& trial : f.seen) {
+      CHECK(trial.detail.empty() == trial.ok());
+      if (trial.status == TrialStatus::compile_failed) CHECK(trial.detail == "k.cu(3): error: no");
+    }
+    CHECK(f.run().measured == 0);
+  }
+
+  TEST_CASE("a finalist that turns wrong in the finals loses") {
+    Fixture f;
+    int tries = 0;
+    f.script->measure = [&tries](const MeasureRequest& m) {
+      const bool best = macro(m.cubin, "X") == 7 && macro(m.cubin, "Y") == 2;
+      if (best && tries++ > 0) {
+        return WorkerOutcome(WorkerReply(failed(TrialStatus::wrong_result)));
+      }
+      const bool second = macro(m.cubin, "X") == 6 && macro(m.cubin, "Y") == 2;
+      return WorkerOutcome(WorkerReply(measured(second ? 10.1 : time_us(m))));
+    };
+    const TuneReport report = f.run();
+    CHECK(to_string(report.problems[0].winner->configuration) == "X=6,Y=2");
+  }
+
+  TEST_CASE("when nothing is correct there is no winner") {
+    Fixture f;
+    f.script->measure = [](const MeasureRequest&) {
+      return WorkerOutcome(WorkerReply(failed(TrialStatus::wrong_result)));
+    };
+    const TuneReport report = f.run();
+    CHECK_FALSE(report.problems[0].winner.has_value());
+    CHECK(report.measured == kValid);
+  }
+
+  TEST_CASE("workers that only die end the run with the reason") {
+    Fixture f;
+    f.script->measure = [](const MeasureRequest&) {
+      return WorkerOutcome(WorkerFailure{WorkerFailure::Kind::died, "the GPU fell off the bus"});
+    };
+    CHECK_THROWS_WITH_AS(f.run(), doctest::Contains("fell off the bus"), EnvironmentError);
+  }
+
+  TEST_CASE("a stop keeps what was measured and the next run continues") {
+    Fixture f;
+    f.script->measure = [&f, before = f.script->measure](const MeasureRequest& m) {
+      if (f.script->measures == 6) f.stop.request_stop();
+      return before(m);
+    };
+    const TuneReport stopped = f.run();
+    CHECK(stopped.interrupted);
+    CHECK(stopped.measured == 6);
+    CHECK(stopped.problems[0].winner.has_value());
+    CHECK_FALSE(stopped.problems[0].winner->confirmed);
+    f.stop = std::stop_source();
+    const TuneReport rest = f.run();
+    CHECK(rest.known == 6);
+    CHECK(rest.measured == kValid - 6);
+  }
+
+  TEST_CASE("another driver has the stored finalists timed again and nothing else") {
+    Fixture f;
+    f.run();
+    f.setup.device.driver_release = "590.7";
+    const TuneReport again = f.run();
+    CHECK(again.measured > 0);
+    CHECK(again.measured <= 6);
+    CHECK(to_string(again.problems[0].winner->configuration) == "X=7,Y=2");
+    CHECK_FALSE(again.note.empty());
+    CHECK(f.run().measured == 0);
+  }
+
+  TEST_CASE("a filtered search does not displace a better winner") {
+    Fixture f;
+    f.run();
+    f.request.filter.tile_widths = {1};
+    const TuneReport filtered = f.run();
+    CHECK(filtered.measured == 0);
+    CHECK(filtered.problems[0].winner->configuration.at("X") == 1);
+    f.request.fresh = true;
+    CHECK(f.run().problems[0].winner->configuration.at("X") == 1);
+    const auto stored = f.database.winners(f.setup.device.silicon_class(), "");
+    REQUIRE(stored.size() == 1);
+    CHECK(to_string(stored[0].configuration) == "X=7,Y=2");
+  }
+
+  TEST_CASE("an empty space is wrong usage") {
+    Fixture f;
+    f.request.filter.tile_widths = {11};
+    CHECK_THROWS_AS(f.run(), UsageError);
+  }
+
+  TEST_CASE("cuBLAS is timed in the same finals when asked for") {
+    Fixture f;
+    f.request.compare_cublas = true;
+    f.script->measure = [](const MeasureRequest& m) {
+      return WorkerOutcome(WorkerReply(measured(m.baseline == "cublas" ? 9.5 : time_us(m))));
+    };
+    CHECK(f.run().problems[0].cublas_us == doctest::Approx(9.5));
+  }
+}
+
+}  // namespace autotune::test
