@@ -34,6 +34,10 @@ struct TileShape {
   std::int64_t unroll = 0;      // of the inner loop; the trip count when it is unrolled fully
 
   [[nodiscard]] std::int64_t results() const { return results_m * results_n; }
+  // The tile of C that a block computes, and what it takes of K in one phase.
+  [[nodiscard]] std::int64_t block_m() const { return tile_width * results_m; }
+  [[nodiscard]] std::int64_t block_n() const { return tile_width * results_n; }
+  [[nodiscard]] std::int64_t block_k() const { return tile_width; }
 };
 
 // Immutable; shared freely between threads.

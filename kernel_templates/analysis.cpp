@@ -1,0 +1,47 @@
+#include "kernel_templates/analysis.hpp"
+
+#include <cmath>
+
+namespace autotune {
+
+Analysis analyze(const KernelTemplate& kernel, const Configuration& configuration,
+                 const SmLimits& sm, std::optional<std::int64_t> registers,
+                 const GemmProblem* problem, int sm_count) {
+  const TileShape tile = kernel.tile_shape(configuration);
+  const LaunchGeometry geometry =
+      kernel.geometry(configuration, problem ? *problem : GemmProblem{.m = 1, .n = 1, .k = 1});
+  const std::int64_t taken = kernel.shared_bytes(configuration) + geometry.dynamic_shared_bytes;
+
+  Analysis result;
+  result.threads = geometry.threads();
+  result.loads_per_phase = (tile.block_m() + tile.block_n()) * tile.block_k();
+  result.operations_per_phase = 2 * tile.block_m() * tile.block_n() * tile.block_k();
+  result.operations_per_load = static_cast<double>(result.operations_per_phase) /
+                               static_cast<double>(result.loads_per_phase);
+  result.shared_bytes = result.loads_per_phase * static_cast<std::int64_t>(sizeof(float));
+  result.reserved_shared_bytes = taken - result.shared_bytes + sm.shared_reserved_per_block;
+  result.registers = registers;
+  result.occupancy = occupancy(
+      {.threads = result.threads, .shared_bytes = taken, .registers_per_thread = registers}, sm);
+  result.pending_loads = result.occupancy.blocks_per_sm * result.loads_per_phase;
+
+  if (problem) result.blocks = geometry.blocks();
+  const std::int64_t at_once = result.occupancy.blocks_per_sm * sm_count;
+  if (problem && at_once > 0) {
+    result.waves = static_cast<double>(geometry.blocks()) / static_cast<double>(at_once);
+    result.wave_efficiency = *result.waves / std::ceil(*result.waves);
+  }
+  return result;
+}
+
+Roofline roofline(const GemmProblem& problem, double fma_gflops, double copy_gbps) {
+  const auto elements = [](std::int64_t rows, std::int64_t columns) {
+    return static_cast<double>(rows) * static_cast<double>(columns);
+  };
+  const double bytes = sizeof(float) * (elements(problem.m, problem.k) +
+                                        elements(problem.k, problem.n) +
+                                        elements(problem.m, problem.n));
+  return {problem.operations() / fma_gflops * 1e-3, bytes / copy_gbps * 1e-3};
+}
+
+}  // namespace autotune

@@ -1,0 +1,52 @@
+// What a configuration takes and gives, by arithmetic alone: the reasoning of the source documents
+// (loads and operations of a phase, shared memory, blocks on an SM, loads under way), and with a
+// problem and a device the waves of blocks and the roofline.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/occupancy.hpp"
+#include "kernel_templates/kernel_template.hpp"
+
+namespace autotune {
+
+struct Analysis {
+  std::int64_t threads = 0;               // of a block
+  std::int64_t loads_per_phase = 0;       // elements that a block reads from global memory
+  std::int64_t operations_per_phase = 0;  // a multiply-add counts as two
+  double operations_per_load = 0;
+  std::int64_t shared_bytes = 0;           // of the tiles alone
+  std::int64_t reserved_shared_bytes = 0;  // what a block takes beside them: padding, the hardware's
+  std::optional<std::int64_t> registers;   // a thread; unknown without a compiler
+  Occupancy occupancy;
+  std::int64_t pending_loads = 0;  // of all blocks on an SM, in one phase
+
+  // With a problem.
+  std::optional<std::int64_t> blocks;
+  // With a problem and a device's number of SMs: rounds of blocks, the last one counted in part.
+  std::optional<double> waves;
+  // Of the SMs' time in these rounds, the part that is used: waves / ceil(waves).
+  std::optional<double> wave_efficiency;
+};
+
+// The figures for one configuration of `kernel` on an SM with these limits. `problem` may be null;
+// sm_count 0 means unknown.
+[[nodiscard]] Analysis analyze(const KernelTemplate& kernel, const Configuration& configuration,
+                               const SmLimits& sm, std::optional<std::int64_t> registers,
+                               const GemmProblem* problem, int sm_count);
+
+// The least time that a problem can take on a device of these rates: the larger of its operations
+// over the FMA rate and its bytes, each moved once, over the memory rate.
+struct Roofline {
+  double compute_us = 0;
+  double memory_us = 0;
+  [[nodiscard]] double bound_us() const { return compute_us > memory_us ? compute_us : memory_us; }
+  [[nodiscard]] const char* bound_by() const {
+    return compute_us > memory_us ? "arithmetic" : "memory";
+  }
+};
+[[nodiscard]] Roofline roofline(const GemmProblem& problem, double fma_gflops, double copy_gbps);
+
+}  // namespace autotune

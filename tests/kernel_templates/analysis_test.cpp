@@ -1,0 +1,83 @@
+// The resource arithmetic against the figures of the source documents.
+#include "kernel_templates/analysis.hpp"
+
+#include <doctest/doctest.h>
+
+namespace autotune {
+namespace {
+
+Configuration plain(std::int64_t tile_width, std::int64_t results_m, std::int64_t results_n) {
+  const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
+  const GemmProblem problem{.m = 64, .n = 64, .k = 64};
+  Configuration configuration = kernel.default_configuration(problem);
+  for (const auto& entry : configuration.entries()) {
+    if (entry.first == "TILE_WIDTH") configuration.set("TILE_WIDTH", tile_width);
+    if (entry.first == "RESULTS_M") configuration.set("RESULTS_M", results_m);
+    if (entry.first == "RESULTS_N") configuration.set("RESULTS_N", results_n);
+    if (entry.first == "A_TRANSPOSED" || entry.first == "PADDING") configuration.set(entry.first, 0);
+    if (entry.first == "VECTOR_WIDTH") configuration.set(entry.first, 1);
+  }
+  return configuration;
+}
+
+Analysis analysis_of(const Configuration& configuration, const SmLimits& sm) {
+  return analyze(*find_kernel_template("gemm_tiled"), configuration, sm, std::nullopt, nullptr, 0);
+}
+
+// The documents' GPU: 16 KiB an SM, nothing reserved, 1,536 threads where they say so.
+SmLimits documents_sm() {
+  SmLimits sm = *sm_limits("sm_90");
+  sm.shared_per_sm = 16384;
+  sm.shared_reserved_per_block = 0;
+  return sm;
+}
+
+TEST_SUITE("analyze") {
+  TEST_CASE("one result with tiles of 16") {
+    const Analysis a = analysis_of(plain(16, 1, 1), documents_sm());
+    CHECK(a.threads == 256);
+    CHECK(a.loads_per_phase == 512);
+    CHECK(a.operations_per_phase == 8192);
+    CHECK(a.operations_per_load == 16);
+    CHECK(a.shared_bytes == 2048);
+    CHECK(a.occupancy.blocks_per_sm == 8);
+    CHECK(a.pending_loads == 4096);
+  }
+
+  TEST_CASE("one result with tiles of 32") {
+    SmLimits sm = documents_sm();
+    const Analysis a = analysis_of(plain(32, 1, 1), sm);
+    CHECK(a.threads == 1024);
+    CHECK(a.operations_per_load == 32);
+    CHECK(a.shared_bytes == 8192);
+    CHECK(a.occupancy.blocks_per_sm == 2);
+    sm.threads_per_sm = 1536;
+    CHECK(analysis_of(plain(32, 1, 1), sm).occupancy.blocks_per_sm == 1);
+  }
+
+  TEST_CASE("operations a load are 2 T RM RN over RM + RN") {
+    CHECK(analysis_of(plain(16, 2, 4), documents_sm()).operations_per_load ==
+          doctest::Approx(2.0 * 16 * 8 / 6));
+  }
+
+  TEST_CASE("waves of blocks") {
+    const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
+    const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
+    const Analysis a = analyze(kernel, plain(16, 4, 4), *sm_limits("sm_90"), 128, &problem, 132);
+    CHECK(a.blocks == 1024);
+    CHECK(a.occupancy.by_registers == 2);
+    CHECK(*a.waves == doctest::Approx(1024.0 / 264));
+    CHECK(*a.wave_efficiency == doctest::Approx(1024.0 / 264 / 4));
+  }
+
+  TEST_CASE("roofline") {
+    const GemmProblem cube{.m = 1000, .n = 1000, .k = 1000};
+    const Roofline bound = roofline(cube, 50000, 4000);
+    CHECK(bound.compute_us == doctest::Approx(40));
+    CHECK(bound.memory_us == doctest::Approx(3));
+    CHECK(bound.bound_us() == doctest::Approx(40));
+  }
+}
+
+}  // namespace
+}  // namespace autotune
