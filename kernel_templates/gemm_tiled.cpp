@@ -86,10 +86,10 @@ std::vector<Constraint> constraints() {
       constraint("unroll", "UNROLL is at most 8, or TILE_WIDTH",
                  [](const Values& v) { return v.unroll <= 8 || v.unroll == v.tile_width; }),
       {"shared_memory", "the tiles fit the 48 KiB of static shared memory", fits_shared_memory},
-      constraint("registers", "results and loaded elements fit the registers of a block",
+      constraint("registers", "results, prefetched elements and 40 more fit a thread's registers",
                  [](const Values& v) {
                    const std::int64_t loaded = v.prefetch * (v.results_m + v.results_n);
-                   return v.threads() * (v.results() + loaded + 32) <= kRegistersPerBlock;
+                   return v.threads() * (v.results() + loaded + 40) <= kRegistersPerBlock;
                  }),
       constraint("vector_width",
                  "VECTOR_WIDTH is 1 or the widest that a thread can use: 4, or all it loads",

@@ -111,10 +111,10 @@ struct Operand {
     constexpr int kLoadsPerLine = TILE_WIDTH / kVector;
     own_line = kAlongK ? thread / kLoadsPerLine : threadIdx.x * kVector;
     own_k = kAlongK ? thread % kLoadsPerLine * kVector : threadIdx.y;
-    const long long line = first_line + own_line;
-    source = matrix + (kAlongK ? line * ld + own_k : own_k * ld + line);
     leading = ld;
     lines_left = lines - first_line < kLines ? static_cast<int>(lines - first_line) : kLines;
+    const long long line = first_line + (own_line < lines_left ? own_line : 0);
+    source = matrix + (kAlongK ? line * ld + own_k : own_k * ld + line);
     const bool aligned =
         reinterpret_cast<unsigned long long>(matrix) % (kVector * 4) == 0 && ld % kVector == 0;
     whole = aligned && lines_left == kLines;
@@ -132,30 +132,32 @@ struct Operand {
   }
 
   __device__ __forceinline__ void load_whole() {
+    const float* from = source;
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
-      const float* from = static_cast<const float*>(__builtin_assume_aligned(
-          source + i * kStep * (kAlongK ? leading : 1), kVector * sizeof(float)));
+      from = static_cast<const float*>(__builtin_assume_aligned(from, kVector * sizeof(float)));
 #pragma unroll
       for (int e = 0; e < kVector; ++e) elements[i * kVector + e] = from[e];
+      from += kStep * (kAlongK ? leading : 1);
     }
   }
 
-  // For the edges of the matrix. Where the tile has more lines than the matrix, the last line is
-  // read again: what is computed from it is never stored.
+  // For the edges of the matrix. Instead of a line that the matrix does not have, this thread's
+  // first is read: what is computed from it is never stored.
   __device__ __forceinline__ void load_checked(int k_left, float outside) {
+    const float* from = source;
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
 #pragma unroll
       for (int e = 0; e < kVector; ++e) {
         const int line = own_line + i * kStep + (kAlongK ? 0 : e);
         const int k = own_k + (kAlongK ? e : 0);
-        const int lines_on = (line < lines_left ? line : lines_left - 1) - own_line;
         const int k_on = (k < k_left ? k : k_left - 1) - own_k;
-        const float element =
-            source[kAlongK ? lines_on * leading + k_on : k_on * leading + lines_on];
+        const float* existing = line < lines_left ? from + (kAlongK ? 0 : e) : source;
+        const float element = existing[kAlongK ? k_on : k_on * leading];
         elements[i * kVector + e] = k < k_left ? element : outside;
       }
+      from += kStep * (kAlongK ? leading : 1);
     }
   }
 
