@@ -1,0 +1,214 @@
+#include "tuner/protocol.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <nlohmann/json.hpp>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "autotune/error.hpp"
+#include "core/json.hpp"
+
+namespace autotune {
+
+using nlohmann::json;
+
+namespace {
+
+// Cubins and sources are bytes, not text: CBOR keeps them as they are.
+json binary(const std::string& bytes) {
+  return json::binary({bytes.begin(), bytes.end()});
+}
+
+std::string bytes_of(const json& value) {
+  const auto& bytes = value.get_binary();
+  return {bytes.begin(), bytes.end()};
+}
+
+json body(const DescribeCompilerRequest&) { return {{"kind", "describe_compiler"}}; }
+json body(const CalibrateRequest&) { return {{"kind", "calibrate"}}; }
+
+json body(const CompileRequest& request) {
+  return {{"kind", "compile"},
+          {"name", request.name},
+          {"source", binary(request.source)},
+          {"options", request.options}};
+}
+
+json body(const MeasureRequest& request) {
+  return {{"kind", "measure"},
+          {"problem", request.problem},
+          {"kernel_name", request.kernel_name},
+          {"cubin", binary(request.cubin)},
+          {"geometry", request.geometry},
+          {"input", static_cast<int>(request.input)},
+          {"seed", request.seed},
+          {"verify", request.verify},
+          {"samples", request.samples},
+          {"min_sample_us", request.min_sample_us},
+          {"launches_per_sample", request.launches_per_sample},
+          {"stop_above_us", request.stop_above_us},
+          {"baseline", request.baseline}};
+}
+
+json body(const DescribeCompilerReply& reply) {
+  return {{"kind", "describe_compiler"},
+          {"build", reply.build},
+          {"path", reply.path},
+          {"architectures", reply.architectures},
+          {"problem", reply.problem}};
+}
+
+json body(const CompileReply& reply) {
+  return {{"kind", "compile"},
+          {"ok", reply.ok},
+          {"cubin", binary(reply.cubin)},
+          {"log", binary(reply.log)},
+          {"resources", reply.resources}};
+}
+
+json body(const MeasureReply& reply) {
+  return {{"kind", "measure"},
+          {"status", to_string(reply.status)},
+          {"detail", binary(reply.detail)},
+          {"measurement", reply.measurement},
+          {"verification", reply.verification},
+          {"poisoned", reply.poisoned}};
+}
+
+json body(const CalibrateReply& reply) {
+  return {{"kind", "calibrate"},
+          {"fma_gflops", reply.fma_gflops},
+          {"copy_gbps", reply.copy_gbps},
+          {"problem", reply.problem}};
+}
+
+WorkerRequest request_from(const json& message) {
+  const auto kind = message.at("kind").get<std::string>();
+  if (kind == "describe_compiler") return DescribeCompilerRequest{};
+  if (kind == "calibrate") return CalibrateRequest{};
+  if (kind == "compile") {
+    return CompileRequest{message.at("name"), bytes_of(message.at("source")),
+                          message.at("options")};
+  }
+  if (kind != "measure") throw Error("unknown request '" + kind + "'");
+  MeasureRequest request;
+  message.at("problem").get_to(request.problem);
+  message.at("kernel_name").get_to(request.kernel_name);
+  request.cubin = bytes_of(message.at("cubin"));
+  message.at("geometry").get_to(request.geometry);
+  request.input = message.at("input").get<int>() == 1 ? InputData::linear : InputData::uniform;
+  message.at("seed").get_to(request.seed);
+  message.at("verify").get_to(request.verify);
+  message.at("samples").get_to(request.samples);
+  message.at("min_sample_us").get_to(request.min_sample_us);
+  message.at("launches_per_sample").get_to(request.launches_per_sample);
+  message.at("stop_above_us").get_to(request.stop_above_us);
+  message.at("baseline").get_to(request.baseline);
+  return request;
+}
+
+WorkerReply reply_from(const json& message) {
+  const auto kind = message.at("kind").get<std::string>();
+  if (kind == "describe_compiler") {
+    return DescribeCompilerReply{message.at("build"), message.at("path"),
+                                 message.at("architectures"), message.at("problem")};
+  }
+  if (kind == "calibrate") {
+    return CalibrateReply{message.at("fma_gflops"), message.at("copy_gbps"),
+                          message.at("problem")};
+  }
+  if (kind == "compile") {
+    return CompileReply{message.at("ok"), bytes_of(message.at("cubin")),
+                        bytes_of(message.at("log")), message.at("resources").get<Resources>()};
+  }
+  if (kind != "measure") throw Error("unknown reply '" + kind + "'");
+  MeasureReply reply;
+  reply.status = trial_status_from_string(message.at("status"));
+  reply.detail = bytes_of(message.at("detail"));
+  message.at("measurement").get_to(reply.measurement);
+  message.at("verification").get_to(reply.verification);
+  message.at("poisoned").get_to(reply.poisoned);
+  return reply;
+}
+
+template <typename Message>
+std::string encoded(const Message& message) {
+  return std::visit(
+      [](const auto& alternative) {
+        std::string bytes;
+        json::to_cbor(body(alternative), bytes);
+        return bytes;
+      },
+      message);
+}
+
+// Whatever is wrong with the bytes comes out as one Error.
+template <typename Read>
+auto decoded(const std::string& bytes, Read read) {
+  try {
+    return read(json::from_cbor(bytes));
+  } catch (const json::exception& error) {
+    throw Error(std::string("malformed worker message: ") + error.what());
+  }
+}
+
+constexpr std::uint32_t kMaxMessageBytes = 256u << 20;
+constexpr std::size_t kHeaderBytes = 4;
+
+// Reads exactly `size` bytes; false when the stream ends before the first.
+bool read_all(int fd, char* data, std::size_t size) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t count = ::read(fd, data + done, size - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno != ECONNRESET) {
+      throw Error(std::string("cannot read from a worker: ") + std::strerror(errno));
+    }
+    if (count <= 0 && done == 0) return false;
+    if (count <= 0) throw Error("a worker message ended in the middle");
+    done += static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string encode(const WorkerRequest& request) { return encoded(request); }
+std::string encode(const WorkerReply& reply) { return encoded(reply); }
+WorkerRequest decode_request(const std::string& bytes) { return decoded(bytes, request_from); }
+WorkerReply decode_reply(const std::string& bytes) { return decoded(bytes, reply_from); }
+
+void write_message(int fd, const std::string& bytes) {
+  const auto size = static_cast<std::uint32_t>(bytes.size());
+  std::string framed;
+  for (int shift = 0; shift < 32; shift += 8) framed += static_cast<char>(size >> shift & 0xff);
+  framed += bytes;
+  std::size_t done = 0;
+  while (done < framed.size()) {
+    // MSG_NOSIGNAL: a worker that is gone is an error here, not a SIGPIPE.
+    const ssize_t count =
+        ::send(fd, framed.data() + done, framed.size() - done, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw Error(std::string("cannot write to a worker: ") + std::strerror(errno));
+    done += static_cast<std::size_t>(count);
+  }
+}
+
+bool read_message(int fd, std::string& bytes) {
+  unsigned char header[kHeaderBytes];
+  if (!read_all(fd, reinterpret_cast<char*>(header), kHeaderBytes)) return false;
+  std::uint32_t size = 0;
+  for (std::size_t i = 0; i < kHeaderBytes; ++i) {
+    size |= static_cast<std::uint32_t>(header[i]) << (8 * i);
+  }
+  if (size > kMaxMessageBytes) throw Error("a worker message is too long");
+  bytes.resize(size);
+  if (size > 0 && !read_all(fd, bytes.data(), size)) {
+    throw Error("a worker message ended in the middle");
+  }
+  return true;
+}
+
+}  // namespace autotune
