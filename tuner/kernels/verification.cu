@@ -95,11 +95,12 @@ __device__ __forceinline__ void multiply(View a, View b, Index m, Index n, Index
 
   Sum sum[kResults][kResults] = {};
   Sum magnitude[kResults][kResults] = {};
+#pragma unroll 1
   for (Index first_k = 0; first_k < k; first_k += kDepth) {
     load_tile<Sum>(a_tile, a.data, a.row, a.column, m, first_row, k, first_k);
     load_tile<Sum>(b_tile, b.data, b.column, b.row, n, first_column, k, first_k);
     __syncthreads();
-#pragma unroll 4
+#pragma unroll 2
     for (int depth = 0; depth < kDepth; ++depth) {
       Sum left[kResults];
       Sum right[kResults];

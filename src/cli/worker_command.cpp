@@ -1,0 +1,48 @@
+#include "cli/worker_command.hpp"
+
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <string_view>
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "tuner/worker.hpp"
+
+namespace autotune {
+namespace {
+
+constexpr int kMissing = -1000;
+
+int option(int argc, char** argv, std::string_view name) {
+  for (int i = 2; i + 1 < argc; ++i) {
+    if (name != argv[i]) continue;
+    const std::string_view text = argv[i + 1];
+    int value = kMissing;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  }
+  return kMissing;
+}
+
+}  // namespace
+
+int run_worker_command(int argc, char** argv) {
+  const int fd = option(argc, argv, "--fd");
+  const int device = option(argc, argv, "--device");
+  const int parent = option(argc, argv, "--parent");
+  if (fd < 0 || device == kMissing || parent < 1) {
+    std::fprintf(stderr, "autotune: 'worker' is for the program itself\n");
+    return 2;
+  }
+  // A worker must not outlive the program, not even in the middle of a kernel. The signal comes
+  // when the thread that started it ends; the parent may be gone before it is armed.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) return 0;
+  // Ctrl-C in a terminal reaches the workers too; what it means is for the program to decide.
+  std::signal(SIGINT, SIG_IGN);
+  return serve(fd, *make_gpu_service(device));
+}
+
+}  // namespace autotune
