@@ -15,6 +15,10 @@ find_package(CLI11 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
+# Two small functions in assembler: not worth a shared library at run time.
+set(Boost_USE_STATIC_LIBS ON)
+find_package(Boost REQUIRED COMPONENTS context)
+
 add_library(autotune_sqlite3 INTERFACE)
 add_library(autotune::sqlite3 ALIAS autotune_sqlite3)
 target_link_libraries(autotune_sqlite3 INTERFACE SQLite::SQLite3)

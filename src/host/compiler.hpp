@@ -1,0 +1,38 @@
+// Compiles kernels for the host device, with the system's C++ compiler. Safe to share between
+// threads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace autotune {
+
+struct HostCompileResult {
+  bool ok = false;
+  std::string image;  // bytes of a shared object, for LoadedKernel
+  std::string log;    // at most 64 KiB
+};
+
+class HostCompiler {
+ public:
+  // Takes $CXX, or c++, g++ or clang++, whichever is on the PATH. Throws EnvironmentError when
+  // there is none.
+  HostCompiler();
+
+  // source: portable CUDA C++. Of the options, written for NVRTC, only macros (-Dname=value)
+  // count. name: a word, for messages. A source that does not compile is a result; throws
+  // EnvironmentError when the compiler cannot be run or its files not be written.
+  [[nodiscard]] HostCompileResult compile(const std::string& name, const std::string& source,
+                                          const std::vector<std::string>& options) const;
+
+  // What an image depends on besides source and options: the compiler's version line and this
+  // program's part.
+  [[nodiscard]] const std::string& build() const { return build_; }
+  [[nodiscard]] const std::string& path() const { return command_.front(); }
+
+ private:
+  std::vector<std::string> command_;  // path and fixed options
+  std::string build_;
+};
+
+}  // namespace autotune

@@ -1,0 +1,27 @@
+// The words of CUDA C++ that portable kernels use, as C++. Put in front of a kernel's text, after
+// block_state.hpp, when it is compiled for the host device. Anything missing here is a compile
+// error that names it.
+
+// Every thread of the operating system loads a copy of the kernel of its own and runs one block
+// at a time in it: what a block shares is simply static.
+#define __shared__ static
+#define __global__ __attribute__((visibility("default")))
+#define __device__
+#define __host__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+
+static autotune_block_state autotune_state;
+extern "C" __attribute__((visibility("default"))) autotune_block_state* autotune_kernel_state() {
+  return &autotune_state;
+}
+
+#define threadIdx autotune_state.thread
+#define blockIdx autotune_state.block
+#define blockDim autotune_state.block_dim
+#define gridDim autotune_state.grid_dim
+// Behind it the compiler must take all shared memory for changed.
+#define __syncthreads() autotune_state.barrier(autotune_state.runner, __LINE__)
+
+extern "C" float fmaf(float, float, float) noexcept;

@@ -1,0 +1,21 @@
+// Runs another program to its end.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace autotune {
+
+struct ProgramResult {
+  int exit_code = 0;   // 128 + the signal's number when a signal ended it
+  std::string output;  // what it wrote to standard output and error, at most kMaxProgramOutput
+};
+
+inline constexpr std::size_t kMaxProgramOutput = std::size_t{64} * 1024;
+
+// arguments: the program's path first. Its standard input is empty and its messages are English.
+// Throws EnvironmentError when it cannot be started.
+[[nodiscard]] ProgramResult run_program(const std::vector<std::string>& arguments);
+
+}  // namespace autotune
