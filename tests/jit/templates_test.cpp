@@ -1,0 +1,158 @@
+// Every kernel template through the real NVRTC, for every architecture of the matrix: it compiles,
+// keeps everything in registers and needs the shared memory that it says it does.
+#include <algorithm>
+#include <cstdio>
+#include <random>
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "kernel_templates/kernel_template.hpp"
+#include "tuner/worker.hpp"
+
+using autotune::CompileReply;
+using autotune::Configuration;
+using autotune::GemmProblem;
+using autotune::KernelTemplate;
+
+namespace {
+
+constexpr GemmProblem kTiny{.m = 16, .n = 16, .k = 16};
+constexpr GemmProblem kLarge{.m = 4096, .n = 4096, .k = 4096};
+
+// The compiler of this machine. Says in its first line why it is of no use, where it is none.
+class Compiler {
+ public:
+  Compiler()
+      : service_(autotune::make_gpu_service(0)),
+        about_(std::get<autotune::DescribeCompilerReply>(
+            service_->handle(autotune::DescribeCompilerRequest()))) {}
+
+  // False, with a note, when it cannot compile for the architecture.
+  bool usable(const std::string& architecture) const {
+    const auto& known = about_.architectures;
+    if (about_.build.empty()) {
+      std::printf("SKIPPED: %s\n", about_.problem.c_str());
+    } else if (std::find(known.begin(), known.end(), architecture) == known.end()) {
+      std::printf("SKIPPED: NVRTC %s has no %s\n", about_.build.c_str(), architecture.c_str());
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  CompileReply compile(const KernelTemplate& kernel, std::vector<std::string> options) {
+    return std::get<CompileReply>(service_->handle(autotune::CompileRequest{
+        .name = kernel.name, .source = std::string(kernel.source), .options = std::move(options)}));
+  }
+
+ private:
+  std::unique_ptr<autotune::WorkerService> service_;
+  autotune::DescribeCompilerReply about_;
+};
+
+// Few configurations from all over the space in which every value of every parameter occurs.
+std::vector<Configuration> sample(const KernelTemplate& kernel) {
+  std::vector<Configuration> all = kernel.space.enumerate().configurations;
+  std::shuffle(all.begin(), all.end(), std::mt19937(1));
+  std::vector<Configuration> chosen;
+  std::set<Configuration::Entry> covered;
+  for (const Configuration& configuration : all) {
+    const auto& entries = configuration.entries();
+    const bool is_new = std::any_of(entries.begin(), entries.end(),
+                                    [&](const auto& entry) { return covered.count(entry) == 0; });
+    if (!is_new) continue;
+    covered.insert(entries.begin(), entries.end());
+    chosen.push_back(configuration);
+  }
+  return chosen;
+}
+
+void check_resources(const KernelTemplate& kernel, const Configuration& configuration,
+                     const CompileReply& reply) {
+  CAPTURE(reply.log);
+  REQUIRE(reply.ok);
+  const autotune::Resources& resources = reply.resources;
+  CHECK(resources.registers > 0);
+  CHECK(resources.registers * kernel.geometry(configuration, kTiny).threads() <= 65536);
+  CHECK(resources.cubin_bytes == static_cast<std::int64_t>(reply.cubin.size()));
+  // A stack without spills is an array that was not kept in registers.
+  CHECK((resources.stack_bytes == 0 || resources.spill_bytes > 0));
+}
+
+void compile_sample(const KernelTemplate& kernel, Compiler& compiler, const std::string& target) {
+  for (const Configuration& configuration : sample(kernel)) {
+    CAPTURE(to_string(configuration));
+    const CompileReply reply =
+        compiler.compile(kernel, compile_options(kernel, configuration, kTiny, target));
+    check_resources(kernel, configuration, reply);
+    CHECK(reply.resources.shared_bytes == kernel.shared_bytes(configuration));
+    std::printf("%s %s %s: %d registers, %d bytes spilled\n", target.c_str(), kernel.name.c_str(),
+                to_string(configuration).c_str(), reply.resources.registers,
+                static_cast<int>(reply.resources.spill_bytes));
+  }
+}
+
+void compile_defaults(const KernelTemplate& kernel, Compiler& compiler, const std::string& target) {
+  for (const GemmProblem& size : {kTiny, kLarge}) {
+    for (const std::string layout : {"NN", "NT", "TN", "TT"}) {
+      GemmProblem problem = size;
+      set_layout(problem, layout);
+      if (!kernel.supports(problem)) continue;
+      const Configuration configuration = kernel.default_configuration(problem);
+      CAPTURE(to_string(problem));
+      const CompileReply reply =
+          compiler.compile(kernel, compile_options(kernel, configuration, problem, target));
+      check_resources(kernel, configuration, reply);
+      CHECK(reply.resources.spill_bytes == 0);
+    }
+  }
+}
+
+void compile_templates(const std::string& target) {
+  Compiler compiler;
+  if (!compiler.usable(target)) return;
+  for (const KernelTemplate& kernel : autotune::kernel_templates()) {
+    CAPTURE(kernel.name);
+    if (std::stoi(target.substr(3)) < kernel.min_compute_capability) continue;
+    compile_sample(kernel, compiler, target);
+    compile_defaults(kernel, compiler, target);
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("templates") {
+  TEST_CASE("templates compile for sm_75") {
+    compile_templates("sm_75");
+  }
+  TEST_CASE("templates compile for sm_80") {
+    compile_templates("sm_80");
+  }
+  TEST_CASE("templates compile for sm_86") {
+    compile_templates("sm_86");
+  }
+  TEST_CASE("templates compile for sm_89") {
+    compile_templates("sm_89");
+  }
+  TEST_CASE("templates compile for sm_90") {
+    compile_templates("sm_90");
+  }
+  TEST_CASE("templates compile for sm_100") {
+    compile_templates("sm_100");
+  }
+  TEST_CASE("templates compile for sm_120") {
+    compile_templates("sm_120");
+  }
+
+  TEST_CASE("templates compile with their default macros") {
+    Compiler compiler;
+    if (!compiler.usable("sm_90")) return;
+    for (const KernelTemplate& kernel : autotune::kernel_templates()) {
+      const CompileReply reply = compiler.compile(kernel, {"-arch=sm_90", "-Xptxas=-v"});
+      CAPTURE(kernel.name);
+      CAPTURE(reply.log);
+      CHECK(reply.ok);
+    }
+  }
+}
