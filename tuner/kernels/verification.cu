@@ -1,7 +1,8 @@
 // What a measurement needs on the device besides the kernel that is measured: input data, a
 // reference in FP64, and the comparison of a result with it. No candidate's code is used here.
 //
-// All kernels take one-dimensional grids of kThreads threads. Counts and indices are 64-bit.
+// All kernels take one-dimensional grids of kThreads threads. Counts and indices are 64-bit. Every
+// start of a measuring process compiles this file, so loops are unrolled only where it pays.
 
 constexpr int kThreads = 256;
 
@@ -26,6 +27,7 @@ __device__ __forceinline__ unsigned long long random_bits(unsigned long long see
 
 // Integers in [-2, 2].
 extern "C" __global__ void fill_integers(float* out, Index count, unsigned long long seed) {
+#pragma unroll 1
   for (Index i = first_index(); i < count; i += all_threads()) {
     out[i] = static_cast<float>(static_cast<int>((random_bits(seed, i) >> 32) % 5) - 2);
   }
@@ -33,6 +35,7 @@ extern "C" __global__ void fill_integers(float* out, Index count, unsigned long 
 
 // Uniform in (-1, 1): the odd multiples of 2^-23.
 extern "C" __global__ void fill_uniform(float* out, Index count, unsigned long long seed) {
+#pragma unroll 1
   for (Index i = first_index(); i < count; i += all_threads()) {
     const int odd = 2 * static_cast<int>(random_bits(seed, i) >> 41) + 1;
     out[i] = static_cast<float>(odd - (1 << 23)) * (1.0f / (1 << 23));
@@ -42,6 +45,7 @@ extern "C" __global__ void fill_uniform(float* out, Index count, unsigned long l
 // Evenly spaced, from `first` for element 0 on to `last` for element `count`, which is not there.
 extern "C" __global__ void fill_linear(float* out, Index count, double first, double last) {
   const double step = (last - first) / static_cast<double>(count);
+#pragma unroll 1
   for (Index i = first_index(); i < count; i += all_threads()) {
     out[i] = static_cast<float>(first + step * static_cast<double>(i));
   }
@@ -65,18 +69,26 @@ constexpr int kResults = kTile / kSide;
 template <typename Sum>
 using Tile = Sum[kDepth][kTile + 1];
 
-// Zeros stand for what lies outside of the matrix.
+// Loads a tile; zeros stand for what lies outside of the matrix. Lines and K are counted from the
+// tile's first, so `lines_left` and `k_left` say where the matrix ends.
 template <typename Sum>
-__device__ __forceinline__ void load_tile(Tile<Sum>& tile, const float* data, Index line_stride,
-                                          Index k_stride, Index lines, Index first_line, Index k,
-                                          Index first_k) {
-  for (int e = static_cast<int>(threadIdx.x); e < kTile * kDepth; e += kThreads) {
-    // Neighbouring threads take neighbours in memory.
-    const int line = k_stride == 1 ? e / kDepth : e % kTile;
-    const int depth = k_stride == 1 ? e % kDepth : e / kTile;
-    const bool inside = first_line + line < lines && first_k + depth < k;
-    const Index at = (first_line + line) * line_stride + (first_k + depth) * k_stride;
-    tile[depth][line] = inside ? static_cast<Sum>(data[at]) : Sum(0);
+__device__ __forceinline__ void load_tile(Tile<Sum>& tile, const float* first, Index line_stride,
+                                          Index k_stride, Index lines_left, Index k_left) {
+  // Neighbouring threads take neighbours in memory.
+  const bool along_k = k_stride == 1;
+  const int thread = static_cast<int>(threadIdx.x);
+  int line = along_k ? thread / kDepth : thread % kTile;
+  int depth = along_k ? thread % kDepth : thread / kTile;
+  const int line_step = along_k ? kThreads / kDepth : 0;
+  const int depth_step = along_k ? 0 : kThreads / kTile;
+  first += line * line_stride + depth * k_stride;
+#pragma unroll
+  for (int i = 0; i < kTile * kDepth / kThreads; ++i) {
+    const bool inside = line < lines_left && depth < k_left;
+    tile[depth][line] = inside ? static_cast<Sum>(*first) : Sum(0);
+    first += line_step * line_stride + depth_step * k_stride;
+    line += line_step;
+    depth += depth_step;
   }
 }
 
@@ -90,6 +102,8 @@ __device__ __forceinline__ void multiply(View a, View b, Index m, Index n, Index
   const Index tiles_n = (n + kTile - 1) / kTile;
   const Index first_row = blockIdx.x / tiles_n * kTile;
   const Index first_column = blockIdx.x % tiles_n * kTile;
+  const float* const a_lines = a.data + first_row * a.row;
+  const float* const b_lines = b.data + first_column * b.column;
   const int y = static_cast<int>(threadIdx.x) / kSide;
   const int x = static_cast<int>(threadIdx.x) % kSide;
 
@@ -97,8 +111,10 @@ __device__ __forceinline__ void multiply(View a, View b, Index m, Index n, Index
   Sum magnitude[kResults][kResults] = {};
 #pragma unroll 1
   for (Index first_k = 0; first_k < k; first_k += kDepth) {
-    load_tile<Sum>(a_tile, a.data, a.row, a.column, m, first_row, k, first_k);
-    load_tile<Sum>(b_tile, b.data, b.column, b.row, n, first_column, k, first_k);
+    load_tile<Sum>(a_tile, a_lines + first_k * a.column, a.row, a.column, m - first_row,
+                   k - first_k);
+    load_tile<Sum>(b_tile, b_lines + first_k * b.row, b.column, b.row, n - first_column,
+                   k - first_k);
     __syncthreads();
 #pragma unroll 2
     for (int depth = 0; depth < kDepth; ++depth) {
@@ -182,6 +198,7 @@ __device__ __forceinline__ void count_wrong(Finding& finding, Index i) {
 template <typename Look>
 __device__ __forceinline__ void check(const Area& area, Finding* findings, const Look& look) {
   Finding own = {0, 0, 0, 0, 0x7fffffffffffffffll, 0};
+#pragma unroll 1
   for (Index at = first_index(); at < area.total; at += all_threads()) {
     const Index i = at - area.front;
     if (i >= 0 && i < area.count) {
@@ -192,6 +209,7 @@ __device__ __forceinline__ void check(const Area& area, Finding* findings, const
   }
   __shared__ Finding shared[kThreads];
   shared[threadIdx.x] = own;
+#pragma unroll 1
   for (int half = kThreads / 2; half > 0; half /= 2) {
     __syncthreads();
     if (threadIdx.x < half) merge(shared[threadIdx.x], shared[threadIdx.x + half]);

@@ -1,0 +1,48 @@
+#include "tuner/verification.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace autotune {
+
+Finding merged(std::span<const Finding> blocks) {
+  Finding all = blocks.front();
+  for (const Finding& block : blocks.subspan(1)) {
+    all.max_error_ratio = std::max(all.max_error_ratio, block.max_error_ratio);
+    all.error_squares += block.error_squares;
+    all.reference_squares += block.reference_squares;
+    all.wrong += block.wrong;
+    all.first_wrong = std::min(all.first_wrong, block.first_wrong);
+    all.outside += block.outside;
+  }
+  return all;
+}
+
+double error_bound(std::int64_t k) {
+  const auto terms = static_cast<double>(k);
+  return std::min(terms + 3, 4 + 4 * std::sqrt(terms));
+}
+
+double frobenius_error(const Finding& finding) {
+  if (finding.error_squares == 0) return 0;
+  return std::sqrt(finding.error_squares / finding.reference_squares);
+}
+
+CheckOutcome outcome_of(const Finding& finding, const GemmProblem& problem,
+                        const std::string& when) {
+  if (finding.outside > 0) {
+    return {TrialStatus::out_of_bounds,
+            fmt::format("wrote to {} words outside of C {}", finding.outside, when)};
+  }
+  if (finding.wrong > 0) {
+    return {TrialStatus::wrong_result,
+            fmt::format("{} of {} elements are wrong {}, the first in row {}, column {}",
+                        finding.wrong, problem.m * problem.n, when, finding.first_wrong / problem.n,
+                        finding.first_wrong % problem.n)};
+  }
+  return {};
+}
+
+}  // namespace autotune
