@@ -1,0 +1,90 @@
+#include "gpu/device.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "gpu/driver_api.hpp"
+
+namespace autotune::gpu {
+namespace {
+
+std::string uuid_text(const CUuuid& uuid) {
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return text;
+}
+
+// "580.159.04" from "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  ..."; the first
+// word that looks like a release, since the words before it vary.
+std::string driver_release() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string word;
+  while (file >> word) {
+    const bool digits_and_dots = word.find_first_not_of("0123456789.") == std::string::npos;
+    if (digits_and_dots && word.find('.') != std::string::npos) return word;
+  }
+  return "";
+}
+
+}  // namespace
+
+DeviceInfo read_device(const Driver& driver, int ordinal) {
+  const DriverApi& api = driver.api();
+  const int count = driver.device_count();
+  if (ordinal < 0 || ordinal >= count) {
+    throw EnvironmentError(
+        fmt::format("there is no GPU {}: this machine has {}, counted from 0", ordinal, count));
+  }
+  CUdevice device = 0;
+  driver.check(api.cuDeviceGet(&device, ordinal), "cuDeviceGet");
+
+  DeviceInfo info;
+  info.ordinal = ordinal;
+  std::array<char, 256> name{};
+  driver.check(api.cuDeviceGetName(name.data(), static_cast<int>(name.size()), device),
+               "cuDeviceGetName");
+  info.label = name.data();
+  CUuuid uuid{};
+  if (api.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS) info.uuid = uuid_text(uuid);
+  std::size_t memory = 0;
+  driver.check(api.cuDeviceTotalMem(&memory, device), "cuDeviceTotalMem");
+  info.memory_bytes = static_cast<std::int64_t>(memory);
+
+  // 0 for what this driver does not know.
+  const auto attribute = [&](CUdevice_attribute which) {
+    int value = 0;
+    return api.cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
+  };
+  info.compute_major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  info.compute_minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  info.sm_count = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  info.warp_size = attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  info.max_threads_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  info.max_threads_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  info.max_blocks_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+  info.registers_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+  info.registers_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+  info.shared_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  info.shared_per_block_optin = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  info.shared_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  info.shared_reserved_per_block = attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+  info.l2_bytes = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  info.memory_clock_khz = attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+  info.memory_bus_bits = attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+  info.sm_clock_khz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  info.kernel_timeout = attribute(CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT) != 0;
+  info.mps = attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED) != 0;
+  // In MIG mode the driver puts the slice's profile into the name: "NVIDIA H200 MIG 1g.18gb".
+  info.mig = info.label.find(" MIG ") != std::string::npos;
+  info.driver_version = driver.cuda_version();
+  info.driver_release = driver_release();
+  return info;
+}
+
+}  // namespace autotune::gpu

@@ -1,0 +1,56 @@
+// The CUDA driver, opened at run time: neither the program nor the library links libcuda.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "autotune/error.hpp"
+
+namespace autotune::gpu {
+
+struct DriverApi;  // the function table, gpu/driver_api.hpp
+
+// A driver call failed. The code is a CUresult.
+class DriverError : public Error {
+ public:
+  DriverError(int code, const std::string& message) : Error(message), code_(code) {}
+  [[nodiscard]] int code() const { return code_; }
+
+ private:
+  int code_;
+};
+
+// Whether cuda.h says of a code that the process must be terminated and relaunched.
+[[nodiscard]] bool poisons_process(int code);
+// CUDA_ERROR_OUT_OF_MEMORY.
+[[nodiscard]] bool is_out_of_memory(int code);
+
+// Immutable and thread-safe; all other objects of this module keep a reference to one and must not
+// outlive it.
+class Driver {
+ public:
+  // Opens libcuda.so.1 (or the file that AUTOTUNE_LIBCUDA names) and initialises it. Throws
+  // EnvironmentError in one line: no driver, the toolkit's stub, a driver older than CUDA 12.0, no
+  // usable GPU.
+  static std::shared_ptr<const Driver> open();
+  ~Driver();
+
+  [[nodiscard]] const DriverApi& api() const { return *api_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // 13000 for CUDA 13.0.
+  [[nodiscard]] int cuda_version() const { return cuda_version_; }
+  [[nodiscard]] int device_count() const;
+
+  // Throws DriverError that names the call and the code when `code` is not success.
+  void check(int code, const char* call) const;
+  // "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered".
+  [[nodiscard]] std::string describe(int code) const;
+
+ private:
+  Driver();
+  std::unique_ptr<const DriverApi> api_;
+  std::string path_;
+  int cuda_version_ = 0;
+};
+
+}  // namespace autotune::gpu

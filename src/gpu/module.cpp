@@ -1,0 +1,67 @@
+#include "gpu/module.hpp"
+
+#include "gpu/cubin.hpp"
+#include "gpu/driver_api.hpp"
+
+namespace autotune::gpu {
+
+int Kernel::attribute(int which) const {
+  int value = 0;
+  driver_->check(driver_->api().cuFuncGetAttribute(
+                     &value, static_cast<CUfunction_attribute>(which), function_),
+                 "cuFuncGetAttribute");
+  return value;
+}
+
+int Kernel::registers() const { return attribute(CU_FUNC_ATTRIBUTE_NUM_REGS); }
+std::int64_t Kernel::static_shared_bytes() const {
+  return attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+}
+std::int64_t Kernel::local_bytes() const { return attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES); }
+int Kernel::max_threads_per_block() const {
+  return attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+}
+
+int Kernel::blocks_per_sm(const LaunchGeometry& geometry) const {
+  int blocks = 0;
+  driver_->check(driver_->api().cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                     &blocks, function_, static_cast<int>(geometry.threads()),
+                     static_cast<std::size_t>(geometry.dynamic_shared_bytes)),
+                 "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  return blocks;
+}
+
+void Kernel::allow_dynamic_shared(std::int64_t bytes) const {
+  driver_->check(
+      driver_->api().cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                        static_cast<int>(bytes)),
+      "cuFuncSetAttribute");
+}
+
+void Kernel::launch(const LaunchGeometry& geometry, void** arguments, const Stream& stream) const {
+  const auto size = [](std::int64_t value) { return static_cast<unsigned>(value); };
+  driver_->check(driver_->api().cuLaunchKernel(
+                     function_, size(geometry.grid[0]), size(geometry.grid[1]),
+                     size(geometry.grid[2]), size(geometry.block[0]), size(geometry.block[1]),
+                     size(geometry.block[2]), size(geometry.dynamic_shared_bytes), stream.handle(),
+                     arguments, nullptr),
+                 "cuLaunchKernel");
+}
+
+Module::Module(const Driver& driver, const std::string& image) : driver_(driver) {
+  if (looks_like_elf(image) && !read_cubin(image)) {
+    throw Error("the compiled kernel is damaged");
+  }
+  driver_.check(driver_.api().cuModuleLoadData(&module_, image.c_str()), "cuModuleLoadData");
+}
+
+Module::~Module() { driver_.api().cuModuleUnload(module_); }
+
+Kernel Module::kernel(const std::string& name) const {
+  CUfunction function = nullptr;
+  driver_.check(driver_.api().cuModuleGetFunction(&function, module_, name.c_str()),
+                "cuModuleGetFunction");
+  return {driver_, function};
+}
+
+}  // namespace autotune::gpu

@@ -1,0 +1,55 @@
+// Loaded kernels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/launch_geometry.hpp"
+#include "gpu/stream.hpp"
+
+struct CUmod_st;
+struct CUfunc_st;
+
+namespace autotune::gpu {
+
+// A kernel of a module; valid as long as the module.
+class Kernel {
+ public:
+  Kernel(const Driver& driver, CUfunc_st* function) : driver_(&driver), function_(function) {}
+
+  // As the driver reports them for the loaded code.
+  [[nodiscard]] int registers() const;
+  [[nodiscard]] std::int64_t static_shared_bytes() const;
+  [[nodiscard]] std::int64_t local_bytes() const;
+  [[nodiscard]] int max_threads_per_block() const;
+  // Blocks of this shape that an SM holds at once.
+  [[nodiscard]] int blocks_per_sm(const LaunchGeometry& geometry) const;
+
+  // Allows launches with this much dynamic shared memory; needed beyond 48 KiB.
+  void allow_dynamic_shared(std::int64_t bytes) const;
+  // `arguments`: a pointer to each of the kernel's arguments.
+  void launch(const LaunchGeometry& geometry, void** arguments, const Stream& stream) const;
+
+ private:
+  [[nodiscard]] int attribute(int which) const;
+  const Driver* driver_;
+  CUfunc_st* function_;
+};
+
+class Module {
+ public:
+  // `image` is a cubin or PTX text. The driver takes no length, so a cubin's bounds are checked
+  // first: one that is cut short throws Error.
+  Module(const Driver& driver, const std::string& image);
+  ~Module();
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  [[nodiscard]] Kernel kernel(const std::string& name) const;
+
+ private:
+  const Driver& driver_;
+  CUmod_st* module_ = nullptr;
+};
+
+}  // namespace autotune::gpu

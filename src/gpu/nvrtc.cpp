@@ -1,0 +1,194 @@
+#include "gpu/nvrtc.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nvrtc.h>
+
+#include "autotune/error.hpp"
+#include "gpu/cubin.hpp"
+#include "gpu/shared_library.hpp"
+
+namespace autotune::gpu {
+
+// The functions, with the types that nvrtc.h gives them.
+struct Nvrtc::Api {
+  explicit Api(SharedLibrary opened) : library(std::move(opened)) {}
+
+  SharedLibrary library;
+#define AUTOTUNE_NVRTC(name) decltype(&::name) name = library.function<decltype(&::name)>(#name)
+  AUTOTUNE_NVRTC(nvrtcVersion);
+  AUTOTUNE_NVRTC(nvrtcGetNumSupportedArchs);
+  AUTOTUNE_NVRTC(nvrtcGetSupportedArchs);
+  AUTOTUNE_NVRTC(nvrtcGetErrorString);
+  AUTOTUNE_NVRTC(nvrtcCreateProgram);
+  AUTOTUNE_NVRTC(nvrtcDestroyProgram);
+  AUTOTUNE_NVRTC(nvrtcCompileProgram);
+  AUTOTUNE_NVRTC(nvrtcGetProgramLogSize);
+  AUTOTUNE_NVRTC(nvrtcGetProgramLog);
+  AUTOTUNE_NVRTC(nvrtcGetCUBINSize);
+  AUTOTUNE_NVRTC(nvrtcGetCUBIN);
+  AUTOTUNE_NVRTC(nvrtcGetPTXSize);
+  AUTOTUNE_NVRTC(nvrtcGetPTX);
+#undef AUTOTUNE_NVRTC
+
+  [[nodiscard]] bool complete() const {
+    return nvrtcVersion && nvrtcGetNumSupportedArchs && nvrtcGetSupportedArchs &&
+           nvrtcGetErrorString && nvrtcCreateProgram && nvrtcDestroyProgram &&
+           nvrtcCompileProgram && nvrtcGetProgramLogSize && nvrtcGetProgramLog &&
+           nvrtcGetCUBINSize && nvrtcGetCUBIN && nvrtcGetPTXSize && nvrtcGetPTX;
+  }
+};
+
+namespace {
+
+constexpr std::size_t kMaxSourceBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxLogBytes = std::size_t{64} << 10;
+// The first version with a cache, and with the option against it.
+constexpr int kCacheSince = 1209;
+
+std::vector<std::string> candidate_libraries() {
+  namespace fs = std::filesystem;
+  const char* chosen = std::getenv("AUTOTUNE_NVRTC");
+  if (chosen != nullptr && *chosen != '\0') return {chosen};
+
+  const std::vector<std::string> sonames = {"libnvrtc.so.13", "libnvrtc.so.12"};
+  std::vector<std::string> names = sonames;
+  const auto add_folder = [&](const fs::path& folder) {
+    for (const std::string& soname : sonames) names.push_back((folder / soname).string());
+  };
+  add_folder("/usr/local/cuda/lib64");
+  std::error_code ignored;
+  // Where wheels of nvidia-cuda-nvrtc put it: nvidia/cu13/lib or nvidia/cuda_nvrtc/lib.
+  for (const fs::path& entry : fs::directory_iterator(AUTOTUNE_NVRTC_WHEELS, ignored)) {
+    add_folder(entry / "lib");
+  }
+  return names;
+}
+
+// A program that is destroyed with its scope.
+class Program {
+ public:
+  template <typename Create, typename Destroy>
+  Program(Create create, Destroy destroy, const std::string& source, const std::string& name)
+      : destroy_(destroy) {
+    created_ = create(&handle_, source.c_str(), name.c_str(), 0, nullptr, nullptr) == NVRTC_SUCCESS;
+  }
+  ~Program() {
+    if (created_) destroy_(&handle_);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  [[nodiscard]] bool created() const { return created_; }
+  [[nodiscard]] nvrtcProgram handle() const { return handle_; }
+
+ private:
+  decltype(&::nvrtcDestroyProgram) destroy_;
+  nvrtcProgram handle_ = nullptr;
+  bool created_ = false;
+};
+
+// Reads one of a program's texts or images; empty when there is none.
+template <typename Size, typename Read>
+std::string output(Size size_of, Read read, nvrtcProgram program) {
+  std::size_t size = 0;
+  if (size_of(program, &size) != NVRTC_SUCCESS || size == 0) return "";
+  std::string bytes(size, '\0');
+  return read(program, bytes.data()) == NVRTC_SUCCESS ? bytes : "";
+}
+
+// Texts come with a zero byte at the end.
+std::string without_terminator(std::string text) {
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  return text;
+}
+
+CompileResult refused(std::string why) {
+  CompileResult result;
+  result.log = "error: " + std::move(why);
+  return result;
+}
+
+}  // namespace
+
+Nvrtc::Nvrtc() {
+  std::optional<SharedLibrary> library = SharedLibrary::open_first(candidate_libraries());
+  if (!library) {
+    throw EnvironmentError(
+        "NVRTC, the CUDA run-time compiler, was not found (libnvrtc.so.13 or .12): run "
+        "scripts/setup, install the CUDA toolkit, or name the library in AUTOTUNE_NVRTC");
+  }
+  path_ = library->path();
+  auto api = std::make_unique<Api>(std::move(*library));
+  if (!api->complete() || api->nvrtcVersion(&major_, &minor_) != NVRTC_SUCCESS || major_ < 12) {
+    throw EnvironmentError(path_ + " is no NVRTC of CUDA 12.0 or newer");
+  }
+  int count = 0;
+  api->nvrtcGetNumSupportedArchs(&count);
+  std::vector<int> numbers(static_cast<std::size_t>(count));
+  api->nvrtcGetSupportedArchs(numbers.data());
+  for (const int number : numbers) architectures_.push_back(fmt::format("sm_{}", number));
+  api_ = std::move(api);
+  build_ = read_build();
+}
+
+Nvrtc::~Nvrtc() = default;
+
+std::shared_ptr<const Nvrtc> Nvrtc::open() { return std::shared_ptr<const Nvrtc>(new Nvrtc()); }
+
+CompileResult Nvrtc::compile(const std::string& name, const std::string& source,
+                             const std::vector<std::string>& options) const {
+  if (source.find('\0') != std::string::npos) return refused("the source has a zero byte");
+  if (source.size() > kMaxSourceBytes) return refused("the source is longer than 1 MiB");
+
+  std::vector<const char*> arguments;
+  for (const std::string& option : options) arguments.push_back(option.c_str());
+  if (100 * major_ + minor_ >= kCacheSince) arguments.push_back("--no-cache");
+
+  const Program program(api_->nvrtcCreateProgram, api_->nvrtcDestroyProgram, source, name + ".cu");
+  if (!program.created()) return refused("NVRTC refused the source");
+  const nvrtcResult code = api_->nvrtcCompileProgram(
+      program.handle(), static_cast<int>(arguments.size()), arguments.data());
+
+  CompileResult result;
+  result.log = without_terminator(
+      output(api_->nvrtcGetProgramLogSize, api_->nvrtcGetProgramLog, program.handle()));
+  const PtxasFigures figures = read_ptxas_log(result.log);
+  result.resources.registers = figures.registers;
+  result.resources.spill_bytes = figures.spill_bytes;
+  result.resources.stack_bytes = figures.stack_bytes;
+  result.resources.shared_bytes = figures.shared_bytes;
+  if (code != NVRTC_SUCCESS && result.log.empty()) {
+    result.log = fmt::format("error: {}", api_->nvrtcGetErrorString(code));
+  }
+  if (result.log.size() > kMaxLogBytes) result.log.resize(kMaxLogBytes);
+  if (code != NVRTC_SUCCESS) return result;
+
+  // The getters succeed, with nothing, where there is nothing.
+  result.ptx = without_terminator(
+      output(api_->nvrtcGetPTXSize, api_->nvrtcGetPTX, program.handle()));
+  result.image = output(api_->nvrtcGetCUBINSize, api_->nvrtcGetCUBIN, program.handle());
+  if (result.image.empty()) result.image = result.ptx;
+  result.resources.cubin_bytes = static_cast<std::int64_t>(result.image.size());
+  result.ok = !result.image.empty();
+  return result;
+}
+
+std::string Nvrtc::read_build() const {
+  const CompileResult empty = compile("build", "", {});
+  // "// Compiler Build ID: CL-36424714" and "// Cuda compilation tools, release 13.0, V13.0.88".
+  const auto word_after = [&](const std::string& mark) {
+    const std::size_t at = empty.ptx.find(mark);
+    if (at == std::string::npos) return std::string();
+    const std::size_t start = at + mark.size();
+    return empty.ptx.substr(start, empty.ptx.find_first_of(" \n", start) - start);
+  };
+  const std::string version = word_after(", V");
+  const std::string id = word_after("Build ID: ");
+  if (version.empty()) return fmt::format("{}.{}", major_, minor_);
+  return id.empty() ? version : version + " " + id;
+}
+
+}  // namespace autotune::gpu

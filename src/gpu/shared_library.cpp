@@ -1,0 +1,43 @@
+#include "gpu/shared_library.hpp"
+
+#include <utility>
+
+#include <dlfcn.h>
+#include <link.h>
+
+namespace autotune::gpu {
+
+std::optional<SharedLibrary> SharedLibrary::open(const std::string& name, std::string* problem) {
+  void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* reason = ::dlerror();
+    if (problem != nullptr) *problem = reason != nullptr ? reason : "cannot open " + name;
+    return std::nullopt;
+  }
+  return SharedLibrary(handle);
+}
+
+std::optional<SharedLibrary> SharedLibrary::open_first(const std::vector<std::string>& names,
+                                                       std::string* problem) {
+  for (const std::string& name : names) {
+    if (std::optional<SharedLibrary> library = open(name, problem)) return library;
+  }
+  return std::nullopt;
+}
+
+SharedLibrary::SharedLibrary(SharedLibrary&& other) noexcept
+    : handle_(std::exchange(other.handle_, nullptr)) {}
+
+SharedLibrary::~SharedLibrary() {
+  if (handle_ != nullptr) ::dlclose(handle_);
+}
+
+void* SharedLibrary::symbol(const char* name) const { return ::dlsym(handle_, name); }
+
+std::string SharedLibrary::path() const {
+  link_map* map = nullptr;
+  if (::dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr) return "";
+  return map->l_name;
+}
+
+}  // namespace autotune::gpu

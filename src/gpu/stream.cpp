@@ -1,0 +1,67 @@
+#include "gpu/stream.hpp"
+
+#include "gpu/driver_api.hpp"
+
+namespace autotune::gpu {
+
+Stream::Stream(const Driver& driver) : driver_(driver) {
+  driver_.check(driver_.api().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+}
+
+Stream::~Stream() { driver_.api().cuStreamDestroy(stream_); }
+
+void Stream::synchronize() const {
+  driver_.check(driver_.api().cuStreamSynchronize(stream_), "cuStreamSynchronize");
+}
+
+Event::Event(const Driver& driver) : driver_(driver) {
+  driver_.check(driver_.api().cuEventCreate(&event_, CU_EVENT_DEFAULT), "cuEventCreate");
+}
+
+Event::~Event() { driver_.api().cuEventDestroy(event_); }
+
+void Event::record(const Stream& stream) const {
+  driver_.check(driver_.api().cuEventRecord(event_, stream.handle()), "cuEventRecord");
+}
+
+void Event::synchronize() const {
+  driver_.check(driver_.api().cuEventSynchronize(event_), "cuEventSynchronize");
+}
+
+double Event::elapsed_us_since(const Event& start) const {
+  float milliseconds = 0;
+  driver_.check(driver_.api().cuEventElapsedTime(&milliseconds, start.event_, event_),
+                "cuEventElapsedTime");
+  return 1e3 * static_cast<double>(milliseconds);
+}
+
+Graph::~Graph() {
+  if (executable_ != nullptr) driver_.api().cuGraphExecDestroy(executable_);
+}
+
+void Graph::launch(const Stream& stream) const {
+  driver_.check(driver_.api().cuGraphLaunch(executable_, stream.handle()), "cuGraphLaunch");
+}
+
+void Graph::begin(const Stream& stream) {
+  const Driver& driver = stream.driver();
+  driver.check(driver.api().cuStreamBeginCapture(stream.handle(),
+                                                 CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+               "cuStreamBeginCapture");
+}
+
+void Graph::abandon(const Stream& stream) noexcept {
+  CUgraph graph = nullptr;
+  stream.driver().api().cuStreamEndCapture(stream.handle(), &graph);
+  if (graph != nullptr) stream.driver().api().cuGraphDestroy(graph);
+}
+
+void Graph::finish(const Stream& stream) {
+  CUgraph graph = nullptr;
+  driver_.check(driver_.api().cuStreamEndCapture(stream.handle(), &graph), "cuStreamEndCapture");
+  const int code = driver_.api().cuGraphInstantiateWithFlags(&executable_, graph, 0);
+  driver_.api().cuGraphDestroy(graph);
+  driver_.check(code, "cuGraphInstantiateWithFlags");
+}
+
+}  // namespace autotune::gpu
