@@ -1,0 +1,40 @@
+// cuBLAS, where there is one: what results are compared with. Never needed otherwise.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "autotune/problem.hpp"
+#include "gpu/memory.hpp"
+#include "gpu/stream.hpp"
+
+namespace autotune::gpu {
+
+// SGEMM in cuBLAS's default math: FP32, TF32 off. Belongs to the context it was opened in.
+class Cublas {
+ public:
+  // Opens the library that AUTOTUNE_CUBLAS names, else libcublas.so.13 or .12. Throws
+  // EnvironmentError when there is none.
+  Cublas(const Driver& driver, const Stream& stream);
+  ~Cublas();
+  Cublas(const Cublas&) = delete;
+  Cublas& operator=(const Cublas&) = delete;
+
+  // "13.1.0".
+  [[nodiscard]] const std::string& version() const { return version_; }
+
+  // C = alpha op(A) op(B) + beta C on the stream of the constructor, row-major with leading
+  // dimensions in elements. Throws Error.
+  void sgemm(const GemmProblem& problem, float alpha, std::uint64_t a, std::int64_t lda,
+             std::uint64_t b, std::int64_t ldb, float beta, std::uint64_t c,
+             std::int64_t ldc) const;
+
+ private:
+  struct Api;
+  std::unique_ptr<const Api> api_;
+  void* handle_ = nullptr;
+  DeviceBuffer workspace_;
+  std::string version_;
+};
+
+}  // namespace autotune::gpu

@@ -1,0 +1,56 @@
+#include "gpu/nvml.hpp"
+
+#include <utility>
+
+namespace autotune::gpu {
+namespace {
+
+constexpr unsigned kSmClock = 1;  // NVML_CLOCK_SM
+
+}  // namespace
+
+std::optional<Nvml> Nvml::open(const std::string& device_uuid) {
+  std::optional<SharedLibrary> library = SharedLibrary::open("libnvidia-ml.so.1");
+  if (!library) return std::nullopt;
+  Nvml nvml(std::move(*library));
+  Api api;
+  const SharedLibrary& loaded = *nvml.library_;
+  api.init = loaded.function<decltype(api.init)>("nvmlInit_v2");
+  api.shutdown = loaded.function<decltype(api.shutdown)>("nvmlShutdown");
+  api.device_by_uuid =
+      loaded.function<decltype(api.device_by_uuid)>("nvmlDeviceGetHandleByUUID");
+  api.clock_info = loaded.function<decltype(api.clock_info)>("nvmlDeviceGetClockInfo");
+  api.clocks_event_reasons = loaded.function<decltype(api.clocks_event_reasons)>(
+      "nvmlDeviceGetCurrentClocksEventReasons");
+  if (api.clocks_event_reasons == nullptr) {  // its name before CUDA 12.2
+    api.clocks_event_reasons = loaded.function<decltype(api.clocks_event_reasons)>(
+        "nvmlDeviceGetCurrentClocksThrottleReasons");
+  }
+  if (!api.init || !api.shutdown || !api.device_by_uuid || !api.clock_info) return std::nullopt;
+  if (api.init() != 0) return std::nullopt;
+  nvml.api_ = api;  // from here on the destructor shuts it down
+  if (api.device_by_uuid(device_uuid.c_str(), &nvml.device_) != 0) return std::nullopt;
+  return nvml;
+}
+
+Nvml::Nvml(Nvml&& other) noexcept
+    : library_(std::move(other.library_)),
+      api_(std::exchange(other.api_, {})),
+      device_(other.device_) {}
+
+Nvml::~Nvml() {
+  if (api_.shutdown != nullptr) api_.shutdown();
+}
+
+int Nvml::sm_clock_mhz() const {
+  unsigned megahertz = 0;
+  return api_.clock_info(device_, kSmClock, &megahertz) == 0 ? static_cast<int>(megahertz) : 0;
+}
+
+std::uint64_t Nvml::throttle_reasons() const {
+  unsigned long long reasons = 0;
+  const auto read = api_.clocks_event_reasons;
+  return read != nullptr && read(device_, &reasons) == 0 ? reasons : 0;
+}
+
+}  // namespace autotune::gpu
