@@ -95,6 +95,11 @@ class TuningDatabase {
   [[nodiscard]] std::vector<Winner> winners(const std::string& silicon_class,
                                             const std::string& device_label) const;
 
+  // The fastest correct trial of each problem and template, as unconfirmed winners: what a search
+  // that never came to its finals leaves. Filters as for winners().
+  [[nodiscard]] std::vector<Winner> best_trials(const std::string& silicon_class,
+                                                const std::string& device_label) const;
+
   void put_completed(const CompletedRequest& request);
   [[nodiscard]] std::optional<CompletedRequest> completed(const std::string& key) const;
 

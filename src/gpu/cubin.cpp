@@ -1,5 +1,6 @@
 #include "gpu/cubin.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -155,10 +156,11 @@ PtxasFigures read_ptxas_log(std::string_view log) {
   figures.stack_bytes = number_before(log, " bytes stack frame");
   const std::int64_t stores = number_before(log, " bytes spill stores");
   const std::int64_t loads = number_before(log, " bytes spill loads");
-  if (stores >= 0 && loads >= 0) figures.spill_bytes = stores + loads;
-  if (figures.registers >= 0) {
-    figures.shared_bytes = std::max<std::int64_t>(number_before(log, " bytes smem"), 0);
-  }
+  if (figures.registers < 0) return figures;
+  // A log that has the registers leaves out what is zero.
+  figures.stack_bytes = std::max<std::int64_t>(figures.stack_bytes, 0);
+  figures.spill_bytes = std::max<std::int64_t>(stores, 0) + std::max<std::int64_t>(loads, 0);
+  figures.shared_bytes = std::max<std::int64_t>(number_before(log, " bytes smem"), 0);
   return figures;
 }
 

@@ -1,0 +1,51 @@
+// Stores trials while the tuner goes on measuring.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "db/tuning_database.hpp"
+
+namespace autotune {
+
+// A thread of its own commits what has arrived, at most 100 ms after. Thread-safe.
+class TrialWriter {
+ public:
+  // `database` outlives the writer.
+  TrialWriter(TuningDatabase& database, RunInfo run);
+  // Stores what is left.
+  ~TrialWriter();
+  TrialWriter(const TrialWriter&) = delete;
+  TrialWriter& operator=(const TrialWriter&) = delete;
+
+  // Never waits for the disk.
+  void add(const TrialScope& scope, const Trial& trial);
+  // Returns once everything added so far is stored, or could not be.
+  void flush();
+  // Why trials could not be stored, and how many; empty when all were.
+  [[nodiscard]] std::string problem() const;
+
+ private:
+  struct Entry {
+    TrialScope scope;
+    Trial trial;
+  };
+  void work(const std::stop_token& stop);
+  void commit(std::vector<Entry> batch);
+
+  TuningDatabase& database_;
+  RunInfo run_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::vector<Entry> waiting_;
+  bool flushing_ = false;
+  bool committing_ = false;
+  std::string problem_;
+  std::size_t lost_ = 0;
+  std::jthread thread_;  // last: joined before the rest goes
+};
+
+}  // namespace autotune
