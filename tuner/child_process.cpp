@@ -68,9 +68,17 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   if (errors_ >= 0) ::posix_spawn_file_actions_adddup2(&actions, errors_, STDERR_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, source, kChildFd);
+  // Signals that this program blocks to wait for them are not the child's to block.
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = -1;
   const int result =
-      ::posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
+      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   if (source != sockets[1]) ::close(source);
   ::close(sockets[1]);

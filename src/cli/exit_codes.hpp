@@ -1,0 +1,15 @@
+// What the program's exit codes mean; docs/cli.md says the same.
+#pragma once
+
+namespace autotune::exit_code {
+
+inline constexpr int kDone = 0;
+inline constexpr int kInternal = 1;
+inline constexpr int kUsage = 2;        // can be seen wrong without asking a device
+inline constexpr int kEnvironment = 3;  // device, driver, compiler absent, or problem too large
+inline constexpr int kNothingStored = 4;
+inline constexpr int kNoneCorrect = 5;  // finished, but some size has no correct configuration
+inline constexpr int kNotStored = 6;    // finished, but the results could not be stored
+inline constexpr int kInterrupted = 130;
+
+}  // namespace autotune::exit_code

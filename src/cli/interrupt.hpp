@@ -1,0 +1,28 @@
+// Ctrl-C and SIGTERM as a stop request.
+#pragma once
+
+#include <stop_token>
+#include <thread>
+
+namespace autotune {
+
+// While it lives, the first SIGINT or SIGTERM asks to stop; a second one ends the program at once.
+// Made before other threads, so that they leave these signals to it.
+class InterruptWatch {
+ public:
+  InterruptWatch();
+  ~InterruptWatch();
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+
+  [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  void watch(const std::stop_token& end);
+
+  std::stop_source source_;
+  int signals_ = -1;  // a signalfd
+  std::jthread thread_;
+};
+
+}  // namespace autotune

@@ -1,0 +1,26 @@
+// The progress line of long work, on standard error, and on a terminal only.
+#pragma once
+
+#include <chrono>
+
+#include "tuner/tuner.hpp"
+
+namespace autotune {
+
+class ProgressLine {
+ public:
+  ProgressLine();
+  ~ProgressLine();  // takes the line away
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void show(const TuneProgress& progress);
+
+ private:
+  bool terminal_;
+  bool color_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+}  // namespace autotune

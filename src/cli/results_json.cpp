@@ -1,0 +1,82 @@
+#include "cli/results_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace autotune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json problem_part(const GemmProblem& problem, const std::string& status,
+                  const std::string& match) {
+  return {{"m", problem.m},          {"n", problem.n},
+          {"k", problem.k},          {"layout", layout_text(problem)},
+          {"math", to_string(problem.math)}, {"status", status},
+          {"match", match}};
+}
+
+Json configuration_part(const Configuration& configuration) {
+  Json part = Json::object();
+  for (const auto& [name, value] : configuration.entries()) part[name] = value;
+  return part;
+}
+
+void add_figures(Json& entry, const GemmProblem& problem, double median_us,
+                 const Verification& verification, const Resources& resources) {
+  entry["median_us"] = median_us;
+  entry["gflops"] = gflops(problem, median_us);
+  entry["integers_exact"] = verification.integers_exact;
+  entry["max_error_ratio"] = verification.max_error_ratio;
+  entry["frobenius_error"] = verification.frobenius_error;
+  entry["registers"] = resources.registers;
+  entry["shared_bytes"] = resources.shared_bytes;
+}
+
+}  // namespace
+
+Json results_document(const std::string& command, const DeviceInfo* device,
+                      const std::string& device_label) {
+  Json shown = {{"label", device_label}};
+  if (device != nullptr) {
+    shown["architecture"] = device->architecture();
+    shown["silicon_class"] = device->silicon_class();
+    shown["uuid"] = device->uuid;
+    shown["driver"] = device->driver_release;
+  }
+  return {{"schema", 1},         {"command", command}, {"device", std::move(shown)},
+          {"results", Json::array()}, {"measured", 0},      {"known", 0}};
+}
+
+Json result_entry(const Winner& winner, const std::string& match) {
+  Json entry = problem_part(winner.problem, "ok", match);
+  entry["template"] = winner.template_name;
+  entry["configuration"] = configuration_part(winner.configuration);
+  add_figures(entry, winner.problem, winner.median_us, winner.verification, winner.resources);
+  entry["low_us"] = winner.low_us;
+  entry["high_us"] = winner.high_us;
+  entry["confirmed"] = winner.confirmed;
+  Json ties = Json::array();
+  for (const Configuration& tie : winner.ties) ties.push_back(configuration_part(tie));
+  entry["ties"] = std::move(ties);
+  entry["measured_at"] = winner.measured_at;
+  return entry;
+}
+
+Json result_entry(const Trial& trial) {
+  Json entry = problem_part(trial.problem, to_string(trial.status), "measured");
+  entry["template"] = trial.template_name;
+  entry["configuration"] = configuration_part(trial.configuration);
+  if (trial.ok()) {
+    add_figures(entry, trial.problem, trial.measurement.median_us, trial.verification,
+                trial.resources);
+  } else {
+    entry["detail"] = trial.detail;
+  }
+  return entry;
+}
+
+Json empty_entry(const GemmProblem& problem, const std::string& status) {
+  return problem_part(problem, status, "none");
+}
+
+}  // namespace autotune

@@ -1,0 +1,21 @@
+// Reads what follows --sizes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "autotune/problem.hpp"
+
+namespace autotune {
+
+// "1024,512x256x2048": 1 to 1024 items with commas between them, each N or MxNxK, each number
+// [1-9][0-9]* and at most 2147483647. "@FILE" reads the items from a file, one a line. Duplicates
+// are merged, the first of them kept. Throws UsageError that quotes the item that is wrong.
+[[nodiscard]] std::vector<GemmProblem> parse_sizes(const std::string& text);
+
+// A list of positive integers, "16,32", for options; `option` stands in the message. Throws
+// UsageError.
+[[nodiscard]] std::vector<std::int64_t> parse_integers(const std::string& text,
+                                                       const std::string& option);
+
+}  // namespace autotune

@@ -1,0 +1,104 @@
+#include "cli/space_options.hpp"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "autotune/error.hpp"
+#include "cli/size_list.hpp"
+
+namespace autotune {
+namespace {
+
+std::vector<std::string> items_of(const std::string& list) {
+  std::vector<std::string> items;
+  std::stringstream stream(list);
+  for (std::string item; std::getline(stream, item, ',');) items.push_back(item);
+  if (list.empty() || list.back() == ',') items.emplace_back();
+  return items;
+}
+
+// The values that a figure of the tile shape takes in the chosen templates.
+template <typename Figure>
+std::set<std::int64_t> values_of(const std::vector<const KernelTemplate*>& templates,
+                                 Figure figure) {
+  std::set<std::int64_t> values;
+  for (const KernelTemplate* kernel : templates) {
+    for (const Configuration& configuration : kernel->space.enumerate().configurations) {
+      values.insert(figure(kernel->tile_shape(configuration)));
+    }
+  }
+  return values;
+}
+
+void check_values(const std::vector<std::int64_t>& asked, const std::set<std::int64_t>& known,
+                  const std::string& option) {
+  for (const std::int64_t value : asked) {
+    if (value != SpaceFilter::kFullUnroll && !known.contains(value)) {
+      throw UsageError(fmt::format("{}: {} is not in any template's space: use one of {}", option,
+                                   value, fmt::join(known, ", ")));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<const KernelTemplate*> SpaceOptions::chosen_templates() const {
+  std::vector<const KernelTemplate*> chosen;
+  if (templates.empty()) {
+    for (const KernelTemplate& kernel : kernel_templates()) chosen.push_back(&kernel);
+    return chosen;
+  }
+  for (const std::string& name : items_of(templates)) {
+    const KernelTemplate* kernel = find_kernel_template(name);
+    if (kernel == nullptr) {
+      std::vector<std::string> names;
+      for (const KernelTemplate& known : kernel_templates()) names.push_back(known.name);
+      throw UsageError(fmt::format("--template: there is no template '{}': use {}", name,
+                                   fmt::join(names, ", ")));
+    }
+    if (std::find(chosen.begin(), chosen.end(), kernel) == chosen.end()) chosen.push_back(kernel);
+  }
+  return chosen;
+}
+
+SpaceFilter SpaceOptions::filter() const {
+  SpaceFilter filter;
+  const std::vector<const KernelTemplate*> kernels = chosen_templates();
+  if (!tile_width.empty()) {
+    filter.tile_widths = parse_integers(tile_width, "--tile-width");
+    check_values(filter.tile_widths,
+                 values_of(kernels, [](const TileShape& t) { return t.tile_width; }),
+                 "--tile-width");
+  }
+  if (!results_per_thread.empty()) {
+    for (const std::string& item : items_of(results_per_thread)) {
+      const std::size_t x = item.find('x');
+      if (x == std::string::npos) {
+        filter.results_per_thread.push_back(parse_integers(item, "--results-per-thread").front());
+      } else {
+        filter.result_shapes.emplace_back(
+            parse_integers(item.substr(0, x), "--results-per-thread").front(),
+            parse_integers(item.substr(x + 1), "--results-per-thread").front());
+      }
+    }
+    std::vector<std::int64_t> products = filter.results_per_thread;
+    for (const auto& [m, n] : filter.result_shapes) products.push_back(m * n);
+    check_values(products, values_of(kernels, [](const TileShape& t) { return t.results(); }),
+                 "--results-per-thread");
+  }
+  if (!unroll.empty()) {
+    for (const std::string& item : items_of(unroll)) {
+      filter.unrolls.push_back(item == "full" ? SpaceFilter::kFullUnroll
+                                              : parse_integers(item, "--unroll").front());
+    }
+    check_values(filter.unrolls, values_of(kernels, [](const TileShape& t) { return t.unroll; }),
+                 "--unroll");
+  }
+  return filter;
+}
+
+}  // namespace autotune

@@ -1,0 +1,24 @@
+// The options that choose a part of the search space: --template, --tile-width,
+// --results-per-thread, --unroll.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernel_templates/kernel_template.hpp"
+#include "tuner/tuner.hpp"
+
+namespace autotune {
+
+struct SpaceOptions {
+  std::string templates;           // names with commas between them; empty: all
+  std::string tile_width;          // "16,32"
+  std::string results_per_thread;  // "4,2x8"
+  std::string unroll;              // "4,full"
+
+  // Throw UsageError for what is wrong, a value that no template has included.
+  [[nodiscard]] std::vector<const KernelTemplate*> chosen_templates() const;
+  [[nodiscard]] SpaceFilter filter() const;
+};
+
+}  // namespace autotune
