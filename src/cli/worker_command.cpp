@@ -8,6 +8,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "host/device.hpp"
+#include "tuner/host_service.hpp"
 #include "tuner/worker.hpp"
 
 namespace autotune {
@@ -42,7 +44,7 @@ int run_worker_command(int argc, char** argv) {
   if (::getppid() != parent) return 0;
   // Ctrl-C in a terminal reaches the workers too; what it means is for the program to decide.
   std::signal(SIGINT, SIG_IGN);
-  return serve(fd, *make_gpu_service(device));
+  return serve(fd, device == kHostOrdinal ? *make_host_service() : *make_gpu_service(device));
 }
 
 }  // namespace autotune

@@ -1,0 +1,31 @@
+// Compiles and measures single configurations, for run and sweep.
+#pragma once
+
+#include <memory>
+
+#include "tuner/kernel_builder.hpp"
+#include "tuner/trial_runner.hpp"
+#include "tuner/tuner.hpp"
+
+namespace autotune {
+
+// Belongs to one thread.
+class CandidateRunner {
+ public:
+  // Throws EnvironmentError when there is no compiler, or none for this device. All references
+  // outlive this.
+  CandidateRunner(const TunerSetup& setup, CubinStore& cubins);
+
+  // Starts compiling; run() then finds it done, or sooner.
+  void prepare(const KernelTemplate& kernel, const Configuration& configuration,
+               const GemmProblem& problem);
+  [[nodiscard]] Trial run(const KernelTemplate& kernel, const Configuration& configuration,
+                          const GemmProblem& problem, const MeasureOptions& options);
+
+ private:
+  TrialRunner runner_;
+  CompilePool pool_;
+  std::unique_ptr<KernelBuilder> builder_;
+};
+
+}  // namespace autotune

@@ -1,0 +1,16 @@
+// CLI11's complaints in this program's words.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
+
+namespace autotune {
+
+// One line that names what is wrong and what was expected.
+[[nodiscard]] std::string usage_message(const CLI::App& app, const CLI::ParseError& error);
+
+}  // namespace autotune

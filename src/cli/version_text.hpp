@@ -1,0 +1,11 @@
+// What --version prints.
+#pragma once
+
+#include <string>
+
+namespace autotune {
+
+// The versions of the program, SQLite and, where found, NVRTC and the driver; a line each.
+[[nodiscard]] std::string version_text();
+
+}  // namespace autotune
