@@ -5,10 +5,12 @@
 namespace autotune {
 
 std::string DeviceInfo::architecture() const {
+  if (!cpu_model.empty()) return "host";
   return fmt::format("sm_{}{}", compute_major, compute_minor);
 }
 
 std::string DeviceInfo::silicon_class() const {
+  if (!cpu_model.empty()) return fmt::format("host/{}/{} cores", cpu_model, sm_count);
   constexpr std::int64_t kGiB = std::int64_t{1} << 30;
   std::string text = fmt::format("{}/{}sm/l2-{}/bus-{}/mem-{}kHz/{}GiB/shared-{}", architecture(),
                                  sm_count, l2_bytes, memory_bus_bits, memory_clock_khz,

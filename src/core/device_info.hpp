@@ -35,8 +35,9 @@ struct DeviceInfo {
   bool kernel_timeout = false;  // a watchdog ends long kernels
   int driver_version = 0;       // as cuDriverGetVersion: 13000 is CUDA 13.0
   std::string driver_release;   // "580.159.04" where it can be read, else empty
+  std::string cpu_model;        // of the host device (src/host); empty for a GPU
 
-  // "sm_90".
+  // "sm_90"; "host" for the host device.
   [[nodiscard]] std::string architecture() const;
 
   // The identity that tuning results are kept under: devices with the same text run the same

@@ -70,7 +70,7 @@ struct Trial {
   std::string template_name;
   Configuration configuration;
   TrialStatus status = TrialStatus::ok;
-  std::string detail;  // why it is not ok, in one line; empty when it is
+  std::string detail;  // one line: why it is not ok, or a note on how it was measured
   Measurement measurement;
   Verification verification;
   Resources resources;

@@ -11,9 +11,12 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-// The thread sanitizer keeps a stack of calls for each thread of the operating system; functions
-// that are left by a switch would unbalance it.
+// Functions that leave their stack in the middle. The thread sanitizer keeps a stack of calls for
+// each thread of the operating system, which they would unbalance.
 #define AUTOTUNE_SWITCHES_STACKS __attribute__((no_sanitize("thread")))
+// Every return behind a switch is mispredicted, so there is to be just one.
+#define AUTOTUNE_SWITCHES_STACKS_INLINE \
+  AUTOTUNE_SWITCHES_STACKS inline __attribute__((always_inline))
 
 namespace autotune {
 namespace {
@@ -100,6 +103,41 @@ std::string BlockRunner::thread_text(std::size_t thread) const {
   return fmt::format("thread ({}, {}, {})", index.x, index.y, index.z);
 }
 
+AUTOTUNE_SWITCHES_STACKS_INLINE void BlockRunner::switch_to(Fiber fiber) {
+  const Arrival arrival = jump_fcontext(fiber, this);
+  // Resumed, by whoever was left last.
+  *suspended_ = arrival.fctx;
+}
+
+AUTOTUNE_SWITCHES_STACKS void BlockRunner::leave() {
+  suspended_ = &fibers_[0];  // nobody comes back
+  switch_to(main_);
+}
+
+// Whether the block is done, or cannot go on since some threads wait for others that have ended.
+AUTOTUNE_SWITCHES_STACKS bool BlockRunner::end_round() {
+  const std::size_t waiting = waiting_;
+  waiting_ = 0;
+  if (waiting == threads_) return false;
+  if (waiting > 0) {
+    fault_ = fmt::format("{} of {} threads wait at the barrier in line {}, but {} has ended",
+                         waiting, threads_, line_, thread_text(ended_thread_));
+  }
+  return true;
+}
+
+// Resumes the block's next thread; the round's last one hands over to the first.
+AUTOTUNE_SWITCHES_STACKS_INLINE void BlockRunner::switch_to_next() {
+  const std::size_t own = current_;
+  suspended_ = &fibers_[own];
+  if (++current_ == threads_) {
+    if (end_round()) return leave();
+    current_ = 0;
+  }
+  kernel_->state().thread = indices_[current_];
+  if (current_ != own) switch_to(fibers_[current_]);
+}
+
 AUTOTUNE_SWITCHES_STACKS void BlockRunner::enter(Arrival arrival) {
   auto& self = *static_cast<BlockRunner*>(arrival.data);
   *self.suspended_ = arrival.fctx;
@@ -118,41 +156,6 @@ AUTOTUNE_SWITCHES_STACKS void BlockRunner::wait_at_barrier(void* runner, int lin
     self.leave();
   }
   self.switch_to_next();
-}
-
-// Resumes the block's next thread; the round's last one hands over to the first.
-AUTOTUNE_SWITCHES_STACKS void BlockRunner::switch_to_next() {
-  const std::size_t own = current_;
-  suspended_ = &fibers_[own];
-  if (++current_ == threads_) {
-    if (end_round()) return leave();
-    current_ = 0;
-  }
-  kernel_->state().thread = indices_[current_];
-  if (current_ != own) switch_to(fibers_[current_]);
-}
-
-// Whether the block is done, or cannot go on since some threads wait for others that have ended.
-AUTOTUNE_SWITCHES_STACKS bool BlockRunner::end_round() {
-  const std::size_t waiting = waiting_;
-  waiting_ = 0;
-  if (waiting == threads_) return false;
-  if (waiting > 0) {
-    fault_ = fmt::format("{} of {} threads wait at the barrier in line {}, but {} has ended",
-                         waiting, threads_, line_, thread_text(ended_thread_));
-  }
-  return true;
-}
-
-AUTOTUNE_SWITCHES_STACKS void BlockRunner::leave() {
-  suspended_ = &fibers_[0];  // nobody comes back
-  switch_to(main_);
-}
-
-AUTOTUNE_SWITCHES_STACKS void BlockRunner::switch_to(Fiber fiber) {
-  const Arrival arrival = jump_fcontext(fiber, this);
-  // Resumed, by whoever was left last.
-  *suspended_ = arrival.fctx;
 }
 
 }  // namespace autotune

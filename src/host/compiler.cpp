@@ -143,15 +143,18 @@ HostCompiler::HostCompiler() : command_(find_compiler()) {
 HostCompileResult HostCompiler::compile(const std::string& name, const std::string& source,
                                         const std::vector<std::string>& options) const {
   const PrivateFolder folder;
+  const fs::path words = folder.path() / "prelude.hpp";
   const fs::path input = folder.path() / "kernel.cu";
   const fs::path output = folder.path() / "kernel.so";
-  write_file(input, fmt::format("{}#line 1 \"{}.cu\"\n{}", prelude(), name, source));
+  write_file(words, prelude());
+  write_file(input, fmt::format("#line 1 \"{}.cu\"\n{}", name, source));
 
   std::vector<std::string> command = command_;
   for (const std::string& option : options) {
     if (option.starts_with("-D")) command.push_back(option);
   }
-  command.insert(command.end(), {input.string(), "-o", output.string()});
+  command.insert(command.end(),
+                 {"-include", words.string(), input.string(), "-o", output.string()});
   const ProgramResult result = run_program(command);
   if (result.exit_code != 0) {
     const std::string reason =
