@@ -1,4 +1,4 @@
-// A child process at the other end of a socket, with its standard error kept.
+// Both sides of a worker process: starting and ending it, and what it arranges for itself.
 #pragma once
 
 #include <chrono>
@@ -7,37 +7,48 @@
 #include <string>
 #include <vector>
 
+#include "tuner/file_descriptor.hpp"
+
 namespace autotune {
 
-// Belongs to one thread. The destructor kills the child.
+// A child process at the other end of a socket, with its standard error kept.
+// Belongs to the thread that made it, and must not outlive it: the kernel ends the child with that
+// thread (enter_worker_process).
 class ChildProcess {
  public:
-  // Starts `program arguments... --fd N`, where N is the child's end of the socket; of this
-  // process's other descriptors it inherits none that is close-on-exec. Throws Error.
+  // Starts `program arguments... --fd N`, where N is the child's end of the socket. The child
+  // inherits no other descriptor, and Ctrl-C does not reach it. Throws Error.
   ChildProcess(const std::filesystem::path& program, std::vector<std::string> arguments);
+  // Lets an idle child end by itself, and kills it otherwise.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  [[nodiscard]] int socket() const { return socket_; }
+  [[nodiscard]] int socket() const { return socket_.get(); }
+  // It closed its socket, or ended.
+  [[nodiscard]] bool hung_up() const;
+  // What it says on standard error from now on is what finish() quotes.
+  void forget_words();
 
-  // Waits until there is something to read on the socket, or its end; false at the deadline.
-  [[nodiscard]] bool wait_readable(std::chrono::steady_clock::time_point deadline) const;
-
-  // Ends the child with SIGKILL where it still runs, and says how it ended: "killed by signal 11
-  // (Segmentation fault)", "exited with code 3", and its last words on standard error. A child that
-  // cannot be killed (a driver stuck in the kernel) is given up after two seconds.
-  std::string finish();
+  // Ends the child: with SIGKILL, unless it ends by itself within `patience`. Says how it ended
+  // ("killed by signal 11 (SIGSEGV)", "exited with code 3"), with the last line that it wrote on
+  // standard error. A child that cannot be killed (a driver stuck in the kernel) is left behind
+  // after two seconds.
+  std::string finish(std::chrono::milliseconds patience);
 
  private:
   // Reaps the child; nullopt when it has not ended by the deadline.
   std::optional<int> reap(std::chrono::steady_clock::time_point deadline);
   [[nodiscard]] std::string last_words() const;
-  void close_descriptors();
 
-  int socket_ = -1;
-  int errors_ = -1;  // a file in memory that is the child's standard error
+  FileDescriptor socket_;
+  FileDescriptor errors_;  // a file in memory that is the child's standard error
   int pid_ = -1;
 };
+
+// In the child, first of all: it will not outlive the thread that started it, not even in the
+// middle of a kernel, and leaves no core file when a candidate crashes it. False when the parent
+// process is gone already.
+[[nodiscard]] bool enter_worker_process(int parent_pid);
 
 }  // namespace autotune

@@ -11,11 +11,22 @@ class InProcessWorker : public Worker {
   explicit InProcessWorker(std::unique_ptr<WorkerService> service) : service_(std::move(service)) {}
 
   WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds) override {
-    return service_->handle(request);
+    if (poisoned_) {
+      return WorkerFailure{WorkerFailure::Kind::died,
+                           "an earlier kernel made this process lose its device"};
+    }
+    try {
+      WorkerReply reply = service_->handle(request);
+      poisoned_ = is_poisoned(reply);
+      return reply;
+    } catch (const std::exception& error) {
+      return WorkerFailure{WorkerFailure::Kind::died, error.what()};
+    }
   }
 
  private:
   std::unique_ptr<WorkerService> service_;
+  bool poisoned_ = false;
 };
 
 }  // namespace

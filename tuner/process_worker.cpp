@@ -1,4 +1,5 @@
 // A worker in a process of its own.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -6,11 +7,16 @@
 #include <unistd.h>
 
 #include "autotune/error.hpp"
+
 #include "tuner/child_process.hpp"
 #include "tuner/worker.hpp"
 
 namespace autotune {
 namespace {
+
+// A worker that closed its socket is about to end; it gets this long to do so by itself, so that
+// the reason is its own.
+constexpr std::chrono::milliseconds kExitPatience(200);
 
 class ProcessWorker : public Worker {
  public:
@@ -18,34 +24,43 @@ class ProcessWorker : public Worker {
       : program_(std::move(program)), device_ordinal_(device_ordinal) {}
 
   WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout) override {
+    constexpr std::chrono::hours kLongest(1000);  // keeps the sum below in range
+    const Deadline deadline =
+        std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(timeout, kLongest);
+    const std::string question = encode(request);
+    // A worker that died while it waited says nothing about this request.
+    if (child_ && child_->hung_up()) child_.reset();
     if (!child_) start();
+    child_->forget_words();
     try {
-      write_message(child_->socket(), encode(request));
-      if (!child_->wait_readable(std::chrono::steady_clock::now() + timeout)) {
-        return failure(WorkerFailure::Kind::timed_out,
-                       fmt::format("no answer within {} ms, ", timeout.count()));
+      write_message(child_->socket(), question, deadline);
+      std::string answer;
+      if (!read_message(child_->socket(), answer, deadline)) {
+        return failure(WorkerFailure::Kind::died, kExitPatience, "");
       }
-      std::string bytes;
-      if (!read_message(child_->socket(), bytes)) return failure(WorkerFailure::Kind::died, "");
-      WorkerReply reply = decode_reply(bytes);
-      // It has ended itself: its process could not have gone on.
-      const auto* measured = std::get_if<MeasureReply>(&reply);
-      if (measured != nullptr && measured->poisoned) child_.reset();
+      WorkerReply reply = decode_reply(answer);
+      if (reply.index() != request.index()) throw Error("a worker answered another question");
+      // It ends itself: its process could not have gone on.
+      if (is_poisoned(reply)) child_.reset();
       return reply;
+    } catch (const MessageTimeout&) {
+      return failure(WorkerFailure::Kind::timed_out, std::chrono::milliseconds(0),
+                     fmt::format("no answer within {} ms, ", timeout.count()));
     } catch (const Error& error) {
-      return failure(WorkerFailure::Kind::died, fmt::format("{}, ", error.what()));
+      return failure(WorkerFailure::Kind::died, kExitPatience, fmt::format("{}, ", error.what()));
     }
   }
 
  private:
   void start() {
-    child_.emplace(program_, std::vector<std::string>{"worker", "--device",
-                                                      std::to_string(device_ordinal_), "--parent",
-                                                      std::to_string(::getpid())});
+    child_.emplace(program_,
+                   std::vector<std::string>{"worker", "--device", std::to_string(device_ordinal_),
+                                            "--parent", std::to_string(::getpid())});
   }
 
-  WorkerFailure failure(WorkerFailure::Kind kind, const std::string& prefix) {
-    WorkerFailure result{kind, prefix + child_->finish()};
+  WorkerFailure failure(WorkerFailure::Kind kind, std::chrono::milliseconds patience,
+                        const std::string& prefix) {
+    WorkerFailure result{kind, prefix + child_->finish(patience)};
     child_.reset();
     return result;
   }

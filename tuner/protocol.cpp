@@ -1,13 +1,9 @@
 #include "tuner/protocol.hpp"
 
-#include <cerrno>
-#include <cstring>
-
 #include <nlohmann/json.hpp>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "autotune/error.hpp"
+
 #include "core/json.hpp"
 
 namespace autotune {
@@ -26,8 +22,12 @@ std::string bytes_of(const json& value) {
   return {bytes.begin(), bytes.end()};
 }
 
-json body(const DescribeCompilerRequest&) { return {{"kind", "describe_compiler"}}; }
-json body(const CalibrateRequest&) { return {{"kind", "calibrate"}}; }
+json body(const DescribeCompilerRequest&) {
+  return {{"kind", "describe_compiler"}};
+}
+json body(const CalibrateRequest&) {
+  return {{"kind", "calibrate"}};
+}
 
 json body(const CompileRequest& request) {
   return {{"kind", "compile"},
@@ -92,7 +92,7 @@ WorkerRequest request_from(const json& message) {
     return CompileRequest{message.at("name"), bytes_of(message.at("source")),
                           message.at("options")};
   }
-  if (kind != "measure") throw Error("unknown request '" + kind + "'");
+  if (kind != "measure") throw Error("malformed worker message: no such request");
   MeasureRequest request;
   message.at("problem").get_to(request.problem);
   message.at("kernel_name").get_to(request.kernel_name);
@@ -116,14 +116,13 @@ WorkerReply reply_from(const json& message) {
                                  message.at("architectures"), message.at("problem")};
   }
   if (kind == "calibrate") {
-    return CalibrateReply{message.at("fma_gflops"), message.at("copy_gbps"),
-                          message.at("problem")};
+    return CalibrateReply{message.at("fma_gflops"), message.at("copy_gbps"), message.at("problem")};
   }
   if (kind == "compile") {
     return CompileReply{message.at("ok"), bytes_of(message.at("cubin")),
                         bytes_of(message.at("log")), message.at("resources").get<Resources>()};
   }
-  if (kind != "measure") throw Error("unknown reply '" + kind + "'");
+  if (kind != "measure") throw Error("malformed worker message: no such reply");
   MeasureReply reply;
   reply.status = trial_status_from_string(message.at("status"));
   reply.detail = bytes_of(message.at("detail"));
@@ -144,9 +143,38 @@ std::string encoded(const Message& message) {
       message);
 }
 
+// The parser recurses into arrays and objects: this pass ends it before a message of nothing but
+// opening brackets has used up the stack.
+class DepthLimit : public json::json_sax_t {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool start_object(std::size_t) override { return ++depth_ <= kMaxDepth; }
+  bool start_array(std::size_t) override { return ++depth_ <= kMaxDepth; }
+  bool end_object() override { return --depth_ >= 0; }
+  bool end_array() override { return --depth_ >= 0; }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override {
+    return false;
+  }
+
+ private:
+  static constexpr int kMaxDepth = 8;  // messages have 4
+  int depth_ = 0;
+};
+
 // Whatever is wrong with the bytes comes out as one Error.
 template <typename Read>
 auto decoded(const std::string& bytes, Read read) {
+  DepthLimit limit;
+  if (!json::sax_parse(bytes, &limit, json::input_format_t::cbor)) {
+    throw Error("malformed worker message: not CBOR, or nested too deep");
+  }
   try {
     return read(json::from_cbor(bytes));
   } catch (const json::exception& error) {
@@ -154,61 +182,24 @@ auto decoded(const std::string& bytes, Read read) {
   }
 }
 
-constexpr std::uint32_t kMaxMessageBytes = 256u << 20;
-constexpr std::size_t kHeaderBytes = 4;
-
-// Reads exactly `size` bytes; false when the stream ends before the first.
-bool read_all(int fd, char* data, std::size_t size) {
-  std::size_t done = 0;
-  while (done < size) {
-    const ssize_t count = ::read(fd, data + done, size - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno != ECONNRESET) {
-      throw Error(std::string("cannot read from a worker: ") + std::strerror(errno));
-    }
-    if (count <= 0 && done == 0) return false;
-    if (count <= 0) throw Error("a worker message ended in the middle");
-    done += static_cast<std::size_t>(count);
-  }
-  return true;
-}
-
 }  // namespace
 
-std::string encode(const WorkerRequest& request) { return encoded(request); }
-std::string encode(const WorkerReply& reply) { return encoded(reply); }
-WorkerRequest decode_request(const std::string& bytes) { return decoded(bytes, request_from); }
-WorkerReply decode_reply(const std::string& bytes) { return decoded(bytes, reply_from); }
-
-void write_message(int fd, const std::string& bytes) {
-  const auto size = static_cast<std::uint32_t>(bytes.size());
-  std::string framed;
-  for (int shift = 0; shift < 32; shift += 8) framed += static_cast<char>(size >> shift & 0xff);
-  framed += bytes;
-  std::size_t done = 0;
-  while (done < framed.size()) {
-    // MSG_NOSIGNAL: a worker that is gone is an error here, not a SIGPIPE.
-    const ssize_t count =
-        ::send(fd, framed.data() + done, framed.size() - done, MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw Error(std::string("cannot write to a worker: ") + std::strerror(errno));
-    done += static_cast<std::size_t>(count);
-  }
+bool is_poisoned(const WorkerReply& reply) {
+  const auto* measured = std::get_if<MeasureReply>(&reply);
+  return measured != nullptr && measured->poisoned;
 }
 
-bool read_message(int fd, std::string& bytes) {
-  unsigned char header[kHeaderBytes];
-  if (!read_all(fd, reinterpret_cast<char*>(header), kHeaderBytes)) return false;
-  std::uint32_t size = 0;
-  for (std::size_t i = 0; i < kHeaderBytes; ++i) {
-    size |= static_cast<std::uint32_t>(header[i]) << (8 * i);
-  }
-  if (size > kMaxMessageBytes) throw Error("a worker message is too long");
-  bytes.resize(size);
-  if (size > 0 && !read_all(fd, bytes.data(), size)) {
-    throw Error("a worker message ended in the middle");
-  }
-  return true;
+std::string encode(const WorkerRequest& request) {
+  return encoded(request);
+}
+std::string encode(const WorkerReply& reply) {
+  return encoded(reply);
+}
+WorkerRequest decode_request(const std::string& bytes) {
+  return decoded(bytes, request_from);
+}
+WorkerReply decode_reply(const std::string& bytes) {
+  return decoded(bytes, reply_from);
 }
 
 }  // namespace autotune

@@ -5,11 +5,13 @@
 // signature (kernel_templates/kernel_template.hpp) can be given to a worker, faulty ones included.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "autotune/error.hpp"
 #include "autotune/problem.hpp"
 #include "core/device_info.hpp"
 #include "core/launch_geometry.hpp"
@@ -86,16 +88,30 @@ using WorkerRequest =
     std::variant<DescribeCompilerRequest, CompileRequest, MeasureRequest, CalibrateRequest>;
 using WorkerReply = std::variant<DescribeCompilerReply, CompileReply, MeasureReply, CalibrateReply>;
 
+// The worker that gave this reply cannot go on.
+[[nodiscard]] bool is_poisoned(const WorkerReply& reply);
+
 // CBOR bytes of a message and back. decode_* throw Error for bytes that are no such message.
 [[nodiscard]] std::string encode(const WorkerRequest& request);
 [[nodiscard]] std::string encode(const WorkerReply& reply);
 [[nodiscard]] WorkerRequest decode_request(const std::string& bytes);
 [[nodiscard]] WorkerReply decode_reply(const std::string& bytes);
 
-// A message on a file descriptor: 4 bytes of length, little-endian, then that many bytes.
+// The other side neither took nor sent the whole message in time.
+class MessageTimeout : public Error {
+ public:
+  using Error::Error;
+};
+
+// The longest message: no kernel, source or log comes near it.
+inline constexpr std::size_t kMaxMessageBytes = 256u << 20;
+
+// A message on a socket: 4 bytes of length, little-endian, then that many bytes.
 // write_message throws Error when the other side is gone. read_message gives false at the end of
-// the stream and throws Error for a torn message or one of over 256 MiB.
-void write_message(int fd, const std::string& bytes);
-[[nodiscard]] bool read_message(int fd, std::string& bytes);
+// the stream and throws Error for a torn message or one of over 256 MiB. Both throw MessageTimeout
+// at the deadline, in the middle of a message too.
+using Deadline = std::chrono::steady_clock::time_point;
+void write_message(int fd, const std::string& bytes, Deadline deadline = Deadline::max());
+[[nodiscard]] bool read_message(int fd, std::string& bytes, Deadline deadline = Deadline::max());
 
 }  // namespace autotune

@@ -2,17 +2,10 @@
 #include <cstdio>
 
 #include "autotune/error.hpp"
+
 #include "tuner/worker.hpp"
 
 namespace autotune {
-namespace {
-
-bool is_poisoned(const WorkerReply& reply) {
-  const auto* measured = std::get_if<MeasureReply>(&reply);
-  return measured != nullptr && measured->poisoned;
-}
-
-}  // namespace
 
 int serve(int fd, WorkerService& service) {
   try {

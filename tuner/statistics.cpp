@@ -11,6 +11,9 @@ namespace {
 
 std::vector<double> sorted(std::span<const double> samples) {
   if (samples.empty()) throw Error("no samples");
+  for (const double sample : samples) {
+    if (!std::isfinite(sample)) throw Error("a sample is not finite");
+  }
   std::vector<double> values(samples.begin(), samples.end());
   std::sort(values.begin(), values.end());
   return values;
@@ -23,7 +26,9 @@ double median_of_sorted(const std::vector<double>& values) {
 
 }  // namespace
 
-double median(std::span<const double> samples) { return median_of_sorted(sorted(samples)); }
+double median(std::span<const double> samples) {
+  return median_of_sorted(sorted(samples));
+}
 
 double median_absolute_deviation(std::span<const double> samples) {
   const double center = median(samples);
@@ -37,13 +42,13 @@ Interval median_interval(std::span<const double> samples) {
   // The median lies outside [x(j), x(n+1-j)] when fewer than j samples fall on one side of it:
   // with probability 2 P(Binomial(n, 1/2) < j). Take the largest j that keeps this below 5 %.
   const auto n = static_cast<double>(values.size());
-  double term = std::pow(0.5, n);  // P(Binomial = 0)
-  double below = term;
+  double log_term = -n * std::log(2.0);  // of P(Binomial = 0); the term itself may underflow
+  double below = std::exp(log_term);
   std::size_t j = 0;
   while (2 * below <= 0.05) {
     ++j;
-    term *= (n - static_cast<double>(j) + 1) / static_cast<double>(j);
-    below += term;
+    log_term += std::log((n - static_cast<double>(j) + 1) / static_cast<double>(j));
+    below += std::exp(log_term);
   }
   if (j == 0) return {values.front(), values.back()};
   return {values[j - 1], values[values.size() - j]};

@@ -5,7 +5,7 @@
 
 namespace autotune {
 
-// All take samples in any order and throw Error when there are none.
+// All take samples in any order and throw Error when there are none or one is not finite.
 [[nodiscard]] double median(std::span<const double> samples);
 // Median absolute deviation from the median.
 [[nodiscard]] double median_absolute_deviation(std::span<const double> samples);

@@ -22,10 +22,12 @@ struct WorkerFailure {
 
 using WorkerOutcome = std::variant<WorkerReply, WorkerFailure>;
 
-// One request at a time; a Worker belongs to one thread.
+// One request at a time. A Worker belongs to the thread that calls it, which must outlive it: the
+// kernel ends a worker process when the thread that started it ends.
 class Worker {
  public:
   virtual ~Worker() = default;
+  // What becomes of the worker is in the outcome. Throws Error when none can be started.
   virtual WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout) = 0;
 };
 
@@ -43,13 +45,15 @@ using WorkerFactory = std::function<std::unique_ptr<Worker>()>;
 // The service behind --device: CUDA through the driver API for an ordinal.
 [[nodiscard]] std::unique_ptr<WorkerService> make_gpu_service(int device_ordinal);
 
-// A worker that runs `service` in this process. Timeouts cannot be enforced.
+// A worker that runs `service` in this process. Timeouts cannot be enforced, and after a poisoned
+// reply nothing works any more: every further call fails.
 [[nodiscard]] std::unique_ptr<Worker> make_in_process_worker(
     std::unique_ptr<WorkerService> service);
 
 // A worker in a process of its own, started by the first call with posix_spawn from
 // `program worker --device N` (never forked: a forked child of a process with NVRTC threads can
-// deadlock). It dies with this process.
+// deadlock). A timeout covers the whole exchange; the worker is then killed, and one that cannot
+// be killed is left behind after two seconds. It dies with this process.
 [[nodiscard]] std::unique_ptr<Worker> make_process_worker(std::filesystem::path program,
                                                           int device_ordinal);
 

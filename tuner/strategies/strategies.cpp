@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "autotune/error.hpp"
+
 #include "tuner/strategy.hpp"
 
 namespace autotune {
