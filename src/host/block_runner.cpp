@@ -14,9 +14,6 @@
 // Functions that leave their stack in the middle. The thread sanitizer keeps a stack of calls for
 // each thread of the operating system, which they would unbalance.
 #define AUTOTUNE_SWITCHES_STACKS __attribute__((no_sanitize("thread")))
-// Every return behind a switch is mispredicted, so there is to be just one.
-#define AUTOTUNE_SWITCHES_STACKS_INLINE \
-  AUTOTUNE_SWITCHES_STACKS inline __attribute__((always_inline))
 
 namespace autotune {
 namespace {
@@ -64,13 +61,13 @@ BlockRunner::~BlockRunner() {
   munmap(stacks_, kAllStacksBytes);
 }
 
-std::optional<std::string> BlockRunner::run(const LoadedKernel& kernel,
+std::optional<std::string> BlockRunner::run(const KernelEntry& kernel,
                                             const KernelArguments& arguments,
                                             const LaunchGeometry& geometry, std::size_t block) {
   prepare(geometry);
-  kernel_ = &kernel;
+  kernel_ = kernel;
   arguments_ = &arguments;
-  autotune_block_state& state = kernel.state();
+  autotune_block_state& state = *kernel.state;
   state.block = index_of(block, geometry.grid);
   state.block_dim = extent_of(geometry.block);
   state.grid_dim = extent_of(geometry.grid);
@@ -103,7 +100,7 @@ std::string BlockRunner::thread_text(std::size_t thread) const {
   return fmt::format("thread ({}, {}, {})", index.x, index.y, index.z);
 }
 
-AUTOTUNE_SWITCHES_STACKS_INLINE void BlockRunner::switch_to(Fiber fiber) {
+AUTOTUNE_SWITCHES_STACKS void BlockRunner::switch_to(Fiber fiber) {
   const Arrival arrival = jump_fcontext(fiber, this);
   // Resumed, by whoever was left last.
   *suspended_ = arrival.fctx;
@@ -127,14 +124,14 @@ AUTOTUNE_SWITCHES_STACKS bool BlockRunner::end_round() {
 }
 
 // Resumes the block's next thread; the round's last one hands over to the first.
-AUTOTUNE_SWITCHES_STACKS_INLINE void BlockRunner::switch_to_next() {
+AUTOTUNE_SWITCHES_STACKS void BlockRunner::switch_to_next() {
   const std::size_t own = current_;
   suspended_ = &fibers_[own];
   if (++current_ == threads_) {
     if (end_round()) return leave();
     current_ = 0;
   }
-  kernel_->state().thread = indices_[current_];
+  kernel_.state->thread = indices_[current_];
   if (current_ != own) switch_to(fibers_[current_]);
 }
 
@@ -142,7 +139,7 @@ AUTOTUNE_SWITCHES_STACKS void BlockRunner::enter(Arrival arrival) {
   auto& self = *static_cast<BlockRunner*>(arrival.data);
   *self.suspended_ = arrival.fctx;
   const KernelArguments& a = *self.arguments_;
-  self.kernel_->function()(a.a, a.b, a.c, a.m, a.n, a.k, a.lda, a.ldb, a.ldc, a.alpha, a.beta);
+  self.kernel_.function(a.a, a.b, a.c, a.m, a.n, a.k, a.lda, a.ldb, a.ldc, a.alpha, a.beta);
   self.ended_thread_ = self.current_;
   self.switch_to_next();  // for good
 }

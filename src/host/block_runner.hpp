@@ -36,7 +36,7 @@ class BlockRunner {
   // Runs block number `block` of the grid, counted along x, then y, then z; it has 1 to
   // kMaxThreads threads. Gives what is wrong when a barrier is not reached by all threads alike
   // (the block is then abandoned). A kernel that crashes or never ends takes this thread with it.
-  std::optional<std::string> run(const LoadedKernel& kernel, const KernelArguments& arguments,
+  std::optional<std::string> run(const KernelEntry& kernel, const KernelArguments& arguments,
                                  const LaunchGeometry& geometry, std::size_t block);
 
  private:
@@ -59,7 +59,7 @@ class BlockRunner {
   std::vector<autotune_index> indices_;
   LaunchGeometry geometry_{.block = {0, 0, 0}};
 
-  const LoadedKernel* kernel_ = nullptr;
+  KernelEntry kernel_{};
   const KernelArguments* arguments_ = nullptr;
   Fiber main_ = nullptr;        // run() itself
   Fiber* suspended_ = nullptr;  // where whoever was left last is to be resumed

@@ -30,7 +30,7 @@ std::optional<std::string> HostLauncher::launch(const HostKernel& kernel,
   pool_.for_each(blocks.size(), [&](std::size_t item, std::size_t thread) {
     const std::int64_t block = blocks[item];
     const std::optional<std::string> fault = runners_[thread].run(
-        kernel.copies_[thread], arguments, geometry, static_cast<std::size_t>(block));
+        kernel.copies_[thread].entry(), arguments, geometry, static_cast<std::size_t>(block));
     if (!fault) return;
     const std::lock_guard lock(mutex);
     if (!first) first = fmt::format("block {}: {}", block, *fault);

@@ -37,15 +37,15 @@ LoadedKernel::LoadedKernel(const std::string& image, const std::string& name)
     close(file_);
     throw Error("the compiled kernel cannot be loaded: " + reason);
   }
-  function_ = reinterpret_cast<HostKernelFunction*>(dlsym(library_, name.c_str()));
+  auto* const function = reinterpret_cast<HostKernelFunction*>(dlsym(library_, name.c_str()));
   auto* const state =
       reinterpret_cast<autotune_block_state* (*)()>(dlsym(library_, "autotune_kernel_state"));
-  if (function_ == nullptr || state == nullptr) {
+  if (function == nullptr || state == nullptr) {
     dlclose(library_);
     close(file_);
     throw Error(fmt::format("the compiled image has no kernel named {}", name));
   }
-  state_ = state();
+  entry_ = {function, state()};
 }
 
 LoadedKernel::~LoadedKernel() {

@@ -13,6 +13,12 @@ using HostKernelFunction = void(const float* a, const float* b, float* c, long l
                                 long long k, long long lda, long long ldb, long long ldc,
                                 float alpha, float beta);
 
+// A kernel in this process, and where it looks up which thread it is.
+struct KernelEntry {
+  HostKernelFunction* function;
+  autotune_block_state* state;
+};
+
 class LoadedKernel {
  public:
   // image: the bytes of a shared object made by HostCompiler. Throws Error when it cannot be
@@ -22,14 +28,12 @@ class LoadedKernel {
   LoadedKernel(const LoadedKernel&) = delete;
   LoadedKernel& operator=(const LoadedKernel&) = delete;
 
-  [[nodiscard]] HostKernelFunction* function() const { return function_; }
-  [[nodiscard]] autotune_block_state& state() const { return *state_; }
+  [[nodiscard]] const KernelEntry& entry() const { return entry_; }
 
  private:
   int file_ = -1;
   void* library_ = nullptr;
-  HostKernelFunction* function_ = nullptr;
-  autotune_block_state* state_ = nullptr;
+  KernelEntry entry_{};
 };
 
 }  // namespace autotune
