@@ -34,12 +34,18 @@ add_library(autotune_xxhash INTERFACE)
 add_library(autotune::xxhash ALIAS autotune_xxhash)
 target_include_directories(autotune_xxhash INTERFACE $<BUILD_INTERFACE:${XXHASH_INCLUDE_DIR}>)
 
-# cuda.h and nvrtc.h alone: driver and NVRTC are opened at run time.
+# cuda.h and nvrtc.h alone: driver and NVRTC are opened at run time. A toolkit has both in one
+# folder, the wheels of CUDA 12 in two.
 file(GLOB wheel_headers ${PROJECT_SOURCE_DIR}/.deps/cuda/nvidia/*/include)
-find_path(CUDA_HEADERS_DIR NAMES nvrtc.h
-  HINTS ${CUDAToolkit_ROOT}/include ENV CUDA_HOME ENV CUDA_PATH
-  PATHS /usr/local/cuda/include ${wheel_headers}
-  PATH_SUFFIXES include)
-if(NOT CUDA_HEADERS_DIR)
-  message(FATAL_ERROR "cuda.h and nvrtc.h were not found: run scripts/setup, or set CUDA_HEADERS_DIR")
-endif()
+foreach(header IN ITEMS cuda nvrtc)
+  string(TOUPPER ${header} name)
+  find_path(${name}_HEADER_DIR NAMES ${header}.h
+    HINTS ${CUDAToolkit_ROOT}/include ENV CUDA_HOME ENV CUDA_PATH
+    PATHS /usr/local/cuda/include ${wheel_headers}
+    PATH_SUFFIXES include)
+  if(NOT ${name}_HEADER_DIR)
+    message(FATAL_ERROR "${header}.h was not found: run scripts/setup, or set ${name}_HEADER_DIR")
+  endif()
+endforeach()
+set(CUDA_HEADERS_DIR ${CUDA_HEADER_DIR} ${NVRTC_HEADER_DIR})
+list(REMOVE_DUPLICATES CUDA_HEADERS_DIR)

@@ -13,9 +13,8 @@ const KernelTemplate& chosen_template(const ConfigurationChoice& choice) {
 Configuration completed(const KernelTemplate& kernel, const std::string& text,
                         const GemmProblem& problem) {
   Configuration configuration = kernel.default_configuration(problem);
-  for (const auto& [name, value] : Configuration::parse(text).entries()) {
-    configuration.set(name, value);
-  }
+  const Configuration given = Configuration::parse(text);
+  for (const auto& [name, value] : given.entries()) configuration.set(name, value);
   return kernel.space.validated(configuration);
 }
 

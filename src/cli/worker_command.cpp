@@ -1,14 +1,11 @@
 #include "cli/worker_command.hpp"
 
 #include <charconv>
-#include <csignal>
 #include <cstdio>
 #include <string_view>
 
-#include <sys/prctl.h>
-#include <unistd.h>
-
 #include "host/device.hpp"
+#include "tuner/child_process.hpp"
 #include "tuner/host_service.hpp"
 #include "tuner/worker.hpp"
 
@@ -38,12 +35,7 @@ int run_worker_command(int argc, char** argv) {
     std::fprintf(stderr, "autotune: 'worker' is for the program itself\n");
     return 2;
   }
-  // A worker must not outlive the program, not even in the middle of a kernel. The signal comes
-  // when the thread that started it ends; the parent may be gone before it is armed.
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) return 0;
-  // Ctrl-C in a terminal reaches the workers too; what it means is for the program to decide.
-  std::signal(SIGINT, SIG_IGN);
+  if (!enter_worker_process(parent)) return 0;
   return serve(fd, device == kHostOrdinal ? *make_host_service() : *make_gpu_service(device));
 }
 
