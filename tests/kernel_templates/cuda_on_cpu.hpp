@@ -18,7 +18,7 @@
 #define __global__
 #define __shared__ static
 #define __forceinline__ inline
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 // The compiler's own would believe it.
 #define __builtin_assume_aligned(pointer, bytes) cuda_on_cpu::checked_aligned(pointer, bytes)
 

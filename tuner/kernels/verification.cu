@@ -232,7 +232,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     const double error = fabs(static_cast<double>(value) - expected[i]);
     const double scale = unit * static_cast<double>(magnitudes[i]);
     if (!(error <= bound * scale)) count_wrong(finding, i);  // also when it is no number
-    const double ratio = error > 0 ? error / scale : 0.0;
+    const double ratio = error == 0 ? 0.0 : error / scale;
     if (!isfinite(ratio)) return;
     finding.max_error_ratio = fmax(finding.max_error_ratio, ratio);
     finding.error_squares += error * error;
