@@ -1,0 +1,24 @@
+// The program under test, with a database and a cache of its own and without a GPU.
+#pragma once
+
+#include "tests/support/run_program.hpp"
+
+namespace autotune::test {
+
+struct Program {
+  TemporaryFolder folder;
+  std::string database = folder.path() / "data" / "autotune.db";
+  Environment environment = {{"AUTOTUNE_DB", database},
+                             {"XDG_CACHE_HOME", folder.path() / "cache"},
+                             {"AUTOTUNE_LIBCUDA", folder.path() / "no-driver"}};
+
+  [[nodiscard]] ProgramResult operator()(const std::vector<std::string>& arguments) const {
+    return run_program(AUTOTUNE_PROGRAM, arguments, environment);
+  }
+};
+
+inline std::size_t lines(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace autotune::test
