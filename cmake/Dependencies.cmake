@@ -26,7 +26,8 @@ target_link_libraries(autotune_sqlite3 INTERFACE SQLite::SQLite3)
 find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)
 add_library(autotune_zstd INTERFACE)
 add_library(autotune::zstd ALIAS autotune_zstd)
-target_link_libraries(autotune_zstd INTERFACE $<BUILD_INTERFACE:${ZSTD_LIBRARY}>)
+target_link_libraries(autotune_zstd INTERFACE $<BUILD_INTERFACE:${ZSTD_LIBRARY}>
+                                              $<INSTALL_INTERFACE:zstd>)
 target_include_directories(autotune_zstd INTERFACE $<BUILD_INTERFACE:${ZSTD_INCLUDE_DIR}>)
 
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)

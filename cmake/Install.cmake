@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/autotune)
 
 install(TARGETS autotune_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS autotune EXPORT autotuneTargets
+install(TARGETS autotune autotune_zstd EXPORT autotuneTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/autotune ${PROJECT_BINARY_DIR}/include/autotune
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
