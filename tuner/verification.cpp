@@ -34,7 +34,8 @@ CheckOutcome outcome_of(const Finding& finding, const GemmProblem& problem,
                         const std::string& when) {
   if (finding.outside > 0) {
     return {TrialStatus::out_of_bounds,
-            fmt::format("wrote to {} words outside of C {}", finding.outside, when)};
+            fmt::format("wrote to {} {} outside of C {}", finding.outside,
+                        finding.outside == 1 ? "word" : "words", when)};
   }
   if (finding.wrong > 0) {
     return {TrialStatus::wrong_result,

@@ -52,7 +52,7 @@ TEST_SUITE("Verification") {
     const CheckOutcome outcome =
         outcome_of({.wrong = 2, .outside = 1}, {.m = 4, .n = 4, .k = 1}, "on random data");
     CHECK(outcome.status == TrialStatus::out_of_bounds);
-    CHECK(outcome.detail == "wrote to 1 words outside of C on random data");
+    CHECK(outcome.detail == "wrote to 1 word outside of C on random data");
   }
 }
 

@@ -1,0 +1,70 @@
+// Says whether a kernel computes C = alpha op(A) op(B) + beta C to the bit and touches nothing
+// else, for operands with padding, at any alignment. Its code and its data are its own: nothing of
+// it is used by the program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "autotune/problem.hpp"
+
+#include "core/launch_geometry.hpp"
+#include "gpu/memory.hpp"
+#include "gpu/module.hpp"
+#include "tests/device/gpu_fixture.hpp"
+
+namespace autotune {
+
+struct GemmCase {
+  GemmProblem problem;
+  float alpha = 1;
+  float beta = 0;
+  std::int64_t padding = 0;  // elements behind each row of A; one more of B, two more of C
+  std::int64_t offset = 0;   // elements by which all three are off the alignment of 256 bytes
+
+  [[nodiscard]] std::int64_t lda() const { return problem.lda() + padding; }
+  [[nodiscard]] std::int64_t ldb() const {
+    return problem.ldb() + (padding == 0 ? 0 : padding + 1);
+  }
+  [[nodiscard]] std::int64_t ldc() const {
+    return problem.ldc() + (padding == 0 ? 0 : padding + 2);
+  }
+};
+[[nodiscard]] std::string to_string(const GemmCase& gemm);
+
+// The kernels that the oracle is made of, loaded once. The device's context must be current.
+class Oracle {
+ public:
+  Oracle(const Gpu& gpu, const gpu::Stream& stream);
+
+  [[nodiscard]] const gpu::Driver& driver() const { return stream_.driver(); }
+  [[nodiscard]] const gpu::Stream& stream() const { return stream_; }
+
+ private:
+  friend class PreparedCase;
+  const gpu::Stream& stream_;
+  gpu::Module module_;
+  gpu::Kernel fill_, place_, expect_, copy_, compare_;
+};
+
+// A case on the device: its operands, C as it is before and as it must be afterwards.
+class PreparedCase {
+ public:
+  PreparedCase(const Oracle& oracle, const GemmCase& gemm);
+
+  // Runs a kernel of the common signature. Returns how many words of C and of what lies around it
+  // are not as they must be.
+  [[nodiscard]] std::int64_t mismatches(const gpu::Kernel& kernel,
+                                        const LaunchGeometry& geometry) const;
+  [[nodiscard]] const GemmCase& gemm() const { return gemm_; }
+
+ private:
+  const Oracle& oracle_;
+  GemmCase gemm_;
+  gpu::DeviceBuffer a_, b_;
+  gpu::DeviceBuffer before_, expected_, c_;  // with what lies around C
+  gpu::DeviceBuffer count_;
+};
+
+}  // namespace autotune

@@ -1,0 +1,137 @@
+// Every configuration of every kernel template on a real GPU: bit-exact on integers, nothing
+// touched outside of C, at awkward sizes, layouts, scalars, leading dimensions and alignments.
+//
+// AUTOTUNE_DEVICE_TEST_SAMPLE=N runs about N configurations that cover every parameter value, at
+// the small sizes only: for compute-sanitizer.
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <random>
+#include <set>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "gpu/cubin.hpp"
+#include "kernel_templates/kernel_template.hpp"
+#include "tests/device/oracle.hpp"
+
+namespace autotune {
+namespace {
+
+std::size_t sample_size() {
+  const char* text = std::getenv("AUTOTUNE_DEVICE_TEST_SAMPLE");
+  return text == nullptr ? 0 : static_cast<std::size_t>(std::strtoul(text, nullptr, 10));
+}
+
+// About `wanted` configurations, in which every value of every parameter occurs.
+std::vector<Configuration> sample(std::vector<Configuration> all, std::size_t wanted) {
+  std::shuffle(all.begin(), all.end(), std::mt19937(1));
+  std::set<Configuration::Entry> covered;
+  const auto adds_nothing = [&](const Configuration& configuration) {
+    const std::size_t before = covered.size();
+    covered.insert(configuration.entries().begin(), configuration.entries().end());
+    return covered.size() == before;
+  };
+  const auto rest = std::stable_partition(
+      all.begin(), all.end(), [&](const Configuration& one) { return !adds_nothing(one); });
+  const auto needed = static_cast<std::size_t>(rest - all.begin());
+  all.resize(std::min(all.size(), std::max(needed, wanted)));
+  return all;
+}
+
+std::vector<Configuration> configurations(const KernelTemplate& kernel, const DeviceInfo& device) {
+  auto all = kernel.space.enumerate(device_constraints(kernel, device)).configurations;
+  return sample_size() == 0 ? all : sample(std::move(all), sample_size());
+}
+
+std::vector<GemmCase> cases(const std::string& layout) {
+  std::vector<GemmProblem> problems = {{1, 1, 1},    {7, 7, 7},    {33, 33, 33},
+                                       {64, 64, 64}, {100, 1, 37}, {129, 257, 65}};
+  if (sample_size() == 0) problems.push_back({1024, 1024, 1024});
+  std::vector<GemmCase> all;
+  for (GemmProblem& problem : problems) {
+    set_layout(problem, layout);
+    for (const auto& [alpha, beta] : {std::pair(1.0F, 0.0F), {2.0F, -1.0F}, {0.0F, 1.0F}}) {
+      // Without gaps; rows that keep the alignment of four elements (of A); neither.
+      all.push_back({problem, alpha, beta, 0, 0});
+      all.push_back({problem, alpha, beta, 4 - problem.lda() % 4, 0});
+      all.push_back({problem, alpha, beta, 3, 1});
+    }
+  }
+  return all;
+}
+
+// Compiles on all cores. What fails is an empty image.
+std::vector<std::string> compile_all(const Gpu& gpu, const KernelTemplate& kernel,
+                                     const std::vector<Configuration>& configurations,
+                                     const GemmProblem& problem) {
+  std::vector<std::string> images(configurations.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < images.size(); i = next++) {
+      images[i] = gpu.nvrtc
+                      ->compile(kernel.name, std::string(kernel.source),
+                                compile_options(kernel, configurations[i], problem, gpu.target))
+                      .image;
+    }
+  };
+  std::vector<std::jthread> threads(std::max(1U, std::thread::hardware_concurrency()));
+  for (std::jthread& thread : threads) thread = std::jthread(work);
+  threads.clear();
+  return images;
+}
+
+void check_template(const Gpu& gpu, const KernelTemplate& kernel,
+                    const std::deque<PreparedCase>& prepared) {
+  const GemmProblem layout = prepared.front().gemm().problem;
+  if (!kernel.supports(layout)) return;
+  const std::vector<Configuration> all = configurations(kernel, gpu.device);
+  REQUIRE(!all.empty());
+  const std::vector<std::string> images = compile_all(gpu, kernel, all, layout);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CAPTURE(to_string(all[i]));
+    REQUIRE(!images[i].empty());
+    const gpu::Module module(*gpu.driver, images[i]);
+    const gpu::Kernel loaded = module.kernel(kernel.name);
+    for (const PreparedCase& one : prepared) {
+      CAPTURE(to_string(one.gemm()));
+      const LaunchGeometry geometry = kernel.geometry(all[i], one.gemm().problem);
+      REQUIRE(one.mismatches(loaded, geometry) == 0);
+    }
+  }
+  std::printf("%s %s: %zu configurations, %zu cases each\n", kernel.name.c_str(),
+              layout_text(layout).c_str(), all.size(), prepared.size());
+}
+
+void check_layout(const std::string& layout) {
+  const std::optional<Gpu> gpu = open_gpu();
+  if (!gpu) return;
+  const gpu::PrimaryContext context(gpu->driver, 0);
+  const gpu::ContextGuard guard(context);
+  const gpu::Stream stream(*gpu->driver);
+  const Oracle oracle(*gpu, stream);
+  std::deque<PreparedCase> prepared;
+  for (const GemmCase& gemm : cases(layout)) prepared.emplace_back(oracle, gemm);
+  for (const KernelTemplate& kernel : kernel_templates()) check_template(*gpu, kernel, prepared);
+}
+
+TEST_SUITE("TemplatesOnDevice") {
+  TEST_CASE("every configuration is exact with A and B as they are") {
+    check_layout("NN");
+  }
+  TEST_CASE("every configuration is exact with B transposed") {
+    check_layout("NT");
+  }
+  TEST_CASE("every configuration is exact with A transposed") {
+    check_layout("TN");
+  }
+  TEST_CASE("every configuration is exact with both transposed") {
+    check_layout("TT");
+  }
+}
+
+}  // namespace
+}  // namespace autotune
