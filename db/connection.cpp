@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,90 +10,119 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "autotune/error.hpp"
-
 namespace autotune {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kBusyTimeout_ms = 15'000;
-
+template <typename Fault = StorageError>
 [[noreturn]] void fail(const fs::path& path, const std::string& what) {
-  throw StorageError(fmt::format("{}: {}", path.string(), what));
+  throw Fault(fmt::format("{}: {}", path.string(), what));
 }
 
-std::string meaning(const SQLite::Exception& error) {
+[[noreturn]] void fail_as(const SQLite::Exception& error, const fs::path& path) {
+  if (error.getExtendedErrorCode() == SQLITE_READONLY_DBMOVED) {
+    fail(path, "was deleted or replaced while it was open");
+  }
   switch (error.getErrorCode()) {
-    case SQLITE_NOTADB: return "is no autotune file: name another, or move it away";
-    case SQLITE_CORRUPT: return "is damaged: move it away, or restore a copy";
+    case SQLITE_NOTADB:
+      fail<DamagedFile>(path, "is no database: name another file, or move it away");
+    case SQLITE_CORRUPT:
+      fail<DamagedFile>(path, "is damaged: move it away, or put a copy in its place");
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return "is locked by another process";
+      fail(path, "is locked by another process: try again when that has ended");
     case SQLITE_READONLY:
-    case SQLITE_PERM: return "cannot be written: check its permissions and its folder's";
-    case SQLITE_FULL: return "cannot be written: the disk is full";
-    case SQLITE_IOERR: return std::string("cannot be read or written: ") + error.getErrorStr();
-    case SQLITE_CANTOPEN: return "cannot be opened: check that it may be read and written";
-    default: return error.what();
+    case SQLITE_PERM:
+      fail(path, "cannot be written: check its permissions and its folder's");
+    case SQLITE_FULL:
+      fail(path, "cannot be written: the disk is full");
+    case SQLITE_CANTOPEN:
+      fail(path, "cannot be opened: check its permissions and its folder's");
+    case SQLITE_IOERR:
+      fail(path, fmt::format("cannot be read or written ({})", error.what()));
+    default:
+      fail(path, error.what());
   }
 }
 
 // The path with its folder's links resolved: SQLite refuses links anywhere, but a home directory
 // behind one is no threat.
-fs::path resolved(const fs::path& path) {
+std::string resolved(const fs::path& path) {
+  const fs::path whole = fs::absolute(path);
   std::error_code error;
-  const fs::path folder = fs::weakly_canonical(path.parent_path().empty() ? "." : path.parent_path(), error);
-  return error ? path : folder / path.filename();
+  const fs::path folder = fs::canonical(whole.parent_path(), error);
+  return (error ? whole : folder / whole.filename()).string();
 }
 
-void refuse_unfit(const fs::path& path) {
+void refuse_unfit(const fs::path& path, const FileKind& kind) {
   struct stat found {};
-  if (::lstat(path.c_str(), &found) != 0) return;
+  if (::lstat(path.c_str(), &found) != 0) {
+    if (errno == ENOENT) return;
+    fail(path, std::string("cannot be opened: ") + std::strerror(errno));
+  }
   if (S_ISLNK(found.st_mode)) fail(path, "is a symbolic link, which is not followed");
   if (S_ISDIR(found.st_mode)) fail(path, "is a directory: name a file");
   if (!S_ISREG(found.st_mode)) fail(path, "is no regular file");
+  if (kind.trusted && (found.st_uid != ::geteuid() || (found.st_mode & (S_IWGRP | S_IWOTH)) != 0)) {
+    fail(path, "is another user's, or writable by others: not used");
+  }
 }
 
-void make_private_file(const fs::path& path) {
+void make_private_folders(const fs::path& folder, const fs::path& path) {
   std::error_code error;
-  const fs::path folder = path.parent_path();
-  if (!folder.empty() && !fs::exists(folder, error)) {
-    const mode_t before = ::umask(0077);
-    fs::create_directories(folder, error);
-    ::umask(before);
-    if (error) fail(path, "its folder cannot be made: " + error.message());
+  if (folder.empty() || fs::exists(folder, error)) return;
+  make_private_folders(folder.parent_path(), path);
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    fail(path, std::string("its folder cannot be made: ") + std::strerror(errno));
   }
-  const int fd = ::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd >= 0) {
-    ::close(fd);
-  } else if (errno != EEXIST) {
+}
+
+// By mknod rather than open: closing a descriptor of a file that SQLite has open in this process
+// would drop SQLite's locks.
+void make_private_file(const fs::path& path) {
+  make_private_folders(path.parent_path(), path);
+  if (::mknod(path.c_str(), S_IFREG | 0600, 0) != 0 && errno != EEXIST) {
     fail(path, std::string("cannot be made: ") + std::strerror(errno));
   }
 }
 
-int pragma(SQLite::Database& database, const char* name) {
-  return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();
+// SQLite falls back to reading when it may not write, and makes its journal beside the file only
+// when the first change comes; both are better said at once.
+void refuse_unwritable(SQLite::Database& database, const fs::path& path) {
+  const fs::path folder = path.parent_path().empty() ? "." : path.parent_path();
+  if (sqlite3_db_readonly(database.getHandle(), "main") != 0) {
+    fail(path, "cannot be written: check its permissions");
+  }
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    fail(path, "cannot be written: its folder is read-only");
+  }
 }
 
 // Settings of a connection; none of them writes to the file.
 void configure(SQLite::Database& database, const FileKind& kind) {
-  database.setBusyTimeout(kBusyTimeout_ms);
+  database.setBusyTimeout(static_cast<int>(kind.busy_timeout.count()));
   sqlite3* handle = database.getHandle();
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   database.exec("PRAGMA foreign_keys = ON");
-  database.exec(kind.durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = OFF");
+  database.exec(kind.disposable ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = FULL");
 }
 
-// Whose file is it, and of which version? 0 for a file without content.
-int checked_version(SQLite::Database& database, const fs::path& path, const FileKind& kind) {
-  const int version = pragma(database, "user_version");
-  const int application = pragma(database, "application_id");
-  const bool empty = pragma(database, "schema_version") == 0;
-  if (empty && application == 0) return 0;
-  if (application != kind.application_id) fail(path, fmt::format("is no {} of autotune", kind.name));
+// Whose file is it, and of which version? 0 for a file without content. To be called in a
+// transaction: another process may be making the file at this moment.
+int stored_version(SQLite::Database& database, const fs::path& path, const FileKind& kind) {
+  const auto pragma = [&](const char* name) {
+    return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();
+  };
+  const int application = pragma("application_id");
+  const int version = pragma("user_version");
+  if (application == 0 && pragma("schema_version") == 0) return 0;
+  if (application != kind.application_id)
+    fail(path, fmt::format("is no {} of autotune", kind.name));
+  if (version < 1)
+    fail<DamagedFile>(path, "is damaged: its schema version is not a number above 0");
   const int newest = static_cast<int>(kind.migrations.size());
   if (version > newest) {
     fail(path, fmt::format("was made by a newer autotune (schema {}, this one knows {}): use that "
@@ -102,13 +132,19 @@ int checked_version(SQLite::Database& database, const fs::path& path, const File
   return version;
 }
 
+int current_version(SQLite::Database& database, const fs::path& path, const FileKind& kind) {
+  const SQLite::Transaction reading(database);
+  return stored_version(database, path, kind);
+}
+
 void migrate(SQLite::Database& database, const fs::path& path, const FileKind& kind) {
   const int newest = static_cast<int>(kind.migrations.size());
-  if (checked_version(database, path, kind) == newest) return;
+  if (current_version(database, path, kind) == newest) return;
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  // Another process may have been quicker.
-  for (int version = checked_version(database, path, kind); version < newest; ++version) {
-    database.exec(std::string(kind.migrations[static_cast<std::size_t>(version)].text));
+  const int version = stored_version(database, path, kind);
+  if (version == newest) return;  // another process was quicker
+  for (const EmbeddedFile& step : kind.migrations.subspan(static_cast<std::size_t>(version))) {
+    database.exec(std::string(step.text));
   }
   database.exec(fmt::format("PRAGMA application_id = {}", kind.application_id));
   database.exec(fmt::format("PRAGMA user_version = {}", newest));
@@ -119,34 +155,41 @@ void migrate(SQLite::Database& database, const fs::path& path, const FileKind& k
 
 FileIdentity identity_of(const fs::path& path) {
   struct stat found {};
-  if (path.empty() || ::lstat(path.c_str(), &found) != 0) return {0, 0};
+  if (::lstat(path.c_str(), &found) != 0) return {};
   return {static_cast<std::uint64_t>(found.st_dev), static_cast<std::uint64_t>(found.st_ino)};
 }
 
 SQLite::Database open_file(const fs::path& path, const FileKind& kind) {
-  refuse_unfit(path);
+  refuse_unfit(path, kind);
   make_private_file(path);
   std::optional<SQLite::Database> database;
   with_storage_errors(path, [&] {
-    database.emplace(resolved(path).string(), SQLite::OPEN_READWRITE | SQLite::OPEN_NOFOLLOW);
+    database.emplace(resolved(path), SQLite::OPEN_READWRITE | SQLite::OPEN_NOFOLLOW);
+    refuse_unwritable(*database, path);
     configure(*database, kind);
     migrate(*database, path, kind);
+    // A write-ahead log, which somebody switched on, can lose commits in the SQLite versions that
+    // many systems have; a file that has none is not written to.
+    database->execAndGet("PRAGMA journal_mode = DELETE");
   });
   return std::move(*database);
 }
 
-SQLite::Database open_file_read_only(const fs::path& path, const FileKind& kind) {
-  refuse_unfit(path);
+std::optional<SQLite::Database> open_file_read_only(const fs::path& path, const FileKind& kind) {
+  refuse_unfit(path, kind);
+  if (identity_of(path) == FileIdentity{}) return std::nullopt;
   std::optional<SQLite::Database> database;
   with_storage_errors(path, [&] {
-    database.emplace(resolved(path).string(), SQLite::OPEN_READONLY | SQLite::OPEN_NOFOLLOW);
+    database.emplace(resolved(path), SQLite::OPEN_READONLY | SQLite::OPEN_NOFOLLOW);
     configure(*database, kind);
-    const int version = checked_version(*database, path, kind);
-    if (version < static_cast<int>(kind.migrations.size())) {
+    const int version = current_version(*database, path, kind);
+    if (version == 0) {
+      database.reset();
+    } else if (version < static_cast<int>(kind.migrations.size())) {
       fail(path, "was made by an older autotune: open it for writing once, with tune");
     }
   });
-  return std::move(*database);
+  return database;
 }
 
 SQLite::Database open_in_memory(const FileKind& kind) {
@@ -160,7 +203,7 @@ void with_storage_errors(const fs::path& path, const std::function<void()>& work
   try {
     work();
   } catch (const SQLite::Exception& error) {
-    fail(path, meaning(error));
+    fail_as(error, path);
   }
 }
 

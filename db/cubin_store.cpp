@@ -1,24 +1,19 @@
 #include "db/cubin_store.hpp"
 
-#include <chrono>
-#include <cstdlib>
+#include <algorithm>
+#include <map>
 #include <mutex>
-#include <thread>
+#include <set>
 #include <utility>
-#include <vector>
 
-#include <SQLiteCpp/VariadicBind.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-#include <zstd.h>
 
 #include "core/hash.hpp"
-#include "core/json.hpp"
 #include "db/connection.hpp"
+#include "db/cubin_packing.hpp"
 
 namespace autotune {
 
-using nlohmann::json;
 namespace fs = std::filesystem;
 
 std::span<const EmbeddedFile> embedded_cubin_migrations();
@@ -26,119 +21,132 @@ std::span<const EmbeddedFile> embedded_cubin_migrations();
 namespace {
 
 constexpr std::int32_t kApplicationId = 0x41544331;  // "ATC1"
-// Entries wait until so many are there, or the store is closed: a commit costs more than an entry.
-constexpr std::size_t kBatch = 64;
-// A level that compresses faster than the disk writes.
-constexpr int kCompressionLevel = 3;
-constexpr std::size_t kMaxBodyBytes = std::size_t{256} << 20;
+// A commit costs more than an entry.
+constexpr std::size_t kBatchEntries = 64;
+constexpr std::size_t kBatchBytes = std::size_t{16} << 20;
+constexpr std::int64_t kUseDelay_s = 3600;
 
 FileKind cubin_file() {
-  return {"cubin store", kApplicationId, embedded_cubin_migrations(), /*durable=*/false};
+  return {.name = "cubin store",
+          .application_id = kApplicationId,
+          .migrations = embedded_cubin_migrations(),
+          .busy_timeout = std::chrono::seconds(2),
+          .disposable = true,
+          .trusted = true};
 }
 
-std::int64_t hours_now() {
-  return std::chrono::duration_cast<std::chrono::hours>(
+std::int64_t now_s() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
-}
-
-json binary(const std::string& bytes) { return json::binary({bytes.begin(), bytes.end()}); }
-
-std::string pack(const StoredCubin& entry) {
-  std::string plain;
-  json::to_cbor({{"cubin", binary(entry.cubin)},
-                 {"log", binary(entry.log)},
-                 {"resources", entry.resources}},
-                plain);
-  std::string packed(ZSTD_compressBound(plain.size()), '\0');
-  packed.resize(ZSTD_compress(packed.data(), packed.size(), plain.data(), plain.size(),
-                              kCompressionLevel));
-  return packed;
-}
-
-std::optional<StoredCubin> unpack(const std::string& packed) {
-  const unsigned long long size = ZSTD_getFrameContentSize(packed.data(), packed.size());
-  if (size > kMaxBodyBytes) return std::nullopt;  // also the codes for "unknown" and "error"
-  std::string plain(size, '\0');
-  if (ZSTD_decompress(plain.data(), plain.size(), packed.data(), packed.size()) != size) {
-    return std::nullopt;
-  }
-  const json body = json::from_cbor(plain);
-  const auto text = [&](const char* key) {
-    const auto& bytes = body.at(key).get_binary();
-    return std::string(bytes.begin(), bytes.end());
-  };
-  return StoredCubin{text("cubin"), text("log"), body.at("resources").get<Resources>()};
 }
 
 }  // namespace
 
 struct CubinStore::Implementation {
-  std::mutex mutex;
-  std::optional<SQLite::Database> database;
-  std::string problem;
+  mutable std::mutex mutex;
+  fs::path path;
   std::int64_t max_bytes = 0;
-  struct Pending {
-    std::string key;
-    std::string body;
-  };
-  std::vector<Pending> pending;
+  std::optional<SQLite::Database> database;
+  FileIdentity identity;
+  std::map<std::string, std::string> unwritten;  // key, body
+  std::size_t unwritten_bytes = 0;
+  std::set<std::string> used;  // keys whose last use is to be written
+  std::string problem;
 
   ~Implementation() { commit(); }
 
-  void connect(const fs::path& path) {
+  void connect() {
+    database.reset();
+    database.emplace(open_file(path, cubin_file()));
+    identity = identity_of(path);
+  }
+
+  // The journal first: a new file must not meet the old one's.
+  void start_over() {
+    database.reset();
+    std::error_code ignored;
+    fs::remove(fs::path(path) += "-journal", ignored);
+    fs::remove(path, ignored);
+    connect();
+  }
+
+  // Runs `work` if there is a file to work on; whatever goes wrong costs what it would have done.
+  template <typename Work>
+  void attempt(Work work) noexcept {
     try {
-      database.emplace(open_file(path, cubin_file()));
+      try {
+        work();
+      } catch (const DamagedFile& damage) {
+        problem = damage.what();
+        start_over();
+      }
     } catch (const std::exception& error) {
       problem = error.what();
     }
   }
 
-  std::optional<StoredCubin> find(const std::string& key) {
+  std::optional<std::string> body_of(const std::string& key) {
+    if (const auto found = unwritten.find(key); found != unwritten.end()) return found->second;
     SQLite::Statement select(*database, "SELECT body, body_hash, used_at FROM cubin WHERE key = ?");
     select.bind(1, key);
     if (!select.executeStep()) return std::nullopt;
-    const SQLite::Column column = select.getColumn(0);
-    const std::string body(static_cast<const char*>(column.getBlob()),
-                           static_cast<std::size_t>(column.getBytes()));
+    std::string body = select.getColumn(0).getString();
     if (content_hash(key + body) != select.getColumn(1).getString()) return std::nullopt;
-    // Uses within the hour are not worth a write.
-    if (select.getColumn(2).getInt64() < hours_now()) pending.push_back({key, body});
-    return unpack(body);
+    if (select.getColumn(2).getInt64() < now_s() - kUseDelay_s) used.insert(key);
+    return body;
   }
 
+  // What was not written by then is not kept.
   void commit() noexcept {
-    if (!database || pending.empty()) return;
-    try {
-      SQLite::Transaction transaction(*database, SQLite::TransactionBehavior::IMMEDIATE);
-      SQLite::Statement insert(*database, "INSERT OR REPLACE INTO cubin VALUES (?, ?, ?, ?)");
-      for (const Pending& entry : pending) {
-        insert.bind(1, entry.key);
-        insert.bind(2, entry.body.data(), static_cast<int>(entry.body.size()));
-        insert.bind(3, content_hash(entry.key + entry.body));
-        insert.bind(4, hours_now());
-        insert.exec();
-        insert.reset();
-      }
-      evict();
-      transaction.commit();
-    } catch (const std::exception& error) {
-      problem = error.what();
-    }
-    pending.clear();
+    if (!database || (unwritten.empty() && used.empty())) return;
+    attempt([&] {
+      if (identity_of(path) != identity) connect();  // another process made it anew
+      with_storage_errors(path, [&] {
+        SQLite::Transaction transaction(*database, SQLite::TransactionBehavior::IMMEDIATE);
+        write();
+        evict();
+        transaction.commit();
+      });
+    });
+    unwritten.clear();
+    unwritten_bytes = 0;
+    used.clear();
   }
 
-  // Drops the least recently used tenth, until the rest is within the limit.
+  void write() {
+    const std::int64_t now = now_s();
+    SQLite::Statement touch(*database, "UPDATE cubin SET used_at = ? WHERE key = ?");
+    for (const std::string& key : used) {
+      touch.bind(1, now);
+      touch.bind(2, key);
+      touch.exec();
+      touch.reset();
+    }
+    SQLite::Statement insert(*database,
+                             "INSERT OR REPLACE INTO cubin (key, body, body_hash, used_at)"
+                             " VALUES (?, ?, ?, ?)");
+    for (const auto& [key, body] : unwritten) {
+      insert.bind(1, key);
+      insert.bind(2, body.data(), static_cast<int>(body.size()));
+      insert.bind(3, content_hash(key + body));
+      insert.bind(4, now);
+      insert.exec();
+      insert.reset();
+    }
+  }
+
+  // Drops the tenth that was not used for longest, until the rest is within the limit.
   void evict() {
+    const auto pragma = [&](const char* name) {
+      return database->execAndGet(fmt::format("PRAGMA {}", name)).getInt64();
+    };
     const auto used_bytes = [&] {
-      const auto pragma = [&](const char* name) {
-        return database->execAndGet(fmt::format("PRAGMA {}", name)).getInt64();
-      };
       return (pragma("page_count") - pragma("freelist_count")) * pragma("page_size");
     };
     while (used_bytes() > max_bytes) {
       const int removed = database->exec(
-          "DELETE FROM cubin WHERE key IN (SELECT key FROM cubin ORDER BY used_at, key"
+          "DELETE FROM cubin WHERE id IN (SELECT id FROM cubin ORDER BY used_at, id"
           " LIMIT (SELECT COUNT(*) / 10 + 1 FROM cubin))");
       if (removed == 0) return;
     }
@@ -153,32 +161,48 @@ CubinStore::~CubinStore() = default;
 
 CubinStore CubinStore::open(const fs::path& path, std::int64_t max_bytes) {
   auto implementation = std::make_unique<Implementation>();
-  implementation->max_bytes = max_bytes;
-  implementation->connect(path);
+  Implementation& self = *implementation;
+  self.max_bytes = max_bytes;
+  self.attempt([&] {
+    self.path = fs::absolute(path);
+    self.connect();
+  });
   return CubinStore(std::move(implementation));
 }
 
-CubinStore CubinStore::disabled() { return CubinStore(std::make_unique<Implementation>()); }
+CubinStore CubinStore::disabled() {
+  return CubinStore(std::make_unique<Implementation>());
+}
 
 std::optional<StoredCubin> CubinStore::find(const std::string& key) {
-  const std::lock_guard lock(implementation_->mutex);
-  if (!implementation_->database) return std::nullopt;
-  try {
-    return implementation_->find(key);
-  } catch (const std::exception& error) {
-    implementation_->problem = error.what();
-    return std::nullopt;
-  }
+  Implementation& self = *implementation_;
+  const std::lock_guard lock(self.mutex);
+  std::optional<StoredCubin> result;
+  if (!self.database) return result;
+  self.attempt([&] {
+    with_storage_errors(self.path, [&] {
+      if (const std::optional<std::string> body = self.body_of(key)) result = unpack(*body);
+    });
+  });
+  return result;
 }
 
 void CubinStore::put(const std::string& key, const StoredCubin& entry) {
-  const std::lock_guard lock(implementation_->mutex);
-  if (!implementation_->database) return;
-  implementation_->pending.push_back({key, pack(entry)});
-  if (implementation_->pending.size() >= kBatch) implementation_->commit();
+  Implementation& self = *implementation_;
+  const std::lock_guard lock(self.mutex);
+  if (!self.database) return;
+  self.attempt([&] {
+    std::string body = pack(entry);
+    self.unwritten_bytes += body.size();
+    self.unwritten.insert_or_assign(key, std::move(body));
+  });
+  if (self.unwritten.size() >= kBatchEntries || self.unwritten_bytes >= kBatchBytes) self.commit();
 }
 
-const std::string& CubinStore::problem() const { return implementation_->problem; }
+std::string CubinStore::problem() const {
+  const std::lock_guard lock(implementation_->mutex);
+  return implementation_->problem;
+}
 
 std::string cubin_key(const std::string& nvrtc_build, const std::string& source,
                       const std::vector<std::string>& options) {
@@ -186,14 +210,6 @@ std::string cubin_key(const std::string& nvrtc_build, const std::string& source,
   hasher.add(nvrtc_build).add(source);
   for (const std::string& option : options) hasher.add(option);
   return hasher.digest();
-}
-
-std::optional<fs::path> default_cubin_store_path() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache != '\0') return fs::path(cache) / "autotune" / "cubins.db";
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && *home != '\0') return fs::path(home) / ".cache" / "autotune" / "cubins.db";
-  return std::nullopt;
 }
 
 }  // namespace autotune

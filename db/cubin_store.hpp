@@ -19,11 +19,13 @@ struct StoredCubin {
   Resources resources;
 };
 
-// Thread-safe. Entries are compressed, hashed, and evicted least recently used first once the file
-// passes its size limit.
+// Thread-safe, and several processes may share one file. Entries are compressed, hashed, and
+// evicted least recently used first once the file passes its size limit. New entries are found at
+// once and written in batches, the last with the destructor. A damaged file is made anew.
 class CubinStore {
  public:
-  // A store that could not be opened serves as an empty one; problem() says why.
+  // A store that could not be opened serves as an empty one; problem() says why: another user
+  // could have written it, a newer version made it, no permission.
   static CubinStore open(const std::filesystem::path& path,
                          std::int64_t max_bytes = std::int64_t{1} << 30);
   // Keeps nothing.
@@ -35,7 +37,8 @@ class CubinStore {
 
   [[nodiscard]] std::optional<StoredCubin> find(const std::string& key);
   void put(const std::string& key, const StoredCubin& entry);
-  [[nodiscard]] const std::string& problem() const;
+  // The last fault, empty when there was none.
+  [[nodiscard]] std::string problem() const;
 
  private:
   struct Implementation;

@@ -1,9 +1,13 @@
 #include "db/shipped_winners.hpp"
 
+#include <algorithm>
+#include <span>
+
 #include <nlohmann/json.hpp>
 #include <strings.h>
 
 #include "autotune/error.hpp"
+
 #include "core/embedded_file.hpp"
 #include "core/json.hpp"
 
@@ -22,10 +26,9 @@ std::vector<Winner> shipped_winners(const std::string& silicon_class,
       if (line.empty()) continue;
       try {
         auto winner = nlohmann::json::parse(line).get<Winner>();
-        const bool wanted =
-            (silicon_class.empty() || winner.silicon_class == silicon_class) &&
-            (device_label.empty() ||
-             ::strcasecmp(winner.device_label.c_str(), device_label.c_str()) == 0);
+        const bool wanted = (silicon_class.empty() || winner.silicon_class == silicon_class) &&
+                            (device_label.empty() ||
+                             ::strcasecmp(winner.device_label.c_str(), device_label.c_str()) == 0);
         if (wanted) winners.push_back(std::move(winner));
       } catch (const nlohmann::json::exception& error) {
         throw Error("the shipped winners in " + std::string(file.name) +

@@ -33,14 +33,15 @@ TrialWriter::~TrialWriter() {
 void TrialWriter::add(const TrialScope& scope, const Trial& trial) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back({scope, trial});
+  ++added_;
 }
 
 void TrialWriter::flush() {
   std::unique_lock lock(mutex_);
-  flushing_ = true;
+  const std::size_t target = added_;
+  wanted_ = target;
   changed_.notify_all();
-  changed_.wait(lock, [&] { return waiting_.empty() && !committing_; });
-  flushing_ = false;
+  changed_.wait(lock, [&] { return settled_ >= target; });
 }
 
 std::string TrialWriter::problem() const {
@@ -51,18 +52,18 @@ std::string TrialWriter::problem() const {
 void TrialWriter::work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait_for(lock, stop, kDelay, [&] { return flushing_ && !waiting_.empty(); });
-    if (!waiting_.empty()) {
-      std::vector<Entry> batch = std::exchange(waiting_, {});
-      committing_ = true;
-      lock.unlock();
-      commit(std::move(batch));
-      lock.lock();
-      committing_ = false;
-      changed_.notify_all();
-    } else if (stop.stop_requested()) {
-      return;
+    changed_.wait_for(lock, stop, kDelay, [&] { return wanted_ > settled_; });
+    if (waiting_.empty()) {
+      if (stop.stop_requested()) return;
+      continue;
     }
+    std::vector<Entry> batch = std::exchange(waiting_, {});
+    const std::size_t count = batch.size();
+    lock.unlock();
+    commit(std::move(batch));
+    lock.lock();
+    settled_ += count;
+    changed_.notify_all();
   }
 }
 

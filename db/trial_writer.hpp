@@ -41,8 +41,9 @@ class TrialWriter {
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::vector<Entry> waiting_;
-  bool flushing_ = false;
-  bool committing_ = false;
+  std::size_t added_ = 0;    // trials, since the beginning
+  std::size_t settled_ = 0;  // of those, stored or lost
+  std::size_t wanted_ = 0;   // how many a flush() waits for
   std::string problem_;
   std::size_t lost_ = 0;
   std::jthread thread_;  // last: joined before the rest goes

@@ -6,6 +6,7 @@
 // skipped as if it were not there.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -41,10 +42,10 @@ struct RunInfo {
 
 // A request that was carried to its end: asking again measures nothing.
 struct CompletedRequest {
-  std::string key;     // text of all that the answer depends on
-  std::string reason;  // "exhausted" or "budget"
-  double budget_s = 0;       // 0: unlimited
-  std::int64_t trials = 0;   // of the space that were known when it ended
+  std::string key;          // text of all that the answer depends on
+  std::string reason;       // "exhausted" or "budget"
+  double budget_s = 0;      // 0: unlimited
+  std::int64_t trials = 0;  // of the space that were known when it ended
 };
 
 // Rates of a device, kept so that they are measured once.
@@ -65,13 +66,19 @@ struct DatabaseStats {
 
 class TuningDatabase {
  public:
+  // How long a call waits for another process that writes.
+  static constexpr std::chrono::milliseconds kBusyTimeout{15'000};
+
   // Opens a file, making it (and its directory, 0700) when absent and migrating an older schema.
   // Throws StorageError in one clear line: foreign file, newer schema, corrupt, locked by another
   // process for longer than the busy timeout, symbolic link, no permission, disk full.
-  static TuningDatabase open(const std::filesystem::path& path);
+  static TuningDatabase open(const std::filesystem::path& path,
+                             std::chrono::milliseconds busy_timeout = kBusyTimeout);
   // Opens an existing file for reading only, writing nothing, even where the directory is not
-  // writable. Throws StorageError as open() does; `nullopt` when there is no file.
-  static std::optional<TuningDatabase> open_read_only(const std::filesystem::path& path);
+  // writable. Throws StorageError as open() does; `nullopt` when there is no file,
+  // or one that nothing was written to yet.
+  static std::optional<TuningDatabase> open_read_only(
+      const std::filesystem::path& path, std::chrono::milliseconds busy_timeout = kBusyTimeout);
   static TuningDatabase in_memory();
 
   TuningDatabase(TuningDatabase&&) noexcept;

@@ -1,4 +1,4 @@
--- What trials have in common: the identity they are found by and the environment they were made in.
+-- What trials are found by: the identity of what was timed, and the environment it was timed in.
 CREATE TABLE scope (
   id INTEGER PRIMARY KEY,
   silicon_class TEXT NOT NULL,
@@ -8,7 +8,6 @@ CREATE TABLE scope (
   driver TEXT NOT NULL,
   nvrtc_build TEXT NOT NULL,
   protocol INTEGER NOT NULL,
-  tool_version TEXT NOT NULL,
   UNIQUE (silicon_class, template, interface, source_hash, driver, nvrtc_build, protocol)
 ) STRICT;
 
@@ -16,11 +15,15 @@ CREATE TABLE scope (
 CREATE TABLE run (
   id INTEGER PRIMARY KEY,
   guid TEXT NOT NULL UNIQUE,
+  silicon_class TEXT NOT NULL,
   device_label TEXT NOT NULL,
   device_uuid TEXT NOT NULL,
   command TEXT NOT NULL,
-  started_at TEXT NOT NULL
+  started_at TEXT NOT NULL,
+  tool_version TEXT NOT NULL,
+  row_hash TEXT NOT NULL  -- over all columns but id
 ) STRICT;
+CREATE INDEX run_by_label ON run (device_label COLLATE NOCASE, silicon_class);
 
 -- Append-only, failures included. median_us is 0 for a trial that is not ok.
 CREATE TABLE trial (
@@ -39,10 +42,10 @@ CREATE TABLE trial (
   measurement TEXT NOT NULL,   -- JSON: samples, spread, clocks
   verification TEXT NOT NULL,  -- JSON
   resources TEXT NOT NULL,     -- JSON
-  row_hash TEXT NOT NULL       -- over all columns but id and run, and over the scope's
+  row_hash TEXT NOT NULL       -- over all columns but the numbers of rows, for which the scope's
+                               -- columns and the run's guid go in
 ) STRICT;
-CREATE INDEX trial_by_problem ON trial (scope, m, n, k, layout, math);
-CREATE INDEX trial_best ON trial (scope, m, n, k, layout, math, median_us) WHERE status = 'ok';
+CREATE INDEX trial_by_problem ON trial (scope, m, n, k, layout, math, status, median_us);
 
 -- The answer for one problem in one template's space on one class of device.
 CREATE TABLE winner (
@@ -65,7 +68,8 @@ CREATE TABLE completed (
   key TEXT NOT NULL PRIMARY KEY,
   reason TEXT NOT NULL,
   budget_s REAL NOT NULL,
-  trials INTEGER NOT NULL
+  trials INTEGER NOT NULL,
+  row_hash TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- What a device was measured to do at most.
@@ -76,5 +80,6 @@ CREATE TABLE rates (
   protocol INTEGER NOT NULL,
   fma_gflops REAL NOT NULL CHECK (fma_gflops > 0),
   copy_gbps REAL NOT NULL CHECK (copy_gbps > 0),
+  row_hash TEXT NOT NULL,
   PRIMARY KEY (silicon_class, driver, nvrtc_build, protocol)
 ) STRICT, WITHOUT ROWID;

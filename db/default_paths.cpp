@@ -1,0 +1,44 @@
+// Where files lie when nobody says otherwise: the XDG folders.
+#include <cstdlib>
+#include <optional>
+
+#include "autotune/error.hpp"
+
+#include "db/cubin_store.hpp"
+#include "db/tuning_database.hpp"
+
+namespace autotune {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<fs::path> from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return fs::path(value);
+}
+
+}  // namespace
+
+fs::path default_database_path() {
+  if (const auto chosen = from_environment("AUTOTUNE_DB")) return *chosen;
+  if (const auto data = from_environment("XDG_DATA_HOME")) {
+    return *data / "autotune" / "autotune.db";
+  }
+  if (const auto home = from_environment("HOME")) {
+    return *home / ".local" / "share" / "autotune" / "autotune.db";
+  }
+  throw StorageError("no place for the database: set AUTOTUNE_DB, XDG_DATA_HOME or HOME");
+}
+
+std::optional<fs::path> default_cubin_store_path() {
+  if (const auto cache = from_environment("XDG_CACHE_HOME")) {
+    return *cache / "autotune" / "cubins.db";
+  }
+  if (const auto home = from_environment("HOME")) {
+    return *home / ".cache" / "autotune" / "cubins.db";
+  }
+  return std::nullopt;
+}
+
+}  // namespace autotune

@@ -1,0 +1,27 @@
+// Trials as rows of the tables scope, run and trial, with the hash over them. Each function wants
+// a transaction around it where it writes; SQLite's exceptions pass through.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "db/tuning_database.hpp"
+
+namespace autotune {
+
+void insert_trials(SQLite::Database& database, const TrialScope& scope, const RunInfo& run,
+                   std::span<const Trial> trials);
+
+// As TuningDatabase::trials().
+[[nodiscard]] std::vector<Trial> select_trials(SQLite::Database& database, const TrialScope& scope,
+                                               const GemmProblem& problem);
+
+// As TuningDatabase::best_trials().
+[[nodiscard]] std::vector<Winner> select_best_trials(SQLite::Database& database,
+                                                     const std::string& silicon_class,
+                                                     const std::string& device_label);
+
+}  // namespace autotune

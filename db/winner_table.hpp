@@ -1,0 +1,22 @@
+// Winners as rows, with the hash over them. SQLite's exceptions pass through.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "core/winner.hpp"
+
+namespace autotune {
+
+// Wants a transaction around it.
+void insert_winners(SQLite::Database& database, std::span<const Winner> winners);
+
+// As TuningDatabase::winners().
+[[nodiscard]] std::vector<Winner> select_winners(SQLite::Database& database,
+                                                 const std::string& silicon_class,
+                                                 const std::string& device_label);
+
+}  // namespace autotune
