@@ -30,8 +30,11 @@ class ProcessWorker : public Worker {
     const std::string question = encode(request);
     // A worker that died while it waited says nothing about this request.
     if (child_ && child_->hung_up()) child_.reset();
-    if (!child_) start();
-    child_->forget_words();
+    if (child_) {
+      child_->forget_words();
+    } else {
+      start();  // what it says from its start on belongs to this request
+    }
     try {
       write_message(child_->socket(), question, deadline);
       std::string answer;
