@@ -73,7 +73,7 @@ TuneReport TuningRun::execute() {
                         completion.held_in_another_environment(lane);
     (retime ? aged : open).push_back(&lane);
   }
-  if (!open.empty() || !aged.empty()) measure_rates();
+  load_rates(/*measure_missing=*/!open.empty() || !aged.empty());
   for (Lane* lane : aged) time_stored_finalists(*lane);
   const SearchEnd end = open.empty() ? SearchEnd::exhausted : search(open);
 
@@ -136,7 +136,25 @@ void TuningRun::learn_environment() {
       *pool_, setup_.cubins, compiler.build,
       compile_target(setup_.device, compiler.architectures));
   writer_ = std::make_unique<TrialWriter>(*setup_.database, run_);
-  stored_winners_ = setup_.database->winners(setup_.device.silicon_class(), "");
+  load_stored_winners();
+}
+
+void TuningRun::load_stored_winners() {
+  for (Winner& winner : setup_.database->winners(setup_.device.silicon_class(), "")) {
+    const auto space = std::find_if(spaces_.begin(), spaces_.end(), [&](const CandidateSpace& s) {
+      return s.kernel->name == winner.template_name &&
+             s.kernel->interface_number == winner.interface_number;
+    });
+    if (space == spaces_.end()) continue;
+    try {
+      // JSON keeps parameters in alphabetical order; here they are in the template's.
+      winner.configuration = space->kernel->space.validated(winner.configuration);
+      for (Configuration& tie : winner.ties) tie = space->kernel->space.validated(tie);
+      stored_winners_.push_back(std::move(winner));
+    } catch (const UsageError&) {
+      continue;  // no configuration of this space: as if it were not there
+    }
+  }
 }
 
 void TuningRun::load_known_trials() {
@@ -147,10 +165,10 @@ void TuningRun::load_known_trials() {
   }
 }
 
-void TuningRun::measure_rates() {
+void TuningRun::load_rates(bool measure_missing) {
   const std::string silicon_class = setup_.device.silicon_class();
   report_.rates = setup_.database->rates(silicon_class, environment_);
-  if (report_.rates) return;
+  if (report_.rates || !measure_missing) return;
   const CalibrateReply reply = runner_->calibrate();
   if (!reply.problem.empty()) return;
   report_.rates = DeviceRates{reply.fma_gflops, reply.copy_gbps};
@@ -309,8 +327,7 @@ TrialScope TuningRun::scope_of(const Lane& lane) const {
 
 std::optional<Winner> TuningRun::stored_winner(const Lane& lane) const {
   for (const Winner& winner : stored_winners_) {
-    if (winner.problem == lane.problem() && winner.template_name == lane.kernel().name &&
-        winner.interface_number == lane.kernel().interface_number) {
+    if (winner.problem == lane.problem() && winner.template_name == lane.kernel().name) {
       return winner;
     }
   }

@@ -30,8 +30,10 @@ class TuningRun {
 
   void make_lanes();
   void learn_environment();
+  void load_stored_winners();
   void load_known_trials();
-  void measure_rates();
+  // The device's rates from the database, or measured where that is wanted.
+  void load_rates(bool measure_missing);
   // For a lane that was complete in another environment: times the best of then again.
   void time_stored_finalists(Lane& lane);
   SearchEnd search(const std::vector<Lane*>& lanes);
@@ -65,7 +67,7 @@ class TuningRun {
   std::int64_t total_trials_ = 0;
   Environment environment_;
   RunInfo run_;
-  std::vector<Winner> stored_winners_;  // of this silicon class, from the database
+  std::vector<Winner> stored_winners_;  // of this silicon class, with configurations of spaces_
 
   std::unique_ptr<TrialRunner> runner_;
   std::unique_ptr<CompilePool> pool_;

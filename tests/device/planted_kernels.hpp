@@ -27,7 +27,8 @@ struct PlantedFault {
   static constexpr const char* kNullStore = "*(volatile float*)16 = 0;";
   static constexpr const char* kMisaligned = "*(volatile double*)((char*)c + 4 * (row + 1)) = 0;";
   static constexpr const char* kTrap = "asm(\"trap;\");";
-  static constexpr const char* kEndless = "volatile bool on = true; while (on) {}";
+  static constexpr const char* kEndless =
+      "for (unsigned long long odd = 1; odd != 0; odd += 2) atomicAdd(&threads_seen, odd);";
 };
 
 // The source of a kernel named "planted"; geometry as plain_geometry() gives it.

@@ -15,13 +15,13 @@ namespace {
 const GemmProblem kSmall{.m = 64, .n = 64, .k = 64};
 const GemmProblem kLarge{.m = 512, .n = 512, .k = 512};
 
-// X in 1..10, Y in 1..4, X * Y <= 20.
+// X in 1..10, A in 1..4, X * A <= 20; not in alphabetical order, which storage must survive.
 KernelTemplate fake_template() {
   std::vector<std::int64_t> ten;
   for (int i = 1; i <= 10; ++i) ten.push_back(i);
-  ConfigSpace space({{"X", "", ten}, {"Y", "", {1, 2, 3, 4}}},
-                    {{"small_product", "X * Y <= 20", [](const Configuration& c) {
-                        return c.at("X") * c.at("Y") <= 20;
+  ConfigSpace space({{"X", "", ten}, {"A", "", {1, 2, 3, 4}}},
+                    {{"small_product", "X * A <= 20", [](const Configuration& c) {
+                        return c.at("X") * c.at("A") <= 20;
                       }}});
   return {.name = "fake",
           .interface_number = 1,
@@ -29,12 +29,12 @@ KernelTemplate fake_template() {
           .space = std::move(space),
           .supports = [](const GemmProblem&) { return true; },
           .default_configuration =
-              [](const GemmProblem&) { return Configuration({{"X", 2}, {"Y", 2}}); },
+              [](const GemmProblem&) { return Configuration({{"X", 2}, {"A", 2}}); },
           .geometry = [](const Configuration&,
                          const GemmProblem&) { return LaunchGeometry{.block = {32, 1, 1}}; },
           .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
           .tile_shape =
-              [](const Configuration& c) { return TileShape{c.at("X"), c.at("Y"), 1, 1}; }};
+              [](const Configuration& c) { return TileShape{c.at("X"), c.at("A"), 1, 1}; }};
 }
 constexpr std::int64_t kValid = 10 + 10 + 6 + 5;
 
@@ -49,10 +49,10 @@ DeviceInfo fake_device() {
   return device;
 }
 
-// X = 7, Y = 2 is the fastest by far for the small problem, X = 3, Y = 4 for the large one.
+// X = 7, A = 2 is the fastest by far for the small problem, X = 3, A = 4 for the large one.
 double time_us(const MeasureRequest& request) {
   const int x = macro(request.cubin, "X");
-  const int y = macro(request.cubin, "Y");
+  const int y = macro(request.cubin, "A");
   const bool large = request.problem == kLarge;
   const int best_x = large ? 3 : 7;
   const int best_y = large ? 4 : 2;
@@ -93,7 +93,7 @@ struct Fixture {
   // Lets trials of one configuration come out otherwise.
   void answer(int x, int y, WorkerOutcome outcome) {
     script->measure = [x, y, outcome, before = script->measure](const MeasureRequest& m) {
-      return macro(m.cubin, "X") == x && macro(m.cubin, "Y") == y ? outcome : before(m);
+      return macro(m.cubin, "X") == x && macro(m.cubin, "A") == y ? outcome : before(m);
     };
   }
 };
@@ -113,8 +113,8 @@ TEST_SUITE("tune") {
     f.request.problems = {kSmall, kLarge};
     const TuneReport report = f.run();
     REQUIRE(report.problems.size() == 2);
-    CHECK(to_string(report.problems[0].winner->configuration) == "X=7,Y=2");
-    CHECK(to_string(report.problems[1].winner->configuration) == "X=3,Y=4");
+    CHECK(to_string(report.problems[0].winner->configuration) == "X=7,A=2");
+    CHECK(to_string(report.problems[1].winner->configuration) == "X=3,A=4");
     CHECK(report.problems[0].winner->confirmed);
     CHECK(report.measured == 2 * kValid);
     CHECK(f.script->compiles == kValid);
@@ -124,7 +124,7 @@ TEST_SUITE("tune") {
   TEST_CASE("the default configuration is tried first so that screening has an incumbent") {
     Fixture f;
     f.run();
-    CHECK(to_string(f.seen.front().configuration) == "X=2,Y=2");
+    CHECK(to_string(f.seen.front().configuration) == "X=2,A=2");
     std::set<std::string> distinct;
     for (const Trial& trial : f.seen) distinct.insert(to_string(trial.configuration));
     CHECK(distinct.size() == f.seen.size());
@@ -150,7 +150,7 @@ TEST_SUITE("tune") {
     CHECK(again.measured == 0);
     CHECK(again.known == kValid);
     CHECK(f.script->measures == before);
-    CHECK(to_string(again.problems[0].winner->configuration) == "X=7,Y=2");
+    CHECK(to_string(again.problems[0].winner->configuration) == "X=7,A=2");
     CHECK(again.problems[0].winner->confirmed);
   }
 
@@ -180,7 +180,7 @@ TEST_SUITE("tune") {
     f.script->compile = [](const CompileRequest& c) -> WorkerOutcome {
       std::string macros;
       for (const std::string& option : c.options) macros += option + " ";
-      if (macro(macros, "X") == 7 && macro(macros, "Y") == 1) {
+      if (macro(macros, "X") == 7 && macro(macros, "A") == 1) {
         return WorkerReply(CompileReply{.log = "k.cu(3): error: no\nmore"});
       }
       if (macro(macros, "X") == 9) return WorkerFailure{WorkerFailure::Kind::died, "died"};
@@ -199,7 +199,7 @@ TEST_SUITE("tune") {
     CHECK(report.statuses.at(TrialStatus::rejected_spills) == 2);
     CHECK(report.workers_replaced == 4);
     const Configuration& best = report.problems[0].winner->configuration;
-    CHECK(to_string(best) == "X=5,Y=2");
+    CHECK(to_string(best) == "X=5,A=2");
     for (const Trial& trial : f.seen) {
       CHECK(trial.detail.empty() == trial.ok());
       if (trial.status == TrialStatus::compile_failed) CHECK(trial.detail == "k.cu(3): error: no");
@@ -211,15 +211,15 @@ TEST_SUITE("tune") {
     Fixture f;
     int tries = 0;
     f.script->measure = [&tries](const MeasureRequest& m) {
-      const bool best = macro(m.cubin, "X") == 7 && macro(m.cubin, "Y") == 2;
+      const bool best = macro(m.cubin, "X") == 7 && macro(m.cubin, "A") == 2;
       if (best && tries++ > 0) {
         return WorkerOutcome(WorkerReply(failed(TrialStatus::wrong_result)));
       }
-      const bool second = macro(m.cubin, "X") == 6 && macro(m.cubin, "Y") == 2;
+      const bool second = macro(m.cubin, "X") == 6 && macro(m.cubin, "A") == 2;
       return WorkerOutcome(WorkerReply(measured(second ? 10.1 : time_us(m))));
     };
     const TuneReport report = f.run();
-    CHECK(to_string(report.problems[0].winner->configuration) == "X=6,Y=2");
+    CHECK(to_string(report.problems[0].winner->configuration) == "X=6,A=2");
   }
 
   TEST_CASE("when nothing is correct there is no winner") {
@@ -264,7 +264,7 @@ TEST_SUITE("tune") {
     const TuneReport again = f.run();
     CHECK(again.measured > 0);
     CHECK(again.measured <= 6);
-    CHECK(to_string(again.problems[0].winner->configuration) == "X=7,Y=2");
+    CHECK(to_string(again.problems[0].winner->configuration) == "X=7,A=2");
     CHECK_FALSE(again.note.empty());
     CHECK(f.run().measured == 0);
   }
@@ -280,7 +280,7 @@ TEST_SUITE("tune") {
     CHECK(f.run().problems[0].winner->configuration.at("X") == 1);
     const auto stored = f.database.winners(f.setup.device.silicon_class(), "");
     REQUIRE(stored.size() == 1);
-    CHECK(to_string(stored[0].configuration) == "X=7,Y=2");
+    CHECK(to_string(stored[0].configuration) == "X=7,A=2");
   }
 
   TEST_CASE("an empty space is wrong usage") {
