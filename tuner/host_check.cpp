@@ -125,9 +125,8 @@ OperandView view_of_b(const GemmProblem& problem, const float* data) {
 
 Finding compare(const GemmProblem& problem, const OperandView& a, const OperandView& b,
                 const PoisonedMatrix& c, std::span<const Rectangle> parts, Expectation expectation,
-                ThreadPool& pool) {
+                double bound, ThreadPool& pool) {
   const std::vector<Rectangle> pieces = pieces_of(parts);
-  const double bound = error_bound(problem.k);
   std::vector<Workspace> work(pool.size());
   std::vector<Finding> findings(pieces.size() + 1);
   pool.for_each(pieces.size(), [&](std::size_t item, std::size_t thread) {

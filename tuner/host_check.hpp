@@ -24,7 +24,7 @@ struct OperandView {
 
 enum class Expectation {
   exact,    // the very numbers: for operands whose products and sums are small integers
-  bounded,  // an error of at most error_bound(k)
+  bounded,  // an error ratio of at most `bound` (tuner/verification.hpp)
 };
 
 // What is found in these parts of c = op(A) * op(B), and in the guard zones around c. The parts
@@ -32,6 +32,6 @@ enum class Expectation {
 [[nodiscard]] Finding compare(const GemmProblem& problem, const OperandView& a,
                               const OperandView& b, const PoisonedMatrix& c,
                               std::span<const Rectangle> parts, Expectation expectation,
-                              ThreadPool& pool);
+                              double bound, ThreadPool& pool);
 
 }  // namespace autotune

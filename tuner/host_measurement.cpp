@@ -206,15 +206,16 @@ CheckOutcome HostMeasurer::check(const Run& run, bool on_integers, const std::st
   }
   const OperandView a = view_of_a(problem, on_integers ? o.integers_a.data() : o.a.data());
   const OperandView b = view_of_b(problem, on_integers ? o.integers_b.data() : o.b.data());
+  const double bound = error_bound(problem.k, run.request.input);
   const Finding finding =
       compare(problem, a, b, o.c, parts, on_integers ? Expectation::exact : Expectation::bounded,
-              launcher_.pool());
+              bound, launcher_.pool());
   CheckOutcome outcome = outcome_of(finding, problem, when);
   if (on_integers) {
     verification.integers_exact = outcome.ok();
   } else {
     verification.max_error_ratio = finding.max_error_ratio;
-    verification.error_bound = error_bound(problem.k);
+    verification.error_bound = bound;
     verification.frobenius_error = frobenius_error(finding);
   }
   return outcome;

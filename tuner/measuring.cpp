@@ -227,7 +227,7 @@ bool GpuMeasurer::verify(Run& run) {
   run.estimate_us =
       std::min(events[1].elapsed_us_since(events[0]), events[3].elapsed_us_since(events[2]));
   Verification& verification = run.reply.verification;
-  verification.error_bound = error_bound(run.request.problem.k);
+  verification.error_bound = error_bound(run.request.problem.k, run.request.input);
   verification.max_error_ratio = found[1].max_error_ratio;
   verification.frobenius_error = frobenius_error(found[1]);
   verification.integers_exact =

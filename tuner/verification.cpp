@@ -20,9 +20,10 @@ Finding merged(std::span<const Finding> blocks) {
   return all;
 }
 
-double error_bound(std::int64_t k) {
+double error_bound(std::int64_t k, InputData input) {
   const auto terms = static_cast<double>(k);
-  return std::min(terms + 3, 4 + 4 * std::sqrt(terms));
+  const double any_order = terms + 3;
+  return input == InputData::linear ? any_order : std::min(any_order, 4 + 4 * std::sqrt(terms));
 }
 
 double frobenius_error(const Finding& finding) {

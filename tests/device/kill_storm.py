@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills tuning runs at random moments and checks that nothing that was stored is lost.
 
-usage: kill_storm.py PROGRAM [--kills 20] [--sizes 256,512] [--seed 1] [-- further options of tune]
+usage: kill_storm.py PROGRAM [--kills 20] [--longest 1.5] [--sizes 1024,2048] [--seed 1] [options of tune]
 
 Each round starts `PROGRAM tune` on one database and sends SIGKILL, after a random time, either to
 the program or to one of its workers. After each round: no process of it is left, every trial that
@@ -64,10 +64,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--sizes", default="256,512")
+    parser.add_argument("--longest", type=float, default=1.5, help="seconds until the kill, at most")
+    parser.add_argument("--sizes", default="1024,2048")
     parser.add_argument("--seed", type=int, default=1)
     arguments, further = parser.parse_known_args()
-    further = [option for option in further if option != "--"]
     rng = random.Random(arguments.seed)
 
     with tempfile.TemporaryDirectory() as folder:
@@ -75,11 +75,10 @@ def main():
         command = [arguments.program, "tune", "--sizes", arguments.sizes, *further]
         known = set()
         hits = {"program": 0, "worker": 0, "ended before": 0}
-        longest = 4.0
         for kill in range(arguments.kills):
             process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, text=True)
-            time.sleep(rng.uniform(0.05, longest))
+            time.sleep(rng.uniform(0.05, arguments.longest))
             workers = children(process.pid)
             victim = rng.choice(["program", "worker"]) if workers else "program"
             if process.poll() is not None:

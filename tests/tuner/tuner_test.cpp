@@ -280,7 +280,7 @@ TEST_SUITE("tune") {
     CHECK(f.run().problems[0].winner->configuration.at("X") == 1);
     const auto stored = f.database.winners(f.setup.device.silicon_class(), "");
     REQUIRE(stored.size() == 1);
-    CHECK(to_string(stored[0].configuration) == "X=7,A=2");
+    CHECK(stored[0].configuration.at("X") == 7);
   }
 
   TEST_CASE("an empty space is wrong usage") {

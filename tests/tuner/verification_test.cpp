@@ -9,14 +9,15 @@ namespace {
 
 TEST_SUITE("Verification") {
   TEST_CASE("the error bound is the deterministic one for few terms") {
-    CHECK(error_bound(1) == 4);
-    CHECK(error_bound(9) == 12);
-    CHECK(error_bound(16) == 19);
+    CHECK(error_bound(1, InputData::uniform) == 4);
+    CHECK(error_bound(9, InputData::uniform) == 12);
+    CHECK(error_bound(16, InputData::uniform) == 19);
   }
 
   TEST_CASE("the error bound grows with the root for many terms") {
-    CHECK(error_bound(100) == 44);
-    CHECK(error_bound(10000) == 404);
+    CHECK(error_bound(100, InputData::uniform) == 44);
+    CHECK(error_bound(10000, InputData::uniform) == 404);
+    CHECK(error_bound(10000, InputData::linear) == 10003);
   }
 
   TEST_CASE("findings of blocks are merged field by field") {

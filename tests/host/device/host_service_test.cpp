@@ -175,7 +175,7 @@ TEST_SUITE("HostService") {
         host_kernels::simple("if (row == m && column == 0) c[m * n] = 0;", host_kernels::kStore);
     const MeasureReply reply = Bench(wrong).measure(kSmall);
     CHECK(reply.status == TrialStatus::out_of_bounds);
-    CHECK(reply.detail == "wrote to 1 words outside of C on integers");
+    CHECK(reply.detail == "wrote to 1 word outside of C on integers");
   }
 
   TEST_CASE("a barrier that some threads miss is found") {
