@@ -1,0 +1,420 @@
+// A CUDA driver without a GPU: what AUTOTUNE_LIBCUDA names in tests of faults and of the program.
+//
+// It shows H200s with little memory. Memory is the host's, kernels do nothing and take 10 us each
+// by the clock that events read. The environment variable FAKE_CUDA scripts it, with ';' between
+// items:
+//   NAME:CODE       the function always answers CODE
+//   NAME:CODE@N     ... at its N-th call since the library was loaded
+//   NAME:CODE@N+    ... from its N-th call on
+//   NAME:hang@N     ... sleeps for ever (also without @N, or with @N+)
+//   devices=2  driver=11030  memory=BYTES
+//   stub            every call answers 34, as the toolkit's stub does
+// The script is read at each call. One thread at a time.
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <unistd.h>
+
+#include "gpu/driver_api.hpp"
+
+// The functions of the driver have their own names here, in a namespace.
+namespace autotune::fake {
+namespace {
+
+constexpr double kLaunchMs = 0.01;
+
+// The script's items that begin so, without their beginning.
+std::vector<std::string_view> items(std::string_view beginning) {
+  const char* variable = std::getenv("FAKE_CUDA");
+  std::string_view script = variable != nullptr ? variable : "";
+  std::vector<std::string_view> found;
+  while (!script.empty()) {
+    const std::size_t end = std::min(script.find(';'), script.size());
+    const std::string_view item = script.substr(0, end);
+    if (item.substr(0, beginning.size()) == beginning) {
+      found.push_back(item.substr(beginning.size()));
+    }
+    script.remove_prefix(std::min(end + 1, script.size()));
+  }
+  return found;
+}
+
+long number(std::string_view text) {
+  long value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+long setting(std::string_view name, long otherwise) {
+  const std::vector<std::string_view> found = items(std::string(name) + "=");
+  return found.empty() ? otherwise : number(found.front());
+}
+
+std::size_t memory_bytes() {
+  return static_cast<std::size_t>(setting("memory", 1L << 30));
+}
+
+// What the script says of the `call`-th call of a function.
+std::optional<CUresult> scripted_answer(const std::string& function, long call) {
+  if (!items("stub").empty()) return CUDA_ERROR_STUB_LIBRARY;
+  for (const std::string_view item : items(function + ":")) {
+    const std::size_t at = item.find('@');
+    if (at != std::string_view::npos) {
+      const bool from_then_on = item.back() == '+';
+      const long first = number(item.substr(at + 1));
+      if (from_then_on ? call < first : call != first) continue;
+    }
+    while (item.substr(0, 4) == "hang") ::pause();
+    return static_cast<CUresult>(number(item));
+  }
+  return std::nullopt;
+}
+
+struct Stream {
+  bool capturing = false;
+  int captured = 0;  // launches
+};
+
+double clock_ms = 0;
+std::vector<CUcontext> current_contexts;
+
+// Handles are addresses of these, or of objects of their own.
+char context, module, function;
+
+void launch(CUstream handle, int launches) {
+  auto* stream = reinterpret_cast<Stream*>(handle);
+  if (stream->capturing) {
+    stream->captured += launches;
+  } else {
+    clock_ms += kLaunchMs * launches;
+  }
+}
+
+void* host_pointer(CUdeviceptr address) {
+  return reinterpret_cast<void*>(address);
+}
+
+template <typename Handle, typename Object>
+CUresult give(Handle* handle, Object* object) {
+  *handle = reinterpret_cast<Handle>(object);
+  return CUDA_SUCCESS;
+}
+
+// Errors, devices
+
+CUresult cuInit(unsigned) {
+  return setting("devices", 1) > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+}
+
+CUresult cuDriverGetVersion(int* version) {
+  *version = static_cast<int>(setting("driver", 13000));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult, const char** name) {
+  return give(name, "CUDA_ERROR_FAKE");
+}
+CUresult cuGetErrorString(CUresult, const char** text) {
+  return give(text, "as scripted");
+}
+
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return ordinal < setting("devices", 1) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDeviceGetCount(int* count) {
+  *count = static_cast<int>(setting("devices", 1));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char* name, int size, CUdevice) {
+  std::strncpy(name, "NVIDIA H200", static_cast<std::size_t>(size));
+  return CUDA_SUCCESS;
+}
+
+// Bytes 0, 1, 2, ..., the last with the ordinal added.
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+  for (std::size_t i = 0; i < sizeof uuid->bytes; ++i) uuid->bytes[i] = static_cast<char>(i);
+  uuid->bytes[15] = static_cast<char>(15 + device);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
+  *bytes = memory_bytes();
+  return CUDA_SUCCESS;
+}
+
+int attribute_of_h200(CUdevice_attribute which) {
+  switch (which) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      return 9;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      return 0;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      return 132;
+    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
+      return 32;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      return 1024;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+      return 2048;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
+      return 32;
+    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
+      return 65536;
+    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
+      return 65536;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
+      return 49152;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+      return 232448;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+      return 233472;
+    case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
+      return 1024;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+      return 62914560;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+      return 3201000;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
+      return 6144;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+      return 1980000;
+    default:
+      return 0;
+  }
+}
+
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
+  *value = attribute_of_h200(which);
+  return CUDA_SUCCESS;
+}
+
+// Contexts
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* handle, CUdevice) {
+  return give(handle, &context);
+}
+CUresult cuDevicePrimaryCtxRelease(CUdevice) {
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent(CUcontext handle) {
+  current_contexts.push_back(handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent(CUcontext* handle) {
+  if (current_contexts.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  *handle = current_contexts.back();
+  current_contexts.pop_back();
+  return CUDA_SUCCESS;
+}
+
+// Memory
+
+CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
+  if (bytes > memory_bytes()) return CUDA_ERROR_OUT_OF_MEMORY;
+  *address = reinterpret_cast<CUdeviceptr>(std::calloc(bytes, 1));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemFree(CUdeviceptr address) {
+  std::free(host_pointer(address));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
+  *free_bytes = *total_bytes = memory_bytes();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {
+  return give(data, std::calloc(bytes, 1));
+}
+
+CUresult cuMemFreeHost(void* data) {
+  std::free(data);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream) {
+  std::memcpy(host_pointer(to), from, bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream) {
+  std::memcpy(to, host_pointer(from), bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr address, unsigned value, std::size_t words, CUstream) {
+  std::fill_n(static_cast<unsigned*>(host_pointer(address)), words, value);
+  return CUDA_SUCCESS;
+}
+
+// Streams and graphs: a graph is the number of launches that it captured.
+
+CUresult cuStreamCreate(CUstream* handle, unsigned) {
+  return give(handle, new Stream);
+}
+
+CUresult cuStreamDestroy(CUstream handle) {
+  delete reinterpret_cast<Stream*>(handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamSynchronize(CUstream) {
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode) {
+  *reinterpret_cast<Stream*>(handle) = {.capturing = true};
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
+  auto* stream = reinterpret_cast<Stream*>(handle);
+  stream->capturing = false;
+  return give(graph, new int(stream->captured));
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long) {
+  return give(executable, new int(*reinterpret_cast<int*>(graph)));
+}
+
+CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+  launch(stream, *reinterpret_cast<int*>(executable));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec executable) {
+  delete reinterpret_cast<int*>(executable);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphDestroy(CUgraph graph) {
+  delete reinterpret_cast<int*>(graph);
+  return CUDA_SUCCESS;
+}
+
+// Events: the time when they were recorded.
+
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  return give(event, new double(0));
+}
+
+CUresult cuEventDestroy(CUevent event) {
+  delete reinterpret_cast<double*>(event);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream) {
+  *reinterpret_cast<double*>(event) = clock_ms;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventSynchronize(CUevent) {
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+  *milliseconds =
+      static_cast<float>(*reinterpret_cast<double*>(end) - *reinterpret_cast<double*>(start));
+  return CUDA_SUCCESS;
+}
+
+// Kernels
+
+CUresult cuModuleLoadData(CUmodule* handle, const void*) {
+  return give(handle, &module);
+}
+CUresult cuModuleUnload(CUmodule) {
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunction(CUfunction* handle, CUmodule, const char*) {
+  return give(handle, &function);
+}
+
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
+  *value = 32;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
+  return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int threads,
+                                                     std::size_t) {
+  *blocks = 2048 / threads;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        unsigned, CUstream stream, void**, void**) {
+  launch(stream, 1);
+  return CUDA_SUCCESS;
+}
+
+// A function's name as a template argument.
+template <std::size_t size>
+struct Name {
+  constexpr Name(const char (&from)[size]) { std::copy_n(from, size, text); }
+  char text[size];
+};
+
+// A function above, behind the script.
+template <Name name, auto behind>
+struct Scripted;
+template <Name name, typename... Arguments, CUresult (*behind)(Arguments...)>
+struct Scripted<name, behind> {
+  static CUresult call(Arguments... arguments) {
+    static long calls = 0;
+    const std::optional<CUresult> answer = scripted_answer(name.text, ++calls);
+    return answer ? *answer : behind(arguments...);
+  }
+};
+
+// Every function that the module asks for, with the signature that it expects.
+void* address_of(std::string_view wanted) {
+#define AUTOTUNE_FAKE(name, version, type)                    \
+  if (wanted == #name) {                                      \
+    const type address = &Scripted<#name, &fake::name>::call; \
+    return reinterpret_cast<void*>(address);                  \
+  }
+  AUTOTUNE_DRIVER_FUNCTIONS(AUTOTUNE_FAKE)
+#undef AUTOTUNE_FAKE
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace autotune::fake
+
+// What a driver exports by name.
+extern "C" {
+
+__attribute__((visibility("default"))) CUresult cuDriverGetVersion(int* version) {
+  return autotune::fake::Scripted<"cuDriverGetVersion", &autotune::fake::cuDriverGetVersion>::call(
+      version);
+}
+
+__attribute__((visibility("default"))) CUresult cuGetProcAddress_v2(
+    const char* name, void** address, int, cuuint64_t, CUdriverProcAddressQueryResult*) {
+  *address = autotune::fake::address_of(name);
+  return *address != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+// For tests: how many contexts are on the stack of current ones.
+__attribute__((visibility("default"))) int fake_cuda_context_depth() {
+  return static_cast<int>(autotune::fake::current_contexts.size());
+}
+}
