@@ -15,6 +15,8 @@ using Clock = std::chrono::steady_clock;
 // means that the device is unusable.
 constexpr int kFailuresInARow = 20;
 
+constexpr int kAttempts = 3;
+
 // The slowest kernel worth waiting for, in operations a second, on the slowest device supported.
 constexpr double kSlowestRate = 2e10;
 
@@ -47,21 +49,27 @@ Trial TrialRunner::run_cublas(const GemmProblem& problem, const MeasureOptions& 
 }
 
 DescribeCompilerReply TrialRunner::describe_compiler() {
-  WorkerOutcome outcome = call(DescribeCompilerRequest{}, allowance_);
-  if (const auto* failure = std::get_if<WorkerFailure>(&outcome)) {
-    throw EnvironmentError("no worker could be started: " + failure->reason);
-  }
-  auto reply = std::get<DescribeCompilerReply>(std::get<WorkerReply>(std::move(outcome)));
+  auto reply = ask<DescribeCompilerReply>(DescribeCompilerRequest{}, "no worker could be started");
   if (reply.build.empty()) throw EnvironmentError(reply.problem);
   return reply;
 }
 
 CalibrateReply TrialRunner::calibrate() {
-  const WorkerOutcome outcome = call(CalibrateRequest{}, allowance_);
-  if (const auto* failure = std::get_if<WorkerFailure>(&outcome)) {
-    throw EnvironmentError("the device could not be opened for measuring: " + failure->reason);
+  return ask<CalibrateReply>(CalibrateRequest{}, "the device could not be opened for measuring");
+}
+
+template <typename Reply>
+Reply TrialRunner::ask(const WorkerRequest& request, const char* failed) {
+  // No candidate is involved: a worker that somebody killed is replaced, and one that dies of the
+  // machine dies again.
+  for (int attempt = 1;; ++attempt) {
+    WorkerOutcome outcome = call(request, allowance_);
+    const auto* failure = std::get_if<WorkerFailure>(&outcome);
+    if (failure == nullptr) return std::get<Reply>(std::get<WorkerReply>(std::move(outcome)));
+    if (attempt == kAttempts) {
+      throw EnvironmentError(fmt::format("{}: {}", failed, failure->reason));
+    }
   }
-  return std::get<CalibrateReply>(std::get<WorkerReply>(outcome));
 }
 
 Trial TrialRunner::measure(MeasureRequest request, const MeasureOptions& options, Trial trial) {

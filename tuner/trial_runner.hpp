@@ -48,6 +48,8 @@ class TrialRunner {
 
  private:
   WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout);
+  template <typename Reply>
+  Reply ask(const WorkerRequest& request, const char* failed);
   Trial measure(MeasureRequest request, const MeasureOptions& options, Trial trial);
 
   std::unique_ptr<Worker> worker_;

@@ -95,7 +95,7 @@ TEST_SUITE("MeasuringOnDevice") {
     CAPTURE(reply.detail);
     REQUIRE(reply.status == TrialStatus::ok);
     CHECK(reply.verification.integers_exact);
-    CHECK(reply.verification.error_bound == error_bound(kProblem.k));
+    CHECK(reply.verification.error_bound == error_bound(kProblem.k, InputData::uniform));
     CHECK(reply.verification.max_error_ratio > 0);
     CHECK(reply.verification.max_error_ratio <= reply.verification.error_bound);
     CHECK(reply.verification.frobenius_error > 0);

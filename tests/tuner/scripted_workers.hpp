@@ -18,6 +18,7 @@ struct Script {
   // The cubin that a scripted compiler makes is its macros, as text.
   std::function<WorkerOutcome(const MeasureRequest&)> measure;
   std::string nvrtc_build = "13.0.88 CL-1";
+  int deaths_at_start = 0;  // so many questions about the compiler kill the worker
   std::atomic<int> compiles = 0;
   std::atomic<int> measures = 0;
 };
@@ -43,6 +44,9 @@ class ScriptedWorker : public Worker {
 
   WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds) override {
     if (std::holds_alternative<DescribeCompilerRequest>(request)) {
+      if (script_->deaths_at_start > 0 && script_->deaths_at_start-- > 0) {
+        return WorkerFailure{WorkerFailure::Kind::died, "killed by signal 9 (SIGKILL)"};
+      }
       return WorkerReply(DescribeCompilerReply{script_->nvrtc_build, "", {"sm_90"}, ""});
     }
     if (std::holds_alternative<CalibrateRequest>(request)) {

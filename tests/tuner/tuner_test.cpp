@@ -240,6 +240,14 @@ TEST_SUITE("tune") {
     CHECK_THROWS_WITH_AS(f.run(), doctest::Contains("fell off the bus"), EnvironmentError);
   }
 
+  TEST_CASE("a worker that is killed before the first trial is replaced") {
+    Fixture f;
+    f.script->deaths_at_start = 2;
+    CHECK(f.run().measured == kValid);
+    f.script->deaths_at_start = 3;
+    CHECK_THROWS_AS(f.run(), EnvironmentError);
+  }
+
   TEST_CASE("a stop keeps what was measured and the next run continues") {
     Fixture f;
     f.script->measure = [&f, before = f.script->measure](const MeasureRequest& m) {
