@@ -13,7 +13,9 @@ PrimaryContext::PrimaryContext(std::shared_ptr<const Driver> driver, int ordinal
   driver_->check(api.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
 }
 
-PrimaryContext::~PrimaryContext() { driver_->api().cuDevicePrimaryCtxRelease(device_); }
+PrimaryContext::~PrimaryContext() {
+  driver_->api().cuDevicePrimaryCtxRelease(device_);
+}
 
 ContextGuard::ContextGuard(const PrimaryContext& context) : driver_(context.driver()) {
   driver_.check(driver_.api().cuCtxPushCurrent(context.handle()), "cuCtxPushCurrent");

@@ -117,7 +117,9 @@ std::int64_t number_before(std::string_view text, std::string_view unit) {
 
 }  // namespace
 
-bool looks_like_elf(std::string_view image) { return image.substr(0, SELFMAG) == ELFMAG; }
+bool looks_like_elf(std::string_view image) {
+  return image.substr(0, SELFMAG) == ELFMAG;
+}
 
 std::optional<CubinInfo> read_cubin(std::string_view image) {
   const auto header = read_at<Elf64_Ehdr>(image, 0);

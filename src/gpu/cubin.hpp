@@ -11,8 +11,8 @@ namespace autotune::gpu {
 
 struct CubinKernel {
   std::string name;
-  int registers = -1;              // a thread; -1 where the file does not say
-  std::int64_t shared_bytes = 0;   // static, a block, without what the hardware reserves
+  int registers = -1;             // a thread; -1 where the file does not say
+  std::int64_t shared_bytes = 0;  // static, a block, without what the hardware reserves
 };
 
 struct CubinInfo {
@@ -25,8 +25,8 @@ struct CubinInfo {
 // nullopt when the bytes are no complete cubin: cut short, or with an offset that leads outside.
 [[nodiscard]] std::optional<CubinInfo> read_cubin(std::string_view image);
 
-// The figures of `ptxas -v` for the first kernel in a log; -1 for what it does not say. Spills stand
-// only there.
+// The figures of `ptxas -v` for the first kernel in a log; -1 for what it does not say. Spills
+// stand only there.
 struct PtxasFigures {
   int registers = -1;
   std::int64_t spill_bytes = -1;  // stores and loads

@@ -18,8 +18,8 @@ struct Cublas::Api {
   int (*create)(Handle*) = library.function<decltype(create)>("cublasCreate_v2");
   int (*destroy)(Handle) = library.function<decltype(destroy)>("cublasDestroy_v2");
   int (*get_version)(Handle, int*) = library.function<decltype(get_version)>("cublasGetVersion_v2");
-  int (*set_stream)(Handle, CUstream_st*) =
-      library.function<decltype(set_stream)>("cublasSetStream_v2");
+  int (*set_stream)(Handle,
+                    CUstream_st*) = library.function<decltype(set_stream)>("cublasSetStream_v2");
   int (*set_workspace)(Handle, void*, std::size_t) =
       library.function<decltype(set_workspace)>("cublasSetWorkspace_v2");
   // Sizes of 64 bits; CUDA 12.0 and newer have it.
@@ -69,9 +69,9 @@ Cublas::Cublas(const Driver& driver, const Stream& stream)
   version_ = fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
   workspace_ = DeviceBuffer(driver, kWorkspaceBytes);
   check(api_->set_stream(handle_, stream.handle()), "cublasSetStream");
-  check(api_->set_workspace(handle_, reinterpret_cast<void*>(workspace_.address()),
-                            kWorkspaceBytes),
-        "cublasSetWorkspace");
+  check(
+      api_->set_workspace(handle_, reinterpret_cast<void*>(workspace_.address()), kWorkspaceBytes),
+      "cublasSetWorkspace");
 }
 
 Cublas::~Cublas() {
@@ -83,11 +83,11 @@ void Cublas::sgemm(const GemmProblem& problem, float alpha, std::uint64_t a, std
                    std::int64_t ldc) const {
   // cuBLAS is column-major: read so, row-major C = op(A) op(B) is C^T = op(B)^T op(A)^T.
   const auto operation = [](Operation op) { return op == Operation::transposed ? 1 : 0; };
-  check(api_->sgemm(handle_, operation(problem.op_b), operation(problem.op_a), problem.n,
-                    problem.m, problem.k, &alpha, reinterpret_cast<const float*>(b), ldb,
-                    reinterpret_cast<const float*>(a), lda, &beta, reinterpret_cast<float*>(c),
-                    ldc),
-        "cublasSgemm");
+  check(
+      api_->sgemm(handle_, operation(problem.op_b), operation(problem.op_a), problem.n, problem.m,
+                  problem.k, &alpha, reinterpret_cast<const float*>(b), ldb,
+                  reinterpret_cast<const float*>(a), lda, &beta, reinterpret_cast<float*>(c), ldc),
+      "cublasSgemm");
 }
 
 }  // namespace autotune::gpu

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "autotune/problem.hpp"
+
 #include "gpu/memory.hpp"
 #include "gpu/stream.hpp"
 

@@ -22,10 +22,14 @@ constexpr std::array kPoisonousCodes = {226, 700, 702, 714, 715, 716, 717, 718, 
 // For when the driver itself cannot say.
 std::string plain_name(int code) {
   switch (code) {
-    case 2: return "CUDA_ERROR_OUT_OF_MEMORY";
-    case kStubLibrary: return "CUDA_ERROR_STUB_LIBRARY";
-    case 100: return "CUDA_ERROR_NO_DEVICE";
-    default: return fmt::format("CUDA error {}", code);
+    case 2:
+      return "CUDA_ERROR_OUT_OF_MEMORY";
+    case kStubLibrary:
+      return "CUDA_ERROR_STUB_LIBRARY";
+    case 100:
+      return "CUDA_ERROR_NO_DEVICE";
+    default:
+      return fmt::format("CUDA error {}", code);
   }
 }
 
@@ -46,7 +50,9 @@ bool poisons_process(int code) {
   return std::find(kPoisonousCodes.begin(), kPoisonousCodes.end(), code) != kPoisonousCodes.end();
 }
 
-bool is_out_of_memory(int code) { return code == CUDA_ERROR_OUT_OF_MEMORY; }
+bool is_out_of_memory(int code) {
+  return code == CUDA_ERROR_OUT_OF_MEMORY;
+}
 
 Driver::Driver() {
   auto api = std::make_unique<DriverApi>(open_library());
@@ -68,15 +74,15 @@ Driver::Driver() {
         "the NVIDIA driver supports CUDA {}.{}, but 12.0 is needed: install driver 525 or newer",
         cuda_version_ / 1000, cuda_version_ % 1000 / 10));
   }
-#define AUTOTUNE_LOAD(name, version, type)                                                    \
-  {                                                                                           \
-    void* address = nullptr;                                                                  \
-    if (get_address(#name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, nullptr) !=        \
-            CUDA_SUCCESS ||                                                                   \
-        address == nullptr) {                                                                 \
-      throw EnvironmentError(fmt::format("the NVIDIA driver {} lacks " #name, path_));        \
-    }                                                                                         \
-    api->name = reinterpret_cast<type>(address);                                              \
+#define AUTOTUNE_LOAD(name, version, type)                                             \
+  {                                                                                    \
+    void* address = nullptr;                                                           \
+    if (get_address(#name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, nullptr) != \
+            CUDA_SUCCESS ||                                                            \
+        address == nullptr) {                                                          \
+      throw EnvironmentError(fmt::format("the NVIDIA driver {} lacks " #name, path_)); \
+    }                                                                                  \
+    api->name = reinterpret_cast<type>(address);                                       \
   }
   AUTOTUNE_DRIVER_FUNCTIONS(AUTOTUNE_LOAD)
 #undef AUTOTUNE_LOAD
@@ -92,8 +98,7 @@ std::shared_ptr<const Driver> Driver::open() {
     throw EnvironmentError("the NVIDIA driver is here, but it sees no GPU");
   }
   if (code != CUDA_SUCCESS) {
-    throw EnvironmentError("the NVIDIA driver could not be initialised: " +
-                           driver->describe(code));
+    throw EnvironmentError("the NVIDIA driver could not be initialised: " + driver->describe(code));
   }
   return driver;
 }

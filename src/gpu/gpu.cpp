@@ -1,6 +1,7 @@
 #include "gpu/gpu.hpp"
 
 #include "autotune/error.hpp"
+
 #include "gpu/device.hpp"
 #include "gpu/driver.hpp"
 #include "gpu/nvrtc.hpp"

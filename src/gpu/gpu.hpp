@@ -12,10 +12,10 @@ namespace autotune {
 // What `doctor` reports about the driver: either it works, or one line that says why not.
 struct DriverReport {
   bool usable = false;
-  std::string problem;      // "no NVIDIA driver on this machine (libcuda.so.1 not found)", ...
+  std::string problem;  // "no NVIDIA driver on this machine (libcuda.so.1 not found)", ...
   std::string library_path;
-  int cuda_version = 0;     // 13000
-  std::string release;      // "580.159.04"
+  int cuda_version = 0;  // 13000
+  std::string release;   // "580.159.04"
   std::vector<DeviceInfo> devices;
 };
 

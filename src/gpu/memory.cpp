@@ -41,8 +41,7 @@ void DeviceBuffer::copy_to_host(void* to, std::size_t bytes, const Stream& strea
                  "cuMemcpyDtoHAsync");
 }
 
-void DeviceBuffer::copy_from_host(const void* from, std::size_t bytes,
-                                  const Stream& stream) const {
+void DeviceBuffer::copy_from_host(const void* from, std::size_t bytes, const Stream& stream) const {
   driver_->check(driver_->api().cuMemcpyHtoDAsync(address_, from, bytes, stream.handle()),
                  "cuMemcpyHtoDAsync");
 }
@@ -51,7 +50,9 @@ PinnedBuffer::PinnedBuffer(const Driver& driver, std::size_t bytes) : driver_(dr
   driver.check(driver.api().cuMemHostAlloc(&data_, bytes, 0), "cuMemHostAlloc");
 }
 
-PinnedBuffer::~PinnedBuffer() { driver_.api().cuMemFreeHost(data_); }
+PinnedBuffer::~PinnedBuffer() {
+  driver_.api().cuMemFreeHost(data_);
+}
 
 MemoryInfo memory_info(const Driver& driver) {
   MemoryInfo info;

@@ -7,17 +7,21 @@ namespace autotune::gpu {
 
 int Kernel::attribute(int which) const {
   int value = 0;
-  driver_->check(driver_->api().cuFuncGetAttribute(
-                     &value, static_cast<CUfunction_attribute>(which), function_),
+  driver_->check(driver_->api().cuFuncGetAttribute(&value, static_cast<CUfunction_attribute>(which),
+                                                   function_),
                  "cuFuncGetAttribute");
   return value;
 }
 
-int Kernel::registers() const { return attribute(CU_FUNC_ATTRIBUTE_NUM_REGS); }
+int Kernel::registers() const {
+  return attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
+}
 std::int64_t Kernel::static_shared_bytes() const {
   return attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
 }
-std::int64_t Kernel::local_bytes() const { return attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES); }
+std::int64_t Kernel::local_bytes() const {
+  return attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+}
 int Kernel::max_threads_per_block() const {
   return attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 }
@@ -40,12 +44,12 @@ void Kernel::allow_dynamic_shared(std::int64_t bytes) const {
 
 void Kernel::launch(const LaunchGeometry& geometry, void** arguments, const Stream& stream) const {
   const auto size = [](std::int64_t value) { return static_cast<unsigned>(value); };
-  driver_->check(driver_->api().cuLaunchKernel(
-                     function_, size(geometry.grid[0]), size(geometry.grid[1]),
-                     size(geometry.grid[2]), size(geometry.block[0]), size(geometry.block[1]),
-                     size(geometry.block[2]), size(geometry.dynamic_shared_bytes), stream.handle(),
-                     arguments, nullptr),
-                 "cuLaunchKernel");
+  driver_->check(
+      driver_->api().cuLaunchKernel(
+          function_, size(geometry.grid[0]), size(geometry.grid[1]), size(geometry.grid[2]),
+          size(geometry.block[0]), size(geometry.block[1]), size(geometry.block[2]),
+          size(geometry.dynamic_shared_bytes), stream.handle(), arguments, nullptr),
+      "cuLaunchKernel");
 }
 
 Module::Module(const Driver& driver, const std::string& image) : driver_(driver) {
@@ -55,7 +59,9 @@ Module::Module(const Driver& driver, const std::string& image) : driver_(driver)
   driver_.check(driver_.api().cuModuleLoadData(&module_, image.c_str()), "cuModuleLoadData");
 }
 
-Module::~Module() { driver_.api().cuModuleUnload(module_); }
+Module::~Module() {
+  driver_.api().cuModuleUnload(module_);
+}
 
 Kernel Module::kernel(const std::string& name) const {
   CUfunction function = nullptr;

@@ -17,11 +17,10 @@ std::optional<Nvml> Nvml::open(const std::string& device_uuid) {
   const SharedLibrary& loaded = *nvml.library_;
   api.init = loaded.function<decltype(api.init)>("nvmlInit_v2");
   api.shutdown = loaded.function<decltype(api.shutdown)>("nvmlShutdown");
-  api.device_by_uuid =
-      loaded.function<decltype(api.device_by_uuid)>("nvmlDeviceGetHandleByUUID");
+  api.device_by_uuid = loaded.function<decltype(api.device_by_uuid)>("nvmlDeviceGetHandleByUUID");
   api.clock_info = loaded.function<decltype(api.clock_info)>("nvmlDeviceGetClockInfo");
-  api.clocks_event_reasons = loaded.function<decltype(api.clocks_event_reasons)>(
-      "nvmlDeviceGetCurrentClocksEventReasons");
+  api.clocks_event_reasons =
+      loaded.function<decltype(api.clocks_event_reasons)>("nvmlDeviceGetCurrentClocksEventReasons");
   if (api.clocks_event_reasons == nullptr) {  // its name before CUDA 12.2
     api.clocks_event_reasons = loaded.function<decltype(api.clocks_event_reasons)>(
         "nvmlDeviceGetCurrentClocksThrottleReasons");

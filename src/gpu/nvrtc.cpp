@@ -7,6 +7,7 @@
 #include <nvrtc.h>
 
 #include "autotune/error.hpp"
+
 #include "gpu/cubin.hpp"
 #include "gpu/shared_library.hpp"
 
@@ -136,7 +137,9 @@ Nvrtc::Nvrtc() {
 
 Nvrtc::~Nvrtc() = default;
 
-std::shared_ptr<const Nvrtc> Nvrtc::open() { return std::shared_ptr<const Nvrtc>(new Nvrtc()); }
+std::shared_ptr<const Nvrtc> Nvrtc::open() {
+  return std::shared_ptr<const Nvrtc>(new Nvrtc());
+}
 
 CompileResult Nvrtc::compile(const std::string& name, const std::string& source,
                              const std::vector<std::string>& options) const {
@@ -167,8 +170,8 @@ CompileResult Nvrtc::compile(const std::string& name, const std::string& source,
   if (code != NVRTC_SUCCESS) return result;
 
   // The getters succeed, with nothing, where there is nothing.
-  result.ptx = without_terminator(
-      output(api_->nvrtcGetPTXSize, api_->nvrtcGetPTX, program.handle()));
+  result.ptx =
+      without_terminator(output(api_->nvrtcGetPTXSize, api_->nvrtcGetPTX, program.handle()));
   result.image = output(api_->nvrtcGetCUBINSize, api_->nvrtcGetCUBIN, program.handle());
   if (result.image.empty()) result.image = result.ptx;
   result.resources.cubin_bytes = static_cast<std::int64_t>(result.image.size());

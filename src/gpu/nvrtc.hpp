@@ -13,7 +13,7 @@ struct CompileResult {
   bool ok = false;
   std::string image;  // the cubin; PTX for a target "compute_XX"
   std::string ptx;
-  std::string log;    // at most 64 KiB
+  std::string log;  // at most 64 KiB
   Resources resources;
 };
 

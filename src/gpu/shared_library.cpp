@@ -32,7 +32,9 @@ SharedLibrary::~SharedLibrary() {
   if (handle_ != nullptr) ::dlclose(handle_);
 }
 
-void* SharedLibrary::symbol(const char* name) const { return ::dlsym(handle_, name); }
+void* SharedLibrary::symbol(const char* name) const {
+  return ::dlsym(handle_, name);
+}
 
 std::string SharedLibrary::path() const {
   link_map* map = nullptr;

@@ -8,7 +8,9 @@ Stream::Stream(const Driver& driver) : driver_(driver) {
   driver_.check(driver_.api().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 }
 
-Stream::~Stream() { driver_.api().cuStreamDestroy(stream_); }
+Stream::~Stream() {
+  driver_.api().cuStreamDestroy(stream_);
+}
 
 void Stream::synchronize() const {
   driver_.check(driver_.api().cuStreamSynchronize(stream_), "cuStreamSynchronize");
@@ -18,7 +20,9 @@ Event::Event(const Driver& driver) : driver_(driver) {
   driver_.check(driver_.api().cuEventCreate(&event_, CU_EVENT_DEFAULT), "cuEventCreate");
 }
 
-Event::~Event() { driver_.api().cuEventDestroy(event_); }
+Event::~Event() {
+  driver_.api().cuEventDestroy(event_);
+}
 
 void Event::record(const Stream& stream) const {
   driver_.check(driver_.api().cuEventRecord(event_, stream.handle()), "cuEventRecord");
@@ -45,9 +49,9 @@ void Graph::launch(const Stream& stream) const {
 
 void Graph::begin(const Stream& stream) {
   const Driver& driver = stream.driver();
-  driver.check(driver.api().cuStreamBeginCapture(stream.handle(),
-                                                 CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-               "cuStreamBeginCapture");
+  driver.check(
+      driver.api().cuStreamBeginCapture(stream.handle(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+      "cuStreamBeginCapture");
 }
 
 void Graph::abandon(const Stream& stream) noexcept {
