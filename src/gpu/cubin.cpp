@@ -10,6 +10,8 @@ namespace autotune::gpu {
 namespace {
 
 constexpr std::uint16_t kCudaMachine = 190;
+// Kinds of records in .nv.info.
+constexpr std::uint8_t kFrameSizeAttribute = 0x11;
 constexpr std::uint8_t kRegisterCountAttribute = 0x2f;
 constexpr std::uint8_t kFormatSizedValue = 0x04;
 // From sm_90 on, a kernel's shared section begins with what the hardware reserves.
@@ -65,19 +67,19 @@ std::optional<std::vector<Section>> read_sections(std::string_view image,
   return sections;
 }
 
-// Register counts by symbol index, from .nv.info: records of format, attribute, size, then the
-// symbol's index and the value.
-int register_count(std::string_view info, std::uint64_t symbol) {
+// What .nv.info says of a symbol, -1 where it says nothing: records of format, attribute, size,
+// then the symbol's index and the value.
+int figure_of(std::string_view info, std::uint8_t wanted, std::uint64_t symbol) {
   std::uint64_t at = 0;
   while (const auto head = read_at<std::uint32_t>(info, at)) {
     const auto format = static_cast<std::uint8_t>(*head & 0xff);
     const auto attribute = static_cast<std::uint8_t>(*head >> 8 & 0xff);
     const std::uint32_t size = format == kFormatSizedValue ? *head >> 16 : 0;
     at += sizeof *head;
-    if (attribute == kRegisterCountAttribute && size == 8) {
+    if (attribute == wanted && size == 8) {
       const auto index = read_at<std::uint32_t>(info, at);
-      const auto value = read_at<std::uint32_t>(info, at + 4);
-      if (index && value && *index == symbol && *value < 1024) return static_cast<int>(*value);
+      const auto value = read_at<std::int32_t>(info, at + 4);
+      if (index && value && *index == symbol && *value >= 0) return *value;
     }
     at += size;
   }
@@ -140,7 +142,10 @@ std::optional<CubinInfo> read_cubin(std::string_view image) {
     CubinKernel kernel{.name = std::string(section.name.substr(kText.size()))};
     const Section* figures = find_section(*sections, ".nv.info");
     const auto symbol = symbol_index(*sections, kernel.name);
-    if (figures != nullptr && symbol) kernel.registers = register_count(figures->body, *symbol);
+    if (figures != nullptr && symbol) {
+      kernel.registers = figure_of(figures->body, kRegisterCountAttribute, *symbol);
+      kernel.stack_bytes = figure_of(figures->body, kFrameSizeAttribute, *symbol);
+    }
     if (const Section* shared = find_section(*sections, ".nv.shared." + kernel.name)) {
       kernel.shared_bytes = static_cast<std::int64_t>(shared->header.sh_size);
       if (info.architecture >= kFirstWithReserved && kernel.shared_bytes >= kReservedBytes) {

@@ -39,9 +39,11 @@ constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
 SharedLibrary open_library() {
   const char* chosen = std::getenv("AUTOTUNE_CUBLAS");
-  std::vector<std::string> names = {"libcublas.so.13", "libcublas.so.12",
-                                    "/usr/local/cuda/lib64/libcublas.so.13",
-                                    "/usr/local/cuda/lib64/libcublas.so.12"};
+  std::vector<std::string> names = {"libcublas.so.13", "libcublas.so.12"};
+  for (const std::string& folder : toolkit_folders()) {
+    names.push_back(folder + "/libcublas.so.13");
+    names.push_back(folder + "/libcublas.so.12");
+  }
   if (chosen != nullptr && *chosen != '\0') names = {chosen};
   std::optional<SharedLibrary> library = SharedLibrary::open_first(names);
   if (!library) {
@@ -59,24 +61,23 @@ void check(int status, const char* call) {
 }  // namespace
 
 Cublas::Cublas(const Driver& driver, const Stream& stream)
-    : api_(std::make_unique<Api>(open_library())) {
+    : api_(std::make_unique<Api>(open_library())), handle_(nullptr, api_->destroy) {
   if (!api_->complete()) {
     throw EnvironmentError(api_->library.path() + " is no cuBLAS of CUDA 12.0 or newer");
   }
-  check(api_->create(&handle_), "cublasCreate");
+  void* handle = nullptr;
+  check(api_->create(&handle), "cublasCreate");
+  handle_.reset(handle);
   int number = 0;
-  api_->get_version(handle_, &number);
+  api_->get_version(handle, &number);
   version_ = fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
   workspace_ = DeviceBuffer(driver, kWorkspaceBytes);
-  check(api_->set_stream(handle_, stream.handle()), "cublasSetStream");
-  check(
-      api_->set_workspace(handle_, reinterpret_cast<void*>(workspace_.address()), kWorkspaceBytes),
-      "cublasSetWorkspace");
+  check(api_->set_stream(handle, stream.handle()), "cublasSetStream");
+  check(api_->set_workspace(handle, reinterpret_cast<void*>(workspace_.address()), kWorkspaceBytes),
+        "cublasSetWorkspace");
 }
 
-Cublas::~Cublas() {
-  if (handle_ != nullptr) api_->destroy(handle_);
-}
+Cublas::~Cublas() = default;
 
 void Cublas::sgemm(const GemmProblem& problem, float alpha, std::uint64_t a, std::int64_t lda,
                    std::uint64_t b, std::int64_t ldb, float beta, std::uint64_t c,
@@ -84,8 +85,8 @@ void Cublas::sgemm(const GemmProblem& problem, float alpha, std::uint64_t a, std
   // cuBLAS is column-major: read so, row-major C = op(A) op(B) is C^T = op(B)^T op(A)^T.
   const auto operation = [](Operation op) { return op == Operation::transposed ? 1 : 0; };
   check(
-      api_->sgemm(handle_, operation(problem.op_b), operation(problem.op_a), problem.n, problem.m,
-                  problem.k, &alpha, reinterpret_cast<const float*>(b), ldb,
+      api_->sgemm(handle_.get(), operation(problem.op_b), operation(problem.op_a), problem.n,
+                  problem.m, problem.k, &alpha, reinterpret_cast<const float*>(b), ldb,
                   reinterpret_cast<const float*>(a), lda, &beta, reinterpret_cast<float*>(c), ldc),
       "cublasSgemm");
 }

@@ -33,8 +33,8 @@ class Cublas {
  private:
   struct Api;
   std::unique_ptr<const Api> api_;
-  void* handle_ = nullptr;
   DeviceBuffer workspace_;
+  std::unique_ptr<void, int (*)(void*)> handle_;
   std::string version_;
 };
 

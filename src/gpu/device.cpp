@@ -7,12 +7,14 @@
 #include <fmt/format.h>
 
 #include "gpu/driver_api.hpp"
+#include "gpu/nvml.hpp"
 
 namespace autotune::gpu {
 namespace {
 
-std::string uuid_text(const CUuuid& uuid) {
-  std::string text = "GPU-";
+// As NVML and nvidia-smi write it. In MIG mode the driver gives the slice's.
+std::string uuid_text(const CUuuid& uuid, bool mig) {
+  std::string text = mig ? "MIG-" : "GPU-";
   for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
     text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
@@ -22,7 +24,7 @@ std::string uuid_text(const CUuuid& uuid) {
 
 // "580.159.04" from "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  ..."; the first
 // word that looks like a release, since the words before it vary.
-std::string driver_release() {
+std::string release_of_kernel_module() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string word;
   while (file >> word) {
@@ -50,8 +52,10 @@ DeviceInfo read_device(const Driver& driver, int ordinal) {
   driver.check(api.cuDeviceGetName(name.data(), static_cast<int>(name.size()), device),
                "cuDeviceGetName");
   info.label = name.data();
+  // In MIG mode the driver puts the slice's profile into the name: "NVIDIA H200 MIG 1g.18gb".
+  info.mig = info.label.find(" MIG ") != std::string::npos;
   CUuuid uuid{};
-  if (api.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS) info.uuid = uuid_text(uuid);
+  if (api.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS) info.uuid = uuid_text(uuid, info.mig);
   std::size_t memory = 0;
   driver.check(api.cuDeviceTotalMem(&memory, device), "cuDeviceTotalMem");
   info.memory_bytes = static_cast<std::int64_t>(memory);
@@ -80,10 +84,11 @@ DeviceInfo read_device(const Driver& driver, int ordinal) {
   info.sm_clock_khz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
   info.kernel_timeout = attribute(CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT) != 0;
   info.mps = attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED) != 0;
-  // In MIG mode the driver puts the slice's profile into the name: "NVIDIA H200 MIG 1g.18gb".
-  info.mig = info.label.find(" MIG ") != std::string::npos;
   info.driver_version = driver.cuda_version();
-  info.driver_release = driver_release();
+  info.driver_release = release_of_kernel_module();
+  if (info.driver_release.empty()) {  // a container need not show it
+    if (const auto nvml = Nvml::open(info.uuid)) info.driver_release = nvml->driver_release();
+  }
   return info;
 }
 

@@ -8,7 +8,7 @@
 
 namespace autotune::gpu {
 
-// Move-only. Allocated in the current context; freed with it current or not.
+// Move-only. Allocated in the current context, which is to be current again when it is freed.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;

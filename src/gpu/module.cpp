@@ -53,7 +53,10 @@ void Kernel::launch(const LaunchGeometry& geometry, void** arguments, const Stre
 }
 
 Module::Module(const Driver& driver, const std::string& image) : driver_(driver) {
-  if (looks_like_elf(image) && !read_cubin(image)) {
+  // PTX is text; anything else with zero bytes (a fat binary, a cubin with a damaged head) has
+  // offsets of its own, which the driver would follow.
+  const bool is_text = image.find('\0') == std::string::npos;
+  if (looks_like_elf(image) ? !read_cubin(image) : !is_text) {
     throw Error("the compiled kernel is damaged");
   }
   driver_.check(driver_.api().cuModuleLoadData(&module_, image.c_str()), "cuModuleLoadData");

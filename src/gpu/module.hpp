@@ -39,7 +39,7 @@ class Kernel {
 class Module {
  public:
   // `image` is a cubin or PTX text. The driver takes no length, so a cubin's bounds are checked
-  // first: one that is cut short throws Error.
+  // first: one that is cut short throws Error, and so does what is neither.
   Module(const Driver& driver, const std::string& image);
   ~Module();
   Module(const Module&) = delete;

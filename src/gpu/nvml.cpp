@@ -1,11 +1,13 @@
 #include "gpu/nvml.hpp"
 
+#include <array>
 #include <utility>
 
 namespace autotune::gpu {
 namespace {
 
-constexpr unsigned kSmClock = 1;  // NVML_CLOCK_SM
+constexpr unsigned kSmClock = 1;        // NVML_CLOCK_SM
+constexpr std::size_t kTextBytes = 96;  // NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE is 80
 
 }  // namespace
 
@@ -25,6 +27,8 @@ std::optional<Nvml> Nvml::open(const std::string& device_uuid) {
     api.clocks_event_reasons = loaded.function<decltype(api.clocks_event_reasons)>(
         "nvmlDeviceGetCurrentClocksThrottleReasons");
   }
+  api.utilization = loaded.function<decltype(api.utilization)>("nvmlDeviceGetUtilizationRates");
+  api.driver_version = loaded.function<decltype(api.driver_version)>("nvmlSystemGetDriverVersion");
   if (!api.init || !api.shutdown || !api.device_by_uuid || !api.clock_info) return std::nullopt;
   if (api.init() != 0) return std::nullopt;
   nvml.api_ = api;  // from here on the destructor shuts it down
@@ -50,6 +54,20 @@ std::uint64_t Nvml::throttle_reasons() const {
   unsigned long long reasons = 0;
   const auto read = api_.clocks_event_reasons;
   return read != nullptr && read(device_, &reasons) == 0 ? reasons : 0;
+}
+
+int Nvml::utilization_percent() const {
+  Utilization utilization{};
+  const auto read = api_.utilization;
+  return read != nullptr && read(device_, &utilization) == 0
+             ? static_cast<int>(utilization.gpu_percent)
+             : 0;
+}
+
+std::string Nvml::driver_release() const {
+  std::array<char, kTextBytes> text{};
+  const auto read = api_.driver_version;
+  return read != nullptr && read(text.data(), kTextBytes - 1) == 0 ? text.data() : "";
 }
 
 }  // namespace autotune::gpu

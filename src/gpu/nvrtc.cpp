@@ -59,7 +59,7 @@ std::vector<std::string> candidate_libraries() {
   const auto add_folder = [&](const fs::path& folder) {
     for (const std::string& soname : sonames) names.push_back((folder / soname).string());
   };
-  add_folder("/usr/local/cuda/lib64");
+  for (const std::string& folder : toolkit_folders()) add_folder(folder);
   std::error_code ignored;
   // Where wheels of nvidia-cuda-nvrtc put it: nvidia/cu13/lib or nvidia/cuda_nvrtc/lib.
   for (const fs::path& entry : fs::directory_iterator(AUTOTUNE_NVRTC_WHEELS, ignored)) {
@@ -106,6 +106,28 @@ std::string without_terminator(std::string text) {
   return text;
 }
 
+// Cut between two characters, since logs are stored and printed as UTF-8.
+void limit_log(std::string& log) {
+  if (log.size() <= kMaxLogBytes) return;
+  std::size_t end = kMaxLogBytes;
+  while (end > 0 && (static_cast<unsigned char>(log[end]) & 0xc0) == 0x80) --end;
+  log.resize(end);
+}
+
+// What the compiler says, and of a single kernel what its cubin says of the registers.
+Resources read_resources(const std::string& log, const std::string& image) {
+  const PtxasFigures figures = read_ptxas_log(log);
+  Resources resources{.registers = figures.registers,
+                      .spill_bytes = figures.spill_bytes,
+                      .stack_bytes = figures.stack_bytes,
+                      .shared_bytes = figures.shared_bytes};
+  if (const auto cubin = read_cubin(image); cubin && cubin->kernels.size() == 1) {
+    resources.registers = cubin->kernels.front().registers;
+  }
+  if (!image.empty()) resources.cubin_bytes = static_cast<std::int64_t>(image.size());
+  return resources;
+}
+
 CompileResult refused(std::string why) {
   CompileResult result;
   result.log = "error: " + std::move(why);
@@ -115,7 +137,12 @@ CompileResult refused(std::string why) {
 }  // namespace
 
 Nvrtc::Nvrtc() {
-  std::optional<SharedLibrary> library = SharedLibrary::open_first(candidate_libraries());
+  const std::vector<std::string> names = candidate_libraries();
+  std::string problem;
+  std::optional<SharedLibrary> library = SharedLibrary::open_first(names, &problem);
+  if (!library && names.size() == 1) {
+    throw EnvironmentError("NVRTC, as named in AUTOTUNE_NVRTC, cannot be opened: " + problem);
+  }
   if (!library) {
     throw EnvironmentError(
         "NVRTC, the CUDA run-time compiler, was not found (libnvrtc.so.13 or .12): run "
@@ -158,29 +185,28 @@ CompileResult Nvrtc::compile(const std::string& name, const std::string& source,
   CompileResult result;
   result.log = without_terminator(
       output(api_->nvrtcGetProgramLogSize, api_->nvrtcGetProgramLog, program.handle()));
-  const PtxasFigures figures = read_ptxas_log(result.log);
-  result.resources.registers = figures.registers;
-  result.resources.spill_bytes = figures.spill_bytes;
-  result.resources.stack_bytes = figures.stack_bytes;
-  result.resources.shared_bytes = figures.shared_bytes;
   if (code != NVRTC_SUCCESS && result.log.empty()) {
     result.log = fmt::format("error: {}", api_->nvrtcGetErrorString(code));
   }
-  if (result.log.size() > kMaxLogBytes) result.log.resize(kMaxLogBytes);
-  if (code != NVRTC_SUCCESS) return result;
-
-  // The getters succeed, with nothing, where there is nothing.
-  result.ptx =
-      without_terminator(output(api_->nvrtcGetPTXSize, api_->nvrtcGetPTX, program.handle()));
-  result.image = output(api_->nvrtcGetCUBINSize, api_->nvrtcGetCUBIN, program.handle());
-  if (result.image.empty()) result.image = result.ptx;
-  result.resources.cubin_bytes = static_cast<std::int64_t>(result.image.size());
+  if (code == NVRTC_SUCCESS) {
+    // The getters succeed, with nothing, where there is nothing.
+    result.ptx =
+        without_terminator(output(api_->nvrtcGetPTXSize, api_->nvrtcGetPTX, program.handle()));
+    result.image = output(api_->nvrtcGetCUBINSize, api_->nvrtcGetCUBIN, program.handle());
+    if (result.image.empty()) result.image = result.ptx;
+  }
+  result.resources = read_resources(result.log, result.image);
+  limit_log(result.log);
   result.ok = !result.image.empty();
   return result;
 }
 
 std::string Nvrtc::read_build() const {
   const CompileResult empty = compile("build", "", {});
+  if (!empty.ok) {
+    throw EnvironmentError(fmt::format("NVRTC {} does not work: {}", path_,
+                                       empty.log.substr(0, empty.log.find('\n'))));
+  }
   // "// Compiler Build ID: CL-36424714" and "// Cuda compilation tools, release 13.0, V13.0.88".
   const auto word_after = [&](const std::string& mark) {
     const std::size_t at = empty.ptx.find(mark);

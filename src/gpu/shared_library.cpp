@@ -1,11 +1,30 @@
 #include "gpu/shared_library.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include <dlfcn.h>
 #include <link.h>
+#include <string.h>
 
 namespace autotune::gpu {
+
+std::vector<std::string> toolkit_folders() {
+  const std::filesystem::path root = "/usr/local";
+  std::vector<std::string> versions;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(root, ignored)) {
+    std::string name = entry.path().filename();
+    if (name.rfind("cuda-", 0) == 0) versions.push_back(std::move(name));
+  }
+  std::sort(versions.begin(), versions.end(), [](const std::string& a, const std::string& b) {
+    return ::strverscmp(a.c_str(), b.c_str()) > 0;
+  });
+  versions.insert(versions.begin(), "cuda");
+  for (std::string& name : versions) name = root / name / "lib64";
+  return versions;
+}
 
 std::optional<SharedLibrary> SharedLibrary::open(const std::string& name, std::string* problem) {
   void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);

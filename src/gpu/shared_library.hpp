@@ -7,6 +7,10 @@
 
 namespace autotune::gpu {
 
+// The toolkit's usual folders of libraries: /usr/local/cuda first, then those that name their
+// version, the newest first.
+[[nodiscard]] std::vector<std::string> toolkit_folders();
+
 // Move-only. Symbols are valid as long as the object.
 class SharedLibrary {
  public:
