@@ -13,6 +13,7 @@ constexpr std::uint16_t kCudaMachine = 190;
 // Kinds of records in .nv.info.
 constexpr std::uint8_t kFrameSizeAttribute = 0x11;
 constexpr std::uint8_t kRegisterCountAttribute = 0x2f;
+constexpr int kMaxRegisters = 1023;  // a thread; no architecture has that many
 constexpr std::uint8_t kFormatSizedValue = 0x04;
 // From sm_90 on, a kernel's shared section begins with what the hardware reserves.
 constexpr int kFirstWithReserved = 90;
@@ -144,6 +145,7 @@ std::optional<CubinInfo> read_cubin(std::string_view image) {
     const auto symbol = symbol_index(*sections, kernel.name);
     if (figures != nullptr && symbol) {
       kernel.registers = figure_of(figures->body, kRegisterCountAttribute, *symbol);
+      if (kernel.registers > kMaxRegisters) kernel.registers = -1;
       kernel.stack_bytes = figure_of(figures->body, kFrameSizeAttribute, *symbol);
     }
     if (const Section* shared = find_section(*sections, ".nv.shared." + kernel.name)) {

@@ -114,16 +114,13 @@ void limit_log(std::string& log) {
   log.resize(end);
 }
 
-// What the compiler says, and of a single kernel what its cubin says of the registers.
+// The log has what the cubin has, and the spills too.
 Resources read_resources(const std::string& log, const std::string& image) {
   const PtxasFigures figures = read_ptxas_log(log);
   Resources resources{.registers = figures.registers,
                       .spill_bytes = figures.spill_bytes,
                       .stack_bytes = figures.stack_bytes,
                       .shared_bytes = figures.shared_bytes};
-  if (const auto cubin = read_cubin(image); cubin && cubin->kernels.size() == 1) {
-    resources.registers = cubin->kernels.front().registers;
-  }
   if (!image.empty()) resources.cubin_bytes = static_cast<std::int64_t>(image.size());
   return resources;
 }
@@ -141,7 +138,7 @@ Nvrtc::Nvrtc() {
   std::string problem;
   std::optional<SharedLibrary> library = SharedLibrary::open_first(names, &problem);
   if (!library && names.size() == 1) {
-    throw EnvironmentError("NVRTC, as named in AUTOTUNE_NVRTC, cannot be opened: " + problem);
+    throw EnvironmentError("the NVRTC that AUTOTUNE_NVRTC names was not found: " + problem);
   }
   if (!library) {
     throw EnvironmentError(
