@@ -3,8 +3,8 @@
 
 usage: kill_storm.py PROGRAM [--kills 20] [--longest 1.5] [--sizes 1024,2048] [--seed 1] [options of tune]
 
-Each round starts `PROGRAM tune` on one database and sends SIGKILL, after a random time, either to
-the program or to one of its workers. After each round: no process of it is left, every trial that
+Each round starts `PROGRAM tune --fresh --trials 600` on one database and sends SIGKILL, after a
+random time, either to the program or to one of its workers. After each round: no process of it is left, every trial that
 was stored before is stored still, integrity_check passes. At last an undisturbed run has to end
 well and a further one has to measure nothing.
 """
@@ -76,7 +76,7 @@ def main():
         known = set()
         hits = {"program": 0, "worker": 0, "ended before": 0}
         for kill in range(arguments.kills):
-            process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
+            process = subprocess.Popen([*command, "--fresh", "--trials", "600"], env=environment, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, text=True)
             time.sleep(rng.uniform(0.05, arguments.longest))
             workers = children(process.pid)
