@@ -7,7 +7,8 @@
 //   NAME:CODE@N     ... at its N-th call since the library was loaded
 //   NAME:CODE@N+    ... from its N-th call on
 //   NAME:hang@N     ... sleeps for ever (also without @N, or with @N+)
-//   devices=2  driver=11030  memory=BYTES
+//   devices=2  driver=11030  memory=BYTES  name=TEXT
+//   attributeN=V    a device attribute, by its number in cuda.h
 //   stub            every call answers 34, as the toolkit's stub does
 // The script is read at each call. One thread at a time.
 #include <algorithm>
@@ -135,7 +136,9 @@ CUresult cuDeviceGetCount(int* count) {
 }
 
 CUresult cuDeviceGetName(char* name, int size, CUdevice) {
-  std::strncpy(name, "NVIDIA H200", static_cast<std::size_t>(size));
+  const std::vector<std::string_view> scripted = items("name=");
+  const std::string text(scripted.empty() ? "NVIDIA H200" : scripted.front());
+  std::strncpy(name, text.c_str(), static_cast<std::size_t>(size));
   return CUDA_SUCCESS;
 }
 
@@ -193,7 +196,8 @@ int attribute_of_h200(CUdevice_attribute which) {
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
-  *value = attribute_of_h200(which);
+  const std::string name = "attribute" + std::to_string(static_cast<int>(which));
+  *value = static_cast<int>(setting(name, attribute_of_h200(which)));
   return CUDA_SUCCESS;
 }
 
