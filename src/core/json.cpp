@@ -1,5 +1,8 @@
 #include "core/json.hpp"
 
+#include <limits>
+#include <type_traits>
+
 #include <nlohmann/json.hpp>
 
 namespace autotune {
@@ -7,10 +10,18 @@ namespace {
 
 using nlohmann::json;
 
-// Reads a member if it is there.
+// Reads a member if it is there. JSON text has no NaN and no infinity: they are written as null.
 template <typename T>
 void read(const json& object, const char* key, T& value) {
-  if (const auto found = object.find(key); found != object.end()) found->get_to(value);
+  const auto found = object.find(key);
+  if (found == object.end()) return;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (found->is_null()) {
+      value = std::numeric_limits<T>::quiet_NaN();
+      return;
+    }
+  }
+  found->get_to(value);
 }
 
 }  // namespace

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "autotune/error.hpp"
+
 #include "core/hash.hpp"
 #include "db/shipped_winners.hpp"
 #include "kernel_templates/kernel_template.hpp"
@@ -39,32 +41,46 @@ double effective_us(const Winner& winner) {
   return winner.confirmed ? winner.median_us : kConfirmedMargin * winner.median_us;
 }
 
-// One candidate a silicon class and problem: what the user's own finals say, else his best trial,
-// else what was shipped.
-std::vector<Candidate> candidates(const TuningDatabase* database, const DeviceQuery& device) {
+// What the user's own database says: winners, and for templates whose search never came to its
+// finals the best trials.
+std::vector<Winner> own_results(const TuningDatabase& database, const DeviceQuery& device) {
+  std::vector<Winner> results;
+  std::set<std::tuple<std::string, GemmProblem, std::string>> finished;
+  for (Winner& winner : database.winners(device.silicon_class, device.label)) {
+    if (!usable(winner)) continue;
+    finished.emplace(winner.silicon_class, winner.problem, winner.template_name);
+    results.push_back(std::move(winner));
+  }
+  for (Winner& trial : database.best_trials(device.silicon_class, device.label)) {
+    if (!usable(trial)) continue;
+    if (finished.contains({trial.silicon_class, trial.problem, trial.template_name})) continue;
+    results.push_back(std::move(trial));
+  }
+  return results;
+}
+
+// The fastest of each silicon class and problem; shipped ones where the user has none of his own.
+std::vector<Candidate> candidates(const TuningDatabase* database, DeviceQuery device) {
+  // What is here counts by its silicon, not by its name.
+  if (!device.silicon_class.empty()) device.label.clear();
   std::map<std::pair<std::string, GemmProblem>, Candidate> best;
-  const auto consider = [&](std::vector<Winner> winners, bool shipped) {
-    for (Winner& winner : winners) {
-      if (!usable(winner)) continue;
-      const auto key = std::pair(winner.silicon_class, winner.problem);
-      const auto found = best.find(key);
-      if (found == best.end()) {
-        best.emplace(key, Candidate{std::move(winner), shipped});
-      } else if (!shipped && effective_us(winner) < effective_us(found->second.winner)) {
-        found->second = {std::move(winner), shipped};
-      }
+  const auto consider = [&](Winner winner, bool shipped) {
+    const auto [place, is_new] = best.try_emplace({winner.silicon_class, winner.problem});
+    Candidate& known = place->second;
+    if (is_new || (known.shipped == shipped && effective_us(winner) < effective_us(known.winner))) {
+      known = {std::move(winner), shipped};
     }
   };
-  // What is here counts by its silicon, not by its name.
-  const std::string label = device.silicon_class.empty() ? device.label : "";
   if (database != nullptr) {
-    consider(database->winners(device.silicon_class, label), false);
-    consider(database->best_trials(device.silicon_class, label), false);
+    for (Winner& winner : own_results(*database, device)) consider(std::move(winner), false);
   }
-  consider(shipped_winners(device.silicon_class, label), true);
-
+  for (Winner& winner : shipped_winners(device.silicon_class, device.label)) {
+    if (usable(winner)) consider(std::move(winner), true);
+  }
   std::vector<Candidate> result;
   for (auto& [key, candidate] : best) result.push_back(std::move(candidate));
+  std::stable_partition(result.begin(), result.end(),
+                        [](const Candidate& candidate) { return !candidate.shipped; });
   return result;
 }
 
@@ -73,6 +89,13 @@ double distance(const GemmProblem& a, const GemmProblem& b) {
     return std::abs(std::log2(static_cast<double>(x) / static_cast<double>(y)));
   };
   return octaves(a.m, b.m) + octaves(a.n, b.n) + octaves(a.k, b.k);
+}
+
+// Whether a configuration that was tuned for one problem can serve another.
+bool fits(const Winner& winner, const GemmProblem& problem) {
+  return std::tie(winner.problem.op_a, winner.problem.op_b, winner.problem.math) ==
+             std::tie(problem.op_a, problem.op_b, problem.math) &&
+         find_kernel_template(winner.template_name)->supports(problem);
 }
 
 // What has changed since a winner was measured: "driver", "template source"; empty when nothing.
@@ -101,11 +124,11 @@ Match match_of(Candidate candidate, const DeviceQuery& device, const GemmProblem
   match.kind = match.winner.problem != problem ? MatchKind::nearest_size
                : age.empty()                   ? MatchKind::exact
                                                : MatchKind::exact_aged;
-  match.explanation = match.winner.problem == problem
-                          ? "tuned for this size"
-                          : fmt::format("tuned for {}, {:.2f} octaves away",
-                                        to_string(match.winner.problem),
-                                        distance(problem, match.winner.problem));
+  match.explanation =
+      match.winner.problem == problem
+          ? "tuned for this size"
+          : fmt::format("tuned for {}, {:.2f} octaves away", to_string(match.winner.problem),
+                        distance(problem, match.winner.problem));
   if (!age.empty()) match.explanation += ", measured with an " + age;
   if (!match.winner.confirmed) match.explanation += ", not confirmed by finals";
   match.explanation += match.shipped ? "; shipped with the program" : "; from the database";
@@ -116,29 +139,34 @@ Match match_of(Candidate candidate, const DeviceQuery& device, const GemmProblem
 
 std::string to_string(MatchKind kind) {
   switch (kind) {
-    case MatchKind::exact: return "exact";
-    case MatchKind::exact_aged: return "exact, aged";
-    case MatchKind::nearest_size: return "nearest size";
+    case MatchKind::exact:
+      return "exact";
+    case MatchKind::exact_aged:
+      return "exact, aged";
+    case MatchKind::nearest_size:
+      return "nearest size";
   }
   throw Error("unknown match kind");
 }
 
 std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery& device,
                                const GemmProblem& problem, bool exact_only) {
-  std::optional<Candidate> nearest;
+  // A label may stand for several silicon classes: of equally near results the newest.
+  const auto better = [&](const Candidate& a, const Candidate& b) {
+    const double a_distance = distance(problem, a.winner.problem);
+    const double b_distance = distance(problem, b.winner.problem);
+    return std::tie(a_distance, a.shipped, b.winner.measured_at) <
+           std::tie(b_distance, b.shipped, a.winner.measured_at);
+  };
+  std::optional<Candidate> best;
   for (Candidate& candidate : candidates(database, device)) {
-    const GemmProblem& tuned = candidate.winner.problem;
-    if (std::tie(tuned.op_a, tuned.op_b, tuned.math) !=
-            std::tie(problem.op_a, problem.op_b, problem.math) ||
-        (exact_only && tuned != problem)) {
-      continue;
-    }
-    if (!nearest || distance(problem, tuned) < distance(problem, nearest->winner.problem)) {
-      nearest = std::move(candidate);
+    if (fits(candidate.winner, problem) && (!exact_only || candidate.winner.problem == problem) &&
+        (!best || better(candidate, *best))) {
+      best = std::move(candidate);
     }
   }
-  if (!nearest) return std::nullopt;
-  return match_of(std::move(*nearest), device, problem);
+  if (!best) return std::nullopt;
+  return match_of(std::move(*best), device, problem);
 }
 
 std::vector<Match> list_winners(const TuningDatabase* database, const DeviceQuery& device) {
