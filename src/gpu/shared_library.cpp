@@ -27,7 +27,8 @@ std::vector<std::string> toolkit_folders() {
 }
 
 std::optional<SharedLibrary> SharedLibrary::open(const std::string& name, std::string* problem) {
-  void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // Drivers and compilers are not made to be unloaded: they leave threads and memory behind.
+  void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {
     const char* reason = ::dlerror();
     if (problem != nullptr) *problem = reason != nullptr ? reason : "cannot open " + name;

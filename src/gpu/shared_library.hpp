@@ -11,7 +11,7 @@ namespace autotune::gpu {
 // version, the newest first.
 [[nodiscard]] std::vector<std::string> toolkit_folders();
 
-// Move-only. Symbols are valid as long as the object.
+// Move-only. Once opened, a library stays loaded to the end of the process.
 class SharedLibrary {
  public:
   // nullopt when the loader cannot open it; `problem` then says why.
