@@ -19,18 +19,19 @@ std::string bytes_of(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// An ELF file with what a cubin has of one kernel "k": 40 registers, and in its shared section the
-// 1024 bytes that the hardware reserves before its own 512.
+// An ELF file with what a cubin has of one kernel "k": 40 registers, 96 bytes of stack, and in its
+// shared section the 1024 bytes that the hardware reserves before its own 512.
 class HandMadeCubin {
  public:
   HandMadeCubin() {
     const std::string symbol_names("\0k", 3);
     const Elf64_Sym kernel{.st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)};
-    const std::uint32_t registers[] = {0x00082f04, 1, 40};  // a record of symbol 1
+    // Records of symbol 1.
+    const std::uint32_t figures[] = {0x00082f04, 1, 40, 0x00081104, 1, 96};
     add("", SHT_NULL, "");
     add(".strtab", SHT_STRTAB, symbol_names);
     add(".symtab", SHT_SYMTAB, bytes_of(Elf64_Sym{}) + bytes_of(kernel));
-    add(".nv.info", SHT_LOPROC, bytes_of(registers));
+    add(".nv.info", SHT_LOPROC, bytes_of(figures));
     add(".text.k", SHT_PROGBITS, std::string(128, '\0'));
     add(".nv.shared.k", SHT_NOBITS, "");
     headers_.back().sh_size = 1024 + 512;
@@ -103,6 +104,7 @@ TEST_SUITE("read_cubin") {
     REQUIRE(info->kernels.size() == 1);
     CHECK(info->kernels[0].name == "k");
     CHECK(info->kernels[0].registers == 40);
+    CHECK(info->kernels[0].stack_bytes == 96);
     CHECK(info->kernels[0].shared_bytes == 512);
   }
 
@@ -122,6 +124,7 @@ TEST_SUITE("read_cubin") {
       CAPTURE(kernel.name);
       CHECK(kernel.registers > 0);
       CHECK(kernel.registers <= 255);
+      CHECK(kernel.stack_bytes == (kernel.name == "k" ? 96 : 0));
       CHECK(kernel.shared_bytes == (kernel.name == "second" ? 0 : 512));
     }
   }

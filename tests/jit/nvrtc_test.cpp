@@ -115,6 +115,17 @@ TEST_SUITE("Nvrtc") {
     for (int i = 0; i < 5000; ++i) source += "#warning " + std::string(100, 'w') + "\n";
     const CompileResult result = nvrtc->compile("loud", source, {"-arch=sm_90"});
     CHECK(result.log.size() == 64 << 10);
+
+    // Whatever its phase, the cut falls between two characters of three bytes.
+    for (int shift = 0; shift < 3; ++shift) {
+      source = "#warning " + std::string(static_cast<std::size_t>(shift), '-');
+      for (int i = 0; i < 60000; ++i) source += "\xe2\x82\xac";
+      const std::string log = nvrtc->compile("wide", source + "\n", {"-arch=sm_90"}).log;
+      CAPTURE(log.size());
+      CHECK(log.size() > (64 << 10) - 3);
+      CHECK(log.size() <= 64 << 10);
+      CHECK(log.substr(log.size() - 3) == "\xe2\x82\xac");
+    }
   }
 
   TEST_CASE("a virtual architecture gives PTX") {
