@@ -50,6 +50,7 @@ inline ProgramResult run_program(const std::string& program,
   const TemporaryFolder folder;
   const std::string out = folder.path() / "out";
   const std::string err = folder.path() / "err";
+  std::fflush(nullptr);  // or the child would write this process's pending output as well
   const pid_t child = ::fork();
   if (child == 0) {
     if (std::freopen("/dev/null", "r", stdin) == nullptr ||
