@@ -93,7 +93,16 @@ TEST_SUITE("MessageStream") {
   TEST_CASE("writing to a side that is gone is an error and no signal") {
     SocketPair pair;
     pair.close_near();
-    CHECK_THROWS_AS(write_message(pair.far.get(), "hello"), Error);
+    CHECK_THROWS_WITH_AS(write_message(pair.far.get(), "hello"),
+                         "the other side of a worker message is gone", Error);
+  }
+
+  TEST_CASE("a side that went away without reading is the end of the stream") {
+    SocketPair pair;
+    write_message(pair.far.get(), "unread");
+    pair.close_near();
+    std::string received;
+    CHECK_FALSE(read_message(pair.far.get(), received));
   }
 
   TEST_CASE("reading ends at its deadline with or without the start of a message") {

@@ -211,6 +211,15 @@ TEST_SUITE("ProcessWorker") {
     CHECK_MESSAGE(has(failure.reason, "malformed"), failure.reason);
   }
 
+  TEST_CASE("an answer to another question is a failure") {
+    const ScriptGuard script("1 after confuse");
+    const auto worker = make_worker();
+    const WorkerFailure failure = failure_of(*worker, MeasureRequest{}, kPlenty);
+    CHECK(failure.kind == WorkerFailure::Kind::died);
+    CHECK_MESSAGE(has(failure.reason, "another question"), failure.reason);
+    CHECK_FALSE(has_children());
+  }
+
   TEST_CASE("a torn reply is a failure that says so") {
     const ScriptGuard script("1 inside exit");
     const auto worker = make_worker();
@@ -260,7 +269,7 @@ TEST_SUITE("ProcessWorker") {
   }
 
   TEST_CASE("a worker inherits four descriptors whatever the parent has open") {
-    const FileDescriptor leaky(::open("/dev/null", O_RDONLY));  // without close-on-exec
+    const FileDescriptor leaky(::fcntl(STDERR_FILENO, F_DUPFD, 20));  // without close-on-exec
     const auto worker = make_worker();
     const auto reply = std::get<WorkerReply>(worker->call(CompileRequest{}, kPlenty));
     CHECK(std::get<CompileReply>(reply).log == "0 1 2 3 ");

@@ -63,6 +63,7 @@ void act(const std::string& action, int fd) {
   }
   if (action == "speak") std::fprintf(stderr, "a warning\n");
   if (action == "interrupt") ::kill(::getpid(), SIGINT);
+  if (action == "confuse") write_message(fd, encode(WorkerReply(CalibrateReply{})));
   if (action == "garbage") {
     write_message(fd, "no CBOR");
     sleep_for_ever();
@@ -126,7 +127,7 @@ int run_worker(int fd) {
 }
 
 // Tells the number of its worker, and waits to be killed.
-int run_parent(int fd) {
+[[noreturn]] void run_parent(int fd) {
   const auto worker = make_process_worker(own_program_path(), 0);
   const auto reply = std::get<WorkerReply>(worker->call(CompileRequest{}, std::chrono::minutes(1)));
   write_message(fd, std::get<CompileReply>(reply).cubin);
@@ -137,7 +138,7 @@ int run_parent(int fd) {
 
 int main(int argc, char** argv) {
   const int fd = option(argc, argv, "--fd");
-  if (std::strcmp(argv[1], "parent") == 0) return run_parent(fd);
+  if (std::strcmp(argv[1], "parent") == 0) run_parent(fd);
   if (!enter_worker_process(option(argc, argv, "--parent"))) return 0;
   return run_worker(fd);
 }
