@@ -1,0 +1,226 @@
+#include "db/tuning_database.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "db_fixture.hpp"
+
+using namespace autotune;
+using namespace autotune::test;
+
+namespace {
+
+std::vector<std::string> texts(const std::vector<Trial>& trials) {
+  std::vector<std::string> result;
+  for (const Trial& trial : trials) result.push_back(text_of(trial));
+  return result;
+}
+
+Trial failed_trial(int number, TrialStatus status, const std::string& detail) {
+  Trial trial = some_trial(number);
+  trial.status = status;
+  trial.detail = detail;
+  trial.measurement = {};
+  trial.verification = {};
+  return trial;
+}
+
+}  // namespace
+
+TEST_SUITE("TuningDatabase") {
+  TEST_CASE("a trial reads back as it was stored") {
+    auto database = TuningDatabase::in_memory();
+    std::vector<Trial> stored = some_trials(0, 3);
+    stored.push_back(failed_trial(3, TrialStatus::compile_failed, "error: line 3\nwith \xc2\xb5"));
+    stored.back().problem.op_a = Operation::plain;
+    database.add_trials(some_scope(), some_run(), stored);
+    CHECK(texts(database.trials(some_scope(), square(1024))) == texts(stored));
+  }
+
+  TEST_CASE("every status reads back") {
+    auto database = TuningDatabase::in_memory();
+    for (const TrialStatus status :
+         {TrialStatus::ok, TrialStatus::rejected_spills, TrialStatus::compile_failed,
+          TrialStatus::compile_timeout, TrialStatus::compile_crashed, TrialStatus::load_failed,
+          TrialStatus::launch_failed, TrialStatus::wrong_result, TrialStatus::out_of_bounds,
+          TrialStatus::out_of_memory, TrialStatus::run_timeout, TrialStatus::run_crashed}) {
+      const Trial trial = failed_trial(1, status, "why");
+      database.add_trials(some_scope(), some_run(), {&trial, 1});
+      const std::vector<Trial> found = database.trials(some_scope(), square(1024));
+      REQUIRE(found.size() == 1);
+      CHECK(found[0].status == status);
+    }
+    CHECK(database.stats().trials == 12);
+  }
+
+  TEST_CASE("bytes that are no text survive in a detail") {
+    auto database = TuningDatabase::in_memory();
+    const Trial trial = failed_trial(1, TrialStatus::run_crashed, std::string("\xff\xfe\0x", 4));
+    database.add_trials(some_scope(), some_run(), {&trial, 1});
+    const std::vector<Trial> found = database.trials(some_scope(), square(1024));
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].detail == trial.detail);
+  }
+
+  TEST_CASE("an error that is not finite is stored as such and the batch goes in") {
+    auto database = TuningDatabase::in_memory();
+    std::vector<Trial> stored = some_trials(0, 2);
+    stored[1].status = TrialStatus::wrong_result;
+    stored[1].verification.max_error_ratio = std::numeric_limits<double>::quiet_NaN();
+    stored[1].measurement.median_us = std::numeric_limits<double>::infinity();
+    database.add_trials(some_scope(), some_run(), stored);
+    const std::vector<Trial> found = database.trials(some_scope(), square(1024));
+    REQUIRE(found.size() == 2);
+    CHECK(std::isnan(found[1].verification.max_error_ratio));
+  }
+
+  TEST_CASE("of several trials of a configuration the last counts") {
+    auto database = TuningDatabase::in_memory();
+    database.add_trials(some_scope(), some_run(), some_trials(0, 3));
+    Trial again = some_trial(1);
+    again.measurement.median_us = 7;
+    database.add_trials(some_scope(), some_run("run 2"), {&again, 1});
+    const std::vector<Trial> found = database.trials(some_scope(), square(1024));
+    REQUIRE(found.size() == 3);
+    CHECK(found[1].measurement.median_us == 7);
+    CHECK(database.stats().trials == 4);
+    CHECK(database.stats().runs == 2);
+  }
+
+  TEST_CASE("trials are found by all of their scope and problem") {
+    auto database = TuningDatabase::in_memory();
+    database.add_trials(some_scope(), some_run(), some_trials(0, 1));
+    std::vector<TrialScope> others(7, some_scope());
+    others[0].silicon_class += "x";
+    others[1].template_name += "x";
+    others[2].interface_number += 1;
+    others[3].source_hash += "x";
+    others[4].environment.driver += "x";
+    others[5].environment.nvrtc_build += "x";
+    others[6].environment.measuring_protocol += 1;
+    for (const TrialScope& scope : others) CHECK(database.trials(scope, square(1024)).empty());
+    TrialScope same = some_scope();
+    same.environment.tool_version = "9.9";
+    CHECK(database.trials(same, square(1024)).size() == 1);
+
+    GemmProblem transposed = square(1024);
+    transposed.op_b = Operation::transposed;
+    CHECK(database.trials(some_scope(), transposed).empty());
+    CHECK(database.trials(some_scope(), square(1023)).empty());
+  }
+
+  TEST_CASE("winners are filtered and sorted and replaced") {
+    auto database = TuningDatabase::in_memory();
+    Winner other_template = some_winner(1024, 90);
+    other_template.template_name = "gemm_other";
+    Winner other_device = some_winner(512, 50);
+    other_device.silicon_class = "cc 8.0";
+    other_device.device_label = "NVIDIA A100";
+    database.put_winners(
+        std::vector{some_winner(2048, 800), some_winner(1024, 120), other_template, other_device});
+    database.put_winners(std::vector{some_winner(1024, 100)});
+
+    const std::vector<Winner> found = database.winners(some_scope().silicon_class, "");
+    REQUIRE(found.size() == 3);
+    CHECK(text_of(found[0]) == text_of(other_template));
+    CHECK(text_of(found[1]) == text_of(some_winner(1024, 100)));
+    CHECK(text_of(found[2]) == text_of(some_winner(2048, 800)));
+    CHECK(database.winners("", "nvidia a100").size() == 1);
+    CHECK(database.winners("", "NVIDIA").empty());
+    CHECK(database.winners("cc 8.0", "NVIDIA H200").empty());
+    CHECK(database.winners("", "").size() == 4);
+  }
+
+  TEST_CASE("the best trial of every problem is an unconfirmed winner") {
+    auto database = TuningDatabase::in_memory();
+    std::vector<Trial> trials = some_trials(3, 5);
+    for (const Trial& trial : some_trials(2, 2, 2048)) trials.push_back(trial);
+    trials.push_back(some_trial(1));
+    trials.back().status = TrialStatus::wrong_result;
+    trials.push_back(failed_trial(0, TrialStatus::compile_failed, "no"));
+    trials.back().problem = square(4096);
+    database.add_trials(some_scope(), some_run(), trials);
+
+    for (const char* label : {"", "nvidia h200"}) {
+      const std::vector<Winner> best = database.best_trials("", label);
+      REQUIRE(best.size() == 2);
+      CHECK(best[0].problem == square(1024));
+      CHECK(best[0].configuration == some_trial(3).configuration);
+      CHECK(best[0].median_us == 103);
+      CHECK_FALSE(best[0].confirmed);
+      CHECK(best[0].device_label == "NVIDIA H200");
+      CHECK(best[0].environment == some_scope().environment);
+      CHECK(best[0].environment.tool_version == "0.1.0");
+      CHECK(best[1].median_us == 102);
+    }
+    CHECK(database.best_trials("another", "").empty());
+    CHECK(database.best_trials("", "another").empty());
+  }
+
+  TEST_CASE("completed requests and rates are kept") {
+    auto database = TuningDatabase::in_memory();
+    CHECK_FALSE(database.completed("key"));
+    database.put_completed({"key", "budget", 30, 12});
+    database.put_completed({"key", "exhausted", 0, 400});
+    REQUIRE(database.completed("key"));
+    CHECK(database.completed("key")->reason == "exhausted");
+    CHECK(database.completed("key")->trials == 400);
+
+    Environment environment = some_scope().environment;
+    database.put_rates("class", environment, {60000, 4000});
+    REQUIRE(database.rates("class", environment));
+    CHECK(database.rates("class", environment)->fma_gflops == 60000);
+    environment.driver = "older";
+    CHECK_FALSE(database.rates("class", environment));
+  }
+
+  TEST_CASE("a batch that cannot be stored stores nothing") {
+    auto database = TuningDatabase::in_memory();
+    std::vector<Trial> trials = some_trials(0, 3);
+    trials[2].problem.m = 0;
+    CHECK_THROWS_AS(database.add_trials(some_scope(), some_run(), trials), StorageError);
+    CHECK(database.stats().trials == 0);
+    CHECK(database.stats().runs == 0);
+    database.add_trials(some_scope(), some_run(), some_trials(0, 3));
+    CHECK(database.stats().trials == 3);
+  }
+
+  TEST_CASE("threads share one object") {
+    const TemporaryFolder folder;
+    auto database = TuningDatabase::open(folder / "a.db");
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&, thread] {
+        for (int i = 0; i < 5; ++i) {
+          const Trial trial = some_trial(10 * thread + i);
+          database.add_trials(some_scope(), some_run(), {&trial, 1});
+          CHECK(database.trials(some_scope(), square(1024)).size() >= 1);
+        }
+      });
+    }
+    threads.clear();
+    CHECK(database.trials(some_scope(), square(1024)).size() == 20);
+  }
+
+  TEST_CASE("the default path follows the environment") {
+    const auto with = [](const char* own, const char* data, const char* home) {
+      ::setenv("AUTOTUNE_DB", own, 1);
+      ::setenv("XDG_DATA_HOME", data, 1);
+      ::setenv("HOME", home, 1);
+    };
+    const std::string home = std::getenv("HOME") != nullptr ? std::getenv("HOME") : "";
+    with("/a/b.db", "/data", "/home/me");
+    CHECK(default_database_path() == "/a/b.db");
+    with("", "/data", "/home/me");
+    CHECK(default_database_path() == "/data/autotune/autotune.db");
+    with("", "", "/home/me");
+    CHECK(default_database_path() == "/home/me/.local/share/autotune/autotune.db");
+    with("", "", "");
+    CHECK_THROWS_AS(static_cast<void>(default_database_path()), StorageError);
+    with("", "", home.c_str());
+  }
+}
