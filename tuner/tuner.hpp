@@ -73,6 +73,7 @@ struct TunerSetup {
 struct ProblemResult {
   GemmProblem problem;
   std::optional<Winner> winner;  // empty: no configuration is correct
+  std::string too_large;         // why, where no trial found memory for the problem
   std::int64_t measured = 0;     // trials made in this call
   std::int64_t known = 0;        // trials taken from the database
   std::int64_t valid_configurations = 0;

@@ -51,6 +51,18 @@ std::vector<const Trial*> ranked(const Lane& lane) {
   return trials;
 }
 
+// What trials said for which the device had no memory; empty when any failed in another way.
+std::string why_too_large(const std::vector<Lane*>& lanes) {
+  std::string why;
+  for (const Lane* lane : lanes) {
+    for (const auto& [index, trial] : lane->trials()) {
+      if (trial.status != TrialStatus::out_of_memory) return "";
+      why = trial.detail;
+    }
+  }
+  return why;
+}
+
 }  // namespace
 
 TuningRun::TuningRun(const TuneRequest& request, TunerSetup& setup,
@@ -237,6 +249,7 @@ void TuningRun::settle(const GemmProblem& problem) {
   }
   if (result.measured > 0 && !stop_.stop_requested()) result.winner = play_finals(result, lanes);
   if (!result.winner) result.winner = known_best(lanes);
+  if (!result.winner) result.too_large = why_too_large(lanes);
   report_.measured += result.measured;
   report_.known += result.known;
   report_.problems.push_back(std::move(result));

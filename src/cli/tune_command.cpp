@@ -166,6 +166,7 @@ void print_summary(const TuneReport& report, int compile_jobs) {
     if (status != TrialStatus::ok) fmt::print("{}: {}\n", to_string(status), count);
   }
   for (const ProblemResult& result : report.problems) {
+    if (!result.too_large.empty()) continue;  // said on standard error
     if (!result.winner) {
       fmt::print("{}: no configuration gave a correct result\n", to_string(result.problem));
     } else if (!result.winner->confirmed) {
@@ -180,7 +181,8 @@ void print_summary(const TuneReport& report, int compile_jobs) {
 int exit_code_for(const TuneReport& report, bool stored) {
   if (report.interrupted) return exit_code::kInterrupted;
   for (const ProblemResult& result : report.problems) {
-    if (!result.winner) return exit_code::kNoneCorrect;
+    if (result.winner) continue;
+    return result.too_large.empty() ? exit_code::kNoneCorrect : exit_code::kEnvironment;
   }
   return stored ? exit_code::kDone : exit_code::kNotStored;
 }
@@ -216,6 +218,9 @@ int run_tune(const TuneOptions& options) {
   if (!report.note.empty()) fmt::print(stderr, "autotune: {}\n", report.note);
   if (!report.storage_problem.empty()) {
     fmt::print(stderr, "autotune: warning: {}\n", report.storage_problem);
+  }
+  for (const ProblemResult& result : report.problems) {
+    if (!result.too_large.empty()) fmt::print(stderr, "autotune: {}\n", result.too_large);
   }
   if (options.json) {
     print_json(report, device);
