@@ -1,5 +1,6 @@
 #include "tuner/trial_runner.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@ constexpr int kAttempts = 3;
 
 // The slowest kernel worth waiting for, in operations a second, on the slowest device supported.
 constexpr double kSlowestRate = 2e10;
+constexpr double kLongest_ms = 24 * 3600e3;
 
 }  // namespace
 
@@ -81,8 +83,8 @@ Trial TrialRunner::measure(MeasureRequest request, const MeasureOptions& options
   request.stop_above_us = options.stop_above_us;
   request.input = options.input;
 
-  const auto work = std::chrono::milliseconds(
-      static_cast<std::int64_t>(1e3 * trial.problem.operations() / kSlowestRate));
+  const double work_ms = std::min(1e3 * trial.problem.operations() / kSlowestRate, kLongest_ms);
+  const std::chrono::milliseconds work(static_cast<std::int64_t>(work_ms));
   WorkerOutcome outcome = call(request, allowance_ + work);
   if (auto* failure = std::get_if<WorkerFailure>(&outcome)) {
     const bool timed_out = failure->kind == WorkerFailure::Kind::timed_out;
