@@ -14,7 +14,8 @@ Configuration plain(std::int64_t tile_width, std::int64_t results_m, std::int64_
     if (entry.first == "TILE_WIDTH") configuration.set("TILE_WIDTH", tile_width);
     if (entry.first == "RESULTS_M") configuration.set("RESULTS_M", results_m);
     if (entry.first == "RESULTS_N") configuration.set("RESULTS_N", results_n);
-    if (entry.first == "A_TRANSPOSED" || entry.first == "PADDING") configuration.set(entry.first, 0);
+    if (entry.first == "A_TRANSPOSED" || entry.first == "PADDING")
+      configuration.set(entry.first, 0);
     if (entry.first == "VECTOR_WIDTH") configuration.set(entry.first, 1);
   }
   return configuration;
