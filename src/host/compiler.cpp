@@ -91,14 +91,20 @@ bool sanitized() {
 #endif
 }
 
-std::vector<std::string> fixed_options() {
+std::vector<std::string> fixed_options(bool is_clang) {
   std::vector<std::string> options = {
       "-std=c++17", "-O2", "-fPIC", "-shared", "-x", "c++",
       // Results must not depend on what the compiler contracts: templates write their fma.
       "-ffp-contract=off",
       // Nothing of one kernel may be taken for another's; a copy must go when it is unloaded.
       "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics",
-      "-Wno-unknown-pragmas", fmt::format("-Werror=frame-larger-than={}", kMaxFrameBytes)};
+      "-Wno-unknown-pragmas"};
+  if (is_clang) {
+    options.push_back(fmt::format("-Wframe-larger-than={}", kMaxFrameBytes));
+    options.emplace_back("-Werror=frame-larger-than");
+  } else {
+    options.push_back(fmt::format("-Werror=frame-larger-than={}", kMaxFrameBytes));
+  }
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("fma")) options.emplace_back("-mfma");
 #endif
@@ -134,7 +140,8 @@ HostCompiler::HostCompiler() : command_(find_compiler()) {
   const std::string version = run_program({path(), "--version"}).output;
   FieldHasher ours;
   ours.add(prelude());
-  const std::vector<std::string> options = fixed_options();
+  const std::vector<std::string> options =
+      fixed_options(version.find("clang") != std::string::npos);
   command_.insert(command_.end(), options.begin(), options.end());
   for (const std::string& word : command_) ours.add(word);
   build_ = fmt::format("{}, host {:.8}", version.substr(0, version.find('\n')), ours.digest());
