@@ -34,15 +34,20 @@ MeasureReply failed(TrialStatus status, std::string detail) {
   return reply;
 }
 
-// Of both sets of operands and the result.
-double bytes_needed(const GemmProblem& problem) {
+// 10000 as "10,000".
+std::string with_thousands(std::int64_t number) {
+  if (number < 1000) return std::to_string(number);
+  return with_thousands(number / 1000) + fmt::format(",{:03}", number % 1000);
+}
+
+}  // namespace
+
+double HostMeasurer::bytes_needed(const GemmProblem& problem) {
   const auto m = static_cast<double>(problem.m);
   const auto n = static_cast<double>(problem.n);
   const auto k = static_cast<double>(problem.k);
   return sizeof(float) * (2 * m * k + 2 * k * n + m * n);
 }
-
-}  // namespace
 
 // One request on its way.
 struct HostMeasurer::Run {
@@ -97,7 +102,8 @@ MeasureReply HostMeasurer::measure(Run& run) {
   reply.status = outcome.status;
   reply.detail = std::move(outcome.detail);
   if (outcome.ok() && run.is_sample()) {
-    reply.detail = fmt::format("{} of {} blocks", run.blocks.size(), run.request.geometry.blocks());
+    reply.detail = fmt::format("{} of {} blocks", run.blocks.size(),
+                               with_thousands(run.request.geometry.blocks()));
   }
   return reply;
 }

@@ -18,6 +18,9 @@ class HostMeasurer {
   // Whatever the kernel does short of a crash is in the reply.
   MeasureReply measure(const MeasureRequest& request);
 
+  // Of both sets of operands and the result.
+  [[nodiscard]] static double bytes_needed(const GemmProblem& problem);
+
   [[nodiscard]] ThreadPool& pool() { return launcher_.pool(); }
 
  private:

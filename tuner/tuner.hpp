@@ -49,7 +49,8 @@ struct TuneRequest {
   std::vector<GemmProblem> problems;
   std::vector<const KernelTemplate*> templates;  // each searched for every problem it supports
   SpaceFilter filter;
-  Budget budget;  // unlimited: exhaustive up to 5,000 trials over all problems, else 30 s
+  // Unlimited: exhaustive up to 5,000 trials over all problems, else 30 s; on the host device 60 s.
+  Budget budget;
   std::string strategy;  // a name of strategy_names(); empty: exhaustive, or random in a budget
   std::uint64_t seed = 1;
   bool fresh = false;           // measure again what is known
@@ -90,7 +91,7 @@ struct TuneReport {
   std::int64_t workers_replaced = 0;
   double wall_s = 0;
   double search_s = 0;     // wall time of the search, without start-up and finals
-  double gpu_busy_s = 0;   // the measuring worker was at work
+  double device_busy_s = 0;   // the measuring worker was at work
   double compile_busy_s = 0;  // summed over the compile workers
   bool interrupted = false;
   bool complete = false;   // the space was exhausted or the budget used up
@@ -119,8 +120,8 @@ struct SpaceSummary {
 [[nodiscard]] std::vector<SpaceSummary> summarize_space(const TuneRequest& request,
                                                         const DeviceInfo& device);
 
-// Tunes. Throws UsageError for an empty space, EnvironmentError when no worker can compile or the
-// device cannot be opened. A stop request ends the search after the trial in flight; what was
+// Tunes. Throws UsageError for an empty space, EnvironmentError when no worker can compile, the
+// device cannot be opened or no problem fits its memory. A stop request ends the search after the trial in flight; what was
 // measured is stored and the best so far is the answer.
 [[nodiscard]] TuneReport tune(const TuneRequest& request, TunerSetup& setup,
                               const ProgressCallback& progress, std::stop_token stop);

@@ -10,7 +10,9 @@
 
 #include "autotune/error.hpp"
 #include "autotune/version.hpp"
+
 #include "core/hash.hpp"
+#include "tuner/memory_need.hpp"
 
 namespace autotune {
 namespace {
@@ -18,6 +20,7 @@ namespace {
 // Without a budget, a space up to this many trials is searched to the end.
 constexpr std::int64_t kExhaustiveTrials = 5000;
 constexpr double kDefaultBudget_s = 30;
+constexpr double kHostBudget_s = 60;
 // The part of a time budget that the search leaves for the finals.
 constexpr double kFinalsShare = 0.1;
 // Finalists: so many at most, and none further behind the best than this.
@@ -51,11 +54,13 @@ std::vector<const Trial*> ranked(const Lane& lane) {
   return trials;
 }
 
-// What trials said for which the device had no memory; empty when any failed in another way.
-std::string why_too_large(const std::vector<Lane*>& lanes) {
+// What trials said for which the device had no memory; empty when any that was launched failed in
+// another way.
+std::string found_too_large(const std::vector<Lane*>& lanes) {
   std::string why;
   for (const Lane* lane : lanes) {
     for (const auto& [index, trial] : lane->trials()) {
+      if (trial.status == TrialStatus::rejected_spills) continue;
       if (trial.status != TrialStatus::out_of_memory) return "";
       why = trial.detail;
     }
@@ -81,8 +86,8 @@ TuneReport TuningRun::execute() {
   std::vector<Lane*> aged;
   for (Lane& lane : lanes_) {
     if (!request_.fresh && completion.holds(lane)) continue;
-    const bool retime = !request_.fresh && stored_winner(lane) &&
-                        completion.held_in_another_environment(lane);
+    const bool retime =
+        !request_.fresh && stored_winner(lane) && completion.held_in_another_environment(lane);
     (retime ? aged : open).push_back(&lane);
   }
   load_rates(/*measure_missing=*/!open.empty() || !aged.empty());
@@ -106,47 +111,50 @@ void TuningRun::make_lanes() {
     if (summary.enumeration.configurations.empty()) continue;
     spaces_.emplace_back(*summary.kernel, std::move(summary.enumeration.configurations));
   }
+  std::vector<std::pair<GemmProblem, const CandidateSpace*>> searches;
+  std::string too_large;
   for (const GemmProblem& problem : request_.problems) {
     for (const CandidateSpace& space : spaces_) {
-      if (space.kernel->supports(problem)) {
-        total_trials_ += static_cast<std::int64_t>(space.configurations.size());
+      if (!space.kernel->supports(problem)) continue;
+      if (const std::string why = why_too_large(problem, setup_.device); !why.empty()) {
+        too_large = why;
+        continue;
       }
+      searches.emplace_back(problem, &space);
+      total_trials_ += static_cast<std::int64_t>(space.configurations.size());
     }
   }
-  if (total_trials_ == 0) {
+  if (searches.empty() && !too_large.empty()) throw EnvironmentError(too_large);
+  if (searches.empty()) {
     throw UsageError("no configuration is left to try: --dry-run shows what rejects them");
   }
-  if (request_.budget.unlimited() && total_trials_ > kExhaustiveTrials) {
-    request_.budget.seconds = kDefaultBudget_s;
-  }
+  if (request_.budget.unlimited()) request_.budget.seconds = default_budget_s();
   if (request_.strategy.empty()) {
     request_.strategy = request_.budget.unlimited() ? "exhaustive" : "random";
   }
-  for (const GemmProblem& problem : request_.problems) {
-    for (const CandidateSpace& space : spaces_) {
-      if (space.kernel->supports(problem)) {
-        lanes_.emplace_back(problem, space, request_.strategy, request_.seed);
-      }
-    }
+  for (const auto& [problem, space] : searches) {
+    lanes_.emplace_back(problem, *space, request_.strategy, request_.seed);
   }
+}
+
+std::optional<double> TuningRun::default_budget_s() const {
+  if (setup_.device.is_host()) return kHostBudget_s;
+  if (total_trials_ > kExhaustiveTrials) return kDefaultBudget_s;
+  return std::nullopt;
 }
 
 void TuningRun::learn_environment() {
   runner_ = std::make_unique<TrialRunner>(setup_.make_measure_worker, setup_.measure_timeout);
   const DescribeCompilerReply compiler = runner_->describe_compiler();
-  const int version = setup_.device.driver_version;
-  environment_.driver = setup_.device.driver_release.empty()
-                            ? fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10)
-                            : setup_.device.driver_release;
+  environment_.driver = setup_.device.driver_text();
   environment_.nvrtc_build = compiler.build;
   environment_.tool_version = kVersion;
   environment_.measuring_protocol = kMeasuringProtocol;
 
   pool_ = std::make_unique<CompilePool>(setup_.make_compile_worker, setup_.compile_jobs,
                                         setup_.compile_timeout);
-  builder_ = std::make_unique<KernelBuilder>(
-      *pool_, setup_.cubins, compiler.build,
-      compile_target(setup_.device, compiler.architectures));
+  builder_ = std::make_unique<KernelBuilder>(*pool_, setup_.cubins, compiler.build,
+                                             compile_target(setup_.device, compiler.architectures));
   writer_ = std::make_unique<TrialWriter>(*setup_.database, run_);
   load_stored_winners();
 }
@@ -235,7 +243,7 @@ SearchEnd TuningRun::search(const std::vector<Lane*>& lanes) {
                 [this](const Lane& lane, const Trial& trial) { record(lane, trial); });
   const SearchEnd end = search.run(limits);
   report_.search_s = seconds_since(began);
-  report_.gpu_busy_s = runner_->busy_s() - busy_before;
+  report_.device_busy_s = runner_->busy_s() - busy_before;
   return end;
 }
 
@@ -249,7 +257,10 @@ void TuningRun::settle(const GemmProblem& problem) {
   }
   if (result.measured > 0 && !stop_.stop_requested()) result.winner = play_finals(result, lanes);
   if (!result.winner) result.winner = known_best(lanes);
-  if (!result.winner) result.too_large = why_too_large(lanes);
+  if (!result.winner) {
+    result.too_large =
+        lanes.empty() ? why_too_large(problem, setup_.device) : found_too_large(lanes);
+  }
   report_.measured += result.measured;
   report_.known += result.known;
   report_.problems.push_back(std::move(result));
@@ -366,6 +377,7 @@ Winner TuningRun::winner_from(const Trial& trial, const KernelTemplate& kernel) 
   }
   winner.verification = trial.verification;
   winner.resources = trial.resources;
+  winner.note = trial.detail;
   winner.measured_at = utc_now();
   return winner;
 }
@@ -404,7 +416,8 @@ void TuningRun::report_progress(const char* phase, const Trial* last) {
   if (request_.budget.seconds) {
     progress.remaining_s = std::max(0.0, *request_.budget.seconds - progress.elapsed_s);
   } else if (progress.done > 0) {
-    progress.remaining_s = progress.elapsed_s * static_cast<double>(progress.total - progress.done) /
+    progress.remaining_s = progress.elapsed_s *
+                           static_cast<double>(progress.total - progress.done) /
                            static_cast<double>(progress.done);
   }
   progress_(progress);

@@ -29,6 +29,8 @@ class TuningRun {
   using Clock = std::chrono::steady_clock;
 
   void make_lanes();
+  // In seconds, where the request sets no budget; nullopt: until the space is exhausted.
+  [[nodiscard]] std::optional<double> default_budget_s() const;
   void learn_environment();
   void load_stored_winners();
   void load_known_trials();

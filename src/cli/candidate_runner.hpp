@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "tuner/kernel_builder.hpp"
 #include "tuner/trial_runner.hpp"
@@ -19,13 +20,18 @@ class CandidateRunner {
   // Starts compiling; run() then finds it done, or sooner.
   void prepare(const KernelTemplate& kernel, const Configuration& configuration,
                const GemmProblem& problem);
+  // Throws EnvironmentError for a problem beyond the device's memory.
   [[nodiscard]] Trial run(const KernelTemplate& kernel, const Configuration& configuration,
                           const GemmProblem& problem, const MeasureOptions& options);
 
  private:
+  DeviceInfo device_;
   TrialRunner runner_;
   CompilePool pool_;
   std::unique_ptr<KernelBuilder> builder_;
 };
+
+// For what went wrong first.
+[[nodiscard]] int exit_code_for(const std::vector<Trial>& trials);
 
 }  // namespace autotune

@@ -4,48 +4,63 @@
 #include <fmt/ranges.h>
 
 #include "autotune/error.hpp"
+
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/session.hpp"
 #include "db/cubin_store.hpp"
 #include "gpu/gpu.hpp"
+#include "host/compiler.hpp"
 
 namespace autotune {
 namespace {
 
-void line(const char* what, const std::string& state) { fmt::print("{:<10} {}\n", what, state); }
+void line(const char* what, const std::string& state) {
+  fmt::print("{:<10} {}\n", what, state);
+}
 
 void report_database() {
   try {
     const std::filesystem::path path = default_database_path();
     const std::optional<TuningDatabase> database = TuningDatabase::open_read_only(path);
-    line("database", database ? fmt::format("{}, {} trials", path.string(), database->stats().trials)
-                              : path.string() + ", not made yet");
+    line("database", database
+                         ? fmt::format("{}, {} trials", path.string(), database->stats().trials)
+                         : path.string() + ", not made yet");
   } catch (const Error& error) {
     line("database", error.what());
+  }
+}
+
+std::string describe_host_compiler() {
+  try {
+    const HostCompiler compiler;
+    return fmt::format("{}, {}", compiler.build(), compiler.path());
+  } catch (const EnvironmentError& error) {
+    return error.what();
   }
 }
 
 int run_doctor() {
   line("program", own_program_path().string());
   const DriverReport driver = inspect_driver();
-  line("driver", driver.usable ? fmt::format("{}, CUDA {}.{}, {}", driver.release,
-                                             driver.cuda_version / 1000,
-                                             driver.cuda_version % 1000 / 10, driver.library_path)
-                               : driver.problem);
+  line("driver", driver.usable
+                     ? fmt::format("{}, CUDA {}.{}, {}", driver.release, driver.cuda_version / 1000,
+                                   driver.cuda_version % 1000 / 10, driver.library_path)
+                     : driver.problem);
   for (const DeviceInfo& device : driver.devices) {
     line("GPU", fmt::format("{}: {}", device.ordinal, describe(device)));
     if (const std::string warning = device_warning(device); !warning.empty()) line("", warning);
   }
   const NvrtcReport nvrtc = inspect_nvrtc();
-  line("NVRTC", nvrtc.usable ? fmt::format("{}, {}", nvrtc.build, nvrtc.library_path)
-                             : nvrtc.problem);
+  line("NVRTC",
+       nvrtc.usable ? fmt::format("{}, {}", nvrtc.build, nvrtc.library_path) : nvrtc.problem);
   if (nvrtc.usable) line("", fmt::format("compiles for {}", fmt::join(nvrtc.architectures, " ")));
+  line("C++", describe_host_compiler());
   report_database();
   const auto cubins = default_cubin_store_path();
   line("cubins", cubins ? cubins->string() : "no place: set XDG_CACHE_HOME or HOME");
   const bool can_tune = driver.usable && nvrtc.usable;
-  line("tuning", can_tune ? "possible" : "not possible here");
+  line("tuning", can_tune ? "possible" : "on the host device alone, which needs C++");
   return can_tune ? exit_code::kDone : exit_code::kEnvironment;
 }
 

@@ -8,6 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/table.hpp"
+
 namespace autotune {
 namespace {
 
@@ -35,7 +37,10 @@ std::string line_for(const TuneProgress& progress) {
                                  progress.done, progress.total);
   if (progress.remaining_s) line += fmt::format("  {:.0f} s left", *progress.remaining_s);
   for (const auto& [problem, us] : progress.best_us) {
-    line += fmt::format("  {}: {:.1f} TFLOP/s", to_string(problem), gflops(problem, us) * 1e-3);
+    RateColumn rate;
+    rate.add(gflops(problem, us));
+    line += fmt::format("  {}: {} {}", to_string(problem), rate.text(gflops(problem, us)),
+                        rate.title());
   }
   return line;
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autotune/error.hpp"
+
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/results_json.hpp"
@@ -37,7 +38,7 @@ struct Answer {
 
 DeviceQuery device_query(const std::string& option) {
   if (!option.empty()) return {.silicon_class = "", .label = option, .environment = {}};
-  const DeviceInfo device = choose_device("auto");
+  const DeviceInfo device = device_for("auto");
   return {.silicon_class = device.silicon_class(), .label = device.label, .environment = {}};
 }
 
@@ -59,7 +60,11 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
 }
 
 Table answer_table(const std::vector<Answer>& answers) {
-  Table table({"size", "match", "time us", "TFLOP/s", "template", "configuration"});
+  RateColumn rates;
+  for (const auto& [problem, match] : answers) {
+    if (match) rates.add(gflops(match->winner.problem, match->winner.median_us));
+  }
+  Table table({"size", "match", "time us", rates.title(), "template", "configuration"});
   for (const auto& [problem, match] : answers) {
     if (!match) {
       table.add({to_string(problem), "none", "-", "-"});
@@ -69,7 +74,7 @@ Table answer_table(const std::vector<Answer>& answers) {
     const bool exact = winner.problem == problem;
     table.add({to_string(problem), to_string(match->kind),
                exact ? fmt::format("{:.1f}", winner.median_us) : "-",
-               exact ? fmt::format("{:.2f}", gflops(problem, winner.median_us) * 1e-3) : "-",
+               exact ? rates.text(gflops(problem, winner.median_us)) : "-",
                winner.template_name, to_string(winner.configuration)});
   }
   return table;
@@ -110,8 +115,9 @@ int run_query(const QueryOptions& options) {
   const std::vector<Answer> answers = find_answers(options, database, device);
   const bool anything = std::any_of(answers.begin(), answers.end(),
                                     [](const Answer& answer) { return answer.match.has_value(); });
-  const bool everything = std::all_of(answers.begin(), answers.end(),
-                                      [](const Answer& answer) { return answer.match.has_value(); });
+  const bool everything = std::all_of(answers.begin(), answers.end(), [](const Answer& answer) {
+    return answer.match.has_value();
+  });
   if (options.json) {
     print_json(answers, device.label);
   } else if (anything) {
@@ -140,7 +146,8 @@ int run_query(const QueryOptions& options) {
 void add_query_command(CommandLine& line) {
   auto options = std::make_shared<QueryOptions>();
   CLI::App* command = line.app.add_subcommand("query", "Print the best known configurations");
-  command->add_option("--device", options->device, "A device's name (default: the GPU that is here)");
+  command->add_option("--device", options->device,
+                      "A device's name (default: the GPU that is here)");
   command->add_option("--sizes", options->sizes, "Sizes: N or MxNxK, with commas (default: all)");
   command->add_option("--layout", options->layout, "NN, NT, TN or TT: op(A), op(B)");
   command->add_option("--db", options->database, "The tuning database");

@@ -7,11 +7,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json problem_part(const GemmProblem& problem, const std::string& status,
-                  const std::string& match) {
-  return {{"m", problem.m},          {"n", problem.n},
-          {"k", problem.k},          {"layout", layout_text(problem)},
-          {"math", to_string(problem.math)}, {"status", status},
+Json problem_part(const GemmProblem& problem, const std::string& status, const std::string& match) {
+  return {{"m", problem.m},
+          {"n", problem.n},
+          {"k", problem.k},
+          {"layout", layout_text(problem)},
+          {"math", to_string(problem.math)},
+          {"status", status},
           {"match", match}};
 }
 
@@ -43,8 +45,12 @@ Json results_document(const std::string& command, const DeviceInfo* device,
     shown["uuid"] = device->uuid;
     shown["driver"] = device->driver_release;
   }
-  return {{"schema", 1},         {"command", command}, {"device", std::move(shown)},
-          {"results", Json::array()}, {"measured", 0},      {"known", 0}};
+  return {{"schema", 1},
+          {"command", command},
+          {"device", std::move(shown)},
+          {"results", Json::array()},
+          {"measured", 0},
+          {"known", 0}};
 }
 
 Json result_entry(const Winner& winner, const std::string& match) {
@@ -58,6 +64,7 @@ Json result_entry(const Winner& winner, const std::string& match) {
   Json ties = Json::array();
   for (const Configuration& tie : winner.ties) ties.push_back(configuration_part(tie));
   entry["ties"] = std::move(ties);
+  entry["note"] = winner.note;
   entry["measured_at"] = winner.measured_at;
   return entry;
 }
@@ -69,6 +76,7 @@ Json result_entry(const Trial& trial) {
   if (trial.ok()) {
     add_figures(entry, trial.problem, trial.measurement.median_us, trial.verification,
                 trial.resources);
+    entry["note"] = trial.detail;
   } else {
     entry["detail"] = trial.detail;
   }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autotune/error.hpp"
+
 #include "cli/candidate_runner.hpp"
 #include "cli/command.hpp"
 #include "cli/configuration_choice.hpp"
@@ -46,33 +47,41 @@ std::vector<Trial> run_all(const RunOptions& options, const DeviceInfo& device) 
 int run_run(const RunOptions& options) {
   static_cast<void>(parse_sizes(options.sizes));
   check_choice(options.choice);
-  const DeviceInfo device = choose_device(options.device);
+  const DeviceInfo device = device_for(options.device);
   const std::vector<Trial> trials = run_all(options, device);
 
   auto document = results_document("run", &device, device.label);
-  Table table({"size", "status", "time us", "TFLOP/s", "max error ratio", "of bound",
-               "template", "configuration"});
-  bool all_correct = true;
+  RateColumn rates;
   for (const Trial& trial : trials) {
-    all_correct = all_correct && trial.ok();
+    if (trial.ok()) rates.add(gflops(trial.problem, trial.measurement.median_us));
+  }
+  Table table({"size", "status", "time us", rates.title(), "max error ratio", "of bound",
+               "template", "configuration"});
+  for (const Trial& trial : trials) {
     document["results"].push_back(result_entry(trial));
     const double us = trial.measurement.median_us;
     const Verification& check = trial.verification;
     table.add({to_string(trial.problem), to_string(trial.status),
                trial.ok() ? fmt::format("{:.1f}", us) : "-",
-               trial.ok() ? fmt::format("{:.2f}", gflops(trial.problem, us) * 1e-3) : "-",
+               trial.ok() ? rates.text(gflops(trial.problem, us)) : "-",
                trial.ok() ? fmt::format("{:.2f}", check.max_error_ratio) : "-",
                trial.ok() ? fmt::format("{:.1f}", check.error_bound) : "-", trial.template_name,
                to_string(trial.configuration)});
-    if (!trial.ok()) fmt::print(stderr, "autotune: {}: {}\n", to_string(trial.problem), trial.detail);
+    if (!trial.ok())
+      fmt::print(stderr, "autotune: {}: {}\n", to_string(trial.problem), trial.detail);
   }
   document["measured"] = trials.size();
   if (options.json) {
     fmt::print("{}\n", document.dump(2));
   } else {
     fmt::print("{}\n{}", describe(device), table.text());
+    for (const Trial& trial : trials) {
+      if (trial.ok() && !trial.detail.empty()) {
+        fmt::print("{}: verified and timed on {}\n", to_string(trial.problem), trial.detail);
+      }
+    }
   }
-  return all_correct ? exit_code::kDone : exit_code::kNoneCorrect;
+  return exit_code_for(trials);
 }
 
 }  // namespace
@@ -83,10 +92,11 @@ void add_run_command(CommandLine& line) {
   command->add_option("--sizes", options->sizes, "Sizes: N or MxNxK, with commas, or @FILE")
       ->required();
   command->add_option("--layout", options->layout, "NN, NT, TN or TT: op(A), op(B)");
-  command->add_option("--device", options->device, "auto, or a GPU's number");
+  command->add_option("--device", options->device, "auto, host, or a GPU's number");
   command->add_option("--template", options->choice.template_name, "The template of --config");
-  command->add_option("--config", options->choice.configuration,
-                      "NAME=VALUE,... (default: the best known); what is left out is as by default");
+  command->add_option(
+      "--config", options->choice.configuration,
+      "NAME=VALUE,... (default: the best known); what is left out is as by default");
   command->add_option("--db", options->database, "The tuning database");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([&line, options] { line.action = [options] { return run_run(*options); }; });

@@ -1,56 +1,39 @@
 #include "cli/session.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdio>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "autotune/error.hpp"
+
+#include "gemm/device_choice.hpp"
 #include "gpu/gpu.hpp"
 
 namespace autotune {
-namespace {
 
-std::optional<int> as_ordinal(const std::string& text) {
-  int value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
-}
-
-}  // namespace
-
-DeviceInfo choose_device(const std::string& option) {
-  const std::optional<int> ordinal = option == "auto" ? 0 : as_ordinal(option);
-  if (!ordinal) {
-    throw UsageError(
-        fmt::format("--device: '{}' is neither auto nor a GPU's number, for example --device 0",
-                    option));
-  }
-  const DriverReport driver = inspect_driver();
-  if (!driver.usable) {
-    throw EnvironmentError(driver.problem +
-                           ": tuning needs an NVIDIA GPU; query --device NAME needs none");
-  }
-  if (*ordinal >= static_cast<int>(driver.devices.size())) {
-    throw EnvironmentError(fmt::format("there is no GPU {}: 'autotune devices' lists those here",
-                                       *ordinal));
-  }
-  return driver.devices[static_cast<std::size_t>(*ordinal)];
+DeviceInfo device_for(const std::string& option) {
+  DeviceChoice choice = choose_device(option);
+  if (!choice.note.empty()) fmt::print(stderr, "autotune: {}\n", choice.note);
+  return std::move(choice.device);
 }
 
 std::string device_warning(const DeviceInfo& device) {
   if (device.mig) return "the GPU is a MIG slice: results hold for slices of this shape alone";
   if (device.mps) return "the GPU is shared through MPS: times may include other programs'";
   if (device.kernel_timeout) return "the GPU drives a display: kernels that run long are ended";
-  return "";
+  const std::optional<GpuLoad> load = device.is_host() ? std::nullopt : inspect_load(device);
+  return load ? busy_warning(*load) : "";
 }
 
 std::string describe(const DeviceInfo& device) {
-  constexpr double kGiB = 1 << 30;
+  if (device.is_host()) {
+    return fmt::format("{} ({} cores; no GPU's times)", device.label, device.sm_count);
+  }
   return fmt::format("{} ({}, {} SMs, {:.1f} GiB, driver {})", device.label, device.architecture(),
-                     device.sm_count, static_cast<double>(device.memory_bytes) / kGiB,
+                     device.sm_count, static_cast<double>(device.memory_bytes) * 0x1p-30,
                      device.driver_release.empty() ? "unknown" : device.driver_release);
 }
 

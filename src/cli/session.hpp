@@ -11,9 +11,8 @@
 
 namespace autotune {
 
-// The device that --device means: "auto", an ordinal, or "host". Throws EnvironmentError, in one
-// line that says why and what to do, when it is not here; UsageError for what is neither.
-[[nodiscard]] DeviceInfo choose_device(const std::string& option);
+// The device that --device means; see choose_device(). A note goes to standard error.
+[[nodiscard]] DeviceInfo device_for(const std::string& option);
 // What stands in the way of clean measurements; empty when nothing does.
 [[nodiscard]] std::string device_warning(const DeviceInfo& device);
 // "NVIDIA H200 (sm_90, 132 SMs, 139.8 GiB, driver 580.159.04)".

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "autotune/error.hpp"
+
 #include "cli/command.hpp"
 #include "cli/configuration_choice.hpp"
 #include "cli/exit_codes.hpp"
@@ -68,21 +69,27 @@ int run_show(const ShowOptions& options) {
   DeviceQuery query{.silicon_class = "", .label = options.device, .environment = {}};
   std::string architecture = options.architecture;
   if (options.device.empty() && (options.choice.configuration.empty() || architecture.empty())) {
-    const DeviceInfo device = choose_device("auto");
+    const DeviceInfo device = device_for("auto");
     query = {device.silicon_class(), device.label, {}};
     if (architecture.empty()) architecture = device.architecture();
   }
   const std::optional<TuningDatabase> database = open_database_read_only(options.database);
-  const ChosenConfiguration chosen = choose_configuration(
-      options.choice, problem, database ? &*database : nullptr, query);
+  const ChosenConfiguration chosen =
+      choose_configuration(options.choice, problem, database ? &*database : nullptr, query);
   if (architecture.empty()) {
     const std::vector<Match> known = list_winners(database ? &*database : nullptr, query);
     if (known.empty()) {
-      throw UsageError("show: nothing is known of this device: name its architecture, for example "
-                       "--arch sm_90");
+      throw UsageError(
+          "show: nothing is known of this device: name its architecture, for example "
+          "--arch sm_90");
     }
     const std::string& silicon = known.front().winner.silicon_class;
     architecture = silicon.substr(0, silicon.find('/'));
+  }
+  if (architecture == "host" && (options.ptx || options.log)) {
+    throw UsageError(
+        "show: the host device has no PTX: name an architecture, for example "
+        "--arch sm_90");
   }
   const std::vector<std::string> compile =
       compile_options(*chosen.kernel, chosen.configuration, problem, architecture);

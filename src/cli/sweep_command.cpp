@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autotune/error.hpp"
+
 #include "cli/candidate_runner.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
@@ -70,9 +71,9 @@ std::vector<Column> make_columns(const SweepOptions& options, const KernelTempla
         if (best == nullptr || squarer(shape, kernel.tile_shape(*best))) best = &configuration;
       }
       if (best == nullptr) {
-        throw UsageError(fmt::format(
-            "sweep: {} has no configuration with tile width {} and {} results a thread",
-            kernel.name, width, results));
+        throw UsageError(
+            fmt::format("sweep: {} has no configuration with tile width {} and {} results a thread",
+                        kernel.name, width, results));
       }
       columns.push_back({width, results, *best});
     }
@@ -86,14 +87,15 @@ std::string cell(const std::vector<Column>& columns, const std::vector<Trial>& t
   const Trial& trial = trials[index];
   if (!trial.ok()) return to_string(trial.status);
   const double rate = gflops(trial.problem, trial.measurement.median_us);
+  const int digits = rate < 100 ? 2 : 0;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].results == 1 && columns[i].tile_width == columns[index].tile_width &&
         i != index && trials[i].ok()) {
-      return fmt::format("{:.0f} ({:.2f})", rate,
+      return fmt::format("{:.{}f} ({:.2f})", rate, digits,
                          trials[i].measurement.median_us / trial.measurement.median_us);
     }
   }
-  return fmt::format("{:.0f}", rate);
+  return fmt::format("{:.{}f}", rate, digits);
 }
 
 int run_sweep(const SweepOptions& options) {
@@ -110,7 +112,7 @@ int run_sweep(const SweepOptions& options) {
       static_cast<int>(parse_integers(options.launches, "--launches").front());
 
   const InterruptWatch interrupts;
-  const DeviceInfo device = choose_device(options.device);
+  const DeviceInfo device = device_for(options.device);
   CubinStore cubins = open_cubin_store();
   CandidateRunner runner(make_setup(device, 0), cubins);
   for (const Column& column : columns) {
@@ -121,18 +123,18 @@ int run_sweep(const SweepOptions& options) {
   for (const Column& column : columns) header.push_back(column.title());
   Table table(header);
   auto document = results_document("sweep", &device, device.label);
-  bool all_correct = true;
+  std::vector<Trial> all;
   for (const GemmProblem& problem : problems) {
     std::vector<Trial> trials;
     for (const Column& column : columns) {
       if (interrupts.token().stop_requested()) return exit_code::kInterrupted;
       trials.push_back(runner.run(kernel, column.configuration, problem, measure));
       document["results"].push_back(result_entry(trials.back()));
-      all_correct = all_correct && trials.back().ok();
     }
     std::vector<std::string> row = {to_string(problem)};
     for (std::size_t i = 0; i < columns.size(); ++i) row.push_back(cell(columns, trials, i));
     table.add(std::move(row));
+    all.insert(all.end(), trials.begin(), trials.end());
   }
   document["measured"] = document["results"].size();
   if (options.json) {
@@ -140,11 +142,12 @@ int run_sweep(const SweepOptions& options) {
   } else if (options.csv) {
     fmt::print("{}", table.csv());
   } else {
-    fmt::print("{}\n{}, GFLOP/s (speed-up against R1 with the same tile), {} data, mean of {} "
-               "launches\n{}",
-               describe(device), kernel.name, options.init, options.launches, table.text());
+    fmt::print(
+        "{}\n{}, GFLOP/s (speed-up against R1 with the same tile), {} data, mean of {} "
+        "launches\n{}",
+        describe(device), kernel.name, options.init, options.launches, table.text());
   }
-  return all_correct ? exit_code::kDone : exit_code::kNoneCorrect;
+  return exit_code_for(all);
 }
 
 }  // namespace
@@ -154,7 +157,7 @@ void add_sweep_command(CommandLine& line) {
   CLI::App* command =
       line.app.add_subcommand("sweep", "Time a template's results per thread and tile widths");
   command->add_option("--sizes", options->sizes, "Sizes (default 1024,1600,2048,3200)");
-  command->add_option("--device", options->device, "auto, or a GPU's number");
+  command->add_option("--device", options->device, "auto, host, or a GPU's number");
   command->add_option("--template", options->template_name, "The template (default: the first)");
   command->add_option("--tile-width", options->tile_width, "Default 16,32");
   command->add_option("--results-per-thread", options->results_per_thread, "Default 1,4,8,16");

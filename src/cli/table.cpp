@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace autotune {
 namespace {
 
@@ -67,6 +69,10 @@ std::string Table::csv() const {
   add_line(header_);
   for (const auto& row : rows_) add_line(row);
   return text;
+}
+
+std::string RateColumn::text(double gflops) const {
+  return fmt::format("{:.2f}", in_teraflops() ? gflops * 1e-3 : gflops);
 }
 
 }  // namespace autotune

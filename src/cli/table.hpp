@@ -1,6 +1,7 @@
 // Text tables and CSV.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,18 @@ class Table {
  private:
   std::vector<std::string> header_;
   std::vector<std::vector<std::string>> rows_;
+};
+
+// A column of rates in the unit that suits the largest of them.
+class RateColumn {
+ public:
+  void add(double gflops) { largest_ = std::max(largest_, gflops); }
+  [[nodiscard]] std::string title() const { return in_teraflops() ? "TFLOP/s" : "GFLOP/s"; }
+  [[nodiscard]] std::string text(double gflops) const;
+
+ private:
+  [[nodiscard]] bool in_teraflops() const { return largest_ >= 1000; }
+  double largest_ = 0;
 };
 
 }  // namespace autotune

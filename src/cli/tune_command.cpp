@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autotune/error.hpp"
+
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/interrupt.hpp"
@@ -51,7 +52,8 @@ double parse_duration(const std::string& text) {
   const double scale = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
   const double seconds = value * scale;
   if (error != std::errc() || !(seconds > 0) || seconds > 1e9) {
-    throw UsageError(fmt::format("--budget: '{}' is no time above 0, for example --budget 30s", text));
+    throw UsageError(
+        fmt::format("--budget: '{}' is no time above 0, for example --budget 30s", text));
   }
   return seconds;
 }
@@ -99,26 +101,27 @@ int dry_run(const TuneRequest& request, const DeviceInfo& device) {
     }
     fmt::print("{}", table.text());
   }
-  fmt::print("{} trials over {} sizes\n", valid * request.problems.size(),
-             request.problems.size());
+  fmt::print("{} trials over {} sizes\n", valid * request.problems.size(), request.problems.size());
   return valid == 0 ? exit_code::kUsage : exit_code::kDone;
 }
 
 void print_json(const TuneReport& report, const DeviceInfo& device) {
   nlohmann::ordered_json document = results_document("tune", &device, device.label);
   for (const ProblemResult& result : report.problems) {
-    auto entry = result.winner
-                     ? result_entry(*result.winner, "exact")
-                     : empty_entry(result.problem, "none_correct");
+    auto entry = result.winner ? result_entry(*result.winner, "exact")
+                               : empty_entry(result.problem, "none_correct");
     if (result.cublas_us) entry["cublas_us"] = *result.cublas_us;
-    if (report.rates) entry["fma_fraction"] = result.winner ? gflops(result.problem, result.winner->median_us) / report.rates->fma_gflops : 0;
+    if (report.rates)
+      entry["fma_fraction"] = result.winner ? gflops(result.problem, result.winner->median_us) /
+                                                  report.rates->fma_gflops
+                                            : 0;
     document["results"].push_back(std::move(entry));
   }
   document["measured"] = report.measured;
   document["known"] = report.known;
   document["wall_s"] = report.wall_s;
   document["search_s"] = report.search_s;
-  document["gpu_busy_s"] = report.gpu_busy_s;
+  document["device_busy_s"] = report.device_busy_s;
   document["compile_busy_s"] = report.compile_busy_s;
   fmt::print("{}\n", document.dump(2));
 }
@@ -126,7 +129,11 @@ void print_json(const TuneReport& report, const DeviceInfo& device) {
 Table result_table(const TuneReport& report) {
   const bool compared = std::any_of(report.problems.begin(), report.problems.end(),
                                     [](const ProblemResult& r) { return r.cublas_us.has_value(); });
-  std::vector<std::string> header = {"size", "time us", "TFLOP/s", "of FMA rate"};
+  RateColumn rates;
+  for (const ProblemResult& result : report.problems) {
+    if (result.winner) rates.add(gflops(result.problem, result.winner->median_us));
+  }
+  std::vector<std::string> header = {"size", "time us", rates.title(), "of FMA rate"};
   if (compared) header.insert(header.end(), {"cuBLAS us", "ratio"});
   header.insert(header.end(), {"template", "configuration"});
   Table table(header);
@@ -139,7 +146,7 @@ Table result_table(const TuneReport& report) {
     const double rate = gflops(result.problem, winner.median_us);
     std::vector<std::string> row = {
         to_string(result.problem), fmt::format("{:.1f}", winner.median_us),
-        fmt::format("{:.2f}", rate * 1e-3),
+        rates.text(rate),
         report.rates ? fmt::format("{:.1f}%", 100 * rate / report.rates->fma_gflops) : "-"};
     if (compared) {
       row.push_back(result.cublas_us ? fmt::format("{:.1f}", *result.cublas_us) : "-");
@@ -154,11 +161,12 @@ Table result_table(const TuneReport& report) {
 }
 
 // What became of the search, in a few lines below the table.
-void print_summary(const TuneReport& report, int compile_jobs) {
+void print_summary(const TuneReport& report, const DeviceInfo& device, int compile_jobs) {
   fmt::print("\n{} measured, {} known, {:.1f} s", report.measured, report.known, report.wall_s);
   if (report.search_s > 0) {
-    fmt::print(" (searching {:.1f} s: GPU busy {:.0f} %, {} compile workers busy {:.0f} %)",
-               report.search_s, 100 * report.gpu_busy_s / report.search_s, compile_jobs,
+    fmt::print(" (searching {:.1f} s: {} busy {:.0f} %, {} compile workers busy {:.0f} %)",
+               report.search_s, device.is_host() ? "host device" : "GPU",
+               100 * report.device_busy_s / report.search_s, compile_jobs,
                100 * report.compile_busy_s / (report.search_s * compile_jobs));
   }
   fmt::print("\n");
@@ -175,6 +183,9 @@ void print_summary(const TuneReport& report, int compile_jobs) {
       fmt::print("{}: statistically tied with {} others, of which it is the cheapest\n",
                  to_string(result.problem), result.winner->ties.size());
     }
+    if (result.winner && !result.winner->note.empty()) {
+      fmt::print("{}: verified and timed on {}\n", to_string(result.problem), result.winner->note);
+    }
   }
 }
 
@@ -189,12 +200,14 @@ int exit_code_for(const TuneReport& report, bool stored) {
 
 int run_tune(const TuneOptions& options) {
   const TuneRequest request = make_request(options);
-  const int jobs = options.jobs.empty()
-                       ? 0
-                       : static_cast<int>(parse_integers(options.jobs, "--jobs").front());
+  const int jobs =
+      options.jobs.empty() ? 0 : static_cast<int>(parse_integers(options.jobs, "--jobs").front());
   const InterruptWatch interrupts;
-  const DeviceInfo device = choose_device(options.device);
+  const DeviceInfo device = device_for(options.device);
   if (options.dry_run) return dry_run(request, device);
+  if (request.compare_cublas && device.is_host()) {
+    throw EnvironmentError("--compare cublas: the host device has no cuBLAS");
+  }
 
   OpenedDatabase opened = open_database(options.database);
   if (!opened.problem.empty()) {
@@ -212,8 +225,8 @@ int run_tune(const TuneOptions& options) {
   TuneReport report;
   {
     ProgressLine progress;
-    report = tune(request, setup, [&](const TuneProgress& p) { progress.show(p); },
-                  interrupts.token());
+    report = tune(
+        request, setup, [&](const TuneProgress& p) { progress.show(p); }, interrupts.token());
   }
   if (!report.note.empty()) fmt::print(stderr, "autotune: {}\n", report.note);
   if (!report.storage_problem.empty()) {
@@ -229,7 +242,7 @@ int run_tune(const TuneOptions& options) {
   } else {
     fmt::print("{}\n", describe(device));
     fmt::print("{}", result_table(report).text());
-    print_summary(report, setup.compile_jobs);
+    print_summary(report, device, setup.compile_jobs);
     if (!opened.database.path().empty()) {
       fmt::print("stored in {}\n", opened.database.path().string());
     }
@@ -245,7 +258,7 @@ void add_tune_command(CommandLine& line) {
   CLI::App* command = line.app.add_subcommand("tune", "Find and keep the fastest configurations");
   command->add_option("--sizes", options->sizes, "Sizes: N or MxNxK, with commas, or @FILE")
       ->required();
-  command->add_option("--device", options->device, "auto, or a GPU's number");
+  command->add_option("--device", options->device, "auto, host, or a GPU's number");
   command->add_option("--layout", options->layout, "NN, NT, TN or TT: op(A), op(B)");
   command->add_option("--math", options->math, "strict: FP32 throughout");
   command->add_option("--template", options->space.templates, "Templates to search (default: all)");

@@ -27,11 +27,8 @@ void read(const json& object, const char* key, T& value) {
 }  // namespace
 
 void to_json(json& j, const GemmProblem& p) {
-  j = json{{"m", p.m},
-           {"n", p.n},
-           {"k", p.k},
-           {"layout", layout_text(p)},
-           {"math", to_string(p.math)}};
+  j = json{
+      {"m", p.m}, {"n", p.n}, {"k", p.k}, {"layout", layout_text(p)}, {"math", to_string(p.math)}};
 }
 
 void from_json(const json& j, GemmProblem& p) {
@@ -97,9 +94,9 @@ void from_json(const json& j, Verification& v) {
 }
 
 void to_json(json& j, const Resources& r) {
-  j = json{{"registers", r.registers},       {"spill_bytes", r.spill_bytes},
-           {"stack_bytes", r.stack_bytes},   {"shared_bytes", r.shared_bytes},
-           {"cubin_bytes", r.cubin_bytes},   {"compile_ms", r.compile_ms}};
+  j = json{{"registers", r.registers},     {"spill_bytes", r.spill_bytes},
+           {"stack_bytes", r.stack_bytes}, {"shared_bytes", r.shared_bytes},
+           {"cubin_bytes", r.cubin_bytes}, {"compile_ms", r.compile_ms}};
 }
 
 void from_json(const json& j, Resources& r) {
@@ -141,6 +138,7 @@ void to_json(json& j, const Winner& w) {
            {"ties", w.ties},
            {"verification", w.verification},
            {"resources", w.resources},
+           {"note", w.note},
            {"measured_at", w.measured_at}};
 }
 
@@ -160,6 +158,7 @@ void from_json(const json& j, Winner& w) {
   read(j, "ties", w.ties);
   read(j, "verification", w.verification);
   read(j, "resources", w.resources);
+  read(j, "note", w.note);
   read(j, "measured_at", w.measured_at);
 }
 

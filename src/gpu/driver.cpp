@@ -38,7 +38,7 @@ SharedLibrary open_library() {
   const std::string name = chosen != nullptr && *chosen != '\0' ? chosen : "libcuda.so.1";
   std::optional<SharedLibrary> library = SharedLibrary::open(name);
   if (!library) {
-    throw EnvironmentError(
+    throw NoGpuError(
         fmt::format("no NVIDIA driver on this machine ({} was not found)", name));
   }
   return std::move(*library);
@@ -65,7 +65,7 @@ Driver::Driver() {
       api->library.function<PFN_cuGetProcAddress_v12000>("cuGetProcAddress_v2");
   const int asked = get_version != nullptr ? get_version(&cuda_version_) : -1;
   if (asked == kStubLibrary) {
-    throw EnvironmentError(fmt::format(
+    throw NoGpuError(fmt::format(
         "{} is the CUDA toolkit's stub, not a driver: remove it from the library path", path_));
   }
   if (asked != CUDA_SUCCESS) throw EnvironmentError(fmt::format("{} is no CUDA driver", path_));
@@ -95,7 +95,7 @@ std::shared_ptr<const Driver> Driver::open() {
   std::shared_ptr<const Driver> driver(new Driver());
   const int code = driver->api_->cuInit(0);
   if (code == CUDA_ERROR_NO_DEVICE) {
-    throw EnvironmentError("the NVIDIA driver is here, but it sees no GPU");
+    throw NoGpuError("the NVIDIA driver is here, but it sees no GPU");
   }
   if (code != CUDA_SUCCESS) {
     throw EnvironmentError("the NVIDIA driver could not be initialised: " + driver->describe(code));

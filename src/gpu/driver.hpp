@@ -11,6 +11,12 @@ namespace autotune::gpu {
 struct DriverApi;  // the function table, gpu/driver_api.hpp
 
 // A driver call failed. The code is a CUresult.
+// This machine has no GPU that a driver shows: no driver, a stub in its place, or no device.
+class NoGpuError : public EnvironmentError {
+ public:
+  using EnvironmentError::EnvironmentError;
+};
+
 class DriverError : public Error {
  public:
   DriverError(int code, const std::string& message) : Error(message), code_(code) {}

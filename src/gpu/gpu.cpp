@@ -1,9 +1,12 @@
 #include "gpu/gpu.hpp"
 
+#include <fmt/format.h>
+
 #include "autotune/error.hpp"
 
 #include "gpu/device.hpp"
 #include "gpu/driver.hpp"
+#include "gpu/nvml.hpp"
 #include "gpu/nvrtc.hpp"
 
 namespace autotune {
@@ -19,11 +22,34 @@ DriverReport inspect_driver() {
     }
     if (!report.devices.empty()) report.release = report.devices.front().driver_release;
     report.usable = !report.devices.empty();
-    if (!report.usable) report.problem = "the NVIDIA driver is here, but it sees no GPU";
+    if (!report.usable) throw gpu::NoGpuError("the NVIDIA driver is here, but it sees no GPU");
+  } catch (const gpu::NoGpuError& error) {
+    report.no_gpu = true;
+    report.problem = error.what();
   } catch (const Error& error) {
     report.problem = error.what();
   }
   return report;
+}
+
+std::string busy_warning(const GpuLoad& load) {
+  // Of nvmlClocksEventReasons: power cap, hardware slowdown, heat, power brake.
+  constexpr std::uint64_t kHeldBack = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
+  constexpr int kBusyPercent = 10;
+  if (load.utilization_percent >= kBusyPercent) {
+    return fmt::format("other programs keep the GPU busy ({} %): times may come out too long",
+                       load.utilization_percent);
+  }
+  if ((load.throttle_reasons & kHeldBack) != 0) {
+    return "the GPU's clocks are held back by power or heat: times may come out too long";
+  }
+  return "";
+}
+
+std::optional<GpuLoad> inspect_load(const DeviceInfo& device) {
+  const std::optional<gpu::Nvml> nvml = gpu::Nvml::open(device.uuid);
+  if (!nvml) return std::nullopt;
+  return GpuLoad{nvml->utilization_percent(), nvml->throttle_reasons()};
 }
 
 NvrtcReport inspect_nvrtc() {

@@ -1,7 +1,9 @@
 // Devices of this machine: what the command line asks before anything is tuned.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +14,8 @@ namespace autotune {
 // What `doctor` reports about the driver: either it works, or one line that says why not.
 struct DriverReport {
   bool usable = false;
-  std::string problem;  // "no NVIDIA driver on this machine (libcuda.so.1 not found)", ...
+  bool no_gpu = false;  // unusable because there is none, not because something is broken
+  std::string problem;  // "no NVIDIA driver on this machine (libcuda.so.1 was not found)", ...
   std::string library_path;
   int cuda_version = 0;  // 13000
   std::string release;   // "580.159.04"
@@ -21,6 +24,16 @@ struct DriverReport {
 
 // Opens the driver, initialises it and lists its devices. Never throws for what it finds.
 [[nodiscard]] DriverReport inspect_driver();
+
+// What a GPU is doing before anything is measured on it.
+struct GpuLoad {
+  int utilization_percent = 0;         // of the last moments, by any process
+  std::uint64_t throttle_reasons = 0;  // NVML's bits
+};
+// nullopt without NVML.
+[[nodiscard]] std::optional<GpuLoad> inspect_load(const DeviceInfo& device);
+// What of it makes times doubtful, in one line; empty when nothing does.
+[[nodiscard]] std::string busy_warning(const GpuLoad& load);
 
 // What `doctor` reports about NVRTC.
 struct NvrtcReport {

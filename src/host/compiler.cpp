@@ -1,5 +1,7 @@
 #include "host/compiler.hpp"
 
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -26,11 +28,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kFolderPrefix = "autotune-compile-";
+
+// Folders of compilers that were killed: their names say whose they were.
+void remove_abandoned_folders() {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(fs::temp_directory_path(), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kFolderPrefix)) continue;
+    const pid_t owner = std::atoi(name.c_str() + kFolderPrefix.size());
+    if (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH) {
+      fs::remove_all(entry.path(), ignored);
+    }
+  }
+}
+
 // A folder of this user alone, gone with this object.
 class PrivateFolder {
  public:
   PrivateFolder() {
-    std::string name = (fs::temp_directory_path() / "autotune-XXXXXX").string();
+    std::string name =
+        (fs::temp_directory_path() / fmt::format("{}{}-XXXXXX", kFolderPrefix, getpid())).string();
     if (mkdtemp(name.data()) == nullptr) {
       throw EnvironmentError("no temporary folder could be made for compiling: " + name);
     }
@@ -137,6 +156,7 @@ std::string read_file(const fs::path& path) {
 }  // namespace
 
 HostCompiler::HostCompiler() : command_(find_compiler()) {
+  remove_abandoned_folders();
   const std::string version = run_program({path(), "--version"}).output;
   FieldHasher ours;
   ours.add(prelude());

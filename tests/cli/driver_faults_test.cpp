@@ -103,13 +103,32 @@ void check_candidate_faults(const std::string& call, const std::string& from,
 }
 
 TEST_SUITE("driver faults") {
-  TEST_CASE("devices lists both devices") {
+  TEST_CASE("devices lists both devices and the host") {
     const ProgramResult result = Machine().run("devices=2", {"devices"});
     CHECK(result.exit_code == kSuccess);
     CHECK(result.err == "");
-    CHECK(lines(result.out) == 3);
+    CHECK(lines(result.out) == 4);
+    CHECK(has(result.out, "\nhost "));
     CHECK(has(result.out, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"));
     CHECK(has(result.out, "GPU-00010203-0405-0607-0809-0a0b0c0d0e10"));
+  }
+
+  TEST_CASE("a machine without a GPU uses the host device and says why") {
+    struct Case {
+      const char* script;
+      const char* reason;
+    };
+    const Machine machine;
+    for (const Case& c :
+         {Case{"stub", "is the CUDA toolkit's stub"}, Case{"devices=0", "it sees no GPU"}}) {
+      CAPTURE(c.script);
+      const ProgramResult result = machine.run(c.script, {"run", "--sizes", "16"});
+      CHECK(result.exit_code == kSuccess);
+      CHECK(result.out.rfind("host: ", 0) == 0);
+      check_line(result, c.reason);
+      check_line(machine.run(c.script, {"run", "--sizes", "16", "--device", "0"}), c.reason);
+      check_line(machine.run(c.script, {"devices"}), c.reason);
+    }
   }
 
   TEST_CASE("a driver that cannot be used ends every command with its reason") {
@@ -117,9 +136,7 @@ TEST_SUITE("driver faults") {
       const char* script;
       const char* reason;
     };
-    const Case cases[] = {{"stub", "is the CUDA toolkit's stub"},
-                          {"driver=11030", "supports CUDA 11.3, but 12.0 is needed"},
-                          {"devices=0", "it sees no GPU"},
+    const Case cases[] = {{"driver=11030", "supports CUDA 11.3, but 12.0 is needed"},
                           {"cuInit:803", "(803)"},
                           {"cuDeviceGetCount:999", "cuDeviceGetCount"},
                           {"cuDeviceGetName:700", "cuDeviceGetName"}};

@@ -43,13 +43,10 @@ struct ProgramResult {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// Each argument reaches the program as it is; no shell sees it.
-inline ProgramResult run_program(const std::string& program,
-                                 const std::vector<std::string>& arguments,
-                                 const Environment& environment) {
-  const TemporaryFolder folder;
-  const std::string out = folder.path() / "out";
-  const std::string err = folder.path() / "err";
+// Each argument reaches the program as it is; no shell sees it. To be waited for by the caller.
+inline pid_t start_program(const std::string& program, const std::vector<std::string>& arguments,
+                           const Environment& environment, const std::string& out = "/dev/null",
+                           const std::string& err = "/dev/null") {
   std::fflush(nullptr);  // or the child would write this process's pending output as well
   const pid_t child = ::fork();
   if (child == 0) {
@@ -60,11 +57,22 @@ inline ProgramResult run_program(const std::string& program,
     }
     for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> argv = {const_cast<char*>(program.c_str())};
-    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    for (const std::string& argument : arguments)
+      argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
     ::execv(program.c_str(), argv.data());
     ::_exit(127);
   }
+  return child;
+}
+
+inline ProgramResult run_program(const std::string& program,
+                                 const std::vector<std::string>& arguments,
+                                 const Environment& environment) {
+  const TemporaryFolder folder;
+  const std::string out = folder.path() / "out";
+  const std::string err = folder.path() / "err";
+  const pid_t child = start_program(program, arguments, environment, out, err);
   int status = 0;
   ::waitpid(child, &status, 0);
   const auto read = [](const std::string& path) {

@@ -106,7 +106,7 @@ TEST_SUITE("HostCompiler") {
 
   TEST_CASE("it leaves no files behind") {
     const std::string folder = std::string(AUTOTUNE_BINARY_DIR) + "/tests";
-    const std::string count = "ls -d '" + folder + "'/autotune-?????? 2>/dev/null | grep -c .";
+    const std::string count = "ls -d '" + folder + "'/autotune-* 2>/dev/null | grep -c .";
     const Variable place("TMPDIR", folder.c_str());
     const HostCompiler compiler;
     CHECK(compiler.compile("probe", kernel(""), {}).ok);

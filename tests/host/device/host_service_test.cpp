@@ -111,7 +111,7 @@ TEST_SUITE("HostService") {
   TEST_CASE("a large problem is run in part and says so") {
     const MeasureReply reply = Bench(right()).measure(kLarge);
     CHECK(reply.status == TrialStatus::ok);
-    CHECK(reply.detail == "262 of 15625 blocks");
+    CHECK(reply.detail == "262 of 15,625 blocks");
   }
 
   TEST_CASE("a wrong last row is found") {

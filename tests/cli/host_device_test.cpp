@@ -1,0 +1,209 @@
+// The program on the host device, end to end: what a machine without a GPU can do.
+#include <csignal>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "autotune/error.hpp"
+
+#include "db/tuning_database.hpp"
+#include "tests/cli/program.hpp"
+
+namespace autotune::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kSuccess = 0;
+constexpr int kUsage = 2;
+constexpr int kEnvironment = 3;
+constexpr int kNothingStored = 4;
+
+constexpr const char* kAwkward = "1,7x1x3,70x33x51,1x97x5,2x2x1000";
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// A small part of the space, so that a search of all of it takes seconds.
+std::vector<std::string> small_search(const std::string& sizes) {
+  return {"--sizes", sizes,      "--device", "host", "--tile-width", "8", "--results-per-thread",
+          "2",       "--unroll", "full"};
+}
+
+std::vector<std::string> with(std::vector<std::string> arguments,
+                              std::initializer_list<const char*> more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+json parsed(const ProgramResult& result) {
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == kSuccess);
+  return json::parse(result.out);
+}
+
+std::int64_t trials_in(const std::string& path) {
+  try {
+    const auto database = TuningDatabase::open_read_only(path);
+    return database ? database->stats().trials : 0;
+  } catch (const StorageError&) {
+    return 0;  // just being made
+  }
+}
+
+bool is_running(pid_t child) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == 0;
+}
+
+TEST_SUITE("program on the host device") {
+  TEST_CASE("awkward shapes are tuned, stored and answered, and never measured twice") {
+    const Program program;
+    const json first = parsed(program(with(small_search(kAwkward), {"--json"})));
+    CHECK(first["measured"] > 0);
+    CHECK(first["results"].size() == 5);
+    for (const json& result : first["results"]) {
+      CHECK(result["status"] == "ok");
+      CHECK(result["integers_exact"] == true);
+      CHECK(result["confirmed"] == true);
+    }
+    CHECK(has(first["device"]["label"], "host: "));
+    CHECK(first["device"]["architecture"] == "host");
+
+    const json second = parsed(program(with(small_search(kAwkward), {"--json"})));
+    CHECK(second["measured"] == 0);
+    CHECK(second["known"] == first["measured"]);
+    for (std::size_t i = 0; i < 5; ++i) {
+      CHECK(second["results"][i]["configuration"] == first["results"][i]["configuration"]);
+    }
+
+    const json answer = parsed(program(
+        {"query", "--device", first["device"]["label"], "--sizes", kAwkward, "--exact", "--json"}));
+    for (std::size_t i = 0; i < 5; ++i) {
+      CHECK(answer["results"][i]["match"] == "exact");
+      CHECK(answer["results"][i]["configuration"] == first["results"][i]["configuration"]);
+    }
+  }
+
+  TEST_CASE("auto takes the host device where there is no GPU, and says so") {
+    const Program program;
+    const ProgramResult result = program(
+        {"--sizes", "33", "--tile-width", "8", "--results-per-thread", "1x1", "--trials", "2"});
+    CHECK(result.exit_code == kSuccess);
+    CHECK(lines(result.err) == 1);
+    CHECK(has(result.err, "no NVIDIA driver on this machine"));
+    CHECK(has(result.err, "using the host device, whose times say nothing about a GPU"));
+    CHECK(result.out.rfind("host: ", 0) == 0);
+    CHECK(has(result.out, "2 measured"));
+
+    const ProgramResult answer = program({"query", "--sizes", "33"});
+    CHECK(answer.exit_code == kSuccess);
+    CHECK(answer.out.rfind("host: ", 0) == 0);
+  }
+
+  TEST_CASE("a GPU that was asked for is not replaced") {
+    const Program program;
+    const ProgramResult result = program({"--sizes", "33", "--device", "0"});
+    CHECK(result.exit_code == kEnvironment);
+    CHECK(result.out == "");
+    CHECK(has(result.err, "--device host needs no GPU"));
+    CHECK_FALSE(std::filesystem::exists(program.database));
+  }
+
+  TEST_CASE("a large problem is tuned on a part of its blocks and says so") {
+    const Program program;
+    const std::vector<std::string> tune = {"--sizes",  "1500", "--device", "host",
+                                           "--trials", "2",    "--seed",   "7"};
+    const ProgramResult result = program(tune);
+    CHECK(result.exit_code == kSuccess);
+    CHECK(has(result.out, "1500x1500x1500: verified and timed on "));
+    const json stored = parsed(program(with(tune, {"--json"})));
+    CHECK(stored["measured"] == 0);
+    CHECK(has(stored["results"][0]["note"], " blocks"));
+  }
+
+  TEST_CASE("run verifies and times a configuration in every layout") {
+    const Program program;
+    for (const char* layout : {"NN", "NT", "TN", "TT"}) {
+      CAPTURE(layout);
+      const json document =
+          parsed(program({"run", "--device", "host", "--sizes", "70x33x51", "--layout", layout,
+                          "--config", "TILE_WIDTH=8,RESULTS_M=2,RESULTS_N=4,UNROLL=8", "--json"}));
+      const json& result = document["results"][0];
+      CHECK(result["status"] == "ok");
+      CHECK(result["layout"] == layout);
+      CHECK(result["integers_exact"] == true);
+      CHECK(result["configuration"]["RESULTS_N"] == 4);
+    }
+  }
+
+  TEST_CASE("sweep prints a row a size and a column a combination") {
+    const Program program;
+    const ProgramResult table =
+        program({"sweep", "--device", "host", "--sizes", "48,96x32x64", "--tile-width", "8,16",
+                 "--results-per-thread", "1,4", "--launches", "1", "--csv"});
+    CAPTURE(table.out);
+    CAPTURE(table.err);
+    CHECK(table.exit_code == kSuccess);
+    CHECK(table.out.rfind("size,R1 T8,R1 T16,R4 T8,R4 T16\r\n48x48x48,", 0) == 0);
+    CHECK(lines(table.out) == 3);
+    CHECK(has(table.out, "("));  // speed-up against one result
+  }
+
+  TEST_CASE("what the host device has not got is refused") {
+    const Program program;
+    ProgramResult result = program({"--sizes", "8", "--device", "host", "--compare", "cublas"});
+    CHECK(result.exit_code == kEnvironment);
+    CHECK(has(result.err, "the host device has no cuBLAS"));
+    result = program({"show", "--sizes", "8", "--ptx"});
+    CHECK(result.exit_code == kUsage);
+    CHECK(has(result.err, "--arch sm_90"));
+    result = program({"query", "--device", "host: no such", "--sizes", "8"});
+    CHECK(result.exit_code == kNothingStored);
+  }
+
+  TEST_CASE("a problem beyond memory is refused before anything is compiled") {
+    const Program program;
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"tune"}, {"run"}, {"sweep"}}) {
+      const ProgramResult result =
+          program(with(command, {"--device", "host", "--sizes", "2000000x2000000x8"}));
+      CHECK(result.exit_code == kEnvironment);
+      CHECK(result.out == "");
+      CHECK(lines(result.err) == 1);
+      CHECK(has(result.err, "2000000x2000000x8 needs "));
+    }
+  }
+
+  TEST_CASE("a machine without a compiler says so") {
+    Program program;
+    program.environment.emplace_back("CXX", "/nonexistent/c++");
+    const ProgramResult result = program({"--sizes", "8", "--device", "host"});
+    CHECK(result.exit_code == kEnvironment);
+    CHECK(lines(result.err) == 1);
+    CHECK(has(result.err, "the C++ compiler named in CXX was not found: /nonexistent/c++"));
+  }
+
+  TEST_CASE("a killed run is continued, and nothing that was stored is measured again") {
+    const Program program;
+    const std::vector<std::string> tune = with(small_search("40,41,42"), {"--json"});
+    const pid_t child = start_program(AUTOTUNE_PROGRAM, tune, program.environment);
+    std::int64_t stored = 0;
+    while (stored < 3 && is_running(child)) stored = trials_in(program.database);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    stored = trials_in(program.database);
+    REQUIRE(stored >= 3);
+
+    const json document = parsed(program(tune));
+    CHECK(document["known"] == stored);
+    CHECK(document["measured"] > 0);
+    CHECK(trials_in(program.database) - stored == document["measured"]);
+    CHECK(document["results"].size() == 3);
+  }
+}
+
+}  // namespace
+}  // namespace autotune::test
