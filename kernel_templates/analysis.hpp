@@ -17,11 +17,12 @@ struct Analysis {
   std::int64_t loads_per_phase = 0;       // elements that a block reads from global memory
   std::int64_t operations_per_phase = 0;  // a multiply-add counts as two
   double operations_per_load = 0;
-  std::int64_t shared_bytes = 0;           // of the tiles alone
-  std::int64_t reserved_shared_bytes = 0;  // what a block takes beside them: padding, the hardware's
-  std::optional<std::int64_t> registers;   // a thread; unknown without a compiler
+  std::int64_t shared_bytes = 0;  // of the tiles alone
+  std::int64_t reserved_shared_bytes =
+      0;                                  // what a block takes beside them: padding, the hardware's
+  std::optional<std::int64_t> registers;  // a thread; unknown without a compiler
   Occupancy occupancy;
-  std::int64_t pending_loads = 0;  // of all blocks on an SM, in one phase
+  std::optional<std::int64_t> pending_loads;  // of all blocks on an SM, in one phase
 
   // With a problem.
   std::optional<std::int64_t> blocks;
