@@ -1,6 +1,7 @@
 #include "kernel_templates/analysis.hpp"
 
 #include <cmath>
+#include <utility>
 
 namespace autotune {
 
@@ -34,6 +35,20 @@ Analysis analyze(const KernelTemplate& kernel, const Configuration& configuratio
     result.wave_efficiency = *result.waves / std::ceil(*result.waves);
   }
   return result;
+}
+
+std::vector<AccessSummary> summarize_accesses(const KernelTemplate& kernel,
+                                              const Configuration& configuration,
+                                              const GemmProblem& problem) {
+  if (!kernel.warp_accesses) return {};
+  const std::int64_t warps = (kernel.geometry(configuration, problem).threads() + 31) / 32;
+  std::vector<WarpAccess> all;
+  for (std::int64_t warp = 0; warp < warps; ++warp) {
+    for (WarpAccess& access : kernel.warp_accesses(configuration, problem, warp)) {
+      all.push_back(std::move(access));
+    }
+  }
+  return summarize(all);
 }
 
 Roofline roofline(const GemmProblem& problem, double fma_gflops, double copy_gbps) {

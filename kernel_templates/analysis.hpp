@@ -5,7 +5,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <vector>
 
 #include "core/occupancy.hpp"
 #include "kernel_templates/kernel_template.hpp"
@@ -37,6 +37,12 @@ struct Analysis {
 [[nodiscard]] Analysis analyze(const KernelTemplate& kernel, const Configuration& configuration,
                                const SmLimits& sm, std::optional<std::int64_t> registers,
                                const GemmProblem* problem, int sm_count);
+
+// How the warps of the block at C's origin use memory, on average. Empty where the template does
+// not say.
+[[nodiscard]] std::vector<AccessSummary> summarize_accesses(const KernelTemplate& kernel,
+                                                            const Configuration& configuration,
+                                                            const GemmProblem& problem);
 
 // The least time that a problem can take on a device of these rates: the larger of its operations
 // over the FMA rate and its bytes, each moved once, over the memory rate.
