@@ -1,6 +1,7 @@
 #include "kernel_templates/analysis.hpp"
 
 #include <cmath>
+#include <utility>
 
 namespace autotune {
 
@@ -23,10 +24,12 @@ Analysis analyze(const KernelTemplate& kernel, const Configuration& configuratio
   result.registers = registers;
   result.occupancy = occupancy(
       {.threads = result.threads, .shared_bytes = taken, .registers_per_thread = registers}, sm);
-  result.pending_loads = result.occupancy.blocks_per_sm * result.loads_per_phase;
+  if (result.occupancy.blocks_per_sm) {
+    result.pending_loads = *result.occupancy.blocks_per_sm * result.loads_per_phase;
+  }
 
   if (problem) result.blocks = geometry.blocks();
-  const std::int64_t at_once = result.occupancy.blocks_per_sm * sm_count;
+  const std::int64_t at_once = result.occupancy.blocks_per_sm.value_or(0) * sm_count;
   if (problem && at_once > 0) {
     result.waves = static_cast<double>(geometry.blocks()) / static_cast<double>(at_once);
     result.wave_efficiency = *result.waves / std::ceil(*result.waves);
@@ -34,13 +37,27 @@ Analysis analyze(const KernelTemplate& kernel, const Configuration& configuratio
   return result;
 }
 
+std::vector<AccessSummary> summarize_accesses(const KernelTemplate& kernel,
+                                              const Configuration& configuration,
+                                              const GemmProblem& problem) {
+  if (!kernel.warp_accesses) return {};
+  const std::int64_t warps = (kernel.geometry(configuration, problem).threads() + 31) / 32;
+  std::vector<WarpAccess> all;
+  for (std::int64_t warp = 0; warp < warps; ++warp) {
+    for (WarpAccess& access : kernel.warp_accesses(configuration, problem, warp)) {
+      all.push_back(std::move(access));
+    }
+  }
+  return summarize(all);
+}
+
 Roofline roofline(const GemmProblem& problem, double fma_gflops, double copy_gbps) {
   const auto elements = [](std::int64_t rows, std::int64_t columns) {
     return static_cast<double>(rows) * static_cast<double>(columns);
   };
-  const double bytes = sizeof(float) * (elements(problem.m, problem.k) +
-                                        elements(problem.k, problem.n) +
-                                        elements(problem.m, problem.n));
+  const double bytes =
+      sizeof(float) * (elements(problem.m, problem.k) + elements(problem.k, problem.n) +
+                       elements(problem.m, problem.n));
   return {problem.operations() / fma_gflops * 1e-3, bytes / copy_gbps * 1e-3};
 }
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <vector>
 
 #include "core/occupancy.hpp"
 #include "kernel_templates/kernel_template.hpp"
@@ -17,11 +17,12 @@ struct Analysis {
   std::int64_t loads_per_phase = 0;       // elements that a block reads from global memory
   std::int64_t operations_per_phase = 0;  // a multiply-add counts as two
   double operations_per_load = 0;
-  std::int64_t shared_bytes = 0;           // of the tiles alone
-  std::int64_t reserved_shared_bytes = 0;  // what a block takes beside them: padding, the hardware's
-  std::optional<std::int64_t> registers;   // a thread; unknown without a compiler
+  std::int64_t shared_bytes = 0;  // of the tiles alone
+  std::int64_t reserved_shared_bytes =
+      0;                                  // what a block takes beside them: padding, the hardware's
+  std::optional<std::int64_t> registers;  // a thread; unknown without a compiler
   Occupancy occupancy;
-  std::int64_t pending_loads = 0;  // of all blocks on an SM, in one phase
+  std::optional<std::int64_t> pending_loads;  // of all blocks on an SM, in one phase
 
   // With a problem.
   std::optional<std::int64_t> blocks;
@@ -36,6 +37,12 @@ struct Analysis {
 [[nodiscard]] Analysis analyze(const KernelTemplate& kernel, const Configuration& configuration,
                                const SmLimits& sm, std::optional<std::int64_t> registers,
                                const GemmProblem* problem, int sm_count);
+
+// How the warps of the block at C's origin use memory, on average. Empty where the template does
+// not say.
+[[nodiscard]] std::vector<AccessSummary> summarize_accesses(const KernelTemplate& kernel,
+                                                            const Configuration& configuration,
+                                                            const GemmProblem& problem);
 
 // The least time that a problem can take on a device of these rates: the larger of its operations
 // over the FMA rate and its bytes, each moved once, over the memory rate.

@@ -1,6 +1,7 @@
 // What the program knows of gemm_tiled.cu: see there for what the parameters do.
 #include <algorithm>
 
+#include "kernel_templates/gemm_tiled_accesses.hpp"
 #include "kernel_templates/kernel_template.hpp"
 
 namespace autotune {
@@ -166,7 +167,8 @@ KernelTemplate make_gemm_tiled(std::string_view source) {
           .default_configuration = default_configuration,
           .geometry = geometry,
           .shared_bytes = shared_bytes,
-          .tile_shape = tile_shape};
+          .tile_shape = tile_shape,
+          .warp_accesses = gemm_tiled_accesses};
 }
 
 }  // namespace autotune

@@ -20,9 +20,11 @@
 #include <vector>
 
 #include "autotune/problem.hpp"
+
 #include "core/config_space.hpp"
 #include "core/device_info.hpp"
 #include "core/launch_geometry.hpp"
+#include "kernel_templates/access_pattern.hpp"
 
 namespace autotune {
 
@@ -53,6 +55,11 @@ struct KernelTemplate {
   std::function<LaunchGeometry(const Configuration&, const GemmProblem&)> geometry;
   std::function<std::int64_t(const Configuration&)> shared_bytes;  // static, a block
   std::function<TileShape(const Configuration&)> tile_shape;
+  // The accesses of one warp of the block at C's origin: what it loads and stores in its first
+  // phase, what it reads from shared memory in one turn of the inner loop, its stores of C.
+  std::function<std::vector<WarpAccess>(const Configuration&, const GemmProblem&,
+                                        std::int64_t warp)>
+      warp_accesses;
 };
 
 // The templates that the program was built with, in alphabetical order.

@@ -22,6 +22,7 @@ void add_query_command(CommandLine& line);
 void add_show_command(CommandLine& line);
 void add_run_command(CommandLine& line);
 void add_sweep_command(CommandLine& line);
+void add_analyze_command(CommandLine& line);
 void add_devices_command(CommandLine& line);
 void add_doctor_command(CommandLine& line);
 void add_db_command(CommandLine& line);

@@ -1,6 +1,10 @@
 #include "cli/configuration_choice.hpp"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "autotune/error.hpp"
+
 #include "cli/space_options.hpp"
 
 namespace autotune {
@@ -10,12 +14,37 @@ const KernelTemplate& chosen_template(const ConfigurationChoice& choice) {
   return *SpaceOptions{.templates = choice.template_name}.chosen_templates().front();
 }
 
+// The valid configuration with all that is given and the most of the default.
+std::optional<Configuration> nearest_valid(const KernelTemplate& kernel, const Configuration& given,
+                                           const Configuration& wanted) {
+  std::optional<Configuration> nearest;
+  std::ptrdiff_t most = -1;
+  for (const Configuration& candidate : kernel.space.enumerate().configurations) {
+    const auto agrees = [&](const Configuration::Entry& entry) {
+      return candidate.contains(entry.first) && candidate.at(entry.first) == entry.second;
+    };
+    const auto& must = given.entries();
+    const auto& may = wanted.entries();
+    if (!std::all_of(must.begin(), must.end(), agrees)) continue;
+    const std::ptrdiff_t agreeing = std::count_if(may.begin(), may.end(), agrees);
+    if (agreeing <= most) continue;
+    most = agreeing;
+    nearest = candidate;
+  }
+  return nearest;
+}
+
 Configuration completed(const KernelTemplate& kernel, const std::string& text,
                         const GemmProblem& problem) {
   Configuration configuration = kernel.default_configuration(problem);
   const Configuration given = Configuration::parse(text);
   for (const auto& [name, value] : given.entries()) configuration.set(name, value);
-  return kernel.space.validated(configuration);
+  try {
+    return kernel.space.validated(configuration);
+  } catch (const UsageError&) {
+    if (const auto nearest = nearest_valid(kernel, given, configuration)) return *nearest;
+    throw;  // what is given breaks a rule by itself
+  }
 }
 
 }  // namespace
@@ -27,8 +56,7 @@ void check_choice(const ConfigurationChoice& choice) {
 }
 
 ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
-                                         const GemmProblem& problem,
-                                         const TuningDatabase* database,
+                                         const GemmProblem& problem, const TuningDatabase* database,
                                          const DeviceQuery& device) {
   const KernelTemplate& kernel = chosen_template(choice);
   if (!choice.configuration.empty()) {

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "autotune/error.hpp"
+
 #include "cli/size_list.hpp"
 
 namespace autotune {
@@ -99,6 +100,21 @@ SpaceFilter SpaceOptions::filter() const {
                  "--unroll");
   }
   return filter;
+}
+
+std::optional<Configuration> plainest_configuration(const KernelTemplate& kernel,
+                                                    const SpaceFilter& filter) {
+  const auto skew = [&](const Configuration& configuration) {
+    const TileShape t = kernel.tile_shape(configuration);
+    return std::pair(std::max(t.results_m, t.results_n) / std::min(t.results_m, t.results_n),
+                     t.results_m > t.results_n);
+  };
+  const auto all = kernel.space.enumerate({filter.constraint(kernel)}).configurations;
+  const auto plainest = std::min_element(
+      all.begin(), all.end(),
+      [&](const Configuration& a, const Configuration& b) { return skew(a) < skew(b); });
+  if (plainest == all.end()) return std::nullopt;
+  return *plainest;
 }
 
 }  // namespace autotune

@@ -2,6 +2,7 @@
 // --results-per-thread, --unroll.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,11 @@ struct SpaceOptions {
   [[nodiscard]] std::vector<const KernelTemplate*> chosen_templates() const;
   [[nodiscard]] SpaceFilter filter() const;
 };
+
+// The plainest of the configurations that a filter leaves: the squarest results of a thread, at
+// equal product the fewer of them along M, and the values that the space lists first. nullopt when
+// the filter leaves none.
+[[nodiscard]] std::optional<Configuration> plainest_configuration(const KernelTemplate& kernel,
+                                                                  const SpaceFilter& filter);
 
 }  // namespace autotune

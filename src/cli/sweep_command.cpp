@@ -43,15 +43,6 @@ struct Column {
   [[nodiscard]] std::string title() const { return fmt::format("R{} T{}", results, tile_width); }
 };
 
-// Of all shapes with this product the squarest with fewer results along M.
-bool squarer(const TileShape& a, const TileShape& b) {
-  const auto skew = [](const TileShape& t) {
-    return std::pair(std::max(t.results_m, t.results_n) / std::min(t.results_m, t.results_n),
-                     t.results_m > t.results_n);
-  };
-  return skew(a) < skew(b);
-}
-
 // What the table does not name is the same in every column: the template's plainest values, which
 // its space lists first.
 std::vector<Column> make_columns(const SweepOptions& options, const KernelTemplate& kernel) {
@@ -61,19 +52,17 @@ std::vector<Column> make_columns(const SweepOptions& options, const KernelTempla
                                           .results_per_thread = options.results_per_thread,
                                           .unroll = options.unroll}
                                  .filter();
-  const Enumeration all = kernel.space.enumerate({filter.constraint(kernel)});
   for (const std::int64_t results : filter.results_per_thread) {
     for (const std::int64_t width : filter.tile_widths) {
-      const Configuration* best = nullptr;
-      for (const Configuration& configuration : all.configurations) {
-        const TileShape shape = kernel.tile_shape(configuration);
-        if (shape.tile_width != width || shape.results() != results) continue;
-        if (best == nullptr || squarer(shape, kernel.tile_shape(*best))) best = &configuration;
-      }
-      if (best == nullptr) {
-        throw UsageError(
-            fmt::format("sweep: {} has no configuration with tile width {} and {} results a thread",
-                        kernel.name, width, results));
+      SpaceFilter one = filter;
+      one.tile_widths = {width};
+      one.results_per_thread = {results};
+      one.result_shapes.clear();
+      const std::optional<Configuration> best = plainest_configuration(kernel, one);
+      if (!best) {
+        throw UsageError(fmt::format(
+            "sweep: {} has no configuration with tile width {} and {} results a thread",
+            kernel.name, width, results));
       }
       columns.push_back({width, results, *best});
     }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <utility>
 
 namespace autotune {
 namespace {
@@ -46,8 +44,8 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
 
 std::int64_t blocks_by_registers(std::int64_t registers_per_thread, std::int64_t warps,
                                  std::int64_t registers_per_sm) {
-  const std::int64_t per_warp = round_up(std::max<std::int64_t>(registers_per_thread, 1) * kWarp,
-                                         kRegisterUnit);
+  const std::int64_t per_warp =
+      round_up(std::max<std::int64_t>(registers_per_thread, 1) * kWarp, kRegisterUnit);
   const std::int64_t warps_per_partition = registers_per_sm / kPartitions / per_warp;
   return warps_per_partition * kPartitions / warps;
 }
@@ -67,33 +65,46 @@ std::optional<SmLimits> sm_limits(const std::string& architecture) {
   return std::nullopt;
 }
 
+std::vector<std::string> known_architectures() {
+  std::vector<std::string> names;
+  for (const Architecture& known : kArchitectures) names.emplace_back(known.name);
+  return names;
+}
+
 Occupancy occupancy(const BlockResources& block, const SmLimits& sm) {
   const std::int64_t warps = round_up(block.threads, kWarp) / kWarp;
   const std::int64_t shared =
       round_up(block.shared_bytes + sm.shared_reserved_per_block, kSharedUnit);
 
   Occupancy result;
-  result.by_threads = sm.threads_per_sm / (warps * kWarp);
-  result.by_blocks = sm.blocks_per_sm;
+  if (sm.threads_per_sm > 0) result.by_threads = sm.threads_per_sm / (warps * kWarp);
   // A block that takes no shared memory is not limited by it.
-  result.by_shared = shared > 0 ? sm.shared_per_sm / shared : sm.blocks_per_sm;
-  if (block.registers_per_thread) {
+  if (sm.shared_per_sm > 0 && shared > 0) result.by_shared = sm.shared_per_sm / shared;
+  if (sm.registers_per_sm > 0 && block.registers_per_thread) {
     result.by_registers =
         blocks_by_registers(*block.registers_per_thread, warps, sm.registers_per_sm);
   }
+  if (sm.blocks_per_sm > 0) result.by_blocks = sm.blocks_per_sm;
 
-  std::pair<std::int64_t, const char*> least{result.by_threads, "threads"};
-  least = std::min(least, {result.by_shared, "shared memory"}, [](const auto& a, const auto& b) {
-    return a.first < b.first;
-  });
-  if (result.by_registers && *result.by_registers < least.first) {
-    least = {*result.by_registers, "registers"};
+  const auto consider = [&](std::optional<std::int64_t> blocks, const char* limit) {
+    if (!blocks || (result.blocks_per_sm && *result.blocks_per_sm <= *blocks)) return;
+    result.blocks_per_sm = blocks;
+    result.limited_by = limit;
+  };
+  consider(result.by_threads, "threads_per_sm");
+  consider(result.by_shared, "shared_per_sm");
+  consider(result.by_registers, "registers_per_sm");
+  consider(result.by_blocks, "blocks_per_sm");
+  const auto beyond = [](std::int64_t taken, std::int64_t limit) {
+    return limit > 0 && taken > limit;
+  };
+  if (beyond(block.threads, sm.threads_per_block)) {
+    result.blocks_per_sm = 0;
+    result.limited_by = "threads_per_block";
+  } else if (beyond(block.shared_bytes, sm.shared_per_block)) {
+    result.blocks_per_sm = 0;
+    result.limited_by = "shared_per_block";
   }
-  if (result.by_blocks < least.first) least = {result.by_blocks, "blocks"};
-  const bool launchable =
-      block.threads <= sm.threads_per_block && block.shared_bytes <= sm.shared_per_block;
-  result.blocks_per_sm = launchable ? least.first : 0;
-  result.limited_by = least.second;
   return result;
 }
 

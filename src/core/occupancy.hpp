@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace autotune {
 
-// What one SM of an architecture offers. Sources: the compute capability tables of the CUDA C++
-// Programming Guide.
+// What one SM of an architecture offers; 0 where that is not known. Sources: the compute capability
+// tables of the CUDA C++ Programming Guide.
 struct SmLimits {
   std::int64_t threads_per_sm = 0;
   std::int64_t blocks_per_sm = 0;
@@ -19,8 +20,10 @@ struct SmLimits {
   std::int64_t threads_per_block = 1024;
 };
 
-// The limits of "sm_90" and the like, from sm_50 to sm_121; nullopt for others.
+// The limits of "sm_90" and the like; nullopt for others.
 [[nodiscard]] std::optional<SmLimits> sm_limits(const std::string& architecture);
+// "sm_50", ..., "sm_121": what sm_limits() knows.
+[[nodiscard]] std::vector<std::string> known_architectures();
 
 // What one block takes. Registers may be unknown.
 struct BlockResources {
@@ -29,15 +32,15 @@ struct BlockResources {
   std::optional<std::int64_t> registers_per_thread;
 };
 
-// Blocks on an SM as each limit alone would have it, and the least of them. 0 blocks: the kernel
-// cannot be launched.
+// Blocks on an SM as each limit that is known would have it alone, and the least of them. 0 blocks:
+// the kernel cannot be launched.
 struct Occupancy {
-  std::int64_t by_threads = 0;
-  std::int64_t by_blocks = 0;
-  std::int64_t by_shared = 0;
+  std::optional<std::int64_t> by_threads;
+  std::optional<std::int64_t> by_blocks;
+  std::optional<std::int64_t> by_shared;
   std::optional<std::int64_t> by_registers;
-  std::int64_t blocks_per_sm = 0;
-  std::string limited_by;  // "threads", "blocks", "shared memory" or "registers"
+  std::optional<std::int64_t> blocks_per_sm;  // empty where no limit is known
+  std::string limited_by;  // the member of SmLimits that sets it, by its name; else empty
 };
 
 [[nodiscard]] Occupancy occupancy(const BlockResources& block, const SmLimits& sm);

@@ -140,7 +140,7 @@ TEST_SUITE("program") {
     const Program program;
     const ProgramResult help = program({"--help"});
     CHECK(help.exit_code == 0);
-    for (const char* command : {"tune", "query", "show", "run", "sweep", "devices", "doctor", "db"}) {
+    for (const char* command : {"tune", "query", "show", "run", "sweep", "analyze", "devices", "doctor", "db"}) {
       CHECK(help.out.find(command) != std::string::npos);
     }
     const ProgramResult version = program({"--version"});

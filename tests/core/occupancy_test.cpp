@@ -24,7 +24,7 @@ TEST_SUITE("occupancy") {
     sm.threads_per_sm = 1536;
     const Occupancy result = occupancy({.threads = 1024, .shared_bytes = 8192}, sm);
     CHECK(result.blocks_per_sm == 1);
-    CHECK(result.limited_by == "threads");
+    CHECK(result.limited_by == "threads_per_sm");
   }
 
   TEST_CASE("registers go out in units of 256 a warp to each of four partitions") {
@@ -32,7 +32,7 @@ TEST_SUITE("occupancy") {
     // 255 registers: 8160 a warp, 8192 rounded; two warps in each partition's 16384.
     const Occupancy result = occupancy({.threads = 256, .registers_per_thread = 255}, sm);
     CHECK(result.by_registers == 1);
-    CHECK(result.limited_by == "registers");
+    CHECK(result.limited_by == "registers_per_sm");
     // 40 registers: 1280 a warp, 12 warps a partition, 48 in all, 6 blocks of 8.
     CHECK(occupancy({.threads = 256, .registers_per_thread = 40}, sm).by_registers == 6);
     // 96 threads are 3 warps; 48 warps make 16 blocks.
@@ -48,19 +48,36 @@ TEST_SUITE("occupancy") {
 
   TEST_CASE("a block that is too large cannot be launched") {
     const SmLimits sm = *sm_limits("sm_90");
-    CHECK(occupancy({.threads = 1056}, sm).blocks_per_sm == 0);
-    CHECK(occupancy({.threads = 32, .shared_bytes = 228 * 1024}, sm).blocks_per_sm == 0);
+    const Occupancy threads = occupancy({.threads = 1056}, sm);
+    CHECK(threads.blocks_per_sm == 0);
+    CHECK(threads.limited_by == "threads_per_block");
+    const Occupancy shared = occupancy({.threads = 32, .shared_bytes = 228 * 1024}, sm);
+    CHECK(shared.blocks_per_sm == 0);
+    CHECK(shared.limited_by == "shared_per_block");
+  }
+
+  TEST_CASE("a limit that is not known does not count") {
+    const Occupancy nothing = occupancy({.threads = 256, .shared_bytes = 2048}, {});
+    CHECK_FALSE(nothing.blocks_per_sm.has_value());
+    CHECK(nothing.limited_by == "");
+    const SmLimits shared_alone{.shared_per_sm = 16384};
+    const Occupancy result = occupancy({.threads = 256, .shared_bytes = 2048}, shared_alone);
+    CHECK(result.blocks_per_sm == 8);
+    CHECK_FALSE(result.by_threads.has_value());
+    CHECK(result.limited_by == "shared_per_sm");
   }
 
   TEST_CASE("small blocks are limited by their number") {
     const Occupancy result = occupancy({.threads = 32}, *sm_limits("sm_90"));
     CHECK(result.blocks_per_sm == 32);
-    CHECK(result.limited_by == "blocks");
+    CHECK(result.limited_by == "blocks_per_sm");
   }
 
   TEST_CASE("architectures nobody knows have no limits") {
     CHECK_FALSE(sm_limits("sm_35").has_value());
     CHECK_FALSE(sm_limits("host").has_value());
+    CHECK(known_architectures().front() == "sm_50");
+    CHECK(known_architectures().back() == "sm_121");
   }
 }
 

@@ -1,0 +1,32 @@
+// What analyze prints, as JSON (docs/cli.md) and as text.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "cli/analyzed_device.hpp"
+#include "cli/configuration_choice.hpp"
+#include "kernel_templates/analysis.hpp"
+
+namespace autotune {
+
+struct AnalysisReport {
+  AnalyzedDevice device;
+  ChosenConfiguration chosen;
+  std::string layout;
+  std::optional<GemmProblem> problem;
+  Analysis analysis;
+  std::optional<std::int64_t> spill_bytes;
+  std::optional<Roofline> roofline;
+  std::vector<AccessSummary> accesses;
+  std::vector<std::string> notes;  // why what is missing is missing
+};
+
+[[nodiscard]] nlohmann::ordered_json analysis_json(const AnalysisReport& report);
+// Without the notes.
+[[nodiscard]] std::string analysis_text(const AnalysisReport& report);
+
+}  // namespace autotune
