@@ -48,12 +48,6 @@ struct CompletedRequest {
   std::int64_t trials = 0;  // of the space that were known when it ended
 };
 
-// Rates of a device, kept so that they are measured once.
-struct DeviceRates {
-  double fma_gflops = 0;
-  double copy_gbps = 0;
-};
-
 struct DatabaseStats {
   std::filesystem::path path;
   std::int64_t bytes = 0;

@@ -377,6 +377,7 @@ Winner TuningRun::winner_from(const Trial& trial, const KernelTemplate& kernel) 
   }
   winner.verification = trial.verification;
   winner.resources = trial.resources;
+  winner.rates = report_.rates;
   winner.note = trial.detail;
   winner.measured_at = utc_now();
   return winner;

@@ -84,12 +84,9 @@ void take_silicon(AnalyzedDevice& device, const std::string& silicon_class) {
   std::from_chars(silicon_class.data() + slash + 1, end, device.sm_count);
 }
 
-std::optional<DeviceRates> stored_rates(const TuningDatabase* database,
-                                        const std::vector<Match>& winners) {
-  if (database == nullptr) return std::nullopt;
+std::optional<DeviceRates> rates_of(const std::vector<Match>& winners) {
   for (const Match& match : winners) {
-    const Winner& winner = match.winner;
-    if (auto rates = database->rates(winner.silicon_class, winner.environment)) return rates;
+    if (match.winner.rates) return match.winner.rates;
   }
   return std::nullopt;
 }
@@ -104,7 +101,7 @@ std::optional<AnalyzedDevice> known_device(const DeviceQuery& query,
   const std::string silicon = winners.front().winner.silicon_class;
   take_silicon(device, silicon);
   device.query = {silicon, device.label, {}};
-  device.rates = stored_rates(database, list_winners(database, device.query));
+  device.rates = rates_of(list_winners(database, device.query));
   std::set<std::string> classes;
   for (const Match& match : winners) classes.insert(match.winner.silicon_class);
   if (classes.size() > 1) {
@@ -120,7 +117,7 @@ AnalyzedDevice present_device(const DeviceInfo& info, const TuningDatabase* data
   device.architecture = info.architecture();
   device.sm_count = info.sm_count;
   device.query = {info.silicon_class(), info.label, {}};
-  device.rates = stored_rates(database, list_winners(database, device.query));
+  device.rates = rates_of(list_winners(database, device.query));
   return device;
 }
 

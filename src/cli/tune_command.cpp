@@ -117,6 +117,10 @@ void print_json(const TuneReport& report, const DeviceInfo& device) {
                                             : 0;
     document["results"].push_back(std::move(entry));
   }
+  if (report.rates) {
+    document["rates"] = {{"fma_gflops", report.rates->fma_gflops},
+                         {"copy_gbps", report.rates->copy_gbps}};
+  }
   document["measured"] = report.measured;
   document["known"] = report.known;
   document["wall_s"] = report.wall_s;

@@ -67,6 +67,12 @@ struct Environment {
   }
 };
 
+// Rates of a device, kept so that they are measured once.
+struct DeviceRates {
+  double fma_gflops = 0;
+  double copy_gbps = 0;
+};
+
 // Raised by hand when the way of measuring changes so that old figures do not compare.
 inline constexpr int kMeasuringProtocol = 1;
 

@@ -122,6 +122,15 @@ void from_json(const json& j, Environment& e) {
   read(j, "measuring_protocol", e.measuring_protocol);
 }
 
+void to_json(json& j, const DeviceRates& r) {
+  j = json{{"fma_gflops", r.fma_gflops}, {"copy_gbps", r.copy_gbps}};
+}
+
+void from_json(const json& j, DeviceRates& r) {
+  j.at("fma_gflops").get_to(r.fma_gflops);
+  j.at("copy_gbps").get_to(r.copy_gbps);
+}
+
 void to_json(json& j, const Winner& w) {
   j = json{{"silicon_class", w.silicon_class},
            {"device_label", w.device_label},
@@ -140,6 +149,7 @@ void to_json(json& j, const Winner& w) {
            {"resources", w.resources},
            {"note", w.note},
            {"measured_at", w.measured_at}};
+  if (w.rates) j["rates"] = *w.rates;
 }
 
 void from_json(const json& j, Winner& w) {
@@ -160,6 +170,7 @@ void from_json(const json& j, Winner& w) {
   read(j, "resources", w.resources);
   read(j, "note", w.note);
   read(j, "measured_at", w.measured_at);
+  if (j.contains("rates")) w.rates = j.at("rates").get<DeviceRates>();
 }
 
 }  // namespace autotune

@@ -34,6 +34,8 @@ void from_json(const nlohmann::json& json, Resources& resources);
 void to_json(nlohmann::json& json, const Environment& environment);
 void from_json(const nlohmann::json& json, Environment& environment);
 
+void to_json(nlohmann::json& json, const DeviceRates& rates);
+void from_json(const nlohmann::json& json, DeviceRates& rates);
 void to_json(nlohmann::json& json, const Winner& winner);
 void from_json(const nlohmann::json& json, Winner& winner);
 

@@ -1,6 +1,7 @@
 // The best configuration known for one problem on one class of device.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct Winner {
   std::vector<Configuration> ties;   // statistically as fast; the winner is the cheapest of them
   Verification verification;
   Resources resources;
+  std::optional<DeviceRates> rates;  // of the device in the same environment
   std::string note;  // one line on how it was measured: "12 of 10,000 blocks"; mostly empty
   std::string measured_at;  // UTC, "2026-11-21T05:40:44Z"; a label, never an ordering
 };

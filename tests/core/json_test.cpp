@@ -26,6 +26,8 @@ autotune::Winner winner() {
   w.ties = {autotune::Configuration({{"A", 2}, {"B", 3}})};
   w.verification = {true, 0.5, 7.0, 1e-7};
   w.resources = {96, 0, 8, 4096, 12345, 61.5};
+  w.rates = autotune::DeviceRates{65000.5, 3950.25};
+  w.note = "12 of 10,000 blocks";
   w.measured_at = "2026-11-21T05:40:44Z";
   return w;
 }
@@ -41,6 +43,9 @@ TEST_SUITE("JSON") {
     CHECK(read.environment == winner().environment);
     CHECK(read.verification == winner().verification);
     CHECK(read.resources == winner().resources);
+    REQUIRE(read.rates);
+    CHECK(read.rates->copy_gbps == 3950.25);
+    CHECK(read.note == winner().note);
     CHECK(read.configuration.at("B") == 9007199254740993);
   }
 
