@@ -134,10 +134,7 @@ void TuningRun::make_lanes() {
 void TuningRun::learn_environment() {
   runner_ = std::make_unique<TrialRunner>(setup_.make_measure_worker, setup_.measure_timeout);
   const DescribeCompilerReply compiler = runner_->describe_compiler();
-  const int version = setup_.device.driver_version;
-  environment_.driver = setup_.device.driver_release.empty()
-                            ? fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10)
-                            : setup_.device.driver_release;
+  environment_.driver = setup_.device.driver_text();
   environment_.nvrtc_build = compiler.build;
   environment_.tool_version = kVersion;
   environment_.measuring_protocol = kMeasuringProtocol;

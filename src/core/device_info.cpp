@@ -5,12 +5,18 @@
 namespace autotune {
 
 std::string DeviceInfo::architecture() const {
-  if (!cpu_model.empty()) return "host";
+  if (is_host()) return "host";
   return fmt::format("sm_{}{}", compute_major, compute_minor);
 }
 
+std::string DeviceInfo::driver_text() const {
+  if (is_host()) return "none";
+  if (!driver_release.empty()) return driver_release;
+  return fmt::format("CUDA {}.{}", driver_version / 1000, driver_version % 1000 / 10);
+}
+
 std::string DeviceInfo::silicon_class() const {
-  if (!cpu_model.empty()) return fmt::format("host/{}/{} cores", cpu_model, sm_count);
+  if (is_host()) return fmt::format("host/{}/{} cores", cpu_model, sm_count);
   constexpr std::int64_t kGiB = std::int64_t{1} << 30;
   std::string text = fmt::format("{}/{}sm/l2-{}/bus-{}/mem-{}kHz/{}GiB/shared-{}", architecture(),
                                  sm_count, l2_bytes, memory_bus_bits, memory_clock_khz,

@@ -37,8 +37,13 @@ struct DeviceInfo {
   std::string driver_release;   // "580.159.04" where it can be read, else empty
   std::string cpu_model;        // of the host device (src/host); empty for a GPU
 
+  [[nodiscard]] bool is_host() const { return !cpu_model.empty(); }
+
   // "sm_90"; "host" for the host device.
   [[nodiscard]] std::string architecture() const;
+
+  // "580.159.04", else "CUDA 13.0"; "none" for the host device.
+  [[nodiscard]] std::string driver_text() const;
 
   // The identity that tuning results are kept under: devices with the same text run the same
   // kernels at the same speed. Made of silicon properties, not of the name, which changes with
