@@ -46,7 +46,7 @@ std::vector<Trial> run_all(const RunOptions& options, const DeviceInfo& device) 
 int run_run(const RunOptions& options) {
   static_cast<void>(parse_sizes(options.sizes));
   check_choice(options.choice);
-  const DeviceInfo device = choose_device(options.device);
+  const DeviceInfo device = device_for(options.device);
   const std::vector<Trial> trials = run_all(options, device);
 
   auto document = results_document("run", &device, device.label);

@@ -68,7 +68,7 @@ int run_show(const ShowOptions& options) {
   DeviceQuery query{.silicon_class = "", .label = options.device, .environment = {}};
   std::string architecture = options.architecture;
   if (options.device.empty() && (options.choice.configuration.empty() || architecture.empty())) {
-    const DeviceInfo device = choose_device("auto");
+    const DeviceInfo device = device_for("auto");
     query = {device.silicon_class(), device.label, {}};
     if (architecture.empty()) architecture = device.architecture();
   }

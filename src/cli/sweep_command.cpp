@@ -110,7 +110,7 @@ int run_sweep(const SweepOptions& options) {
       static_cast<int>(parse_integers(options.launches, "--launches").front());
 
   const InterruptWatch interrupts;
-  const DeviceInfo device = choose_device(options.device);
+  const DeviceInfo device = device_for(options.device);
   CubinStore cubins = open_cubin_store();
   CandidateRunner runner(make_setup(device, 0), cubins);
   for (const Column& column : columns) {

@@ -193,7 +193,7 @@ int run_tune(const TuneOptions& options) {
                        ? 0
                        : static_cast<int>(parse_integers(options.jobs, "--jobs").front());
   const InterruptWatch interrupts;
-  const DeviceInfo device = choose_device(options.device);
+  const DeviceInfo device = device_for(options.device);
   if (options.dry_run) return dry_run(request, device);
 
   OpenedDatabase opened = open_database(options.database);

@@ -1,0 +1,20 @@
+// Which device a user means.
+#pragma once
+
+#include <string>
+
+#include "core/device_info.hpp"
+
+namespace autotune {
+
+struct DeviceChoice {
+  DeviceInfo device;
+  std::string note;  // why "auto" took the host device, in one line; else empty
+};
+
+// "host", a GPU's number, or "auto": GPU 0, and the host device on a machine without a GPU. A GPU
+// that is there and cannot be used is never replaced silently. Throws EnvironmentError, in one line
+// that says why and what to do, when the device is not here; UsageError for any other text.
+[[nodiscard]] DeviceChoice choose_device(const std::string& option);
+
+}  // namespace autotune
