@@ -32,7 +32,7 @@ struct AutotunerOptions {
   std::string device = "auto";
   // The tuning database, made by the first tune(). Empty: $AUTOTUNE_DB, else
   // $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db.
-  std::string database;
+  std::string database = {};
 };
 
 // The configuration that gemm() takes for a problem, and why.
@@ -57,9 +57,9 @@ struct TuningProgress {
 struct TuningOptions {
   // It ends with whichever comes first. Neither: all configurations if they are up to 5,000, else
   // 30 s; on the host device 60 s.
-  std::optional<double> budget_seconds;
-  std::optional<std::int64_t> budget_trials;
-  std::string strategy;  // "exhaustive" or "random"; empty: exhaustive, or random in a budget
+  std::optional<double> budget_seconds = {};
+  std::optional<std::int64_t> budget_trials = {};
+  std::string strategy = {};  // "exhaustive" or "random"; empty: exhaustive, or random in a budget
   std::uint64_t seed = 1;
   bool fresh = false;                                        // measure again what is known
   std::function<void(const TuningProgress&)> progress = {};  // called by the thread of tune()
@@ -97,6 +97,7 @@ class Autotuner {
   // Searches for the fastest configuration, in this process, and stores what it measures. Calls of
   // one Autotuner wait for each other; work that others give the GPU meanwhile falsifies the times.
   // Memory on the device, beside the operands' own size: theirs again and 12 bytes an element of C.
+  // Not while a stream is captured in this process, which allocating memory would break.
   // A candidate that faults or hangs takes the process with it, as any kernel would: where that
   // must not be, tune with the program, whose candidates run in processes of their own.
   //
