@@ -2,6 +2,7 @@
 #include "gemm/prepared_kernels.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -46,6 +47,7 @@ TEST_SUITE("PreparedKernels") {
     std::atomic<int> loads = 0;
     const auto load = [&](const std::string& image, const std::string&) {
       ++loads;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));  // for others to come too
       return std::make_unique<std::string>(image);
     };
     std::atomic<int> wrong = 0;
