@@ -13,8 +13,11 @@ namespace autotune {
 namespace {
 
 struct GpuKernel {
-  GpuKernel(const gpu::Driver& driver, const std::string& image, const std::string& name)
-      : module(driver, image), kernel(module.kernel(name)) {}
+  GpuKernel(const gpu::Driver& driver, const std::string& image, const std::string& name,
+            const LaunchGeometry& geometry)
+      : module(driver, image), kernel(module.kernel(name)) {
+    kernel.allow_dynamic_shared(geometry.dynamic_shared_bytes);
+  }
 
   gpu::Module module;
   gpu::Kernel kernel;
@@ -48,16 +51,17 @@ class GpuGemm : public GemmRunner {
 
   Prepared prepare(const gpu::DeviceContexts::Scope& scope, const GemmProblem& problem,
                    CUstream_st* stream) {
-    return kernels_.find_or_prepare(
-        scope.id(), problem, [&](const std::string& image, const std::string& name) {
-          // Loading would break the capture.
-          if (gpu::is_capturing(*driver_, stream)) {
-            throw UsageError(
-                "a stream is being captured that gemm() must first load a kernel for: "
-                "call prepare() before the capture begins");
-          }
-          return std::make_unique<GpuKernel>(*driver_, image, name);
-        });
+    const auto load = [&](const std::string& image, const std::string& name,
+                          const LaunchGeometry& geometry) {
+      // Loading would break the capture.
+      if (gpu::is_capturing(*driver_, stream)) {
+        throw UsageError(
+            "a stream is being captured that gemm() must first load a kernel for: "
+            "call prepare() before the capture begins");
+      }
+      return std::make_unique<GpuKernel>(*driver_, image, name, geometry);
+    };
+    return kernels_.find_or_prepare(scope.id(), problem, load);
   }
 
   static void launch(const Prepared& prepared, GemmCall call) {

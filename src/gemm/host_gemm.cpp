@@ -38,11 +38,12 @@ class HostGemm : public GemmRunner {
 
  private:
   PreparedKernels<HostKernel>::Prepared prepare_kernel(const GemmProblem& problem) {
-    return kernels_.find_or_prepare(
-        kOnlyContext, problem, [this](const std::string& image, const std::string& name) {
-          if (!launcher_) launcher_.emplace();
-          return std::make_unique<HostKernel>(launcher_->load(image, name));
-        });
+    const auto load = [this](const std::string& image, const std::string& name,
+                             const LaunchGeometry&) {
+      if (!launcher_) launcher_.emplace();
+      return std::make_unique<HostKernel>(launcher_->load(image, name));
+    };
+    return kernels_.find_or_prepare(kOnlyContext, problem, load);
   }
 
   std::optional<HostLauncher> launcher_;  // with threads, so made with the first kernel

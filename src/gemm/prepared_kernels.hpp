@@ -39,7 +39,8 @@ class PreparedKernels {
 
   explicit PreparedKernels(KernelSupply& supply) : supply_(supply) {}
 
-  // `load(image, name)` gives a std::unique_ptr<Loaded>.
+  // `load(image, name, geometry)` gives a std::unique_ptr<Loaded>; all launches of a kernel need
+  // the same shared memory.
   template <typename Load>
   Prepared find_or_prepare(std::uint64_t context, const GemmProblem& problem, Load load) {
     if (const auto ready = find(context, problem)) return *ready;
@@ -51,9 +52,9 @@ class PreparedKernels {
     const Configuration& configuration = choice.best.configuration;
     std::unique_ptr<Loaded>& loaded =
         loaded_[{context, kernel.name, configuration, problem.op_a, problem.op_b}];
-    if (!loaded) loaded = load(supply_.image(choice, problem), kernel.name);
-    const Prepared prepared{choice.best.match, kernel.geometry(configuration, problem),
-                            loaded.get()};
+    const LaunchGeometry geometry = kernel.geometry(configuration, problem);
+    if (!loaded) loaded = load(supply_.image(choice, problem), kernel.name, geometry);
+    const Prepared prepared{choice.best.match, geometry, loaded.get()};
     const std::unique_lock writing(ready_mutex_);
     ready_.try_emplace({context, problem}, prepared);
     return prepared;

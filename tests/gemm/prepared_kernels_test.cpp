@@ -45,7 +45,7 @@ TEST_SUITE("PreparedKernels") {
     KernelSupply supply(some_gpu(), "");
     PreparedKernels<std::string> kernels(supply);
     std::atomic<int> loads = 0;
-    const auto load = [&](const std::string& image, const std::string&) {
+    const auto load = [&](const std::string& image, const std::string&, const LaunchGeometry&) {
       ++loads;
       std::this_thread::sleep_for(std::chrono::milliseconds(2));  // for others to come too
       return std::make_unique<std::string>(image);
@@ -77,11 +77,12 @@ TEST_SUITE("PreparedKernels") {
     fill_store();
     KernelSupply supply(some_gpu(), "");
     PreparedKernels<int> kernels(supply);
-    const auto fail = [](const std::string&, const std::string&) -> std::unique_ptr<int> {
+    const auto fail = [](const std::string&, const std::string&,
+                         const LaunchGeometry&) -> std::unique_ptr<int> {
       throw Error("no memory");
     };
     CHECK_THROWS_AS(kernels.find_or_prepare(0, problem(1), fail), Error);
-    const auto load = [](const std::string&, const std::string&) {
+    const auto load = [](const std::string&, const std::string&, const LaunchGeometry&) {
       return std::make_unique<int>(7);
     };
     CHECK(*kernels.find_or_prepare(0, problem(1), load).kernel == 7);
