@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "autotune/error.hpp"
 
@@ -27,17 +24,6 @@ namespace {
 
 constexpr std::size_t kFindings = VerificationKernels::kFindings;
 constexpr std::size_t kFindingsBytes = kFindings * sizeof(Finding);
-
-// The driver takes 32 bits of each size and would cut larger ones off.
-void require_launchable(const LaunchGeometry& geometry) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  for (const auto& sizes : {geometry.grid, geometry.block}) {
-    for (const std::int64_t size : sizes) {
-      if (size >= 1 && size <= kMost) continue;
-      throw Error(fmt::format("a grid or block cannot have {} along one side", size));
-    }
-  }
-}
 
 void launch_gemm(const gpu::Kernel& kernel, const MeasureRequest& request,
                  const DeviceOperands& operands, const gpu::Stream& stream) {
@@ -187,10 +173,7 @@ void GpuMeasurer::load(Run& run) {
 }
 
 void GpuMeasurer::measure(Run& run) {
-  if (run.kernel) {
-    require_launchable(run.request.geometry);
-    run.kernel->allow_dynamic_shared(run.request.geometry.dynamic_shared_bytes);
-  }
+  if (run.kernel) run.kernel->allow_dynamic_shared(run.request.geometry.dynamic_shared_bytes);
   const bool verifying = run.request.verify;
   if (verifying && !verify(run)) return;
   if (run.request.samples == 0) return;

@@ -1,8 +1,6 @@
 #include "cli/session.hpp"
 
-#include <algorithm>
 #include <cstdio>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,17 +36,10 @@ std::string describe(const DeviceInfo& device) {
 }
 
 OpenedDatabase open_database(const std::string& explicit_path) {
-  if (!explicit_path.empty()) {
-    try {
-      return {TuningDatabase::open(explicit_path), ""};
-    } catch (const StorageError& error) {
-      throw UsageError(std::string("--db: ") + error.what());
-    }
-  }
   try {
-    return {TuningDatabase::open(default_database_path()), ""};
+    return open_results(explicit_path);
   } catch (const StorageError& error) {
-    return {TuningDatabase::in_memory(), error.what()};
+    throw UsageError(std::string("--db: ") + error.what());
   }
 }
 
@@ -63,11 +54,6 @@ std::optional<TuningDatabase> open_database_read_only(const std::string& explici
   }
 }
 
-CubinStore open_cubin_store() {
-  const auto path = default_cubin_store_path();
-  return path ? CubinStore::open(*path) : CubinStore::disabled();
-}
-
 TunerSetup make_setup(const DeviceInfo& device, int jobs) {
   const auto make_worker = [program = own_program_path(), ordinal = device.ordinal] {
     return make_process_worker(program, ordinal);
@@ -76,8 +62,7 @@ TunerSetup make_setup(const DeviceInfo& device, int jobs) {
   setup.device = device;
   setup.make_compile_worker = make_worker;
   setup.make_measure_worker = make_worker;
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  setup.compile_jobs = jobs > 0 ? jobs : std::max(1, cores - 2);
+  setup.compile_jobs = jobs > 0 ? jobs : default_compile_jobs();
   return setup;
 }
 

@@ -5,9 +5,7 @@
 #include <string>
 
 #include "core/device_info.hpp"
-#include "db/cubin_store.hpp"
-#include "db/tuning_database.hpp"
-#include "tuner/tuner.hpp"
+#include "gemm/session.hpp"
 
 namespace autotune {
 
@@ -18,17 +16,11 @@ namespace autotune {
 // "NVIDIA H200 (sm_90, 132 SMs, 139.8 GiB, driver 580.159.04)".
 [[nodiscard]] std::string describe(const DeviceInfo& device);
 
-// The tuning database to write to. An explicit path that cannot be opened throws UsageError; the
-// default one falls back to memory, with a warning in `problem`.
-struct OpenedDatabase {
-  TuningDatabase database;
-  std::string problem;
-};
+// As open_results(), but for the error: an explicit path that cannot be opened throws UsageError.
 [[nodiscard]] OpenedDatabase open_database(const std::string& explicit_path);
 // For reading; nullopt when there is no file. Explicit paths as above.
 [[nodiscard]] std::optional<TuningDatabase> open_database_read_only(
     const std::string& explicit_path);
-[[nodiscard]] CubinStore open_cubin_store();
 
 // Workers that run this program again. `jobs` 0: cores - 2, at least 1.
 [[nodiscard]] TunerSetup make_setup(const DeviceInfo& device, int jobs);

@@ -145,6 +145,8 @@ std::string to_string(MatchKind kind) {
       return "exact, aged";
     case MatchKind::nearest_size:
       return "nearest size";
+    case MatchKind::predicted:
+      return "predicted";
   }
   throw Error("unknown match kind");
 }

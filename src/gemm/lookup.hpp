@@ -5,27 +5,20 @@
 #include <string>
 #include <vector>
 
+#include "autotune/match_kind.hpp"
+
 #include "core/device_info.hpp"
 #include "core/winner.hpp"
 #include "db/tuning_database.hpp"
 
 namespace autotune {
 
-// From the best match to the worst.
-enum class MatchKind {
-  exact,         // this silicon class and problem, this environment
-  exact_aged,    // the same, measured with another driver, NVRTC build, template source or protocol
-  nearest_size,  // this silicon class, the nearest problem that was tuned
-};
-
-// "exact", "exact, older driver", "nearest size": the kind in words, with what has aged.
 struct Match {
   Winner winner;
   MatchKind kind = MatchKind::exact;
-  std::string explanation;    // one line: why this row, and what differs
-  bool shipped = false;       // from the winners that came with the program
+  std::string explanation;  // one line: why this row, and what differs
+  bool shipped = false;     // from the winners that came with the program
 };
-[[nodiscard]] std::string to_string(MatchKind kind);
 
 // Whose results are asked for: a device that is here (its silicon class counts), or a label.
 struct DeviceQuery {

@@ -21,6 +21,10 @@
   X(cuDeviceGetAttribute, 2000, PFN_cuDeviceGetAttribute_v2000)                 \
   X(cuDevicePrimaryCtxRetain, 7000, PFN_cuDevicePrimaryCtxRetain_v7000)         \
   X(cuDevicePrimaryCtxRelease, 11000, PFN_cuDevicePrimaryCtxRelease_v11000)     \
+  X(cuDevicePrimaryCtxGetState, 7000, PFN_cuDevicePrimaryCtxGetState_v7000)     \
+  X(cuCtxGetCurrent, 4000, PFN_cuCtxGetCurrent_v4000)                           \
+  X(cuCtxGetDevice, 2000, PFN_cuCtxGetDevice_v2000)                             \
+  X(cuCtxGetId, 12000, PFN_cuCtxGetId_v12000)                                   \
   X(cuCtxPushCurrent, 4000, PFN_cuCtxPushCurrent_v4000)                         \
   X(cuCtxPopCurrent, 4000, PFN_cuCtxPopCurrent_v4000)                           \
   X(cuMemAlloc, 3020, PFN_cuMemAlloc_v3020)                                     \
@@ -34,6 +38,7 @@
   X(cuStreamCreate, 2000, PFN_cuStreamCreate_v2000)                             \
   X(cuStreamDestroy, 4000, PFN_cuStreamDestroy_v4000)                           \
   X(cuStreamSynchronize, 2000, PFN_cuStreamSynchronize_v2000)                   \
+  X(cuStreamIsCapturing, 10000, PFN_cuStreamIsCapturing_v10000)                 \
   X(cuStreamBeginCapture, 10010, PFN_cuStreamBeginCapture_v10010)               \
   X(cuStreamEndCapture, 10000, PFN_cuStreamEndCapture_v10000)                   \
   X(cuGraphInstantiateWithFlags, 11040, PFN_cuGraphInstantiateWithFlags_v11040) \

@@ -1,9 +1,27 @@
 #include "gpu/module.hpp"
 
+#include <limits>
+
+#include <fmt/format.h>
+
 #include "gpu/cubin.hpp"
 #include "gpu/driver_api.hpp"
 
 namespace autotune::gpu {
+namespace {
+
+// The driver takes 32 bits of each size and would cut larger ones off.
+void require_launchable(const LaunchGeometry& geometry) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  for (const auto& sizes : {geometry.grid, geometry.block}) {
+    for (const std::int64_t size : sizes) {
+      if (size >= 1 && size <= kMost) continue;
+      throw Error(fmt::format("a grid or block cannot have {} along one side", size));
+    }
+  }
+}
+
+}  // namespace
 
 int Kernel::attribute(int which) const {
   int value = 0;
@@ -42,13 +60,14 @@ void Kernel::allow_dynamic_shared(std::int64_t bytes) const {
       "cuFuncSetAttribute");
 }
 
-void Kernel::launch(const LaunchGeometry& geometry, void** arguments, const Stream& stream) const {
+void Kernel::launch(const LaunchGeometry& geometry, void** arguments, CUstream_st* stream) const {
+  require_launchable(geometry);
   const auto size = [](std::int64_t value) { return static_cast<unsigned>(value); };
   driver_->check(
       driver_->api().cuLaunchKernel(
           function_, size(geometry.grid[0]), size(geometry.grid[1]), size(geometry.grid[2]),
           size(geometry.block[0]), size(geometry.block[1]), size(geometry.block[2]),
-          size(geometry.dynamic_shared_bytes), stream.handle(), arguments, nullptr),
+          size(geometry.dynamic_shared_bytes), stream, arguments, nullptr),
       "cuLaunchKernel");
 }
 
@@ -63,7 +82,7 @@ Module::Module(const Driver& driver, const std::string& image) : driver_(driver)
 }
 
 Module::~Module() {
-  driver_.api().cuModuleUnload(module_);
+  if (module_ != nullptr) driver_.api().cuModuleUnload(module_);
 }
 
 Kernel Module::kernel(const std::string& name) const {

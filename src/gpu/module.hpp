@@ -27,8 +27,12 @@ class Kernel {
 
   // Allows launches with this much dynamic shared memory; needed beyond 48 KiB.
   void allow_dynamic_shared(std::int64_t bytes) const;
-  // `arguments`: a pointer to each of the kernel's arguments.
-  void launch(const LaunchGeometry& geometry, void** arguments, const Stream& stream) const;
+  // `arguments`: a pointer to each of the kernel's arguments. Throws Error for a grid or block that
+  // is too large for the driver to be told.
+  void launch(const LaunchGeometry& geometry, void** arguments, CUstream_st* stream) const;
+  void launch(const LaunchGeometry& geometry, void** arguments, const Stream& stream) const {
+    launch(geometry, arguments, stream.handle());
+  }
 
  private:
   [[nodiscard]] int attribute(int which) const;
@@ -46,6 +50,8 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   [[nodiscard]] Kernel kernel(const std::string& name) const;
+  // Does not unload: for when the context, which takes its modules with it, may be gone.
+  void leave_to_context() { module_ = nullptr; }
 
  private:
   const Driver& driver_;

@@ -39,6 +39,12 @@ double Event::elapsed_us_since(const Event& start) const {
   return 1e3 * static_cast<double>(milliseconds);
 }
 
+bool is_capturing(const Driver& driver, CUstream_st* stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  driver.check(driver.api().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing");
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 Graph::~Graph() {
   if (executable_ != nullptr) driver_.api().cuGraphExecDestroy(executable_);
 }

@@ -42,6 +42,9 @@ class Event {
   CUevent_st* event_ = nullptr;
 };
 
+// Whether what is put on the stream (nullptr: the default one) becomes part of a graph.
+[[nodiscard]] bool is_capturing(const Driver& driver, CUstream_st* stream);
+
 // Work captured from a stream, launched as one.
 class Graph {
  public:

@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -84,13 +85,27 @@ struct Stream {
 
 double clock_ms = 0;
 std::vector<CUcontext> current_contexts;
+std::string call_log;
+std::string calls_taken;
 
 // Handles are addresses of these, or of objects of their own.
-char context, module, function;
+char module, function;
+
+// Of each device the primary context and then those that an application makes.
+constexpr int kContextsPerDevice = 4;
+char contexts[8 * kContextsPerDevice];
+
+CUcontext context_of(CUdevice device, int number) {
+  return reinterpret_cast<CUcontext>(&contexts[kContextsPerDevice * device + number]);
+}
+// The inverse: counts all contexts of all devices.
+int number_of(CUcontext handle) {
+  return static_cast<int>(reinterpret_cast<char*>(handle) - contexts);
+}
 
 void launch(CUstream handle, int launches) {
   auto* stream = reinterpret_cast<Stream*>(handle);
-  if (stream->capturing) {
+  if (stream != nullptr && stream->capturing) {
     stream->captured += launches;
   } else {
     clock_ms += kLaunchMs * launches;
@@ -203,10 +218,34 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
 
 // Contexts
 
-CUresult cuDevicePrimaryCtxRetain(CUcontext* handle, CUdevice) {
-  return give(handle, &context);
+CUresult cuDevicePrimaryCtxRetain(CUcontext* handle, CUdevice device) {
+  *handle = context_of(device, 0);
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxGetState(CUdevice, unsigned* flags, int* active) {
+  *flags = 0;
+  *active = 1;
+  return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRelease(CUdevice) {
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext* handle) {
+  *handle = current_contexts.empty() ? nullptr : current_contexts.back();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice* device) {
+  if (current_contexts.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  *device = number_of(current_contexts.back()) / kContextsPerDevice;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
+  if (handle == nullptr && current_contexts.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  const CUcontext asked = handle == nullptr ? current_contexts.back() : handle;
+  *id = static_cast<unsigned long long>(number_of(asked)) + 1;
   return CUDA_SUCCESS;
 }
 
@@ -276,6 +315,13 @@ CUresult cuStreamDestroy(CUstream handle) {
 }
 
 CUresult cuStreamSynchronize(CUstream) {
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
+  const auto* stream = reinterpret_cast<const Stream*>(handle);
+  const bool capturing = stream != nullptr && stream->capturing;
+  *status = capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }
 
@@ -383,6 +429,7 @@ template <Name name, typename... Arguments, CUresult (*behind)(Arguments...)>
 struct Scripted<name, behind> {
   static CUresult call(Arguments... arguments) {
     static long calls = 0;
+    call_log.append(call_log.empty() ? "" : " ").append(name.text);
     const std::optional<CUresult> answer = scripted_answer(name.text, ++calls);
     return answer ? *answer : behind(arguments...);
   }
@@ -420,5 +467,27 @@ __attribute__((visibility("default"))) CUresult cuGetProcAddress_v2(
 // For tests: how many contexts are on the stack of current ones.
 __attribute__((visibility("default"))) int fake_cuda_context_depth() {
   return static_cast<int>(autotune::fake::current_contexts.size());
+}
+
+// For tests, in the place of an application: makes a context of a device current, 0 for its primary
+// one; nothing is current once each was popped.
+__attribute__((visibility("default"))) void fake_cuda_push_context(int device, int number) {
+  autotune::fake::current_contexts.push_back(autotune::fake::context_of(device, number));
+}
+__attribute__((visibility("default"))) void fake_cuda_pop_context() {
+  autotune::fake::current_contexts.pop_back();
+}
+
+// For tests: a stream that is being captured, or is not.
+__attribute__((visibility("default"))) CUstream fake_cuda_stream(bool capturing) {
+  static autotune::fake::Stream streams[2];
+  streams[1].capturing = true;
+  return reinterpret_cast<CUstream>(&streams[capturing ? 1 : 0]);
+}
+
+// For tests: the driver's functions called since the last time, with a blank between them.
+__attribute__((visibility("default"))) const char* fake_cuda_take_calls() {
+  autotune::fake::calls_taken = std::exchange(autotune::fake::call_log, "");
+  return autotune::fake::calls_taken.c_str();
 }
 }

@@ -1,0 +1,141 @@
+// Tuned matrix multiplication inside an application.
+//
+//   autotune::Autotuner tuner;                                  // GPU 0, else the host device
+//   const autotune::GemmProblem problem{.m = 512, .n = 512, .k = 512};
+//   tuner.tune(problem, {.budget_seconds = 10});                // once; the result is kept on disk
+//   tuner.gemm(problem, 1, a, 512, b, 512, 0, c, 512, stream);  // as often as you like
+//
+// What the program `autotune` has tuned on this machine is used here, and the other way round: they
+// share a database.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "autotune/configuration.hpp"
+#include "autotune/error.hpp"
+#include "autotune/match_kind.hpp"
+#include "autotune/problem.hpp"
+
+struct CUstream_st;  // what cudaStream_t and CUstream point to
+
+namespace autotune {
+
+struct AutotunerOptions {
+  // "0", "1", ...: a GPU as the driver counts them. "host": the host device, which runs kernels on
+  // the CPU, slowly. "auto": GPU 0, on a machine without one the host device.
+  std::string device = "auto";
+  // The tuning database, made by the first tune(). Empty: $AUTOTUNE_DB, else
+  // $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db.
+  std::string database = {};
+};
+
+// The configuration that gemm() takes for a problem, and why.
+struct BestConfiguration {
+  MatchKind match = MatchKind::predicted;
+  std::string explanation;  // one line
+  std::string template_name;
+  Configuration configuration;
+  GemmProblem tuned_for;            // another problem for nearest_size
+  std::optional<double> median_us;  // of one launch, as measured for tuned_for; none if predicted
+};
+
+// What a tuning in progress has come to.
+struct TuningProgress {
+  std::int64_t done = 0;   // configurations, known ones included
+  std::int64_t total = 0;  // to be tried
+  double elapsed_s = 0;
+  std::optional<double> remaining_s;  // an estimate
+  std::optional<double> best_us;      // the fastest correct launch so far
+};
+
+struct TuningOptions {
+  // It ends with whichever comes first. Neither: all configurations if they are up to 5,000, else
+  // 30 s; on the host device 60 s.
+  std::optional<double> budget_seconds = {};
+  std::optional<std::int64_t> budget_trials = {};
+  std::string strategy = {};  // "exhaustive" or "random"; empty: exhaustive, or random in a budget
+  std::uint64_t seed = 1;
+  bool fresh = false;                                        // measure again what is known
+  std::function<void(const TuningProgress&)> progress = {};  // called by the thread of tune()
+  std::stop_token stop = {};  // ends the search after the trial in flight; what it found is kept
+};
+
+struct TuningResult {
+  std::optional<BestConfiguration> winner;       // empty: no configuration gave a correct result
+  std::int64_t measured = 0;                     // trials made by this call
+  std::int64_t known = 0;                        // trials taken from the database
+  std::map<std::string, std::int64_t> statuses;  // of those measured: "ok", "compile_failed", ...
+  bool complete = false;        // not stopped: the same call again measures nothing
+  std::string storage_problem;  // why nothing was stored; empty when it was
+};
+
+// All functions may be called by several threads at once. Work that gemm() has enqueued, and graphs
+// that have captured it, must be done with before the Autotuner is destroyed.
+class Autotuner {
+ public:
+  // Looks for the device and does nothing to it. Throws EnvironmentError when it is not here,
+  // UsageError for a device option that is none, StorageError when a database was named and what is
+  // there cannot be read as one.
+  explicit Autotuner(const AutotunerOptions& options = {});
+  ~Autotuner();
+  Autotuner(Autotuner&&) noexcept;
+  Autotuner& operator=(Autotuner&&) noexcept;
+
+  // The device's name as results are kept under: "NVIDIA H200", "host: <CPU model>".
+  [[nodiscard]] const std::string& device_name() const;
+
+  // What gemm() would use now. Reads the database; needs neither driver nor compiler.
+  // Throws UsageError for a problem out of range, StorageError as the constructor does.
+  [[nodiscard]] BestConfiguration best(const GemmProblem& problem) const;
+
+  // Searches for the fastest configuration, in this process, and stores what it measures. Calls of
+  // one Autotuner wait for each other; work that others give the GPU meanwhile falsifies the times.
+  // Memory on the device, beside the operands' own size: theirs again and 12 bytes an element of C.
+  // Not while a stream is captured in this process, which allocating memory would break.
+  // A candidate that faults or hangs takes the process with it, as any kernel would: where that
+  // must not be, tune with the program, whose candidates run in processes of their own.
+  //
+  // Throws UsageError for a problem or options out of range, EnvironmentError when there is no
+  // compiler (NVRTC; for the host device a C++ compiler) or the problem does not fit the device,
+  // StorageError as the constructor does. A default database that cannot be written to is no
+  // error: see storage_problem; the results then live as long as the Autotuner.
+  TuningResult tune(const GemmProblem& problem, const TuningOptions& options = {});
+
+  // C = alpha * op(A) * op(B) + beta * C in FP32: op(A) m x k, op(B) k x n, C m x n, row-major.
+  // lda, ldb, ldc: elements from one row in memory to the next, at least problem.lda() and so on.
+  // C overlaps neither A nor B; beta = 0 does not read it. Gives how good the match was.
+  //
+  // On a GPU the pointers are device addresses; the call enqueues one kernel on `stream` (nullptr:
+  // the default stream) and returns. It works in the thread's current context, which must belong to
+  // this device, or without one in the device's primary context; the current context and device
+  // and the CUDA runtime's pending error stay as they are. On the host device the pointers are to
+  // host memory, `stream` must be nullptr, and the call returns with the result.
+  //
+  // The first call for a problem in a context is cold: it reads the database and loads the kernel,
+  // compiled if need be. Later ones look it up under a shared lock and launch: no I/O, no
+  // allocation, no synchronisation, so they may be captured into a graph. After tune() calls are
+  // cold once more.
+  //
+  // Throws UsageError for a dimension below 1 or above 2147483647, a null pointer, a leading
+  // dimension that is too small, a current context of another device, a stream where there are
+  // none, a cold call on a stream that is being captured; EnvironmentError when the kernel is not
+  // in the cubin store and there is no compiler; Error for what the driver reports.
+  MatchKind gemm(const GemmProblem& problem, float alpha, const float* a, std::int64_t lda,
+                 const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc,
+                 CUstream_st* stream = nullptr);
+
+  // Does a cold call's work without the multiplication. Throws what gemm() throws.
+  MatchKind prepare(const GemmProblem& problem);
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace autotune

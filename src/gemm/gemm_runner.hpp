@@ -1,0 +1,44 @@
+// One device's way of running gemm().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "autotune/match_kind.hpp"
+#include "autotune/problem.hpp"
+
+#include "gemm/kernel_supply.hpp"
+
+struct CUstream_st;
+
+namespace autotune {
+
+// The arguments of Autotuner::gemm(), checked but for what only the device knows.
+struct GemmCall {
+  GemmProblem problem;
+  float alpha;
+  const float* a;
+  std::int64_t lda;
+  const float* b;
+  std::int64_t ldb;
+  float beta;
+  float* c;
+  std::int64_t ldc;
+  CUstream_st* stream;
+};
+
+// Thread-safe.
+class GemmRunner {
+ public:
+  virtual ~GemmRunner() = default;
+  virtual MatchKind gemm(const GemmCall& call) = 0;
+  virtual MatchKind prepare(const GemmProblem& problem) = 0;
+  // From now on kernels are chosen anew. Those that are loaded stay so: work may be under way.
+  virtual void forget_choices() = 0;
+};
+
+// `supply` outlives the runner. Throws EnvironmentError when the device cannot be opened.
+[[nodiscard]] std::unique_ptr<GemmRunner> make_gpu_gemm(KernelSupply& supply);
+[[nodiscard]] std::unique_ptr<GemmRunner> make_host_gemm(KernelSupply& supply);
+
+}  // namespace autotune

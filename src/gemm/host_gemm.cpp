@@ -1,0 +1,60 @@
+// gemm() on the host device: in host memory, done when the call returns.
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "autotune/error.hpp"
+
+#include "gemm/gemm_runner.hpp"
+#include "gemm/prepared_kernels.hpp"
+#include "host/launcher.hpp"
+
+namespace autotune {
+namespace {
+
+constexpr std::uint64_t kOnlyContext = 0;
+
+class HostGemm : public GemmRunner {
+ public:
+  explicit HostGemm(KernelSupply& supply) : kernels_(supply) {}
+
+  MatchKind gemm(const GemmCall& call) override {
+    if (call.stream != nullptr) throw UsageError("stream: the host device has none");
+    const auto prepared = prepare_kernel(call.problem);
+    const auto [m, n, k, op_a, op_b, math] = call.problem;
+    const KernelArguments arguments{call.a,   call.b,   call.c,   m,          n,        k,
+                                    call.lda, call.ldb, call.ldc, call.alpha, call.beta};
+    std::vector<std::int64_t> blocks(static_cast<std::size_t>(prepared.geometry.blocks()));
+    std::iota(blocks.begin(), blocks.end(), 0);
+    const std::lock_guard lock(launching_);
+    const auto fault = launcher_->launch(*prepared.kernel, arguments, prepared.geometry, blocks);
+    if (fault) throw Error("gemm: " + *fault);
+    return prepared.match;
+  }
+
+  MatchKind prepare(const GemmProblem& problem) override { return prepare_kernel(problem).match; }
+
+  void forget_choices() override { kernels_.forget_choices(); }
+
+ private:
+  PreparedKernels<HostKernel>::Prepared prepare_kernel(const GemmProblem& problem) {
+    const auto load = [this](const std::string& image, const std::string& name,
+                             const LaunchGeometry&) {
+      if (!launcher_) launcher_.emplace();
+      return std::make_unique<HostKernel>(launcher_->load(image, name));
+    };
+    return kernels_.find_or_prepare(kOnlyContext, problem, load);
+  }
+
+  std::optional<HostLauncher> launcher_;  // with threads, so made with the first kernel
+  std::mutex launching_;
+  PreparedKernels<HostKernel> kernels_;
+};
+
+}  // namespace
+
+std::unique_ptr<GemmRunner> make_host_gemm(KernelSupply& supply) {
+  return std::make_unique<HostGemm>(supply);
+}
+
+}  // namespace autotune

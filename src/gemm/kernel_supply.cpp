@@ -1,0 +1,121 @@
+#include "gemm/kernel_supply.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+#include "gemm/lookup.hpp"
+#include "gemm/session.hpp"
+#include "tuner/kernel_builder.hpp"
+
+namespace autotune {
+namespace {
+
+// In place of a compiler's build: what gemm() used last, whatever compiled it. With it a kernel is
+// found where there is no compiler to ask for its build.
+constexpr const char* kAnyBuild = "any";
+
+bool fits_device(const KernelTemplate& kernel, const Configuration& configuration,
+                 const DeviceInfo& device) {
+  const std::vector<Constraint> constraints = device_constraints(kernel, device);
+  return std::all_of(constraints.begin(), constraints.end(),
+                     [&](const Constraint& constraint) { return constraint.holds(configuration); });
+}
+
+KernelChoice stored_choice(Match match) {
+  Winner& winner = match.winner;
+  KernelChoice choice{find_kernel_template(winner.template_name), {}, {}};
+  choice.best = {match.kind,
+                 std::move(match.explanation),
+                 std::move(winner.template_name),
+                 std::move(winner.configuration),
+                 winner.problem,
+                 winner.median_us};
+  choice.compiler_build = std::move(winner.environment.nvrtc_build);
+  return choice;
+}
+
+KernelChoice predicted_choice(const DeviceInfo& device, const GemmProblem& problem) {
+  for (const KernelTemplate& kernel : kernel_templates()) {
+    if (!kernel.supports(problem)) continue;
+    Configuration configuration = kernel.default_configuration(problem);
+    if (!fits_device(kernel, configuration, device)) continue;
+    return {&kernel,
+            {MatchKind::predicted, "nothing is stored: the template's default for this size",
+             kernel.name, std::move(configuration), problem, std::nullopt},
+            ""};
+  }
+  throw EnvironmentError(
+      fmt::format("no kernel here computes {} on {}", to_string(problem), device.label));
+}
+
+}  // namespace
+
+KernelSupply::KernelSupply(DeviceInfo device, std::string database)
+    : device_(std::move(device)), database_(std::move(database)) {
+  static_cast<void>(read_results(database_));  // what cannot be read is said at once
+}
+
+KernelChoice KernelSupply::choose(const GemmProblem& problem) const {
+  const auto in_memory = [this] {
+    const std::lock_guard lock(results_mutex_);
+    return results_in_memory_;
+  }();
+  std::optional<TuningDatabase> file;
+  if (!in_memory) file = read_results(database_);
+  const TuningDatabase* results = in_memory ? in_memory.get() : file ? &*file : nullptr;
+
+  DeviceQuery query{device_.silicon_class(), "", Environment{.driver = device_.driver_text()}};
+  std::optional<Match> match = find_best(results, query, problem, /*exact_only=*/false);
+  if (match && fits_device(*find_kernel_template(match->winner.template_name),
+                           match->winner.configuration, device_)) {
+    return stored_choice(std::move(*match));
+  }
+  return predicted_choice(device_, problem);
+}
+
+void KernelSupply::keep_in_memory(TuningDatabase results) {
+  auto kept = std::make_shared<const TuningDatabase>(std::move(results));
+  const std::lock_guard lock(results_mutex_);
+  results_in_memory_ = std::move(kept);
+}
+
+std::string KernelSupply::image(const KernelChoice& choice, const GemmProblem& problem) {
+  const CompileRequest request{
+      choice.kernel->name, std::string(choice.kernel->source),
+      compile_options(*choice.kernel, choice.best.configuration, problem, device_.architecture())};
+  CubinStore store = open_cubin_store();
+  const auto key = [&](const std::string& build) {
+    return cubin_key(build, request.source, request.options);
+  };
+  if (!choice.compiler_build.empty()) {
+    if (auto measured = store.find(key(choice.compiler_build))) return std::move(measured->cubin);
+  }
+  if (auto used = store.find(key(kAnyBuild))) return std::move(used->cubin);
+  StoredCubin compiled = compile(request);
+  store.put(key(kAnyBuild), compiled);
+  return std::move(compiled.cubin);
+}
+
+StoredCubin KernelSupply::compile(const CompileRequest& request) {
+  const std::lock_guard lock(compiler_mutex_);
+  if (!compiler_) compiler_ = make_service(device_);
+  const auto compiler =
+      std::get<DescribeCompilerReply>(compiler_->handle(DescribeCompilerRequest{}));
+  if (compiler.build.empty()) {
+    throw EnvironmentError("the kernel is not in the cubin store, and " + compiler.problem);
+  }
+  CompileRequest targeted = request;
+  targeted.options.front() = "-arch=" + compile_target(device_, compiler.architectures);
+  auto reply = std::get<CompileReply>(compiler_->handle(targeted));
+  if (!reply.ok) {
+    throw Error(fmt::format("{} does not compile: {}", request.name,
+                            reply.log.substr(0, reply.log.find('\n'))));
+  }
+  return {std::move(reply.cubin), std::move(reply.log), reply.resources};
+}
+
+}  // namespace autotune

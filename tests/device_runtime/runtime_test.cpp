@@ -1,0 +1,247 @@
+// gemm() and tune() inside an application that uses the CUDA runtime: on a real GPU.
+#include <cmath>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include "autotune/autotuner.hpp"
+
+#include "tests/gemm/temporary_storage.hpp"
+
+namespace autotune::test {
+namespace {
+
+const AutotunerOptions kFirst{.device = "0"};
+const TuningOptions kFewTrials{.budget_trials = 4};
+const GemmProblem kProblem{.m = 150, .n = 70, .k = 33};
+
+bool gpu_is_here() {
+  int count = 0;
+  const bool here = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+  cudaGetLastError();
+  if (!here) std::printf("SKIPPED: no GPU\n");
+  return here;
+}
+
+void check(cudaError_t code) {
+  REQUIRE_MESSAGE(code == cudaSuccess, cudaGetErrorString(code));
+}
+
+// By the driver itself: the runtime would make a context to answer.
+CUcontext current_context() {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+  REQUIRE(driver != nullptr);
+  CUcontext context = nullptr;
+  reinterpret_cast<CUresult (*)(CUcontext*)>(dlsym(driver, "cuCtxGetCurrent"))(&context);
+  return context;
+}
+
+class Matrix {
+ public:
+  explicit Matrix(const std::vector<float>& values) : size_(values.size()) {
+    check(cudaMalloc(&data_, size_ * sizeof(float)));
+    check(cudaMemcpy(data_, values.data(), size_ * sizeof(float), cudaMemcpyHostToDevice));
+  }
+  ~Matrix() { cudaFree(data_); }
+  Matrix(const Matrix&) = delete;
+  Matrix& operator=(const Matrix&) = delete;
+
+  [[nodiscard]] float* data() const { return static_cast<float*>(data_); }
+  [[nodiscard]] std::vector<float> values(cudaStream_t stream) const {
+    std::vector<float> result(size_);
+    check(cudaMemcpyAsync(result.data(), data_, size_ * sizeof(float), cudaMemcpyDeviceToHost,
+                          stream));
+    check(cudaStreamSynchronize(stream));
+    return result;
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t size_;
+};
+
+std::vector<float> waves(std::int64_t count, float step) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(std::sin(step * static_cast<float>(i)));
+  return values;
+}
+
+// A product with padded rows. The kernels add in the order of k, so the result is exact.
+struct Product {
+  GemmProblem problem;
+  std::int64_t lda = problem.lda() + 3;
+  std::int64_t ldb = problem.ldb() + 1;
+  std::int64_t ldc = problem.ldc() + 2;
+  std::vector<float> host_a = waves(problem.m * lda, 0.7f);
+  std::vector<float> host_b = waves(problem.k * ldb, 1.3f);
+  std::vector<float> host_c = waves(problem.m * ldc, 0.1f);
+  Matrix a{host_a}, b{host_b}, c{host_c};
+
+  MatchKind run(Autotuner& tuner, cudaStream_t stream) const {
+    return tuner.gemm(problem, 2, a.data(), lda, b.data(), ldb, -1, c.data(), ldc, stream);
+  }
+  // After so many runs.
+  [[nodiscard]] std::vector<float> expected(int runs) const {
+    std::vector<float> result = host_c;
+    for (int run = 0; run < runs; ++run) {
+      for (std::int64_t i = 0; i < problem.m; ++i) {
+        for (std::int64_t j = 0; j < problem.n; ++j) {
+          float sum = 0;
+          for (std::int64_t l = 0; l < problem.k; ++l) {
+            sum = std::fma(host_a[static_cast<std::size_t>(i * lda + l)],
+                           host_b[static_cast<std::size_t>(l * ldb + j)], sum);
+          }
+          float& element = result[static_cast<std::size_t>(i * ldc + j)];
+          element = std::fma(-1.f, element, 2 * sum);
+        }
+      }
+    }
+    return result;
+  }
+};
+
+class Stream {
+ public:
+  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  operator cudaStream_t() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+TEST_SUITE("embedding beside the CUDA runtime") {
+  TEST_CASE("context, device and pending error are left as they were") {
+    if (!gpu_is_here()) return;
+    const TemporaryStorage storage;
+    check(cudaSetDevice(0));
+    const Product product{kProblem};
+    const CUcontext before = current_context();
+    REQUIRE(before != nullptr);
+    REQUIRE(cudaMalloc(nullptr, 1) == cudaErrorInvalidValue);  // the error that stays pending
+
+    Autotuner tuner(kFirst);
+    CHECK(product.run(tuner, nullptr) == MatchKind::predicted);
+    const TuningResult result = tuner.tune(kProblem, kFewTrials);
+    CHECK(result.measured == 4);
+    CHECK(result.winner.has_value());
+    CHECK(product.run(tuner, nullptr) == MatchKind::exact);
+
+    CHECK(cudaPeekAtLastError() == cudaErrorInvalidValue);
+    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+    CHECK(current_context() == before);
+    int device = -1;
+    check(cudaGetDevice(&device));
+    CHECK(device == 0);
+    CHECK(product.c.values(nullptr) == product.expected(2));
+  }
+
+  TEST_CASE("a thread without a context has none afterwards") {
+    if (!gpu_is_here()) return;
+    const TemporaryStorage storage;
+    const Product product{kProblem};
+    CUcontext after = nullptr;
+    std::thread([&] {
+      Autotuner tuner(kFirst);
+      product.run(tuner, nullptr);
+      after = current_context();
+      check(cudaDeviceSynchronize());
+    }).join();
+    CHECK(after == nullptr);
+    CHECK(product.c.values(nullptr) == product.expected(1));
+  }
+
+  TEST_CASE("products keep the order of their stream") {
+    if (!gpu_is_here()) return;
+    const TemporaryStorage storage;
+    const Product product{{.m = 300, .n = 200, .k = 100}};
+    const Stream stream;
+    Autotuner tuner(kFirst);
+    tuner.prepare(product.problem);
+    // Behind a long queue: what ran out of order would read what is not there yet.
+    const Matrix late(std::vector<float>(product.host_b.size(), 0));
+    const Matrix ballast(std::vector<float>(2048 * 2048, 0));
+    const Matrix ballast_result(std::vector<float>(2048 * 2048, 0));
+    for (int run = 0; run < 20; ++run) {
+      tuner.gemm({.m = 2048, .n = 2048, .k = 2048}, 1, ballast.data(), 2048, ballast.data(), 2048,
+                 0, ballast_result.data(), 2048, stream);
+    }
+    check(cudaMemcpyAsync(late.data(), product.b.data(), product.host_b.size() * sizeof(float),
+                          cudaMemcpyDeviceToDevice, stream));
+    for (int run = 0; run < 5; ++run) {
+      tuner.gemm(product.problem, 2, product.a.data(), product.lda, late.data(), product.ldb, -1,
+                 product.c.data(), product.ldc, stream);
+    }
+    CHECK(product.c.values(stream) == product.expected(5));
+  }
+
+  TEST_CASE("a warm product is captured into a graph, a cold one refused") {
+    if (!gpu_is_here()) return;
+    const TemporaryStorage storage;
+    const Product product{kProblem};
+    const Stream stream;
+    Autotuner tuner(kFirst);
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    CHECK_THROWS_AS(product.run(tuner, stream), UsageError);
+    check(cudaStreamEndCapture(stream, &graph));  // it was not broken
+    check(cudaGraphDestroy(graph));
+
+    tuner.prepare(kProblem);
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    product.run(tuner, stream);
+    product.run(tuner, stream);
+    check(cudaStreamEndCapture(stream, &graph));
+    CHECK(product.c.values(stream) == product.host_c);
+    cudaGraphExec_t executable = nullptr;
+    check(cudaGraphInstantiate(&executable, graph, 0));
+    for (int launch = 0; launch < 3; ++launch) check(cudaGraphLaunch(executable, stream));
+    CHECK(product.c.values(stream) == product.expected(6));
+    check(cudaGraphExecDestroy(executable));
+    check(cudaGraphDestroy(graph));
+  }
+
+  TEST_CASE("several threads with streams of their own") {
+    if (!gpu_is_here()) return;
+    const TemporaryStorage storage;
+    Autotuner tuner(kFirst);
+    std::vector<int> right(4);
+    std::vector<std::jthread> threads;
+    for (std::size_t thread = 0; thread < right.size(); ++thread) {
+      threads.emplace_back([&tuner, &right, thread] {
+        const Stream stream;
+        const Product product{{.m = 40 + static_cast<std::int64_t>(thread), .n = 50, .k = 60}};
+        for (int run = 0; run < 10; ++run) product.run(tuner, stream);
+        right[thread] = product.c.values(stream) == product.expected(10);
+      });
+    }
+    threads.clear();
+    CHECK(right == std::vector<int>(4, 1));
+  }
+
+  TEST_CASE("the device may be reset before the Autotuner is destroyed") {
+    if (!gpu_is_here()) return;
+    const TemporaryStorage storage;
+    {
+      Autotuner tuner(kFirst);
+      const Product product{kProblem};
+      product.run(tuner, nullptr);
+      check(cudaDeviceSynchronize());
+      check(cudaDeviceReset());
+    }
+    const Product product{kProblem};
+    Autotuner tuner(kFirst);
+    product.run(tuner, nullptr);
+    CHECK(product.c.values(nullptr) == product.expected(1));
+  }
+}
+
+}  // namespace
+}  // namespace autotune::test

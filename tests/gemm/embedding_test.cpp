@@ -1,0 +1,216 @@
+// What gemm() does to an application's CUDA: against a driver that logs the calls it gets.
+#include <cstdio>
+#include <optional>
+
+#include <doctest/doctest.h>
+
+#include "autotune/autotuner.hpp"
+
+#include "core/hash.hpp"
+#include "db/cubin_store.hpp"
+#include "gemm/device_choice.hpp"
+#include "gemm/session.hpp"
+#include "gpu/gpu.hpp"
+#include "gpu/shared_library.hpp"
+#include "kernel_templates/kernel_template.hpp"
+#include "tests/gemm/temporary_storage.hpp"
+#include "tests/support/fake_cuda.hpp"
+
+namespace autotune::test {
+namespace {
+
+const GemmProblem kProblem{.m = 64, .n = 48, .k = 32};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// The application's side of the fake driver.
+class Application {
+ public:
+  void push_context(int device, int number) const {
+    library_.function<void (*)(int, int)>("fake_cuda_push_context")(device, number);
+  }
+  void pop_context() const { library_.function<void (*)()>("fake_cuda_pop_context")(); }
+  [[nodiscard]] int context_depth() const {
+    return library_.function<int (*)()>("fake_cuda_context_depth")();
+  }
+  [[nodiscard]] CUstream_st* stream(bool capturing) const {
+    return library_.function<CUstream_st* (*)(bool)>("fake_cuda_stream")(capturing);
+  }
+  [[nodiscard]] std::string take_calls() const {
+    return library_.function<const char* (*)()>("fake_cuda_take_calls")();
+  }
+
+ private:
+  gpu::SharedLibrary library_ = *gpu::SharedLibrary::open(AUTOTUNE_FAKE_CUDA);
+};
+
+// A machine with two GPUs and no NVRTC, on which gemm() has compiled kProblem's kernel before.
+struct Machine {
+  TemporaryStorage storage;
+  FakeCuda cuda{"devices=2"};
+  Application application;
+  std::optional<EnvironmentVariable> no_nvrtc{std::in_place, "AUTOTUNE_NVRTC",
+                                              "/nonexistent/libnvrtc.so"};
+
+  Machine() {
+    static_cast<void>(application.take_calls());
+    const KernelTemplate& kernel = kernel_templates().front();
+    CubinStore store = open_cubin_store();
+    store.put(cubin_key("any", std::string(kernel.source),
+                        compile_options(kernel, kernel.default_configuration(kProblem), kProblem,
+                                        "sm_90")),
+              {"// PTX", "", {}});
+  }
+
+  [[nodiscard]] std::string calls_of(Autotuner& tuner, CUstream_st* stream = nullptr) const {
+    static_cast<void>(application.take_calls());
+    float memory = 0;
+    CHECK(tuner.gemm(kProblem, 1, &memory, 32, &memory, 48, 0, &memory, 48, stream) ==
+          MatchKind::predicted);
+    return application.take_calls();
+  }
+};
+
+TEST_SUITE("embedding on a GPU") {
+  TEST_CASE("without a current context the primary one is borrowed") {
+    const Machine machine;
+    Autotuner tuner;
+    CHECK(tuner.device_name() == "NVIDIA H200");
+    CHECK(machine.application.context_depth() == 0);
+    CHECK(has(machine.calls_of(tuner), "cuModuleLoadData cuModuleGetFunction"));
+    CHECK(machine.application.context_depth() == 0);
+    CHECK(machine.calls_of(tuner) ==
+          "cuCtxGetCurrent cuCtxPushCurrent cuCtxGetId cuLaunchKernel cuCtxPopCurrent");
+  }
+
+  TEST_CASE("the current context is used as it is, and each has kernels of its own") {
+    const Machine machine;
+    Autotuner tuner;
+    const std::string warm = "cuCtxGetCurrent cuCtxGetDevice cuCtxGetId cuLaunchKernel";
+    for (const int context : {0, 1, 2}) {
+      CAPTURE(context);
+      machine.application.push_context(0, context);
+      const std::string cold = machine.calls_of(tuner);
+      CHECK(has(cold, "cuModuleLoadData"));
+      CHECK_FALSE(has(cold, "cuCtxPushCurrent"));
+      CHECK_FALSE(has(cold, "cuDevicePrimaryCtxRetain"));
+      CHECK(machine.calls_of(tuner) == warm);
+      CHECK(machine.application.context_depth() == 1);
+      machine.application.pop_context();
+    }
+  }
+
+  TEST_CASE("a context of another GPU is refused") {
+    const Machine machine;
+    Autotuner tuner({.device = "0"});
+    machine.application.push_context(1, 0);
+    CHECK_THROWS_WITH_AS(static_cast<void>(tuner.prepare(kProblem)),
+                         "the thread's current CUDA context belongs to GPU 1, but this Autotuner "
+                         "to GPU 0",
+                         UsageError);
+    CHECK(machine.application.context_depth() == 1);
+    CHECK(Autotuner({.device = "1"}).prepare(kProblem) == MatchKind::predicted);
+    machine.application.pop_context();
+  }
+
+  TEST_CASE("a fault leaves the contexts as they were") {
+    Machine machine;
+    Autotuner tuner;
+    machine.cuda.set_script("devices=2;cuLaunchKernel:700");
+    float memory = 0;
+    CHECK_THROWS_AS(tuner.gemm(kProblem, 1, &memory, 32, &memory, 48, 0, &memory, 48), Error);
+    machine.cuda.set_script("devices=2;cuModuleLoadData:200");
+    CHECK_THROWS_AS(static_cast<void>(Autotuner().prepare(kProblem)), Error);
+    CHECK(machine.application.context_depth() == 0);
+  }
+
+  TEST_CASE("a warm call can be captured, a cold one is refused before it breaks the capture") {
+    const Machine machine;
+    Autotuner tuner;
+    CUstream_st* const capturing = machine.application.stream(true);
+    float memory = 0;
+    CHECK_THROWS_AS(tuner.gemm(kProblem, 1, &memory, 32, &memory, 48, 0, &memory, 48, capturing),
+                    UsageError);
+    CHECK_FALSE(has(machine.application.take_calls(), "cuModuleLoadData"));
+    tuner.prepare(kProblem);
+    CHECK(has(machine.calls_of(tuner, capturing), "cuLaunchKernel"));
+  }
+
+  TEST_CASE("kernels are unloaded from the primary context, and left to those of the application") {
+    const Machine machine;
+    for (const int context : {0, 1}) {
+      CAPTURE(context);
+      {
+        Autotuner tuner;
+        machine.application.push_context(0, context);
+        tuner.prepare(kProblem);
+        machine.application.pop_context();
+        static_cast<void>(machine.application.take_calls());
+      }
+      CHECK(has(machine.application.take_calls(), "cuModuleUnload") == (context == 0));
+      CHECK(machine.application.context_depth() == 0);
+    }
+  }
+
+  TEST_CASE("a kernel that nobody compiled needs NVRTC, and says so") {
+    const Machine machine;
+    GemmProblem problem = kProblem;
+    set_layout(problem, "TT");
+    CHECK_THROWS_WITH_AS(static_cast<void>(Autotuner().prepare(problem)),
+                         doctest::Contains("the kernel is not in the cubin store, and the NVRTC"),
+                         EnvironmentError);
+  }
+
+  TEST_CASE("what the program tuned is taken from the store, by the compiler that it was for") {
+    const Machine machine;
+    const KernelTemplate& kernel = kernel_templates().front();
+    Autotuner tuner;
+    Winner winner;
+    winner.silicon_class = choose_device("0").device.silicon_class();
+    winner.device_label = "NVIDIA H200";
+    winner.problem = kProblem;
+    winner.template_name = kernel.name;
+    winner.interface_number = kernel.interface_number;
+    winner.source_hash = content_hash(kernel.source);
+    winner.environment = {choose_device("0").device.driver_text(), "99.9 CL-1", "", 1};
+    winner.configuration = kernel.default_configuration({.m = 4096, .n = 4096, .k = 4096});
+    winner.median_us = winner.low_us = winner.high_us = 5;
+    winner.confirmed = true;
+    winner.measured_at = "2026-11-21T05:40:44Z";
+    TuningDatabase::open(machine.storage.database()).put_winners({&winner, 1});
+    CHECK_THROWS_AS(static_cast<void>(tuner.prepare(kProblem)), EnvironmentError);
+    {
+      CubinStore store = open_cubin_store();
+      store.put(cubin_key("99.9 CL-1", std::string(kernel.source),
+                          compile_options(kernel, winner.configuration, kProblem, "sm_90")),
+                {"// PTX", "", {}});
+    }
+    CHECK(tuner.prepare(kProblem) == MatchKind::exact);
+    CHECK(tuner.best(kProblem).median_us == 5);
+  }
+
+  TEST_CASE("tune() leaves the current context as it found it") {
+    Machine machine;
+    machine.no_nvrtc.reset();
+    if (!inspect_nvrtc().usable) {
+      std::printf("SKIPPED: no NVRTC\n");
+      return;
+    }
+    Autotuner tuner;
+    for (const int depth : {0, 1}) {
+      CAPTURE(depth);
+      if (depth == 1) machine.application.push_context(0, 1);
+      const TuningResult result = tuner.tune(kProblem, {.budget_trials = 1 + depth});
+      CHECK(result.measured > 0);
+      CHECK(result.winner.has_value());
+      CHECK(machine.application.context_depth() == depth);
+    }
+    CHECK(tuner.prepare(kProblem) == MatchKind::exact);
+    machine.application.pop_context();
+  }
+}
+
+}  // namespace
+}  // namespace autotune::test

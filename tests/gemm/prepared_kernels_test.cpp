@@ -1,0 +1,93 @@
+// The cache of chosen and loaded kernels, used by several threads.
+#include "gemm/prepared_kernels.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "gemm/session.hpp"
+#include "tests/gemm/temporary_storage.hpp"
+
+namespace autotune::test {
+namespace {
+
+DeviceInfo some_gpu() {
+  DeviceInfo device;
+  device.label = "Test GPU";
+  device.compute_major = 9;
+  device.max_threads_per_block = 1024;
+  device.shared_per_block = device.shared_per_block_optin = 48 << 10;
+  return device;
+}
+
+// All kernels of these problems are in the cubin store.
+GemmProblem problem(std::int64_t m) {
+  return {.m = m, .n = 512, .k = 64};
+}
+void fill_store() {
+  CubinStore store = open_cubin_store();
+  const KernelTemplate& kernel = kernel_templates().front();
+  for (std::int64_t m = 1; m <= 8; ++m) {
+    const Configuration configuration = kernel.default_configuration(problem(m));
+    store.put(cubin_key("any", std::string(kernel.source),
+                        compile_options(kernel, configuration, problem(m), "sm_90")),
+              {to_string(configuration), "", {}});
+  }
+}
+
+TEST_SUITE("PreparedKernels") {
+  TEST_CASE("each kernel is loaded once a context, whoever asks and how often") {
+    const TemporaryStorage storage;
+    fill_store();
+    KernelSupply supply(some_gpu(), "");
+    PreparedKernels<std::string> kernels(supply);
+    std::atomic<int> loads = 0;
+    const auto load = [&](const std::string& image, const std::string&, const LaunchGeometry&) {
+      ++loads;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));  // for others to come too
+      return std::make_unique<std::string>(image);
+    };
+    std::atomic<int> wrong = 0;
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&] {
+        for (std::int64_t i = 0; i < 40; ++i) {
+          const std::uint64_t context = static_cast<std::uint64_t>(i % 2);
+          const GemmProblem asked = problem(1 + i / 2 % 8);
+          const auto prepared = kernels.find_or_prepare(context, asked, load);
+          const KernelTemplate& kernel = kernel_templates().front();
+          const Configuration expected = kernel.default_configuration(asked);
+          if (*prepared.kernel != to_string(expected)) ++wrong;
+          if (prepared.geometry != kernel.geometry(expected, asked)) ++wrong;
+          if (i == 20) kernels.forget_choices();
+        }
+      });
+    }
+    threads.clear();
+    CHECK(wrong == 0);
+    CHECK(loads == static_cast<int>(kernels.loaded().size()));
+    CHECK(loads % 2 == 0);
+  }
+
+  TEST_CASE("a kernel that does not load is tried again") {
+    const TemporaryStorage storage;
+    fill_store();
+    KernelSupply supply(some_gpu(), "");
+    PreparedKernels<int> kernels(supply);
+    const auto fail = [](const std::string&, const std::string&,
+                         const LaunchGeometry&) -> std::unique_ptr<int> {
+      throw Error("no memory");
+    };
+    CHECK_THROWS_AS(kernels.find_or_prepare(0, problem(1), fail), Error);
+    const auto load = [](const std::string&, const std::string&, const LaunchGeometry&) {
+      return std::make_unique<int>(7);
+    };
+    CHECK(*kernels.find_or_prepare(0, problem(1), load).kernel == 7);
+  }
+}
+
+}  // namespace
+}  // namespace autotune::test
