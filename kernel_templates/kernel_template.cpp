@@ -27,8 +27,7 @@ std::vector<std::string> compile_options(const KernelTemplate& kernel,
   return options;
 }
 
-std::vector<Constraint> device_constraints(const KernelTemplate& kernel,
-                                           const DeviceInfo& device) {
+std::vector<Constraint> device_constraints(const KernelTemplate& kernel, const DeviceInfo& device) {
   const GemmProblem smallest{.m = 1, .n = 1, .k = 1};
   return {
       {"device_compute_capability", "the device must have the template's compute capability",

@@ -39,7 +39,9 @@ std::optional<CompileOutcome> CompilePool::wait_until(Clock::time_point deadline
   return outcome;
 }
 
-double CompilePool::busy_s() const { return static_cast<double>(busy_ns_) * 1e-9; }
+double CompilePool::busy_s() const {
+  return static_cast<double>(busy_ns_) * 1e-9;
+}
 
 void CompilePool::work(std::stop_token stop, const WorkerFactory& make_worker) {
   std::unique_ptr<Worker> worker;

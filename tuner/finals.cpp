@@ -44,9 +44,9 @@ std::optional<Verdict> judge(std::span<const Finalist> finalists) {
   if (running.empty()) return std::nullopt;
 
   const auto median_of = [&](std::size_t i) { return median(finalists[i].samples_us); };
-  const std::size_t fastest = *std::min_element(
-      running.begin(), running.end(),
-      [&](std::size_t a, std::size_t b) { return median_of(a) < median_of(b); });
+  const std::size_t fastest =
+      *std::min_element(running.begin(), running.end(),
+                        [&](std::size_t a, std::size_t b) { return median_of(a) < median_of(b); });
   const Interval best = median_interval(finalists[fastest].samples_us);
 
   std::vector<std::size_t> tied;
@@ -57,10 +57,9 @@ std::optional<Verdict> judge(std::span<const Finalist> finalists) {
       tied.push_back(i);
     }
   }
-  const std::size_t winner =
-      *std::min_element(tied.begin(), tied.end(), [&](std::size_t a, std::size_t b) {
-        return cost(finalists[a]) < cost(finalists[b]);
-      });
+  const std::size_t winner = *std::min_element(
+      tied.begin(), tied.end(),
+      [&](std::size_t a, std::size_t b) { return cost(finalists[a]) < cost(finalists[b]); });
   std::erase(tied, winner);
   return Verdict{winner, median_interval(finalists[winner].samples_us), std::move(tied)};
 }
@@ -81,8 +80,7 @@ FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist>& final
       if (trial.ok()) cublas_us.push_back(trial.measurement.median_us);
     }
   }
-  return {judge(finalists),
-          cublas_us.empty() ? std::nullopt : std::optional(median(cublas_us))};
+  return {judge(finalists), cublas_us.empty() ? std::nullopt : std::optional(median(cublas_us))};
 }
 
 }  // namespace autotune

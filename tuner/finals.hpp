@@ -29,8 +29,8 @@ struct Finalist {
 // What the finals say. Indices into the finalists.
 struct Verdict {
   std::size_t winner = 0;
-  Interval interval;               // of the winner's median
-  std::vector<std::size_t> ties;   // statistically as fast, the winner left out
+  Interval interval;              // of the winner's median
+  std::vector<std::size_t> ties;  // statistically as fast, the winner left out
 };
 
 // The winner by medians. Finalists within 2 % of the fastest whose intervals overlap its interval

@@ -85,7 +85,8 @@ void GpuWorkspace::check_integers(std::uint64_t findings) const {
 }
 
 void GpuWorkspace::check_reals(std::uint64_t findings) const {
-  kernels_.check_real(area(), sum_.address(), magnitude_.address(), error_bound(problem_.k, input_), findings, stream_);
+  kernels_.check_real(area(), sum_.address(), magnitude_.address(), error_bound(problem_.k, input_),
+                      findings, stream_);
 }
 
 VerificationKernels::Area GpuWorkspace::area() const {

@@ -32,8 +32,10 @@ std::string first_error_line(const std::string& log) {
 
 BuiltKernel failed(const WorkerFailure& failure) {
   const bool timed_out = failure.kind == WorkerFailure::Kind::timed_out;
-  return {timed_out ? TrialStatus::compile_timeout : TrialStatus::compile_crashed, failure.reason,
-          "", {}};
+  return {timed_out ? TrialStatus::compile_timeout : TrialStatus::compile_crashed,
+          failure.reason,
+          "",
+          {}};
 }
 
 int architecture_number(const std::string& architecture) {

@@ -51,8 +51,8 @@ class KernelBuilder {
   CubinStore* store_;
   std::string nvrtc_build_;
   std::string target_;
-  std::map<std::string, Ticket> tickets_;   // by cubin key
-  std::vector<std::string> keys_;           // by ticket
+  std::map<std::string, Ticket> tickets_;  // by cubin key
+  std::vector<std::string> keys_;          // by ticket
   std::vector<std::unique_ptr<const BuiltKernel>> built_;
   std::size_t in_flight_ = 0;
   std::int64_t compiled_ = 0;

@@ -49,6 +49,8 @@ bool Lane::record_known(Trial trial) {
   return true;
 }
 
-const Trial* Lane::best() const { return best_ ? &trials_.at(*best_) : nullptr; }
+const Trial* Lane::best() const {
+  return best_ ? &trials_.at(*best_) : nullptr;
+}
 
 }  // namespace autotune

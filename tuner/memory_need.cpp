@@ -15,7 +15,7 @@ double bytes_needed(const GemmProblem& problem, const DeviceInfo& device) {
 std::string why_too_large(const GemmProblem& problem, const DeviceInfo& device) {
   const double needed = bytes_needed(problem, device);
   const auto available = static_cast<double>(device.memory_bytes);
-  if (needed <= available) return "";
+  if (available == 0 || needed <= available) return "";
   return fmt::format("{} needs {:.1f} GiB of memory to be verified and timed, and {} has {:.1f}",
                      to_string(problem), needed * 0x1p-30, device.label, available * 0x1p-30);
 }

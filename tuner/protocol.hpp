@@ -13,6 +13,7 @@
 
 #include "autotune/error.hpp"
 #include "autotune/problem.hpp"
+
 #include "core/device_info.hpp"
 #include "core/launch_geometry.hpp"
 #include "core/trial.hpp"
@@ -57,10 +58,10 @@ struct MeasureRequest {
   InputData input = InputData::uniform;
   std::uint64_t seed = 1;
   bool verify = true;
-  int samples = 5;          // at most; 0: verify only
+  int samples = 5;              // at most; 0: verify only
   double min_sample_us = 2000;  // a sample is a batch of launches at least this long
   int launches_per_sample = 0;  // 0: as many as min_sample_us asks for
-  double stop_above_us = 0;  // stop sampling once a launch takes longer than this; 0: never
+  double stop_above_us = 0;     // stop sampling once a launch takes longer than this; 0: never
 
   // "" times the kernel above; "cublas" times cuBLAS SGEMM on the same operands instead (cubin,
   // kernel_name and geometry are then ignored).
@@ -79,9 +80,9 @@ struct MeasureReply {
 // What can this device do at most? Measured with plain kernels.
 struct CalibrateRequest {};
 struct CalibrateReply {
-  double fma_gflops = 0;   // FP32 FFMA from registers
-  double copy_gbps = 0;    // device-to-device copy, bytes read plus bytes written
-  std::string problem;     // why it could not be measured; empty when it was
+  double fma_gflops = 0;  // FP32 FFMA from registers
+  double copy_gbps = 0;   // device-to-device copy, bytes read plus bytes written
+  std::string problem;    // why it could not be measured; empty when it was
 };
 
 using WorkerRequest =

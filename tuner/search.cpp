@@ -46,8 +46,8 @@ bool Search::propose_one() {
   for (std::size_t tries = 0; tries < lanes_.size(); ++tries) {
     Lane& lane = *lanes_[turn_++ % lanes_.size()];
     if (const std::optional<std::size_t> index = lane.propose()) {
-      const auto ticket = builder_.request(lane.kernel(), lane.space().configurations[*index],
-                                           lane.problem());
+      const auto ticket =
+          builder_.request(lane.kernel(), lane.space().configurations[*index], lane.problem());
       waiting_.push_back({&lane, *index, ticket});
       return true;
     }

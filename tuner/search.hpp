@@ -1,5 +1,5 @@
-// The search: keeps compile workers ahead of the measuring worker until every lane is exhausted, the
-// budget is used up or somebody asks to stop.
+// The search: keeps compile workers ahead of the measuring worker until every lane is exhausted,
+// the budget is used up or somebody asks to stop.
 #pragma once
 
 #include <chrono>

@@ -19,8 +19,8 @@ bool allows_results(const SpaceFilter& filter, const TileShape& shape) {
   const auto& products = filter.results_per_thread;
   const auto& shapes = filter.result_shapes;
   return std::find(products.begin(), products.end(), shape.results()) != products.end() ||
-         std::find(shapes.begin(), shapes.end(),
-                   std::pair{shape.results_m, shape.results_n}) != shapes.end();
+         std::find(shapes.begin(), shapes.end(), std::pair{shape.results_m, shape.results_n}) !=
+             shapes.end();
 }
 
 bool allows_unroll(const SpaceFilter& filter, const TileShape& shape) {
@@ -54,8 +54,9 @@ std::string SpaceFilter::text() const {
   std::vector<std::string> shapes;
   for (const auto& [m, n] : sorted(result_shapes)) shapes.push_back(fmt::format("{}x{}", m, n));
   return fmt::format("tile_width={};results={};shapes={};unroll={}",
-                     fmt::join(sorted(tile_widths), ","), fmt::join(sorted(results_per_thread), ","),
-                     fmt::join(shapes, ","), fmt::join(sorted(unrolls), ","));
+                     fmt::join(sorted(tile_widths), ","),
+                     fmt::join(sorted(results_per_thread), ","), fmt::join(shapes, ","),
+                     fmt::join(sorted(unrolls), ","));
 }
 
 }  // namespace autotune

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "autotune/configuration.hpp"
+
 #include "core/trial.hpp"
 
 namespace autotune {

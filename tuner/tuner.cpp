@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "autotune/error.hpp"
+
 #include "tuner/tuning_run.hpp"
 
 namespace autotune {

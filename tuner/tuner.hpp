@@ -90,11 +90,11 @@ struct TuneReport {
   std::int64_t cubins_reused = 0;  // from the store
   std::int64_t workers_replaced = 0;
   double wall_s = 0;
-  double search_s = 0;     // wall time of the search, without start-up and finals
+  double search_s = 0;        // wall time of the search, without start-up and finals
   double device_busy_s = 0;   // the measuring worker was at work
   double compile_busy_s = 0;  // summed over the compile workers
   bool interrupted = false;
-  bool complete = false;   // the space was exhausted or the budget used up
+  bool complete = false;  // the space was exhausted or the budget used up
   std::optional<DeviceRates> rates;
   std::string storage_problem;  // why results could not be stored; empty when they were
   std::string note;             // e.g. "driver changed: 5 stored finalists timed again"
@@ -106,8 +106,8 @@ struct TuneProgress {
   std::int64_t total = 0;  // of the space over all problems
   double elapsed_s = 0;
   std::optional<double> remaining_s;
-  const Trial* last = nullptr;            // the trial just finished, if any
-  const char* phase = "search";           // "search", "finals"
+  const Trial* last = nullptr;                          // the trial just finished, if any
+  const char* phase = "search";                         // "search", "finals"
   std::vector<std::pair<GemmProblem, double>> best_us;  // of the problems with a correct trial
 };
 using ProgressCallback = std::function<void(const TuneProgress&)>;
@@ -121,8 +121,8 @@ struct SpaceSummary {
                                                         const DeviceInfo& device);
 
 // Tunes. Throws UsageError for an empty space, EnvironmentError when no worker can compile, the
-// device cannot be opened or no problem fits its memory. A stop request ends the search after the trial in flight; what was
-// measured is stored and the best so far is the answer.
+// device cannot be opened or no problem fits its memory. A stop request ends the search after the
+// trial in flight; what was measured is stored and the best so far is the answer.
 [[nodiscard]] TuneReport tune(const TuneRequest& request, TunerSetup& setup,
                               const ProgressCallback& progress, std::stop_token stop);
 

@@ -32,8 +32,8 @@ static_assert(sizeof(Finding) == 48);
 
 // The most that |err| / (u |A||B|) of an element may be, u = kUnitRoundoff, for sums of k products:
 // the least of a bound that holds for every order of summation and one that random rounding errors
-// keep with a probability next to 1. At least one rounding and the store are allowed for. Linear data
-// is all of one sign and rounds alike again and again, so only the first holds for it.
+// keep with a probability next to 1. At least one rounding and the store are allowed for. Linear
+// data is all of one sign and rounds alike again and again, so only the first holds for it.
 [[nodiscard]] double error_bound(std::int64_t k, InputData input);
 
 // ||C - reference||_F / ||reference||_F.

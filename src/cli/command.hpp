@@ -13,8 +13,8 @@ namespace autotune {
 
 struct CommandLine {
   CLI::App& app;
-  std::string text;              // all of it, for provenance
-  std::function<int()> action;   // of the command that was chosen; returns the exit code
+  std::string text;             // all of it, for provenance
+  std::function<int()> action;  // of the command that was chosen; returns the exit code
 };
 
 void add_tune_command(CommandLine& line);

@@ -23,7 +23,8 @@ struct ChosenConfiguration {
 void check_choice(const ConfigurationChoice& choice);
 
 // Parameters that a spelled-out configuration leaves out are as in the template's default for the
-// problem, as far as the space's rules allow that. Without one: the best known for the device, else the template's default.
+// problem, as far as the space's rules allow that. Without one: the best known for the device, else
+// the template's default.
 [[nodiscard]] ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
                                                        const GemmProblem& problem,
                                                        const TuningDatabase* database,

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autotune/error.hpp"
+
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/session.hpp"
@@ -80,7 +81,8 @@ void add_db_command(CommandLine& line) {
   const auto add = [&](const char* name, const char* help, int (*run)(const DbOptions&)) {
     CLI::App* sub = command->add_subcommand(name, help);
     sub->add_option("--db", options->database, "The tuning database");
-    sub->callback([&line, options, run] { line.action = [options, run] { return run(*options); }; });
+    sub->callback(
+        [&line, options, run] { line.action = [options, run] { return run(*options); }; });
     return sub;
   };
   add("path", "Print where it lies", run_path);

@@ -8,6 +8,7 @@
 
 #include "autotune/error.hpp"
 #include "autotune/version.hpp"
+
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/usage_message.hpp"
@@ -18,13 +19,14 @@ namespace autotune {
 namespace {
 
 constexpr void (*kCommands[])(CommandLine&) = {
-    add_tune_command,  add_query_command,   add_show_command,    add_run_command,
-    add_sweep_command, add_analyze_command, add_devices_command, add_doctor_command,
-    add_db_command,
+    add_tune_command,    add_query_command,  add_show_command,
+    add_run_command,     add_sweep_command,  add_analyze_command,
+    add_devices_command, add_doctor_command, add_db_command,
 };
 
 constexpr const char* kDescription =
-    "Finds the fastest matrix-multiplication kernel for a GPU and a size, and keeps what it finds.\n"
+    "Finds the fastest matrix-multiplication kernel for a GPU and a size, and keeps what it "
+    "finds.\n"
     "Without a command it tunes: autotune --sizes 1024,2048,3200";
 
 // Options without a command are tune's.

@@ -30,9 +30,9 @@ std::string bar(double part) {
 }
 
 std::string line_for(const TuneProgress& progress) {
-  const double part = progress.total > 0 ? static_cast<double>(progress.done) /
-                                               static_cast<double>(progress.total)
-                                         : 0;
+  const double part = progress.total > 0
+                          ? static_cast<double>(progress.done) / static_cast<double>(progress.total)
+                          : 0;
   std::string line = fmt::format("{} [{}] {}/{}", progress.phase, bar(std::min(part, 1.0)),
                                  progress.done, progress.total);
   if (progress.remaining_s) line += fmt::format("  {:.0f} s left", *progress.remaining_s);

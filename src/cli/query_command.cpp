@@ -74,8 +74,8 @@ Table answer_table(const std::vector<Answer>& answers) {
     const bool exact = winner.problem == problem;
     table.add({to_string(problem), to_string(match->kind),
                exact ? fmt::format("{:.1f}", winner.median_us) : "-",
-               exact ? rates.text(gflops(problem, winner.median_us)) : "-",
-               winner.template_name, to_string(winner.configuration)});
+               exact ? rates.text(gflops(problem, winner.median_us)) : "-", winner.template_name,
+               to_string(winner.configuration)});
   }
   return table;
 }

@@ -13,9 +13,13 @@
 namespace autotune {
 
 DeviceInfo device_for(const std::string& option) {
-  DeviceChoice choice = choose_device(option);
-  if (!choice.note.empty()) fmt::print(stderr, "autotune: {}\n", choice.note);
-  return std::move(choice.device);
+  try {
+    DeviceChoice choice = choose_device(option);
+    if (!choice.note.empty()) fmt::print(stderr, "autotune: {}\n", choice.note);
+    return std::move(choice.device);
+  } catch (const UsageError& error) {
+    throw UsageError(std::string("--device: ") + error.what());
+  }
 }
 
 std::string device_warning(const DeviceInfo& device) {

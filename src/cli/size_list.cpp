@@ -50,8 +50,10 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 GemmProblem parse_item(std::string_view item) {
   std::vector<std::int64_t> numbers;
   for (const std::string_view part : split(item, 'x')) {
-    if (const auto number = parse_number(part)) numbers.push_back(*number);
-    else numbers.clear();
+    if (const auto number = parse_number(part))
+      numbers.push_back(*number);
+    else
+      numbers.clear();
     if (numbers.empty()) break;
   }
   const auto parts = static_cast<std::size_t>(std::count(item.begin(), item.end(), 'x')) + 1;
@@ -87,8 +89,8 @@ std::vector<GemmProblem> parse_sizes(const std::string& text) {
   const std::string list = !text.empty() && text.front() == '@' ? read_list(text.substr(1)) : text;
   const std::vector<std::string_view> items = split(list, ',');
   if (items.size() > kMaxItems) {
-    throw UsageError(fmt::format("--sizes has {} items: at most {} are allowed", items.size(),
-                                 kMaxItems));
+    throw UsageError(
+        fmt::format("--sizes has {} items: at most {} are allowed", items.size(), kMaxItems));
   }
   std::vector<GemmProblem> problems;
   for (const std::string_view item : items) {

@@ -60,9 +60,9 @@ std::vector<Column> make_columns(const SweepOptions& options, const KernelTempla
       one.result_shapes.clear();
       const std::optional<Configuration> best = plainest_configuration(kernel, one);
       if (!best) {
-        throw UsageError(fmt::format(
-            "sweep: {} has no configuration with tile width {} and {} results a thread",
-            kernel.name, width, results));
+        throw UsageError(
+            fmt::format("sweep: {} has no configuration with tile width {} and {} results a thread",
+                        kernel.name, width, results));
       }
       columns.push_back({width, results, *best});
     }

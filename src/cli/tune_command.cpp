@@ -149,8 +149,7 @@ Table result_table(const TuneReport& report) {
     const Winner& winner = *result.winner;
     const double rate = gflops(result.problem, winner.median_us);
     std::vector<std::string> row = {
-        to_string(result.problem), fmt::format("{:.1f}", winner.median_us),
-        rates.text(rate),
+        to_string(result.problem), fmt::format("{:.1f}", winner.median_us), rates.text(rate),
         report.rates ? fmt::format("{:.1f}%", 100 * rate / report.rates->fma_gflops) : "-"};
     if (compared) {
       row.push_back(result.cublas_us ? fmt::format("{:.1f}", *result.cublas_us) : "-");

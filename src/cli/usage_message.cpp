@@ -43,7 +43,8 @@ std::vector<std::string> known_words(const CLI::App& command) {
 
 std::string unknown(const CLI::App& command, const std::string& word) {
   std::string message = fmt::format("'{}' is not known", word);
-  const std::string name = command.get_parent() != nullptr ? command.get_name() + " --help" : "--help";
+  const std::string name =
+      command.get_parent() != nullptr ? command.get_name() + " --help" : "--help";
   std::string nearest;
   for (const std::string& candidate : known_words(command)) {
     const std::size_t allowed = std::max<std::size_t>(2, word.size() / 3);

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include "autotune/version.hpp"
+
 #include "gpu/gpu.hpp"
 
 namespace autotune {

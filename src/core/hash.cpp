@@ -1,11 +1,10 @@
 #include "core/hash.hpp"
 
 #define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <cstring>
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 namespace autotune {
 
@@ -21,7 +20,9 @@ FieldHasher& FieldHasher::add(std::string_view field) {
   return *this;
 }
 
-FieldHasher& FieldHasher::add(std::int64_t field) { return add(std::to_string(field)); }
+FieldHasher& FieldHasher::add(std::int64_t field) {
+  return add(std::to_string(field));
+}
 
 FieldHasher& FieldHasher::add(double field) {
   char bytes[sizeof field];

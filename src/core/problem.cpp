@@ -13,7 +13,8 @@ std::string to_string(const GemmProblem& problem) {
 
 std::string to_string(Math math) {
   switch (math) {
-    case Math::strict: return "strict";
+    case Math::strict:
+      return "strict";
   }
   throw Error("unknown math mode " + std::to_string(static_cast<int>(math)));
 }

@@ -13,17 +13,17 @@ namespace autotune {
 // Stored by name (to_string), so the order may change; the names may not.
 enum class TrialStatus {
   ok,
-  rejected_spills,     // compiled, but spills registers: invalid by rule
-  compile_failed,      // the compiler said no; its log is in the detail
-  compile_timeout,     // the compile worker was killed at its deadline
-  compile_crashed,     // the compile worker died
-  load_failed,         // the driver did not accept the cubin
-  launch_failed,       // the launch was refused or the kernel faulted
-  wrong_result,        // the numbers are wrong
-  out_of_bounds,       // wrote into the guard zone around C
-  out_of_memory,       // the device could not hold the problem
-  run_timeout,         // the measuring worker was killed at its deadline
-  run_crashed,         // the measuring worker died
+  rejected_spills,  // compiled, but spills registers: invalid by rule
+  compile_failed,   // the compiler said no; its log is in the detail
+  compile_timeout,  // the compile worker was killed at its deadline
+  compile_crashed,  // the compile worker died
+  load_failed,      // the driver did not accept the cubin
+  launch_failed,    // the launch was refused or the kernel faulted
+  wrong_result,     // the numbers are wrong
+  out_of_bounds,    // wrote into the guard zone around C
+  out_of_memory,    // the device could not hold the problem
+  run_timeout,      // the measuring worker was killed at its deadline
+  run_crashed,      // the measuring worker died
 };
 
 [[nodiscard]] std::string to_string(TrialStatus status);
@@ -33,11 +33,11 @@ enum class TrialStatus {
 // Times of one kernel launch, each sample the mean over a batch of launches. Microseconds.
 struct Measurement {
   std::vector<double> samples_us;
-  double median_us = 0;       // of samples_us
-  double spread_us = 0;       // median absolute deviation from the median
+  double median_us = 0;  // of samples_us
+  double spread_us = 0;  // median absolute deviation from the median
   int launches_per_sample = 0;
-  bool screened_out = false;  // sampling stopped early: too far behind the best known
-  int sm_clock_mhz = 0;       // after the last sample; 0 without NVML
+  bool screened_out = false;           // sampling stopped early: too far behind the best known
+  int sm_clock_mhz = 0;                // after the last sample; 0 without NVML
   std::uint64_t throttle_reasons = 0;  // NVML's bits, or'ed over the samples
 
   bool operator==(const Measurement&) const = default;
@@ -55,10 +55,10 @@ struct Verification {
 
 // What the compiler made of a configuration. -1 where it is unknown.
 struct Resources {
-  int registers = -1;                 // a thread
-  std::int64_t spill_bytes = -1;      // stores and loads, a thread
-  std::int64_t stack_bytes = -1;      // a thread
-  std::int64_t shared_bytes = -1;     // static, a block, without what the hardware reserves
+  int registers = -1;              // a thread
+  std::int64_t spill_bytes = -1;   // stores and loads, a thread
+  std::int64_t stack_bytes = -1;   // a thread
+  std::int64_t shared_bytes = -1;  // static, a block, without what the hardware reserves
   std::int64_t cubin_bytes = -1;
   double compile_ms = -1;
 

@@ -7,6 +7,7 @@
 
 #include "autotune/configuration.hpp"
 #include "autotune/problem.hpp"
+
 #include "core/device_info.hpp"
 #include "core/trial.hpp"
 
@@ -23,14 +24,14 @@ struct Winner {
 
   Configuration configuration;
   double median_us = 0;
-  double low_us = 0;   // 95 % confidence interval of the median
+  double low_us = 0;  // 95 % confidence interval of the median
   double high_us = 0;
-  bool confirmed = false;            // chosen in interleaved finals; false: best of the screenings
-  std::vector<Configuration> ties;   // statistically as fast; the winner is the cheapest of them
+  bool confirmed = false;           // chosen in interleaved finals; false: best of the screenings
+  std::vector<Configuration> ties;  // statistically as fast; the winner is the cheapest of them
   Verification verification;
   Resources resources;
   std::optional<DeviceRates> rates;  // of the device in the same environment
-  std::string note;  // one line on how it was measured: "12 of 10,000 blocks"; mostly empty
+  std::string note;         // one line on how it was measured: "12 of 10,000 blocks"; mostly empty
   std::string measured_at;  // UTC, "2026-11-21T05:40:44Z"; a label, never an ordering
 };
 

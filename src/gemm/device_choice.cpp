@@ -27,15 +27,15 @@ DeviceChoice choose_device(const std::string& option) {
   const bool any = option == "auto";
   const std::optional<int> ordinal = any ? 0 : as_ordinal(option);
   if (!ordinal) {
-    throw UsageError(fmt::format(
-        "--device: '{}' is neither auto, host nor a GPU's number, for example --device 0", option));
+    throw UsageError(
+        fmt::format("'{}' is no device: use auto, host or a GPU's number, for example 0", option));
   }
   const DriverReport driver = inspect_driver();
   if (any && driver.no_gpu) {
     return {host_device_info(),
             driver.problem + ": using the host device, whose times say nothing about a GPU"};
   }
-  if (!driver.usable) throw EnvironmentError(driver.problem + "; --device host needs no GPU");
+  if (!driver.usable) throw EnvironmentError(driver.problem + "; the device host needs no GPU");
   if (*ordinal >= static_cast<int>(driver.devices.size())) {
     throw EnvironmentError(
         fmt::format("there is no GPU {}: 'autotune devices' lists those here", *ordinal));

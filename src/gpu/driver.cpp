@@ -38,8 +38,7 @@ SharedLibrary open_library() {
   const std::string name = chosen != nullptr && *chosen != '\0' ? chosen : "libcuda.so.1";
   std::optional<SharedLibrary> library = SharedLibrary::open(name);
   if (!library) {
-    throw NoGpuError(
-        fmt::format("no NVIDIA driver on this machine ({} was not found)", name));
+    throw NoGpuError(fmt::format("no NVIDIA driver on this machine ({} was not found)", name));
   }
   return std::move(*library);
 }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,12 +17,36 @@
 namespace autotune {
 namespace {
 
-// What the program writes goes to `output`.
+// Both ends are closed with this object, or sooner.
+class Pipe {
+ public:
+  Pipe() {
+    if (pipe2(ends_.data(), O_CLOEXEC) != 0) throw EnvironmentError("no pipe could be made");
+  }
+  ~Pipe() {
+    close_end(0);
+    close_end(1);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  [[nodiscard]] int reading() const { return ends_[0]; }
+  [[nodiscard]] int writing() const { return ends_[1]; }
+  void close_writing() { close_end(1); }
+
+ private:
+  void close_end(std::size_t end) {
+    if (ends_[end] >= 0) close(std::exchange(ends_[end], -1));
+  }
+  std::array<int, 2> ends_{-1, -1};
+};
+
+// The program reads from `input`, and what it writes goes to `output`.
 class SpawnActions {
  public:
-  explicit SpawnActions(int output) {
+  SpawnActions(int input, int output) {
     posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions_, output, STDERR_FILENO);
   }
@@ -44,14 +69,14 @@ std::vector<char*> environment_in_english(std::string& language) {
   return variables;
 }
 
-pid_t start(const std::vector<std::string>& arguments, int output) {
+pid_t start(const std::vector<std::string>& arguments, int input, int output) {
   std::vector<char*> words;
   words.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.data()));
   words.push_back(nullptr);
   std::string language = "LC_ALL=C";
   std::vector<char*> variables = environment_in_english(language);
-  const SpawnActions actions(output);
+  const SpawnActions actions(input, output);
   pid_t process = 0;
   const int error =
       posix_spawn(&process, words[0], actions.get(), nullptr, words.data(), variables.data());
@@ -84,20 +109,13 @@ int wait_for(pid_t process) {
 }  // namespace
 
 ProgramResult run_program(const std::vector<std::string>& arguments) {
-  std::array<int, 2> ends;
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw EnvironmentError("no pipe could be made");
-  pid_t process = 0;
-  try {
-    process = start(arguments, ends[1]);
-  } catch (...) {
-    close(ends[0]);
-    close(ends[1]);
-    throw;
-  }
-  close(ends[1]);
+  Pipe input;
+  input.close_writing();  // the program finds its input at an end
+  Pipe output;
+  const pid_t process = start(arguments, input.reading(), output.writing());
+  output.close_writing();
   ProgramResult result;
-  result.output = read_to_end(ends[0]);
-  close(ends[0]);
+  result.output = read_to_end(output.reading());
   result.exit_code = wait_for(process);
   return result;
 }

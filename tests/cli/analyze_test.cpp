@@ -52,9 +52,9 @@ struct Stored : AnalyzeWithoutNvrtc {
     winner.environment = {"580.1", "13.0.88", "0.1.0", kMeasuringProtocol};
     winner.configuration = kernel.default_configuration({.m = 4096, .n = 4096, .k = 4096});
     winner.median_us = 100;
+    winner.rates = DeviceRates{50000, 4000};
     TuningDatabase opened = TuningDatabase::open(database);
     opened.put_winners({&winner, 1});
-    opened.put_rates(winner.silicon_class, winner.environment, {50000, 4000});
   }
 };
 

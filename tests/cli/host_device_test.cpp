@@ -108,7 +108,7 @@ TEST_SUITE("program on the host device") {
     const ProgramResult result = program({"--sizes", "33", "--device", "0"});
     CHECK(result.exit_code == kEnvironment);
     CHECK(result.out == "");
-    CHECK(has(result.err, "--device host needs no GPU"));
+    CHECK(has(result.err, "the device host needs no GPU"));
     CHECK_FALSE(std::filesystem::exists(program.database));
   }
 

@@ -1,6 +1,5 @@
 // What query and db print, from databases that the test makes; neither driver nor NVRTC is there.
 #include <doctest/doctest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "core/hash.hpp"
@@ -43,7 +42,8 @@ struct Stored : Program {
 TEST_SUITE("query") {
   TEST_CASE("an exact match comes with its figures") {
     const Stored program;
-    const ProgramResult result = program({"query", "--device", "test gpu", "--sizes", "1024", "--json"});
+    const ProgramResult result =
+        program({"query", "--device", "test gpu", "--sizes", "1024", "--json"});
     REQUIRE(result.exit_code == 0);
     const json document = json::parse(result.out);
     CHECK(document["schema"] == 1);
@@ -62,7 +62,8 @@ TEST_SUITE("query") {
 
   TEST_CASE("a size nobody tuned gets the nearest one and says so") {
     const Stored program;
-    const ProgramResult result = program({"query", "--device", "Test GPU", "--sizes", "1900", "--json"});
+    const ProgramResult result =
+        program({"query", "--device", "Test GPU", "--sizes", "1900", "--json"});
     REQUIRE(result.exit_code == 0);
     const json entry = json::parse(result.out)["results"][0];
     CHECK(entry["match"] == "nearest size");
@@ -88,8 +89,9 @@ TEST_SUITE("query") {
 
   TEST_CASE("another layout is another problem") {
     const Stored program;
-    CHECK(program({"query", "--device", "Test GPU", "--sizes", "1024", "--layout", "TN"}).exit_code ==
-          4);
+    CHECK(
+        program({"query", "--device", "Test GPU", "--sizes", "1024", "--layout", "TN"}).exit_code ==
+        4);
   }
 
   TEST_CASE("explain says where an answer is from") {
@@ -140,7 +142,8 @@ TEST_SUITE("program") {
     const Program program;
     const ProgramResult help = program({"--help"});
     CHECK(help.exit_code == 0);
-    for (const char* command : {"tune", "query", "show", "run", "sweep", "analyze", "devices", "doctor", "db"}) {
+    for (const char* command :
+         {"tune", "query", "show", "run", "sweep", "analyze", "devices", "doctor", "db"}) {
       CHECK(help.out.find(command) != std::string::npos);
     }
     const ProgramResult version = program({"--version"});

@@ -1,12 +1,13 @@
 // The tuning loop against scripted workers: what it measures, stores, skips and decides.
 #include "tuner/tuner.hpp"
 
-#include <doctest/doctest.h>
-
 #include <set>
 #include <string>
 
+#include <doctest/doctest.h>
+
 #include "autotune/error.hpp"
+
 #include "tests/tuner/scripted_workers.hpp"
 
 namespace autotune::test {
@@ -20,21 +21,26 @@ KernelTemplate fake_template() {
   std::vector<std::int64_t> ten;
   for (int i = 1; i <= 10; ++i) ten.push_back(i);
   ConfigSpace space({{"X", "", ten}, {"A", "", {1, 2, 3, 4}}},
-                    {{"small_product", "X * A <= 20", [](const Configuration& c) {
-                        return c.at("X") * c.at("A") <= 20;
-                      }}});
+                    {{"small_product", "X * A <= 20",
+                      [](const Configuration& c) { return c.at("X") * c.at("A") <= 20; }}});
   return {.name = "fake",
           .interface_number = 1,
           .source = "fake source",
           .space = std::move(space),
           .supports = [](const GemmProblem&) { return true; },
           .default_configuration =
-              [](const GemmProblem&) { return Configuration({{"X", 2}, {"A", 2}}); },
-          .geometry = [](const Configuration&,
-                         const GemmProblem&) { return LaunchGeometry{.block = {32, 1, 1}}; },
+              [](const GemmProblem&) {
+                return Configuration({{"X", 2}, {"A", 2}});
+              },
+          .geometry =
+              [](const Configuration&, const GemmProblem&) {
+                return LaunchGeometry{.block = {32, 1, 1}};
+              },
           .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
           .tile_shape =
-              [](const Configuration& c) { return TileShape{c.at("X"), c.at("A"), 1, 1}; }};
+              [](const Configuration& c) {
+                return TileShape{c.at("X"), c.at("A"), 1, 1};
+              }};
 }
 constexpr std::int64_t kValid = 10 + 10 + 6 + 5;
 
@@ -295,6 +301,38 @@ TEST_SUITE("tune") {
     Fixture f;
     f.request.filter.tile_widths = {11};
     CHECK_THROWS_AS(f.run(), UsageError);
+  }
+
+  TEST_CASE("a problem beyond the device's memory is refused before anything is compiled") {
+    Fixture f;
+    f.setup.device.memory_bytes = 64 << 20;
+    const GemmProblem huge{.m = 100000, .n = 100000, .k = 1};
+    f.request.problems = {huge};
+    CHECK_THROWS_WITH_AS(f.run(), doctest::Contains("100000x100000x1 needs 186."),
+                         EnvironmentError);
+    CHECK(f.script->compiles == 0);
+
+    f.request.problems = {huge, kSmall};
+    const TuneReport report = f.run();
+    REQUIRE(report.problems.size() == 2);
+    CHECK_FALSE(report.problems[0].winner);
+    CHECK(report.problems[0].too_large.find("Test GPU has 0.1") != std::string::npos);
+    CHECK(report.problems[1].winner);
+    CHECK(report.measured == kValid);
+  }
+
+  TEST_CASE("a host search ends after a minute by default, a GPU's with its space") {
+    Fixture f;
+    double remaining_s = 0;
+    const auto run = [&] {
+      static_cast<void>(tune(
+          f.request, f.setup,
+          [&](const TuneProgress& p) { remaining_s = p.remaining_s.value_or(0); }, {}));
+    };
+    f.setup.device.cpu_model = "Test CPU";
+    run();
+    CHECK(remaining_s > 50);
+    CHECK(remaining_s <= 60);
   }
 
   TEST_CASE("cuBLAS is timed in the same finals when asked for") {

@@ -11,7 +11,9 @@ using Index = long long;
 __device__ __forceinline__ Index first_index() {
   return static_cast<Index>(blockIdx.x) * kThreads + threadIdx.x;
 }
-__device__ __forceinline__ Index all_threads() { return static_cast<Index>(gridDim.x) * kThreads; }
+__device__ __forceinline__ Index all_threads() {
+  return static_cast<Index>(gridDim.x) * kThreads;
+}
 
 // The output function of splitmix64: neighbouring inputs give unrelated outputs.
 __device__ __forceinline__ unsigned long long mixed(unsigned long long x) {
@@ -162,12 +164,12 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2)
 
 // What one block saw of a result; tuner/verification.hpp has the same struct.
 struct Finding {
-  double max_error_ratio;     // of the elements whose ratio is a finite number
-  double error_squares;       // sums over these elements
+  double max_error_ratio;  // of the elements whose ratio is a finite number
+  double error_squares;    // sums over these elements
   double reference_squares;
-  Index wrong;                // elements, those that are no number among them
-  Index first_wrong;          // the least index of them in C; above all indices when there are none
-  Index outside;              // words around C that were written to
+  Index wrong;        // elements, those that are no number among them
+  Index first_wrong;  // the least index of them in C; above all indices when there are none
+  Index outside;      // words around C that were written to
 };
 
 // The memory around C: `total` words of which C are those from `front` on, `count` of them. All
