@@ -1,0 +1,53 @@
+#include "db/shipped_winners.hpp"
+
+#include <set>
+#include <span>
+#include <tuple>
+
+#include <doctest/doctest.h>
+
+#include "core/embedded_file.hpp"
+
+namespace autotune {
+std::span<const EmbeddedFile> embedded_tuned();
+}
+
+using namespace autotune;
+
+TEST_SUITE("shipped winners") {
+  TEST_CASE("every line parses and makes sense") {
+    std::size_t lines = 0;
+    for (const EmbeddedFile& file : embedded_tuned()) {
+      for (const char c : file.text) lines += c == '\n' ? 1U : 0U;
+    }
+    const std::vector<Winner> winners = shipped_winners("", "");
+    CHECK(winners.size() == lines);
+    std::set<std::tuple<std::string, GemmProblem, std::string>> seen;
+    for (const Winner& winner : winners) {
+      CAPTURE(to_string(winner.problem));
+      CHECK(winner.median_us > 0);
+      CHECK(winner.low_us <= winner.median_us);
+      CHECK(winner.median_us <= winner.high_us);
+      CHECK_FALSE(winner.configuration.empty());
+      CHECK_FALSE(winner.silicon_class.empty());
+      CHECK(seen.emplace(winner.silicon_class, winner.problem, winner.template_name).second);
+    }
+  }
+
+  TEST_CASE("they are filtered by label and silicon class") {
+    const std::vector<Winner> all = shipped_winners("", "");
+    if (all.empty()) {
+      MESSAGE("SKIPPED: no winners ship with this build");
+      return;
+    }
+    std::string lower = all[0].device_label;
+    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::vector<Winner> by_label = shipped_winners("", lower);
+    CHECK_FALSE(by_label.empty());
+    for (const Winner& winner : by_label) CHECK(winner.device_label == all[0].device_label);
+    CHECK_FALSE(shipped_winners(all[0].silicon_class, "").empty());
+    CHECK(shipped_winners("none", "").empty());
+    CHECK(shipped_winners("", "none").empty());
+    CHECK(shipped_winners("none", lower).empty());
+  }
+}
