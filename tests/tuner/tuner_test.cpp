@@ -321,13 +321,13 @@ TEST_SUITE("tune") {
     CHECK(report.measured == kValid);
   }
 
-  TEST_CASE("a host search ends after a minute by default, a GPU's with its space") {
+  TEST_CASE("a search on the host device ends after a minute by default") {
     Fixture f;
     double remaining_s = 0;
     const auto run = [&] {
-      static_cast<void>(tune(
-          f.request, f.setup,
-          [&](const TuneProgress& p) { remaining_s = p.remaining_s.value_or(0); }, {}));
+      static_cast<void>(
+          tune(f.request, f.setup,
+               [&](const TuneProgress& p) { remaining_s = p.remaining_s.value_or(0); }, {}));
     };
     f.setup.device.cpu_model = "Test CPU";
     run();
