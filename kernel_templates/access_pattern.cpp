@@ -34,10 +34,28 @@ std::int64_t passes(const std::set<std::int64_t>& words) {
   return *std::max_element(words_of_bank.begin(), words_of_bank.end());
 }
 
+// Whether every lane wants what the lane `distance` further up or down, in its group of twice as
+// many, wants.
+bool agree(const WarpAccess& access, std::size_t distance) {
+  const std::vector<std::int64_t>& offsets = access.offsets;
+  for (std::size_t lane = 0; lane < offsets.size(); ++lane) {
+    const std::size_t partner = lane ^ distance;
+    if (partner >= offsets.size() || offsets[lane] != offsets[partner]) return false;
+  }
+  return true;
+}
+
+// The lanes that shared memory serves together.
+std::size_t lanes_of_group(const WarpAccess& access) {
+  const auto lanes = static_cast<std::size_t>(kBanks * kBankBytes / access.bytes_per_lane);
+  const bool merged = access.bytes_per_lane > kBankBytes && (agree(access, 1) || agree(access, 2));
+  return merged ? 2 * lanes : lanes;
+}
+
 // Sums `cost` over the groups of lanes that shared memory serves one after the other.
 template <typename Cost>
 std::int64_t over_groups(const WarpAccess& access, Cost cost) {
-  const auto lanes = static_cast<std::size_t>(kBanks * kBankBytes / access.bytes_per_lane);
+  const std::size_t lanes = lanes_of_group(access);
   std::int64_t total = 0;
   for (std::size_t first = 0; first < access.offsets.size(); first += lanes) {
     const std::size_t last = std::min(first + lanes, access.offsets.size());
