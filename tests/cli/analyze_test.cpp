@@ -98,9 +98,7 @@ TEST_SUITE("analyze") {
          "TILE_WIDTH=16,RESULTS_M=4,RESULTS_N=2,A_TRANSPOSED=1,"
          "PADDING=1,VECTOR_WIDTH=4,PREFETCH=0",
          "--device", "NVIDIA H200", "--sizes", "1000x999x500", "--json"});
-    std::ostringstream golden;
-    golden << std::ifstream(AUTOTUNE_SOURCE_DIR "/tests/golden/analyze.json").rdbuf();
-    CHECK(result.out == golden.str());
+    CHECK(result.out == golden("analyze.json"));
   }
 
   TEST_CASE("without NVRTC registers are null, with one note") {

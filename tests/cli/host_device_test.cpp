@@ -43,6 +43,28 @@ json parsed(const ProgramResult& result) {
   return json::parse(result.out);
 }
 
+// A document with its fields and without their values; of a list the first item.
+nlohmann::ordered_json shape(const nlohmann::ordered_json& document) {
+  if (document.is_number()) return 0;
+  if (document.is_string()) return "";
+  if (document.is_boolean()) return false;
+  nlohmann::ordered_json result = document;
+  if (document.is_array()) {
+    result = nlohmann::ordered_json::array();
+    if (!document.empty()) result.push_back(shape(document.front()));
+  } else {
+    for (auto& [name, value] : result.items()) value = shape(value);
+  }
+  return result;
+}
+
+void check_shape(const ProgramResult& result, const std::string& golden_file) {
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == kSuccess);
+  const std::string found = shape(nlohmann::ordered_json::parse(result.out)).dump(2) + "\n";
+  CHECK(found == golden(golden_file));
+}
+
 std::int64_t trials_in(const std::string& path) {
   try {
     const auto database = TuningDatabase::open_read_only(path);
@@ -150,6 +172,17 @@ TEST_SUITE("program on the host device") {
     CHECK(table.out.rfind("size,R1 T8,R1 T16,R4 T8,R4 T16\r\n48x48x48,", 0) == 0);
     CHECK(lines(table.out) == 3);
     CHECK(has(table.out, "("));  // speed-up against one result
+  }
+
+  TEST_CASE("the documents of tune, run and sweep have the fields that they are known for") {
+    const Program program;
+    check_shape(program({"--sizes", "9", "--device", "host", "--trials", "1", "--json"}),
+                "tune.fields.json");
+    check_shape(program({"run", "--sizes", "9", "--device", "host", "--json"}), "run.fields.json");
+    check_shape(program({"sweep", "--sizes", "9", "--device", "host", "--tile-width", "8",
+                         "--results-per-thread", "1", "--launches", "1", "--json"}),
+                "sweep.fields.json");
+    check_shape(program({"devices", "--json"}), "devices.fields.json");
   }
 
   TEST_CASE("what the host device has not got is refused") {

@@ -17,6 +17,13 @@ struct Program {
   }
 };
 
+// A file of tests/golden.
+inline std::string golden(const std::string& name) {
+  std::ostringstream text;
+  text << std::ifstream(AUTOTUNE_SOURCE_DIR "/tests/golden/" + name).rdbuf();
+  return text.str();
+}
+
 inline std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }

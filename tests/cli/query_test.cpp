@@ -40,6 +40,13 @@ struct Stored : Program {
 };
 
 TEST_SUITE("query") {
+  TEST_CASE("the golden document: an exact match, a near one") {
+    const ProgramResult result =
+        Stored()({"query", "--device", "test gpu", "--sizes", "1024,1500x1400x1300", "--json"});
+    CHECK(result.exit_code == 0);
+    CHECK(result.out == golden("query.json"));
+  }
+
   TEST_CASE("an exact match comes with its figures") {
     const Stored program;
     const ProgramResult result =

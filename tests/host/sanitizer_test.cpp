@@ -11,7 +11,7 @@
 
 #include "host/compiler.hpp"
 #include "host/launcher.hpp"
-#include "host_kernels.hpp"
+#include "tests/host/device/host_kernels.hpp"
 
 namespace {
 
