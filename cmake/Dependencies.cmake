@@ -13,6 +13,9 @@ find_package(SQLite3 REQUIRED)
 find_package(SQLiteCpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(fmt REQUIRED)
+# As headers alone, fmt is compiled anew in every file that formats, which is most of a build: only
+# for a program that is to run on other machines.
+set(AUTOTUNE_FMT $<IF:$<BOOL:${AUTOTUNE_PORTABLE}>,fmt::fmt-header-only,fmt::fmt>)
 find_package(nlohmann_json REQUIRED)
 
 # Two small functions in assembler: not worth a shared library at run time.

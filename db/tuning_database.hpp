@@ -45,7 +45,7 @@ struct CompletedRequest {
   std::string key;          // text of all that the answer depends on
   std::string reason;       // "exhausted" or "budget"
   double budget_s = 0;      // 0: unlimited
-  std::int64_t trials = 0;  // of the space that were known when it ended
+  std::int64_t trials = 0;  // the allowed number; 0: unlimited
 };
 
 struct DatabaseStats {

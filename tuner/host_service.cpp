@@ -24,6 +24,11 @@ class HostService : public WorkerService {
  private:
   DescribeCompilerReply answer(const DescribeCompilerRequest&) {
     try {
+      const HostCompileResult probe = compiler().compile("probe", "int probe;", {});
+      if (!probe.ok) {
+        throw EnvironmentError(compiler().path() + " does not compile an empty kernel: " +
+                               probe.log.substr(0, probe.log.find('\n')));
+      }
       return {compiler().build(), compiler().path(), {"host"}, ""};
     } catch (const EnvironmentError& error) {
       return {"", "", {}, error.what()};

@@ -128,6 +128,11 @@ bool same_label(const std::string& a, const std::string& b) {
 }
 
 AnalyzedDevice named_device(const std::string& name, const TuningDatabase* database) {
+  if (name == "host") {
+    throw UsageError(
+        "--device: the host device has no SM: name a GPU, or an architecture, for example "
+        "--arch sm_90");
+  }
   const bool number =
       std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
   if (number) return present_device(device_for(name), database);

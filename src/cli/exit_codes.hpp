@@ -4,7 +4,7 @@
 namespace autotune::exit_code {
 
 inline constexpr int kDone = 0;
-inline constexpr int kInternal = 1;
+inline constexpr int kInternal = 1;     // or standard output could not be written
 inline constexpr int kUsage = 2;        // can be seen wrong without asking a device
 inline constexpr int kEnvironment = 3;  // device, driver, compiler absent, or problem too large
 inline constexpr int kNothingStored = 4;

@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "autotune/error.hpp"
 #include "autotune/version.hpp"
@@ -81,12 +83,26 @@ int parse_and_run(int argc, char** argv) {
   return line.action();
 }
 
+// No file that is opened later may take the place of one that the caller closed. Writing to such an
+// output fails, and that is reported.
+void hold_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) >= 0) continue;
+    static_cast<void>(::open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY));
+  }
+}
+
 }  // namespace
 
 int run_program(int argc, char** argv) {
+  hold_standard_descriptors();
   try {
     if (argc > 1 && std::strcmp(argv[1], "worker") == 0) return run_worker_command(argc, argv);
-    return parse_and_run(argc, argv);
+    const int code = parse_and_run(argc, argv);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    return report(exit_code::kInternal, "standard output could not be written");
+  } catch (const StorageError& error) {
+    return report(exit_code::kUsage, error.what());
   } catch (const UsageError& error) {
     return report(exit_code::kUsage, error.what());
   } catch (const EnvironmentError& error) {

@@ -37,7 +37,7 @@ struct Answer {
 };
 
 DeviceQuery device_query(const std::string& option) {
-  if (!option.empty()) return {.silicon_class = "", .label = option, .environment = {}};
+  if (!option.empty()) return device_named(option);
   const DeviceInfo device = device_for("auto");
   return {.silicon_class = device.silicon_class(), .label = device.label, .environment = {}};
 }

@@ -9,6 +9,7 @@
 
 #include "gemm/device_choice.hpp"
 #include "gpu/gpu.hpp"
+#include "host/device.hpp"
 
 namespace autotune {
 
@@ -20,6 +21,11 @@ DeviceInfo device_for(const std::string& option) {
   } catch (const UsageError& error) {
     throw UsageError(std::string("--device: ") + error.what());
   }
+}
+
+DeviceQuery device_named(const std::string& name) {
+  const std::string label = name == "host" ? host_device_info().label : name;
+  return {.silicon_class = "", .label = label, .environment = {}};
 }
 
 std::string device_warning(const DeviceInfo& device) {

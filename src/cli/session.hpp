@@ -5,12 +5,15 @@
 #include <string>
 
 #include "core/device_info.hpp"
+#include "gemm/lookup.hpp"
 #include "gemm/session.hpp"
 
 namespace autotune {
 
 // The device that --device means; see choose_device(). A note goes to standard error.
 [[nodiscard]] DeviceInfo device_for(const std::string& option);
+// Whose results a device's name asks for: those of that label; "host" is the host device's.
+[[nodiscard]] DeviceQuery device_named(const std::string& name);
 // What stands in the way of clean measurements; empty when nothing does.
 [[nodiscard]] std::string device_warning(const DeviceInfo& device);
 // "NVIDIA H200 (sm_90, 132 SMs, 139.8 GiB, driver 580.159.04)".

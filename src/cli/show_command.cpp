@@ -66,12 +66,14 @@ int run_show(const ShowOptions& options) {
   set_layout(problem, options.layout);
   check_choice(options.choice);
 
-  DeviceQuery query{.silicon_class = "", .label = options.device, .environment = {}};
+  DeviceQuery query = device_named(options.device);
   std::string architecture = options.architecture;
   if (options.device.empty() && (options.choice.configuration.empty() || architecture.empty())) {
     const DeviceInfo device = device_for("auto");
     query = {device.silicon_class(), device.label, {}};
     if (architecture.empty()) architecture = device.architecture();
+    // What suits another architecture is no answer for this one.
+    if (architecture != device.architecture()) query = {architecture, "", {}};
   }
   const std::optional<TuningDatabase> database = open_database_read_only(options.database);
   const ChosenConfiguration chosen =

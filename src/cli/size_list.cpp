@@ -107,8 +107,8 @@ std::vector<std::int64_t> parse_integers(const std::string& text, const std::str
   for (const std::string_view item : split(text, ',')) {
     const auto value = parse_number(item);
     if (!value) {
-      throw UsageError(fmt::format("{}: {} is no whole number above 0, for example {} 16", option,
-                                   item.empty() ? "an empty item" : quoted(item), option));
+      throw UsageError(fmt::format("{}: {} is no whole number from 1 to {}", option,
+                                   item.empty() ? "an empty item" : quoted(item), kMaxSize));
     }
     values.push_back(*value);
   }

@@ -52,8 +52,8 @@ double parse_duration(const std::string& text) {
   const double scale = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
   const double seconds = value * scale;
   if (error != std::errc() || !(seconds > 0) || seconds > 1e9) {
-    throw UsageError(
-        fmt::format("--budget: '{}' is no time above 0, for example --budget 30s", text));
+    throw UsageError(fmt::format(
+        "--budget: '{}' is no time from above 0 to 1e9 s, for example --budget 30s", text));
   }
   return seconds;
 }
@@ -89,10 +89,8 @@ TuneRequest make_request(const TuneOptions& options) {
   return request;
 }
 
-int dry_run(const TuneRequest& request, const DeviceInfo& device) {
-  std::size_t valid = 0;
-  for (const SpaceSummary& summary : summarize_space(request, device)) {
-    valid += summary.enumeration.configurations.size();
+void print_space(const std::vector<SpaceSummary>& spaces) {
+  for (const SpaceSummary& summary : spaces) {
     fmt::print("{}: {} of {} configurations are valid\n", summary.kernel->name,
                summary.enumeration.configurations.size(), summary.enumeration.raw_count);
     Table table({"rejected by", "configurations"});
@@ -101,7 +99,35 @@ int dry_run(const TuneRequest& request, const DeviceInfo& device) {
     }
     fmt::print("{}", table.text());
   }
-  fmt::print("{} trials over {} sizes\n", valid * request.problems.size(), request.problems.size());
+}
+
+nlohmann::ordered_json space_json(const std::vector<SpaceSummary>& spaces) {
+  nlohmann::ordered_json document = {{"schema", 1}, {"command", "tune"}, {"dry_run", true}};
+  document["spaces"] = nlohmann::ordered_json::array();
+  for (const SpaceSummary& summary : spaces) {
+    nlohmann::ordered_json rejected = nlohmann::ordered_json::object();
+    for (const auto& [name, count] : summary.enumeration.rejected) rejected[name] = count;
+    document["spaces"].push_back({{"template", summary.kernel->name},
+                                  {"valid", summary.enumeration.configurations.size()},
+                                  {"configurations", summary.enumeration.raw_count},
+                                  {"rejected", std::move(rejected)}});
+  }
+  return document;
+}
+
+int dry_run(const TuneRequest& request, const DeviceInfo& device, bool as_json) {
+  const std::vector<SpaceSummary> spaces = summarize_space(request, device);
+  std::size_t valid = 0;
+  for (const SpaceSummary& summary : spaces) valid += summary.enumeration.configurations.size();
+  const std::size_t trials = valid * request.problems.size();
+  if (as_json) {
+    nlohmann::ordered_json document = space_json(spaces);
+    document["trials"] = trials;
+    fmt::print("{}\n", document.dump(2));
+  } else {
+    print_space(spaces);
+    fmt::print("{} trials over {} sizes\n", trials, request.problems.size());
+  }
   return valid == 0 ? exit_code::kUsage : exit_code::kDone;
 }
 
@@ -207,7 +233,7 @@ int run_tune(const TuneOptions& options) {
       options.jobs.empty() ? 0 : static_cast<int>(parse_integers(options.jobs, "--jobs").front());
   const InterruptWatch interrupts;
   const DeviceInfo device = device_for(options.device);
-  if (options.dry_run) return dry_run(request, device);
+  if (options.dry_run) return dry_run(request, device, options.json);
   if (request.compare_cublas && device.is_host()) {
     throw EnvironmentError("--compare cublas: the host device has no cuBLAS");
   }

@@ -30,11 +30,19 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kFolderPrefix = "autotune-compile-";
 
+fs::path temporary_folder() {
+  std::error_code error;
+  fs::path folder = fs::temp_directory_path(error);
+  if (error) {
+    throw EnvironmentError("there is no folder for temporary files: set TMPDIR to one");
+  }
+  return folder;
+}
+
 // Folders of compilers that were killed: their names say whose they were.
 void remove_abandoned_folders() {
   std::error_code ignored;
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(fs::temp_directory_path(), ignored)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(temporary_folder(), ignored)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(kFolderPrefix)) continue;
     const pid_t owner = std::atoi(name.c_str() + kFolderPrefix.size());
@@ -49,9 +57,11 @@ class PrivateFolder {
  public:
   PrivateFolder() {
     std::string name =
-        (fs::temp_directory_path() / fmt::format("{}{}-XXXXXX", kFolderPrefix, getpid())).string();
+        (temporary_folder() / fmt::format("{}{}-XXXXXX", kFolderPrefix, getpid())).string();
     if (mkdtemp(name.data()) == nullptr) {
-      throw EnvironmentError("no temporary folder could be made for compiling: " + name);
+      throw EnvironmentError(
+          fmt::format("no folder for compiling can be made in {}: set TMPDIR to another",
+                      temporary_folder().string()));
     }
     path_ = name;
   }
@@ -69,7 +79,10 @@ class PrivateFolder {
 };
 
 std::optional<std::string> find_program(const std::string& name) {
-  const auto usable = [](const std::string& path) { return access(path.c_str(), X_OK) == 0; };
+  const auto usable = [](const std::string& path) {
+    std::error_code ignored;
+    return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
+  };
   if (name.find('/') != std::string::npos) return usable(name) ? std::optional(name) : std::nullopt;
   const char* const folders = std::getenv("PATH");
   std::istringstream list(folders != nullptr ? folders : "/usr/bin:/bin");

@@ -219,6 +219,60 @@ TEST_SUITE("program on the host device") {
     CHECK(has(result.err, "the C++ compiler named in CXX was not found: /nonexistent/c++"));
   }
 
+  TEST_CASE("a compiler or a temporary folder that does not work is named and nothing stored") {
+    Program program;
+    program.environment.emplace_back("CXX", "/bin/false");
+    ProgramResult result = program({"--sizes", "8", "--device", "host"});
+    CHECK(result.exit_code == kEnvironment);
+    CHECK(has(result.err, "/bin/false does not compile an empty kernel"));
+    program.environment.back() = {"TMPDIR", "/proc"};
+    result = program({"--sizes", "8", "--device", "host"});
+    CHECK(result.exit_code == kEnvironment);
+    CHECK(has(result.err, "in /proc: set TMPDIR to another"));
+    program.environment.back() = {"TMPDIR", "/nonexistent"};
+    result = program({"--sizes", "8", "--device", "host"});
+    CHECK(result.exit_code == kEnvironment);
+    CHECK(has(result.err, "set TMPDIR to one"));
+    CHECK(trials_in(program.database) == 0);
+  }
+
+  TEST_CASE("host is a device's name in query and show, and no architecture's in analyze") {
+    const Program program;
+    REQUIRE(program({"--sizes", "8", "--device", "host", "--trials", "1"}).exit_code == kSuccess);
+    CHECK(program({"query", "--device", "host", "--sizes", "8"}).exit_code == kSuccess);
+    CHECK(has(program({"show", "--device", "host", "--sizes", "8"}).out, "tuned for this size"));
+    // What suits the host is no answer for a GPU.
+    CHECK(has(program({"show", "--arch", "sm_90", "--sizes", "8"}).out, "chosen because  default"));
+    CHECK(program({"analyze", "--device", "host"}).exit_code == kUsage);
+  }
+
+  TEST_CASE("output that cannot be written is no success") {
+    const Program program;
+    for (const std::string output : {"> /dev/full", ">&-"}) {
+      CAPTURE(output);
+      const ProgramResult result =
+          run_program("/bin/sh", {"-c", std::string(AUTOTUNE_PROGRAM) + " devices " + output},
+                      program.environment);
+      CHECK(result.exit_code == 1);
+      CHECK(has(result.err, "standard output could not be written"));
+    }
+    const ProgramResult silent =
+        run_program("/bin/sh", {"-c", AUTOTUNE_PROGRAM " devices 2>&-"}, program.environment);
+    CHECK(silent.exit_code == kSuccess);
+    CHECK(has(silent.out, "host: "));
+  }
+
+  TEST_CASE("the space comes as a table and as JSON") {
+    const Program program;
+    const std::vector<std::string> arguments = {"--sizes", "8,9", "--device", "host", "--dry-run"};
+    const json document = parsed(program(with(arguments, {"--json"})));
+    CHECK(document["dry_run"] == true);
+    const std::int64_t valid = document["spaces"][0]["valid"];
+    CHECK(valid > 300);
+    CHECK(document["trials"] == 2 * valid);
+    CHECK(has(program(arguments).out, std::to_string(2 * valid) + " trials over 2 sizes\n"));
+  }
+
   TEST_CASE("a killed run is continued, and nothing that was stored is measured again") {
     const Program program;
     const std::vector<std::string> tune = with(small_search("40,41,42"), {"--json"});
