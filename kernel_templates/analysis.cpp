@@ -10,13 +10,14 @@ Analysis analyze(const KernelTemplate& kernel, const Configuration& configuratio
                  const GemmProblem* problem, int sm_count) {
   const TileShape tile = kernel.tile_shape(configuration);
   const LaunchGeometry geometry =
-      kernel.geometry(configuration, problem ? *problem : GemmProblem{.m = 1, .n = 1, .k = 1});
+      kernel.geometry(configuration, problem ? *problem : GemmProblem{.m = 1, .n = 1, .k = 1})
+          .on_device(sm_count);
   const std::int64_t taken = kernel.shared_bytes(configuration) + geometry.dynamic_shared_bytes;
 
   Analysis result;
   result.threads = geometry.threads();
-  result.loads_per_phase = (tile.block_m() + tile.block_n()) * tile.block_k();
-  result.operations_per_phase = 2 * tile.block_m() * tile.block_n() * tile.block_k();
+  result.loads_per_phase = (tile.block_m + tile.block_n) * tile.block_k;
+  result.operations_per_phase = 2 * tile.block_m * tile.block_n * tile.block_k;
   result.operations_per_load = static_cast<double>(result.operations_per_phase) /
                                static_cast<double>(result.loads_per_phase);
   result.shared_bytes = result.loads_per_phase * static_cast<std::int64_t>(sizeof(float));

@@ -125,7 +125,10 @@ TileShape tile_shape(const Configuration& configuration) {
   return {.tile_width = v.tile_width,
           .results_m = v.results_m,
           .results_n = v.results_n,
-          .unroll = v.unroll};
+          .unroll = v.unroll,
+          .block_m = v.rows(),
+          .block_n = v.columns(),
+          .block_k = v.tile_width};
 }
 
 // The largest thread tile that still gives the GPU enough blocks to be busy.

@@ -16,6 +16,11 @@ std::vector<std::string> compile_options(const KernelTemplate& kernel,
   std::vector<std::string> options = {"-arch=" + architecture};
   // -v changes the cubin's bytes, so it is always on; its log is the only source of spill counts.
   options.emplace_back("-Xptxas=-v");
+  if (kernel.ptxas_options) {
+    for (const std::string& option : kernel.ptxas_options(configuration)) {
+      options.push_back("-Xptxas=" + option);
+    }
+  }
   options.emplace_back("--no-source-include");
   for (const TuningParameter& parameter : kernel.space.parameters()) {
     options.push_back("-D" + parameter.name + "=" +
@@ -31,8 +36,10 @@ std::vector<Constraint> device_constraints(const KernelTemplate& kernel, const D
   const GemmProblem smallest{.m = 1, .n = 1, .k = 1};
   return {
       {"device_compute_capability", "the device must have the template's compute capability",
-       [&kernel, capability = 10 * device.compute_major + device.compute_minor](
-           const Configuration&) { return capability >= kernel.min_compute_capability; }},
+       [&kernel, host = device.is_host(),
+        capability = 10 * device.compute_major + device.compute_minor](const Configuration&) {
+         return host || capability >= kernel.min_compute_capability;
+       }},
       {"device_threads_per_block", "a block may not have more threads than the device allows",
        [&kernel, smallest, limit = device.max_threads_per_block](const Configuration& c) {
          return kernel.geometry(c, smallest).threads() <= limit;
@@ -43,6 +50,11 @@ std::vector<Constraint> device_constraints(const KernelTemplate& kernel, const D
          const std::int64_t fixed = kernel.shared_bytes(c);
          return fixed <= limit &&
                 fixed + kernel.geometry(c, smallest).dynamic_shared_bytes <= optin;
+       }},
+      {"device_scratch", "on the host device no blocks may wait for each other's results",
+       [&kernel, host = device.is_host()](const Configuration& c) {
+         const GemmProblem deep{.m = 1, .n = 1, .k = 1 << 30};
+         return !host || kernel.geometry(c, deep).scratch_bytes_per_block == 0;
        }},
   };
 }

@@ -7,11 +7,15 @@
 //   extern "C" __global__ void <name>(const float* a, const float* b, float* c,
 //                                     long long m, long long n, long long k,
 //                                     long long lda, long long ldb, long long ldc,
-//                                     float alpha, float beta);
+//                                     float alpha, float beta, float* scratch);
 //
 // It computes C = alpha * op(A) * op(B) + beta * C, row-major, leading dimensions in elements, and
 // is compiled with one macro for each parameter of the configuration and with the macros
 // TRANSPOSE_A and TRANSPOSE_B (0 or 1).
+//
+// scratch: memory for blocks that share the work of one result, as much as geometry() asks for. Its
+// first kScratchCounters words are zero when a kernel starts and must be so when it ends; the rest
+// holds anything. Launches that may run at the same time get memory of their own.
 #pragma once
 
 #include <functional>
@@ -30,16 +34,15 @@ namespace autotune {
 
 // A configuration in the words of the command line, for filters and tables.
 struct TileShape {
-  std::int64_t tile_width = 0;  // threads of a block along N, and elements of K a phase
+  std::int64_t tile_width = 0;  // of a template with TILE_WIDTH, else 0
   std::int64_t results_m = 0;   // results of one thread along M
   std::int64_t results_n = 0;   // results of one thread along N
-  std::int64_t unroll = 0;      // of the inner loop; the trip count when it is unrolled fully
+  std::int64_t unroll = 0;      // of the inner loop; block_k when it is unrolled fully
+  std::int64_t block_m = 0;     // the tile of C that a block computes
+  std::int64_t block_n = 0;
+  std::int64_t block_k = 0;  // what it takes of K in one phase
 
   [[nodiscard]] std::int64_t results() const { return results_m * results_n; }
-  // The tile of C that a block computes, and what it takes of K in one phase.
-  [[nodiscard]] std::int64_t block_m() const { return tile_width * results_m; }
-  [[nodiscard]] std::int64_t block_n() const { return tile_width * results_n; }
-  [[nodiscard]] std::int64_t block_k() const { return tile_width; }
 };
 
 // Immutable; shared freely between threads.
@@ -60,6 +63,8 @@ struct KernelTemplate {
   std::function<std::vector<WarpAccess>(const Configuration&, const GemmProblem&,
                                         std::int64_t warp)>
       warp_accesses;
+  // For parameters that are the compiler's and not the kernel's.
+  std::function<std::vector<std::string>(const Configuration&)> ptxas_options = {};
 };
 
 // The templates that the program was built with, in alphabetical order.

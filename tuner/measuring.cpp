@@ -11,6 +11,7 @@
 #include "gpu/cublas.hpp"
 #include "gpu/device.hpp"
 #include "gpu/nvml.hpp"
+#include "gpu/scratch.hpp"
 #include "tuner/calibration.hpp"
 #include "tuner/gpu_workspace.hpp"
 #include "tuner/kernel_builder.hpp"
@@ -26,7 +27,8 @@ constexpr std::size_t kFindings = VerificationKernels::kFindings;
 constexpr std::size_t kFindingsBytes = kFindings * sizeof(Finding);
 
 void launch_gemm(const gpu::Kernel& kernel, const MeasureRequest& request,
-                 const DeviceOperands& operands, const gpu::Stream& stream) {
+                 const LaunchGeometry& geometry, const DeviceOperands& operands,
+                 std::uint64_t scratch, const gpu::Stream& stream) {
   auto [a, b, c] = operands;
   auto [m, n, k, op_a, op_b, math] = request.problem;
   std::int64_t lda = request.problem.lda();
@@ -34,8 +36,8 @@ void launch_gemm(const gpu::Kernel& kernel, const MeasureRequest& request,
   std::int64_t ldc = request.problem.ldc();
   float alpha = 1;
   float beta = 0;
-  void* arguments[] = {&a, &b, &c, &m, &n, &k, &lda, &ldb, &ldc, &alpha, &beta};
-  kernel.launch(request.geometry, arguments, stream);
+  void* arguments[] = {&a, &b, &c, &m, &n, &k, &lda, &ldb, &ldc, &alpha, &beta, &scratch};
+  kernel.launch(geometry, arguments, stream);
 }
 
 }  // namespace
@@ -46,6 +48,7 @@ struct GpuMeasurer::Objects {
         kernels(driver, nvrtc, compile_target(device, nvrtc.architectures())),
         workspaces(driver, kernels, stream),
         modules(driver),
+        scratch(driver),
         findings(driver, 2 * kFindingsBytes),
         host_findings(driver, 2 * kFindingsBytes),
         events{gpu::Event(driver), gpu::Event(driver), gpu::Event(driver), gpu::Event(driver)},
@@ -68,6 +71,7 @@ struct GpuMeasurer::Objects {
   VerificationKernels kernels;
   WorkspaceCache workspaces;
   ModuleCache modules;
+  gpu::Scratch scratch;
   gpu::DeviceBuffer findings;  // of two checks
   gpu::PinnedBuffer host_findings;
   std::array<gpu::Event, 4> events;
@@ -81,6 +85,8 @@ struct GpuMeasurer::Run {
   MeasureReply& reply;
   const GpuWorkspace& workspace;
   std::optional<gpu::Kernel> kernel = std::nullopt;  // none: cuBLAS is what is measured
+  LaunchGeometry geometry = request.geometry;
+  std::uint64_t scratch = 0;
   double estimate_us = 0;
 
   // Takes over what a check gave; false when it was not ok.
@@ -134,6 +140,7 @@ MeasureReply GpuMeasurer::measure(const MeasureRequest& request) {
   const bool wrote_elsewhere =
       reply.status == TrialStatus::wrong_result || reply.status == TrialStatus::out_of_bounds;
   if (wrote_elsewhere) objects_->workspaces.discard_last();
+  if (reply.status != TrialStatus::ok) objects_->scratch.discard();
   return reply;
 }
 
@@ -173,7 +180,12 @@ void GpuMeasurer::load(Run& run) {
 }
 
 void GpuMeasurer::measure(Run& run) {
-  if (run.kernel) run.kernel->allow_dynamic_shared(run.request.geometry.dynamic_shared_bytes);
+  if (run.kernel) {
+    run.geometry = run.request.geometry.on_device(device_.sm_count);
+    run.kernel->allow_dynamic_shared(run.geometry.dynamic_shared_bytes);
+    run.scratch =
+        objects_->scratch.reserve(run.geometry.scratch_bytes(), objects_->stream.handle());
+  }
   const bool verifying = run.request.verify;
   if (verifying && !verify(run)) return;
   if (run.request.samples == 0) return;
@@ -182,7 +194,7 @@ void GpuMeasurer::measure(Run& run) {
 
 void GpuMeasurer::launch(const Run& run, const DeviceOperands& operands) {
   if (run.kernel) {
-    launch_gemm(*run.kernel, run.request, operands, objects_->stream);
+    launch_gemm(*run.kernel, run.request, run.geometry, operands, run.scratch, objects_->stream);
   } else {
     const GemmProblem& p = run.request.problem;
     objects_->cublas->sgemm(p, 1, operands.a, p.lda(), operands.b, p.ldb(), 0, operands.c, p.ldc());

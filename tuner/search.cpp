@@ -11,6 +11,12 @@ using Clock = std::chrono::steady_clock;
 // A configuration this far behind the best is not sampled to the end.
 constexpr double kScreeningMargin = 1.25;
 
+// Of several templates for a problem, the faster one gets more turns: once each has had so many
+// trials, one that is behind by this factor has its turn in one round of so many.
+constexpr std::size_t kFairTrials = 24;
+constexpr double kClearlyFaster = 1.1;
+constexpr std::size_t kTurnsOfTheLeader = 8;
+
 }  // namespace
 
 Search::Search(std::vector<Lane*> lanes, KernelBuilder& builder, TrialRunner& runner,
@@ -43,8 +49,11 @@ void Search::propose(const SearchLimits& limits) {
 }
 
 bool Search::propose_one() {
-  for (std::size_t tries = 0; tries < lanes_.size(); ++tries) {
+  for (std::size_t tries = 0; tries < kTurnsOfTheLeader * lanes_.size(); ++tries) {
+    const std::size_t round = turn_ / lanes_.size();
     Lane& lane = *lanes_[turn_++ % lanes_.size()];
+    const bool passed_over = is_behind(lane) && round % kTurnsOfTheLeader != 0;
+    if (passed_over) continue;
     if (const std::optional<std::size_t> index = lane.propose()) {
       const auto ticket =
           builder_.request(lane.kernel(), lane.space().configurations[*index], lane.problem());
@@ -53,6 +62,16 @@ bool Search::propose_one() {
     }
   }
   return false;
+}
+
+// Whether another template is clearly faster for the lane's problem.
+bool Search::is_behind(const Lane& lane) const {
+  if (lane.trials().size() < kFairTrials || lane.best() == nullptr) return false;
+  return std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane* other) {
+    return other->problem() == lane.problem() && other->best() != nullptr &&
+           kClearlyFaster * other->best()->measurement.median_us <
+               lane.best()->measurement.median_us;
+  });
 }
 
 bool Search::measure_one() {

@@ -45,6 +45,7 @@ class Search {
   // Asks the lanes in turn, so that those who go through a space in the same order share kernels.
   void propose(const SearchLimits& limits);
   bool propose_one();
+  [[nodiscard]] bool is_behind(const Lane& lane) const;
   // Runs the first proposal whose kernel is built; false when there is none.
   bool measure_one();
 

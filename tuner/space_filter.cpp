@@ -24,7 +24,7 @@ bool allows_results(const SpaceFilter& filter, const TileShape& shape) {
 }
 
 bool allows_unroll(const SpaceFilter& filter, const TileShape& shape) {
-  const bool full = shape.unroll == shape.tile_width;
+  const bool full = shape.unroll == shape.block_k;
   return allows(filter.unrolls, shape.unroll) ||
          (full && allows(filter.unrolls, SpaceFilter::kFullUnroll));
 }

@@ -130,7 +130,7 @@ void TuningRun::make_lanes() {
   }
   if (request_.budget.unlimited()) request_.budget.seconds = default_budget_s();
   if (request_.strategy.empty()) {
-    request_.strategy = request_.budget.unlimited() ? "exhaustive" : "random";
+    request_.strategy = request_.budget.unlimited() ? "exhaustive" : "local";
   }
   for (const auto& [problem, space] : searches) {
     lanes_.emplace_back(problem, *space, request_.strategy, request_.seed);

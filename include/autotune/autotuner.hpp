@@ -118,8 +118,10 @@ class Autotuner {
   // host memory, `stream` must be nullptr, and the call returns with the result.
   //
   // The first call for a problem in a context is cold: it reads the database and loads the kernel,
-  // compiled if need be. Later ones look it up under a shared lock and launch: no I/O, no
-  // allocation, no synchronisation, so they may be captured into a graph. After tune() calls are
+  // compiled if need be. So is the first on a stream when the kernel shares results between blocks:
+  // it allocates memory for them, which the stream keeps. Later ones look it up under a shared lock
+  // and launch: no I/O, no allocation, no synchronisation, so they may be captured into a graph,
+  // which must then not run at the same time as other calls on that stream. After tune() calls are
   // cold once more.
   //
   // Throws UsageError for a dimension below 1 or above 2147483647, a null pointer, a leading
@@ -130,8 +132,8 @@ class Autotuner {
                  const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc,
                  CUstream_st* stream = nullptr);
 
-  // Does a cold call's work without the multiplication. Throws what gemm() throws.
-  MatchKind prepare(const GemmProblem& problem);
+  // Does a cold call's work on that stream without the multiplication. Throws what gemm() throws.
+  MatchKind prepare(const GemmProblem& problem, CUstream_st* stream = nullptr);
 
  private:
   struct Implementation;

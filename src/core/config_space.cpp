@@ -46,29 +46,50 @@ std::size_t ConfigSpace::raw_count() const {
 Enumeration ConfigSpace::enumerate(const std::vector<Constraint>& extra) const {
   std::vector<Constraint> all = constraints_;
   all.insert(all.end(), extra.begin(), extra.end());
-
   Enumeration result;
   result.raw_count = raw_count();
   for (const Constraint& constraint : all) result.rejected.emplace_back(constraint.name, 0);
 
+  // By how many parameters must have values: the constraints that can then be applied.
+  std::vector<std::vector<std::size_t>> decidable(parameters_.size() + 1);
+  for (std::size_t i = 0; i < all.size(); ++i) decidable[parameters_needed(all[i])].push_back(i);
+
   std::vector<Configuration::Entry> entries;
-  for (const TuningParameter& parameter : parameters_) entries.emplace_back(parameter.name, 0);
-  for (std::size_t index = 0; index < result.raw_count; ++index) {
-    std::size_t rest = index;
-    for (std::size_t p = parameters_.size(); p-- > 0;) {
-      const std::vector<std::int64_t>& values = parameters_[p].values;
-      entries[p].second = values[rest % values.size()];
-      rest /= values.size();
+  const auto visit = [&](const auto& self, std::size_t remaining) -> void {
+    const Configuration configuration(entries);
+    for (const std::size_t i : decidable[entries.size()]) {
+      if (all[i].holds(configuration)) continue;
+      result.rejected[i].second += remaining;
+      return;
     }
-    Configuration configuration(entries);
-    const Constraint* broken = first_broken(all, configuration);
-    if (broken != nullptr) {
-      ++result.rejected[static_cast<std::size_t>(broken - all.data())].second;
-    } else {
-      result.configurations.push_back(std::move(configuration));
+    if (entries.size() == parameters_.size()) {
+      result.configurations.push_back(configuration);
+      return;
     }
-  }
+    const TuningParameter& next = parameters_[entries.size()];
+    for (const std::int64_t value : next.values) {
+      entries.emplace_back(next.name, value);
+      self(self, remaining / next.values.size());
+      entries.pop_back();
+    }
+  };
+  visit(visit, result.raw_count);
   return result;
+}
+
+// The parameters up to the last one that the constraint looks at.
+std::size_t ConfigSpace::parameters_needed(const Constraint& constraint) const {
+  if (constraint.parameters.empty()) return parameters_.size();
+  std::size_t needed = 0;
+  for (const std::string& name : constraint.parameters) {
+    const auto place = std::find_if(parameters_.begin(), parameters_.end(),
+                                    [&](const TuningParameter& p) { return p.name == name; });
+    if (place == parameters_.end()) {
+      throw Error("constraint " + constraint.name + " looks at an unknown parameter " + name);
+    }
+    needed = std::max(needed, static_cast<std::size_t>(place - parameters_.begin()) + 1);
+  }
+  return needed;
 }
 
 Configuration ConfigSpace::validated(const Configuration& configuration) const {

@@ -23,10 +23,11 @@ struct Constraint {
   std::string name;
   std::string meaning;
   std::function<bool(const Configuration&)> holds;
+  std::vector<std::string> parameters = {};  // those that it looks at; none: all
 };
 
 // All valid configurations, and how many each constraint rejected. A configuration is counted
-// under the first constraint that it breaks.
+// under the first constraint that it breaks, in the order in which they are applied.
 struct Enumeration {
   std::vector<Configuration> configurations;
   std::vector<std::pair<std::string, std::size_t>> rejected;
@@ -46,7 +47,9 @@ class ConfigSpace {
   [[nodiscard]] std::size_t raw_count() const;
 
   // In order of the parameters, the last one changing fastest. `extra` are further constraints
-  // (a device's limits, a user's filter), applied after the space's own.
+  // (a device's limits, a user's filter), applied after the space's own. A constraint is applied as
+  // soon as the parameters that it looks at have values, so the order of the parameters decides how
+  // much of a large space is never visited.
   [[nodiscard]] Enumeration enumerate(const std::vector<Constraint>& extra = {}) const;
 
   // Checks a configuration that came from outside: every parameter present once with a value of
@@ -55,6 +58,8 @@ class ConfigSpace {
   [[nodiscard]] Configuration validated(const Configuration& configuration) const;
 
  private:
+  [[nodiscard]] std::size_t parameters_needed(const Constraint& constraint) const;
+
   std::vector<TuningParameter> parameters_;
   std::vector<Constraint> constraints_;
 };

@@ -50,13 +50,19 @@ void from_json(const json& j, Configuration& c) {
 }
 
 void to_json(json& j, const LaunchGeometry& g) {
-  j = json{{"grid", g.grid}, {"block", g.block}, {"dynamic_shared_bytes", g.dynamic_shared_bytes}};
+  j = json{{"grid", g.grid},
+           {"block", g.block},
+           {"dynamic_shared_bytes", g.dynamic_shared_bytes},
+           {"scratch_bytes_per_block", g.scratch_bytes_per_block},
+           {"resident_blocks_per_sm", g.resident_blocks_per_sm}};
 }
 
 void from_json(const json& j, LaunchGeometry& g) {
   j.at("grid").get_to(g.grid);
   j.at("block").get_to(g.block);
   read(j, "dynamic_shared_bytes", g.dynamic_shared_bytes);
+  read(j, "scratch_bytes_per_block", g.scratch_bytes_per_block);
+  read(j, "resident_blocks_per_sm", g.resident_blocks_per_sm);
 }
 
 void to_json(json& j, const Measurement& m) {

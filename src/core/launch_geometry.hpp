@@ -1,18 +1,42 @@
 // How a kernel is launched for one problem.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
 namespace autotune {
 
+// Words of 4 bytes at the start of a kernel's scratch that are zero when it starts and when it
+// ends.
+inline constexpr std::int64_t kScratchCounters = 1 << 16;
+
 struct LaunchGeometry {
   std::array<std::int64_t, 3> grid = {1, 1, 1};   // blocks
   std::array<std::int64_t, 3> block = {1, 1, 1};  // threads
   std::int64_t dynamic_shared_bytes = 0;
+  // Of global memory for each block, beside the counters; 0: the kernel needs none of either. See
+  // kernel_templates/kernel_template.hpp.
+  std::int64_t scratch_bytes_per_block = 0;
+  // Not 0: the kernel works with any number of blocks, and at most so many for each SM are
+  // launched.
+  std::int64_t resident_blocks_per_sm = 0;
 
   [[nodiscard]] std::int64_t threads() const { return block[0] * block[1] * block[2]; }
   [[nodiscard]] std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
+
+  [[nodiscard]] std::int64_t scratch_bytes() const {
+    if (scratch_bytes_per_block == 0) return 0;
+    return 4 * kScratchCounters + blocks() * scratch_bytes_per_block;
+  }
+  // As it is launched on a device of so many SMs.
+  [[nodiscard]] LaunchGeometry on_device(int sm_count) const {
+    LaunchGeometry result = *this;
+    if (resident_blocks_per_sm > 0 && sm_count > 0) {
+      result.grid[0] = std::min(grid[0], resident_blocks_per_sm * sm_count);
+    }
+    return result;
+  }
 
   bool operator==(const LaunchGeometry&) const = default;
 };

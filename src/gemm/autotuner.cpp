@@ -147,9 +147,9 @@ MatchKind Autotuner::gemm(const GemmProblem& problem, float alpha, const float* 
   return implementation_->runner->gemm(call);
 }
 
-MatchKind Autotuner::prepare(const GemmProblem& problem) {
+MatchKind Autotuner::prepare(const GemmProblem& problem, CUstream_st* stream) {
   check_problem(problem);
-  return implementation_->runner->prepare(problem);
+  return implementation_->runner->prepare(problem, stream);
 }
 
 }  // namespace autotune

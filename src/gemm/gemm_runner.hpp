@@ -32,7 +32,7 @@ class GemmRunner {
  public:
   virtual ~GemmRunner() = default;
   virtual MatchKind gemm(const GemmCall& call) = 0;
-  virtual MatchKind prepare(const GemmProblem& problem) = 0;
+  virtual MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) = 0;
   // From now on kernels are chosen anew. Those that are loaded stay so: work may be under way.
   virtual void forget_choices() = 0;
 };

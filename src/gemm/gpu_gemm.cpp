@@ -1,5 +1,6 @@
 // gemm() on a GPU: enqueued in the application's context, on its stream.
-#include <set>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "autotune/error.hpp"
@@ -8,6 +9,7 @@
 #include "gemm/prepared_kernels.hpp"
 #include "gpu/context.hpp"
 #include "gpu/module.hpp"
+#include "gpu/scratch.hpp"
 
 namespace autotune {
 namespace {
@@ -35,13 +37,15 @@ class GpuGemm : public GemmRunner {
   MatchKind gemm(const GemmCall& call) override {
     const gpu::DeviceContexts::Scope scope(contexts_);
     const auto prepared = prepare(scope, call.problem, call.stream);
-    launch(prepared, call);
+    launch(prepared, call, scratch(scope, prepared.geometry, call.stream));
     return prepared.match;
   }
 
-  MatchKind prepare(const GemmProblem& problem) override {
+  MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) override {
     const gpu::DeviceContexts::Scope scope(contexts_);
-    return prepare(scope, problem, nullptr).match;
+    const auto prepared = prepare(scope, problem, stream);
+    scratch(scope, prepared.geometry, stream);
+    return prepared.match;
   }
 
   void forget_choices() override { kernels_.forget_choices(); }
@@ -53,21 +57,36 @@ class GpuGemm : public GemmRunner {
                    CUstream_st* stream) {
     const auto load = [&](const std::string& image, const std::string& name,
                           const LaunchGeometry& geometry) {
-      // Loading would break the capture.
-      if (gpu::is_capturing(*driver_, stream)) {
-        throw UsageError(
-            "a stream is being captured that gemm() must first load a kernel for: "
-            "call prepare() before the capture begins");
-      }
+      refuse_capture(stream);
       return std::make_unique<GpuKernel>(*driver_, image, name, geometry);
     };
     return kernels_.find_or_prepare(scope.id(), problem, load);
   }
 
-  static void launch(const Prepared& prepared, GemmCall call) {
+  // Loading and allocating would break it.
+  void refuse_capture(CUstream_st* stream) const {
+    if (!gpu::is_capturing(*driver_, stream)) return;
+    throw UsageError(
+        "a stream is being captured that gemm() must first load a kernel or allocate memory for: "
+        "call prepare() with it before the capture begins");
+  }
+
+  // What the kernel needs beside its operands. Launches on one stream follow each other, so they
+  // share it.
+  std::uint64_t scratch(const gpu::DeviceContexts::Scope& scope, const LaunchGeometry& geometry,
+                        CUstream_st* stream) {
+    const std::int64_t bytes = geometry.scratch_bytes();
+    if (bytes == 0) return 0;
+    const std::lock_guard lock(scratch_mutex_);
+    const auto place = scratch_.try_emplace({scope.id(), stream}, *driver_).first;
+    if (!place->second.has(bytes)) refuse_capture(stream);
+    return place->second.reserve(bytes, stream);
+  }
+
+  static void launch(const Prepared& prepared, GemmCall call, std::uint64_t scratch) {
     auto [m, n, k, op_a, op_b, math] = call.problem;
-    void* arguments[] = {&call.a,   &call.b,   &call.c,   &m,          &n,        &k,
-                         &call.lda, &call.ldb, &call.ldc, &call.alpha, &call.beta};
+    void* arguments[] = {&call.a,   &call.b,   &call.c,   &m,          &n,         &k,
+                         &call.lda, &call.ldb, &call.ldc, &call.alpha, &call.beta, &scratch};
     const gpu::Kernel& kernel = prepared.kernel->kernel;
     kernel.launch(prepared.geometry, arguments, call.stream);
   }
@@ -76,10 +95,12 @@ class GpuGemm : public GemmRunner {
   int ordinal_;
   gpu::DeviceContexts contexts_;
   PreparedKernels<GpuKernel> kernels_;
+  std::mutex scratch_mutex_;
+  std::map<std::pair<std::uint64_t, CUstream_st*>, gpu::Scratch> scratch_;  // by context, stream
 };
 
-// Kernels are unloaded from the primary context, if it still is the one they were loaded into.
-// Contexts of the application's own may be gone; a context takes its kernels with it.
+// What is in the primary context is unloaded and freed, if it still is the context it was. Contexts
+// of the application's own may be gone; a context takes along what is in it.
 GpuGemm::~GpuGemm() {
   std::uint64_t living = 0;
   std::optional<gpu::PrimaryContext> primary;
@@ -97,6 +118,10 @@ GpuGemm::~GpuGemm() {
     if (kernel && key.context != living) kernel->module.leave_to_context();
   }
   kernels_.loaded().clear();
+  for (auto& [key, scratch] : scratch_) {
+    if (key.first != living) scratch.leave_to_context();
+  }
+  scratch_.clear();
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ class HostGemm : public GemmRunner {
   explicit HostGemm(KernelSupply& supply) : kernels_(supply) {}
 
   MatchKind gemm(const GemmCall& call) override {
-    if (call.stream != nullptr) throw UsageError("stream: the host device has none");
+    refuse_stream(call.stream);
     const auto prepared = prepare_kernel(call.problem);
     const auto [m, n, k, op_a, op_b, math] = call.problem;
     const KernelArguments arguments{call.a,   call.b,   call.c,   m,          n,        k,
@@ -32,11 +32,18 @@ class HostGemm : public GemmRunner {
     return prepared.match;
   }
 
-  MatchKind prepare(const GemmProblem& problem) override { return prepare_kernel(problem).match; }
+  MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) override {
+    refuse_stream(stream);
+    return prepare_kernel(problem).match;
+  }
 
   void forget_choices() override { kernels_.forget_choices(); }
 
  private:
+  static void refuse_stream(const CUstream_st* stream) {
+    if (stream != nullptr) throw UsageError("stream: the host device has none");
+  }
+
   PreparedKernels<HostKernel>::Prepared prepare_kernel(const GemmProblem& problem) {
     const auto load = [this](const std::string& image, const std::string& name,
                              const LaunchGeometry&) {

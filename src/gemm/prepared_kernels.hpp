@@ -52,7 +52,8 @@ class PreparedKernels {
     const Configuration& configuration = choice.best.configuration;
     std::unique_ptr<Loaded>& loaded =
         loaded_[{context, kernel.name, configuration, problem.op_a, problem.op_b}];
-    const LaunchGeometry geometry = kernel.geometry(configuration, problem);
+    const LaunchGeometry geometry =
+        kernel.geometry(configuration, problem).on_device(supply_.device().sm_count);
     if (!loaded) loaded = load(supply_.image(choice, problem), kernel.name, geometry);
     const Prepared prepared{choice.best.match, geometry, loaded.get()};
     const std::unique_lock writing(ready_mutex_);

@@ -21,6 +21,9 @@ class DeviceBuffer {
   [[nodiscard]] std::uint64_t address() const { return address_; }
   [[nodiscard]] std::size_t size() const { return bytes_; }
 
+  // The context is gone, and the memory with it.
+  void leave_to_context() { address_ = 0; }
+
   // Asynchronous on the stream. `offset` and sizes in bytes; patterns fill whole words of 4 bytes.
   void fill(std::uint32_t pattern, std::size_t offset, std::size_t bytes,
             const Stream& stream) const;

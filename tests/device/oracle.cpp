@@ -109,7 +109,8 @@ Oracle::Oracle(const Gpu& gpu, const gpu::Stream& stream)
       place_(module_.kernel("place")),
       expect_(module_.kernel("expect")),
       copy_(module_.kernel("copy")),
-      compare_(module_.kernel("compare")) {}
+      compare_(module_.kernel("compare")),
+      scratch_(*gpu.driver) {}
 
 PreparedCase::PreparedCase(const Oracle& oracle, const GemmCase& gemm)
     : oracle_(oracle),
@@ -154,9 +155,10 @@ std::int64_t PreparedCase::mismatches(const gpu::Kernel& kernel,
   std::int64_t lda = gemm_.lda();
   std::int64_t ldb = gemm_.ldb();
   std::int64_t ldc = gemm_.ldc();
+  std::uint64_t scratch = oracle_.scratch(geometry);
   float alpha = gemm_.alpha;
   float beta = gemm_.beta;
-  void* arguments[] = {&a, &b, &c, &m, &n, &k, &lda, &ldb, &ldc, &alpha, &beta};
+  void* arguments[] = {&a, &b, &c, &m, &n, &k, &lda, &ldb, &ldc, &alpha, &beta, &scratch};
   kernel.allow_dynamic_shared(geometry.dynamic_shared_bytes);
   kernel.launch(geometry, arguments, stream);
 

@@ -12,6 +12,7 @@
 #include "core/launch_geometry.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/module.hpp"
+#include "gpu/scratch.hpp"
 #include "tests/device/gpu_fixture.hpp"
 
 namespace autotune {
@@ -40,12 +41,16 @@ class Oracle {
 
   [[nodiscard]] const gpu::Driver& driver() const { return stream_.driver(); }
   [[nodiscard]] const gpu::Stream& stream() const { return stream_; }
+  [[nodiscard]] std::uint64_t scratch(const LaunchGeometry& geometry) const {
+    return scratch_.reserve(geometry.scratch_bytes(), stream_.handle());
+  }
 
  private:
   friend class PreparedCase;
   const gpu::Stream& stream_;
   gpu::Module module_;
   gpu::Kernel fill_, place_, expect_, copy_, compare_;
+  mutable gpu::Scratch scratch_;
 };
 
 // A case on the device: its operands, C as it is before and as it must be afterwards.

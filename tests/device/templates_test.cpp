@@ -98,7 +98,8 @@ void check_template(const Gpu& gpu, const KernelTemplate& kernel,
     const gpu::Kernel loaded = module.kernel(kernel.name);
     for (const PreparedCase& one : prepared) {
       CAPTURE(to_string(one.gemm()));
-      const LaunchGeometry geometry = kernel.geometry(all[i], one.gemm().problem);
+      const LaunchGeometry geometry =
+          kernel.geometry(all[i], one.gemm().problem).on_device(gpu.device.sm_count);
       REQUIRE(one.mismatches(loaded, geometry) == 0);
     }
   }

@@ -30,6 +30,7 @@ struct Index {
 
 inline thread_local Index threadIdx;
 inline thread_local Index blockIdx;
+inline Index gridDim;
 inline thread_local std::barrier<>* block_barrier;
 
 inline void __syncthreads() {
@@ -39,7 +40,8 @@ inline void __syncthreads() {
 // Vector accesses at addresses that a GPU would refuse.
 inline std::atomic<int> misaligned_accesses = 0;
 
-inline const void* checked_aligned(const void* pointer, std::size_t bytes) {
+template <typename Void>
+Void* checked_aligned(Void* pointer, std::size_t bytes) {
   if (reinterpret_cast<std::uintptr_t>(pointer) % bytes != 0) ++misaligned_accesses;
   return pointer;
 }
@@ -47,6 +49,7 @@ inline const void* checked_aligned(const void* pointer, std::size_t bytes) {
 // Runs all blocks, one after the other. The grid must be one-dimensional.
 inline void launch(const autotune::LaunchGeometry& geometry, const std::function<void()>& kernel) {
   std::barrier<> barrier(geometry.threads());
+  gridDim = {static_cast<unsigned>(geometry.grid[0]), 1, 1};
   const auto run_thread = [&](unsigned x, unsigned y) {
     block_barrier = &barrier;
     threadIdx = {x, y, 0};

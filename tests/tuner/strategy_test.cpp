@@ -144,6 +144,41 @@ TEST_SUITE("SearchStrategy") {
     CHECK(std::is_sorted(named.begin(), named.end()));
   }
 
+  TEST_CASE("local finds the best of many where each parameter counts") {
+    // 15,625 configurations; the more parameters are right, the faster.
+    std::vector<Configuration> space;
+    for (std::int64_t i = 0; i < 15'625; ++i) {
+      Configuration configuration;
+      std::int64_t rest = i;
+      for (const char* name : {"A", "B", "C", "D", "E", "F"}) {
+        configuration.set(name, rest % 5);
+        rest /= 5;
+      }
+      space.push_back(std::move(configuration));
+    }
+    const auto time = [](const Configuration& configuration) {
+      double result = 10;
+      for (const auto& [name, value] : configuration.entries()) result += value == 3 ? 0 : 1;
+      return result;
+    };
+    const auto best_after = [&](const std::string& name, std::uint64_t seed) {
+      const auto strategy = make_strategy(name, {.configurations = &space, .seed = seed});
+      double best = 1e9;
+      for (int i = 0; i < 250; ++i) {
+        const std::size_t index = strategy->next().value();
+        Trial trial;
+        trial.measurement.median_us = time(space[index]);
+        best = std::min(best, trial.measurement.median_us);
+        strategy->report(index, trial);
+      }
+      return best;
+    };
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      CHECK(best_after("local", seed) == 10);
+      CHECK(best_after("random", seed) > 10);
+    }
+  }
+
   TEST_CASE("random goes through the whole space in an order of the seed") {
     const auto space = square_space(7);
     const auto order = [&](std::uint64_t seed) {

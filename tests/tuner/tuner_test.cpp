@@ -39,7 +39,7 @@ KernelTemplate fake_template() {
           .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
           .tile_shape =
               [](const Configuration& c) {
-                return TileShape{c.at("X"), c.at("A"), 1, 1};
+                return TileShape{c.at("X"), c.at("A"), 1, 1, 0, 0, 0};
               }};
 }
 constexpr std::int64_t kValid = 10 + 10 + 6 + 5;

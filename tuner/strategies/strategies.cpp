@@ -8,6 +8,7 @@
 namespace autotune {
 
 std::unique_ptr<SearchStrategy> make_exhaustive(const SearchSpace& space);
+std::unique_ptr<SearchStrategy> make_local(const SearchSpace& space);
 std::unique_ptr<SearchStrategy> make_random(const SearchSpace& space);
 
 namespace {
@@ -19,6 +20,7 @@ struct Entry {
 
 constexpr Entry kStrategies[] = {
     {"exhaustive", make_exhaustive},
+    {"local", make_local},
     {"random", make_random},
 };
 

@@ -77,7 +77,7 @@ KernelTemplate faulty_template(std::string_view source) {
           .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
           .tile_shape =
               [](const Configuration&) {
-                return TileShape{8, 1, 1, 1};
+                return TileShape{8, 1, 1, 1, 8, 8, 8};
               }};
 }
 

@@ -1,0 +1,308 @@
+// What the program knows of gemm_simt.cu: see there for what the parameters do.
+#include <algorithm>
+
+#include "kernel_templates/kernel_template.hpp"
+
+namespace autotune {
+
+KernelTemplate make_gemm_simt(std::string_view source);
+
+namespace {
+
+constexpr std::int64_t kFloatBytes = 4;
+constexpr std::int64_t kRegistersPerSm = 64 * 1024;
+constexpr std::int64_t kSharedPerSm = 227 * 1024;
+constexpr std::int64_t kEvenly = 0;  // as SPLIT_K
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// A configuration's values by name. A rule sees only those of its parameters set.
+struct Values {
+  const Configuration& c;
+
+  [[nodiscard]] std::int64_t thread_m() const { return c.at("THREAD_M"); }
+  [[nodiscard]] std::int64_t thread_n() const { return c.at("THREAD_N"); }
+  [[nodiscard]] std::int64_t results() const { return thread_m() * thread_n(); }
+  [[nodiscard]] std::int64_t lanes_m() const { return c.at("LANES_M"); }
+  [[nodiscard]] std::int64_t warp_m() const { return lanes_m() * thread_m(); }
+  [[nodiscard]] std::int64_t warp_n() const { return 32 / lanes_m() * thread_n(); }
+  [[nodiscard]] std::int64_t tile_m() const { return c.at("WARPS_M") * warp_m(); }
+  [[nodiscard]] std::int64_t tile_n() const { return c.at("WARPS_N") * warp_n(); }
+  [[nodiscard]] std::int64_t slices() const { return c.at("SLICES"); }
+  [[nodiscard]] std::int64_t threads() const {
+    return 32 * c.at("WARPS_M") * c.at("WARPS_N") * slices();
+  }
+  [[nodiscard]] std::int64_t block_k() const { return c.at("BLOCK_K"); }
+  [[nodiscard]] bool by_line() const { return c.at("BY_LINE") == 1; }
+  [[nodiscard]] std::int64_t slice_k() const { return block_k() / slices(); }
+  [[nodiscard]] std::int64_t stages() const { return c.at("STAGES"); }
+  [[nodiscard]] std::int64_t min_blocks() const { return c.at("MIN_BLOCKS"); }
+  [[nodiscard]] std::int64_t split_k() const { return c.at("SPLIT_K"); }
+
+  // Few rows or few columns: products that are bound by memory.
+  [[nodiscard]] bool skinny() const { return std::min(thread_m(), thread_n()) < 4; }
+  [[nodiscard]] bool large_thread_tile() const { return results() >= 64; }
+  [[nodiscard]] bool small_tile() const { return tile_m() * tile_n() <= 64 * 64; }
+
+  // Of dynamic shared memory. along_k: the operand lies so in memory.
+  [[nodiscard]] std::int64_t shared_bytes(bool a_along_k, bool b_along_k) const {
+    const auto operand = [this](std::int64_t lines, bool along_k) {
+      if (along_k && by_line()) return lines * (block_k() + 4);
+      return block_k() * (lines + (along_k && lines % 8 == 0 ? 4 : 0));
+    };
+    const std::int64_t stage = operand(tile_m(), a_along_k) + operand(tile_n(), b_along_k);
+    const std::int64_t slice = slices() > 1 ? tile_m() * tile_n() : 0;
+    return kFloatBytes * std::max(stages() * stage, slice);
+  }
+
+  // An estimate: results, fragments, addresses.
+  [[nodiscard]] std::int64_t registers() const {
+    const std::int64_t fragments = 1 + c.at("DOUBLE_BUFFER");
+    return results() + fragments * ((by_line() ? 2 : 1) * thread_m() + thread_n()) + 24;
+  }
+};
+
+std::vector<TuningParameter> parameters() {
+  return {
+      {"THREAD_M", "results of one lane along M", {1, 2, 4, 8, 16}},
+      {"THREAD_N", "results of one lane along N", {1, 2, 4, 8, 16}},
+      {"LANES_M", "lanes of a warp along M; the others are along N", {1, 4, 8, 32}},
+      {"WARPS_M", "warps of a block along M", {1, 2, 4, 8}},
+      {"WARPS_N", "warps of a block along N", {1, 2, 4, 8}},
+      {"SLICES", "parts of each phase that different warps multiply", {1, 2, 4, 8}},
+      {"BLOCK_K", "elements of K in a phase", {8, 16, 32}},
+      {"BY_LINE", "1: shared memory keeps an operand along K as it is, not transposed", {0, 1}},
+      {"UNROLL", "steps of the inner loop between two branches", {8, 16}},
+      {"STAGES", "phases in shared memory", {2, 3, 4, 6}},
+      {"DOUBLE_BUFFER", "1: elements are read from shared memory one k ahead", {0, 1}},
+      {"MIN_BLOCKS", "blocks of an SM that the compiler leaves registers for", {1, 2, 3, 4, 6}},
+      {"SPLIT_K",
+       "blocks that share one tile's work; 0: as many as run at once share all work",
+       {0, 1, 2, 3, 4, 8, 16, 32}},
+      {"ORDER", "products of one k by 0: rows, 1: columns, 2: pieces of 4 columns", {0, 1, 2}},
+      {"REGISTER_LEVEL", "ptxas's register usage level", {5, 8, 10}},
+      {"RASTER", "tiles along M whose blocks run side by side", {1, 8, 16}},
+  };
+}
+
+template <typename Rule>
+Constraint constraint(std::string name, std::string meaning, std::vector<std::string> parameters,
+                      Rule rule) {
+  return {std::move(name), std::move(meaning),
+          [rule](const Configuration& configuration) { return rule(Values{configuration}); },
+          std::move(parameters)};
+}
+
+using Names = std::vector<std::string>;
+const Names kWarp = {"THREAD_M", "THREAD_N", "LANES_M"};
+const Names kTile = {"THREAD_M", "THREAD_N", "LANES_M", "WARPS_M", "WARPS_N"};
+
+Names operator+(Names names, const Names& more) {
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
+// Whether neither is more than `most` times the other.
+bool balanced(std::int64_t a, std::int64_t b, std::int64_t most) {
+  return std::max(a, b) <= most * std::min(a, b);
+}
+
+// What a tile must be like.
+std::vector<Constraint> tile_constraints() {
+  return {
+      constraint("thread_tile",
+                 "a lane has 16 to 128 results; or 4 along one side and 1 or 2 along the other",
+                 {"THREAD_M", "THREAD_N"},
+                 [](const Values& v) {
+                   if (v.skinny()) return std::max(v.thread_m(), v.thread_n()) == 4;
+                   return v.results() <= 128;
+                 }),
+      constraint("warp_tile",
+                 "a warp's tile is at most twice as long as wide; with 1 or 2 results along a side "
+                 "all lanes lie along the other",
+                 kWarp,
+                 [](const Values& v) {
+                   if (v.thread_m() < 4) return v.lanes_m() == 1;
+                   if (v.thread_n() < 4) return v.lanes_m() == 32;
+                   return balanced(v.lanes_m(), 32 / v.lanes_m(), 2) &&
+                          balanced(v.warp_m(), v.warp_n(), 2);
+                 }),
+      constraint(
+          "block_tile",
+          "a block's tile has at most 256 rows and columns and is at most four times as long "
+          "as wide, or has 32 rows or columns at most",
+          kTile,
+          [](const Values& v) {
+            if (v.thread_m() < 4) return v.c.at("WARPS_M") == 1 && v.tile_n() <= 512;
+            if (v.thread_n() < 4) return v.c.at("WARPS_N") == 1 && v.tile_m() <= 512;
+            return std::max(v.tile_m(), v.tile_n()) <= 256 &&
+                   (std::min(v.tile_m(), v.tile_n()) <= 32 || balanced(v.tile_m(), v.tile_n(), 4));
+          }),
+      constraint("slices", "only small tiles are worth slicing", kTile + Names{"SLICES"},
+                 [](const Values& v) { return v.slices() == 1 || v.small_tile(); }),
+      constraint("threads", "a block has 64 to 256 threads, and 128 at least for 64 results each",
+                 kTile + Names{"SLICES"},
+                 [](const Values& v) {
+                   return v.threads() >= (v.large_thread_tile() ? 128 : 64) && v.threads() <= 256;
+                 }),
+  };
+}
+
+// How a tile's phases go.
+std::vector<Constraint> phase_constraints() {
+  return {
+      constraint("block_k", "each slice has at least 4 elements of K in a phase",
+                 {"SLICES", "BLOCK_K"}, [](const Values& v) { return v.slice_k() >= 4; }),
+      constraint(
+          "by_line",
+          "keeping operands by line helps small tiles, and takes 8 elements of K a slice",
+          kTile + Names{"SLICES", "BLOCK_K", "BY_LINE"},
+          [](const Values& v) { return !v.by_line() || (v.slice_k() >= 8 && v.small_tile()); }),
+      constraint("unroll", "UNROLL is 16, or 8 where a slice has no more in a phase or 32",
+                 {"SLICES", "BLOCK_K", "UNROLL"},
+                 [](const Values& v) {
+                   const std::int64_t unroll = v.c.at("UNROLL");
+                   return v.slice_k() == 32 || unroll == (v.slice_k() < 16 ? 8 : 16);
+                 }),
+      constraint("phases", "shared memory holds 48 to 96 elements of K of each line",
+                 {"BLOCK_K", "STAGES"},
+                 [](const Values& v) {
+                   const std::int64_t held = v.stages() * v.block_k();
+                   return held >= 48 && held <= 96;
+                 }),
+      constraint(
+          "double_buffer", "large thread tiles need their elements one k ahead",
+          {"THREAD_M", "THREAD_N", "DOUBLE_BUFFER"},
+          [](const Values& v) { return v.c.at("DOUBLE_BUFFER") == 1 || !v.large_thread_tile(); }),
+  };
+}
+
+// What an SM has room for, and how its blocks share the work.
+std::vector<Constraint> sm_constraints() {
+  return {
+      constraint("shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
+                 kTile + Names{"SLICES", "BLOCK_K", "BY_LINE", "STAGES", "MIN_BLOCKS"},
+                 [](const Values& v) {
+                   return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
+                 }),
+      constraint("registers", "the blocks that MIN_BLOCKS asks for fit an SM's registers",
+                 kTile + Names{"SLICES", "BY_LINE", "DOUBLE_BUFFER", "MIN_BLOCKS"},
+                 [](const Values& v) {
+                   const std::int64_t of_block = v.threads() * v.registers();
+                   return v.registers() <= 255 && v.min_blocks() * of_block <= kRegistersPerSm;
+                 }),
+      constraint("warps", "an SM has 8 to 16 warps, with small thread tiles 12 at least",
+                 kTile + Names{"SLICES", "MIN_BLOCKS"},
+                 [](const Values& v) {
+                   const std::int64_t threads = v.min_blocks() * v.threads();
+                   return threads >= (v.large_thread_tile() || v.skinny() ? 256 : 384) &&
+                          threads <= 512;
+                 }),
+      constraint("split", "large tiles are shared by 3 blocks at most, or evenly by all",
+                 kTile + Names{"SPLIT_K"},
+                 [](const Values& v) {
+                   return v.large_thread_tile() ? v.split_k() <= 3 : v.split_k() != kEvenly;
+                 }),
+      constraint("order", "where FMAs limit, the compiler gets several orders and levels to try",
+                 kTile + Names{"SPLIT_K", "ORDER", "REGISTER_LEVEL"},
+                 [](const Values& v) {
+                   if (v.large_thread_tile() && v.split_k() <= 1) return true;
+                   return v.c.at("ORDER") == 0 && v.c.at("REGISTER_LEVEL") == 5;
+                 }),
+      constraint("raster", "the order of tiles matters where each block has a large one of its own",
+                 kTile + Names{"SPLIT_K", "RASTER"},
+                 [](const Values& v) {
+                   const std::int64_t raster = v.c.at("RASTER");
+                   if (v.split_k() > 1) return raster == 1;
+                   return raster == 8 || v.large_thread_tile();
+                 }),
+  };
+}
+
+std::vector<Constraint> constraints() {
+  std::vector<Constraint> all = tile_constraints();
+  for (const auto& more : {phase_constraints(), sm_constraints()}) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+std::int64_t tiles(const Values& v, const GemmProblem& problem) {
+  return ceil_div(problem.m, v.tile_m()) * ceil_div(problem.n, v.tile_n());
+}
+
+LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& problem) {
+  const Values v{configuration};
+  const std::int64_t all = tiles(v, problem);
+  const std::int64_t phases = ceil_div(problem.k, v.block_k());
+  // Counters are few; where tiles are many, nothing is gained by splitting them.
+  const bool shared = v.split_k() != 1 && all <= kScratchCounters && phases > 1;
+  LaunchGeometry result;
+  result.grid[0] = all;
+  if (shared && v.split_k() == kEvenly) {
+    result.grid[0] = all * phases;
+    result.resident_blocks_per_sm = v.min_blocks();
+  } else if (shared) {
+    result.grid[0] = all * std::min(v.split_k(), phases);
+  }
+  result.block[0] = v.threads();
+  result.dynamic_shared_bytes =
+      v.shared_bytes(problem.op_a == Operation::plain, problem.op_b == Operation::transposed);
+  if (shared) result.scratch_bytes_per_block = 2 * kFloatBytes * v.tile_m() * v.tile_n();
+  return result;
+}
+
+TileShape tile_shape(const Configuration& configuration) {
+  const Values v{configuration};
+  return {.tile_width = 0,
+          .results_m = v.thread_m(),
+          .results_n = v.thread_n(),
+          .unroll = v.block_k(),
+          .block_m = v.tile_m(),
+          .block_n = v.tile_n(),
+          .block_k = v.block_k()};
+}
+
+Configuration default_configuration(const GemmProblem&) {
+  return Configuration({{"THREAD_M", 8},
+                        {"THREAD_N", 8},
+                        {"LANES_M", 8},
+                        {"WARPS_M", 2},
+                        {"WARPS_N", 2},
+                        {"SLICES", 1},
+                        {"BLOCK_K", 16},
+                        {"BY_LINE", 0},
+                        {"UNROLL", 16},
+                        {"STAGES", 3},
+                        {"DOUBLE_BUFFER", 1},
+                        {"MIN_BLOCKS", 3},
+                        {"SPLIT_K", 1},
+                        {"ORDER", 1},
+                        {"REGISTER_LEVEL", 5},
+                        {"RASTER", 8}});
+}
+
+}  // namespace
+
+KernelTemplate make_gemm_simt(std::string_view source) {
+  return {.name = "gemm_simt",
+          .interface_number = 1,
+          .source = source,
+          .space = ConfigSpace(parameters(), constraints()),
+          .min_compute_capability = 80,
+          .supports = [](const GemmProblem& problem) { return problem.math == Math::strict; },
+          .default_configuration = default_configuration,
+          .geometry = geometry,
+          .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
+          .tile_shape = tile_shape,
+          .warp_accesses = {},
+          .ptxas_options =
+              [](const Configuration& configuration) {
+                return std::vector<std::string>{"--register-usage-level=" +
+                                                std::to_string(configuration.at("REGISTER_LEVEL"))};
+              }};
+}
+
+}  // namespace autotune

@@ -1,0 +1,685 @@
+// gemm_simt: C = alpha * op(A) * op(B) + beta * C with register blocking, in strict FP32.
+//
+// A block computes a tile of C with WARPS_M x WARPS_N warps. A warp is LANES_M x (32 / LANES_M)
+// lanes, and a lane computes THREAD_M x THREAD_N results, in pieces of up to 4 x 4 that lie apart so
+// that the lanes' pieces are neighbours. The operands travel along K in phases of BLOCK_K: copies
+// that need no registers (cp.async) fill STAGES buffers in shared memory ahead of the
+// multiplication. Shared memory keeps both operands k after k, so that a lane reads four of its
+// elements with one instruction; an operand that lies along K in memory is transposed by its copies.
+//
+// A block can also compute a part of K of its tile: its warps in SLICES, or with SPLIT_K other
+// blocks. The parts are added in the order of K, so two runs give the same bits. Without either, a
+// result is one chain of fused multiply-adds over k = 0 .. K-1 that starts at 0.
+//
+// The lanes' arrangement and the sequence of a phase follow CUTLASS's SIMT kernels
+// (github.com/NVIDIA/cutlass, default_mma_core_simt.h and mma_multistage.h); splitting the work
+// evenly over blocks follows Osama et al., "Stream-K" (arXiv 2301.03598).
+//
+// Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, any alignment.
+// Launch: kThreads threads, kSharedFloats of dynamic shared memory; blocks along x: as many as C has
+// tiles, or with SPLIT_K any number up to the phases of all tiles. scratch: see kernel_template.hpp.
+
+// Results of one lane: 1, 2, 4, 8, 12 or 16 along each side.
+#ifndef THREAD_M
+#define THREAD_M 8
+#endif
+#ifndef THREAD_N
+#define THREAD_N 8
+#endif
+
+// Lanes of a warp along M: 1, 2, 4, 8, 16 or 32. The others are along N.
+#ifndef LANES_M
+#define LANES_M 8
+#endif
+
+// Warps of a block (of one of its slices) along each side: 1, 2, 4 or 8.
+#ifndef WARPS_M
+#define WARPS_M 2
+#endif
+#ifndef WARPS_N
+#define WARPS_N 4
+#endif
+
+// Parts of each phase that different warps of the block multiply: 1, 2, 4 or 8.
+#ifndef SLICES
+#define SLICES 1
+#endif
+
+// Elements of K in a phase: 8, 16 or 32.
+#ifndef BLOCK_K
+#define BLOCK_K 16
+#endif
+
+// Buffers in shared memory, each for one phase: 2 to 6.
+#ifndef STAGES
+#define STAGES 3
+#endif
+
+// Steps along K that the inner loop takes between two branches: 8, or as many as a slice has in a
+// phase.
+#ifndef UNROLL
+#define UNROLL 8
+#endif
+
+// 1: a lane reads the elements for the next k while it multiplies those of this one.
+#ifndef DOUBLE_BUFFER
+#define DOUBLE_BUFFER 1
+#endif
+
+// The order in which a lane adds the products of one k, to and fro so that neighbours share an
+// operand. 0: row after row. 1: column after column. 2: in pieces of 4 columns, row after row. The
+// compiler allocates registers accordingly, with more or fewer conflicts.
+#ifndef ORDER
+#define ORDER 0
+#endif
+
+// How shared memory keeps an operand that lies along K in memory. 0: k after k, transposed by copies
+// of single elements. 1: line after line, copied four elements at a time; a lane then reads four k of
+// one line at once.
+#ifndef BY_LINE
+#define BY_LINE 0
+#endif
+
+// Blocks of an SM that the compiler must leave registers for.
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1
+#endif
+
+// Tiles along M whose blocks run side by side, so that they find their part of B in the L2 cache.
+#ifndef RASTER
+#define RASTER 8
+#endif
+
+// Blocks that share the work of one tile, on average. 0: the launch has as many blocks as run at once,
+// and each gets an equal share of all work.
+#ifndef SPLIT_K
+#define SPLIT_K 1
+#endif
+
+// Not tuned but given by the problem. 1: memory holds the transpose of op(A), of op(B).
+#ifndef TRANSPOSE_A
+#define TRANSPOSE_A 0
+#endif
+#ifndef TRANSPOSE_B
+#define TRANSPOSE_B 0
+#endif
+
+constexpr int kLanesN = 32 / LANES_M;
+constexpr int kTileM = WARPS_M * LANES_M * THREAD_M;
+constexpr int kTileN = WARPS_N * kLanesN * THREAD_N;
+constexpr int kSliceThreads = 32 * WARPS_M * WARPS_N;
+constexpr int kThreads = kSliceThreads * SLICES;
+constexpr int kSliceK = BLOCK_K / SLICES;
+constexpr int kStepK = UNROLL < kSliceK ? UNROLL : kSliceK;
+constexpr int kCounters = 1 << 16;  // at the start of the scratch, zero between launches
+
+__device__ constexpr int least(int a, int b) {
+  return a < b ? a : b;
+}
+__device__ constexpr int common_divisor(int a, int b) {
+  return b == 0 ? a : common_divisor(b, a % b);
+}
+
+// What one instruction moves: up to four elements.
+template <int kElements>
+struct alignas(4 * kElements) Vector {
+  float at[kElements];
+};
+
+template <int kElements>
+__device__ __forceinline__ Vector<kElements> read(const float* from) {
+  from = static_cast<const float*>(__builtin_assume_aligned(from, 4 * kElements));
+  return *reinterpret_cast<const Vector<kElements>*>(from);
+}
+
+template <int kElements>
+__device__ __forceinline__ void write(float* to, const Vector<kElements>& vector) {
+  to = static_cast<float*>(__builtin_assume_aligned(to, 4 * kElements));
+  *reinterpret_cast<Vector<kElements>*>(to) = vector;
+}
+
+// The machine's own words, and what they mean on a processor that runs one thread at a time.
+#ifdef __CUDA_ARCH__
+
+template <int kElements>
+__device__ __forceinline__ void copy_async(float* to, const float* from) {
+  const auto shared = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  if constexpr (kElements == 4) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from));
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared), "l"(from));
+  }
+}
+
+__device__ __forceinline__ void close_copies() {
+  asm volatile("cp.async.commit_group;");
+}
+
+// Until all but the newest kOpen groups of this thread's copies have arrived.
+template <int kOpen>
+__device__ __forceinline__ void await_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kOpen));
+}
+
+__device__ __forceinline__ int add_to_counter(int* counter, int amount) {
+  return atomicAdd(counter, amount);
+}
+
+// What this block wrote before, others see before what it writes after.
+__device__ __forceinline__ void publish() {
+  __threadfence();
+}
+
+// What another block wrote: not from this SM's cache.
+__device__ __forceinline__ Vector<4> read_others(const float* from) {
+  Vector<4> v;
+  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
+               : "l"(from));
+  return v;
+}
+
+#else
+
+template <int kElements>
+inline void copy_async(float* to, const float* from) {
+  write<kElements>(to, read<kElements>(from));
+}
+inline void close_copies() {}
+template <int kOpen>
+inline void await_copies() {}
+inline int add_to_counter(int* counter, int amount) {
+  return __atomic_fetch_add(counter, amount, __ATOMIC_ACQ_REL);
+}
+inline void publish() {}
+inline Vector<4> read_others(const float* from) {
+  return read<4>(from);
+}
+
+#endif
+
+// One operand of the block's tile. A "line" is a row of op(A) or a column of op(B): seen so, both
+// operands are lines of K elements, and a result is the product of two lines.
+//   kLines    of the tile
+//   kAlongK   memory holds a line's elements side by side; else those of neighbouring lines
+template <int kLines, bool kAlongK>
+struct Operand {
+  static constexpr bool kByLine = kAlongK && BY_LINE;
+  // From one line (kByLine) or k (else) to the next in shared memory. The space between lines lets
+  // 8 lanes read 8 lines at once; that between k lets copies write 8 k of 4 lines at once.
+  static constexpr int kPitch =
+      kByLine ? BLOCK_K + 4 : kLines + (kAlongK && kLines % 8 == 0 ? 4 : 0);
+  static constexpr int kSize = kPitch * (kByLine ? kLines : BLOCK_K);
+
+  static __device__ __forceinline__ int place(int line, int k) {
+    return kByLine ? line * kPitch + k : k * kPitch + line;
+  }
+
+  // How the block's threads share a phase's elements: each copies kElements of them at a time, from
+  // line own_line() and own_k() on, then those kLineStep lines and kKStep k further, as far as the
+  // phase has them.
+  template <int kElements>
+  struct Shares {
+    static constexpr int kAcross = kByLine ? BLOCK_K / kElements  // threads side by side
+                                   : kAlongK ? 8
+                                             : common_divisor(kLines / kElements, kThreads);
+    static constexpr int kAlong = kThreads / kAcross;
+    static constexpr int kLineStep = kAlongK ? kAlong : kAcross * kElements;
+    static constexpr int kKStep = kByLine ? BLOCK_K : kAlongK ? kAcross : kAlong;
+    static constexpr int kLinesEach = (kLines + kLineStep - 1) / kLineStep;
+    static constexpr int kKEach = (BLOCK_K + kKStep - 1) / kKStep;
+    // Whether every thread has kLinesEach lines and kKEach k.
+    static constexpr bool kEvenLines = kLines % kLineStep == 0;
+    static constexpr bool kEvenK = BLOCK_K % kKStep == 0;
+
+    static __device__ __forceinline__ int own_line() {
+      const int t = threadIdx.x;
+      return kAlongK ? t / kAcross : t % kAcross * kElements;
+    }
+    static __device__ __forceinline__ int own_k() {
+      const int t = threadIdx.x;
+      return kByLine ? t % kAcross * kElements : kAlongK ? t % kAcross : t / kAcross;
+    }
+  };
+  static constexpr int kWidest = kByLine || (!kAlongK && kLines % 4 == 0) ? 4 : 1;
+
+  const float* tile;  // its first element, in global memory
+  const float* own;   // this thread's first element of the phase that is copied next
+  long long leading;  // elements from one line (kAlongK) or one k (else) to the next
+  int lines_left;     // lines of the matrix from the tile's first on, at most kLines
+  bool wide;          // aligned for copies of kWidest elements
+
+  __device__ __forceinline__ Operand(const float* source, long long ld, long long lines,
+                                     long long first_line, long long first_k)
+      : leading(ld) {
+    tile = source + (kAlongK ? first_line * ld + first_k : first_k * ld + first_line);
+    lines_left = lines - first_line < kLines ? static_cast<int>(lines - first_line) : kLines;
+    wide = reinterpret_cast<unsigned long long>(source) % (kWidest * 4) == 0 && ld % kWidest == 0;
+    own = tile + (wide ? offset(Shares<kWidest>::own_line(), Shares<kWidest>::own_k())
+                       : offset(Shares<1>::own_line(), Shares<1>::own_k()));
+  }
+
+  // In global memory, from the tile's first element.
+  __device__ __forceinline__ long long offset(int line, long long k) const {
+    return kAlongK ? line * leading + k : k * leading + line;
+  }
+
+  // Begins to copy one phase to `to`. first_k: its first k; k_end: where K ends. Both count from the
+  // first phase on. Beyond the matrix `outside` is taken.
+  __device__ __forceinline__ void copy(float* to, int first_k, int k_end, float outside) {
+    if (lines_left < kLines || k_end - first_k < BLOCK_K) {
+      copy_checked(to, first_k, k_end, outside);
+      next_phase();
+    } else if (wide) {
+      copy_whole<kWidest>(to);
+    } else {
+      copy_whole<1>(to);
+    }
+  }
+
+  __device__ __forceinline__ void next_phase() { own += kAlongK ? BLOCK_K : BLOCK_K * leading; }
+
+  // The same for a phase that the matrix has all elements of; own is for copies of kElements.
+  template <int kElements>
+  __device__ __forceinline__ void copy_whole(float* to) {
+    using S = Shares<kElements>;
+    const float* from = own;
+    to += place(S::own_line(), S::own_k());
+#pragma unroll
+    for (int i = 0; i < S::kLinesEach; ++i) {
+      const float* line = from;
+      if (S::kEvenLines || S::own_line() + i * S::kLineStep < kLines) {
+#pragma unroll
+        for (int j = 0; j < S::kKEach; ++j) {
+          if (S::kEvenK || S::own_k() + j * S::kKStep < BLOCK_K) {
+            copy_async<kElements>(to + place(i * S::kLineStep, j * S::kKStep), line);
+          }
+          line += S::kKStep * (kAlongK ? 1 : leading);
+        }
+      }
+      from += S::kLineStep * (kAlongK ? leading : 1);
+    }
+    next_phase();
+  }
+
+  __device__ void copy_checked(float* to, int first_k, int k_end, float outside) const {
+    using S = Shares<1>;
+    for (int line = S::own_line(); line < kLines; line += S::kLineStep) {
+      for (int k = S::own_k(); k < BLOCK_K; k += S::kKStep) {
+        if (line < lines_left && first_k + k < k_end) {
+          copy_async<1>(to + place(line, k), tile + offset(line, first_k + k));
+        } else {
+          to[place(line, k)] = outside;
+        }
+      }
+    }
+  }
+};
+
+using OperandA = Operand<kTileM, !TRANSPOSE_A>;
+using OperandB = Operand<kTileN, TRANSPOSE_B>;
+constexpr int kStage = OperandA::kSize + OperandB::kSize;
+constexpr int kSliceFloats = SLICES > 1 ? kTileM * kTileN : 0;  // one slice's results
+constexpr int kSharedFloats = STAGES * kStage > kSliceFloats ? STAGES * kStage : kSliceFloats;
+
+// How a thread's results lie along one side of the block's tile: kResults of it, in pieces of
+// kChunk neighbours; kLanes lanes have theirs side by side. An operand that is kept by line is read
+// line after line, and 8 lanes hit different banks when their lines are neighbours.
+template <int kResults, int kLanes, bool kByLine>
+struct Side {
+  static constexpr int kChunk = kByLine ? 1 : least(kResults, 4);
+  // Of result i, from this thread's first.
+  static __device__ __forceinline__ int offset(int i) {
+    return i / kChunk * kLanes * kChunk + i % kChunk;
+  }
+};
+using SideM = Side<THREAD_M, LANES_M, OperandA::kByLine>;
+using SideN = Side<THREAD_N, kLanesN, OperandB::kByLine>;
+
+// Where a thread's results lie in the block's tile. Lanes alternate between the sides, so that
+// neighbours read the same elements of A, and neighbours but one the same of B: shared memory then
+// serves 16 lanes at a time instead of 8.
+struct Position {
+  int slice;
+  int row;     // the first, in the tile
+  int column;  // likewise
+
+  __device__ __forceinline__ Position() {
+    const int lane = threadIdx.x % 32;
+    int lane_m = 0;
+    int lane_n = 0;
+    int bit = 0;
+#pragma unroll
+    for (int side = 1; side < 32; side *= 2) {
+      if (side < kLanesN) lane_n += (lane >> bit++ & 1) * side;
+      if (side < LANES_M) lane_m += (lane >> bit++ & 1) * side;
+    }
+    const int warp = threadIdx.x / 32;
+    slice = warp / (WARPS_M * WARPS_N);
+    row = (warp / WARPS_N % WARPS_M) * LANES_M * THREAD_M + lane_m * SideM::kChunk;
+    column = warp % WARPS_N * kLanesN * THREAD_N + lane_n * SideN::kChunk;
+  }
+};
+
+// What a thread multiplies of one operand: for one k, or for four when it is kept by line.
+template <typename Operand, typename Side, int kResults>
+struct Fragment {
+  static constexpr int kDepth = Operand::kByLine ? 4 : 1;
+  float at[kDepth][kResults];
+
+  // own: this thread's place for the first k of the step. Reads when k begins a fragment.
+  __device__ __forceinline__ void load(const float* own, int k) {
+    if (k % kDepth != 0) return;
+    constexpr int kChunk = Side::kChunk;
+#pragma unroll
+    for (int i = 0; i < kResults; i += kChunk) {
+      const auto v = read<kDepth * kChunk>(own + Operand::place(Side::offset(i), k));
+#pragma unroll
+      for (int e = 0; e < kDepth * kChunk; ++e) at[e % kDepth][i + e / kDepth] = v.at[e];
+    }
+  }
+};
+using FragmentA = Fragment<OperandA, SideM, THREAD_M>;
+using FragmentB = Fragment<OperandB, SideN, THREAD_N>;
+
+using Sums = float[THREAD_M][THREAD_N];
+
+// Adds the products for one k.
+__device__ __forceinline__ void multiply(const FragmentA& a, const FragmentB& b, int k,
+                                         Sums& sums) {
+  constexpr int kOuter = ORDER == 1 ? THREAD_N : THREAD_M;
+  constexpr int kAll = ORDER == 1 ? THREAD_M : THREAD_N;
+  constexpr int kInner = ORDER == 2 ? least(kAll, 4) : kAll;
+#pragma unroll
+  for (int piece = 0; piece < kAll; piece += kInner) {
+#pragma unroll
+    for (int o = 0; o < kOuter; ++o) {
+#pragma unroll
+      for (int step = 0; step < kInner; ++step) {
+        const int outer = piece / kInner % 2 == 0 ? o : kOuter - 1 - o;
+        const int inner = piece + (o % 2 == 0 ? step : kInner - 1 - step);
+        const int i = ORDER == 1 ? inner : outer;
+        const int j = ORDER == 1 ? outer : inner;
+        sums[i][j] =
+            fmaf(a.at[k % FragmentA::kDepth][i], b.at[k % FragmentB::kDepth][j], sums[i][j]);
+      }
+    }
+  }
+}
+
+// Adds the products of the first k_end elements of K, counted from where the operands begin.
+__device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
+                                           const Position& position, float* shared, Sums& sums) {
+  constexpr int kSteps = kSliceK / kStepK;
+  const int phases = (k_end - 1) / BLOCK_K + 1;
+  const bool whole = a.lines_left == kTileM && b.lines_left == kTileN;
+  // The phases that need no look at what the matrices have.
+  const int plain_phases = whole && a.wide && b.wide ? k_end / BLOCK_K : 0;
+  int copied = 0;  // phases
+  float* filling = shared;
+  const auto copy_next = [&] {
+    float* const filling_b = filling + OperandA::kSize;
+    if (__builtin_expect(copied < plain_phases, 1)) {
+      a.template copy_whole<OperandA::kWidest>(filling);
+      b.template copy_whole<OperandB::kWidest>(filling_b);
+    } else if (copied < phases) {
+      // Beyond K, -0 of A meets +0 of B. Their product, -0, is the one number that changes no sum.
+      a.copy(filling, copied * BLOCK_K, k_end, -0.0f);
+      b.copy(filling_b, copied * BLOCK_K, k_end, 0.0f);
+    }
+    close_copies();
+    ++copied;
+    filling = filling == shared + (STAGES - 1) * kStage ? shared : filling + kStage;
+  };
+
+#pragma unroll 1
+  for (int stage = 0; stage < STAGES - 1; ++stage) copy_next();
+
+  const int first_k = position.slice * kSliceK;
+  const int own_offset_a = OperandA::place(position.row, first_k);
+  const int own_offset_b = OperandA::kSize + OperandB::place(position.column, first_k);
+  const float* own_a = shared + own_offset_a;  // this thread's places for the step's first k
+  const float* own_b = shared + own_offset_b;
+  const float* reading = shared;
+  int step = 0;
+  const auto next_step = [&] {
+    if (++step < kSteps) {
+      own_a += OperandA::place(0, kStepK);
+      own_b += OperandB::place(0, kStepK);
+      return;
+    }
+    await_copies<STAGES - 2>();
+    __syncthreads();  // the next phase is complete, and nobody reads this one any more
+    step = 0;
+    reading = reading == shared + (STAGES - 1) * kStage ? shared : reading + kStage;
+    own_a = reading + own_offset_a;
+    own_b = reading + own_offset_b;
+  };
+
+  await_copies<STAGES - 2>();
+  __syncthreads();
+  FragmentA fragments_a[2];
+  FragmentB fragments_b[2];
+  if (DOUBLE_BUFFER) {
+    fragments_a[0].load(own_a, 0);
+    fragments_b[0].load(own_b, 0);
+  }
+  const auto buffer = [](int k, int depth) { return DOUBLE_BUFFER ? k / depth % 2 : 0; };
+#pragma unroll 1
+  for (int steps = phases * kSteps; steps > 0; --steps) {
+    if (step == 0) copy_next();
+#pragma unroll
+    for (int k = 0; k < kStepK; ++k) {
+      const int loaded = DOUBLE_BUFFER ? k + 1 : k;
+      if (loaded == kStepK) next_step();
+      fragments_a[buffer(loaded, FragmentA::kDepth)].load(own_a, loaded % kStepK);
+      fragments_b[buffer(loaded, FragmentB::kDepth)].load(own_b, loaded % kStepK);
+      multiply(fragments_a[buffer(k, FragmentA::kDepth)], fragments_b[buffer(k, FragmentB::kDepth)],
+               k, sums);
+    }
+    if (!DOUBLE_BUFFER) next_step();
+  }
+}
+
+// Adds up the slices' sums, in their order, in the threads of the first.
+__device__ __forceinline__ void add_slices(const Position& position, float* shared, Sums& sums) {
+  const int thread = threadIdx.x % kSliceThreads;
+  for (int slice = 1; slice < SLICES; ++slice) {
+    __syncthreads();
+    if (position.slice == slice) {
+#pragma unroll
+      for (int e = 0; e < THREAD_M * THREAD_N; ++e) {
+        shared[e * kSliceThreads + thread] = sums[e / THREAD_N][e % THREAD_N];
+      }
+    }
+    __syncthreads();
+    if (position.slice == 0) {
+#pragma unroll
+      for (int e = 0; e < THREAD_M * THREAD_N; ++e) {
+        sums[e / THREAD_N][e % THREAD_N] += shared[e * kSliceThreads + thread];
+      }
+    }
+  }
+}
+
+// The work of all blocks: the phases of every tile, tile after tile, in equal shares.
+struct Schedule {
+  long long phases_per_tile;
+  long long share;  // phases of a block; the first `longer` blocks have one more
+  long long longer;
+
+  __device__ __forceinline__ Schedule(long long tiles, long long k) {
+    phases_per_tile = (k - 1) / BLOCK_K + 1;
+    share = tiles * phases_per_tile / gridDim.x;
+    longer = tiles * phases_per_tile % gridDim.x;
+  }
+  __device__ __forceinline__ long long begin(long long block) const {
+    return block * share + (block < longer ? block : longer);
+  }
+  __device__ __forceinline__ long long block_of(long long phase) const {
+    const long long of_longer = longer * (share + 1);
+    return phase < of_longer ? phase / (share + 1) : longer + (phase - of_longer) / share;
+  }
+};
+
+// A block's sums for parts of tiles, in the scratch: of the first tile that it works on, and of
+// its last when that is another.
+__device__ __forceinline__ float* partial_sums(float* scratch, const Schedule& schedule,
+                                               long long block, long long tile) {
+  const int second = schedule.begin(block) / schedule.phases_per_tile != tile;
+  return scratch + kCounters + (2 * block + second) * kTileM * kTileN;
+}
+
+// Leaves this block's sums in the scratch. The block that comes last with a part of the tile adds
+// up all of them, in the order of K; false in the others.
+__device__ bool add_blocks(float* scratch, const Schedule& schedule, long long tile, int phases,
+                           int* shared_flag, const Position& position, Sums& sums) {
+  constexpr int kVectors = THREAD_M * THREAD_N / 4;
+  const int thread = threadIdx.x % kSliceThreads;
+  if (position.slice == 0) {
+    float* const own = partial_sums(scratch, schedule, blockIdx.x, tile);
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      Vector<4> vector;
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        vector.at[e] = sums[(4 * v + e) / THREAD_N][(4 * v + e) % THREAD_N];
+      }
+      write<4>(own + (v * kSliceThreads + thread) * 4, vector);
+    }
+    publish();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    int* const counter = reinterpret_cast<int*>(scratch) + tile;
+    const bool complete =
+        add_to_counter(counter, phases) + phases == schedule.phases_per_tile;
+    if (complete) *counter = 0;
+    publish();
+    *shared_flag = complete;
+  }
+  __syncthreads();
+  const bool complete = *shared_flag != 0;
+  __syncthreads();  // the flag's place is used again
+  if (!complete || position.slice != 0) return complete;
+
+  const long long first = schedule.block_of(tile * schedule.phases_per_tile);
+  const long long last = schedule.block_of((tile + 1) * schedule.phases_per_tile - 1);
+#pragma unroll
+  for (int e = 0; e < THREAD_M * THREAD_N; ++e) sums[e / THREAD_N][e % THREAD_N] = 0;
+  for (long long block = first; block <= last; ++block) {
+    const float* const part = partial_sums(scratch, schedule, block, tile);
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      const Vector<4> vector = read_others(part + (v * kSliceThreads + thread) * 4);
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        sums[(4 * v + e) / THREAD_N][(4 * v + e) % THREAD_N] += vector.at[e];
+      }
+    }
+  }
+  return true;
+}
+
+// What a launch computes.
+struct Gemm {
+  float* c;
+  long long m, n, ldc;
+  float alpha, beta;
+
+  // Stores this thread's results of the tile that begins at (first_row, first_column).
+  __device__ __forceinline__ void store(const Sums& sums, long long first_row,
+                                        long long first_column) const {
+    constexpr int kChunk = SideN::kChunk;
+    const bool wide = reinterpret_cast<unsigned long long>(c) % (4 * kChunk) == 0 &&
+                      ldc % kChunk == 0 && first_column + kTileN <= n;
+    const Position position;
+    const long long row = first_row + position.row;
+    const long long column = first_column + position.column;
+    float* const own = c + row * ldc + column;
+#pragma unroll
+    for (int i = 0; i < THREAD_M; ++i) {
+      if (row + SideM::offset(i) >= m) continue;
+      float* const line = own + SideM::offset(i) * ldc;
+#pragma unroll
+      for (int j = 0; j < THREAD_N; j += kChunk) {
+        float* const to = line + SideN::offset(j);
+        if (wide) {
+          Vector<kChunk> v;
+          if (beta != 0.0f) v = read<kChunk>(to);
+#pragma unroll
+          for (int e = 0; e < kChunk; ++e) v.at[e] = result(sums[i][j + e], v.at[e]);
+          write<kChunk>(to, v);
+        } else {
+#pragma unroll
+          for (int e = 0; e < kChunk; ++e) {
+            if (column + SideN::offset(j + e) < n) {
+              to[e] = result(sums[i][j + e], beta != 0.0f ? to[e] : 0.0f);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ float result(float sum, float before) const {
+    const float product = alpha * sum;
+    return beta == 0.0f ? product : fmaf(beta, before, product);
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
+    gemm_simt(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
+              long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
+              float alpha, float beta, float* __restrict__ scratch) {
+#ifdef __CUDA_ARCH__
+  extern __shared__ __align__(16) float shared[];
+#else
+  alignas(16) __shared__ float shared[kSharedFloats];
+#endif
+  const Gemm gemm{c, m, n, ldc, alpha, beta};
+  const Position position;
+  const unsigned tiles_m = static_cast<unsigned>((m - 1) / kTileM + 1);
+  const unsigned tiles_n = static_cast<unsigned>((n - 1) / kTileN + 1);
+
+  // Computes one tile, or adds its phases from `begin` to `end` to what other blocks do.
+  const auto work = [&](unsigned tile, long long begin, long long k_end, const Schedule* schedule) {
+    const unsigned group = tile / (RASTER * tiles_n);
+    const unsigned rows = tiles_m - group * RASTER < RASTER ? tiles_m - group * RASTER : RASTER;
+    const unsigned in_group = tile - group * RASTER * tiles_n;
+    const long long first_row = static_cast<long long>(group * RASTER + in_group % rows) * kTileM;
+    const long long first_column = static_cast<long long>(in_group / rows) * kTileN;
+    const long long first_k = begin * BLOCK_K;
+    OperandA operand_a(a, lda, m, first_row, first_k);
+    OperandB operand_b(b, ldb, n, first_column, first_k);
+    const int k_count = static_cast<int>(k_end - first_k);
+    Sums sums = {};
+    accumulate(operand_a, operand_b, k_count, position, shared, sums);
+    if (SLICES > 1) add_slices(position, shared, sums);
+    if (SPLIT_K != 1 && k_count < k) {
+      const int phases = (k_count - 1) / BLOCK_K + 1;
+      if (!add_blocks(scratch, *schedule, tile, phases, reinterpret_cast<int*>(shared), position,
+                      sums)) {
+        return;
+      }
+    }
+    if (position.slice == 0) gemm.store(sums, first_row, first_column);
+  };
+
+  if (SPLIT_K == 1) {
+    work(blockIdx.x, 0, k, nullptr);
+    return;
+  }
+  const Schedule schedule(static_cast<long long>(tiles_m) * tiles_n, k);
+  const long long end = schedule.begin(blockIdx.x + 1LL);
+  for (long long phase = schedule.begin(blockIdx.x); phase < end;) {
+    const long long tile = phase / schedule.phases_per_tile;
+    const long long of_tile = tile * schedule.phases_per_tile;
+    const long long left = end - of_tile < schedule.phases_per_tile ? end - of_tile
+                                                                    : schedule.phases_per_tile;
+    const long long k_end = left * BLOCK_K < k ? left * BLOCK_K : k;
+    work(static_cast<unsigned>(tile), phase - of_tile, k_end, &schedule);
+    phase = of_tile + left;
+    __syncthreads();  // nobody reads shared memory any more
+  }
+}

@@ -1,0 +1,331 @@
+// The kernel of gemm_simt.cu itself, run on the CPU: bit for bit the sums that it promises, at
+// every kind of edge, layout and alignment, within its matrices.
+#include <doctest/doctest.h>
+
+#include "arithmetic_case.hpp"
+#include "cuda_on_cpu.hpp"
+#include "kernel_templates/kernel_template.hpp"
+
+namespace {
+
+using autotune::Configuration;
+using autotune::GemmProblem;
+using autotune::test::ArithmeticCase;
+using cuda_on_cpu::__syncthreads;
+using cuda_on_cpu::blockIdx;
+using cuda_on_cpu::gridDim;
+using cuda_on_cpu::threadIdx;
+using Instance = autotune::test::KernelInstance;
+
+// clang-format off
+#define INSTANCE small_nn
+#define THREAD_M 4
+#define THREAD_N 4
+#define LANES_M 8
+#define WARPS_M 1
+#define WARPS_N 2
+#define SLICES 1
+#define BLOCK_K 8
+#define BY_LINE 0
+#define UNROLL 8
+#define ORDER 0
+#define STAGES 6
+#define DOUBLE_BUFFER 1
+#define MIN_BLOCKS 6
+#define RASTER 8
+#define SPLIT_K 1
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 0
+#include "gemm_simt_instance.inc"
+
+#define INSTANCE plain_buffer_nt
+#define THREAD_M 4
+#define THREAD_N 4
+#define LANES_M 4
+#define WARPS_M 1
+#define WARPS_N 2
+#define SLICES 1
+#define BLOCK_K 8
+#define BY_LINE 1
+#define UNROLL 8
+#define ORDER 0
+#define STAGES 6
+#define DOUBLE_BUFFER 0
+#define MIN_BLOCKS 6
+#define RASTER 8
+#define SPLIT_K 1
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 1
+#include "gemm_simt_instance.inc"
+
+#define INSTANCE wide_tile_tn
+#define THREAD_M 8
+#define THREAD_N 16
+#define LANES_M 8
+#define WARPS_M 1
+#define WARPS_N 4
+#define SLICES 1
+#define BLOCK_K 16
+#define BY_LINE 0
+#define UNROLL 16
+#define ORDER 2
+#define STAGES 4
+#define DOUBLE_BUFFER 1
+#define MIN_BLOCKS 2
+#define RASTER 8
+#define SPLIT_K 1
+#define TRANSPOSE_A 1
+#define TRANSPOSE_B 0
+#include "gemm_simt_instance.inc"
+
+#define INSTANCE sliced_tt
+#define THREAD_M 4
+#define THREAD_N 4
+#define LANES_M 8
+#define WARPS_M 1
+#define WARPS_N 1
+#define SLICES 2
+#define BLOCK_K 16
+#define BY_LINE 1
+#define UNROLL 8
+#define ORDER 0
+#define STAGES 3
+#define DOUBLE_BUFFER 1
+#define MIN_BLOCKS 6
+#define RASTER 8
+#define SPLIT_K 1
+#define TRANSPOSE_A 1
+#define TRANSPOSE_B 1
+#include "gemm_simt_instance.inc"
+
+#define INSTANCE split_nn
+#define THREAD_M 4
+#define THREAD_N 4
+#define LANES_M 8
+#define WARPS_M 1
+#define WARPS_N 2
+#define SLICES 1
+#define BLOCK_K 8
+#define BY_LINE 0
+#define UNROLL 8
+#define ORDER 0
+#define STAGES 6
+#define DOUBLE_BUFFER 1
+#define MIN_BLOCKS 6
+#define RASTER 1
+#define SPLIT_K 3
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 0
+#include "gemm_simt_instance.inc"
+
+#define INSTANCE even_nn
+#define THREAD_M 8
+#define THREAD_N 8
+#define LANES_M 8
+#define WARPS_M 1
+#define WARPS_N 4
+#define SLICES 1
+#define BLOCK_K 8
+#define BY_LINE 0
+#define UNROLL 8
+#define ORDER 0
+#define STAGES 6
+#define DOUBLE_BUFFER 1
+#define MIN_BLOCKS 2
+#define RASTER 8
+#define SPLIT_K 0
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 0
+#include "gemm_simt_instance.inc"
+
+#define INSTANCE sliced_split_tn
+#define THREAD_M 4
+#define THREAD_N 8
+#define LANES_M 8
+#define WARPS_M 1
+#define WARPS_N 1
+#define SLICES 4
+#define BLOCK_K 16
+#define BY_LINE 0
+#define UNROLL 8
+#define ORDER 0
+#define STAGES 3
+#define DOUBLE_BUFFER 1
+#define MIN_BLOCKS 3
+#define RASTER 1
+#define SPLIT_K 2
+#define TRANSPOSE_A 1
+#define TRANSPOSE_B 0
+#include "gemm_simt_instance.inc"
+
+#define INSTANCE one_row_nn
+#define THREAD_M 1
+#define THREAD_N 4
+#define LANES_M 1
+#define WARPS_M 1
+#define WARPS_N 2
+#define SLICES 1
+#define BLOCK_K 16
+#define BY_LINE 0
+#define UNROLL 16
+#define ORDER 0
+#define STAGES 3
+#define DOUBLE_BUFFER 1
+#define MIN_BLOCKS 4
+#define RASTER 1
+#define SPLIT_K 2
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 0
+#include "gemm_simt_instance.inc"
+
+#define INSTANCE two_columns_nt
+#define THREAD_M 4
+#define THREAD_N 2
+#define LANES_M 32
+#define WARPS_M 2
+#define WARPS_N 1
+#define SLICES 1
+#define BLOCK_K 8
+#define BY_LINE 0
+#define UNROLL 8
+#define ORDER 0
+#define STAGES 6
+#define DOUBLE_BUFFER 1
+#define MIN_BLOCKS 4
+#define RASTER 8
+#define SPLIT_K 1
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 1
+#include "gemm_simt_instance.inc"
+
+#define INSTANCE by_line_nn
+#define THREAD_M 4
+#define THREAD_N 4
+#define LANES_M 8
+#define WARPS_M 1
+#define WARPS_N 4
+#define SLICES 1
+#define BLOCK_K 16
+#define BY_LINE 1
+#define UNROLL 16
+#define ORDER 0
+#define STAGES 3
+#define DOUBLE_BUFFER 1
+#define MIN_BLOCKS 3
+#define RASTER 8
+#define SPLIT_K 1
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 0
+#include "gemm_simt_instance.inc"
+
+// clang-format on
+
+const std::vector<const Instance*> kInstances = {
+    &small_nn::instance,      &by_line_nn::instance,      &plain_buffer_nt::instance,
+    &wide_tile_tn::instance,  &sliced_tt::instance,       &split_nn::instance,
+    &even_nn::instance,       &sliced_split_tn::instance, &one_row_nn::instance,
+    &two_columns_nt::instance};
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// The order in which a configuration adds up: chains over the k of each slice, added slice after
+// slice within a block and block after block within a tile.
+class Order {
+ public:
+  Order(const Configuration& c, const GemmProblem& problem, std::int64_t blocks)
+      : block_k_(c.at("BLOCK_K")),
+        slices_(c.at("SLICES")),
+        raster_(c.at("RASTER")),
+        k_(problem.k),
+        phases_(ceil_div(problem.k, block_k_)),
+        rows_(c.at("WARPS_M") * c.at("LANES_M") * c.at("THREAD_M")),
+        columns_(c.at("WARPS_N") * (32 / c.at("LANES_M")) * c.at("THREAD_N")),
+        tiles_m_(ceil_div(problem.m, rows_)),
+        tiles_n_(ceil_div(problem.n, columns_)),
+        blocks_(blocks) {}
+
+  template <typename Add>
+  float sum(std::int64_t row, std::int64_t column, const Add& add) const {
+    const std::int64_t first = tile_of(row / rows_, column / columns_) * phases_;
+    float total = 0;
+    int parts = 0;
+    for (std::int64_t block = 0; block < blocks_; ++block) {
+      const std::int64_t from = std::max(begin(block), first);
+      const std::int64_t to = std::min(begin(block + 1), first + phases_);
+      if (from >= to) continue;
+      const float part = block_sum(from - first, to - first, add);
+      total = parts++ == 0 && to - from == phases_ ? part : total + part;
+    }
+    return total;
+  }
+
+ private:
+  std::int64_t tile_of(std::int64_t tile_m, std::int64_t tile_n) const {
+    const std::int64_t group = tile_m / raster_;
+    const std::int64_t rows = std::min(raster_, tiles_m_ - group * raster_);
+    return group * raster_ * tiles_n_ + tile_n * rows + tile_m % raster_;
+  }
+  std::int64_t begin(std::int64_t block) const {
+    const std::int64_t work = tiles_m_ * tiles_n_ * phases_;
+    return block * (work / blocks_) + std::min(block, work % blocks_);
+  }
+  template <typename Add>
+  float block_sum(std::int64_t from, std::int64_t to, const Add& add) const {
+    float total = 0;
+    for (std::int64_t slice = 0; slice < slices_; ++slice) {
+      float sum = 0;
+      for (std::int64_t k = from * block_k_; k < std::min(to * block_k_, k_); ++k) {
+        if (k % block_k_ / (block_k_ / slices_) == slice) sum = add(sum, k);
+      }
+      total = slice == 0 ? sum : total + sum;
+    }
+    return total;
+  }
+
+  std::int64_t block_k_, slices_, raster_, k_, phases_, rows_, columns_, tiles_m_, tiles_n_,
+      blocks_;
+};
+
+TEST_SUITE("gemm_simt arithmetic") {
+  TEST_CASE("every instance is a configuration of the space") {
+    const autotune::KernelTemplate& kernel = *autotune::find_kernel_template("gemm_simt");
+    for (const Instance* instance : kInstances) {
+      CHECK_NOTHROW(static_cast<void>(kernel.space.validated(instance->configuration)));
+    }
+  }
+
+  TEST_CASE("sums have the promised bits") {
+    const autotune::KernelTemplate& kernel = *autotune::find_kernel_template("gemm_simt");
+    const std::vector<ArithmeticCase> cases = {
+        {{1, 1, 1}, 1, 0, 0, 0},             // one element
+        {{64, 128, 48}, 1, 0, 0, 0},         // whole tiles, mostly
+        {{160, 96, 40}, -1.5F, 0.5F, 4, 0},  // several tiles, leading dimensions still aligned
+        {{33, 17, 19}, 1, 0, 0, 0},          // edges everywhere
+        {{20, 40, 9}, 2, -1, 3, 1},          // odd leading dimensions and addresses
+        {{64, 64, 16}, 1, 1, 0, 1},          // whole tiles at odd addresses
+        {{40, 40, 1}, 1, 0, 0, 0},           // some results are -0
+        {{1, 300, 40}, 1, 0, 0, 0},          // one row
+        {{300, 1, 7}, 0, 1, 0, 0},           // one column, fewer elements of K than a phase
+        {{5, 6, 333}, 1, 0, 0, 0},           // many phases
+    };
+    for (const Instance* instance : kInstances) {
+      for (ArithmeticCase test : cases) {
+        test.problem.op_a = instance->op_a;
+        test.problem.op_b = instance->op_b;
+        CAPTURE(to_string(instance->configuration));
+        CAPTURE(to_string(test.problem));
+        const Order order(instance->configuration, test.problem,
+                          autotune::test::geometry_of(kernel, *instance, test.problem).blocks());
+        const auto sum = [&](std::int64_t row, std::int64_t column, const auto& add) {
+          return order.sum(row, column, add);
+        };
+        CHECK(wrong_elements(kernel, *instance, test, sum) == 0);
+        CHECK(cuda_on_cpu::misaligned_accesses == 0);
+      }
+    }
+  }
+}
+
+}  // namespace
