@@ -80,7 +80,7 @@ std::vector<TuningParameter> parameters() {
       {"MIN_BLOCKS", "blocks of an SM that the compiler leaves registers for", {1, 2, 3, 4, 6}},
       {"SPLIT_K",
        "blocks that share one tile's work; 0: as many as run at once share all work",
-       {0, 1, 2, 3, 4, 8, 16, 32}},
+       {0, 1, 2, 3, 4, 8, 16, 32, 64}},
       {"ORDER", "products of one k by 0: rows, 1: columns, 2: pieces of 4 columns", {0, 1, 2}},
       {"REGISTER_LEVEL", "ptxas's register usage level", {5, 8, 10}},
       {"RASTER", "tiles along M whose blocks run side by side", {1, 8, 16}},

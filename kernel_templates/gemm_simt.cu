@@ -247,16 +247,16 @@ struct Operand {
   const float* own;   // this thread's first element of the phase that is copied next
   long long leading;  // elements from one line (kAlongK) or one k (else) to the next
   int lines_left;     // lines of the matrix from the tile's first on, at most kLines
-  bool wide;          // aligned for copies of kWidest elements
+  bool wide;          // all copies but those at the end of K can be of kWidest elements
 
   __device__ __forceinline__ Operand(const float* source, long long ld, long long lines,
                                      long long first_line, long long first_k)
       : leading(ld) {
     tile = source + (kAlongK ? first_line * ld + first_k : first_k * ld + first_line);
     lines_left = lines - first_line < kLines ? static_cast<int>(lines - first_line) : kLines;
-    wide = reinterpret_cast<unsigned long long>(source) % (kWidest * 4) == 0 && ld % kWidest == 0;
-    own = tile + (wide ? offset(Shares<kWidest>::own_line(), Shares<kWidest>::own_k())
-                       : offset(Shares<1>::own_line(), Shares<1>::own_k()));
+    wide = reinterpret_cast<unsigned long long>(source) % (kWidest * 4) == 0 &&
+           ld % kWidest == 0 && (kAlongK || lines_left % kWidest == 0);
+    own = tile + offset(Shares<kWidest>::own_line(), Shares<kWidest>::own_k());
   }
 
   // In global memory, from the tile's first element.
@@ -264,54 +264,52 @@ struct Operand {
     return kAlongK ? line * leading + k : k * leading + line;
   }
 
-  // Begins to copy one phase to `to`. first_k: its first k; k_end: where K ends. Both count from the
-  // first phase on. Beyond the matrix `outside` is taken.
-  __device__ __forceinline__ void copy(float* to, int first_k, int k_end, float outside) {
-    if (lines_left < kLines || k_end - first_k < BLOCK_K) {
-      copy_checked(to, first_k, k_end, outside);
-      next_phase();
-    } else if (wide) {
-      copy_whole<kWidest>(to);
-    } else {
-      copy_whole<1>(to);
-    }
+  // Begins to copy one phase to `to`: one that the matrix has all elements of, if it is wide.
+  __device__ __forceinline__ void copy_plain(float* to) {
+    copy_from<kWidest, false>(own, to, BLOCK_K, 0.0f);
+    next_phase();
   }
 
-  __device__ __forceinline__ void next_phase() { own += kAlongK ? BLOCK_K : BLOCK_K * leading; }
-
-  // The same for a phase that the matrix has all elements of; own is for copies of kElements.
-  template <int kElements>
-  __device__ __forceinline__ void copy_whole(float* to) {
-    using S = Shares<kElements>;
-    const float* from = own;
-    to += place(S::own_line(), S::own_k());
-#pragma unroll
-    for (int i = 0; i < S::kLinesEach; ++i) {
-      const float* line = from;
-      if (S::kEvenLines || S::own_line() + i * S::kLineStep < kLines) {
-#pragma unroll
-        for (int j = 0; j < S::kKEach; ++j) {
-          if (S::kEvenK || S::own_k() + j * S::kKStep < BLOCK_K) {
-            copy_async<kElements>(to + place(i * S::kLineStep, j * S::kKStep), line);
-          }
-          line += S::kKStep * (kAlongK ? 1 : leading);
-        }
-      }
-      from += S::kLineStep * (kAlongK ? leading : 1);
+  // The same for any phase. first_k: its first k, counted from the tile's first. k_left: elements of
+  // K from there on. Beyond the matrix `outside` is taken.
+  __device__ __forceinline__ void copy(float* to, int first_k, int k_left, float outside) {
+    if (wide && (!kByLine || k_left >= BLOCK_K || k_left % kWidest == 0)) {
+      copy_from<kWidest, true>(own, to, k_left, outside);
+    } else {
+      const float* from = tile + offset(Shares<1>::own_line(), first_k + Shares<1>::own_k());
+      copy_from<1, true>(from, to, k_left, outside);
     }
     next_phase();
   }
 
-  __device__ void copy_checked(float* to, int first_k, int k_end, float outside) const {
-    using S = Shares<1>;
-    for (int line = S::own_line(); line < kLines; line += S::kLineStep) {
-      for (int k = S::own_k(); k < BLOCK_K; k += S::kKStep) {
-        if (line < lines_left && first_k + k < k_end) {
-          copy_async<1>(to + place(line, k), tile + offset(line, first_k + k));
-        } else {
-          to[place(line, k)] = outside;
+  __device__ __forceinline__ void next_phase() { own += kAlongK ? BLOCK_K : BLOCK_K * leading; }
+
+  // from: this thread's first element.
+  template <int kElements, bool kChecked>
+  __device__ __forceinline__ void copy_from(const float* from, float* to, int k_left,
+                                            float outside) const {
+    using S = Shares<kElements>;
+    to += place(S::own_line(), S::own_k());
+#pragma unroll
+    for (int i = 0; i < S::kLinesEach; ++i) {
+      const int line = S::own_line() + i * S::kLineStep;
+      const float* element = from;
+      if (S::kEvenLines || line < kLines) {
+#pragma unroll
+        for (int j = 0; j < S::kKEach; ++j) {
+          const int k = S::own_k() + j * S::kKStep;
+          float* const target = to + place(i * S::kLineStep, j * S::kKStep);
+          if (!S::kEvenK && k >= BLOCK_K) continue;
+          if (!kChecked || (line < lines_left && k < k_left)) {
+            copy_async<kElements>(target, element);
+          } else {
+#pragma unroll
+            for (int e = 0; e < kElements; ++e) target[e] = outside;
+          }
+          element += S::kKStep * (kAlongK ? 1 : leading);
         }
       }
+      from += S::kLineStep * (kAlongK ? leading : 1);
     }
   }
 };
@@ -420,12 +418,12 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
   const auto copy_next = [&] {
     float* const filling_b = filling + OperandA::kSize;
     if (__builtin_expect(copied < plain_phases, 1)) {
-      a.template copy_whole<OperandA::kWidest>(filling);
-      b.template copy_whole<OperandB::kWidest>(filling_b);
+      a.copy_plain(filling);
+      b.copy_plain(filling_b);
     } else if (copied < phases) {
       // Beyond K, -0 of A meets +0 of B. Their product, -0, is the one number that changes no sum.
-      a.copy(filling, copied * BLOCK_K, k_end, -0.0f);
-      b.copy(filling_b, copied * BLOCK_K, k_end, 0.0f);
+      a.copy(filling, copied * BLOCK_K, k_end - copied * BLOCK_K, -0.0f);
+      b.copy(filling_b, copied * BLOCK_K, k_end - copied * BLOCK_K, 0.0f);
     }
     close_copies();
     ++copied;
@@ -502,19 +500,30 @@ __device__ __forceinline__ void add_slices(const Position& position, float* shar
   }
 }
 
-// The work of all blocks: the phases of every tile, tile after tile, in equal shares.
+// Who does what of the work: the phases of every tile, tile after tile, in as many shares as there
+// are blocks. With SPLIT_K above 1 each tile has the same number of blocks to itself; with 0 a share
+// goes on from one tile to the next.
 struct Schedule {
   long long phases_per_tile;
-  long long share;  // phases of a block; the first `longer` blocks have one more
-  long long longer;
+  long long share;   // SPLIT_K == 0: phases of a block; the first `longer` blocks have one more
+  long long longer;  // else: blocks of a tile, and 0
 
   __device__ __forceinline__ Schedule(long long tiles, long long k) {
     phases_per_tile = (k - 1) / BLOCK_K + 1;
-    share = tiles * phases_per_tile / gridDim.x;
-    longer = tiles * phases_per_tile % gridDim.x;
+    share = SPLIT_K == 0 ? tiles * phases_per_tile / gridDim.x : gridDim.x / tiles;
+    longer = SPLIT_K == 0 ? tiles * phases_per_tile % gridDim.x : 0;
   }
+  // The first phase of a block's share.
   __device__ __forceinline__ long long begin(long long block) const {
-    return block * share + (block < longer ? block : longer);
+    if (SPLIT_K == 0) return block * share + (block < longer ? block : longer);
+    return block / share * phases_per_tile + block % share * phases_per_tile / share;
+  }
+  // The block whose share has the first phase of a tile, or the last one.
+  __device__ __forceinline__ long long first_block(long long tile) const {
+    return SPLIT_K == 0 ? block_of(tile * phases_per_tile) : tile * share;
+  }
+  __device__ __forceinline__ long long last_block(long long tile) const {
+    return SPLIT_K == 0 ? block_of((tile + 1) * phases_per_tile - 1) : (tile + 1) * share - 1;
   }
   __device__ __forceinline__ long long block_of(long long phase) const {
     const long long of_longer = longer * (share + 1);
@@ -563,18 +572,29 @@ __device__ bool add_blocks(float* scratch, const Schedule& schedule, long long t
   __syncthreads();  // the flag's place is used again
   if (!complete || position.slice != 0) return complete;
 
-  const long long first = schedule.block_of(tile * schedule.phases_per_tile);
-  const long long last = schedule.block_of((tile + 1) * schedule.phases_per_tile - 1);
+  const long long first = schedule.first_block(tile);
+  const long long last = schedule.last_block(tile);
 #pragma unroll
   for (int e = 0; e < THREAD_M * THREAD_N; ++e) sums[e / THREAD_N][e % THREAD_N] = 0;
-  for (long long block = first; block <= last; ++block) {
-    const float* const part = partial_sums(scratch, schedule, block, tile);
+  // Several parts at a time are under way.
+  constexpr int kAtOnce = kVectors > 4 ? 1 : 8 / kVectors;
+  for (long long block = first; block <= last; block += kAtOnce) {
+    Vector<4> parts[kAtOnce][kVectors];
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      const Vector<4> vector = read_others(part + (v * kSliceThreads + thread) * 4);
+    for (int p = 0; p < kAtOnce; ++p) {
+      if (block + p > last) break;
+      const float* const part = partial_sums(scratch, schedule, block + p, tile);
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        sums[(4 * v + e) / THREAD_N][(4 * v + e) % THREAD_N] += vector.at[e];
+      for (int v = 0; v < kVectors; ++v) {
+        parts[p][v] = read_others(part + (v * kSliceThreads + thread) * 4);
+      }
+    }
+#pragma unroll
+    for (int p = 0; p < kAtOnce; ++p) {
+      if (block + p > last) break;
+#pragma unroll
+      for (int e = 0; e < THREAD_M * THREAD_N; ++e) {
+        sums[e / THREAD_N][e % THREAD_N] += parts[p][e / 4].at[e % 4];
       }
     }
   }
@@ -643,7 +663,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
   const unsigned tiles_n = static_cast<unsigned>((n - 1) / kTileN + 1);
 
   // Computes one tile, or adds its phases from `begin` to `end` to what other blocks do.
-  const auto work = [&](unsigned tile, long long begin, long long k_end, const Schedule* schedule) {
+  const auto work = [&](unsigned tile, long long begin, long long k_end) {
     const unsigned group = tile / (RASTER * tiles_n);
     const unsigned rows = tiles_m - group * RASTER < RASTER ? tiles_m - group * RASTER : RASTER;
     const unsigned in_group = tile - group * RASTER * tiles_n;
@@ -658,7 +678,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
     if (SLICES > 1) add_slices(position, shared, sums);
     if (SPLIT_K != 1 && k_count < k) {
       const int phases = (k_count - 1) / BLOCK_K + 1;
-      if (!add_blocks(scratch, *schedule, tile, phases, reinterpret_cast<int*>(shared), position,
+      const Schedule schedule(static_cast<long long>(tiles_m) * tiles_n, k);
+      if (!add_blocks(scratch, schedule, tile, phases, reinterpret_cast<int*>(shared), position,
                       sums)) {
         return;
       }
@@ -667,19 +688,27 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
   };
 
   if (SPLIT_K == 1) {
-    work(blockIdx.x, 0, k, nullptr);
+    work(blockIdx.x, 0, k);
     return;
   }
   const Schedule schedule(static_cast<long long>(tiles_m) * tiles_n, k);
+  long long phase = schedule.begin(blockIdx.x);
   const long long end = schedule.begin(blockIdx.x + 1LL);
-  for (long long phase = schedule.begin(blockIdx.x); phase < end;) {
+  // Works on what is left of one tile. Gives the phase that comes next.
+  const auto work_on_tile = [&] {
     const long long tile = phase / schedule.phases_per_tile;
     const long long of_tile = tile * schedule.phases_per_tile;
-    const long long left = end - of_tile < schedule.phases_per_tile ? end - of_tile
-                                                                    : schedule.phases_per_tile;
-    const long long k_end = left * BLOCK_K < k ? left * BLOCK_K : k;
-    work(static_cast<unsigned>(tile), phase - of_tile, k_end, &schedule);
-    phase = of_tile + left;
+    const long long left =
+        end - of_tile < schedule.phases_per_tile ? end - of_tile : schedule.phases_per_tile;
+    work(static_cast<unsigned>(tile), phase - of_tile, left * BLOCK_K < k ? left * BLOCK_K : k);
+    return of_tile + left;
+  };
+  if (SPLIT_K > 1) {
+    work_on_tile();
+    return;
+  }
+  while (phase < end) {
+    phase = work_on_tile();
     __syncthreads();  // nobody reads shared memory any more
   }
 }

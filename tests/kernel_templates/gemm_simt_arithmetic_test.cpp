@@ -238,6 +238,7 @@ class Order {
       : block_k_(c.at("BLOCK_K")),
         slices_(c.at("SLICES")),
         raster_(c.at("RASTER")),
+        split_(c.at("SPLIT_K")),
         k_(problem.k),
         phases_(ceil_div(problem.k, block_k_)),
         rows_(c.at("WARPS_M") * c.at("LANES_M") * c.at("THREAD_M")),
@@ -268,8 +269,13 @@ class Order {
     return group * raster_ * tiles_n_ + tile_n * rows + tile_m % raster_;
   }
   std::int64_t begin(std::int64_t block) const {
-    const std::int64_t work = tiles_m_ * tiles_n_ * phases_;
-    return block * (work / blocks_) + std::min(block, work % blocks_);
+    const std::int64_t tiles = tiles_m_ * tiles_n_;
+    if (split_ == 0) {
+      const std::int64_t work = tiles * phases_;
+      return block * (work / blocks_) + std::min(block, work % blocks_);
+    }
+    const std::int64_t of_tile = blocks_ / tiles;
+    return block / of_tile * phases_ + block % of_tile * phases_ / of_tile;
   }
   template <typename Add>
   float block_sum(std::int64_t from, std::int64_t to, const Add& add) const {
@@ -284,7 +290,7 @@ class Order {
     return total;
   }
 
-  std::int64_t block_k_, slices_, raster_, k_, phases_, rows_, columns_, tiles_m_, tiles_n_,
+  std::int64_t block_k_, slices_, raster_, split_, k_, phases_, rows_, columns_, tiles_m_, tiles_n_,
       blocks_;
 };
 
