@@ -265,23 +265,44 @@ TileShape tile_shape(const Configuration& configuration) {
           .block_k = v.block_k()};
 }
 
-Configuration default_configuration(const GemmProblem&) {
-  return Configuration({{"THREAD_M", 8},
-                        {"THREAD_N", 8},
-                        {"LANES_M", 8},
-                        {"WARPS_M", 2},
-                        {"WARPS_N", 2},
-                        {"SLICES", 1},
-                        {"BLOCK_K", 16},
-                        {"BY_LINE", 0},
-                        {"UNROLL", 16},
-                        {"STAGES", 3},
-                        {"DOUBLE_BUFFER", 1},
-                        {"MIN_BLOCKS", 3},
-                        {"SPLIT_K", 1},
-                        {"ORDER", 1},
-                        {"REGISTER_LEVEL", 5},
-                        {"RASTER", 8}});
+// What did well at shapes of its kind on an H200.
+const char* default_text(const GemmProblem& problem) {
+  const std::int64_t shorter = std::min(problem.m, problem.n);
+  const double results = static_cast<double>(problem.m) * static_cast<double>(problem.n);
+  constexpr double kSmall = 640.0 * 640;
+  constexpr double kMedium = 2000.0 * 2000;
+  if (problem.m <= 2) {
+    return "THREAD_M=2,THREAD_N=4,LANES_M=1,WARPS_M=1,WARPS_N=1,SLICES=4,BLOCK_K=16,BY_LINE=0,"
+           "UNROLL=8,STAGES=6,DOUBLE_BUFFER=1,MIN_BLOCKS=4,SPLIT_K=4,ORDER=0,REGISTER_LEVEL=5,"
+           "RASTER=1";
+  }
+  if (shorter <= 32) {
+    return "THREAD_M=4,THREAD_N=4,LANES_M=4,WARPS_M=1,WARPS_N=2,SLICES=1,BLOCK_K=16,BY_LINE=0,"
+           "UNROLL=16,STAGES=4,DOUBLE_BUFFER=1,MIN_BLOCKS=6,SPLIT_K=8,ORDER=0,REGISTER_LEVEL=5,"
+           "RASTER=1";
+  }
+  if (results <= kSmall && problem.k >= 4 * 1024) {
+    return "THREAD_M=4,THREAD_N=4,LANES_M=4,WARPS_M=2,WARPS_N=1,SLICES=4,BLOCK_K=32,BY_LINE=1,"
+           "UNROLL=8,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=2,SPLIT_K=32,ORDER=0,REGISTER_LEVEL=5,"
+           "RASTER=1";
+  }
+  if (results <= kSmall) {
+    return "THREAD_M=4,THREAD_N=4,LANES_M=4,WARPS_M=2,WARPS_N=1,SLICES=2,BLOCK_K=32,BY_LINE=1,"
+           "UNROLL=16,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=0,REGISTER_LEVEL=5,"
+           "RASTER=8";
+  }
+  if (results <= kMedium) {
+    return "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=1,WARPS_N=2,SLICES=2,BLOCK_K=32,BY_LINE=0,"
+           "UNROLL=16,STAGES=2,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=0,REGISTER_LEVEL=5,"
+           "RASTER=8";
+  }
+  return "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=2,WARPS_N=2,SLICES=1,BLOCK_K=16,BY_LINE=0,"
+         "UNROLL=16,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=1,REGISTER_LEVEL=5,"
+         "RASTER=8";
+}
+
+Configuration default_configuration(const GemmProblem& problem) {
+  return Configuration::parse(default_text(problem));
 }
 
 }  // namespace
