@@ -9,6 +9,17 @@ const KernelTemplate* find_kernel_template(std::string_view name) {
   return nullptr;
 }
 
+std::vector<const KernelTemplate*> templates_for(const DeviceInfo& device) {
+  constexpr int kAnyGpu = 50;
+  const int capability =
+      device.is_host() ? kAnyGpu : 10 * device.compute_major + device.compute_minor;
+  std::vector<const KernelTemplate*> result;
+  for (const KernelTemplate& kernel : kernel_templates()) {
+    if (kernel.min_compute_capability <= capability) result.push_back(&kernel);
+  }
+  return result;
+}
+
 std::vector<std::string> compile_options(const KernelTemplate& kernel,
                                          const Configuration& configuration,
                                          const GemmProblem& problem,

@@ -69,6 +69,9 @@ struct KernelTemplate {
 
 // The templates that the program was built with, in alphabetical order.
 [[nodiscard]] const std::vector<KernelTemplate>& kernel_templates();
+// Those to try on a device: all that it can run, but on the host device, where times say nothing of
+// a GPU, only the ones for any GPU, which add up in one order.
+[[nodiscard]] std::vector<const KernelTemplate*> templates_for(const DeviceInfo& device);
 // nullptr when there is none of that name.
 [[nodiscard]] const KernelTemplate* find_kernel_template(std::string_view name);
 

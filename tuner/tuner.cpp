@@ -12,7 +12,8 @@ namespace autotune {
 
 std::vector<SpaceSummary> summarize_space(const TuneRequest& request, const DeviceInfo& device) {
   std::vector<SpaceSummary> summaries;
-  for (const KernelTemplate* kernel : request.templates) {
+  const auto templates = request.templates.empty() ? templates_for(device) : request.templates;
+  for (const KernelTemplate* kernel : templates) {
     std::vector<Constraint> constraints = device_constraints(*kernel, device);
     constraints.push_back(request.filter.constraint(*kernel));
     summaries.push_back({kernel, kernel->space.enumerate(constraints)});

@@ -47,7 +47,8 @@ struct Budget {
 
 struct TuneRequest {
   std::vector<GemmProblem> problems;
-  std::vector<const KernelTemplate*> templates;  // each searched for every problem it supports
+  // Each is searched for every problem that it supports. None: those of templates_for().
+  std::vector<const KernelTemplate*> templates;
   SpaceFilter filter;
   // Unlimited: exhaustive up to 5,000 trials over all problems, else 30 s; on the host device 60 s.
   Budget budget;

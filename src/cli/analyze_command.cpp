@@ -55,7 +55,7 @@ ChosenConfiguration configuration_by_parameters(const AnalyzeOptions& options,
   if (!options.configuration.empty()) {
     throw UsageError("--config excludes --tile-width, --results-per-thread and --unroll");
   }
-  const KernelTemplate& kernel = *options.space.chosen_templates().front();
+  const KernelTemplate& kernel = single_template(options.space.templates);
   SpaceFilter filter = options.space.filter();
   if (filter.tile_widths.size() > 1 || filter.unrolls.size() > 1 ||
       filter.results_per_thread.size() + filter.result_shapes.size() > 1) {
@@ -83,7 +83,7 @@ ChosenConfiguration configuration_for(const AnalyzeOptions& options, const GemmP
   if (options.names_parameters()) return configuration_by_parameters(options, problem);
   const ConfigurationChoice choice{options.space.templates, options.configuration};
   if (options.configuration.empty() && device.label.empty()) {
-    const KernelTemplate& kernel = *options.space.chosen_templates().front();
+    const KernelTemplate& kernel = single_template(options.space.templates);
     return {&kernel, kernel.default_configuration(problem), "default"};
   }
   return choose_configuration(choice, problem, database, device.query);
@@ -195,7 +195,8 @@ void add_analyze_command(CommandLine& line) {
   auto options = std::make_shared<AnalyzeOptions>();
   CLI::App* command =
       line.app.add_subcommand("analyze", "Print what a configuration takes; needs no GPU");
-  command->add_option("--template", options->space.templates, "The template (default: the first)");
+  command->add_option("--template", options->space.templates,
+                      "The template (default: the one of --config, else gemm_tiled)");
   command->add_option("--tile-width", options->space.tile_width, "One tile width");
   command->add_option("--results-per-thread", options->space.results_per_thread,
                       "Results of one thread, 4 or 2x2 (default 1)");

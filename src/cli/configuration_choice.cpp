@@ -10,8 +10,24 @@
 namespace autotune {
 namespace {
 
+bool has_parameters(const KernelTemplate& kernel, const Configuration& configuration) {
+  const Configuration all = kernel.default_configuration({.m = 1, .n = 1, .k = 1});
+  const auto& given = configuration.entries();
+  return std::all_of(given.begin(), given.end(),
+                     [&](const auto& entry) { return all.contains(entry.first); });
+}
+
+// The one that is named, else the one whose parameters are.
 const KernelTemplate& chosen_template(const ConfigurationChoice& choice) {
-  return *SpaceOptions{.templates = choice.template_name}.chosen_templates().front();
+  const KernelTemplate& usual = single_template(choice.template_name);
+  if (!choice.template_name.empty() || choice.configuration.empty()) return usual;
+  const Configuration given = Configuration::parse(choice.configuration);
+  if (has_parameters(usual, given)) return usual;
+  const auto& all = kernel_templates();
+  const auto other = std::find_if(all.begin(), all.end(), [&](const KernelTemplate& kernel) {
+    return has_parameters(kernel, given);
+  });
+  return other == all.end() ? usual : *other;
 }
 
 // The valid configuration with all that is given and the most of the default.

@@ -9,7 +9,7 @@
 namespace autotune {
 
 struct ConfigurationChoice {
-  std::string template_name;  // empty: the first template
+  std::string template_name;  // empty: the one that has the parameters, else gemm_tiled
   std::string configuration;  // "TILE_WIDTH=16,..."; empty: the best known
 };
 

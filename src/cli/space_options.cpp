@@ -29,7 +29,8 @@ std::set<std::int64_t> values_of(const std::vector<const KernelTemplate*>& templ
   std::set<std::int64_t> values;
   for (const KernelTemplate* kernel : templates) {
     for (const Configuration& configuration : kernel->space.enumerate().configurations) {
-      values.insert(figure(kernel->tile_shape(configuration)));
+      const std::int64_t value = figure(kernel->tile_shape(configuration));
+      if (value > 0) values.insert(value);
     }
   }
   return values;
@@ -64,6 +65,10 @@ std::vector<const KernelTemplate*> SpaceOptions::chosen_templates() const {
     if (std::find(chosen.begin(), chosen.end(), kernel) == chosen.end()) chosen.push_back(kernel);
   }
   return chosen;
+}
+
+const KernelTemplate& single_template(const std::string& name) {
+  return *SpaceOptions{.templates = name.empty() ? "gemm_tiled" : name}.chosen_templates().front();
 }
 
 SpaceFilter SpaceOptions::filter() const {

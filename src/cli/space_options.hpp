@@ -22,6 +22,9 @@ struct SpaceOptions {
   [[nodiscard]] SpaceFilter filter() const;
 };
 
+// The template of commands that look at one: gemm_tiled where none is named. Throws UsageError.
+[[nodiscard]] const KernelTemplate& single_template(const std::string& name);
+
 // The plainest of the configurations that a filter leaves: the squarest results of a thread, at
 // equal product the fewer of them along M, and the values that the space lists first. nullopt when
 // the filter leaves none.

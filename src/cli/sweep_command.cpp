@@ -89,8 +89,7 @@ std::string cell(const std::vector<Column>& columns, const std::vector<Trial>& t
 
 int run_sweep(const SweepOptions& options) {
   const std::vector<GemmProblem> problems = parse_sizes(options.sizes);
-  const KernelTemplate& kernel =
-      *SpaceOptions{.templates = options.template_name}.chosen_templates().front();
+  const KernelTemplate& kernel = single_template(options.template_name);
   const std::vector<Column> columns = make_columns(options, kernel);
   if (options.init != "linear" && options.init != "uniform") {
     throw UsageError(fmt::format("--init: '{}' is unknown: use linear or uniform", options.init));
@@ -147,7 +146,7 @@ void add_sweep_command(CommandLine& line) {
       line.app.add_subcommand("sweep", "Time a template's results per thread and tile widths");
   command->add_option("--sizes", options->sizes, "Sizes (default 1024,1600,2048,3200)");
   command->add_option("--device", options->device, "auto, host, or a GPU's number");
-  command->add_option("--template", options->template_name, "The template (default: the first)");
+  command->add_option("--template", options->template_name, "The template (default: gemm_tiled)");
   command->add_option("--tile-width", options->tile_width, "Default 16,32");
   command->add_option("--results-per-thread", options->results_per_thread, "Default 1,4,8,16");
   command->add_option("--unroll", options->unroll, "Default full");

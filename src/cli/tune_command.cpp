@@ -65,7 +65,7 @@ TuneRequest make_request(const TuneOptions& options) {
     problem.math = math_from_string(options.math);
     set_layout(problem, options.layout);
   }
-  request.templates = options.space.chosen_templates();
+  if (!options.space.templates.empty()) request.templates = options.space.chosen_templates();
   request.filter = options.space.filter();
   if (!options.budget.empty()) request.budget.seconds = parse_duration(options.budget);
   if (!options.trials.empty()) {
@@ -290,7 +290,8 @@ void add_tune_command(CommandLine& line) {
   command->add_option("--device", options->device, "auto, host, or a GPU's number");
   command->add_option("--layout", options->layout, "NN, NT, TN or TT: op(A), op(B)");
   command->add_option("--math", options->math, "strict: FP32 throughout");
-  command->add_option("--template", options->space.templates, "Templates to search (default: all)");
+  command->add_option("--template", options->space.templates,
+                      "Templates to search (default: all; on the host device those for any GPU)");
   command->add_option("--tile-width", options->space.tile_width, "Only these, e.g. 16,32");
   command->add_option("--results-per-thread", options->space.results_per_thread,
                       "Only these, e.g. 4 (any shape) or 2x8");

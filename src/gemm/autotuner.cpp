@@ -50,7 +50,6 @@ TuneRequest make_request(const GemmProblem& problem, const TuningOptions& option
   }
   TuneRequest request;
   request.problems = {problem};
-  for (const KernelTemplate& kernel : kernel_templates()) request.templates.push_back(&kernel);
   request.budget = {options.budget_seconds, options.budget_trials};
   request.strategy = options.strategy;
   request.seed = options.seed;

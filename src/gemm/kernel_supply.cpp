@@ -39,13 +39,13 @@ KernelChoice stored_choice(Match match) {
 }
 
 KernelChoice predicted_choice(const DeviceInfo& device, const GemmProblem& problem) {
-  for (const KernelTemplate& kernel : kernel_templates()) {
-    if (!kernel.supports(problem)) continue;
-    Configuration configuration = kernel.default_configuration(problem);
-    if (!fits_device(kernel, configuration, device)) continue;
-    return {&kernel,
+  for (const KernelTemplate* kernel : templates_for(device)) {
+    if (!kernel->supports(problem)) continue;
+    Configuration configuration = kernel->default_configuration(problem);
+    if (!fits_device(*kernel, configuration, device)) continue;
+    return {kernel,
             {MatchKind::predicted, "nothing is stored: the template's default for this size",
-             kernel.name, std::move(configuration), problem, std::nullopt},
+             kernel->name, std::move(configuration), problem, std::nullopt},
             ""};
   }
   throw EnvironmentError(

@@ -23,24 +23,23 @@ KernelTemplate fake_template() {
   ConfigSpace space({{"X", "", ten}, {"A", "", {1, 2, 3, 4}}},
                     {{"small_product", "X * A <= 20",
                       [](const Configuration& c) { return c.at("X") * c.at("A") <= 20; }}});
-  return {.name = "fake",
-          .interface_number = 1,
-          .source = "fake source",
-          .space = std::move(space),
-          .supports = [](const GemmProblem&) { return true; },
-          .default_configuration =
-              [](const GemmProblem&) {
-                return Configuration({{"X", 2}, {"A", 2}});
-              },
-          .geometry =
-              [](const Configuration&, const GemmProblem&) {
-                return LaunchGeometry{.block = {32, 1, 1}};
-              },
-          .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
-          .tile_shape =
-              [](const Configuration& c) {
-                return TileShape{c.at("X"), c.at("A"), 1, 1, 0, 0, 0};
-              }};
+  return {
+      .name = "fake",
+      .interface_number = 1,
+      .source = "fake source",
+      .space = std::move(space),
+      .supports = [](const GemmProblem&) { return true; },
+      .default_configuration =
+          [](const GemmProblem&) {
+            return Configuration({{"X", 2}, {"A", 2}});
+          },
+      .geometry =
+          [](const Configuration&, const GemmProblem&) {
+            return LaunchGeometry{.block = {32, 1, 1}};
+          },
+      .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
+      .tile_shape =
+          [](const Configuration& c) { return TileShape{c.at("X"), c.at("A"), 1, 1, 0, 0, 0}; }};
 }
 constexpr std::int64_t kValid = 10 + 10 + 6 + 5;
 

@@ -39,7 +39,8 @@ class Variable {
 
 std::string kernel(const std::string& body) {
   return "extern \"C\" __global__ void probe(const float* a, const float* b, float* c, long long m,"
-         " long long, long long, long long, long long, long long, float alpha, float beta, float*) {" +
+         " long long, long long, long long, long long, long long, float alpha, float beta, float*) "
+         "{" +
          body + "}";
 }
 

@@ -75,10 +75,7 @@ KernelTemplate faulty_template(std::string_view source) {
                 return LaunchGeometry{.grid = {tiles(p.m) * tiles(p.n), 1, 1}, .block = {8, 8, 1}};
               },
           .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
-          .tile_shape =
-              [](const Configuration&) {
-                return TileShape{8, 1, 1, 1, 8, 8, 8};
-              }};
+          .tile_shape = [](const Configuration&) { return TileShape{8, 1, 1, 1, 8, 8, 8}; }};
 }
 
 }  // namespace
