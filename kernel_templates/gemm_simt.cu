@@ -1,11 +1,12 @@
 // gemm_simt: C = alpha * op(A) * op(B) + beta * C with register blocking, in strict FP32.
 //
 // A block computes a tile of C with WARPS_M x WARPS_N warps. A warp is LANES_M x (32 / LANES_M)
-// lanes, and a lane computes THREAD_M x THREAD_N results, in pieces of up to 4 x 4 that lie apart so
-// that the lanes' pieces are neighbours. The operands travel along K in phases of BLOCK_K: copies
-// that need no registers (cp.async) fill STAGES buffers in shared memory ahead of the
+// lanes, and a lane computes THREAD_M x THREAD_N results, in pieces of up to 4 x 4 that lie apart
+// so that the lanes' pieces are neighbours. The operands travel along K in phases of BLOCK_K:
+// copies that need no registers (cp.async) fill STAGES buffers in shared memory ahead of the
 // multiplication. Shared memory keeps both operands k after k, so that a lane reads four of its
-// elements with one instruction; an operand that lies along K in memory is transposed by its copies.
+// elements with one instruction; an operand that lies along K in memory is transposed by its
+// copies.
 //
 // A block can also compute a part of K of its tile: its warps in SLICES, or with SPLIT_K other
 // blocks. The parts are added in the order of K, so two runs give the same bits. Without either, a
@@ -16,10 +17,11 @@
 // evenly over blocks follows Osama et al., "Stream-K" (arXiv 2301.03598).
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, any alignment.
-// Launch: kThreads threads, kSharedFloats of dynamic shared memory; blocks along x: as many as C has
-// tiles, or with SPLIT_K any number up to the phases of all tiles. scratch: see kernel_template.hpp.
+// Launch: kThreads threads, kSharedFloats of dynamic shared memory; blocks along x: as many as C
+// has tiles, or with SPLIT_K any number up to the phases of all tiles. scratch: see
+// kernel_template.hpp.
 
-// Results of one lane: 1, 2, 4, 8, 12 or 16 along each side.
+// Results of one lane: 1, 2, 4, 8 or 16 along each side.
 #ifndef THREAD_M
 #define THREAD_M 8
 #endif
@@ -27,7 +29,7 @@
 #define THREAD_N 8
 #endif
 
-// Lanes of a warp along M: 1, 2, 4, 8, 16 or 32. The others are along N.
+// Lanes of a warp along M: 1, 4, 8 or 32. The others are along N.
 #ifndef LANES_M
 #define LANES_M 8
 #endif
@@ -50,13 +52,13 @@
 #define BLOCK_K 16
 #endif
 
-// Buffers in shared memory, each for one phase: 2 to 6.
+// Buffers in shared memory, each for one phase: 2, 3, 4 or 6.
 #ifndef STAGES
 #define STAGES 3
 #endif
 
-// Steps along K that the inner loop takes between two branches: 8, or as many as a slice has in a
-// phase.
+// Steps along K that the inner loop takes between two branches: 8 or 16, or as many as a slice has
+// in a phase.
 #ifndef UNROLL
 #define UNROLL 8
 #endif
@@ -73,9 +75,9 @@
 #define ORDER 0
 #endif
 
-// How shared memory keeps an operand that lies along K in memory. 0: k after k, transposed by copies
-// of single elements. 1: line after line, copied four elements at a time; a lane then reads four k of
-// one line at once.
+// How shared memory keeps an operand that lies along K in memory. 0: k after k, transposed by
+// copies of single elements. 1: line after line, copied four elements at a time; a lane then reads
+// four k of one line at once.
 #ifndef BY_LINE
 #define BY_LINE 0
 #endif
@@ -90,8 +92,8 @@
 #define RASTER 8
 #endif
 
-// Blocks that share the work of one tile, on average. 0: the launch has as many blocks as run at once,
-// and each gets an equal share of all work.
+// Blocks that share the work of one tile, on average. 0: the launch has as many blocks as run at
+// once, and each gets an equal share of all work.
 #ifndef SPLIT_K
 #define SPLIT_K 1
 #endif
@@ -220,7 +222,7 @@ struct Operand {
   // phase has them.
   template <int kElements>
   struct Shares {
-    static constexpr int kAcross = kByLine ? BLOCK_K / kElements  // threads side by side
+    static constexpr int kAcross = kByLine   ? BLOCK_K / kElements  // threads side by side
                                    : kAlongK ? 8
                                              : common_divisor(kLines / kElements, kThreads);
     static constexpr int kAlong = kThreads / kAcross;
@@ -254,8 +256,8 @@ struct Operand {
       : leading(ld) {
     tile = source + (kAlongK ? first_line * ld + first_k : first_k * ld + first_line);
     lines_left = lines - first_line < kLines ? static_cast<int>(lines - first_line) : kLines;
-    wide = reinterpret_cast<unsigned long long>(source) % (kWidest * 4) == 0 &&
-           ld % kWidest == 0 && (kAlongK || lines_left % kWidest == 0);
+    wide = reinterpret_cast<unsigned long long>(source) % (kWidest * 4) == 0 && ld % kWidest == 0 &&
+           (kAlongK || lines_left % kWidest == 0);
     own = tile + offset(Shares<kWidest>::own_line(), Shares<kWidest>::own_k());
   }
 
@@ -270,8 +272,8 @@ struct Operand {
     next_phase();
   }
 
-  // The same for any phase. first_k: its first k, counted from the tile's first. k_left: elements of
-  // K from there on. Beyond the matrix `outside` is taken.
+  // The same for any phase. first_k: its first k, counted from the tile's first. k_left: elements
+  // of K from there on. Beyond the matrix `outside` is taken.
   __device__ __forceinline__ void copy(float* to, int first_k, int k_left, float outside) {
     if (wide && (!kByLine || k_left >= BLOCK_K || k_left % kWidest == 0)) {
       copy_from<kWidest, true>(own, to, k_left, outside);
@@ -317,8 +319,8 @@ struct Operand {
 using OperandA = Operand<kTileM, !TRANSPOSE_A>;
 using OperandB = Operand<kTileN, TRANSPOSE_B>;
 constexpr int kStage = OperandA::kSize + OperandB::kSize;
-constexpr int kSliceFloats = SLICES > 1 ? kTileM * kTileN : 0;  // one slice's results
-constexpr int kSharedFloats = STAGES * kStage > kSliceFloats ? STAGES * kStage : kSliceFloats;
+constexpr int kSliceFloats = SLICES > 1 ? kTileM* kTileN : 0;  // one slice's results
+constexpr int kSharedFloats = STAGES * kStage > kSliceFloats ? STAGES* kStage : kSliceFloats;
 
 // How a thread's results lie along one side of the block's tile: kResults of it, in pieces of
 // kChunk neighbours; kLanes lanes have theirs side by side. An operand that is kept by line is read
@@ -501,8 +503,8 @@ __device__ __forceinline__ void add_slices(const Position& position, float* shar
 }
 
 // Who does what of the work: the phases of every tile, tile after tile, in as many shares as there
-// are blocks. With SPLIT_K above 1 each tile has the same number of blocks to itself; with 0 a share
-// goes on from one tile to the next.
+// are blocks. With SPLIT_K above 1 each tile has the same number of blocks to itself; with 0 a
+// share goes on from one tile to the next.
 struct Schedule {
   long long phases_per_tile;
   long long share;   // SPLIT_K == 0: phases of a block; the first `longer` blocks have one more
@@ -561,8 +563,7 @@ __device__ bool add_blocks(float* scratch, const Schedule& schedule, long long t
   __syncthreads();
   if (threadIdx.x == 0) {
     int* const counter = reinterpret_cast<int*>(scratch) + tile;
-    const bool complete =
-        add_to_counter(counter, phases) + phases == schedule.phases_per_tile;
+    const bool complete = add_to_counter(counter, phases) + phases == schedule.phases_per_tile;
     if (complete) *counter = 0;
     publish();
     *shared_flag = complete;
