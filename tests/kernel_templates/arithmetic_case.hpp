@@ -112,14 +112,15 @@ inline int wrong_elements(const KernelTemplate& kernel, const KernelInstance& in
   // Vectors of four floats lie in it.
   std::vector<Vector4> scratch(static_cast<std::size_t>(geometry.scratch_bytes()) / 16);
   float* const words = scratch.empty() ? nullptr : scratch.front().at;
-  // Twice: a kernel leaves the counters in the scratch as it found them.
-  for (int run = 0; run < 2; ++run) {
+  // Twice with scratch memory: a kernel leaves its counters as it found them.
+  const int runs = scratch.empty() ? 1 : 2;
+  for (int run = 0; run < runs; ++run) {
     Matrix again = c;
     cuda_on_cpu::launch(geometry, [&] {
       instance.kernel(a.data(), b.data(), again.data(), m, n, k, a.ld, b.ld, again.ld, test.alpha,
                       test.beta, words);
     });
-    if (run == 1) c = again;
+    if (run + 1 == runs) c = again;
   }
   int wrong = 0;
   for (std::size_t i = 0; i < c.memory.size(); ++i) {

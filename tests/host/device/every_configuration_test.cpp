@@ -185,7 +185,7 @@ void check_all(const KernelTemplate& kernel, Operation op_a, Operation op_b, std
   }
   const std::vector<Configuration> all = chains(kernel);
   constexpr std::size_t kLarge = 2'000;
-  constexpr std::size_t kShare = 60;
+  constexpr std::size_t kShare = 24;
   if (all.size() > kLarge) stride *= all.size() / kShare;
   std::vector<Batch> batches((all.size() / stride + kBatch) / kBatch);
   for (std::size_t i = 0; i < all.size(); i += stride) {
