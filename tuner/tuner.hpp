@@ -50,7 +50,7 @@ struct TuneRequest {
   // Each is searched for every problem that it supports. None: those of templates_for().
   std::vector<const KernelTemplate*> templates;
   SpaceFilter filter;
-  // Unlimited: exhaustive up to 5,000 trials over all problems, else 30 s; on the host device 60 s.
+  // Unlimited: exhaustive up to 5,000 trials over all problems; more, or on the host device, 30 s.
   Budget budget;
   std::string strategy;  // a name of strategy_names(); empty: exhaustive, or local in a budget
   std::uint64_t seed = 1;

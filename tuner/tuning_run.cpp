@@ -20,7 +20,6 @@ namespace {
 // Without a budget, a space up to this many trials is searched to the end.
 constexpr std::int64_t kExhaustiveTrials = 5000;
 constexpr double kDefaultBudget_s = 30;
-constexpr double kHostBudget_s = 60;
 // The part of a time budget that the search leaves for the finals.
 constexpr double kFinalsShare = 0.1;
 // Finalists: so many at most, and none further behind the best than this.
@@ -138,8 +137,7 @@ void TuningRun::make_lanes() {
 }
 
 std::optional<double> TuningRun::default_budget_s() const {
-  if (setup_.device.is_host()) return kHostBudget_s;
-  if (total_trials_ > kExhaustiveTrials) return kDefaultBudget_s;
+  if (setup_.device.is_host() || total_trials_ > kExhaustiveTrials) return kDefaultBudget_s;
   return std::nullopt;
 }
 

@@ -55,11 +55,12 @@ struct TuningProgress {
 };
 
 struct TuningOptions {
-  // It ends with whichever comes first. Neither: all configurations if they are up to 5,000, else
-  // 30 s; on the host device 60 s.
+  // It ends with whichever comes first. Neither: all configurations if they are up to 5,000, else,
+  // and on the host device, 30 s.
   std::optional<double> budget_seconds = {};
   std::optional<std::int64_t> budget_trials = {};
-  std::string strategy = {};  // "exhaustive" or "random"; empty: exhaustive, or random in a budget
+  // "exhaustive", "random" or "local"; empty: exhaustive, or local in a budget.
+  std::string strategy = {};
   std::uint64_t seed = 1;
   bool fresh = false;                                        // measure again what is known
   std::function<void(const TuningProgress&)> progress = {};  // called by the thread of tune()

@@ -15,7 +15,7 @@
 namespace autotune {
 namespace {
 
-void line(const char* what, const std::string& state) {
+void print_line(const char* what, const std::string& state) {
   fmt::print("{:<10} {}\n", what, state);
 }
 
@@ -23,11 +23,11 @@ void report_database() {
   try {
     const std::filesystem::path path = default_database_path();
     const std::optional<TuningDatabase> database = TuningDatabase::open_read_only(path);
-    line("database", database
-                         ? fmt::format("{}, {} trials", path.string(), database->stats().trials)
-                         : path.string() + ", not made yet");
+    print_line("database",
+               database ? fmt::format("{}, {} trials", path.string(), database->stats().trials)
+                        : path.string() + ", not made yet");
   } catch (const Error& error) {
-    line("database", error.what());
+    print_line("database", error.what());
   }
 }
 
@@ -41,26 +41,29 @@ std::string describe_host_compiler() {
 }
 
 int run_doctor() {
-  line("program", own_program_path().string());
+  print_line("program", own_program_path().string());
   const DriverReport driver = inspect_driver();
-  line("driver", driver.usable
-                     ? fmt::format("{}, CUDA {}.{}, {}", driver.release, driver.cuda_version / 1000,
-                                   driver.cuda_version % 1000 / 10, driver.library_path)
-                     : driver.problem);
+  print_line("driver",
+             driver.usable
+                 ? fmt::format("{}, CUDA {}.{}, {}", driver.release, driver.cuda_version / 1000,
+                               driver.cuda_version % 1000 / 10, driver.library_path)
+                 : driver.problem);
   for (const DeviceInfo& device : driver.devices) {
-    line("GPU", fmt::format("{}: {}", device.ordinal, describe(device)));
-    if (const std::string warning = device_warning(device); !warning.empty()) line("", warning);
+    print_line("GPU", fmt::format("{}: {}", device.ordinal, describe(device)));
+    if (const std::string warning = device_warning(device); !warning.empty())
+      print_line("", warning);
   }
   const NvrtcReport nvrtc = inspect_nvrtc();
-  line("NVRTC",
-       nvrtc.usable ? fmt::format("{}, {}", nvrtc.build, nvrtc.library_path) : nvrtc.problem);
-  if (nvrtc.usable) line("", fmt::format("compiles for {}", fmt::join(nvrtc.architectures, " ")));
-  line("C++", describe_host_compiler());
+  print_line("NVRTC",
+             nvrtc.usable ? fmt::format("{}, {}", nvrtc.build, nvrtc.library_path) : nvrtc.problem);
+  if (nvrtc.usable)
+    print_line("", fmt::format("compiles for {}", fmt::join(nvrtc.architectures, " ")));
+  print_line("C++", describe_host_compiler());
   report_database();
   const auto cubins = default_cubin_store_path();
-  line("cubins", cubins ? cubins->string() : "no place: set XDG_CACHE_HOME or HOME");
+  print_line("cubins", cubins ? cubins->string() : "no place: set XDG_CACHE_HOME or HOME");
   const bool can_tune = driver.usable && nvrtc.usable;
-  line("tuning", can_tune ? "possible" : "on the host device alone, which needs C++");
+  print_line("tuning", can_tune ? "possible" : "on the host device alone, which needs C++");
   return can_tune ? exit_code::kDone : exit_code::kEnvironment;
 }
 

@@ -22,19 +22,37 @@ std::vector<std::string> items_of(const std::string& list) {
   return items;
 }
 
-// The values that a figure of the tile shape takes in the chosen templates.
-template <typename Figure>
-std::set<std::int64_t> values_of(const std::vector<const KernelTemplate*>& templates,
-                                 Figure figure) {
-  std::set<std::int64_t> values;
-  for (const KernelTemplate* kernel : templates) {
-    for (const Configuration& configuration : kernel->space.enumerate().configurations) {
-      const std::int64_t value = figure(kernel->tile_shape(configuration));
-      if (value > 0) values.insert(value);
+// The tile shapes of the chosen templates' configurations, found when first asked for: a large
+// space takes a tenth of a second.
+class KnownShapes {
+ public:
+  explicit KnownShapes(const std::vector<const KernelTemplate*>& templates)
+      : templates_(templates) {}
+
+  // The values that a figure of the tile shape takes.
+  template <typename Figure>
+  std::set<std::int64_t> values_of(Figure figure) {
+    std::set<std::int64_t> values;
+    for (const TileShape& shape : shapes()) {
+      if (const std::int64_t value = figure(shape); value > 0) values.insert(value);
     }
+    return values;
   }
-  return values;
-}
+
+ private:
+  const std::vector<TileShape>& shapes() {
+    if (!shapes_.empty()) return shapes_;
+    for (const KernelTemplate* kernel : templates_) {
+      for (const Configuration& configuration : kernel->space.enumerate().configurations) {
+        shapes_.push_back(kernel->tile_shape(configuration));
+      }
+    }
+    return shapes_;
+  }
+
+  const std::vector<const KernelTemplate*>& templates_;
+  std::vector<TileShape> shapes_;
+};
 
 void check_values(const std::vector<std::int64_t>& asked, const std::set<std::int64_t>& known,
                   const std::string& option) {
@@ -74,11 +92,11 @@ const KernelTemplate& single_template(const std::string& name) {
 SpaceFilter SpaceOptions::filter() const {
   SpaceFilter filter;
   const std::vector<const KernelTemplate*> kernels = chosen_templates();
+  KnownShapes known(kernels);
   if (!tile_width.empty()) {
     filter.tile_widths = parse_integers(tile_width, "--tile-width");
     check_values(filter.tile_widths,
-                 values_of(kernels, [](const TileShape& t) { return t.tile_width; }),
-                 "--tile-width");
+                 known.values_of([](const TileShape& t) { return t.tile_width; }), "--tile-width");
   }
   if (!results_per_thread.empty()) {
     for (const std::string& item : items_of(results_per_thread)) {
@@ -93,7 +111,7 @@ SpaceFilter SpaceOptions::filter() const {
     }
     std::vector<std::int64_t> products = filter.results_per_thread;
     for (const auto& [m, n] : filter.result_shapes) products.push_back(m * n);
-    check_values(products, values_of(kernels, [](const TileShape& t) { return t.results(); }),
+    check_values(products, known.values_of([](const TileShape& t) { return t.results(); }),
                  "--results-per-thread");
   }
   if (!unroll.empty()) {
@@ -101,7 +119,7 @@ SpaceFilter SpaceOptions::filter() const {
       filter.unrolls.push_back(item == "full" ? SpaceFilter::kFullUnroll
                                               : parse_integers(item, "--unroll").front());
     }
-    check_values(filter.unrolls, values_of(kernels, [](const TileShape& t) { return t.unroll; }),
+    check_values(filter.unrolls, known.values_of([](const TileShape& t) { return t.unroll; }),
                  "--unroll");
   }
   return filter;

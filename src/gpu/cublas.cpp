@@ -37,7 +37,7 @@ namespace {
 // What NVIDIA recommends for Hopper; cuBLAS would else choose by itself, and allocate.
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
-SharedLibrary open_library() {
+SharedLibrary open_cublas() {
   const char* chosen = std::getenv("AUTOTUNE_CUBLAS");
   std::vector<std::string> names = {"libcublas.so.13", "libcublas.so.12"};
   for (const std::string& folder : toolkit_folders()) {
@@ -61,7 +61,7 @@ void check(int status, const char* call) {
 }  // namespace
 
 Cublas::Cublas(const Driver& driver, const Stream& stream)
-    : api_(std::make_unique<Api>(open_library())), handle_(nullptr, api_->destroy) {
+    : api_(std::make_unique<Api>(open_cublas())), handle_(nullptr, api_->destroy) {
   if (!api_->complete()) {
     throw EnvironmentError(api_->library.path() + " is no cuBLAS of CUDA 12.0 or newer");
   }

@@ -33,7 +33,7 @@ std::string plain_name(int code) {
   }
 }
 
-SharedLibrary open_library() {
+SharedLibrary open_libcuda() {
   const char* chosen = std::getenv("AUTOTUNE_LIBCUDA");
   const std::string name = chosen != nullptr && *chosen != '\0' ? chosen : "libcuda.so.1";
   std::optional<SharedLibrary> library = SharedLibrary::open(name);
@@ -54,7 +54,7 @@ bool is_out_of_memory(int code) {
 }
 
 Driver::Driver() {
-  auto api = std::make_unique<DriverApi>(open_library());
+  auto api = std::make_unique<DriverApi>(open_libcuda());
   path_ = api->library.path();
 
   // Every driver exports these two by name; the rest is asked of the second.

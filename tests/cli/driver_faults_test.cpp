@@ -15,14 +15,6 @@
 namespace autotune::test {
 namespace {
 
-constexpr int kSuccess = 0;
-constexpr int kEnvironment = 3;
-constexpr int kNoneCorrect = 5;
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // False, with a note, on a machine that cannot compile kernels.
 bool can_compile() {
   const bool usable = inspect_nvrtc().usable;
@@ -52,8 +44,8 @@ class Machine {
   // Tunes a small space anew. `trials` of its candidates are tried.
   ProgramResult tune(const std::string& script, const std::string& trials) const {
     const ProgramResult result =
-        run(script, {"--sizes", "64", "--trials", trials, "--fresh", "--jobs", "1", "--tile-width",
-                     "16", "--results-per-thread", "4"});
+        run(script, {"--sizes", "64", "--trials", trials, "--fresh", "--jobs", "1", "--template",
+                     "gemm_tiled", "--tile-width", "16", "--results-per-thread", "4"});
     CAPTURE(script);
     CAPTURE(result.err);
     CHECK(result.exit_code != 1);

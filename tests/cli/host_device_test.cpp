@@ -14,16 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kSuccess = 0;
-constexpr int kUsage = 2;
-constexpr int kEnvironment = 3;
-constexpr int kNothingStored = 4;
-
 constexpr const char* kAwkward = "1,7x1x3,70x33x51,1x97x5,2x2x1000";
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // A small part of the space, so that a search of all of it takes seconds.
 std::vector<std::string> small_search(const std::string& sizes) {

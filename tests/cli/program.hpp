@@ -5,6 +5,13 @@
 
 namespace autotune::test {
 
+// The documented exit codes (docs/cli.md), in figures: a change of one breaks a script somewhere.
+inline constexpr int kSuccess = 0;
+inline constexpr int kUsage = 2;
+inline constexpr int kEnvironment = 3;
+inline constexpr int kNothingStored = 4;
+inline constexpr int kNoneCorrect = 5;
+
 struct Program {
   TemporaryFolder folder;
   std::string database = folder.path() / "data" / "autotune.db";
@@ -22,6 +29,10 @@ inline std::string golden(const std::string& name) {
   std::ostringstream text;
   text << std::ifstream(AUTOTUNE_SOURCE_DIR "/tests/golden/" + name).rdbuf();
   return text.str();
+}
+
+inline bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
 }
 
 inline std::size_t lines(const std::string& text) {

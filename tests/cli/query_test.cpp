@@ -31,8 +31,8 @@ Winner winner_for(std::int64_t size, double median_us) {
   return winner;
 }
 
-struct Stored : Program {
-  Stored() {
+struct StoredWinners : Program {
+  StoredWinners() {
     TuningDatabase opened = TuningDatabase::open(database);
     const Winner winners[] = {winner_for(1024, 100), winner_for(2048, 600)};
     opened.put_winners(winners);
@@ -41,14 +41,14 @@ struct Stored : Program {
 
 TEST_SUITE("query") {
   TEST_CASE("the golden document: an exact match, a near one") {
-    const ProgramResult result =
-        Stored()({"query", "--device", "test gpu", "--sizes", "1024,1500x1400x1300", "--json"});
+    const ProgramResult result = StoredWinners()(
+        {"query", "--device", "test gpu", "--sizes", "1024,1500x1400x1300", "--json"});
     CHECK(result.exit_code == 0);
     CHECK(result.out == golden("query.json"));
   }
 
   TEST_CASE("an exact match comes with its figures") {
-    const Stored program;
+    const StoredWinners program;
     const ProgramResult result =
         program({"query", "--device", "test gpu", "--sizes", "1024", "--json"});
     REQUIRE(result.exit_code == 0);
@@ -68,7 +68,7 @@ TEST_SUITE("query") {
   }
 
   TEST_CASE("a size nobody tuned gets the nearest one and says so") {
-    const Stored program;
+    const StoredWinners program;
     const ProgramResult result =
         program({"query", "--device", "Test GPU", "--sizes", "1900", "--json"});
     REQUIRE(result.exit_code == 0);
@@ -79,7 +79,7 @@ TEST_SUITE("query") {
   }
 
   TEST_CASE("exact refuses what is only near") {
-    const Stored program;
+    const StoredWinners program;
     const ProgramResult result =
         program({"query", "--device", "Test GPU", "--sizes", "1900", "--exact"});
     CHECK(result.exit_code == 4);
@@ -87,7 +87,7 @@ TEST_SUITE("query") {
   }
 
   TEST_CASE("without sizes all of the device are listed") {
-    const Stored program;
+    const StoredWinners program;
     const ProgramResult result = program({"query", "--device", "Test GPU"});
     CHECK(result.exit_code == 0);
     CHECK(result.out.find("1024x1024x1024") != std::string::npos);
@@ -95,14 +95,14 @@ TEST_SUITE("query") {
   }
 
   TEST_CASE("another layout is another problem") {
-    const Stored program;
+    const StoredWinners program;
     CHECK(
         program({"query", "--device", "Test GPU", "--sizes", "1024", "--layout", "TN"}).exit_code ==
         4);
   }
 
   TEST_CASE("explain says where an answer is from") {
-    const Stored program;
+    const StoredWinners program;
     const ProgramResult result =
         program({"query", "--device", "Test GPU", "--sizes", "1024", "--explain"});
     CHECK(result.out.find("tuned for this size") != std::string::npos);
@@ -111,7 +111,7 @@ TEST_SUITE("query") {
   }
 
   TEST_CASE("asking writes nothing") {
-    const Stored program;
+    const StoredWinners program;
     const auto before = std::filesystem::last_write_time(program.database);
     CHECK(program({"query", "--device", "Test GPU", "--sizes", "1024"}).exit_code == 0);
     CHECK(std::filesystem::last_write_time(program.database) == before);
@@ -120,7 +120,7 @@ TEST_SUITE("query") {
 
 TEST_SUITE("db") {
   TEST_CASE("stats count what is stored") {
-    const Stored program;
+    const StoredWinners program;
     const ProgramResult result = program({"db", "stats", "--json"});
     REQUIRE(result.exit_code == 0);
     const json document = json::parse(result.out);
@@ -130,7 +130,7 @@ TEST_SUITE("db") {
   }
 
   TEST_CASE("winners come as lines that read back") {
-    const Stored program;
+    const StoredWinners program;
     const ProgramResult result = program({"db", "winners"});
     REQUIRE(lines(result.out) == 2);
     const json first = json::parse(result.out.substr(0, result.out.find('\n')));
@@ -160,7 +160,7 @@ TEST_SUITE("program") {
   }
 
   TEST_CASE("help and query run without NVRTC") {
-    Stored program;
+    StoredWinners program;
     program.environment.emplace_back("AUTOTUNE_NVRTC", "/nonexistent/libnvrtc.so");
     CHECK(program({"--help"}).exit_code == 0);
     CHECK(program({"query", "--device", "Test GPU", "--sizes", "1024"}).exit_code == 0);
