@@ -1,6 +1,7 @@
 // What the program knows of gemm_simt.cu: see there for what the parameters do.
 #include <algorithm>
 
+#include "kernel_templates/gemm_simt_accesses.hpp"
 #include "kernel_templates/kernel_template.hpp"
 
 namespace autotune {
@@ -200,15 +201,16 @@ std::vector<Constraint> sm_constraints() {
                    return threads >= (v.large_thread_tile() || v.skinny() ? 256 : 384) &&
                           threads <= 512;
                  }),
-      constraint("split", "large tiles are shared by 3 blocks at most, or evenly by all",
+      constraint("split",
+                 "tiles that are not small are shared by 3 blocks at most, or evenly by all",
                  kTile + Names{"SPLIT_K"},
-                 [](const Values& v) {
-                   return v.large_thread_tile() ? v.split_k() <= 3 : v.split_k() != kEvenly;
-                 }),
+                 [](const Values& v) { return v.small_tile() || v.split_k() <= 3; }),
       constraint("order", "where FMAs limit, the compiler gets several orders and levels to try",
                  kTile + Names{"SPLIT_K", "ORDER", "REGISTER_LEVEL"},
                  [](const Values& v) {
-                   if (v.large_thread_tile() && v.split_k() <= 1) return true;
+                   const bool own_tiles =
+                       v.split_k() == 1 || (v.split_k() == kEvenly && !v.small_tile());
+                   if (v.large_thread_tile() && own_tiles) return true;
                    return v.c.at("ORDER") == 0 && v.c.at("REGISTER_LEVEL") == 5;
                  }),
       constraint("raster", "the order of tiles matters where each block has a large one of its own",
@@ -237,8 +239,9 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const Values v{configuration};
   const std::int64_t all = tiles(v, problem);
   const std::int64_t phases = ceil_div(problem.k, v.block_k());
-  // Counters are few; where tiles are many, nothing is gained by splitting them.
-  const bool shared = v.split_k() != 1 && all <= kScratchCounters && phases > 1;
+  // A tile may need 9 counters (one for each group of its parts); where tiles are so many, nothing
+  // is gained by splitting them.
+  const bool shared = v.split_k() != 1 && all <= kScratchCounters / 16 && phases > 1;
   LaunchGeometry result;
   result.grid[0] = all;
   if (shared && v.split_k() == kEvenly) {
@@ -318,7 +321,7 @@ KernelTemplate make_gemm_simt(std::string_view source) {
           .geometry = geometry,
           .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
           .tile_shape = tile_shape,
-          .warp_accesses = {},
+          .warp_accesses = gemm_simt_accesses,
           .ptxas_options =
               [](const Configuration& configuration) {
                 return std::vector<std::string>{"--register-usage-level=" +

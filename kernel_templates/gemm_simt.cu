@@ -9,8 +9,8 @@
 // copies.
 //
 // A block can also compute a part of K of its tile: its warps in SLICES, or with SPLIT_K other
-// blocks. The parts are added in the order of K, so two runs give the same bits. Without either, a
-// result is one chain of fused multiply-adds over k = 0 .. K-1 that starts at 0.
+// blocks. The parts are added in an order that is always the same, so two runs give the same bits.
+// Without either, a result is one chain of fused multiply-adds over k = 0 .. K-1 that starts at 0.
 //
 // The lanes' arrangement and the sequence of a phase follow CUTLASS's SIMT kernels
 // (github.com/NVIDIA/cutlass, default_mma_core_simt.h and mma_multistage.h); splitting the work
@@ -249,7 +249,7 @@ struct Operand {
   const float* own;   // this thread's first element of the phase that is copied next
   long long leading;  // elements from one line (kAlongK) or one k (else) to the next
   int lines_left;     // lines of the matrix from the tile's first on, at most kLines
-  bool wide;          // all copies but those at the end of K can be of kWidest elements
+  bool wide;          // all copies but those at the end of K are of kWidest elements
 
   __device__ __forceinline__ Operand(const float* source, long long ld, long long lines,
                                      long long first_line, long long first_k)
@@ -257,8 +257,9 @@ struct Operand {
     tile = source + (kAlongK ? first_line * ld + first_k : first_k * ld + first_line);
     lines_left = lines - first_line < kLines ? static_cast<int>(lines - first_line) : kLines;
     wide = reinterpret_cast<unsigned long long>(source) % (kWidest * 4) == 0 && ld % kWidest == 0 &&
-           (kAlongK || lines_left % kWidest == 0);
-    own = tile + offset(Shares<kWidest>::own_line(), Shares<kWidest>::own_k());
+           (kAlongK || (first_line % kWidest == 0 && lines_left % kWidest == 0));
+    own = tile + (wide ? offset(Shares<kWidest>::own_line(), Shares<kWidest>::own_k())
+                       : offset(Shares<1>::own_line(), Shares<1>::own_k()));
   }
 
   // In global memory, from the tile's first element.
@@ -266,9 +267,13 @@ struct Operand {
     return kAlongK ? line * leading + k : k * leading + line;
   }
 
-  // Begins to copy one phase to `to`: one that the matrix has all elements of, if it is wide.
+  // Begins to copy one phase to `to`: one that the matrix has all elements of.
   __device__ __forceinline__ void copy_plain(float* to) {
-    copy_from<kWidest, false>(own, to, BLOCK_K, 0.0f);
+    if (__builtin_expect(wide, 1)) {
+      copy_from<kWidest, false>(own, to, BLOCK_K, 0.0f);
+    } else {
+      copy_from<1, false>(own, to, BLOCK_K, 0.0f);
+    }
     next_phase();
   }
 
@@ -414,7 +419,7 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
   const int phases = (k_end - 1) / BLOCK_K + 1;
   const bool whole = a.lines_left == kTileM && b.lines_left == kTileN;
   // The phases that need no look at what the matrices have.
-  const int plain_phases = whole && a.wide && b.wide ? k_end / BLOCK_K : 0;
+  const int plain_phases = whole ? k_end / BLOCK_K : 0;
   int copied = 0;  // phases
   float* filling = shared;
   const auto copy_next = [&] {
@@ -541,14 +546,66 @@ __device__ __forceinline__ float* partial_sums(float* scratch, const Schedule& s
   return scratch + kCounters + (2 * block + second) * kTileM * kTileN;
 }
 
-// Leaves this block's sums in the scratch. The block that comes last with a part of the tile adds
-// up all of them, in the order of K; false in the others.
-__device__ bool add_blocks(float* scratch, const Schedule& schedule, long long tile, int phases,
-                           int* shared_flag, const Position& position, Sums& sums) {
-  constexpr int kVectors = THREAD_M * THREAD_N / 4;
-  const int thread = threadIdx.x % kSliceThreads;
-  if (position.slice == 0) {
-    float* const own = partial_sums(scratch, schedule, blockIdx.x, tile);
+// Whether this block is the last of `expected` that count themselves. What the others wrote to the
+// scratch before is then there to be read; the counter is zero again.
+__device__ __forceinline__ bool arrives_last(int* counter, int expected, int* shared_flag) {
+  publish();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    const bool last = add_to_counter(counter, 1) + 1 == expected;
+    if (last) *counter = 0;
+    publish();
+    *shared_flag = last;
+  }
+  __syncthreads();
+  const bool last = *shared_flag != 0;
+  __syncthreads();  // the flag's place is used again
+  return last;
+}
+
+// The parts of one tile, each the sums of a block, and how they are added: up to kAtOnce by one
+// block; of more, groups of neighbours first, each by one block, then the groups' sums.
+struct Parts {
+  static constexpr int kAtOnce = 8;
+  static constexpr int kVectors = THREAD_M * THREAD_N / 4;
+
+  float* scratch;
+  const Schedule& schedule;
+  long long tile;
+  long long tiles;
+  int count;
+  int group;  // parts in each but the last
+
+  __device__ __forceinline__ Parts(float* all, const Schedule& s, long long of_tile,
+                                   long long all_tiles)
+      : scratch(all), schedule(s), tile(of_tile), tiles(all_tiles) {
+    count = static_cast<int>(s.last_block(tile) - s.first_block(tile)) + 1;
+    group = group_size(count);
+  }
+
+  static __device__ __forceinline__ int group_size(int parts) {
+    if (parts <= kAtOnce) return parts;
+    int size = kAtOnce / 2;
+    while (size * size < parts) ++size;
+    return size;
+  }
+
+  // The first counters are the tiles'. Behind them each tile has those of its groups.
+  __device__ __forceinline__ int* tile_counter() const {
+    return reinterpret_cast<int*>(scratch) + tile;
+  }
+  __device__ __forceinline__ int* group_counter(int index) const {
+    const long long most = SPLIT_K == 0 ? schedule.phases_per_tile / schedule.share + 2 : SPLIT_K;
+    return tile_counter() + tiles - tile + tile * group_size(static_cast<int>(most)) + index;
+  }
+
+  __device__ __forceinline__ float* place(int part) const {
+    return partial_sums(scratch, schedule, schedule.first_block(tile) + part, tile) +
+           threadIdx.x % kSliceThreads * 4;
+  }
+
+  __device__ __forceinline__ void put(int part, const Sums& sums) const {
+    float* const to = place(part);
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       Vector<4> vector;
@@ -556,51 +613,73 @@ __device__ bool add_blocks(float* scratch, const Schedule& schedule, long long t
       for (int e = 0; e < 4; ++e) {
         vector.at[e] = sums[(4 * v + e) / THREAD_N][(4 * v + e) % THREAD_N];
       }
-      write<4>(own + (v * kSliceThreads + thread) * 4, vector);
+      write<4>(to + v * kSliceThreads * 4, vector);
     }
-    publish();
   }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    int* const counter = reinterpret_cast<int*>(scratch) + tile;
-    const bool complete = add_to_counter(counter, phases) + phases == schedule.phases_per_tile;
-    if (complete) *counter = 0;
-    publish();
-    *shared_flag = complete;
-  }
-  __syncthreads();
-  const bool complete = *shared_flag != 0;
-  __syncthreads();  // the flag's place is used again
-  if (!complete || position.slice != 0) return complete;
 
-  const long long first = schedule.first_block(tile);
-  const long long last = schedule.last_block(tile);
+  // Adds up every `step`th part of those from `first` to before `end`, in the threads of the first
+  // slice. The slices take turns.
+  __device__ __forceinline__ void add(int first, int end, int step, const Position& position,
+                                      float* shared, Sums& sums) const {
 #pragma unroll
-  for (int e = 0; e < THREAD_M * THREAD_N; ++e) sums[e / THREAD_N][e % THREAD_N] = 0;
-  // Several parts at a time are under way.
-  constexpr int kAtOnce = kVectors > 4 ? 1 : 8 / kVectors;
-  for (long long block = first; block <= last; block += kAtOnce) {
-    Vector<4> parts[kAtOnce][kVectors];
-#pragma unroll
-    for (int p = 0; p < kAtOnce; ++p) {
-      if (block + p > last) break;
-      const float* const part = partial_sums(scratch, schedule, block + p, tile);
+    for (int e = 0; e < THREAD_M * THREAD_N; ++e) sums[e / THREAD_N][e % THREAD_N] = 0;
+#pragma unroll 2
+    for (int part = first + position.slice * step; part < end; part += SLICES * step) {
+      const float* const from = place(part);
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {
-        parts[p][v] = read_others(part + (v * kSliceThreads + thread) * 4);
+        const Vector<4> vector = read_others(from + v * kSliceThreads * 4);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          sums[(4 * v + e) / THREAD_N][(4 * v + e) % THREAD_N] += vector.at[e];
+        }
       }
     }
-#pragma unroll
-    for (int p = 0; p < kAtOnce; ++p) {
-      if (block + p > last) break;
-#pragma unroll
-      for (int e = 0; e < THREAD_M * THREAD_N; ++e) {
-        sums[e / THREAD_N][e % THREAD_N] += parts[p][e / 4].at[e % 4];
-      }
-    }
+    if (SLICES > 1) add_slices(position, shared, sums);
   }
+};
+
+// Leaves this block's sums in the scratch. In the block that comes last with a part of the tile,
+// `sums` becomes the sum of all of them, in an order that depends on nothing but the problem; false
+// in the others.
+__device__ bool add_blocks(const Parts& parts, float* shared, const Position& position,
+                           Sums& sums) {
+  int* const flag = reinterpret_cast<int*>(shared);
+  const int own = static_cast<int>(blockIdx.x - parts.schedule.first_block(parts.tile));
+  if (position.slice == 0) parts.put(own, sums);
+  if (parts.count <= Parts::kAtOnce) {
+    if (!arrives_last(parts.tile_counter(), parts.count, flag)) return false;
+    parts.add(0, parts.count, 1, position, shared, sums);
+    return true;
+  }
+  const int groups = (parts.count - 1) / parts.group + 1;
+  const int first = own / parts.group * parts.group;
+  const int end = least(first + parts.group, parts.count);
+  if (!arrives_last(parts.group_counter(own / parts.group), end - first, flag)) return false;
+  parts.add(first, end, 1, position, shared, sums);
+  if (position.slice == 0) parts.put(first, sums);
+  if (!arrives_last(parts.tile_counter(), groups, flag)) return false;
+  parts.add(0, parts.count, parts.group, position, shared, sums);
   return true;
 }
+
+// Where a tile lies along one side of C. The last one is moved back so that it ends with the matrix
+// and its copies need no checks; what it then has in common with its neighbour is the neighbour's.
+struct TileSpan {
+  long long first;          // line of the matrix that is the tile's first
+  unsigned skipped, owned;  // lines of the tile: first the neighbour's, then its own
+
+  __device__ __forceinline__ TileSpan(unsigned index, int lines, long long all) {
+    const long long begin = static_cast<long long>(index) * lines;
+    const long long last = all - lines;
+    first = begin <= last ? begin : last > 0 ? last : 0;
+    skipped = static_cast<unsigned>(begin - first);
+    owned = all - begin < lines ? static_cast<unsigned>(all - begin) : lines;
+  }
+  __device__ __forceinline__ bool owns(int line) const {
+    return static_cast<unsigned>(line) - skipped < owned;
+  }
+};
 
 // What a launch computes.
 struct Gemm {
@@ -608,24 +687,24 @@ struct Gemm {
   long long m, n, ldc;
   float alpha, beta;
 
-  // Stores this thread's results of the tile that begins at (first_row, first_column).
-  __device__ __forceinline__ void store(const Sums& sums, long long first_row,
-                                        long long first_column) const {
+  // Stores those of this thread's results that belong to the tile.
+  __device__ __forceinline__ void store(const Sums& sums, const TileSpan& in_m,
+                                        const TileSpan& in_n) const {
     constexpr int kChunk = SideN::kChunk;
     const bool wide = reinterpret_cast<unsigned long long>(c) % (4 * kChunk) == 0 &&
-                      ldc % kChunk == 0 && first_column + kTileN <= n;
+                      ldc % kChunk == 0 && in_n.first % kChunk == 0 && n % kChunk == 0;
     const Position position;
-    const long long row = first_row + position.row;
-    const long long column = first_column + position.column;
-    float* const own = c + row * ldc + column;
+    float* const own = c + (in_m.first + position.row) * ldc + in_n.first + position.column;
 #pragma unroll
     for (int i = 0; i < THREAD_M; ++i) {
-      if (row + SideM::offset(i) >= m) continue;
+      if (!in_m.owns(position.row + SideM::offset(i))) continue;
       float* const line = own + SideM::offset(i) * ldc;
 #pragma unroll
       for (int j = 0; j < THREAD_N; j += kChunk) {
+        const int column = position.column + SideN::offset(j);
         float* const to = line + SideN::offset(j);
         if (wide) {
+          if (!in_n.owns(column)) continue;
           Vector<kChunk> v;
           if (beta != 0.0f) v = read<kChunk>(to);
 #pragma unroll
@@ -634,7 +713,7 @@ struct Gemm {
         } else {
 #pragma unroll
           for (int e = 0; e < kChunk; ++e) {
-            if (column + SideN::offset(j + e) < n) {
+            if (in_n.owns(column + e)) {
               to[e] = result(sums[i][j + e], beta != 0.0f ? to[e] : 0.0f);
             }
           }
@@ -668,24 +747,21 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
     const unsigned group = tile / (RASTER * tiles_n);
     const unsigned rows = tiles_m - group * RASTER < RASTER ? tiles_m - group * RASTER : RASTER;
     const unsigned in_group = tile - group * RASTER * tiles_n;
-    const long long first_row = static_cast<long long>(group * RASTER + in_group % rows) * kTileM;
-    const long long first_column = static_cast<long long>(in_group / rows) * kTileN;
+    const TileSpan in_m(group * RASTER + in_group % rows, kTileM, m);
+    const TileSpan in_n(in_group / rows, kTileN, n);
     const long long first_k = begin * BLOCK_K;
-    OperandA operand_a(a, lda, m, first_row, first_k);
-    OperandB operand_b(b, ldb, n, first_column, first_k);
+    OperandA operand_a(a, lda, m, in_m.first, first_k);
+    OperandB operand_b(b, ldb, n, in_n.first, first_k);
     const int k_count = static_cast<int>(k_end - first_k);
     Sums sums = {};
     accumulate(operand_a, operand_b, k_count, position, shared, sums);
     if (SLICES > 1) add_slices(position, shared, sums);
     if (SPLIT_K != 1 && k_count < k) {
-      const int phases = (k_count - 1) / BLOCK_K + 1;
-      const Schedule schedule(static_cast<long long>(tiles_m) * tiles_n, k);
-      if (!add_blocks(scratch, schedule, tile, phases, reinterpret_cast<int*>(shared), position,
-                      sums)) {
-        return;
-      }
+      const long long tiles = static_cast<long long>(tiles_m) * tiles_n;
+      const Schedule schedule(tiles, k);
+      if (!add_blocks(Parts(scratch, schedule, tile, tiles), shared, position, sums)) return;
     }
-    if (position.slice == 0) gemm.store(sums, first_row, first_column);
+    if (position.slice == 0) gemm.store(sums, in_m, in_n);
   };
 
   if (SPLIT_K == 1) {

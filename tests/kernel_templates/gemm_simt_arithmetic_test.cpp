@@ -1,5 +1,7 @@
 // The kernel of gemm_simt.cu itself, run on the CPU: bit for bit the sums that it promises, at
 // every kind of edge, layout and alignment, within its matrices.
+#include <span>
+
 #include <doctest/doctest.h>
 
 #include "arithmetic_case.hpp"
@@ -158,6 +160,26 @@ using Instance = autotune::test::KernelInstance;
 #define TRANSPOSE_B 0
 #include "gemm_simt_instance.inc"
 
+#define INSTANCE deep_nt
+#define THREAD_M 4
+#define THREAD_N 4
+#define LANES_M 8
+#define WARPS_M 1
+#define WARPS_N 1
+#define SLICES 4
+#define BLOCK_K 16
+#define BY_LINE 0
+#define UNROLL 8
+#define ORDER 0
+#define STAGES 3
+#define DOUBLE_BUFFER 1
+#define MIN_BLOCKS 3
+#define RASTER 1
+#define SPLIT_K 16
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 1
+#include "gemm_simt_instance.inc"
+
 #define INSTANCE one_row_nn
 #define THREAD_M 1
 #define THREAD_N 4
@@ -221,17 +243,18 @@ using Instance = autotune::test::KernelInstance;
 // clang-format on
 
 const std::vector<const Instance*> kInstances = {
-    &small_nn::instance,      &by_line_nn::instance,      &plain_buffer_nt::instance,
-    &wide_tile_tn::instance,  &sliced_tt::instance,       &split_nn::instance,
-    &even_nn::instance,       &sliced_split_tn::instance, &one_row_nn::instance,
-    &two_columns_nt::instance};
+    &small_nn::instance,     &by_line_nn::instance,      &plain_buffer_nt::instance,
+    &wide_tile_tn::instance, &sliced_tt::instance,       &split_nn::instance,
+    &even_nn::instance,      &sliced_split_tn::instance, &deep_nt::instance,
+    &one_row_nn::instance,   &two_columns_nt::instance};
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
 // The order in which a configuration adds up: chains over the k of each slice, added slice after
-// slice within a block and block after block within a tile.
+// slice within a block. The blocks' sums of a tile are dealt out to the slices, whose sums are
+// added one after the other; more than 8 go in groups of neighbours first.
 class Order {
  public:
   Order(const Configuration& c, const GemmProblem& problem, std::int64_t blocks)
@@ -250,19 +273,35 @@ class Order {
   template <typename Add>
   float sum(std::int64_t row, std::int64_t column, const Add& add) const {
     const std::int64_t first = tile_of(row / rows_, column / columns_) * phases_;
-    float total = 0;
-    int parts = 0;
+    std::vector<float> parts;
     for (std::int64_t block = 0; block < blocks_; ++block) {
       const std::int64_t from = std::max(begin(block), first);
       const std::int64_t to = std::min(begin(block + 1), first + phases_);
-      if (from >= to) continue;
-      const float part = block_sum(from - first, to - first, add);
-      total = parts++ == 0 && to - from == phases_ ? part : total + part;
+      if (from < to) parts.push_back(block_sum(from - first, to - first, add));
     }
-    return total;
+    if (parts.size() == 1) return parts.front();
+    if (parts.size() <= 8) return combined(parts);
+    std::size_t group = 4;
+    while (group * group < parts.size()) ++group;
+    std::vector<float> groups;
+    for (std::size_t i = 0; i < parts.size(); i += group) {
+      groups.push_back(combined(std::span(parts).subspan(i, std::min(group, parts.size() - i))));
+    }
+    return combined(groups);
   }
 
  private:
+  float combined(std::span<const float> parts) const {
+    float total = 0;
+    for (std::size_t slice = 0; slice < static_cast<std::size_t>(slices_); ++slice) {
+      float sum = 0;
+      for (std::size_t i = slice; i < parts.size(); i += static_cast<std::size_t>(slices_)) {
+        sum += parts[i];
+      }
+      total = slice == 0 ? sum : total + sum;
+    }
+    return total;
+  }
   std::int64_t tile_of(std::int64_t tile_m, std::int64_t tile_n) const {
     const std::int64_t group = tile_m / raster_;
     const std::int64_t rows = std::min(raster_, tiles_m_ - group * raster_);

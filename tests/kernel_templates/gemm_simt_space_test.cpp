@@ -81,10 +81,10 @@ TEST_SUITE("gemm_simt space") {
     const GemmProblem flat{.m = 128, .n = 128, .k = 16};
     CHECK(gemm_simt().geometry(split, flat).blocks() == 2);
     CHECK(gemm_simt().geometry(split, flat).scratch_bytes() == 0);
-    // As many tiles as there are counters, and one more row of them.
-    const GemmProblem largest{.m = 64 * 256, .n = 128 * 256, .k = 64};
-    CHECK(gemm_simt().geometry(split, largest).blocks() == 3 * kScratchCounters);
-    const GemmProblem larger{.m = 64 * 257, .n = 128 * 256, .k = 64};
+    // As many tiles as may be split, and one more row of them.
+    const GemmProblem largest{.m = 64 * 64, .n = 128 * 64, .k = 64};
+    CHECK(gemm_simt().geometry(split, largest).blocks() == 3 * 64 * 64);
+    const GemmProblem larger{.m = 64 * 65, .n = 128 * 64, .k = 64};
     CHECK(gemm_simt().geometry(split, larger).scratch_bytes() == 0);
   }
 

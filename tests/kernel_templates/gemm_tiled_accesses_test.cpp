@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "block_words.hpp"
 #include "kernel_templates/analysis.hpp"
 
 namespace autotune {
@@ -43,34 +44,14 @@ AccessSummary summary(const Configuration& configuration, const GemmProblem& pro
   return {};
 }
 
+using test::all_once;
+using test::words_by_name;
 using Words = std::set<std::int64_t>;
-
-// All accesses of a block by name: how often each word is touched.
-std::map<std::string, std::map<std::int64_t, int>> words_by_name(const Configuration& configuration,
-                                                                 const GemmProblem& problem) {
-  std::map<std::string, std::map<std::int64_t, int>> words;
-  const std::int64_t warps = gemm_tiled().geometry(configuration, problem).threads() / 32;
-  for (std::int64_t warp = 0; warp < warps; ++warp) {
-    for (const WarpAccess& access : gemm_tiled().warp_accesses(configuration, problem, warp)) {
-      for (const std::int64_t offset : access.offsets) {
-        CHECK(offset % access.bytes_per_lane == 0);
-        for (std::int64_t e = 0; e < access.bytes_per_lane / 4; ++e) {
-          ++words[access.name][offset / 4 + e];
-        }
-      }
-    }
-  }
-  return words;
-}
 
 Words keys(const std::map<std::int64_t, int>& counts) {
   Words words;
   for (const auto& [word, count] : counts) words.insert(word);
   return words;
-}
-
-bool all_once(const std::map<std::int64_t, int>& counts) {
-  return std::all_of(counts.begin(), counts.end(), [](const auto& c) { return c.second == 1; });
 }
 
 // The words of a tile in shared memory. `pitch` from one k to the next when it is not by rows.
@@ -133,7 +114,7 @@ TEST_SUITE("accesses of gemm_tiled") {
       const std::int64_t rows = width * c.at("RESULTS_M"), columns = width * c.at("RESULTS_N");
       const bool plain_a = problem.op_a == Operation::plain;
       const bool plain_b = problem.op_b == Operation::plain;
-      auto words = words_by_name(c, problem);
+      auto words = words_by_name(gemm_tiled(), c, problem);
 
       CHECK(keys(words["load A"]) == matrix_words(rows, width, plain_a, problem.lda()));
       CHECK(keys(words["load B"]) == matrix_words(columns, width, !plain_b, problem.ldb()));
@@ -220,7 +201,7 @@ TEST_SUITE("accesses of gemm_tiled") {
     const Configuration c = configuration_of(16, 4, 4, 0, 0, 4);
     for (const char* layout : {"NN", "NT", "TN", "TT"}) {
       const GemmProblem problem = problem_of(5, 7, 3, layout);
-      auto words = words_by_name(c, problem);
+      auto words = words_by_name(gemm_tiled(), c, problem);
       CHECK(*keys(words["load A"]).rbegin() < 5 * 3);
       CHECK(*keys(words["load B"]).rbegin() < 3 * 7);
       CHECK(keys(words["store C"]).size() == 5 * 7);

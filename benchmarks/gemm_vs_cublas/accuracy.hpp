@@ -1,0 +1,20 @@
+// How far results are from the exact product.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "autotune/autotuner.hpp"
+
+#include "gpu/cublas.hpp"
+#include "gpu/stream.hpp"
+
+namespace autotune {
+
+// Relative Frobenius errors of gemm(), of cuBLAS and of a sequential chain of FP32 multiply-adds,
+// all on the same data, for K from 1 to 16384 and two distributions. Prints a table, gives the
+// same as a document. An FP64 product on the CPU is taken for exact.
+[[nodiscard]] nlohmann::ordered_json compare_accuracy(Autotuner& tuner, const gpu::Driver& driver,
+                                                      const gpu::Stream& stream,
+                                                      const gpu::Cublas& cublas);
+
+}  // namespace autotune

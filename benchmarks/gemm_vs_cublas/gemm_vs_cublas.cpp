@@ -1,0 +1,356 @@
+// Times gemm() with the best known configurations against cuBLAS SGEMM, shape by shape, in one
+// process: samples of both are taken in turn, round after round, so that what changes with time
+// changes for both. Short products run in CUDA graphs, on both sides.
+//
+//   gemm_vs_cublas --sizes 1024,2048,16x4096x4096 --output results.json
+//
+// A shape that nothing exact is known for is tuned first. benchmarks/README.md says what is
+// printed.
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "autotune/autotuner.hpp"
+#include "autotune/version.hpp"
+
+#include "accuracy.hpp"
+#include "cli/size_list.hpp"
+#include "gpu/context.hpp"
+#include "gpu/cublas.hpp"
+#include "gpu/gpu.hpp"
+#include "gpu/memory.hpp"
+#include "gpu/nvml.hpp"
+#include "random_matrix.hpp"
+#include "tuner/statistics.hpp"
+#include "tuner/worker.hpp"
+
+namespace autotune {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  std::string sizes =
+      "1024,2048,4096,8192,1600,3200,256,512,1000,1023,128x8192x1024,4096x4096x64,8192x128x4096,"
+      "16x4096x4096,64x64x65536,1x4096x4096";
+  std::vector<std::string> layouts = {"NN"};
+  int rounds = 15;
+  double sample_ms = 4;
+  double budget_s = 30;
+  double sustained_s = 0;
+  bool accuracy = false;
+  std::string output;
+};
+
+// What everything runs on.
+struct Machine {
+  std::shared_ptr<const gpu::Driver> driver = gpu::Driver::open();
+  DeviceInfo device = inspect_driver().devices.at(0);
+  gpu::PrimaryContext context{driver, 0};
+  gpu::ContextGuard current{context};
+  gpu::Stream stream{*driver};
+  gpu::Cublas cublas{*driver, stream};
+  std::optional<gpu::Nvml> nvml = gpu::Nvml::open(device.uuid);
+  CalibrateReply rates = std::get<CalibrateReply>(make_gpu_service(0)->handle(CalibrateRequest{}));
+  Autotuner tuner{{.device = "0"}};
+};
+
+double operand_bytes(const GemmProblem& p) {
+  const auto elements = [](std::int64_t a, std::int64_t b) {
+    return static_cast<double>(a) * static_cast<double>(b);
+  };
+  return 4 * (elements(p.m, p.k) + elements(p.k, p.n) + elements(p.m, p.n));
+}
+
+// Copies of a problem's operands, random and uniform in (-1, 1): more than twice what the L2 cache
+// holds, so that using them in turn finds none of them there. The first alone stays there, if it
+// fits.
+class Operands {
+ public:
+  Operands(const Machine& machine, const GemmProblem& problem) : problem_(problem) {
+    const double wanted = 2.1 * static_cast<double>(machine.device.l2_bytes);
+    copies_ = static_cast<int>(std::clamp(std::ceil(wanted / operand_bytes(problem)), 1.0, 4096.0));
+    a_ = buffer(machine, problem.m * problem.k, 1);
+    b_ = buffer(machine, problem.k * problem.n, 2);
+    c_ = buffer(machine, problem.m * problem.n, 3);
+  }
+
+  [[nodiscard]] int copies() const { return copies_; }
+  [[nodiscard]] std::uint64_t a(int copy) const { return place(a_, copy, problem_.m * problem_.k); }
+  [[nodiscard]] std::uint64_t b(int copy) const { return place(b_, copy, problem_.k * problem_.n); }
+  [[nodiscard]] std::uint64_t c(int copy) const { return place(c_, copy, problem_.m * problem_.n); }
+
+ private:
+  // Every copy begins at a multiple of 256 bytes.
+  static std::int64_t padded(std::int64_t elements) { return (elements + 63) / 64 * 64; }
+  static std::uint64_t place(const gpu::DeviceBuffer& buffer, int copy, std::int64_t elements) {
+    return buffer.address() + static_cast<std::uint64_t>(4 * padded(elements) * copy);
+  }
+  gpu::DeviceBuffer buffer(const Machine& machine, std::int64_t elements,
+                           std::uint64_t seed) const {
+    const auto all = static_cast<std::size_t>(padded(elements) * copies_);
+    const std::vector<float> values = random_matrix(all, -1, 1, seed);
+    gpu::DeviceBuffer result(*machine.driver, 4 * all);
+    result.copy_from_host(values.data(), 4 * all, machine.stream);
+    machine.stream.synchronize();
+    return result;
+  }
+
+  GemmProblem problem_;
+  int copies_ = 1;
+  gpu::DeviceBuffer a_, b_, c_;
+};
+
+// One way to compute a product, with all operands the same or each time others.
+class Contender {
+ public:
+  using Launch = std::function<void(const Operands&, int copy)>;
+
+  Contender(const Machine& machine, const Operands& operands, bool rotated, Launch launch)
+      : machine_(machine),
+        operands_(operands),
+        copies_(rotated ? operands.copies() : 1),
+        launch_(std::move(launch)),
+        start_(*machine.driver),
+        end_(*machine.driver) {}
+
+  // Decides how many launches a sample has.
+  void prepare(double sample_us) {
+    const double estimate = std::max(timed_us([&] { launch_(operands_, 0); }), 1.0);
+    launches_ = static_cast<int>(std::clamp(std::ceil(sample_us / estimate), 1.0, 500.0));
+    launches_ = std::max(launches_, std::min(copies_, 4096));
+    graph_.emplace(machine_.stream, [&] { enqueue(); });
+    graph_->launch(machine_.stream);  // brings it to the device
+  }
+
+  // Microseconds of one launch.
+  double sample() {
+    launch_(operands_, copies_ - 1);  // as the last time left the cache
+    const double us = timed_us([&] { graph_->launch(machine_.stream); }) / launches_;
+    samples_.push_back(us);
+    return us;
+  }
+
+  // The mean over so many seconds without a pause.
+  double sustained_us(double seconds) {
+    int graphs = 0;
+    const double each = samples_.empty() ? sample() : median(samples_);
+    const int wanted = std::max(1, static_cast<int>(seconds * 1e6 / (each * launches_)));
+    return timed_us([&] {
+             for (; graphs < wanted; ++graphs) graph_->launch(machine_.stream);
+           }) /
+           (static_cast<double>(wanted) * launches_);
+  }
+
+  [[nodiscard]] const std::vector<double>& samples() const { return samples_; }
+
+ private:
+  void enqueue() const {
+    for (int i = 0; i < launches_; ++i) launch_(operands_, i % copies_);
+  }
+  double timed_us(const std::function<void()>& work) {
+    start_.record(machine_.stream);
+    work();
+    end_.record(machine_.stream);
+    end_.synchronize();
+    return end_.elapsed_us_since(start_);
+  }
+
+  const Machine& machine_;
+  const Operands& operands_;
+  int copies_;
+  Launch launch_;
+  gpu::Event start_, end_;
+  int launches_ = 1;
+  std::optional<gpu::Graph> graph_;
+  std::vector<double> samples_;
+};
+
+// The time below which no kernel gets: by its multiply-adds or by the bytes it must move.
+double floor_us(const Machine& machine, const GemmProblem& problem) {
+  return std::max(problem.operations() / (machine.rates.fma_gflops * 1e3),
+                  operand_bytes(problem) / (machine.rates.copy_gbps * 1e3));
+}
+
+ordered_json figures(const Contender& contender) {
+  return {{"median_us", median(contender.samples())},
+          {"mad_us", median_absolute_deviation(contender.samples())},
+          {"samples_us", contender.samples()}};
+}
+
+class Comparison {
+ public:
+  Comparison(Machine& machine, const Options& options) : machine_(machine), options_(options) {}
+
+  // Prints a line; gives the shape's part of the document.
+  ordered_json run(const GemmProblem& problem) {
+    if (machine_.tuner.best(problem).match != MatchKind::exact) {
+      fmt::print(stderr, "tuning {} for {} s\n", to_string(problem), options_.budget_s);
+      static_cast<void>(machine_.tuner.tune(problem, {.budget_seconds = options_.budget_s}));
+    }
+    const Operands operands(machine_, problem);
+    const auto product = [&](const Operands& o, int copy) {
+      machine_.tuner.gemm(problem, 1, pointer(o.a(copy)), problem.lda(), pointer(o.b(copy)),
+                          problem.ldb(), 0, pointer(o.c(copy)), problem.ldc(),
+                          machine_.stream.handle());
+    };
+    const auto cublas = [&](const Operands& o, int copy) {
+      machine_.cublas.sgemm(problem, 1, o.a(copy), problem.lda(), o.b(copy), problem.ldb(), 0,
+                            o.c(copy), problem.ldc());
+    };
+    Contender hot(machine_, operands, false, product);
+    Contender hot_cublas(machine_, operands, false, cublas);
+    Contender rotated(machine_, operands, true, product);
+    Contender rotated_cublas(machine_, operands, true, cublas);
+    const std::vector<Contender*> all = {&hot, &hot_cublas, &rotated, &rotated_cublas};
+    for (Contender* contender : all) contender->prepare(options_.sample_ms * 1e3);
+    std::uint64_t throttled = 0;
+    int clock_mhz = 0;
+    for (int round = 0; round < options_.rounds; ++round) {
+      // Who goes first changes from round to round.
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        all[(i + static_cast<std::size_t>(round)) % all.size()]->sample();
+      }
+      if (machine_.nvml) {
+        throttled |= machine_.nvml->throttle_reasons();
+        clock_mhz = machine_.nvml->sm_clock_mhz();
+      }
+    }
+
+    const BestConfiguration best = machine_.tuner.best(problem);
+    ordered_json entry = {
+        {"m", problem.m},
+        {"n", problem.n},
+        {"k", problem.k},
+        {"layout", layout_text(problem)},
+        {"template", best.template_name},
+        {"configuration", to_string(best.configuration)},
+        {"floor_us", floor_us(machine_, problem)},
+        {"ratio", median(hot_cublas.samples()) / median(hot.samples())},
+        {"rotated_ratio", median(rotated_cublas.samples()) / median(rotated.samples())},
+        {"copies", operands.copies()},
+        {"hot", figures(hot)},
+        {"hot_cublas", figures(hot_cublas)},
+        {"rotated", figures(rotated)},
+        {"rotated_cublas", figures(rotated_cublas)},
+        {"sm_clock_mhz", clock_mhz},
+        {"throttle_reasons", throttled}};
+    if (options_.sustained_s > 0 && problem.operations() > 5e11) {
+      entry["sustained_s"] = options_.sustained_s;
+      entry["sustained_us"] = hot.sustained_us(options_.sustained_s);
+      entry["sustained_cublas_us"] = hot_cublas.sustained_us(options_.sustained_s);
+    }
+    print(problem, entry);
+    return entry;
+  }
+
+  static void print_header() {
+    fmt::print("{:>20} {:>10} {:>10} {:>7} {:>9} {:>8} {:>10} {:>9}\n", "size", "time us",
+               "cuBLAS us", "ratio", "rotated", "floor us", "TFLOP/s", "MHz");
+  }
+
+ private:
+  static float* pointer(std::uint64_t address) { return reinterpret_cast<float*>(address); }
+
+  static void print(const GemmProblem& problem, const ordered_json& entry) {
+    const double us = entry["hot"]["median_us"];
+    fmt::print("{:>20} {:>10.2f} {:>10.2f} {:>7.3f} {:>9.3f} {:>8.1f} {:>10.2f} {:>9}\n",
+               to_string(problem), us, entry["hot_cublas"]["median_us"].get<double>(),
+               entry["ratio"].get<double>(), entry["rotated_ratio"].get<double>(),
+               entry["floor_us"].get<double>(), problem.operations() / us / 1e6,
+               entry["sm_clock_mhz"].get<int>());
+    if (entry.contains("sustained_us")) {
+      const double own = entry["sustained_us"];
+      const double other = entry["sustained_cublas_us"];
+      fmt::print("{:>20} {:>10.2f} {:>10.2f} {:>7.3f} {:>29.2f}\n",
+                 fmt::format("for {} s", entry["sustained_s"].get<double>()), own, other,
+                 other / own, problem.operations() / own / 1e6);
+    }
+    std::fflush(stdout);
+  }
+
+  Machine& machine_;
+  const Options& options_;
+};
+
+double geometric_mean(const ordered_json& shapes) {
+  double logarithms = 0;
+  for (const ordered_json& shape : shapes) logarithms += std::log(shape["ratio"].get<double>());
+  return std::exp(logarithms / static_cast<double>(shapes.size()));
+}
+
+ordered_json describe_machine(const Machine& machine) {
+  return {{"device", machine.device.label},
+          {"driver", machine.device.driver_text()},
+          {"cublas", machine.cublas.version()},
+          {"nvrtc", inspect_nvrtc().build},
+          {"autotune", kVersion},
+          {"fma_gflops", machine.rates.fma_gflops},
+          {"copy_gbps", machine.rates.copy_gbps},
+          {"l2_bytes", machine.device.l2_bytes}};
+}
+
+void run(const Options& options, const std::string& command) {
+  Machine machine;
+  ordered_json document = describe_machine(machine);
+  document["date"] = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
+  document["command"] = command;
+  fmt::print("{}, driver {}, cuBLAS {}, {:.1f} TFLOP/s by multiply-adds, {:.0f} GB/s by copies\n",
+             machine.device.label, machine.device.driver_text(), machine.cublas.version(),
+             machine.rates.fma_gflops / 1e3, machine.rates.copy_gbps);
+  if (!options.sizes.empty()) {
+    Comparison comparison(machine, options);
+    Comparison::print_header();
+    ordered_json& shapes = document["shapes"] = ordered_json::array();
+    for (const std::string& layout : options.layouts) {
+      for (GemmProblem problem : parse_sizes(options.sizes)) {
+        set_layout(problem, layout);
+        shapes.push_back(comparison.run(problem));
+      }
+    }
+    document["geometric_mean"] = geometric_mean(shapes);
+    fmt::print("geometric mean of the ratios: {:.3f}\n", geometric_mean(shapes));
+  }
+  if (options.accuracy) {
+    document["accuracy"] =
+        compare_accuracy(machine.tuner, *machine.driver, machine.stream, machine.cublas);
+  }
+  if (!options.output.empty()) std::ofstream(options.output) << document.dump(1) << "\n";
+}
+
+}  // namespace
+}  // namespace autotune
+
+int main(int argc, char** argv) {
+  autotune::Options options;
+  CLI::App app("Times the best known configurations against cuBLAS.");
+  app.add_option("--sizes", options.sizes, "as autotune --sizes; \"\" for none");
+  app.add_option("--layouts", options.layouts, "NN,NT,TN,TT")->delimiter(',');
+  app.add_option("--rounds", options.rounds, "samples of each")->check(CLI::PositiveNumber);
+  app.add_option("--sample-ms", options.sample_ms, "how long a sample lasts at least");
+  app.add_option("--budget", options.budget_s, "seconds of tuning for a shape that is not known");
+  app.add_option("--sustained", options.sustained_s,
+                 "seconds without a pause, for shapes beyond 0.5 TFLOP");
+  app.add_flag("--accuracy", options.accuracy, "compare errors too");
+  app.add_option("--output", options.output, "file for the JSON document");
+  CLI11_PARSE(app, argc, argv);
+  std::string command;
+  for (int i = 0; i < argc; ++i) command += std::string(i > 0 ? " " : "") + argv[i];
+  try {
+    autotune::run(options, command);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "gemm_vs_cublas: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,215 @@
+#include "kernel_templates/gemm_simt_accesses.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <string>
+#include <utility>
+
+namespace autotune {
+namespace {
+
+constexpr std::int64_t kFloatBytes = 4;
+constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kWidest = 4;  // elements of one instruction
+
+// One operand's constants and places, as the structs Operand, Shares and Side in gemm_simt.cu have
+// them; there the names are explained.
+struct Operand {
+  std::int64_t tile_lines, block_k, threads;
+  bool along_k, by_line;
+  std::int64_t results, lanes;         // of a thread, and lanes side by side, on this side
+  std::int64_t lines, k, leading = 0;  // of the matrix
+
+  [[nodiscard]] std::int64_t pitch() const {
+    if (by_line) return block_k + 4;
+    return tile_lines + (along_k && tile_lines % 8 == 0 ? 4 : 0);
+  }
+  [[nodiscard]] std::int64_t place(std::int64_t line, std::int64_t at_k) const {
+    return by_line ? line * pitch() + at_k : at_k * pitch() + line;
+  }
+  [[nodiscard]] std::int64_t source(std::int64_t line, std::int64_t at_k) const {
+    return along_k ? line * leading + at_k : at_k * leading + line;
+  }
+
+  // Elements of one copy.
+  [[nodiscard]] std::int64_t copied() const {
+    const bool widest = by_line || (!along_k && tile_lines % kWidest == 0);
+    const bool whole = along_k ? k >= block_k || k % kWidest == 0
+                               : std::min(lines, tile_lines) % kWidest == 0;
+    return widest && whole && leading % kWidest == 0 ? kWidest : 1;
+  }
+  [[nodiscard]] std::int64_t across() const {
+    if (by_line) return block_k / copied();
+    return along_k ? 8 : std::gcd(tile_lines / copied(), threads);
+  }
+  [[nodiscard]] std::int64_t line_step() const {
+    return along_k ? threads / across() : across() * copied();
+  }
+  [[nodiscard]] std::int64_t k_step() const {
+    if (by_line) return block_k;
+    return along_k ? across() : threads / across();
+  }
+  [[nodiscard]] std::int64_t own_line(std::int64_t thread) const {
+    return along_k ? thread / across() : thread % across() * copied();
+  }
+  [[nodiscard]] std::int64_t own_k(std::int64_t thread) const {
+    if (by_line) return thread % across() * copied();
+    return along_k ? thread % across() : thread / across();
+  }
+
+  [[nodiscard]] std::int64_t chunk() const {
+    return by_line ? 1 : std::min<std::int64_t>(results, 4);
+  }
+  [[nodiscard]] std::int64_t offset(std::int64_t result) const {
+    return result / chunk() * lanes * chunk() + result % chunk();
+  }
+  [[nodiscard]] std::int64_t depth() const { return by_line ? 4 : 1; }  // k of one read
+};
+
+// What a configuration makes of a problem.
+struct Block {
+  const Configuration& c;
+  const GemmProblem& problem;
+
+  [[nodiscard]] std::int64_t lanes_n() const { return kWarp / c.at("LANES_M"); }
+  [[nodiscard]] std::int64_t slice_k() const { return c.at("BLOCK_K") / c.at("SLICES"); }
+
+  [[nodiscard]] Operand operand(const char* warps, const char* results, std::int64_t lanes,
+                                bool along_k) const {
+    return {.tile_lines = c.at(warps) * lanes * c.at(results),
+            .block_k = c.at("BLOCK_K"),
+            .threads = kWarp * c.at("WARPS_M") * c.at("WARPS_N") * c.at("SLICES"),
+            .along_k = along_k,
+            .by_line = along_k && c.at("BY_LINE") == 1,
+            .results = c.at(results),
+            .lanes = lanes,
+            .lines = 0,
+            .k = problem.k};
+  }
+  [[nodiscard]] Operand a() const {
+    Operand result =
+        operand("WARPS_M", "THREAD_M", c.at("LANES_M"), problem.op_a == Operation::plain);
+    result.lines = problem.m;
+    result.leading = problem.lda();
+    return result;
+  }
+  [[nodiscard]] Operand b() const {
+    Operand result =
+        operand("WARPS_N", "THREAD_N", lanes_n(), problem.op_b == Operation::transposed);
+    result.lines = problem.n;
+    result.leading = problem.ldb();
+    return result;
+  }
+};
+
+// Where a lane's results begin in the block's tile.
+struct Position {
+  std::int64_t slice = 0, row = 0, column = 0;
+
+  Position(const Block& block, std::int64_t warp, std::int64_t lane) {
+    const Configuration& c = block.c;
+    std::int64_t lane_m = 0;
+    std::int64_t lane_n = 0;
+    for (std::int64_t side = 1; side < kWarp; side *= 2) {
+      if (side < block.lanes_n()) {
+        lane_n += lane % 2 * side;
+        lane /= 2;
+      }
+      if (side < c.at("LANES_M")) {
+        lane_m += lane % 2 * side;
+        lane /= 2;
+      }
+    }
+    const std::int64_t warps_n = c.at("WARPS_N");
+    slice = warp / (c.at("WARPS_M") * warps_n);
+    row = warp / warps_n % c.at("WARPS_M") * c.at("LANES_M") * c.at("THREAD_M") +
+          lane_m * block.a().chunk();
+    column = warp % warps_n * block.lanes_n() * c.at("THREAD_N") + lane_n * block.b().chunk();
+  }
+};
+
+std::vector<WarpAccess> copies(std::int64_t warp, const std::string& name, const Operand& o) {
+  std::vector<WarpAccess> accesses;
+  const std::int64_t bytes = o.copied() * kFloatBytes;
+  for (std::int64_t line = 0; line < o.tile_lines; line += o.line_step()) {
+    for (std::int64_t at_k = 0; at_k < o.block_k; at_k += o.k_step()) {
+      WarpAccess load{"load " + name, MemorySpace::global, bytes, {}};
+      WarpAccess store{"store tile of " + name, MemorySpace::shared, bytes, {}};
+      for (std::int64_t thread = kWarp * warp; thread < kWarp * (warp + 1); ++thread) {
+        const std::int64_t own_line = o.own_line(thread) + line;
+        const std::int64_t own_k = o.own_k(thread) + at_k;
+        if (own_line >= o.tile_lines || own_k >= o.block_k) continue;
+        store.offsets.push_back(o.place(own_line, own_k) * kFloatBytes);
+        if (own_line >= o.lines || own_k >= o.k) continue;
+        load.offsets.push_back(o.source(own_line, own_k) * kFloatBytes);
+      }
+      if (!load.offsets.empty()) accesses.push_back(std::move(load));
+      if (!store.offsets.empty()) accesses.push_back(std::move(store));
+    }
+  }
+  return accesses;
+}
+
+std::vector<WarpAccess> reads(const Block& block, std::int64_t warp, const std::string& name,
+                              const Operand& o, std::int64_t Position::*line) {
+  std::vector<WarpAccess> accesses;
+  const std::int64_t steps = std::min(block.c.at("UNROLL"), block.slice_k());
+  for (std::int64_t at_k = 0; at_k < steps; at_k += o.depth()) {
+    for (std::int64_t result = 0; result < o.results; result += o.chunk()) {
+      WarpAccess read{
+          "read tile of " + name, MemorySpace::shared, o.depth() * o.chunk() * kFloatBytes, {}};
+      for (std::int64_t lane = 0; lane < kWarp; ++lane) {
+        const Position own(block, warp, lane);
+        read.offsets.push_back(
+            o.place(own.*line + o.offset(result), own.slice * block.slice_k() + at_k) *
+            kFloatBytes);
+      }
+      accesses.push_back(std::move(read));
+    }
+  }
+  return accesses;
+}
+
+// The first slice's threads store; results that C does not have are left out.
+std::vector<WarpAccess> stores(const Block& block, std::int64_t warp) {
+  const Operand a = block.a();
+  const Operand b = block.b();
+  const GemmProblem& problem = block.problem;
+  const std::int64_t width = problem.n % b.chunk() == 0 ? b.chunk() : 1;
+  std::vector<WarpAccess> accesses;
+  if (Position(block, warp, 0).slice > 0) return accesses;
+  for (std::int64_t i = 0; i < a.results; ++i) {
+    for (std::int64_t j = 0; j < b.results; j += width) {
+      WarpAccess store{"store C", MemorySpace::global, width * kFloatBytes, {}};
+      for (std::int64_t lane = 0; lane < kWarp; ++lane) {
+        const Position own(block, warp, lane);
+        const std::int64_t row = own.row + a.offset(i);
+        const std::int64_t column = own.column + b.offset(j);
+        if (row >= problem.m || column >= problem.n) continue;
+        store.offsets.push_back((row * problem.ldc() + column) * kFloatBytes);
+      }
+      if (!store.offsets.empty()) accesses.push_back(std::move(store));
+    }
+  }
+  return accesses;
+}
+
+}  // namespace
+
+std::vector<WarpAccess> gemm_simt_accesses(const Configuration& configuration,
+                                           const GemmProblem& problem, std::int64_t warp) {
+  const Block block{configuration, problem};
+  std::vector<WarpAccess> all;
+  const auto add = [&all](std::vector<WarpAccess> accesses) {
+    std::move(accesses.begin(), accesses.end(), std::back_inserter(all));
+  };
+  add(copies(warp, "A", block.a()));
+  add(copies(warp, "B", block.b()));
+  add(reads(block, warp, "A", block.a(), &Position::row));
+  add(reads(block, warp, "B", block.b(), &Position::column));
+  add(stores(block, warp));
+  return all;
+}
+
+}  // namespace autotune
