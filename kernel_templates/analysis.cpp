@@ -1,5 +1,6 @@
 #include "kernel_templates/analysis.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -20,7 +21,9 @@ Analysis analyze(const KernelTemplate& kernel, const Configuration& configuratio
   result.operations_per_phase = 2 * tile.block_m * tile.block_n * tile.block_k;
   result.operations_per_load = static_cast<double>(result.operations_per_phase) /
                                static_cast<double>(result.loads_per_phase);
-  result.shared_bytes = result.loads_per_phase * static_cast<std::int64_t>(sizeof(float));
+  // Of a template that keeps only some of it in shared memory, what it keeps.
+  result.shared_bytes =
+      std::min(result.loads_per_phase * static_cast<std::int64_t>(sizeof(float)), taken);
   result.reserved_shared_bytes = taken - result.shared_bytes + sm.shared_reserved_per_block;
   result.registers = registers;
   result.occupancy = occupancy(

@@ -35,8 +35,8 @@ struct Operand {
   // Elements of one copy.
   [[nodiscard]] std::int64_t copied() const {
     const bool widest = by_line || (!along_k && tile_lines % kWidest == 0);
-    const bool whole = along_k ? k >= block_k || k % kWidest == 0
-                               : std::min(lines, tile_lines) % kWidest == 0;
+    const bool whole =
+        along_k ? k >= block_k || k % kWidest == 0 : std::min(lines, tile_lines) % kWidest == 0;
     return widest && whole && leading % kWidest == 0 ? kWidest : 1;
   }
   [[nodiscard]] std::int64_t across() const {

@@ -1,0 +1,155 @@
+// What the program knows of gemm_skinny.cu: see there for what the parameters do.
+#include <algorithm>
+
+#include "kernel_templates/kernel_template.hpp"
+
+namespace autotune {
+
+KernelTemplate make_gemm_skinny(std::string_view source);
+
+namespace {
+
+constexpr std::int64_t kFloatBytes = 4;
+constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kMostFew = 32;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// A configuration's values by name. A rule sees only those of its parameters set.
+struct Values {
+  const Configuration& c;
+
+  [[nodiscard]] bool few_rows() const { return c.at("FEW_SIDE") == 0; }
+  [[nodiscard]] std::int64_t few() const { return c.at("FEW"); }
+  [[nodiscard]] std::int64_t lines() const { return c.at("LINES"); }
+  [[nodiscard]] std::int64_t unroll() const { return c.at("UNROLL"); }
+  [[nodiscard]] std::int64_t slices() const { return c.at("SLICES"); }
+  [[nodiscard]] std::int64_t threads() const { return kWarp * c.at("WARPS") * slices(); }
+
+  // Whether the large operand's lines lie along K in memory.
+  [[nodiscard]] bool along_k(const GemmProblem& problem) const {
+    return few_rows() ? problem.op_b == Operation::transposed : problem.op_a == Operation::plain;
+  }
+  [[nodiscard]] std::int64_t block_lines(bool along_k) const {
+    return c.at("WARPS") * lines() * (along_k ? 1 : kWarp);
+  }
+  [[nodiscard]] std::int64_t batch(bool along_k) const { return unroll() * (along_k ? kWarp : 1); }
+  [[nodiscard]] std::int64_t tile_bytes(bool along_k) const {
+    return kFloatBytes * few() * block_lines(along_k);
+  }
+  // Of dynamic shared memory: a chunk of the few lines, then the slices' sums.
+  [[nodiscard]] std::int64_t shared_bytes(bool along_k) const {
+    const std::int64_t step = few() * slices() * batch(along_k);
+    const std::int64_t chunk = step * std::max<std::int64_t>(1, 8192 / step);
+    return std::max(kFloatBytes * chunk, slices() * tile_bytes(along_k));
+  }
+  // An estimate: results, two batches of the large operand, some of the few lines, addresses.
+  [[nodiscard]] std::int64_t registers() const {
+    return few() * lines() + 2 * unroll() * lines() + 40;
+  }
+};
+
+std::vector<TuningParameter> parameters() {
+  return {
+      {"FEW_SIDE", "the side of C with few lines, 0: rows, 1: columns", {0, 1}},
+      {"FEW", "how many of them a block computes", {1, 2, 4, 8, 16, 32}},
+      {"LINES", "lines of the other side for one lane, or warp", {2, 4, 8}},
+      {"WARPS", "warps of a block along the other side", {1, 2, 4, 8, 16}},
+      {"SLICES", "warps of a block along K", {1, 2, 4, 8, 16}},
+      {"UNROLL", "elements of K that a thread has under way at a time", {4, 8, 16}},
+      {"SPLIT_K", "blocks that share one tile's work", {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64}},
+  };
+}
+
+template <typename Rule>
+Constraint constraint(std::string name, std::string meaning, std::vector<std::string> parameters,
+                      Rule rule) {
+  return {std::move(name), std::move(meaning),
+          [rule](const Configuration& configuration) { return rule(Values{configuration}); },
+          std::move(parameters)};
+}
+
+std::vector<Constraint> constraints() {
+  return {
+      constraint("threads", "a block has 64 to 512 threads", {"WARPS", "SLICES"},
+                 [](const Values& v) { return v.threads() >= 64 && v.threads() <= 512; }),
+      constraint("registers", "a block's threads fit the registers of an SM, at most 200 each",
+                 {"FEW", "LINES", "WARPS", "SLICES", "UNROLL"},
+                 [](const Values& v) {
+                   return v.registers() <= 200 && v.threads() * v.registers() <= 64 * 1024;
+                 }),
+      constraint("shared_memory",
+                 "a block's sums, and what it holds of the few lines, take at most 96 KiB",
+                 {"FEW", "LINES", "WARPS", "SLICES", "UNROLL"},
+                 [](const Values& v) {
+                   return std::max(v.shared_bytes(true), v.shared_bytes(false)) <= 96 * 1024;
+                 }),
+  };
+}
+
+LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& problem) {
+  const Values v{configuration};
+  const bool along_k = v.along_k(problem);
+  const std::int64_t few = v.few_rows() ? problem.m : problem.n;
+  const std::int64_t lines = v.few_rows() ? problem.n : problem.m;
+  const std::int64_t tiles = ceil_div(few, v.few()) * ceil_div(lines, v.block_lines(along_k));
+  const std::int64_t batches = ceil_div(problem.k, v.batch(along_k));
+  // Counters are few; where tiles are many, nothing is gained by splitting them.
+  const std::int64_t parts =
+      tiles <= kScratchCounters ? std::min(configuration.at("SPLIT_K"), batches) : 1;
+  LaunchGeometry result;
+  result.grid[0] = tiles * parts;
+  result.block[0] = v.threads();
+  result.dynamic_shared_bytes = v.shared_bytes(along_k);
+  if (parts > 1) result.scratch_bytes_per_block = v.tile_bytes(along_k);
+  return result;
+}
+
+// The tile of C where the large operand does not lie along K, as B does not where it is plain.
+TileShape tile_shape(const Configuration& configuration) {
+  const Values v{configuration};
+  const std::int64_t lines = v.block_lines(!v.few_rows());
+  return {.tile_width = 0,
+          .results_m = v.few_rows() ? v.few() : v.lines(),
+          .results_n = v.few_rows() ? v.lines() : v.few(),
+          .unroll = v.unroll(),
+          .block_m = v.few_rows() ? v.few() : lines,
+          .block_n = v.few_rows() ? lines : v.few(),
+          .block_k = v.slices() * v.batch(!v.few_rows())};
+}
+
+Configuration default_configuration(const GemmProblem& problem) {
+  const bool few_rows = problem.m <= problem.n;
+  std::int64_t few = 1;
+  while (few < std::min({problem.m, problem.n, kMostFew})) few *= 2;
+  return Configuration({{"FEW_SIDE", few_rows ? 0 : 1},
+                        {"FEW", few},
+                        {"LINES", 4},
+                        {"WARPS", 1},
+                        {"SLICES", 8},
+                        {"UNROLL", few > 8 ? 4 : 8},
+                        {"SPLIT_K", 8}});
+}
+
+}  // namespace
+
+KernelTemplate make_gemm_skinny(std::string_view source) {
+  return {.name = "gemm_skinny",
+          .interface_number = 1,
+          .source = source,
+          .space = ConfigSpace(parameters(), constraints()),
+          .min_compute_capability = 80,
+          .supports =
+              [](const GemmProblem& problem) {
+                return problem.math == Math::strict && std::min(problem.m, problem.n) <= kMostFew;
+              },
+          .default_configuration = default_configuration,
+          .geometry = geometry,
+          .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
+          .tile_shape = tile_shape,
+          .warp_accesses = {}};
+}
+
+}  // namespace autotune

@@ -1,0 +1,439 @@
+// gemm_skinny: C = alpha * op(A) * op(B) + beta * C where C has few rows or few columns, in strict
+// FP32. Such a product is bound by reading the larger operand once; so every thread reads that one
+// straight into registers, the next part of it before it multiplies the last, and no element of it
+// passes through shared memory. The few lines of the other operand are read again and again, from
+// shared memory.
+//
+// A "line" is a row of op(A) or a column of op(B), K elements. Where memory holds the elements of
+// one k side by side, a lane takes LINES neighbouring lines and goes along K; where it holds a
+// line's elements side by side, a warp takes LINES lines and its lanes share K.
+//
+// Warps of a block (SLICES) and blocks (SPLIT_K) take parts of K, which are added in an order that
+// is always the same: two runs give the same bits.
+//
+// Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, any alignment,
+// any shape. Launch: kThreads threads, kSharedFloats of dynamic shared memory; blocks along x: as
+// many as C has tiles, times the parts of K. scratch: see kernel_template.hpp.
+
+// Which operand has few lines. 0: op(A). 1: op(B).
+#ifndef FEW_SIDE
+#define FEW_SIDE 0
+#endif
+
+// Lines of that operand that a block multiplies with: 1, 2, 4, 8, 16 or 32.
+#ifndef FEW
+#define FEW 1
+#endif
+
+// Lines of the other operand for one lane or warp: 2, 4 or 8.
+#ifndef LINES
+#define LINES 4
+#endif
+
+// Warps of a block, side by side and along K: 1, 2, 4, 8 or 16.
+#ifndef WARPS
+#define WARPS 1
+#endif
+#ifndef SLICES
+#define SLICES 8
+#endif
+
+// Elements of K that a thread has under way at a time: 4, 8 or 16.
+#ifndef UNROLL
+#define UNROLL 8
+#endif
+
+// Blocks that share the work of one tile.
+#ifndef SPLIT_K
+#define SPLIT_K 1
+#endif
+
+// Not tuned but given by the problem. 1: memory holds the transpose of op(A), of op(B).
+#ifndef TRANSPOSE_A
+#define TRANSPOSE_A 0
+#endif
+#ifndef TRANSPOSE_B
+#define TRANSPOSE_B 0
+#endif
+
+constexpr bool kAlongK = FEW_SIDE == 0 ? TRANSPOSE_B : !TRANSPOSE_A;  // the large operand's lines
+constexpr bool kFewAlongK = FEW_SIDE == 0 ? !TRANSPOSE_A : TRANSPOSE_B;
+constexpr int kThreads = 32 * WARPS * SLICES;
+constexpr int kBlockLines = WARPS * LINES * (kAlongK ? 1 : 32);
+constexpr int kTile = FEW * kBlockLines;
+// Where a lane's lines are neighbours, and the place of a line from its first.
+constexpr int kNeighbours = LINES < 4 ? LINES : 4;
+__device__ constexpr int line_offset(int line) {
+  return kAlongK ? line : line / kNeighbours * 32 * kNeighbours + line % kNeighbours;
+}
+// Elements of K that a warp takes at a time.
+constexpr int kBatch = UNROLL * (kAlongK ? 32 : 1);
+constexpr int kCounters = 1 << 16;  // at the start of the scratch, zero between launches
+
+__device__ constexpr int least(int a, int b) {
+  return a < b ? a : b;
+}
+
+// What one instruction moves: up to four elements.
+template <int kElements>
+struct alignas(4 * kElements) Vector {
+  float at[kElements];
+};
+
+template <int kElements>
+__device__ __forceinline__ Vector<kElements> read(const float* from) {
+  from = static_cast<const float*>(__builtin_assume_aligned(from, 4 * kElements));
+  return *reinterpret_cast<const Vector<kElements>*>(from);
+}
+
+// The machine's own words, and what they mean on a processor that runs one thread at a time.
+#ifdef __CUDA_ARCH__
+
+// Elements that nobody needs again.
+template <int kElements>
+__device__ __forceinline__ Vector<kElements> read_once(const float* from) {
+  Vector<kElements> v;
+  if constexpr (kElements == 4) {
+    asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
+                 : "l"(from));
+  } else if constexpr (kElements == 2) {
+    asm volatile("ld.global.nc.L1::no_allocate.v2.f32 {%0, %1}, [%2];"
+                 : "=f"(v.at[0]), "=f"(v.at[1])
+                 : "l"(from));
+  } else {
+    v.at[0] = __ldg(from);  // its neighbours are needed soon
+  }
+  return v;
+}
+__device__ __forceinline__ void copy_async(float* to, const float* from) {
+  const auto shared = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared), "l"(from));
+}
+__device__ __forceinline__ void await_copies() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+__device__ __forceinline__ float of_lane(float value, int offset) {
+  return __shfl_xor_sync(0xffffffff, value, offset);
+}
+__device__ __forceinline__ int add_to_counter(int* counter, int amount) {
+  return atomicAdd(counter, amount);
+}
+// What this block wrote before, others see before what it writes after.
+__device__ __forceinline__ void publish() {
+  __threadfence();
+}
+// What another block wrote: not from this SM's cache.
+__device__ __forceinline__ float read_others(const float* from) {
+  return __ldcg(from);
+}
+
+#else
+
+template <int kElements>
+inline Vector<kElements> read_once(const float* from) {
+  return read<kElements>(from);
+}
+inline void copy_async(float* to, const float* from) {
+  *to = *from;
+}
+inline void await_copies() {}
+// All threads of the block come here together.
+inline float of_lane(float value, int offset) {
+  __shared__ float all[kThreads];
+  __syncthreads();
+  all[threadIdx.x] = value;
+  __syncthreads();
+  return all[threadIdx.x ^ static_cast<unsigned>(offset)];
+}
+inline int add_to_counter(int* counter, int amount) {
+  return __atomic_fetch_add(counter, amount, __ATOMIC_ACQ_REL);
+}
+inline void publish() {}
+inline float read_others(const float* from) {
+  return *from;
+}
+
+#endif
+
+// The lines of one operand that a thread works on, from `first` on.
+struct Lines {
+  const float* at;    // the first line's first element
+  long long leading;  // elements from one line (along K) or one k (else) to the next
+  int left;           // lines of the matrix from the first on, at least 1
+  bool aligned;       // 2 or 4 neighbours, at a multiple of as many, are one vector
+
+  __device__ __forceinline__ Lines(const float* source, long long ld, long long all,
+                                   long long first, bool along_k)
+      : leading(ld) {
+    if (first >= all) first = all - 1;
+    at = source + first * (along_k ? ld : 1);
+    left = all - first < 1 << 30 ? static_cast<int>(all - first) : 1 << 30;
+    aligned = reinterpret_cast<unsigned long long>(source) % 16 == 0 && ld % 4 == 0;
+  }
+};
+
+// The few lines' part of K that shared memory holds: for lanes that share K line after line, else k
+// after k.
+constexpr int kStep = SLICES * kBatch;  // elements of K that the block takes at a time
+constexpr int kChunk = kStep * (FEW * kStep < 8192 ? 8192 / (FEW * kStep) : 1);
+constexpr int kSharedFloats = FEW * kChunk > SLICES* kTile ? FEW* kChunk : SLICES* kTile;
+
+__device__ __forceinline__ int place(int f, int k) {
+  return kAlongK ? f * kChunk + k : k * FEW + f;
+}
+
+// Copies `count` elements of K of each, as many more as complete a batch, from k on. Beyond them
+// and beyond the matrix it puts -0: it meets +0, and their product, -0, is the one number that
+// changes no sum.
+__device__ __forceinline__ void copy_few(const Lines& few, long long k, int count, float* shared) {
+  const int rounded = (count - 1) / kStep * kStep + kStep;
+#pragma unroll 4
+  for (int e = threadIdx.x; e < FEW * rounded; e += kThreads) {
+    const int f = kFewAlongK ? e / rounded : e % FEW;
+    const int at_k = kFewAlongK ? e % rounded : e / FEW;
+    float* const to = shared + place(f, at_k);
+    if (f < few.left && at_k < count) {
+      copy_async(to,
+                 few.at + (kFewAlongK ? f * few.leading + k + at_k : (k + at_k) * few.leading + f));
+    } else {
+      *to = -0.0f;
+    }
+  }
+  await_copies();
+}
+
+using Sums = float[FEW][LINES];
+
+// A batch of the large operand: UNROLL elements of each of this thread's lines.
+class Batch {
+ public:
+  // The place of an element from the batch's first k on, for this lane.
+  static __device__ __forceinline__ int k_offset(int i) {
+    return kAlongK ? i / 4 * 128 + static_cast<int>(threadIdx.x % 32) * 4 + i % 4 : i;
+  }
+
+  template <bool kWide>
+  __device__ __forceinline__ void load(const Lines& many, long long k, long long k_end) {
+    if (kAlongK) {
+#pragma unroll
+      for (int i = 0; i < UNROLL; i += 4) {
+        const long long own = k + k_offset(i);
+#pragma unroll
+        for (int line = 0; line < LINES; ++line) {
+          const float* const from = many.at + least(line, many.left - 1) * many.leading + own;
+          if (kWide && own + 4 <= k_end) {
+            const auto v = read_once<4>(from);
+#pragma unroll
+            for (int e = 0; e < 4; ++e) at[i + e][line] = v.at[e];
+          } else {
+#pragma unroll
+            for (int e = 0; e < 4; ++e) {
+              at[i + e][line] = own + e < k_end ? read_once<1>(from + e).at[0] : 0.0f;
+            }
+          }
+        }
+      }
+    } else {
+      constexpr int kWidth = kWide ? kNeighbours : 1;
+#pragma unroll
+      for (int i = 0; i < UNROLL; ++i) {
+        const float* const from = many.at + (k + i) * many.leading;
+#pragma unroll
+        for (int line = 0; line < LINES; line += kWidth) {
+          Vector<kWidth> v = {};
+          if (k + i < k_end)
+            v = read_once<kWidth>(
+                from + (kWide ? line_offset(line) : least(line_offset(line), many.left - 1)));
+#pragma unroll
+          for (int e = 0; e < kWidth; ++e) at[i][line + e] = v.at[e];
+        }
+      }
+    }
+  }
+
+  // few: the few lines in shared memory, from the batch's first k on.
+  __device__ __forceinline__ void multiply(const float* few, Sums& sums) const {
+    if (kAlongK) {
+#pragma unroll
+      for (int i = 0; i < UNROLL; i += 4) {
+#pragma unroll
+        for (int f = 0; f < FEW; ++f) {
+          const auto v = read<4>(few + place(f, k_offset(i)));
+#pragma unroll
+          for (int e = 0; e < 4; ++e) add(v.at[e], i + e, sums[f]);
+        }
+      }
+    } else {
+      constexpr int kWidth = least(FEW, 4);
+#pragma unroll
+      for (int i = 0; i < UNROLL; ++i) {
+#pragma unroll
+        for (int f = 0; f < FEW; f += kWidth) {
+          const auto v = read<kWidth>(few + place(f, i));
+#pragma unroll
+          for (int e = 0; e < kWidth; ++e) add(v.at[e], i, sums[f + e]);
+        }
+      }
+    }
+  }
+
+ private:
+  float at[UNROLL][LINES];
+
+  __device__ __forceinline__ void add(float factor, int i, float* sums) const {
+#pragma unroll
+    for (int line = 0; line < LINES; ++line) sums[line] = fmaf(factor, at[i][line], sums[line]);
+  }
+};
+
+// Adds the products of the elements of K from `begin` to before `end`.
+template <bool kWide>
+__device__ __forceinline__ void accumulate(const Lines& few, const Lines& many, long long begin,
+                                           long long end, float* shared, Sums& sums) {
+  const int own = static_cast<int>(threadIdx.x) / (32 * WARPS) * kBatch;  // of a step
+  Batch next;
+  next.template load<kWide>(many, begin + own, end);
+  for (long long chunk = begin; chunk < end; chunk += kChunk) {
+    const int count = end - chunk < kChunk ? static_cast<int>(end - chunk) : kChunk;
+    if (chunk > begin) __syncthreads();  // nobody reads the last one any more
+    copy_few(few, chunk, count, shared);
+    __syncthreads();
+#pragma unroll 1
+    for (int k = own; k < count; k += kStep) {
+      const Batch batch = next;
+      next.template load<kWide>(many, chunk + k + kStep, end);
+      batch.multiply(shared + place(0, k), sums);
+    }
+  }
+  __syncthreads();
+}
+
+// Adds up what the lanes of a warp have, kLeft values in each, in halves: a lane keeps one half of
+// its values and gives the other to its partner, until every lane has one value, or as many lanes
+// as need be have the same. `first` becomes the number of a lane's first value.
+template <int kLeft, int kOffset>
+__device__ __forceinline__ void add_lanes(float* values, int& first) {
+  if constexpr (kOffset > 0) {
+    const bool upper = threadIdx.x & kOffset;
+    if constexpr (kLeft > 1) {
+#pragma unroll
+      for (int i = 0; i < kLeft / 2; ++i) {
+        const float given = upper ? values[i] : values[i + kLeft / 2];
+        const float kept = upper ? values[i + kLeft / 2] : values[i];
+        values[i] = kept + of_lane(given, kOffset);
+      }
+      if (upper) first += kLeft / 2;
+      add_lanes<kLeft / 2, kOffset / 2>(values, first);
+    } else {
+      values[0] += of_lane(values[0], kOffset);
+      add_lanes<1, kOffset / 2>(values, first);
+    }
+  }
+}
+
+// Puts a slice's sums into its tile: line after line for each of the few.
+__device__ __forceinline__ void put(Sums& sums, float* tile) {
+  const int warp = threadIdx.x / 32 % WARPS;
+  const int lane = threadIdx.x % 32;
+  if constexpr (kAlongK) {
+    constexpr int kAll = FEW * LINES;
+    constexpr int kKept = kAll > 32 ? kAll / 32 : 1;
+    int first = 0;
+    add_lanes<kAll, 16>(&sums[0][0], first);
+#pragma unroll
+    for (int i = 0; i < kKept; ++i) {
+      const int value = first + i;
+      tile[value / LINES * kBlockLines + warp * LINES + value % LINES] = (&sums[0][0])[i];
+    }
+  } else {
+#pragma unroll
+    for (int f = 0; f < FEW; ++f) {
+#pragma unroll
+      for (int line = 0; line < LINES; ++line) {
+        const int place = warp * 32 * LINES + lane * kNeighbours + line_offset(line);
+        tile[f * kBlockLines + place] = sums[f][line];
+      }
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    gemm_skinny(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
+                long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
+                float alpha, float beta, float* __restrict__ scratch) {
+#ifdef __CUDA_ARCH__
+  extern __shared__ __align__(16) float shared[];
+#else
+  alignas(16) __shared__ float shared[kSharedFloats];
+#endif
+  const long long all_few = FEW_SIDE == 0 ? m : n;
+  const long long all_lines = FEW_SIDE == 0 ? n : m;
+  const unsigned tiles_few = static_cast<unsigned>((all_few - 1) / FEW + 1);
+  const unsigned tiles = static_cast<unsigned>((all_lines - 1) / kBlockLines + 1) * tiles_few;
+  const unsigned parts = SPLIT_K == 1 ? 1 : gridDim.x / tiles;
+  const unsigned part = blockIdx.x / tiles;
+  const unsigned tile = blockIdx.x % tiles;
+  const long long first_few = static_cast<long long>(tile % tiles_few) * FEW;
+  const long long first_line = static_cast<long long>(tile / tiles_few) * kBlockLines;
+
+  // This block's part of K, in whole batches, and its threads' sums.
+  const long long batches = (k - 1) / kBatch + 1;
+  const long long begin = batches * part / parts * kBatch;
+  const long long last = batches * (part + 1) / parts * kBatch;
+  const long long end = last < k ? last : k;
+  const int warp = threadIdx.x / 32 % WARPS;
+  const int lane = threadIdx.x % 32;
+  const long long own_line =
+      first_line + warp * LINES * (kAlongK ? 1 : 32) + (kAlongK ? 0 : lane * kNeighbours);
+  const Lines few(FEW_SIDE == 0 ? a : b, FEW_SIDE == 0 ? lda : ldb, all_few, first_few, kFewAlongK);
+  const Lines many(FEW_SIDE == 0 ? b : a, FEW_SIDE == 0 ? ldb : lda, all_lines, own_line, kAlongK);
+  Sums sums = {};
+  if (many.aligned && (kAlongK || many.left > line_offset(LINES - 1))) {
+    accumulate<true>(few, many, begin, end, shared, sums);
+  } else {
+    accumulate<false>(few, many, begin, end, shared, sums);
+  }
+  put(sums, shared + threadIdx.x / (32 * WARPS) * kTile);
+  __syncthreads();
+
+  // The slices' sums, in their order.
+  float* const own = scratch + kCounters + (static_cast<long long>(tile) * parts + part) * kTile;
+  const auto sum_of_slices = [&](int e) {
+    float sum = shared[e];
+    for (int slice = 1; slice < SLICES; ++slice) sum += shared[slice * kTile + e];
+    return sum;
+  };
+  if (parts > 1) {
+    for (int e = threadIdx.x; e < kTile; e += kThreads) own[e] = sum_of_slices(e);
+    publish();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      int* const counter = reinterpret_cast<int*>(scratch) + tile;
+      const bool is_last = add_to_counter(counter, 1) + 1 == static_cast<int>(parts);
+      if (is_last) *counter = 0;
+      publish();
+      *reinterpret_cast<int*>(shared) = is_last;
+    }
+    __syncthreads();
+    if (*reinterpret_cast<int*>(shared) == 0) return;
+  }
+
+  for (int e = threadIdx.x; e < kTile; e += kThreads) {
+    const long long f = first_few + e / kBlockLines;
+    const long long line = first_line + e % kBlockLines;
+    if (f >= all_few || line >= all_lines) continue;
+    float sum = 0;
+    if (parts > 1) {
+      const float* const first = own - static_cast<long long>(part) * kTile + e;
+      sum = read_others(first);
+#pragma unroll 4
+      for (unsigned p = 1; p < parts; ++p) sum += read_others(first + p * kTile);
+    } else {
+      sum = sum_of_slices(e);
+    }
+    float* const to = c + (FEW_SIDE == 0 ? f * ldc + line : line * ldc + f);
+    const float product = alpha * sum;
+    *to = beta == 0.0f ? product : fmaf(beta, *to, product);
+  }
+}

@@ -1,0 +1,227 @@
+// The kernel of gemm_skinny.cu itself, run on the CPU: bit for bit the sums that it promises, for
+// few rows and few columns, at every kind of edge, layout and alignment, within its matrices.
+#include <doctest/doctest.h>
+
+#include "arithmetic_case.hpp"
+#include "cuda_on_cpu.hpp"
+#include "kernel_templates/kernel_template.hpp"
+
+namespace {
+
+using autotune::Configuration;
+using autotune::GemmProblem;
+using autotune::Operation;
+using autotune::test::ArithmeticCase;
+using cuda_on_cpu::__syncthreads;
+using cuda_on_cpu::blockIdx;
+using cuda_on_cpu::gridDim;
+using cuda_on_cpu::threadIdx;
+using Instance = autotune::test::KernelInstance;
+
+// clang-format off
+#define INSTANCE row_nn
+#define FEW_SIDE 0
+#define FEW 1
+#define LINES 4
+#define WARPS 1
+#define SLICES 4
+#define UNROLL 4
+#define SPLIT_K 2
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 0
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE rows_nn
+#define FEW_SIDE 0
+#define FEW 4
+#define LINES 2
+#define WARPS 2
+#define SLICES 2
+#define UNROLL 8
+#define SPLIT_K 1
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 0
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE wide_rows_tn
+#define FEW_SIDE 0
+#define FEW 8
+#define LINES 8
+#define WARPS 1
+#define SLICES 2
+#define UNROLL 4
+#define SPLIT_K 3
+#define TRANSPOSE_A 1
+#define TRANSPOSE_B 0
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE row_nt
+#define FEW_SIDE 0
+#define FEW 1
+#define LINES 8
+#define WARPS 2
+#define SLICES 1
+#define UNROLL 4
+#define SPLIT_K 1
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 1
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE rows_tt
+#define FEW_SIDE 0
+#define FEW 8
+#define LINES 4
+#define WARPS 1
+#define SLICES 4
+#define UNROLL 4
+#define SPLIT_K 2
+#define TRANSPOSE_A 1
+#define TRANSPOSE_B 1
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE column_nn
+#define FEW_SIDE 1
+#define FEW 1
+#define LINES 2
+#define WARPS 2
+#define SLICES 2
+#define UNROLL 8
+#define SPLIT_K 2
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 0
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE columns_nt
+#define FEW_SIDE 1
+#define FEW 16
+#define LINES 4
+#define WARPS 1
+#define SLICES 2
+#define UNROLL 4
+#define SPLIT_K 1
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 1
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE columns_tn
+#define FEW_SIDE 1
+#define FEW 2
+#define LINES 8
+#define WARPS 1
+#define SLICES 4
+#define UNROLL 8
+#define SPLIT_K 4
+#define TRANSPOSE_A 1
+#define TRANSPOSE_B 0
+#include "gemm_skinny_instance.inc"
+
+#define INSTANCE columns_tt
+#define FEW_SIDE 1
+#define FEW 32
+#define LINES 2
+#define WARPS 2
+#define SLICES 1
+#define UNROLL 4
+#define SPLIT_K 1
+#define TRANSPOSE_A 1
+#define TRANSPOSE_B 1
+#include "gemm_skinny_instance.inc"
+
+// clang-format on
+
+const std::vector<const Instance*> kInstances = {
+    &row_nn::instance,     &rows_nn::instance,    &wide_rows_tn::instance,
+    &row_nt::instance,     &rows_tt::instance,    &column_nn::instance,
+    &columns_nt::instance, &columns_tn::instance, &columns_tt::instance};
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// The order in which a configuration adds up: the blocks' parts of K, in each the slices' batches,
+// in those the lanes where they share K.
+class Order {
+ public:
+  Order(const Instance& instance, const GemmProblem& problem)
+      : slices_(instance.configuration.at("SLICES")),
+        along_k_(instance.configuration.at("FEW_SIDE") == 0 ? instance.op_b == Operation::transposed
+                                                            : instance.op_a == Operation::plain),
+        batch_(instance.configuration.at("UNROLL") * (along_k_ ? 32 : 1)),
+        k_(problem.k),
+        batches_(ceil_div(k_, batch_)),
+        parts_(std::min(instance.configuration.at("SPLIT_K"), batches_)) {}
+
+  template <typename Add>
+  float sum(const Add& add) const {
+    float total = 0;
+    for (std::int64_t part = 0; part < parts_; ++part) {
+      const float sum = part_sum(batches_ * part / parts_, batches_ * (part + 1) / parts_, add);
+      total = part == 0 ? sum : total + sum;
+    }
+    return total;
+  }
+
+ private:
+  template <typename Add>
+  float part_sum(std::int64_t from, std::int64_t to, const Add& add) const {
+    float total = 0;
+    for (std::int64_t slice = 0; slice < slices_; ++slice) {
+      float lanes[32] = {};
+      for (std::int64_t batch = from + slice; batch < to; batch += slices_) {
+        for (std::int64_t k = batch * batch_; k < std::min((batch + 1) * batch_, k_); ++k) {
+          float& own = lanes[along_k_ ? k / 4 % 32 : 0];
+          own = add(own, k);
+        }
+      }
+      for (int offset = 16; along_k_ && offset > 0; offset /= 2) {
+        for (int lane = 0; lane < offset; ++lane) lanes[lane] += lanes[lane + offset];
+      }
+      total = slice == 0 ? lanes[0] : total + lanes[0];
+    }
+    return total;
+  }
+
+  std::int64_t slices_;
+  bool along_k_;
+  std::int64_t batch_, k_, batches_, parts_;
+};
+
+TEST_SUITE("gemm_skinny arithmetic") {
+  TEST_CASE("every instance is a configuration of the space") {
+    const autotune::KernelTemplate& kernel = *autotune::find_kernel_template("gemm_skinny");
+    for (const Instance* instance : kInstances) {
+      CHECK_NOTHROW(static_cast<void>(kernel.space.validated(instance->configuration)));
+    }
+  }
+
+  TEST_CASE("sums have the promised bits") {
+    const autotune::KernelTemplate& kernel = *autotune::find_kernel_template("gemm_skinny");
+    const std::vector<ArithmeticCase> cases = {
+        {{1, 1, 1}, 1, 0, 0, 0},            // one element
+        {{1, 256, 256}, 1, 0, 0, 0},        // whole tiles, mostly
+        {{256, 1, 256}, 1, 0, 0, 0},        // the same of columns
+        {{4, 300, 40}, -1.5F, 0.5F, 4, 0},  // several tiles, leading dimensions still aligned
+        {{300, 4, 40}, -1.5F, 0.5F, 4, 0},  // the same of columns
+        {{17, 33, 19}, 1, 0, 0, 0},         // edges everywhere
+        {{33, 17, 519}, 2, -1, 3, 1},       // odd leading dimensions and addresses
+        {{20, 40, 1}, 1, 0, 0, 0},          // some results are -0
+        {{3, 2, 9000}, 1, 0, 0, 0},         // more of K than shared memory holds
+    };
+    for (const Instance* instance : kInstances) {
+      for (ArithmeticCase test : cases) {
+        test.problem.op_a = instance->op_a;
+        test.problem.op_b = instance->op_b;
+        CAPTURE(to_string(instance->configuration));
+        CAPTURE(to_string(test.problem));
+        const Order order(*instance, test.problem);
+        const auto sum = [&](std::int64_t, std::int64_t, const auto& add) {
+          return order.sum(add);
+        };
+        CHECK(wrong_elements(kernel, *instance, test, sum) == 0);
+        CHECK(cuda_on_cpu::misaligned_accesses == 0);
+      }
+    }
+  }
+}
+
+}  // namespace
