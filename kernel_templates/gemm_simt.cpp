@@ -13,7 +13,8 @@ namespace {
 constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kRegistersPerSm = 64 * 1024;
 constexpr std::int64_t kSharedPerSm = 227 * 1024;
-constexpr std::int64_t kEvenly = 0;  // as SPLIT_K
+constexpr std::int64_t kBarrierBytes = 64;  // of bulk copies
+constexpr std::int64_t kEvenly = 0;         // as SPLIT_K
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -37,6 +38,7 @@ struct Values {
   }
   [[nodiscard]] std::int64_t block_k() const { return c.at("BLOCK_K"); }
   [[nodiscard]] bool by_line() const { return c.at("BY_LINE") == 1; }
+  [[nodiscard]] bool bulk() const { return c.at("BULK") == 1; }
   [[nodiscard]] std::int64_t slice_k() const { return block_k() / slices(); }
   [[nodiscard]] std::int64_t stages() const { return c.at("STAGES"); }
   [[nodiscard]] std::int64_t min_blocks() const { return c.at("MIN_BLOCKS"); }
@@ -46,6 +48,7 @@ struct Values {
   [[nodiscard]] bool skinny() const { return std::min(thread_m(), thread_n()) < 4; }
   [[nodiscard]] bool large_thread_tile() const { return results() >= 64; }
   [[nodiscard]] bool small_tile() const { return tile_m() * tile_n() <= 64 * 64; }
+  [[nodiscard]] bool medium_tile() const { return tile_m() * tile_n() <= 128 * 128; }
 
   // Of dynamic shared memory. along_k: the operand lies so in memory.
   [[nodiscard]] std::int64_t shared_bytes(bool a_along_k, bool b_along_k) const {
@@ -55,7 +58,7 @@ struct Values {
     };
     const std::int64_t stage = operand(tile_m(), a_along_k) + operand(tile_n(), b_along_k);
     const std::int64_t slice = slices() > 1 ? tile_m() * tile_n() : 0;
-    return kFloatBytes * std::max(stages() * stage, slice);
+    return kFloatBytes * std::max(stages() * stage, slice) + (bulk() ? kBarrierBytes : 0);
   }
 
   // An estimate: results, fragments, addresses.
@@ -75,6 +78,7 @@ std::vector<TuningParameter> parameters() {
       {"SLICES", "parts of each phase that different warps multiply", {1, 2, 4, 8}},
       {"BLOCK_K", "elements of K in a phase", {8, 16, 32}},
       {"BY_LINE", "1: shared memory keeps an operand along K as it is, not transposed", {0, 1}},
+      {"BULK", "1: whole lines are copied at once (sm_90 and newer)", {0, 1}},
       {"UNROLL", "steps of the inner loop between two branches", {8, 16}},
       {"STAGES", "phases in shared memory", {2, 3, 4, 6}},
       {"DOUBLE_BUFFER", "1: elements are read from shared memory one k ahead", {0, 1}},
@@ -141,13 +145,20 @@ std::vector<Constraint> tile_constraints() {
             return std::max(v.tile_m(), v.tile_n()) <= 256 &&
                    (std::min(v.tile_m(), v.tile_n()) <= 32 || balanced(v.tile_m(), v.tile_n(), 4));
           }),
-      constraint("slices", "only small tiles are worth slicing", kTile + Names{"SLICES"},
-                 [](const Values& v) { return v.slices() == 1 || v.small_tile(); }),
-      constraint("threads", "a block has 64 to 256 threads, and 128 at least for 64 results each",
-                 kTile + Names{"SLICES"},
-                 [](const Values& v) {
-                   return v.threads() >= (v.large_thread_tile() ? 128 : 64) && v.threads() <= 256;
-                 }),
+      constraint(
+          "slices", "only small tiles are worth slicing, and with large thread tiles medium ones",
+          kTile + Names{"SLICES"},
+          [](const Values& v) {
+            return v.slices() == 1 || v.small_tile() || (v.large_thread_tile() && v.medium_tile());
+          }),
+      constraint(
+          "threads",
+          "a block has 64 to 256 threads, 512 in slices, and 128 at least for 64 results each",
+          kTile + Names{"SLICES"},
+          [](const Values& v) {
+            return v.threads() >= (v.large_thread_tile() ? 128 : 64) &&
+                   v.threads() <= (v.slices() > 1 ? 512 : 256);
+          }),
   };
 }
 
@@ -158,9 +169,17 @@ std::vector<Constraint> phase_constraints() {
                  {"SLICES", "BLOCK_K"}, [](const Values& v) { return v.slice_k() >= 4; }),
       constraint(
           "by_line",
-          "keeping operands by line helps small tiles, and takes 8 elements of K a slice",
-          kTile + Names{"SLICES", "BLOCK_K", "BY_LINE"},
-          [](const Values& v) { return !v.by_line() || (v.slice_k() >= 8 && v.small_tile()); }),
+          "keeping operands by line helps small tiles and bulk copies, and takes 8 elements of "
+          "K a slice",
+          kTile + Names{"SLICES", "BLOCK_K", "BY_LINE", "BULK"},
+          [](const Values& v) {
+            if (!v.by_line()) return true;
+            return v.slice_k() >= 8 && v.thread_m() <= 8 && (v.bulk() || v.small_tile());
+          }),
+      constraint(
+          "bulk", "copies in bulk do not transpose, and are for 64 results a lane",
+          {"THREAD_M", "THREAD_N", "BY_LINE", "BULK"},
+          [](const Values& v) { return !v.bulk() || (v.by_line() && v.large_thread_tile()); }),
       constraint("unroll", "UNROLL is 16, or 8 where a slice has no more in a phase or 32",
                  {"SLICES", "BLOCK_K", "UNROLL"},
                  [](const Values& v) {
@@ -184,7 +203,7 @@ std::vector<Constraint> phase_constraints() {
 std::vector<Constraint> sm_constraints() {
   return {
       constraint("shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
-                 kTile + Names{"SLICES", "BLOCK_K", "BY_LINE", "STAGES", "MIN_BLOCKS"},
+                 kTile + Names{"SLICES", "BLOCK_K", "BY_LINE", "BULK", "STAGES", "MIN_BLOCKS"},
                  [](const Values& v) {
                    return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
                  }),
@@ -205,6 +224,8 @@ std::vector<Constraint> sm_constraints() {
                  "tiles that are not small are shared by 3 blocks at most, or evenly by all",
                  kTile + Names{"SPLIT_K"},
                  [](const Values& v) { return v.small_tile() || v.split_k() <= 3; }),
+      constraint("even_bulk", "even shares are not for copies in bulk", {"BULK", "SPLIT_K"},
+                 [](const Values& v) { return !v.bulk() || v.split_k() != kEvenly; }),
       constraint("order", "where FMAs limit, the compiler gets several orders and levels to try",
                  kTile + Names{"SPLIT_K", "ORDER", "REGISTER_LEVEL"},
                  [](const Values& v) {
@@ -276,30 +297,35 @@ const char* default_text(const GemmProblem& problem) {
   constexpr double kMedium = 2000.0 * 2000;
   if (problem.m <= 2) {
     return "THREAD_M=2,THREAD_N=4,LANES_M=1,WARPS_M=1,WARPS_N=1,SLICES=4,BLOCK_K=16,BY_LINE=0,"
-           "UNROLL=8,STAGES=6,DOUBLE_BUFFER=1,MIN_BLOCKS=4,SPLIT_K=4,ORDER=0,REGISTER_LEVEL=5,"
+           "BULK=0,UNROLL=8,STAGES=6,DOUBLE_BUFFER=1,MIN_BLOCKS=4,SPLIT_K=4,ORDER=0,REGISTER_LEVEL="
+           "5,"
            "RASTER=1";
   }
   if (shorter <= 32) {
     return "THREAD_M=4,THREAD_N=4,LANES_M=4,WARPS_M=1,WARPS_N=2,SLICES=1,BLOCK_K=16,BY_LINE=0,"
-           "UNROLL=16,STAGES=4,DOUBLE_BUFFER=1,MIN_BLOCKS=6,SPLIT_K=8,ORDER=0,REGISTER_LEVEL=5,"
+           "BULK=0,UNROLL=16,STAGES=4,DOUBLE_BUFFER=1,MIN_BLOCKS=6,SPLIT_K=8,ORDER=0,REGISTER_"
+           "LEVEL=5,"
            "RASTER=1";
   }
   if (results <= kSmall && problem.k >= 4 * 1024) {
     return "THREAD_M=4,THREAD_N=4,LANES_M=4,WARPS_M=2,WARPS_N=1,SLICES=4,BLOCK_K=32,BY_LINE=1,"
-           "UNROLL=8,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=2,SPLIT_K=32,ORDER=0,REGISTER_LEVEL=5,"
+           "BULK=0,UNROLL=8,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=2,SPLIT_K=32,ORDER=0,REGISTER_"
+           "LEVEL=5,"
            "RASTER=1";
   }
   if (results <= kSmall) {
     return "THREAD_M=4,THREAD_N=4,LANES_M=4,WARPS_M=2,WARPS_N=1,SLICES=2,BLOCK_K=32,BY_LINE=1,"
-           "UNROLL=16,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=0,REGISTER_LEVEL=5,"
+           "BULK=0,UNROLL=16,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=0,REGISTER_"
+           "LEVEL=5,"
            "RASTER=8";
   }
   if (results <= kMedium) {
     return "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=1,WARPS_N=2,SLICES=2,BLOCK_K=32,BY_LINE=0,"
-           "UNROLL=16,STAGES=2,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=0,REGISTER_LEVEL=5,"
+           "BULK=0,UNROLL=16,STAGES=2,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=0,REGISTER_"
+           "LEVEL=5,"
            "RASTER=8";
   }
-  return "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=2,WARPS_N=2,SLICES=1,BLOCK_K=16,BY_LINE=0,"
+  return "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=2,WARPS_N=2,SLICES=1,BLOCK_K=16,BY_LINE=0,BULK=0,"
          "UNROLL=16,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=1,REGISTER_LEVEL=5,"
          "RASTER=8";
 }

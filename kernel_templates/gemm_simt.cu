@@ -82,6 +82,12 @@
 #define BY_LINE 0
 #endif
 
+// 1: whole lines are copied at once by the unit for bulk copies (sm_90 and newer), where alignment
+// allows it, and one warp a phase asks for all of them. It cannot transpose: BY_LINE must be 1.
+#ifndef BULK
+#define BULK 0
+#endif
+
 // Blocks of an SM that the compiler must leave registers for.
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1
@@ -113,6 +119,7 @@ constexpr int kSliceThreads = 32 * WARPS_M * WARPS_N;
 constexpr int kThreads = kSliceThreads * SLICES;
 constexpr int kSliceK = BLOCK_K / SLICES;
 constexpr int kStepK = UNROLL < kSliceK ? UNROLL : kSliceK;
+constexpr int kWarps = kThreads / 32;
 constexpr int kCounters = 1 << 16;  // at the start of the scratch, zero between launches
 
 __device__ constexpr int least(int a, int b) {
@@ -163,6 +170,46 @@ __device__ __forceinline__ void await_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kOpen));
 }
 
+// Barriers in shared memory that count the bytes of bulk copies.
+constexpr bool kBulk = BULK && __CUDA_ARCH__ >= 900;
+
+__device__ __forceinline__ unsigned shared_address(const void* shared) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
+}
+__device__ __forceinline__ void begin_barrier(unsigned long long* barrier) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)));
+}
+__device__ __forceinline__ void show_barriers_to_copies() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+__device__ __forceinline__ void expect_bytes(unsigned long long* barrier, int bytes) {
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+      "r"(bytes)
+      : "memory");
+}
+__device__ __forceinline__ void await_bytes(unsigned long long* barrier, unsigned parity) {
+  asm volatile(
+      "{\n.reg .pred done;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;\n}" ::"r"(shared_address(barrier)),
+      "r"(parity)
+      : "memory");
+}
+// 16-byte aligned, whole multiples of 16 bytes.
+__device__ __forceinline__ void copy_bulk(float* to, const float* from, int bytes,
+                                          unsigned long long* barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(barrier))
+      : "memory");
+}
+__device__ __forceinline__ void join_warp() {
+  __syncwarp();
+}
+
 __device__ __forceinline__ int add_to_counter(int* counter, int amount) {
   return atomicAdd(counter, amount);
 }
@@ -190,6 +237,13 @@ inline void copy_async(float* to, const float* from) {
 inline void close_copies() {}
 template <int kOpen>
 inline void await_copies() {}
+constexpr bool kBulk = false;
+inline void begin_barrier(unsigned long long*) {}
+inline void show_barriers_to_copies() {}
+inline void expect_bytes(unsigned long long*, int) {}
+inline void await_bytes(unsigned long long*, unsigned) {}
+inline void copy_bulk(float*, const float*, int, unsigned long long*) {}
+inline void join_warp() {}
 inline int add_to_counter(int* counter, int amount) {
   return __atomic_fetch_add(counter, amount, __ATOMIC_ACQ_REL);
 }
@@ -246,7 +300,7 @@ struct Operand {
   static constexpr int kWidest = kByLine || (!kAlongK && kLines % 4 == 0) ? 4 : 1;
 
   const float* tile;  // its first element, in global memory
-  const float* own;   // this thread's first element of the phase that is copied next
+  const float* own;   // this thread's first element of the plain phase that is copied next
   long long leading;  // elements from one line (kAlongK) or one k (else) to the next
   int lines_left;     // lines of the matrix from the tile's first on, at most kLines
   bool wide;          // all copies but those at the end of K are of kWidest elements
@@ -258,8 +312,7 @@ struct Operand {
     lines_left = lines - first_line < kLines ? static_cast<int>(lines - first_line) : kLines;
     wide = reinterpret_cast<unsigned long long>(source) % (kWidest * 4) == 0 && ld % kWidest == 0 &&
            (kAlongK || (first_line % kWidest == 0 && lines_left % kWidest == 0));
-    own = tile + (wide ? offset(Shares<kWidest>::own_line(), Shares<kWidest>::own_k())
-                       : offset(Shares<1>::own_line(), Shares<1>::own_k()));
+    own = wide ? first_own<kWidest>(0) : first_own<1>(0);
   }
 
   // In global memory, from the tile's first element.
@@ -269,7 +322,7 @@ struct Operand {
 
   // Begins to copy one phase to `to`: one that the matrix has all elements of.
   __device__ __forceinline__ void copy_plain(float* to) {
-    if (__builtin_expect(wide, 1)) {
+    if (kWidest == 1 || __builtin_expect(wide, 1)) {
       copy_from<kWidest, false>(own, to, BLOCK_K, 0.0f);
     } else {
       copy_from<1, false>(own, to, BLOCK_K, 0.0f);
@@ -279,17 +332,38 @@ struct Operand {
 
   // The same for any phase. first_k: its first k, counted from the tile's first. k_left: elements
   // of K from there on. Beyond the matrix `outside` is taken.
-  __device__ __forceinline__ void copy(float* to, int first_k, int k_left, float outside) {
+  __device__ __forceinline__ void copy(float* to, int first_k, int k_left, float outside) const {
     if (wide && (!kByLine || k_left >= BLOCK_K || k_left % kWidest == 0)) {
-      copy_from<kWidest, true>(own, to, k_left, outside);
+      copy_from<kWidest, true>(first_own<kWidest>(first_k), to, k_left, outside);
     } else {
-      const float* from = tile + offset(Shares<1>::own_line(), first_k + Shares<1>::own_k());
-      copy_from<1, true>(from, to, k_left, outside);
+      copy_from<1, true>(first_own<1>(first_k), to, k_left, outside);
     }
-    next_phase();
   }
 
-  __device__ __forceinline__ void next_phase() { own += kAlongK ? BLOCK_K : BLOCK_K * leading; }
+  // This thread's first element of a phase.
+  template <int kElements>
+  __device__ __forceinline__ const float* first_own(int first_k) const {
+    return tile + offset(Shares<kElements>::own_line(), first_k + Shares<kElements>::own_k());
+  }
+
+  // Bulk copies of one phase, by the lanes of one warp: of a line each, or of one k of all lines.
+  static constexpr bool kCopiesInBulk = kBulk && (kByLine || (!kAlongK && kLines % 4 == 0));
+  static constexpr int kBulkCopies = kByLine ? kLines : BLOCK_K;
+  static constexpr int kBulkElements = kByLine ? BLOCK_K : kLines;
+
+  // first_k: as in copy().
+  __device__ __forceinline__ void copy_in_bulk(float* to, int first_k,
+                                               unsigned long long* barrier) const {
+#pragma unroll
+    for (int i = threadIdx.x % 32; i < kBulkCopies; i += 32) {
+      copy_bulk(to + i * kPitch, tile + (kByLine ? offset(i, first_k) : offset(0, first_k + i)),
+                4 * kBulkElements, barrier);
+    }
+  }
+
+  __device__ __forceinline__ void next_phase() {
+    own += kAlongK ? BLOCK_K : BLOCK_K * leading;
+  }
 
   // from: this thread's first element.
   template <int kElements, bool kChecked>
@@ -325,7 +399,9 @@ using OperandA = Operand<kTileM, !TRANSPOSE_A>;
 using OperandB = Operand<kTileN, TRANSPOSE_B>;
 constexpr int kStage = OperandA::kSize + OperandB::kSize;
 constexpr int kSliceFloats = SLICES > 1 ? kTileM* kTileN : 0;  // one slice's results
-constexpr int kSharedFloats = STAGES * kStage > kSliceFloats ? STAGES* kStage : kSliceFloats;
+constexpr int kBarrierFloats = BULK ? 16 : 0;                  // of 8 bytes, one a stage
+constexpr int kSharedFloats =
+    kBarrierFloats + (STAGES * kStage > kSliceFloats ? STAGES * kStage : kSliceFloats);
 
 // How a thread's results lie along one side of the block's tile: kResults of it, in pieces of
 // kChunk neighbours; kLanes lanes have theirs side by side. An operand that is kept by line is read
@@ -419,12 +495,33 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
   const int phases = (k_end - 1) / BLOCK_K + 1;
   const bool whole = a.lines_left == kTileM && b.lines_left == kTileN;
   // The phases that need no look at what the matrices have.
-  const int plain_phases = whole ? k_end / BLOCK_K : 0;
+  constexpr bool kInBulk = OperandA::kCopiesInBulk && OperandB::kCopiesInBulk;
+  const int plain_phases = whole && (!kInBulk || (a.wide && b.wide)) ? k_end / BLOCK_K : 0;
   int copied = 0;  // phases
   float* filling = shared;
+  auto* const barriers =
+      reinterpret_cast<unsigned long long*>(shared + kSharedFloats - kBarrierFloats);
+  if (kInBulk) {
+    if (threadIdx.x == 0) {
+      for (int stage = 0; stage < STAGES; ++stage) begin_barrier(barriers + stage);
+      show_barriers_to_copies();
+    }
+    __syncthreads();
+  }
   const auto copy_next = [&] {
     float* const filling_b = filling + OperandA::kSize;
-    if (__builtin_expect(copied < plain_phases, 1)) {
+    if (kInBulk && copied < plain_phases) {
+      // The warps take turns.
+      if (static_cast<int>(threadIdx.x) / 32 == copied % kWarps) {
+        unsigned long long* const barrier = barriers + copied % STAGES;
+        if (threadIdx.x % 32 == 0) {
+          expect_bytes(barrier, 4 * BLOCK_K * (kTileM + kTileN));
+        }
+        join_warp();
+        a.copy_in_bulk(filling, copied * BLOCK_K, barrier);
+        b.copy_in_bulk(filling_b, copied * BLOCK_K, barrier);
+      }
+    } else if (!kInBulk && __builtin_expect(copied < plain_phases, 1)) {
       a.copy_plain(filling);
       b.copy_plain(filling_b);
     } else if (copied < phases) {
@@ -446,6 +543,16 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
   const float* own_a = shared + own_offset_a;  // this thread's places for the step's first k
   const float* own_b = shared + own_offset_b;
   const float* reading = shared;
+  int read = 0;  // phases
+  const auto await_phase = [&] {
+    if (kInBulk && read < plain_phases) {
+      await_bytes(barriers + read % STAGES, read / STAGES % 2);
+    } else {
+      await_copies<STAGES - 2>();
+    }
+    ++read;
+    __syncthreads();  // the phase is complete, and nobody reads the one before any more
+  };
   int step = 0;
   const auto next_step = [&] {
     if (++step < kSteps) {
@@ -453,16 +560,14 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
       own_b += OperandB::place(0, kStepK);
       return;
     }
-    await_copies<STAGES - 2>();
-    __syncthreads();  // the next phase is complete, and nobody reads this one any more
+    await_phase();
     step = 0;
     reading = reading == shared + (STAGES - 1) * kStage ? shared : reading + kStage;
     own_a = reading + own_offset_a;
     own_b = reading + own_offset_b;
   };
 
-  await_copies<STAGES - 2>();
-  __syncthreads();
+  await_phase();
   FragmentA fragments_a[2];
   FragmentB fragments_b[2];
   if (DOUBLE_BUFFER) {

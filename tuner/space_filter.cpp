@@ -29,11 +29,18 @@ bool allows_unroll(const SpaceFilter& filter, const TileShape& shape) {
          (full && allows(filter.unrolls, SpaceFilter::kFullUnroll));
 }
 
+bool allows_values(const SpaceFilter& filter, const Configuration& configuration) {
+  return std::all_of(filter.only.begin(), filter.only.end(), [&](const auto& one) {
+    const auto& [name, values] = one;
+    return configuration.contains(name) && allows(values, configuration.at(name));
+  });
+}
+
 }  // namespace
 
 bool SpaceFilter::empty() const {
   return tile_widths.empty() && results_per_thread.empty() && result_shapes.empty() &&
-         unrolls.empty();
+         unrolls.empty() && only.empty();
 }
 
 Constraint SpaceFilter::constraint(const KernelTemplate& kernel) const {
@@ -42,7 +49,7 @@ Constraint SpaceFilter::constraint(const KernelTemplate& kernel) const {
             if (filter.empty()) return true;
             const TileShape shape = kernel.tile_shape(configuration);
             return allows(filter.tile_widths, shape.tile_width) && allows_results(filter, shape) &&
-                   allows_unroll(filter, shape);
+                   allows_unroll(filter, shape) && allows_values(filter, configuration);
           }};
 }
 
@@ -53,10 +60,14 @@ std::string SpaceFilter::text() const {
   };
   std::vector<std::string> shapes;
   for (const auto& [m, n] : sorted(result_shapes)) shapes.push_back(fmt::format("{}x{}", m, n));
-  return fmt::format("tile_width={};results={};shapes={};unroll={}",
-                     fmt::join(sorted(tile_widths), ","),
-                     fmt::join(sorted(results_per_thread), ","), fmt::join(shapes, ","),
-                     fmt::join(sorted(unrolls), ","));
+  std::string text =
+      fmt::format("tile_width={};results={};shapes={};unroll={}",
+                  fmt::join(sorted(tile_widths), ","), fmt::join(sorted(results_per_thread), ","),
+                  fmt::join(shapes, ","), fmt::join(sorted(unrolls), ","));
+  for (const auto& [name, values] : only) {
+    text += fmt::format(";{}={}", name, fmt::join(sorted(values), ","));
+  }
+  return text;
 }
 
 }  // namespace autotune

@@ -29,6 +29,8 @@ struct SpaceFilter {
   std::vector<std::pair<std::int64_t, std::int64_t>> result_shapes;
   std::vector<std::int64_t> unrolls;  // kFullUnroll: the trip count
   static constexpr std::int64_t kFullUnroll = -1;
+  // Allowed values of a template's own parameters. A template without one of them is left out.
+  std::map<std::string, std::vector<std::int64_t>> only;
 
   [[nodiscard]] bool empty() const;
   // As a constraint named "filter".

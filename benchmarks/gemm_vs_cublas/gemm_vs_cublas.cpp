@@ -124,39 +124,41 @@ class Contender {
         start_(*machine.driver),
         end_(*machine.driver) {}
 
-  // Decides how many launches a sample has.
+  // Decides how many launches a sample has: graphs of half a millisecond or more, or of all copies.
   void prepare(double sample_us) {
+    launch_(operands_, 0);
     const double estimate = std::max(timed_us([&] { launch_(operands_, 0); }), 1.0);
-    launches_ = static_cast<int>(std::clamp(std::ceil(sample_us / estimate), 1.0, 500.0));
-    launches_ = std::max(launches_, std::min(copies_, 4096));
-    graph_.emplace(machine_.stream, [&] { enqueue(); });
-    graph_->launch(machine_.stream);  // brings it to the device
+    const double in_graph = std::clamp(std::ceil(kGraphUs / estimate), 1.0, 250.0);
+    launches_ = (static_cast<int>(in_graph) + copies_ - 1) / copies_ * copies_;
+    graph_.emplace(machine_.stream, [&] {
+      for (int i = 0; i < launches_; ++i) launch_(operands_, i % copies_);
+    });
+    graphs_ = graphs_for(sample_us, timed_graphs_us(1));
   }
 
-  // Microseconds of one launch.
-  double sample() {
-    launch_(operands_, copies_ - 1);  // as the last time left the cache
-    const double us = timed_us([&] { graph_->launch(machine_.stream); }) / launches_;
-    samples_.push_back(us);
-    return us;
-  }
+  void sample() { samples_.push_back(timed_graphs_us(graphs_)); }
 
   // The mean over so many seconds without a pause.
   double sustained_us(double seconds) {
-    int graphs = 0;
-    const double each = samples_.empty() ? sample() : median(samples_);
-    const int wanted = std::max(1, static_cast<int>(seconds * 1e6 / (each * launches_)));
-    return timed_us([&] {
-             for (; graphs < wanted; ++graphs) graph_->launch(machine_.stream);
-           }) /
-           (static_cast<double>(wanted) * launches_);
+    return timed_graphs_us(graphs_for(seconds * 1e6, median(samples_)));
   }
 
   [[nodiscard]] const std::vector<double>& samples() const { return samples_; }
 
  private:
-  void enqueue() const {
-    for (int i = 0; i < launches_; ++i) launch_(operands_, i % copies_);
+  static constexpr double kGraphUs = 500;
+
+  [[nodiscard]] int graphs_for(double wanted_us, double launch_us) const {
+    return std::max(1, static_cast<int>(std::ceil(wanted_us / (launch_us * launches_))));
+  }
+  // Microseconds of one launch. The time begins behind a graph that is not counted: what the
+  // processor takes to launch the next passes while the device works.
+  double timed_graphs_us(int graphs) {
+    graph_->launch(machine_.stream);
+    return timed_us([&] {
+             for (int i = 0; i < graphs; ++i) graph_->launch(machine_.stream);
+           }) /
+           (static_cast<double>(graphs) * launches_);
   }
   double timed_us(const std::function<void()>& work) {
     start_.record(machine_.stream);
@@ -171,7 +173,8 @@ class Contender {
   int copies_;
   Launch launch_;
   gpu::Event start_, end_;
-  int launches_ = 1;
+  int launches_ = 1;  // in a graph
+  int graphs_ = 1;    // in a sample
   std::optional<gpu::Graph> graph_;
   std::vector<double> samples_;
 };

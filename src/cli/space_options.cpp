@@ -64,6 +64,24 @@ void check_values(const std::vector<std::int64_t>& asked, const std::set<std::in
   }
 }
 
+// Throws UsageError when no template has that value of that parameter.
+void check_parameter(const std::vector<const KernelTemplate*>& kernels, const std::string& name,
+                     std::int64_t value) {
+  std::set<std::string> names;
+  std::set<std::int64_t> known;
+  for (const KernelTemplate* kernel : kernels) {
+    for (const TuningParameter& parameter : kernel->space.parameters()) {
+      names.insert(parameter.name);
+      if (parameter.name == name) known.insert(parameter.values.begin(), parameter.values.end());
+    }
+  }
+  if (!names.contains(name)) {
+    throw UsageError(fmt::format("--only: no template has a parameter '{}': use one of {}", name,
+                                 fmt::join(names, ", ")));
+  }
+  check_values({value}, known, "--only: " + name);
+}
+
 }  // namespace
 
 std::vector<const KernelTemplate*> SpaceOptions::chosen_templates() const {
@@ -121,6 +139,14 @@ SpaceFilter SpaceOptions::filter() const {
     }
     check_values(filter.unrolls, known.values_of([](const TileShape& t) { return t.unroll; }),
                  "--unroll");
+  }
+  if (!only.empty()) {
+    for (const std::string& item : items_of(only)) {
+      const Configuration parsed = Configuration::parse(item);
+      const auto& [name, value] = parsed.entries().front();
+      check_parameter(kernels, name, value);
+      filter.only[name].push_back(value);
+    }
   }
   return filter;
 }
