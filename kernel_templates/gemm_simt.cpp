@@ -13,8 +13,7 @@ namespace {
 constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kRegistersPerSm = 64 * 1024;
 constexpr std::int64_t kSharedPerSm = 227 * 1024;
-constexpr std::int64_t kBarrierBytes = 64;  // of bulk copies
-constexpr std::int64_t kEvenly = 0;         // as SPLIT_K
+constexpr std::int64_t kEvenly = 0;  // as SPLIT_K
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -38,7 +37,6 @@ struct Values {
   }
   [[nodiscard]] std::int64_t block_k() const { return c.at("BLOCK_K"); }
   [[nodiscard]] bool by_line() const { return c.at("BY_LINE") == 1; }
-  [[nodiscard]] bool bulk() const { return c.at("BULK") == 1; }
   [[nodiscard]] std::int64_t slice_k() const { return block_k() / slices(); }
   [[nodiscard]] std::int64_t stages() const { return c.at("STAGES"); }
   [[nodiscard]] std::int64_t min_blocks() const { return c.at("MIN_BLOCKS"); }
@@ -58,7 +56,7 @@ struct Values {
     };
     const std::int64_t stage = operand(tile_m(), a_along_k) + operand(tile_n(), b_along_k);
     const std::int64_t slice = slices() > 1 ? tile_m() * tile_n() : 0;
-    return kFloatBytes * std::max(stages() * stage, slice) + (bulk() ? kBarrierBytes : 0);
+    return kFloatBytes * std::max(stages() * stage, slice);
   }
 
   // An estimate: results, fragments, addresses.
@@ -76,9 +74,8 @@ std::vector<TuningParameter> parameters() {
       {"WARPS_M", "warps of a block along M", {1, 2, 4, 8}},
       {"WARPS_N", "warps of a block along N", {1, 2, 4, 8}},
       {"SLICES", "parts of each phase that different warps multiply", {1, 2, 4, 8}},
-      {"BLOCK_K", "elements of K in a phase", {8, 16, 32}},
+      {"BLOCK_K", "elements of K in a phase", {8, 16, 32, 64}},
       {"BY_LINE", "1: shared memory keeps an operand along K as it is, not transposed", {0, 1}},
-      {"BULK", "1: whole lines are copied at once (sm_90 and newer)", {0, 1}},
       {"UNROLL", "steps of the inner loop between two branches", {8, 16}},
       {"STAGES", "phases in shared memory", {2, 3, 4, 6}},
       {"DOUBLE_BUFFER", "1: elements are read from shared memory one k ahead", {0, 1}},
@@ -86,7 +83,9 @@ std::vector<TuningParameter> parameters() {
       {"SPLIT_K",
        "blocks that share one tile's work; 0: as many as run at once share all work",
        {0, 1, 2, 3, 4, 8, 16, 32, 64}},
-      {"ORDER", "products of one k by 0: rows, 1: columns, 2: pieces of 4 columns", {0, 1, 2}},
+      {"ORDER",
+       "products of one k by 0: rows, 1: columns; 2 to 5: in pieces of 4 or 2",
+       {0, 1, 2, 3, 4, 5}},
       {"REGISTER_LEVEL", "ptxas's register usage level", {5, 8, 10}},
       {"RASTER", "tiles along M whose blocks run side by side", {1, 8, 16}},
   };
@@ -165,32 +164,30 @@ std::vector<Constraint> tile_constraints() {
 // How a tile's phases go.
 std::vector<Constraint> phase_constraints() {
   return {
-      constraint("block_k", "each slice has at least 4 elements of K in a phase",
-                 {"SLICES", "BLOCK_K"}, [](const Values& v) { return v.slice_k() >= 4; }),
-      constraint(
-          "by_line",
-          "keeping operands by line helps small tiles and bulk copies, and takes 8 elements of "
-          "K a slice",
-          kTile + Names{"SLICES", "BLOCK_K", "BY_LINE", "BULK"},
-          [](const Values& v) {
-            if (!v.by_line()) return true;
-            return v.slice_k() >= 8 && v.thread_m() <= 8 && (v.bulk() || v.small_tile());
-          }),
-      constraint(
-          "bulk", "copies in bulk do not transpose, and are for 64 results a lane",
-          {"THREAD_M", "THREAD_N", "BY_LINE", "BULK"},
-          [](const Values& v) { return !v.bulk() || (v.by_line() && v.large_thread_tile()); }),
+      constraint("block_k",
+                 "each slice has at least 4 elements of K in a phase, and at most 32, or 16 of 64",
+                 {"SLICES", "BLOCK_K"},
+                 [](const Values& v) {
+                   return v.slice_k() >= 4 && (v.block_k() < 64 || v.slice_k() <= 16);
+                 }),
+      constraint("by_line",
+                 "keeping operands by line helps small tiles, and takes 8 elements of K a slice",
+                 kTile + Names{"SLICES", "BLOCK_K", "BY_LINE"},
+                 [](const Values& v) {
+                   if (v.block_k() == 64 && !v.by_line()) return false;
+                   return !v.by_line() || (v.slice_k() >= 8 && v.small_tile());
+                 }),
       constraint("unroll", "UNROLL is 16, or 8 where a slice has no more in a phase or 32",
                  {"SLICES", "BLOCK_K", "UNROLL"},
                  [](const Values& v) {
                    const std::int64_t unroll = v.c.at("UNROLL");
                    return v.slice_k() == 32 || unroll == (v.slice_k() < 16 ? 8 : 16);
                  }),
-      constraint("phases", "shared memory holds 48 to 96 elements of K of each line",
+      constraint("phases", "shared memory holds 48 to 96 elements of K of each line, or two phases",
                  {"BLOCK_K", "STAGES"},
                  [](const Values& v) {
                    const std::int64_t held = v.stages() * v.block_k();
-                   return held >= 48 && held <= 96;
+                   return held >= 48 && (held <= 96 || v.stages() == 2);
                  }),
       constraint(
           "double_buffer", "large thread tiles need their elements one k ahead",
@@ -203,7 +200,7 @@ std::vector<Constraint> phase_constraints() {
 std::vector<Constraint> sm_constraints() {
   return {
       constraint("shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
-                 kTile + Names{"SLICES", "BLOCK_K", "BY_LINE", "BULK", "STAGES", "MIN_BLOCKS"},
+                 kTile + Names{"SLICES", "BLOCK_K", "BY_LINE", "STAGES", "MIN_BLOCKS"},
                  [](const Values& v) {
                    return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
                  }),
@@ -220,26 +217,27 @@ std::vector<Constraint> sm_constraints() {
                    return threads >= (v.large_thread_tile() || v.skinny() ? 256 : 384) &&
                           threads <= 512;
                  }),
-      constraint("split",
-                 "tiles that are not small are shared by 3 blocks at most, or evenly by all",
-                 kTile + Names{"SPLIT_K"},
-                 [](const Values& v) { return v.small_tile() || v.split_k() <= 3; }),
-      constraint("even_bulk", "even shares are not for copies in bulk", {"BULK", "SPLIT_K"},
-                 [](const Values& v) { return !v.bulk() || v.split_k() != kEvenly; }),
+      constraint(
+          "split",
+          "tiles that are not small are shared by 3 blocks at most, or evenly by all; in slices "
+          "not at all",
+          kTile + Names{"SLICES", "SPLIT_K"},
+          [](const Values& v) {
+            if (v.small_tile()) return true;
+            return v.slices() > 1 ? v.split_k() == 1 : v.split_k() <= 3;
+          }),
       constraint("order", "where FMAs limit, the compiler gets several orders and levels to try",
                  kTile + Names{"SPLIT_K", "ORDER", "REGISTER_LEVEL"},
                  [](const Values& v) {
-                   const bool own_tiles =
-                       v.split_k() == 1 || (v.split_k() == kEvenly && !v.small_tile());
-                   if (v.large_thread_tile() && own_tiles) return true;
+                   if (v.large_thread_tile() && v.split_k() == 1) return true;
                    return v.c.at("ORDER") == 0 && v.c.at("REGISTER_LEVEL") == 5;
                  }),
       constraint("raster", "the order of tiles matters where each block has a large one of its own",
-                 kTile + Names{"SPLIT_K", "RASTER"},
+                 kTile + Names{"SLICES", "SPLIT_K", "RASTER"},
                  [](const Values& v) {
                    const std::int64_t raster = v.c.at("RASTER");
                    if (v.split_k() > 1) return raster == 1;
-                   return raster == 8 || v.large_thread_tile();
+                   return raster == 8 || (v.large_thread_tile() && v.slices() == 1);
                  }),
   };
 }
@@ -297,35 +295,30 @@ const char* default_text(const GemmProblem& problem) {
   constexpr double kMedium = 2000.0 * 2000;
   if (problem.m <= 2) {
     return "THREAD_M=2,THREAD_N=4,LANES_M=1,WARPS_M=1,WARPS_N=1,SLICES=4,BLOCK_K=16,BY_LINE=0,"
-           "BULK=0,UNROLL=8,STAGES=6,DOUBLE_BUFFER=1,MIN_BLOCKS=4,SPLIT_K=4,ORDER=0,REGISTER_LEVEL="
-           "5,"
+           "UNROLL=8,STAGES=6,DOUBLE_BUFFER=1,MIN_BLOCKS=4,SPLIT_K=4,ORDER=0,REGISTER_LEVEL=5,"
            "RASTER=1";
   }
   if (shorter <= 32) {
     return "THREAD_M=4,THREAD_N=4,LANES_M=4,WARPS_M=1,WARPS_N=2,SLICES=1,BLOCK_K=16,BY_LINE=0,"
-           "BULK=0,UNROLL=16,STAGES=4,DOUBLE_BUFFER=1,MIN_BLOCKS=6,SPLIT_K=8,ORDER=0,REGISTER_"
-           "LEVEL=5,"
+           "UNROLL=16,STAGES=4,DOUBLE_BUFFER=1,MIN_BLOCKS=6,SPLIT_K=8,ORDER=0,REGISTER_LEVEL=5,"
            "RASTER=1";
   }
   if (results <= kSmall && problem.k >= 4 * 1024) {
     return "THREAD_M=4,THREAD_N=4,LANES_M=4,WARPS_M=2,WARPS_N=1,SLICES=4,BLOCK_K=32,BY_LINE=1,"
-           "BULK=0,UNROLL=8,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=2,SPLIT_K=32,ORDER=0,REGISTER_"
-           "LEVEL=5,"
+           "UNROLL=8,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=2,SPLIT_K=32,ORDER=0,REGISTER_LEVEL=5,"
            "RASTER=1";
   }
   if (results <= kSmall) {
     return "THREAD_M=4,THREAD_N=4,LANES_M=4,WARPS_M=2,WARPS_N=1,SLICES=2,BLOCK_K=32,BY_LINE=1,"
-           "BULK=0,UNROLL=16,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=0,REGISTER_"
-           "LEVEL=5,"
+           "UNROLL=16,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=0,REGISTER_LEVEL=5,"
            "RASTER=8";
   }
   if (results <= kMedium) {
     return "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=1,WARPS_N=2,SLICES=2,BLOCK_K=32,BY_LINE=0,"
-           "BULK=0,UNROLL=16,STAGES=2,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=0,REGISTER_"
-           "LEVEL=5,"
+           "UNROLL=16,STAGES=2,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=0,REGISTER_LEVEL=5,"
            "RASTER=8";
   }
-  return "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=2,WARPS_N=2,SLICES=1,BLOCK_K=16,BY_LINE=0,BULK=0,"
+  return "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=2,WARPS_N=2,SLICES=1,BLOCK_K=16,BY_LINE=0,"
          "UNROLL=16,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=1,REGISTER_LEVEL=5,"
          "RASTER=8";
 }

@@ -47,7 +47,7 @@
 #define SLICES 1
 #endif
 
-// Elements of K in a phase: 8, 16 or 32.
+// Elements of K in a phase: 8, 16, 32 or 64.
 #ifndef BLOCK_K
 #define BLOCK_K 16
 #endif
@@ -69,8 +69,9 @@
 #endif
 
 // The order in which a lane adds the products of one k, to and fro so that neighbours share an
-// operand. 0: row after row. 1: column after column. 2: in pieces of 4 columns, row after row. The
-// compiler allocates registers accordingly, with more or fewer conflicts.
+// operand. 0: row after row. 2 or 4: the same in pieces of 4 or 2 columns. 1: column after column.
+// 3 or 5: the same in pieces of 4 or 2 rows. The compiler allocates registers accordingly, with
+// more or fewer conflicts.
 #ifndef ORDER
 #define ORDER 0
 #endif
@@ -80,12 +81,6 @@
 // four k of one line at once.
 #ifndef BY_LINE
 #define BY_LINE 0
-#endif
-
-// 1: whole lines are copied at once by the unit for bulk copies (sm_90 and newer), where alignment
-// allows it, and one warp a phase asks for all of them. It cannot transpose: BY_LINE must be 1.
-#ifndef BULK
-#define BULK 0
 #endif
 
 // Blocks of an SM that the compiler must leave registers for.
@@ -119,7 +114,6 @@ constexpr int kSliceThreads = 32 * WARPS_M * WARPS_N;
 constexpr int kThreads = kSliceThreads * SLICES;
 constexpr int kSliceK = BLOCK_K / SLICES;
 constexpr int kStepK = UNROLL < kSliceK ? UNROLL : kSliceK;
-constexpr int kWarps = kThreads / 32;
 constexpr int kCounters = 1 << 16;  // at the start of the scratch, zero between launches
 
 __device__ constexpr int least(int a, int b) {
@@ -170,46 +164,6 @@ __device__ __forceinline__ void await_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kOpen));
 }
 
-// Barriers in shared memory that count the bytes of bulk copies.
-constexpr bool kBulk = BULK && __CUDA_ARCH__ >= 900;
-
-__device__ __forceinline__ unsigned shared_address(const void* shared) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
-}
-__device__ __forceinline__ void begin_barrier(unsigned long long* barrier) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)));
-}
-__device__ __forceinline__ void show_barriers_to_copies() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-__device__ __forceinline__ void expect_bytes(unsigned long long* barrier, int bytes) {
-  asm volatile(
-      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
-      "r"(bytes)
-      : "memory");
-}
-__device__ __forceinline__ void await_bytes(unsigned long long* barrier, unsigned parity) {
-  asm volatile(
-      "{\n.reg .pred done;\n"
-      "again:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@!done bra again;\n}" ::"r"(shared_address(barrier)),
-      "r"(parity)
-      : "memory");
-}
-// 16-byte aligned, whole multiples of 16 bytes.
-__device__ __forceinline__ void copy_bulk(float* to, const float* from, int bytes,
-                                          unsigned long long* barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-          "r"(shared_address(to)),
-      "l"(from), "r"(bytes), "r"(shared_address(barrier))
-      : "memory");
-}
-__device__ __forceinline__ void join_warp() {
-  __syncwarp();
-}
-
 __device__ __forceinline__ int add_to_counter(int* counter, int amount) {
   return atomicAdd(counter, amount);
 }
@@ -237,13 +191,6 @@ inline void copy_async(float* to, const float* from) {
 inline void close_copies() {}
 template <int kOpen>
 inline void await_copies() {}
-constexpr bool kBulk = false;
-inline void begin_barrier(unsigned long long*) {}
-inline void show_barriers_to_copies() {}
-inline void expect_bytes(unsigned long long*, int) {}
-inline void await_bytes(unsigned long long*, unsigned) {}
-inline void copy_bulk(float*, const float*, int, unsigned long long*) {}
-inline void join_warp() {}
 inline int add_to_counter(int* counter, int amount) {
   return __atomic_fetch_add(counter, amount, __ATOMIC_ACQ_REL);
 }
@@ -300,7 +247,7 @@ struct Operand {
   static constexpr int kWidest = kByLine || (!kAlongK && kLines % 4 == 0) ? 4 : 1;
 
   const float* tile;  // its first element, in global memory
-  const float* own;   // this thread's first element of the plain phase that is copied next
+  const float* own;   // this thread's first element of the phase that is copied next
   long long leading;  // elements from one line (kAlongK) or one k (else) to the next
   int lines_left;     // lines of the matrix from the tile's first on, at most kLines
   bool wide;          // all copies but those at the end of K are of kWidest elements
@@ -312,7 +259,8 @@ struct Operand {
     lines_left = lines - first_line < kLines ? static_cast<int>(lines - first_line) : kLines;
     wide = reinterpret_cast<unsigned long long>(source) % (kWidest * 4) == 0 && ld % kWidest == 0 &&
            (kAlongK || (first_line % kWidest == 0 && lines_left % kWidest == 0));
-    own = wide ? first_own<kWidest>(0) : first_own<1>(0);
+    own = tile + (wide ? offset(Shares<kWidest>::own_line(), Shares<kWidest>::own_k())
+                       : offset(Shares<1>::own_line(), Shares<1>::own_k()));
   }
 
   // In global memory, from the tile's first element.
@@ -332,38 +280,17 @@ struct Operand {
 
   // The same for any phase. first_k: its first k, counted from the tile's first. k_left: elements
   // of K from there on. Beyond the matrix `outside` is taken.
-  __device__ __forceinline__ void copy(float* to, int first_k, int k_left, float outside) const {
+  __device__ __forceinline__ void copy(float* to, int first_k, int k_left, float outside) {
     if (wide && (!kByLine || k_left >= BLOCK_K || k_left % kWidest == 0)) {
-      copy_from<kWidest, true>(first_own<kWidest>(first_k), to, k_left, outside);
+      copy_from<kWidest, true>(own, to, k_left, outside);
     } else {
-      copy_from<1, true>(first_own<1>(first_k), to, k_left, outside);
+      const float* from = tile + offset(Shares<1>::own_line(), first_k + Shares<1>::own_k());
+      copy_from<1, true>(from, to, k_left, outside);
     }
+    next_phase();
   }
 
-  // This thread's first element of a phase.
-  template <int kElements>
-  __device__ __forceinline__ const float* first_own(int first_k) const {
-    return tile + offset(Shares<kElements>::own_line(), first_k + Shares<kElements>::own_k());
-  }
-
-  // Bulk copies of one phase, by the lanes of one warp: of a line each, or of one k of all lines.
-  static constexpr bool kCopiesInBulk = kBulk && (kByLine || (!kAlongK && kLines % 4 == 0));
-  static constexpr int kBulkCopies = kByLine ? kLines : BLOCK_K;
-  static constexpr int kBulkElements = kByLine ? BLOCK_K : kLines;
-
-  // first_k: as in copy().
-  __device__ __forceinline__ void copy_in_bulk(float* to, int first_k,
-                                               unsigned long long* barrier) const {
-#pragma unroll
-    for (int i = threadIdx.x % 32; i < kBulkCopies; i += 32) {
-      copy_bulk(to + i * kPitch, tile + (kByLine ? offset(i, first_k) : offset(0, first_k + i)),
-                4 * kBulkElements, barrier);
-    }
-  }
-
-  __device__ __forceinline__ void next_phase() {
-    own += kAlongK ? BLOCK_K : BLOCK_K * leading;
-  }
+  __device__ __forceinline__ void next_phase() { own += kAlongK ? BLOCK_K : BLOCK_K * leading; }
 
   // from: this thread's first element.
   template <int kElements, bool kChecked>
@@ -399,9 +326,7 @@ using OperandA = Operand<kTileM, !TRANSPOSE_A>;
 using OperandB = Operand<kTileN, TRANSPOSE_B>;
 constexpr int kStage = OperandA::kSize + OperandB::kSize;
 constexpr int kSliceFloats = SLICES > 1 ? kTileM* kTileN : 0;  // one slice's results
-constexpr int kBarrierFloats = BULK ? 16 : 0;                  // of 8 bytes, one a stage
-constexpr int kSharedFloats =
-    kBarrierFloats + (STAGES * kStage > kSliceFloats ? STAGES * kStage : kSliceFloats);
+constexpr int kSharedFloats = STAGES * kStage > kSliceFloats ? STAGES* kStage : kSliceFloats;
 
 // How a thread's results lie along one side of the block's tile: kResults of it, in pieces of
 // kChunk neighbours; kLanes lanes have theirs side by side. An operand that is kept by line is read
@@ -468,9 +393,10 @@ using Sums = float[THREAD_M][THREAD_N];
 // Adds the products for one k.
 __device__ __forceinline__ void multiply(const FragmentA& a, const FragmentB& b, int k,
                                          Sums& sums) {
-  constexpr int kOuter = ORDER == 1 ? THREAD_N : THREAD_M;
-  constexpr int kAll = ORDER == 1 ? THREAD_M : THREAD_N;
-  constexpr int kInner = ORDER == 2 ? least(kAll, 4) : kAll;
+  constexpr bool kByColumns = ORDER % 2 == 1;
+  constexpr int kOuter = kByColumns ? THREAD_N : THREAD_M;
+  constexpr int kAll = kByColumns ? THREAD_M : THREAD_N;
+  constexpr int kInner = ORDER < 2 ? kAll : least(kAll, ORDER < 4 ? 4 : 2);
 #pragma unroll
   for (int piece = 0; piece < kAll; piece += kInner) {
 #pragma unroll
@@ -479,8 +405,8 @@ __device__ __forceinline__ void multiply(const FragmentA& a, const FragmentB& b,
       for (int step = 0; step < kInner; ++step) {
         const int outer = piece / kInner % 2 == 0 ? o : kOuter - 1 - o;
         const int inner = piece + (o % 2 == 0 ? step : kInner - 1 - step);
-        const int i = ORDER == 1 ? inner : outer;
-        const int j = ORDER == 1 ? outer : inner;
+        const int i = kByColumns ? inner : outer;
+        const int j = kByColumns ? outer : inner;
         sums[i][j] =
             fmaf(a.at[k % FragmentA::kDepth][i], b.at[k % FragmentB::kDepth][j], sums[i][j]);
       }
@@ -495,33 +421,12 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
   const int phases = (k_end - 1) / BLOCK_K + 1;
   const bool whole = a.lines_left == kTileM && b.lines_left == kTileN;
   // The phases that need no look at what the matrices have.
-  constexpr bool kInBulk = OperandA::kCopiesInBulk && OperandB::kCopiesInBulk;
-  const int plain_phases = whole && (!kInBulk || (a.wide && b.wide)) ? k_end / BLOCK_K : 0;
+  const int plain_phases = whole ? k_end / BLOCK_K : 0;
   int copied = 0;  // phases
   float* filling = shared;
-  auto* const barriers =
-      reinterpret_cast<unsigned long long*>(shared + kSharedFloats - kBarrierFloats);
-  if (kInBulk) {
-    if (threadIdx.x == 0) {
-      for (int stage = 0; stage < STAGES; ++stage) begin_barrier(barriers + stage);
-      show_barriers_to_copies();
-    }
-    __syncthreads();
-  }
   const auto copy_next = [&] {
     float* const filling_b = filling + OperandA::kSize;
-    if (kInBulk && copied < plain_phases) {
-      // The warps take turns.
-      if (static_cast<int>(threadIdx.x) / 32 == copied % kWarps) {
-        unsigned long long* const barrier = barriers + copied % STAGES;
-        if (threadIdx.x % 32 == 0) {
-          expect_bytes(barrier, 4 * BLOCK_K * (kTileM + kTileN));
-        }
-        join_warp();
-        a.copy_in_bulk(filling, copied * BLOCK_K, barrier);
-        b.copy_in_bulk(filling_b, copied * BLOCK_K, barrier);
-      }
-    } else if (!kInBulk && __builtin_expect(copied < plain_phases, 1)) {
+    if (__builtin_expect(copied < plain_phases, 1)) {
       a.copy_plain(filling);
       b.copy_plain(filling_b);
     } else if (copied < phases) {
@@ -543,16 +448,6 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
   const float* own_a = shared + own_offset_a;  // this thread's places for the step's first k
   const float* own_b = shared + own_offset_b;
   const float* reading = shared;
-  int read = 0;  // phases
-  const auto await_phase = [&] {
-    if (kInBulk && read < plain_phases) {
-      await_bytes(barriers + read % STAGES, read / STAGES % 2);
-    } else {
-      await_copies<STAGES - 2>();
-    }
-    ++read;
-    __syncthreads();  // the phase is complete, and nobody reads the one before any more
-  };
   int step = 0;
   const auto next_step = [&] {
     if (++step < kSteps) {
@@ -560,14 +455,16 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
       own_b += OperandB::place(0, kStepK);
       return;
     }
-    await_phase();
+    await_copies<STAGES - 2>();
+    __syncthreads();  // the next phase is complete, and nobody reads this one any more
     step = 0;
     reading = reading == shared + (STAGES - 1) * kStage ? shared : reading + kStage;
     own_a = reading + own_offset_a;
     own_b = reading + own_offset_b;
   };
 
-  await_phase();
+  await_copies<STAGES - 2>();
+  __syncthreads();
   FragmentA fragments_a[2];
   FragmentB fragments_b[2];
   if (DOUBLE_BUFFER) {

@@ -55,9 +55,9 @@ std::vector<TuningParameter> parameters() {
   return {
       {"FEW_SIDE", "the side of C with few lines, 0: rows, 1: columns", {0, 1}},
       {"FEW", "how many of them a block computes", {1, 2, 4, 8, 16, 32}},
-      {"LINES", "lines of the other side for one lane, or warp", {2, 4, 8}},
+      {"LINES", "lines of the other side for one lane, or warp", {1, 2, 4, 8}},
       {"WARPS", "warps of a block along the other side", {1, 2, 4, 8, 16}},
-      {"SLICES", "warps of a block along K", {1, 2, 4, 8, 16}},
+      {"SLICES", "warps of a block along K", {1, 2, 4, 8, 16, 32}},
       {"UNROLL", "elements of K that a thread has under way at a time", {4, 8, 16}},
       {"SPLIT_K", "blocks that share one tile's work", {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64}},
   };
@@ -73,8 +73,8 @@ Constraint constraint(std::string name, std::string meaning, std::vector<std::st
 
 std::vector<Constraint> constraints() {
   return {
-      constraint("threads", "a block has 64 to 512 threads", {"WARPS", "SLICES"},
-                 [](const Values& v) { return v.threads() >= 64 && v.threads() <= 512; }),
+      constraint("threads", "a block has 64 to 1024 threads", {"WARPS", "SLICES"},
+                 [](const Values& v) { return v.threads() >= 64 && v.threads() <= 1024; }),
       constraint("registers", "a block's threads fit the registers of an SM, at most 200 each",
                  {"FEW", "LINES", "WARPS", "SLICES", "UNROLL"},
                  [](const Values& v) {

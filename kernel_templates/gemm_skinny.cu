@@ -25,12 +25,12 @@
 #define FEW 1
 #endif
 
-// Lines of the other operand for one lane or warp: 2, 4 or 8.
+// Lines of the other operand for one lane or warp: 1, 2, 4 or 8.
 #ifndef LINES
 #define LINES 4
 #endif
 
-// Warps of a block, side by side and along K: 1, 2, 4, 8 or 16.
+// Warps of a block, side by side and along K: 1, 2, 4, 8, 16 or 32.
 #ifndef WARPS
 #define WARPS 1
 #endif
@@ -213,6 +213,15 @@ class Batch {
     return kAlongK ? i / 4 * 128 + static_cast<int>(threadIdx.x % 32) * 4 + i % 4 : i;
   }
 
+  // Lanes of a warp may differ in whether their lines can be read as vectors.
+  __device__ __forceinline__ void load(const Lines& many, long long k, long long k_end) {
+    if (many.aligned && (kAlongK || many.left > line_offset(LINES - 1))) {
+      load<true>(many, k, k_end);
+    } else {
+      load<false>(many, k, k_end);
+    }
+  }
+
   template <bool kWide>
   __device__ __forceinline__ void load(const Lines& many, long long k, long long k_end) {
     if (kAlongK) {
@@ -288,12 +297,11 @@ class Batch {
 };
 
 // Adds the products of the elements of K from `begin` to before `end`.
-template <bool kWide>
 __device__ __forceinline__ void accumulate(const Lines& few, const Lines& many, long long begin,
                                            long long end, float* shared, Sums& sums) {
   const int own = static_cast<int>(threadIdx.x) / (32 * WARPS) * kBatch;  // of a step
   Batch next;
-  next.template load<kWide>(many, begin + own, end);
+  next.load(many, begin + own, end);
   for (long long chunk = begin; chunk < end; chunk += kChunk) {
     const int count = end - chunk < kChunk ? static_cast<int>(end - chunk) : kChunk;
     if (chunk > begin) __syncthreads();  // nobody reads the last one any more
@@ -302,7 +310,7 @@ __device__ __forceinline__ void accumulate(const Lines& few, const Lines& many, 
 #pragma unroll 1
     for (int k = own; k < count; k += kStep) {
       const Batch batch = next;
-      next.template load<kWide>(many, chunk + k + kStep, end);
+      next.load(many, chunk + k + kStep, end);
       batch.multiply(shared + place(0, k), sums);
     }
   }
@@ -389,11 +397,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const Lines few(FEW_SIDE == 0 ? a : b, FEW_SIDE == 0 ? lda : ldb, all_few, first_few, kFewAlongK);
   const Lines many(FEW_SIDE == 0 ? b : a, FEW_SIDE == 0 ? ldb : lda, all_lines, own_line, kAlongK);
   Sums sums = {};
-  if (many.aligned && (kAlongK || many.left > line_offset(LINES - 1))) {
-    accumulate<true>(few, many, begin, end, shared, sums);
-  } else {
-    accumulate<false>(few, many, begin, end, shared, sums);
-  }
+  accumulate(few, many, begin, end, shared, sums);
   put(sums, shared + threadIdx.x / (32 * WARPS) * kTile);
   __syncthreads();
 
