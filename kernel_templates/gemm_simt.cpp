@@ -82,7 +82,7 @@ std::vector<TuningParameter> parameters() {
       {"MIN_BLOCKS", "blocks of an SM that the compiler leaves registers for", {1, 2, 3, 4, 6}},
       {"SPLIT_K",
        "blocks that share one tile's work; 0: as many as run at once share all work",
-       {0, 1, 2, 3, 4, 8, 16, 32, 64}},
+       {0, 1, 2, 3, 4, 8, 16, 32, 64, 128}},
       {"ORDER",
        "products of one k by 0: rows, 1: columns; 2 to 5: in pieces of 4 or 2",
        {0, 1, 2, 3, 4, 5}},
@@ -183,11 +183,12 @@ std::vector<Constraint> phase_constraints() {
                    const std::int64_t unroll = v.c.at("UNROLL");
                    return v.slice_k() == 32 || unroll == (v.slice_k() < 16 ? 8 : 16);
                  }),
-      constraint("phases", "shared memory holds 48 to 96 elements of K of each line, or two phases",
-                 {"BLOCK_K", "STAGES"},
+      constraint("phases",
+                 "shared memory holds 48 to 96 elements of K of each line, by line up to 128",
+                 {"BLOCK_K", "BY_LINE", "STAGES"},
                  [](const Values& v) {
                    const std::int64_t held = v.stages() * v.block_k();
-                   return held >= 48 && (held <= 96 || v.stages() == 2);
+                   return held >= 48 && held <= (v.by_line() ? 128 : 96);
                  }),
       constraint(
           "double_buffer", "large thread tiles need their elements one k ahead",

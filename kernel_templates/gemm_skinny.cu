@@ -70,7 +70,8 @@ __device__ constexpr int line_offset(int line) {
 constexpr int kBatch = UNROLL * (kAlongK ? 32 : 1);
 constexpr int kCounters = 1 << 16;  // at the start of the scratch, zero between launches
 
-__device__ constexpr int least(int a, int b) {
+template <typename Number>
+__device__ constexpr Number least(Number a, Number b) {
   return a < b ? a : b;
 }
 
@@ -377,8 +378,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #endif
   const long long all_few = FEW_SIDE == 0 ? m : n;
   const long long all_lines = FEW_SIDE == 0 ? n : m;
-  const unsigned tiles_few = static_cast<unsigned>((all_few - 1) / FEW + 1);
-  const unsigned tiles = static_cast<unsigned>((all_lines - 1) / kBlockLines + 1) * tiles_few;
+  const unsigned tiles_few = static_cast<unsigned>(all_few - 1) / FEW + 1;
+  const unsigned tiles = (static_cast<unsigned>(all_lines - 1) / kBlockLines + 1) * tiles_few;
   const unsigned parts = SPLIT_K == 1 ? 1 : gridDim.x / tiles;
   const unsigned part = blockIdx.x / tiles;
   const unsigned tile = blockIdx.x % tiles;
@@ -386,9 +387,11 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const long long first_line = static_cast<long long>(tile / tiles_few) * kBlockLines;
 
   // This block's part of K, in whole batches, and its threads' sums.
-  const long long batches = (k - 1) / kBatch + 1;
-  const long long begin = batches * part / parts * kBatch;
-  const long long last = batches * (part + 1) / parts * kBatch;
+  const unsigned batches = static_cast<unsigned>(k - 1) / kBatch + 1;
+  const unsigned share = batches / parts;
+  const unsigned longer = batches % parts;  // the first parts have one batch more
+  const long long begin = static_cast<long long>(part * share + least(part, longer)) * kBatch;
+  const long long last = begin + static_cast<long long>(share + (part < longer)) * kBatch;
   const long long end = last < k ? last : k;
   const int warp = threadIdx.x / 32 % WARPS;
   const int lane = threadIdx.x % 32;

@@ -155,13 +155,16 @@ class Order {
   float sum(const Add& add) const {
     float total = 0;
     for (std::int64_t part = 0; part < parts_; ++part) {
-      const float sum = part_sum(batches_ * part / parts_, batches_ * (part + 1) / parts_, add);
+      const float sum = part_sum(begin(part), begin(part + 1), add);
       total = part == 0 ? sum : total + sum;
     }
     return total;
   }
 
  private:
+  std::int64_t begin(std::int64_t part) const {
+    return part * (batches_ / parts_) + std::min(part, batches_ % parts_);
+  }
   template <typename Add>
   float part_sum(std::int64_t from, std::int64_t to, const Add& add) const {
     float total = 0;
