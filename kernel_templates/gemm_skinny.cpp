@@ -1,6 +1,7 @@
 // What the program knows of gemm_skinny.cu: see there for what the parameters do.
 #include <algorithm>
 
+#include "kernel_templates/gemm_skinny_accesses.hpp"
 #include "kernel_templates/kernel_template.hpp"
 
 namespace autotune {
@@ -149,7 +150,7 @@ KernelTemplate make_gemm_skinny(std::string_view source) {
           .geometry = geometry,
           .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
           .tile_shape = tile_shape,
-          .warp_accesses = {}};
+          .warp_accesses = gemm_skinny_accesses};
 }
 
 }  // namespace autotune

@@ -296,6 +296,19 @@ TEST_SUITE("tune") {
     CHECK(stored[0].configuration.at("X") == 7);
   }
 
+  TEST_CASE("only the values asked for are tried, and a request for others is another one") {
+    Fixture f;
+    f.request.filter.only = {{"A", {4, 3}}, {"X", {1, 2, 9}}};
+    const TuneReport filtered = f.run();
+    CHECK(filtered.measured == 4);  // 1 and 2 with 3 and 4
+    f.request.filter.only = {{"A", {3, 4}}, {"X", {9, 2, 1}}};
+    CHECK(f.run().measured == 0);
+    f.request.filter.only = {{"A", {1}}};
+    CHECK(f.run().measured == 10);
+    f.request.filter.only = {{"Y", {1}}};
+    CHECK_THROWS_AS(f.run(), UsageError);
+  }
+
   TEST_CASE("an empty space is wrong usage") {
     Fixture f;
     f.request.filter.tile_widths = {11};

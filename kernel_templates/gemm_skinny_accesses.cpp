@@ -1,0 +1,200 @@
+#include "kernel_templates/gemm_skinny_accesses.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace autotune {
+namespace {
+
+constexpr std::int64_t kFloatBytes = 4;
+constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kWidest = 4;  // elements of one instruction
+constexpr std::int64_t kChunkFloats = 8192;
+
+// The constants and places of gemm_skinny.cu, under its names, where they are explained.
+struct Block {
+  const Configuration& c;
+  const GemmProblem& problem;
+
+  [[nodiscard]] bool few_rows() const { return c.at("FEW_SIDE") == 0; }
+  [[nodiscard]] bool a_along_k() const { return problem.op_a == Operation::plain; }
+  [[nodiscard]] bool b_along_k() const { return problem.op_b == Operation::transposed; }
+  [[nodiscard]] bool along_k() const { return few_rows() ? b_along_k() : a_along_k(); }
+  [[nodiscard]] bool few_along_k() const { return few_rows() ? a_along_k() : b_along_k(); }
+  [[nodiscard]] std::int64_t all_few() const { return few_rows() ? problem.m : problem.n; }
+  [[nodiscard]] std::int64_t all_lines() const { return few_rows() ? problem.n : problem.m; }
+  [[nodiscard]] std::int64_t leading() const { return few_rows() ? problem.ldb() : problem.lda(); }
+  [[nodiscard]] std::int64_t few_leading() const {
+    return few_rows() ? problem.lda() : problem.ldb();
+  }
+
+  [[nodiscard]] std::int64_t few() const { return c.at("FEW"); }
+  [[nodiscard]] std::int64_t lines() const { return c.at("LINES"); }
+  [[nodiscard]] std::int64_t unroll() const { return c.at("UNROLL"); }
+  [[nodiscard]] std::int64_t warps() const { return c.at("WARPS"); }
+  [[nodiscard]] std::int64_t threads() const { return kWarp * warps() * c.at("SLICES"); }
+  [[nodiscard]] std::int64_t block_lines() const {
+    return warps() * lines() * (along_k() ? 1 : kWarp);
+  }
+  [[nodiscard]] std::int64_t neighbours() const { return std::min(lines(), kWidest); }
+  [[nodiscard]] std::int64_t batch() const { return unroll() * (along_k() ? kWarp : 1); }
+  [[nodiscard]] std::int64_t step() const { return c.at("SLICES") * batch(); }
+  [[nodiscard]] std::int64_t chunk() const {
+    return step() * std::max<std::int64_t>(1, kChunkFloats / (few() * step()));
+  }
+  // The part of K of the first of the blocks that share a tile.
+  [[nodiscard]] std::int64_t k_end() const {
+    const std::int64_t batches = (problem.k - 1) / batch() + 1;
+    const std::int64_t parts = std::min(c.at("SPLIT_K"), batches);
+    return std::min(((batches - 1) / parts + 1) * batch(), problem.k);
+  }
+
+  // In shared memory.
+  [[nodiscard]] std::int64_t place(std::int64_t f, std::int64_t k) const {
+    return along_k() ? f * chunk() + k : k * few() + f;
+  }
+  // Of the large operand in global memory.
+  [[nodiscard]] std::int64_t source(std::int64_t line, std::int64_t k) const {
+    return along_k() ? line * leading() + k : k * leading() + line;
+  }
+  [[nodiscard]] std::int64_t first_k(std::int64_t warp) const { return warp / warps() * batch(); }
+};
+
+// Elements of one lane, `width` at a time.
+WarpAccess access(std::string name, MemorySpace space, std::int64_t width) {
+  return {std::move(name), space, width * kFloatBytes, {}};
+}
+
+void add(std::vector<WarpAccess>& all, WarpAccess one) {
+  if (!one.offsets.empty()) all.push_back(std::move(one));
+}
+
+// Lanes go along K, each with its lines.
+void load_lines(const Block& b, std::int64_t warp, const std::string& name,
+                std::vector<WarpAccess>& all) {
+  const std::int64_t first_line = warp % b.warps() * b.lines();
+  const std::int64_t own = b.neighbours();
+  const std::int64_t last = b.lines() > own ? (b.lines() / own - 1) * kWarp * own : 0;
+  for (std::int64_t i = 0; i < b.unroll(); ++i) {
+    const std::int64_t k = b.first_k(warp) + i;
+    for (std::int64_t group = 0; group < b.lines() / own; ++group) {
+      WarpAccess vectors = access(name, MemorySpace::global, own);
+      std::vector<WarpAccess> singles(static_cast<std::size_t>(own),
+                                      access(name, MemorySpace::global, 1));
+      for (std::int64_t lane = 0; lane < kWarp && k < b.k_end(); ++lane) {
+        const std::int64_t begin = first_line * kWarp + lane * own;
+        const std::int64_t line = begin + group * kWarp * own;
+        if (b.leading() % kWidest == 0 && begin + last + own <= b.all_lines()) {
+          vectors.offsets.push_back(b.source(line, k) * kFloatBytes);
+          continue;
+        }
+        for (std::int64_t e = 0; e < own; ++e) {
+          const std::int64_t there = std::min(line + e, b.all_lines() - 1);
+          singles[static_cast<std::size_t>(e)].offsets.push_back(b.source(there, k) * kFloatBytes);
+        }
+      }
+      add(all, std::move(vectors));
+      for (WarpAccess& single : singles) add(all, std::move(single));
+    }
+  }
+}
+
+// Lanes share K of the warp's lines.
+void load_along_k(const Block& b, std::int64_t warp, const std::string& name,
+                  std::vector<WarpAccess>& all) {
+  for (std::int64_t i = 0; i < b.unroll(); i += kWidest) {
+    for (std::int64_t line = 0; line < b.lines(); ++line) {
+      const std::int64_t row = std::min(warp % b.warps() * b.lines() + line, b.all_lines() - 1);
+      WarpAccess vectors = access(name, MemorySpace::global, kWidest);
+      std::vector<WarpAccess> singles(kWidest, access(name, MemorySpace::global, 1));
+      for (std::int64_t lane = 0; lane < kWarp; ++lane) {
+        const std::int64_t k = b.first_k(warp) + i * kWarp + lane * kWidest;
+        if (b.leading() % kWidest == 0 && k + kWidest <= b.k_end()) {
+          vectors.offsets.push_back(b.source(row, k) * kFloatBytes);
+          continue;
+        }
+        for (std::int64_t e = 0; e < kWidest && k + e < b.k_end(); ++e) {
+          singles[static_cast<std::size_t>(e)].offsets.push_back(b.source(row, k + e) *
+                                                                 kFloatBytes);
+        }
+      }
+      add(all, std::move(vectors));
+      for (WarpAccess& single : singles) add(all, std::move(single));
+    }
+  }
+}
+
+// Of the first chunk.
+void copy_few(const Block& b, std::int64_t warp, const std::string& name,
+              std::vector<WarpAccess>& all) {
+  const std::int64_t count = std::min(b.chunk(), b.k_end());
+  const std::int64_t rounded = (count - 1) / b.step() * b.step() + b.step();
+  for (std::int64_t first = 0; first < b.few() * rounded; first += b.threads()) {
+    WarpAccess load = access("load " + name, MemorySpace::global, 1);
+    WarpAccess store = access("store tile of " + name, MemorySpace::shared, 1);
+    for (std::int64_t thread = kWarp * warp; thread < kWarp * (warp + 1); ++thread) {
+      const std::int64_t e = first + thread;
+      if (e >= b.few() * rounded) continue;
+      const std::int64_t f = b.few_along_k() ? e / rounded : e % b.few();
+      const std::int64_t k = b.few_along_k() ? e % rounded : e / b.few();
+      store.offsets.push_back(b.place(f, k) * kFloatBytes);
+      if (f >= b.all_few() || k >= count) continue;
+      load.offsets.push_back((b.few_along_k() ? f * b.few_leading() + k : k * b.few_leading() + f) *
+                             kFloatBytes);
+    }
+    add(all, std::move(load));
+    add(all, std::move(store));
+  }
+}
+
+void read_few(const Block& b, std::int64_t warp, const std::string& name,
+              std::vector<WarpAccess>& all) {
+  const std::int64_t width = b.along_k() ? kWidest : std::min(b.few(), kWidest);
+  for (std::int64_t i = 0; i < b.unroll(); i += b.along_k() ? kWidest : 1) {
+    for (std::int64_t f = 0; f < b.few(); f += b.along_k() ? 1 : width) {
+      WarpAccess read = access("read tile of " + name, MemorySpace::shared, width);
+      for (std::int64_t lane = 0; lane < kWarp; ++lane) {
+        const std::int64_t k = b.first_k(warp) + (b.along_k() ? i * kWarp + lane * kWidest : i);
+        read.offsets.push_back(b.place(f, k) * kFloatBytes);
+      }
+      add(all, std::move(read));
+    }
+  }
+}
+
+void store_results(const Block& b, std::int64_t warp, std::vector<WarpAccess>& all) {
+  const std::int64_t tile = b.few() * b.block_lines();
+  for (std::int64_t first = kWarp * warp; first < tile; first += b.threads()) {
+    WarpAccess store = access("store C", MemorySpace::global, 1);
+    for (std::int64_t e = first; e < std::min(first + kWarp, tile); ++e) {
+      const std::int64_t f = e / b.block_lines();
+      const std::int64_t line = e % b.block_lines();
+      if (f >= b.all_few() || line >= b.all_lines()) continue;
+      const std::int64_t ldc = b.problem.ldc();
+      store.offsets.push_back((b.few_rows() ? f * ldc + line : line * ldc + f) * kFloatBytes);
+    }
+    add(all, std::move(store));
+  }
+}
+
+}  // namespace
+
+std::vector<WarpAccess> gemm_skinny_accesses(const Configuration& configuration,
+                                             const GemmProblem& problem, std::int64_t warp) {
+  const Block block{configuration, problem};
+  const std::string many = block.few_rows() ? "B" : "A";
+  const std::string few = block.few_rows() ? "A" : "B";
+  std::vector<WarpAccess> all;
+  if (block.along_k()) {
+    load_along_k(block, warp, "load " + many, all);
+  } else {
+    load_lines(block, warp, "load " + many, all);
+  }
+  copy_few(block, warp, few, all);
+  read_few(block, warp, few, all);
+  store_results(block, warp, all);
+  return all;
+}
+
+}  // namespace autotune
