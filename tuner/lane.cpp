@@ -1,5 +1,6 @@
 #include "tuner/lane.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace autotune {
@@ -15,18 +16,32 @@ std::optional<std::size_t> CandidateSpace::index_of(const Configuration& configu
 }
 
 Lane::Lane(const GemmProblem& problem, const CandidateSpace& space, const std::string& strategy,
-           std::uint64_t seed)
+           std::uint64_t seed, const std::vector<Configuration>& starts)
     : problem_(problem),
       space_(&space),
-      strategy_(make_strategy(strategy, {&space.configurations, seed})),
-      default_(space.index_of(space.kernel->default_configuration(problem))),
-      default_taken_(!default_) {}
+      strategy_(make_strategy(strategy, {&space.configurations, seed})) {
+  const auto add = [this](const Configuration& configuration) {
+    const auto index = space_->index_of(configuration);
+    if (index && std::find(first_.begin(), first_.end(), *index) == first_.end()) {
+      first_.push_back(*index);
+    }
+  };
+  add(space.kernel->default_configuration(problem));
+  for (const Configuration& start : starts) add(start);
+}
 
 std::optional<std::size_t> Lane::propose() {
-  if (!std::exchange(default_taken_, true)) return default_;
+  while (first_taken_ < first_.size()) {
+    const std::size_t index = first_[first_taken_++];
+    if (!trials_.contains(index)) return index;
+  }
+  // The strategy learns of these only once they were measured, so it may name them meanwhile.
+  const auto is_under_way = [this](std::size_t index) {
+    return !trials_.contains(index) &&
+           std::find(first_.begin(), first_.end(), index) != first_.end();
+  };
   std::optional<std::size_t> index = strategy_->next();
-  // The strategy learns of the default only once it was measured, so it may name it meanwhile.
-  if (index && index == default_ && !trials_.contains(*index)) index = strategy_->next();
+  while (index && is_under_way(*index)) index = strategy_->next();
   return index;
 }
 
@@ -43,7 +58,6 @@ void Lane::record(std::size_t index, Trial trial) {
 bool Lane::record_known(Trial trial) {
   const std::optional<std::size_t> index = space_->index_of(trial.configuration);
   if (!index) return false;
-  if (index == default_) default_taken_ = true;
   ++known_;
   record(*index, std::move(trial));
   return true;

@@ -26,12 +26,12 @@ struct CandidateSpace {
 
 class Lane {
  public:
-  // `space` is shared by the lanes of a template and outlives them.
+  // `space` is shared by the lanes of a template and outlives them. `starts`: of the space.
   Lane(const GemmProblem& problem, const CandidateSpace& space, const std::string& strategy,
-       std::uint64_t seed);
+       std::uint64_t seed, const std::vector<Configuration>& starts);
 
   // What to try next: the template's default first, so that there is an incumbent to screen
-  // against, then what the strategy says.
+  // against, then the starts, then what the strategy says.
   std::optional<std::size_t> propose();
   void record(std::size_t index, Trial trial);
   // Takes in a trial from the database; false when its configuration is not in this space.
@@ -52,8 +52,8 @@ class Lane {
   GemmProblem problem_;
   const CandidateSpace* space_;
   std::unique_ptr<SearchStrategy> strategy_;
-  std::optional<std::size_t> default_;
-  bool default_taken_ = false;  // proposed, or known
+  std::vector<std::size_t> first_;  // the default and the starts, each once
+  std::size_t first_taken_ = 0;     // of these
   std::map<std::size_t, Trial> trials_;
   std::optional<std::size_t> best_;
   std::int64_t known_ = 0;

@@ -12,7 +12,9 @@
 #include "autotune/version.hpp"
 
 #include "core/hash.hpp"
+#include "db/shipped_winners.hpp"
 #include "tuner/memory_need.hpp"
+#include "tuner/starting_points.hpp"
 
 namespace autotune {
 namespace {
@@ -131,8 +133,11 @@ void TuningRun::make_lanes() {
   if (request_.strategy.empty()) {
     request_.strategy = request_.budget.unlimited() ? "exhaustive" : "local";
   }
+  std::vector<Winner> winners = setup_.database->winners("", "");
+  for (Winner& winner : shipped_winners("", "")) winners.push_back(std::move(winner));
   for (const auto& [problem, space] : searches) {
-    lanes_.emplace_back(problem, *space, request_.strategy, request_.seed);
+    lanes_.emplace_back(problem, *space, request_.strategy, request_.seed,
+                        starting_points(problem, *space, winners));
   }
 }
 

@@ -4,7 +4,7 @@
 //
 //   gemm_vs_cublas --sizes 1024,2048,16x4096x4096 --output results.json
 //
-// A shape that nothing exact is known for is tuned first. benchmarks/README.md says what is
+// A shape that nothing exact is known for is tuned first. docs/performance.md says what is
 // printed.
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,6 @@
 #include "gemm/lookup.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -11,6 +10,7 @@
 #include "autotune/error.hpp"
 
 #include "core/hash.hpp"
+#include "core/problem_distance.hpp"
 #include "db/shipped_winners.hpp"
 #include "kernel_templates/kernel_template.hpp"
 
@@ -84,13 +84,6 @@ std::vector<Candidate> candidates(const TuningDatabase* database, DeviceQuery de
   return result;
 }
 
-double distance(const GemmProblem& a, const GemmProblem& b) {
-  const auto octaves = [](std::int64_t x, std::int64_t y) {
-    return std::abs(std::log2(static_cast<double>(x) / static_cast<double>(y)));
-  };
-  return octaves(a.m, b.m) + octaves(a.n, b.n) + octaves(a.k, b.k);
-}
-
 // Whether a configuration that was tuned for one problem can serve another.
 bool fits(const Winner& winner, const GemmProblem& problem) {
   return std::tie(winner.problem.op_a, winner.problem.op_b, winner.problem.math) ==
@@ -128,7 +121,7 @@ Match match_of(Candidate candidate, const DeviceQuery& device, const GemmProblem
       match.winner.problem == problem
           ? "tuned for this size"
           : fmt::format("tuned for {}, {:.2f} octaves away", to_string(match.winner.problem),
-                        distance(problem, match.winner.problem));
+                        octaves_apart(problem, match.winner.problem));
   if (!age.empty()) match.explanation += ", measured with an " + age;
   if (!match.winner.confirmed) match.explanation += ", not confirmed by finals";
   match.explanation += match.shipped ? "; shipped with the program" : "; from the database";
@@ -155,8 +148,8 @@ std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery
                                const GemmProblem& problem, bool exact_only) {
   // A label may stand for several silicon classes: of equally near results the newest.
   const auto better = [&](const Candidate& a, const Candidate& b) {
-    const double a_distance = distance(problem, a.winner.problem);
-    const double b_distance = distance(problem, b.winner.problem);
+    const double a_distance = octaves_apart(problem, a.winner.problem);
+    const double b_distance = octaves_apart(problem, b.winner.problem);
     return std::tie(a_distance, a.shipped, b.winner.measured_at) <
            std::tie(b_distance, b.shipped, a.winner.measured_at);
   };

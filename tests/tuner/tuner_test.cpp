@@ -135,6 +135,40 @@ TEST_SUITE("tune") {
     CHECK(distinct.size() == f.seen.size());
   }
 
+  TEST_CASE("a search begins with what won elsewhere, for the nearest size first") {
+    Fixture f;
+    const auto won = [&](std::int64_t size, const char* configuration, const char* device) {
+      Winner winner;
+      winner.silicon_class = device;
+      winner.problem = {.m = size, .n = size, .k = size};
+      winner.template_name = "fake";
+      winner.interface_number = 1;
+      winner.configuration = Configuration::parse(configuration);
+      return winner;
+    };
+    Winner of_other_template = won(64, "X=5,A=3", "here");
+    of_other_template.template_name = "other";
+    Winner of_older_interface = won(64, "X=6,A=3", "there");
+    of_older_interface.interface_number = 0;
+    const Winner winners[] = {won(4096, "A=1,X=9", "here"),
+                              won(65, "X=4,A=1", "there"),
+                              won(63, "X=10,A=4", "elsewhere"),  // not in the space
+                              of_other_template,
+                              of_older_interface,
+                              won(512, "X=2,A=2", "there")};  // the default
+    f.database.put_winners(winners);
+    f.request.problems = {{.m = 64, .n = 64, .k = 64}};
+    f.request.strategy = "random";
+    CHECK(f.run().measured == kValid);
+    REQUIRE(f.seen.size() == kValid);
+    CHECK(to_string(f.seen[0].configuration) == "X=2,A=2");
+    CHECK(to_string(f.seen[1].configuration) == "X=4,A=1");
+    CHECK(to_string(f.seen[2].configuration) == "X=9,A=1");
+    std::set<std::string> distinct;
+    for (const Trial& trial : f.seen) distinct.insert(to_string(trial.configuration));
+    CHECK(distinct.size() == f.seen.size());
+  }
+
   TEST_CASE("screening gets 1.25 times the best so far") {
     Fixture f;
     double best = 0;

@@ -1,5 +1,5 @@
-// The configurations of every template on the host device (of a large space a share): bit for bit
-// one chain of fused multiply-adds, at awkward shapes.
+// The configurations of every template on the host device (of those that are not searched there
+// without being named a share): bit for bit one chain of fused multiply-adds, at awkward shapes.
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -165,12 +165,21 @@ class Batch {
   std::vector<std::pair<std::string, Configuration>> configurations_;
 };
 
-// What the host device is offered and promises such a chain: slices have one each.
-std::vector<Configuration> chains(const KernelTemplate& kernel) {
+// Whether several lanes or slices have a chain each.
+bool shares_k(const Configuration& configuration, Operation op_a, Operation op_b) {
+  if (configuration.contains("SLICES") && configuration.at("SLICES") > 1) return true;
+  if (!configuration.contains("FEW_SIDE")) return false;
+  // gemm_skinny: where memory holds the large operand's elements along K side by side.
+  return configuration.at("FEW_SIDE") == 0 ? op_b == Operation::transposed
+                                           : op_a == Operation::plain;
+}
+
+// What the host device is offered and promises one chain a result.
+std::vector<Configuration> chains(const KernelTemplate& kernel, Operation op_a, Operation op_b) {
   std::vector<Configuration> result =
       kernel.space.enumerate(device_constraints(kernel, host_device_info())).configurations;
-  std::erase_if(result, [](const Configuration& configuration) {
-    return configuration.contains("SLICES") && configuration.at("SLICES") > 1;
+  std::erase_if(result, [&](const Configuration& configuration) {
+    return shares_k(configuration, op_a, op_b);
   });
   return result;
 }
@@ -183,10 +192,13 @@ void check_all(const KernelTemplate& kernel, Operation op_a, Operation op_b, std
     test.problem.op_b = op_b;
     cases.emplace_back(test);
   }
-  const std::vector<Configuration> all = chains(kernel);
-  constexpr std::size_t kLarge = 2'000;
+  const std::vector<Configuration> all = chains(kernel, op_a, op_b);
+  // All of what is searched here without being named.
+  const auto searched = templates_for(host_device_info());
   constexpr std::size_t kShare = 24;
-  if (all.size() > kLarge) stride *= all.size() / kShare;
+  if (std::find(searched.begin(), searched.end(), &kernel) == searched.end()) {
+    stride *= std::max<std::size_t>(1, all.size() / kShare);
+  }
   std::vector<Batch> batches((all.size() / stride + kBatch) / kBatch);
   for (std::size_t i = 0; i < all.size(); i += stride) {
     batches[i / stride / kBatch].add(kernel, all[i], cases.front().test.problem);
