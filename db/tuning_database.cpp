@@ -10,6 +10,7 @@
 
 #include "core/hash.hpp"
 #include "db/connection.hpp"
+#include "db/merge.hpp"
 #include "db/trial_table.hpp"
 #include "db/winner_table.hpp"
 
@@ -212,6 +213,23 @@ std::optional<DeviceRates> TuningDatabase::rates(const std::string& silicon_clas
     }
   });
   return result;
+}
+
+MergeCounts TuningDatabase::merge(const fs::path& other) {
+  Implementation& self = *implementation_;
+  if (identity_of(other) == self.identity && !path().empty()) {
+    throw UsageError(other.string() + " is the database that it would be merged into");
+  }
+  // Refuses what is no tuning database, or one of a newer program.
+  if (!open_read_only(other)) {
+    throw StorageError(other.string() + ": there is no database, or nothing in it");
+  }
+  std::optional<AttachedDatabase> attached;
+  self.read([&] { attached.emplace(self.database, other); });
+  MergeCounts counts;
+  self.write([&] { counts = merge_attached(self.database); });
+  self.read([&] { attached.reset(); });
+  return counts;
 }
 
 DatabaseStats TuningDatabase::stats() const {

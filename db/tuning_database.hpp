@@ -58,6 +58,12 @@ struct DatabaseStats {
   int schema_version = 0;
 };
 
+// What merge() added.
+struct MergeCounts {
+  std::int64_t trials = 0;
+  std::int64_t winners = 0;  // or replaced
+};
+
 class TuningDatabase {
  public:
   // How long a call waits for another process that writes.
@@ -108,6 +114,11 @@ class TuningDatabase {
                  const DeviceRates& rates);
   [[nodiscard]] std::optional<DeviceRates> rates(const std::string& silicon_class,
                                                  const Environment& environment) const;
+
+  // Takes in what another database has: its trials, runs and rates, and its winners where there are
+  // none or slower ones. One transaction. Throws StorageError as open() does for either file, and
+  // when there is no other file; UsageError when it is this one.
+  MergeCounts merge(const std::filesystem::path& other);
 
   [[nodiscard]] DatabaseStats stats() const;
 

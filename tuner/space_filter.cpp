@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/hash.hpp"
 #include "tuner/tuner.hpp"
 
 namespace autotune {
@@ -36,11 +37,17 @@ bool allows_values(const SpaceFilter& filter, const Configuration& configuration
   });
 }
 
+bool in_shard(const SpaceFilter& filter, const Configuration& configuration) {
+  if (filter.shards == 1) return true;
+  const std::string digits = content_hash(to_string(configuration)).substr(0, 8);
+  return std::stoll(digits, nullptr, 16) % filter.shards == filter.shard - 1;
+}
+
 }  // namespace
 
 bool SpaceFilter::empty() const {
   return tile_widths.empty() && results_per_thread.empty() && result_shapes.empty() &&
-         unrolls.empty() && only.empty();
+         unrolls.empty() && only.empty() && shards == 1;
 }
 
 Constraint SpaceFilter::constraint(const KernelTemplate& kernel) const {
@@ -49,7 +56,8 @@ Constraint SpaceFilter::constraint(const KernelTemplate& kernel) const {
             if (filter.empty()) return true;
             const TileShape shape = kernel.tile_shape(configuration);
             return allows(filter.tile_widths, shape.tile_width) && allows_results(filter, shape) &&
-                   allows_unroll(filter, shape) && allows_values(filter, configuration);
+                   allows_unroll(filter, shape) && allows_values(filter, configuration) &&
+                   in_shard(filter, configuration);
           }};
 }
 
@@ -67,6 +75,7 @@ std::string SpaceFilter::text() const {
   for (const auto& [name, values] : only) {
     text += fmt::format(";{}={}", name, fmt::join(sorted(values), ","));
   }
+  if (shards > 1) text += fmt::format(";shard={}/{}", shard, shards);
   return text;
 }
 

@@ -31,6 +31,9 @@ struct SpaceFilter {
   static constexpr std::int64_t kFullUnroll = -1;
   // Allowed values of a template's own parameters. A template without one of them is left out.
   std::map<std::string, std::vector<std::int64_t>> only;
+  // The 1st of 4 parts and the like, the same on every machine, which together are the space.
+  std::int64_t shard = 1;
+  std::int64_t shards = 1;
 
   [[nodiscard]] bool empty() const;
   // As a constraint named "filter".

@@ -1,4 +1,4 @@
-// autotune db: where the database lies, what is in it, and its winners as JSON lines.
+// autotune db: where the database lies, what is in it, its winners as JSON lines, merging others.
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +18,7 @@ namespace {
 
 struct DbOptions {
   std::string database;
+  std::vector<std::string> others;
   bool json = false;
 };
 
@@ -72,11 +73,21 @@ int run_winners(const DbOptions& options) {
   return exit_code::kDone;
 }
 
+int run_merge(const DbOptions& options) {
+  TuningDatabase database = TuningDatabase::open(path_of(options));
+  for (const std::string& other : options.others) {
+    const MergeCounts counts = database.merge(other);
+    fmt::print("{}: {} trials, {} winners taken in\n", other, counts.trials, counts.winners);
+  }
+  return exit_code::kDone;
+}
+
 }  // namespace
 
 void add_db_command(CommandLine& line) {
   auto options = std::make_shared<DbOptions>();
-  CLI::App* command = line.app.add_subcommand("db", "Look at the tuning database");
+  CLI::App* command =
+      line.app.add_subcommand("db", "Look at the tuning database, merge others into it");
   command->require_subcommand(1);
   const auto add = [&](const char* name, const char* help, int (*run)(const DbOptions&)) {
     CLI::App* sub = command->add_subcommand(name, help);
@@ -89,6 +100,9 @@ void add_db_command(CommandLine& line) {
   add("stats", "Print how much is in it", run_stats)
       ->add_flag("--json", options->json, "Print JSON");
   add("winners", "Print its winners as JSON lines, the form of db/tuned/", run_winners);
+  add("merge", "Take in what other databases have, those of shards for example", run_merge)
+      ->add_option("files", options->others, "The other databases")
+      ->required();
 }
 
 }  // namespace autotune

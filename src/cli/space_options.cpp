@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -82,6 +83,20 @@ void check_parameter(const std::vector<const KernelTemplate*>& kernels, const st
   check_values({value}, known, "--only: " + name);
 }
 
+// "2/8": the second of eight.
+std::pair<std::int64_t, std::int64_t> parse_shard(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) {
+    throw UsageError(fmt::format("--shard: '{}' is not like 2/8, the second of eight parts", text));
+  }
+  const std::int64_t shard = parse_integers(text.substr(0, slash), "--shard").front();
+  const std::int64_t shards = parse_integers(text.substr(slash + 1), "--shard").front();
+  if (shard > shards) {
+    throw UsageError(fmt::format("--shard: there is no part {} of {}", shard, shards));
+  }
+  return {shard, shards};
+}
+
 }  // namespace
 
 std::vector<const KernelTemplate*> SpaceOptions::chosen_templates() const {
@@ -148,6 +163,7 @@ SpaceFilter SpaceOptions::filter() const {
       filter.only[name].push_back(value);
     }
   }
+  if (!shard.empty()) std::tie(filter.shard, filter.shards) = parse_shard(shard);
   return filter;
 }
 

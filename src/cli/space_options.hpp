@@ -1,5 +1,5 @@
 // The options that choose a part of the search space: --template, --tile-width,
-// --results-per-thread, --unroll, --only.
+// --results-per-thread, --unroll, --only, --shard.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,8 @@ struct SpaceOptions {
   std::string tile_width;          // "16,32"
   std::string results_per_thread;  // "4,2x8"
   std::string unroll;              // "4,full"
-  std::string only;                // "BULK=1,STAGES=2,STAGES=3"
+  std::string only;                // "STAGES=2,STAGES=3,SPLIT_K=1"
+  std::string shard;               // "2/8"
 
   // Throw UsageError for what is wrong, a value that no template has included.
   [[nodiscard]] std::vector<const KernelTemplate*> chosen_templates() const;

@@ -298,6 +298,8 @@ void add_tune_command(CommandLine& line) {
   command->add_option("--unroll", options->space.unroll, "Only these, e.g. 4,full");
   command->add_option("--only", options->space.only,
                       "Only configurations with these values, e.g. STAGES=2,STAGES=3,SPLIT_K=1");
+  command->add_option("--shard", options->space.shard,
+                      "Only this part of the space, e.g. 2/8: for several machines");
   command->add_option("--budget", options->budget, "Stop after this time, e.g. 30s, 5m");
   command->add_option("--trials", options->trials, "Stop after so many trials");
   command->add_option("--strategy", options->strategy, "exhaustive, local or random");

@@ -343,6 +343,22 @@ TEST_SUITE("tune") {
     CHECK_THROWS_AS(f.run(), UsageError);
   }
 
+  TEST_CASE("shards are the whole space together, and none has what another has") {
+    std::set<std::string> all;
+    std::int64_t measured = 0;
+    for (std::int64_t shard = 1; shard <= 4; ++shard) {
+      Fixture f;
+      f.request.filter.shard = shard;
+      f.request.filter.shards = 4;
+      measured += f.run().measured;
+      for (const Trial& trial : f.seen) all.insert(to_string(trial.configuration));
+      f.request.filter.shard = shard % 4 + 1;  // another request
+      CHECK(f.run().measured > 0);
+    }
+    CHECK(measured == kValid);
+    CHECK(all.size() == kValid);
+  }
+
   TEST_CASE("an empty space is wrong usage") {
     Fixture f;
     f.request.filter.tile_widths = {11};

@@ -1,0 +1,27 @@
+// Takes in what another tuning database has.
+#pragma once
+
+#include <filesystem>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "db/tuning_database.hpp"
+
+namespace autotune {
+
+// Makes the tables of another file readable as other.* on a connection, outside of a transaction.
+class AttachedDatabase {
+ public:
+  AttachedDatabase(SQLite::Database& database, const std::filesystem::path& other);
+  ~AttachedDatabase();
+  AttachedDatabase(const AttachedDatabase&) = delete;
+  AttachedDatabase& operator=(const AttachedDatabase&) = delete;
+
+ private:
+  SQLite::Database& database_;
+};
+
+// Copies from other.* what is not there yet, in the caller's transaction.
+[[nodiscard]] MergeCounts merge_attached(SQLite::Database& database);
+
+}  // namespace autotune
