@@ -299,6 +299,12 @@ const char* default_text(const GemmProblem& problem) {
            "UNROLL=8,STAGES=6,DOUBLE_BUFFER=1,MIN_BLOCKS=4,SPLIT_K=4,ORDER=0,REGISTER_LEVEL=5,"
            "RASTER=1";
   }
+  constexpr std::int64_t kShallow = 1024;
+  if (shorter <= 32 && problem.k <= kShallow) {
+    return "THREAD_M=4,THREAD_N=4,LANES_M=4,WARPS_M=1,WARPS_N=1,SLICES=4,BLOCK_K=32,BY_LINE=1,"
+           "UNROLL=8,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=0,REGISTER_LEVEL=5,"
+           "RASTER=8";
+  }
   if (shorter <= 32) {
     return "THREAD_M=4,THREAD_N=4,LANES_M=4,WARPS_M=1,WARPS_N=2,SLICES=1,BLOCK_K=16,BY_LINE=0,"
            "UNROLL=16,STAGES=4,DOUBLE_BUFFER=1,MIN_BLOCKS=6,SPLIT_K=8,ORDER=0,REGISTER_LEVEL=5,"

@@ -121,17 +121,31 @@ TileShape tile_shape(const Configuration& configuration) {
           .block_k = v.slices() * v.batch(!v.few_rows())};
 }
 
+// Enough blocks for a large GPU, as long as each has a few batches of K.
 Configuration default_configuration(const GemmProblem& problem) {
   const bool few_rows = problem.m <= problem.n;
   std::int64_t few = 1;
   while (few < std::min({problem.m, problem.n, kMostFew})) few *= 2;
+  const Configuration sketch({{"FEW_SIDE", few_rows ? 0 : 1}});
+  const bool along_k = Values{sketch}.along_k(problem);
+  const std::int64_t lines = few > 16 ? 2 : 4;
+  const std::int64_t unroll = few > 8 || along_k ? 4 : 8;
+  const std::int64_t batches = ceil_div(problem.k, unroll * (along_k ? kWarp : 1));
+  std::int64_t slices = 1;
+  const std::int64_t most_slices = few > 16 ? 4 : 8;  // what shared memory has room for
+  while (slices < most_slices && 4 * slices <= batches) slices *= 2;
+  const std::int64_t warps = std::min<std::int64_t>(4, 8 / slices);
+  const std::int64_t tiles =
+      ceil_div(std::max(problem.m, problem.n), warps * lines * (along_k ? 1 : kWarp));
+  std::int64_t parts = 1;
+  while (parts < 32 && parts * tiles < 256 && 4 * parts * slices <= batches) parts *= 2;
   return Configuration({{"FEW_SIDE", few_rows ? 0 : 1},
                         {"FEW", few},
-                        {"LINES", 4},
-                        {"WARPS", 1},
-                        {"SLICES", 8},
-                        {"UNROLL", few > 8 ? 4 : 8},
-                        {"SPLIT_K", 8}});
+                        {"LINES", lines},
+                        {"WARPS", warps},
+                        {"SLICES", slices},
+                        {"UNROLL", unroll},
+                        {"SPLIT_K", parts}});
 }
 
 }  // namespace
@@ -150,7 +164,12 @@ KernelTemplate make_gemm_skinny(std::string_view source) {
           .geometry = geometry,
           .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
           .tile_shape = tile_shape,
-          .warp_accesses = gemm_skinny_accesses};
+          .warp_accesses = gemm_skinny_accesses,
+          .first_choice =
+              [](const GemmProblem& problem) {
+                constexpr std::int64_t kVeryFew = 4;
+                return std::min(problem.m, problem.n) <= kVeryFew;
+              }};
 }
 
 }  // namespace autotune

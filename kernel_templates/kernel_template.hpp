@@ -63,6 +63,8 @@ struct KernelTemplate {
   std::function<std::vector<WarpAccess>(const Configuration&, const GemmProblem&,
                                         std::int64_t warp)>
       warp_accesses;
+  // Problems for which its default goes before those of other templates, where nothing is known.
+  std::function<bool(const GemmProblem&)> first_choice = {};
   // For parameters that are the compiler's and not the kernel's.
   std::function<std::vector<std::string>(const Configuration&)> ptxas_options = {};
 };

@@ -39,7 +39,11 @@ KernelChoice stored_choice(Match match) {
 }
 
 KernelChoice predicted_choice(const DeviceInfo& device, const GemmProblem& problem) {
-  for (const KernelTemplate* kernel : templates_for(device)) {
+  std::vector<const KernelTemplate*> kernels = templates_for(device);
+  std::stable_partition(kernels.begin(), kernels.end(), [&](const KernelTemplate* kernel) {
+    return kernel->first_choice && kernel->first_choice(problem);
+  });
+  for (const KernelTemplate* kernel : kernels) {
     if (!kernel->supports(problem)) continue;
     Configuration configuration = kernel->default_configuration(problem);
     if (!fits_device(*kernel, configuration, device)) continue;

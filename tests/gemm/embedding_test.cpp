@@ -74,6 +74,14 @@ struct Machine {
 };
 
 TEST_SUITE("embedding on a GPU") {
+  TEST_CASE("where nothing is known, products with very few rows or columns get their template") {
+    const Machine machine;
+    const Autotuner tuner;
+    CHECK(tuner.best({.m = 1, .n = 5000, .k = 600}).template_name == "gemm_skinny");
+    CHECK(tuner.best({.m = 700, .n = 4, .k = 3}).template_name == "gemm_skinny");
+    CHECK(tuner.best({.m = 48, .n = 48, .k = 48}).template_name == "gemm_simt");
+  }
+
   TEST_CASE("without a current context the primary one is borrowed") {
     const Machine machine;
     Autotuner tuner;
