@@ -10,6 +10,7 @@
 #include "cli/candidate_runner.hpp"
 #include "cli/command.hpp"
 #include "cli/configuration_choice.hpp"
+#include "cli/device_lock.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/results_json.hpp"
 #include "cli/session.hpp"
@@ -48,6 +49,7 @@ int run_run(const RunOptions& options) {
   static_cast<void>(parse_sizes(options.sizes));
   check_choice(options.choice);
   const DeviceInfo device = device_for(options.device);
+  const auto lock = lock_device(device);
   const std::vector<Trial> trials = run_all(options, device);
 
   auto document = results_document("run", &device, device.label);

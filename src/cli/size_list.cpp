@@ -18,7 +18,7 @@ constexpr std::int64_t kMaxSize = 2147483647;
 constexpr std::size_t kMaxQuoted = 40;
 
 // Quotes what the user gave: short, and nothing that a terminal would act upon.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string shown;
   for (const char c : text.substr(0, kMaxQuoted)) {
     const auto byte = static_cast<unsigned char>(c);
@@ -61,7 +61,7 @@ GemmProblem parse_item(std::string_view item) {
     throw UsageError(fmt::format(
         "--sizes: {} is no size: expected N or MxNxK with whole numbers from 1 to {}, for example "
         "--sizes 1024,2048x512x1024",
-        item.empty() ? "an empty item" : quoted(item), kMaxSize));
+        item.empty() ? "an empty item" : in_quotes(item), kMaxSize));
   }
   if (parts == 1) return {.m = numbers[0], .n = numbers[0], .k = numbers[0]};
   return {.m = numbers[0], .n = numbers[1], .k = numbers[2]};
@@ -70,7 +70,7 @@ GemmProblem parse_item(std::string_view item) {
 // The file's lines as one list; a line end at the end of the file is no further item.
 std::string read_list(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw UsageError("--sizes: the file " + quoted(path) + " cannot be read");
+  if (!file) throw UsageError("--sizes: the file " + in_quotes(path) + " cannot be read");
   std::string list;
   for (std::string line; std::getline(file, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
@@ -78,7 +78,7 @@ std::string read_list(const std::string& path) {
     if (list.size() > kMaxItems * 64) break;  // more than any list that is allowed
   }
   if (file.bad() || list.empty()) {
-    throw UsageError("--sizes: the file " + quoted(path) + " has no sizes, one a line");
+    throw UsageError("--sizes: the file " + in_quotes(path) + " has no sizes, one a line");
   }
   return list;
 }
@@ -108,7 +108,7 @@ std::vector<std::int64_t> parse_integers(const std::string& text, const std::str
     const auto value = parse_number(item);
     if (!value) {
       throw UsageError(fmt::format("{}: {} is no whole number from 1 to {}", option,
-                                   item.empty() ? "an empty item" : quoted(item), kMaxSize));
+                                   item.empty() ? "an empty item" : in_quotes(item), kMaxSize));
     }
     values.push_back(*value);
   }

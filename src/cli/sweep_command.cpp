@@ -10,6 +10,7 @@
 
 #include "cli/candidate_runner.hpp"
 #include "cli/command.hpp"
+#include "cli/device_lock.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/results_json.hpp"
@@ -101,6 +102,7 @@ int run_sweep(const SweepOptions& options) {
 
   const InterruptWatch interrupts;
   const DeviceInfo device = device_for(options.device);
+  const auto lock = lock_device(device, interrupts.token());
   CubinStore cubins = open_cubin_store();
   CandidateRunner runner(make_setup(device, 0), cubins);
   for (const Column& column : columns) {

@@ -11,6 +11,7 @@
 #include "autotune/error.hpp"
 
 #include "cli/command.hpp"
+#include "cli/device_lock.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
@@ -243,6 +244,7 @@ int run_tune(const TuneOptions& options) {
     fmt::print(stderr, "autotune: warning: {}; results of this run will not be kept\n",
                opened.problem);
   }
+  const auto lock = lock_device(device, interrupts.token());
   if (const std::string warning = device_warning(device); !warning.empty()) {
     fmt::print(stderr, "autotune: warning: {}\n", warning);
   }

@@ -17,6 +17,7 @@ struct Program {
   std::string database = folder.path() / "data" / "autotune.db";
   Environment environment = {{"AUTOTUNE_DB", database},
                              {"XDG_CACHE_HOME", folder.path() / "cache"},
+                             {"TMPDIR", folder.path()},  // where locks of devices lie
                              {"AUTOTUNE_LIBCUDA", folder.path() / "no-driver"}};
 
   [[nodiscard]] ProgramResult operator()(const std::vector<std::string>& arguments) const {
