@@ -348,8 +348,10 @@ __device__ __forceinline__ void put(Sums& sums, float* tile) {
   if constexpr (kAlongK) {
     constexpr int kAll = FEW * LINES;
     constexpr int kKept = kAll > 32 ? kAll / 32 : 1;
+    constexpr int kSame = kAll < 32 ? 32 / kAll : 1;  // lanes with the same value
     int first = 0;
     add_lanes<kAll, 16>(&sums[0][0], first);
+    if (lane % kSame != 0) return;
 #pragma unroll
     for (int i = 0; i < kKept; ++i) {
       const int value = first + i;
