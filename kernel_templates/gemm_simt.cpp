@@ -259,8 +259,8 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const Values v{configuration};
   const std::int64_t all = tiles(v, problem);
   const std::int64_t phases = ceil_div(problem.k, v.block_k());
-  // A tile may need 9 counters (one for each group of its parts); where tiles are so many, nothing
-  // is gained by splitting them.
+  // A tile of 128 parts needs 13 counters, its own and one for each group of them; where tiles are
+  // so many, nothing is gained by splitting them.
   const bool shared = v.split_k() != 1 && all <= kScratchCounters / 16 && phases > 1;
   LaunchGeometry result;
   result.grid[0] = all;
