@@ -4,6 +4,8 @@
 #include <array>
 #include <set>
 
+#include "kernel_templates/rules.hpp"
+
 namespace autotune {
 namespace {
 
@@ -21,10 +23,6 @@ std::set<std::int64_t> pieces(const WarpAccess& access, std::int64_t unit, std::
     for (std::int64_t piece = begin / unit; piece * unit < end; ++piece) touched.insert(piece);
   }
   return touched;
-}
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
 }
 
 // Passes for words of shared memory that are served together.

@@ -3,6 +3,7 @@
 
 #include "kernel_templates/gemm_simt_accesses.hpp"
 #include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/rules.hpp"
 
 namespace autotune {
 
@@ -14,10 +15,6 @@ constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kRegistersPerSm = 64 * 1024;
 constexpr std::int64_t kSharedPerSm = 227 * 1024;
 constexpr std::int64_t kEvenly = 0;  // as SPLIT_K
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 // A configuration's values by name. A rule sees only those of its parameters set.
 struct Values {
@@ -91,14 +88,6 @@ std::vector<TuningParameter> parameters() {
   };
 }
 
-template <typename Rule>
-Constraint constraint(std::string name, std::string meaning, std::vector<std::string> parameters,
-                      Rule rule) {
-  return {std::move(name), std::move(meaning),
-          [rule](const Configuration& configuration) { return rule(Values{configuration}); },
-          std::move(parameters)};
-}
-
 using Names = std::vector<std::string>;
 const Names kWarp = {"THREAD_M", "THREAD_N", "LANES_M"};
 const Names kTile = {"THREAD_M", "THREAD_N", "LANES_M", "WARPS_M", "WARPS_N"};
@@ -116,24 +105,26 @@ bool balanced(std::int64_t a, std::int64_t b, std::int64_t most) {
 // What a tile must be like.
 std::vector<Constraint> tile_constraints() {
   return {
-      constraint("thread_tile",
-                 "a lane has 16 to 128 results; or 4 along one side and 1 or 2 along the other",
-                 {"THREAD_M", "THREAD_N"},
-                 [](const Values& v) {
-                   if (v.skinny()) return std::max(v.thread_m(), v.thread_n()) == 4;
-                   return v.results() <= 128;
-                 }),
-      constraint("warp_tile",
-                 "a warp's tile is at most twice as long as wide; with 1 or 2 results along a side "
-                 "all lanes lie along the other",
-                 kWarp,
-                 [](const Values& v) {
-                   if (v.thread_m() < 4) return v.lanes_m() == 1;
-                   if (v.thread_n() < 4) return v.lanes_m() == 32;
-                   return balanced(v.lanes_m(), 32 / v.lanes_m(), 2) &&
-                          balanced(v.warp_m(), v.warp_n(), 2);
-                 }),
-      constraint(
+      constraint_on<Values>(
+          "thread_tile",
+          "a lane has 16 to 128 results; or 4 along one side and 1 or 2 along the other",
+          {"THREAD_M", "THREAD_N"},
+          [](const Values& v) {
+            if (v.skinny()) return std::max(v.thread_m(), v.thread_n()) == 4;
+            return v.results() <= 128;
+          }),
+      constraint_on<Values>(
+          "warp_tile",
+          "a warp's tile is at most twice as long as wide; with 1 or 2 results along a side "
+          "all lanes lie along the other",
+          kWarp,
+          [](const Values& v) {
+            if (v.thread_m() < 4) return v.lanes_m() == 1;
+            if (v.thread_n() < 4) return v.lanes_m() == 32;
+            return balanced(v.lanes_m(), 32 / v.lanes_m(), 2) &&
+                   balanced(v.warp_m(), v.warp_n(), 2);
+          }),
+      constraint_on<Values>(
           "block_tile",
           "a block's tile has at most 256 rows and columns and is at most four times as long "
           "as wide, or has 32 rows or columns at most",
@@ -144,13 +135,13 @@ std::vector<Constraint> tile_constraints() {
             return std::max(v.tile_m(), v.tile_n()) <= 256 &&
                    (std::min(v.tile_m(), v.tile_n()) <= 32 || balanced(v.tile_m(), v.tile_n(), 4));
           }),
-      constraint(
+      constraint_on<Values>(
           "slices", "only small tiles are worth slicing, and with large thread tiles medium ones",
           kTile + Names{"SLICES"},
           [](const Values& v) {
             return v.slices() == 1 || v.small_tile() || (v.large_thread_tile() && v.medium_tile());
           }),
-      constraint(
+      constraint_on<Values>(
           "threads",
           "a block has 64 to 256 threads, 512 in slices, and 128 at least for 64 results each",
           kTile + Names{"SLICES"},
@@ -164,33 +155,36 @@ std::vector<Constraint> tile_constraints() {
 // How a tile's phases go.
 std::vector<Constraint> phase_constraints() {
   return {
-      constraint("block_k",
-                 "each slice has at least 4 elements of K in a phase, and at most 32, or 16 of 64",
-                 {"SLICES", "BLOCK_K"},
-                 [](const Values& v) {
-                   return v.slice_k() >= 4 && (v.block_k() < 64 || v.slice_k() <= 16);
-                 }),
-      constraint("by_line",
-                 "keeping operands by line helps small tiles, and takes 8 elements of K a slice",
-                 kTile + Names{"SLICES", "BLOCK_K", "BY_LINE"},
-                 [](const Values& v) {
-                   if (v.block_k() == 64 && !v.by_line()) return false;
-                   return !v.by_line() || (v.slice_k() >= 8 && v.small_tile());
-                 }),
-      constraint("unroll", "UNROLL is 16, or 8 where a slice has no more in a phase or 32",
-                 {"SLICES", "BLOCK_K", "UNROLL"},
-                 [](const Values& v) {
-                   const std::int64_t unroll = v.c.at("UNROLL");
-                   return v.slice_k() == 32 || unroll == (v.slice_k() < 16 ? 8 : 16);
-                 }),
-      constraint("phases",
-                 "shared memory holds 48 to 96 elements of K of each line, by line up to 128",
-                 {"BLOCK_K", "BY_LINE", "STAGES"},
-                 [](const Values& v) {
-                   const std::int64_t held = v.stages() * v.block_k();
-                   return held >= 48 && held <= (v.by_line() ? 128 : 96);
-                 }),
-      constraint(
+      constraint_on<Values>(
+          "block_k",
+          "each slice has at least 4 elements of K in a phase, and at most 32, or 16 of 64",
+          {"SLICES", "BLOCK_K"},
+          [](const Values& v) {
+            return v.slice_k() >= 4 && (v.block_k() < 64 || v.slice_k() <= 16);
+          }),
+      constraint_on<Values>(
+          "by_line",
+          "keeping operands by line helps small tiles, and takes 8 elements of K a slice",
+          kTile + Names{"SLICES", "BLOCK_K", "BY_LINE"},
+          [](const Values& v) {
+            if (v.block_k() == 64 && !v.by_line()) return false;
+            return !v.by_line() || (v.slice_k() >= 8 && v.small_tile());
+          }),
+      constraint_on<Values>("unroll",
+                            "UNROLL is 16, or 8 where a slice has no more in a phase or 32",
+                            {"SLICES", "BLOCK_K", "UNROLL"},
+                            [](const Values& v) {
+                              const std::int64_t unroll = v.c.at("UNROLL");
+                              return v.slice_k() == 32 || unroll == (v.slice_k() < 16 ? 8 : 16);
+                            }),
+      constraint_on<Values>(
+          "phases", "shared memory holds 48 to 96 elements of K of each line, by line up to 128",
+          {"BLOCK_K", "BY_LINE", "STAGES"},
+          [](const Values& v) {
+            const std::int64_t held = v.stages() * v.block_k();
+            return held >= 48 && held <= (v.by_line() ? 128 : 96);
+          }),
+      constraint_on<Values>(
           "double_buffer", "large thread tiles need their elements one k ahead",
           {"THREAD_M", "THREAD_N", "DOUBLE_BUFFER"},
           [](const Values& v) { return v.c.at("DOUBLE_BUFFER") == 1 || !v.large_thread_tile(); }),
@@ -200,25 +194,27 @@ std::vector<Constraint> phase_constraints() {
 // What an SM has room for, and how its blocks share the work.
 std::vector<Constraint> sm_constraints() {
   return {
-      constraint("shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
-                 kTile + Names{"SLICES", "BLOCK_K", "BY_LINE", "STAGES", "MIN_BLOCKS"},
-                 [](const Values& v) {
-                   return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
-                 }),
-      constraint("registers", "the blocks that MIN_BLOCKS asks for fit an SM's registers",
-                 kTile + Names{"SLICES", "BY_LINE", "DOUBLE_BUFFER", "MIN_BLOCKS"},
-                 [](const Values& v) {
-                   const std::int64_t of_block = v.threads() * v.registers();
-                   return v.registers() <= 255 && v.min_blocks() * of_block <= kRegistersPerSm;
-                 }),
-      constraint("warps", "an SM has 8 to 16 warps, with small thread tiles 12 at least",
-                 kTile + Names{"SLICES", "MIN_BLOCKS"},
-                 [](const Values& v) {
-                   const std::int64_t threads = v.min_blocks() * v.threads();
-                   return threads >= (v.large_thread_tile() || v.skinny() ? 256 : 384) &&
-                          threads <= 512;
-                 }),
-      constraint(
+      constraint_on<Values>(
+          "shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
+          kTile + Names{"SLICES", "BLOCK_K", "BY_LINE", "STAGES", "MIN_BLOCKS"},
+          [](const Values& v) {
+            return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
+          }),
+      constraint_on<Values>(
+          "registers", "the blocks that MIN_BLOCKS asks for fit an SM's registers",
+          kTile + Names{"SLICES", "BY_LINE", "DOUBLE_BUFFER", "MIN_BLOCKS"},
+          [](const Values& v) {
+            const std::int64_t of_block = v.threads() * v.registers();
+            return v.registers() <= 255 && v.min_blocks() * of_block <= kRegistersPerSm;
+          }),
+      constraint_on<Values>("warps", "an SM has 8 to 16 warps, with small thread tiles 12 at least",
+                            kTile + Names{"SLICES", "MIN_BLOCKS"},
+                            [](const Values& v) {
+                              const std::int64_t threads = v.min_blocks() * v.threads();
+                              return threads >= (v.large_thread_tile() || v.skinny() ? 256 : 384) &&
+                                     threads <= 512;
+                            }),
+      constraint_on<Values>(
           "split",
           "tiles that are not small are shared by 3 blocks at most, or evenly by all; in slices "
           "not at all",
@@ -227,19 +223,21 @@ std::vector<Constraint> sm_constraints() {
             if (v.small_tile()) return true;
             return v.slices() > 1 ? v.split_k() == 1 : v.split_k() <= 3;
           }),
-      constraint("order", "where FMAs limit, the compiler gets several orders and levels to try",
-                 kTile + Names{"SPLIT_K", "ORDER", "REGISTER_LEVEL"},
-                 [](const Values& v) {
-                   if (v.large_thread_tile() && v.split_k() == 1) return true;
-                   return v.c.at("ORDER") == 0 && v.c.at("REGISTER_LEVEL") == 5;
-                 }),
-      constraint("raster", "the order of tiles matters where each block has a large one of its own",
-                 kTile + Names{"SLICES", "SPLIT_K", "RASTER"},
-                 [](const Values& v) {
-                   const std::int64_t raster = v.c.at("RASTER");
-                   if (v.split_k() > 1) return raster == 1;
-                   return raster == 8 || (v.large_thread_tile() && v.slices() == 1);
-                 }),
+      constraint_on<Values>("order",
+                            "where FMAs limit, the compiler gets several orders and levels to try",
+                            kTile + Names{"SPLIT_K", "ORDER", "REGISTER_LEVEL"},
+                            [](const Values& v) {
+                              if (v.large_thread_tile() && v.split_k() == 1) return true;
+                              return v.c.at("ORDER") == 0 && v.c.at("REGISTER_LEVEL") == 5;
+                            }),
+      constraint_on<Values>(
+          "raster", "the order of tiles matters where each block has a large one of its own",
+          kTile + Names{"SLICES", "SPLIT_K", "RASTER"},
+          [](const Values& v) {
+            const std::int64_t raster = v.c.at("RASTER");
+            if (v.split_k() > 1) return raster == 1;
+            return raster == 8 || (v.large_thread_tile() && v.slices() == 1);
+          }),
   };
 }
 

@@ -3,6 +3,7 @@
 
 #include "kernel_templates/gemm_skinny_accesses.hpp"
 #include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/rules.hpp"
 
 namespace autotune {
 
@@ -13,10 +14,6 @@ namespace {
 constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kMostFew = 32;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 // A configuration's values by name. A rule sees only those of its parameters set.
 struct Values {
@@ -64,29 +61,24 @@ std::vector<TuningParameter> parameters() {
   };
 }
 
-template <typename Rule>
-Constraint constraint(std::string name, std::string meaning, std::vector<std::string> parameters,
-                      Rule rule) {
-  return {std::move(name), std::move(meaning),
-          [rule](const Configuration& configuration) { return rule(Values{configuration}); },
-          std::move(parameters)};
-}
-
 std::vector<Constraint> constraints() {
   return {
-      constraint("threads", "a block has 64 to 1024 threads", {"WARPS", "SLICES"},
-                 [](const Values& v) { return v.threads() >= 64 && v.threads() <= 1024; }),
-      constraint("registers", "a block's threads fit the registers of an SM, at most 200 each",
-                 {"FEW", "LINES", "WARPS", "SLICES", "UNROLL"},
-                 [](const Values& v) {
-                   return v.registers() <= 200 && v.threads() * v.registers() <= 64 * 1024;
-                 }),
-      constraint("shared_memory",
-                 "a block's sums, and what it holds of the few lines, take at most 96 KiB",
-                 {"FEW", "LINES", "WARPS", "SLICES", "UNROLL"},
-                 [](const Values& v) {
-                   return std::max(v.shared_bytes(true), v.shared_bytes(false)) <= 96 * 1024;
-                 }),
+      constraint_on<Values>(
+          "threads", "a block has 64 to 1024 threads", {"WARPS", "SLICES"},
+          [](const Values& v) { return v.threads() >= 64 && v.threads() <= 1024; }),
+      constraint_on<Values>(
+          "registers", "a block's threads fit the registers of an SM, at most 200 each",
+          {"FEW", "LINES", "WARPS", "SLICES", "UNROLL"},
+          [](const Values& v) {
+            return v.registers() <= 200 && v.threads() * v.registers() <= 64 * 1024;
+          }),
+      constraint_on<Values>(
+          "shared_memory",
+          "a block's sums, and what it holds of the few lines, take at most 96 KiB",
+          {"FEW", "LINES", "WARPS", "SLICES", "UNROLL"},
+          [](const Values& v) {
+            return std::max(v.shared_bytes(true), v.shared_bytes(false)) <= 96 * 1024;
+          }),
   };
 }
 

@@ -3,6 +3,7 @@
 
 #include "kernel_templates/gemm_tiled_accesses.hpp"
 #include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/rules.hpp"
 
 namespace autotune {
 
@@ -72,44 +73,39 @@ std::vector<TuningParameter> parameters() {
   };
 }
 
-template <typename Rule>
-Constraint constraint(std::string name, std::string meaning, Rule rule) {
-  return {std::move(name), std::move(meaning),
-          [rule](const Configuration& configuration) { return rule(Values(configuration)); }};
-}
-
 std::vector<Constraint> constraints() {
   return {
-      constraint("results_per_thread", "RESULTS_M * RESULTS_N is at most 32",
-                 [](const Values& v) { return v.results() <= 32; }),
-      constraint("tile_side", "a block's tile has at most 256 rows and 256 columns",
-                 [](const Values& v) { return std::max(v.rows(), v.columns()) <= 256; }),
-      constraint("unroll", "UNROLL is at most 8, or TILE_WIDTH",
-                 [](const Values& v) { return v.unroll <= 8 || v.unroll == v.tile_width; }),
+      constraint_on<Values>("results_per_thread", "RESULTS_M * RESULTS_N is at most 32",
+                            [](const Values& v) { return v.results() <= 32; }),
+      constraint_on<Values>("tile_side", "a block's tile has at most 256 rows and 256 columns",
+                            [](const Values& v) { return std::max(v.rows(), v.columns()) <= 256; }),
+      constraint_on<Values>(
+          "unroll", "UNROLL is at most 8, or TILE_WIDTH",
+          [](const Values& v) { return v.unroll <= 8 || v.unroll == v.tile_width; }),
       {"shared_memory", "the tiles fit the 48 KiB of static shared memory", fits_shared_memory},
-      constraint("registers", "results, prefetched elements and 40 more fit a thread's registers",
-                 [](const Values& v) {
-                   const std::int64_t loaded = v.prefetch * (v.results_m + v.results_n);
-                   return v.threads() * (v.results() + loaded + 40) <= kRegistersPerBlock;
-                 }),
-      constraint("vector_width",
-                 "VECTOR_WIDTH is 1 or the widest that a thread can use: 4, or all it loads",
-                 [](const Values& v) {
-                   const std::int64_t most = std::max(v.results_m, v.results_n);
-                   return v.vector_width == 1 || v.vector_width == std::min<std::int64_t>(4, most);
-                 }),
-      constraint("transposed_a", "a transposed tile of A needs several results along M to pay",
-                 [](const Values& v) { return v.a_transposed == 0 || v.results_m > 1; }),
-      constraint("padding", "only a transposed tile of A has bank conflicts that padding removes",
-                 [](const Values& v) { return v.padding == 0 || v.a_transposed == 1; }),
-      constraint(
+      constraint_on<Values>(
+          "registers", "results, prefetched elements and 40 more fit a thread's registers",
+          [](const Values& v) {
+            const std::int64_t loaded = v.prefetch * (v.results_m + v.results_n);
+            return v.threads() * (v.results() + loaded + 40) <= kRegistersPerBlock;
+          }),
+      constraint_on<Values>(
+          "vector_width",
+          "VECTOR_WIDTH is 1 or the widest that a thread can use: 4, or all it loads",
+          [](const Values& v) {
+            const std::int64_t most = std::max(v.results_m, v.results_n);
+            return v.vector_width == 1 || v.vector_width == std::min<std::int64_t>(4, most);
+          }),
+      constraint_on<Values>("transposed_a",
+                            "a transposed tile of A needs several results along M to pay",
+                            [](const Values& v) { return v.a_transposed == 0 || v.results_m > 1; }),
+      constraint_on<Values>("padding",
+                            "only a transposed tile of A has bank conflicts that padding removes",
+                            [](const Values& v) { return v.padding == 0 || v.a_transposed == 1; }),
+      constraint_on<Values>(
           "prefetch", "only 4 results or more, in a loop unrolled 8 times or more, hide a load",
           [](const Values& v) { return v.prefetch == 0 || (v.results() >= 4 && v.unroll >= 8); }),
   };
-}
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
 }
 
 LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& problem) {
