@@ -24,24 +24,19 @@ struct Values {
   [[nodiscard]] std::int64_t lines() const { return c.at("LINES"); }
   [[nodiscard]] std::int64_t unroll() const { return c.at("UNROLL"); }
   [[nodiscard]] std::int64_t slices() const { return c.at("SLICES"); }
+  [[nodiscard]] std::int64_t lanes_k() const { return c.at("LANES_K"); }
   [[nodiscard]] std::int64_t threads() const { return kWarp * c.at("WARPS") * slices(); }
 
-  // Whether the large operand's lines lie along K in memory.
-  [[nodiscard]] bool along_k(const GemmProblem& problem) const {
-    return few_rows() ? problem.op_b == Operation::transposed : problem.op_a == Operation::plain;
+  [[nodiscard]] std::int64_t block_lines() const {
+    return c.at("WARPS") * lines() * (kWarp / lanes_k());
   }
-  [[nodiscard]] std::int64_t block_lines(bool along_k) const {
-    return c.at("WARPS") * lines() * (along_k ? 1 : kWarp);
-  }
-  [[nodiscard]] std::int64_t batch(bool along_k) const { return unroll() * (along_k ? kWarp : 1); }
-  [[nodiscard]] std::int64_t tile_bytes(bool along_k) const {
-    return kFloatBytes * few() * block_lines(along_k);
-  }
+  [[nodiscard]] std::int64_t batch() const { return unroll() * lanes_k(); }
+  [[nodiscard]] std::int64_t tile_bytes() const { return kFloatBytes * few() * block_lines(); }
   // Of dynamic shared memory: a chunk of the few lines, then the slices' sums.
-  [[nodiscard]] std::int64_t shared_bytes(bool along_k) const {
-    const std::int64_t step = few() * slices() * batch(along_k);
+  [[nodiscard]] std::int64_t shared_bytes() const {
+    const std::int64_t step = few() * slices() * batch();
     const std::int64_t chunk = step * std::max<std::int64_t>(1, 8192 / step);
-    return std::max(kFloatBytes * chunk, slices() * tile_bytes(along_k));
+    return std::max(kFloatBytes * chunk, slices() * tile_bytes());
   }
   // An estimate: results, two batches of the large operand, some of the few lines, addresses.
   [[nodiscard]] std::int64_t registers() const {
@@ -53,11 +48,13 @@ std::vector<TuningParameter> parameters() {
   return {
       {"FEW_SIDE", "the side of C with few lines, 0: rows, 1: columns", {0, 1}},
       {"FEW", "how many of them a block computes", {1, 2, 4, 8, 16, 32}},
-      {"LINES", "lines of the other side for one lane, or warp", {1, 2, 4, 8}},
-      {"WARPS", "warps of a block along the other side", {1, 2, 4, 8, 16}},
+      {"LINES", "lines of the other side for one lane", {1, 2, 4, 8}},
+      {"LANES_K", "lanes of a warp along K", {1, 4, 8, 32}},
+      {"WARPS", "warps of a block along the other side", {1, 2, 4, 8}},
       {"SLICES", "warps of a block along K", {1, 2, 4, 8, 16, 32}},
       {"UNROLL", "elements of K that a thread has under way at a time", {4, 8, 16}},
-      {"SPLIT_K", "blocks that share one tile's work", {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64}},
+      {"SPLIT_K", "blocks that share one tile's work", {1, 2, 4, 8, 16, 32}},
+      {"KEEP", "percent of the large operand to be kept in the L2 cache", {0, 20, 50}},
   };
 }
 
@@ -66,6 +63,15 @@ std::vector<Constraint> constraints() {
       constraint_on<Values>(
           "threads", "a block has 64 to 1024 threads", {"WARPS", "SLICES"},
           [](const Values& v) { return v.threads() >= 64 && v.threads() <= 1024; }),
+      // Between these, warps side by side do what lanes do.
+      constraint_on<Values>("warps", "LANES_K of 4 or 8 only with WARPS=1", {"LANES_K", "WARPS"},
+                            [](const Values& v) {
+                              return v.lanes_k() == 1 || v.lanes_k() == kWarp ||
+                                     v.c.at("WARPS") == 1;
+                            }),
+      constraint_on<Values>(
+          "keep", "only for up to 4 lines the bytes of the large operand are all that counts",
+          {"FEW", "KEEP"}, [](const Values& v) { return v.few() <= 4 || v.c.at("KEEP") == 0; }),
       constraint_on<Values>(
           "registers", "a block's threads fit the registers of an SM, at most 200 each",
           {"FEW", "LINES", "WARPS", "SLICES", "UNROLL"},
@@ -75,76 +81,80 @@ std::vector<Constraint> constraints() {
       constraint_on<Values>(
           "shared_memory",
           "a block's sums, and what it holds of the few lines, take at most 96 KiB",
-          {"FEW", "LINES", "WARPS", "SLICES", "UNROLL"},
-          [](const Values& v) {
-            return std::max(v.shared_bytes(true), v.shared_bytes(false)) <= 96 * 1024;
-          }),
+          {"FEW", "LINES", "LANES_K", "WARPS", "SLICES", "UNROLL"},
+          [](const Values& v) { return v.shared_bytes() <= 96 * 1024; }),
   };
 }
 
 LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& problem) {
   const Values v{configuration};
-  const bool along_k = v.along_k(problem);
   const std::int64_t few = v.few_rows() ? problem.m : problem.n;
   const std::int64_t lines = v.few_rows() ? problem.n : problem.m;
-  const std::int64_t tiles = ceil_div(few, v.few()) * ceil_div(lines, v.block_lines(along_k));
-  const std::int64_t batches = ceil_div(problem.k, v.batch(along_k));
+  const std::int64_t tiles = ceil_div(few, v.few()) * ceil_div(lines, v.block_lines());
+  const std::int64_t batches = ceil_div(problem.k, v.batch());
   // Counters are few; where tiles are many, nothing is gained by splitting them.
   const std::int64_t parts =
       tiles <= kScratchCounters ? std::min(configuration.at("SPLIT_K"), batches) : 1;
   LaunchGeometry result;
   result.grid[0] = tiles * parts;
   result.block[0] = v.threads();
-  result.dynamic_shared_bytes = v.shared_bytes(along_k);
-  if (parts > 1) result.scratch_bytes_per_block = v.tile_bytes(along_k);
+  result.dynamic_shared_bytes = v.shared_bytes();
+  if (parts > 1) result.scratch_bytes_per_block = v.tile_bytes();
   return result;
 }
 
-// The tile of C where the large operand does not lie along K, as B does not where it is plain.
 TileShape tile_shape(const Configuration& configuration) {
   const Values v{configuration};
-  const std::int64_t lines = v.block_lines(!v.few_rows());
+  const std::int64_t lines = v.block_lines();
   return {.tile_width = 0,
           .results_m = v.few_rows() ? v.few() : v.lines(),
           .results_n = v.few_rows() ? v.lines() : v.few(),
           .unroll = v.unroll(),
           .block_m = v.few_rows() ? v.few() : lines,
           .block_n = v.few_rows() ? lines : v.few(),
-          .block_k = v.slices() * v.batch(!v.few_rows())};
+          .block_k = v.slices() * v.batch()};
 }
 
-// Enough blocks for a large GPU, as long as each has a few batches of K.
+// Whether the large operand's lines lie along K in memory.
+bool large_along_k(const GemmProblem& problem, bool few_rows) {
+  return few_rows ? problem.op_b == Operation::transposed : problem.op_a == Operation::plain;
+}
+
+// Whole 128 bytes for the lanes side by side, as many of K as there are, and blocks for a large
+// GPU: first from the lines, then from K, as long as each has a few batches of it.
 Configuration default_configuration(const GemmProblem& problem) {
   const bool few_rows = problem.m <= problem.n;
   std::int64_t few = 1;
   while (few < std::min({problem.m, problem.n, kMostFew})) few *= 2;
-  const Configuration sketch({{"FEW_SIDE", few_rows ? 0 : 1}});
-  const bool along_k = Values{sketch}.along_k(problem);
+  const bool along_k = large_along_k(problem, few_rows);
   const std::int64_t lines = few > 16 ? 2 : 4;
+  const std::int64_t lanes_k = along_k ? 32 : 4;
   const std::int64_t unroll = few > 8 || along_k ? 4 : 8;
-  const std::int64_t batches = ceil_div(problem.k, unroll * (along_k ? kWarp : 1));
-  std::int64_t slices = 1;
-  const std::int64_t most_slices = few > 16 ? 4 : 8;  // what shared memory has room for
+  const std::int64_t batches = ceil_div(problem.k, unroll * lanes_k);
+  const std::int64_t most_slices = few > 16             ? 4
+                                   : few > 4 || along_k ? 8
+                                                        : 16;  // what shared memory allows
+  std::int64_t slices = 2;
   while (slices < most_slices && 4 * slices <= batches) slices *= 2;
-  const std::int64_t warps = std::min<std::int64_t>(4, 8 / slices);
-  const std::int64_t tiles =
-      ceil_div(std::max(problem.m, problem.n), warps * lines * (along_k ? 1 : kWarp));
+  const std::int64_t tiles = ceil_div(std::max(problem.m, problem.n), lines * (kWarp / lanes_k));
   std::int64_t parts = 1;
-  while (parts < 32 && parts * tiles < 256 && 4 * parts * slices <= batches) parts *= 2;
+  while (parts < 32 && parts * tiles < 96 && 4 * parts * slices <= batches) parts *= 2;
   return Configuration({{"FEW_SIDE", few_rows ? 0 : 1},
                         {"FEW", few},
                         {"LINES", lines},
-                        {"WARPS", warps},
+                        {"LANES_K", lanes_k},
+                        {"WARPS", 1},
                         {"SLICES", slices},
                         {"UNROLL", unroll},
-                        {"SPLIT_K", parts}});
+                        {"SPLIT_K", parts},
+                        {"KEEP", 0}});
 }
 
 }  // namespace
 
 KernelTemplate make_gemm_skinny(std::string_view source) {
   return {.name = "gemm_skinny",
-          .interface_number = 1,
+          .interface_number = 2,
           .source = source,
           .space = ConfigSpace(parameters(), constraints()),
           .min_compute_capability = 80,

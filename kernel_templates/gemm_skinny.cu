@@ -4,9 +4,9 @@
 // passes through shared memory. The few lines of the other operand are read again and again, from
 // shared memory.
 //
-// A "line" is a row of op(A) or a column of op(B), K elements. Where memory holds the elements of
-// one k side by side, a lane takes LINES neighbouring lines and goes along K; where it holds a
-// line's elements side by side, a warp takes LINES lines and its lanes share K.
+// A "line" is a row of op(A) or a column of op(B), K elements. Of a warp's lanes LANES_K share K, and
+// the others lie side by side along the lines, LINES of them for each. Where memory holds a line's
+// elements side by side, many lanes along K read neighbours; else few do.
 //
 // Warps of a block (SLICES) and blocks (SPLIT_K) take parts of K, which are added in an order that
 // is always the same: two runs give the same bits.
@@ -25,12 +25,17 @@
 #define FEW 1
 #endif
 
-// Lines of the other operand for one lane or warp: 1, 2, 4 or 8.
+// Lines of the other operand for one lane: 1, 2, 4 or 8.
 #ifndef LINES
 #define LINES 4
 #endif
 
-// Warps of a block, side by side and along K: 1, 2, 4, 8, 16 or 32.
+// Lanes of a warp along K: 1, 4, 8 or 32. The others are side by side.
+#ifndef LANES_K
+#define LANES_K 4
+#endif
+
+// Warps of a block, side by side (1, 2, 4 or 8) and along K (1, 2, 4, 8, 16 or 32).
 #ifndef WARPS
 #define WARPS 1
 #endif
@@ -48,6 +53,12 @@
 #define SPLIT_K 1
 #endif
 
+// Percent of the large operand that the L2 cache is asked to keep for the next launch. An operand
+// that is somewhat larger than the cache would otherwise push itself out, launch after launch.
+#ifndef KEEP
+#define KEEP 0
+#endif
+
 // Not tuned but given by the problem. 1: memory holds the transpose of op(A), of op(B).
 #ifndef TRANSPOSE_A
 #define TRANSPOSE_A 0
@@ -59,15 +70,18 @@
 constexpr bool kAlongK = FEW_SIDE == 0 ? TRANSPOSE_B : !TRANSPOSE_A;  // the large operand's lines
 constexpr bool kFewAlongK = FEW_SIDE == 0 ? !TRANSPOSE_A : TRANSPOSE_B;
 constexpr int kThreads = 32 * WARPS * SLICES;
-constexpr int kBlockLines = WARPS * LINES * (kAlongK ? 1 : 32);
+constexpr int kAcross = 32 / LANES_K;  // lanes of a warp side by side
+constexpr int kBlockLines = WARPS * LINES * kAcross;
 constexpr int kTile = FEW * kBlockLines;
-// Where a lane's lines are neighbours, and the place of a line from its first.
-constexpr int kNeighbours = LINES < 4 ? LINES : 4;
+// A lane's elements that one instruction can read: kNeighbours lines of one k, or kRun k of a line.
+constexpr int kNeighbours = kAlongK ? 1 : LINES < 4 ? LINES : 4;
+constexpr int kRun = kAlongK ? 4 : 1;
+// The place of a lane's line from its first.
 __device__ constexpr int line_offset(int line) {
-  return kAlongK ? line : line / kNeighbours * 32 * kNeighbours + line % kNeighbours;
+  return line / kNeighbours * kAcross * kNeighbours + line % kNeighbours;
 }
 // Elements of K that a warp takes at a time.
-constexpr int kBatch = UNROLL * (kAlongK ? 32 : 1);
+constexpr int kBatch = UNROLL * LANES_K;
 constexpr int kCounters = 1 << 16;  // at the start of the scratch, zero between launches
 
 template <typename Number>
@@ -90,11 +104,27 @@ __device__ __forceinline__ Vector<kElements> read(const float* from) {
 // The machine's own words, and what they mean on a processor that runs one thread at a time.
 #ifdef __CUDA_ARCH__
 
-// Elements that nobody needs again.
+using CachePolicy = unsigned long long;
+__device__ __forceinline__ CachePolicy keeping_policy() {
+  CachePolicy policy = 0;
+  if (KEEP > 0) {
+    asm("createpolicy.fractional.L2::evict_last.L2::evict_first.b64 %0, %1;"
+        : "=l"(policy)
+        : "f"(KEEP / 100.0f));
+  }
+  return policy;
+}
+
+// Elements that this launch does not need again.
 template <int kElements>
-__device__ __forceinline__ Vector<kElements> read_once(const float* from) {
+__device__ __forceinline__ Vector<kElements> read_once(const float* from, CachePolicy policy) {
   Vector<kElements> v;
-  if constexpr (kElements == 4) {
+  if constexpr (kElements == 4 && KEEP > 0) {
+    asm volatile(
+        "ld.global.nc.L1::no_allocate.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
+        : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
+        : "l"(from), "l"(policy));
+  } else if constexpr (kElements == 4) {
     asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
                  : "l"(from));
@@ -131,8 +161,12 @@ __device__ __forceinline__ float read_others(const float* from) {
 
 #else
 
+using CachePolicy = int;
+inline CachePolicy keeping_policy() {
+  return 0;
+}
 template <int kElements>
-inline Vector<kElements> read_once(const float* from) {
+inline Vector<kElements> read_once(const float* from, CachePolicy) {
   return read<kElements>(from);
 }
 inline void copy_async(float* to, const float* from) {
@@ -174,8 +208,8 @@ struct Lines {
   }
 };
 
-// The few lines' part of K that shared memory holds: for lanes that share K line after line, else k
-// after k.
+// The few lines' part of K that shared memory holds: line after line where a lane reads several k at
+// a time, else k after k.
 constexpr int kStep = SLICES * kBatch;  // elements of K that the block takes at a time
 constexpr int kChunk = kStep * (FEW * kStep < 8192 ? 8192 / (FEW * kStep) : 1);
 constexpr int kSharedFloats = FEW * kChunk > SLICES* kTile ? FEW* kChunk : SLICES* kTile;
@@ -211,35 +245,39 @@ class Batch {
  public:
   // The place of an element from the batch's first k on, for this lane.
   static __device__ __forceinline__ int k_offset(int i) {
-    return kAlongK ? i / 4 * 128 + static_cast<int>(threadIdx.x % 32) * 4 + i % 4 : i;
+    const int lane_k = static_cast<int>(threadIdx.x % 32) / kAcross;
+    return (i / kRun * LANES_K + lane_k) * kRun + i % kRun;
   }
 
   // Lanes of a warp may differ in whether their lines can be read as vectors.
-  __device__ __forceinline__ void load(const Lines& many, long long k, long long k_end) {
+  __device__ __forceinline__ void load(const Lines& many, long long k, long long k_end,
+                                       CachePolicy policy) {
     if (many.aligned && (kAlongK || many.left > line_offset(LINES - 1))) {
-      load<true>(many, k, k_end);
+      load<true>(many, k, k_end, policy);
     } else {
-      load<false>(many, k, k_end);
+      load<false>(many, k, k_end, policy);
     }
   }
 
   template <bool kWide>
-  __device__ __forceinline__ void load(const Lines& many, long long k, long long k_end) {
+  __device__ __forceinline__ void load(const Lines& many, long long k, long long k_end,
+                                       CachePolicy policy) {
     if (kAlongK) {
 #pragma unroll
       for (int i = 0; i < UNROLL; i += 4) {
         const long long own = k + k_offset(i);
 #pragma unroll
         for (int line = 0; line < LINES; ++line) {
-          const float* const from = many.at + least(line, many.left - 1) * many.leading + own;
+          const int place = least(line_offset(line), many.left - 1);
+          const float* const from = many.at + place * many.leading + own;
           if (kWide && own + 4 <= k_end) {
-            const auto v = read_once<4>(from);
+            const auto v = read_once<4>(from, policy);
 #pragma unroll
             for (int e = 0; e < 4; ++e) at[i + e][line] = v.at[e];
           } else {
 #pragma unroll
             for (int e = 0; e < 4; ++e) {
-              at[i + e][line] = own + e < k_end ? read_once<1>(from + e).at[0] : 0.0f;
+              at[i + e][line] = own + e < k_end ? read_once<1>(from + e, policy).at[0] : 0.0f;
             }
           }
         }
@@ -248,13 +286,13 @@ class Batch {
       constexpr int kWidth = kWide ? kNeighbours : 1;
 #pragma unroll
       for (int i = 0; i < UNROLL; ++i) {
-        const float* const from = many.at + (k + i) * many.leading;
+        const long long own = k + k_offset(i);
+        const float* const from = many.at + own * many.leading;
 #pragma unroll
         for (int line = 0; line < LINES; line += kWidth) {
+          const int place = kWide ? line_offset(line) : least(line_offset(line), many.left - 1);
           Vector<kWidth> v = {};
-          if (k + i < k_end)
-            v = read_once<kWidth>(
-                from + (kWide ? line_offset(line) : least(line_offset(line), many.left - 1)));
+          if (own < k_end) v = read_once<kWidth>(from + place, policy);
 #pragma unroll
           for (int e = 0; e < kWidth; ++e) at[i][line + e] = v.at[e];
         }
@@ -280,7 +318,7 @@ class Batch {
       for (int i = 0; i < UNROLL; ++i) {
 #pragma unroll
         for (int f = 0; f < FEW; f += kWidth) {
-          const auto v = read<kWidth>(few + place(f, i));
+          const auto v = read<kWidth>(few + place(f, k_offset(i)));
 #pragma unroll
           for (int e = 0; e < kWidth; ++e) add(v.at[e], i, sums[f + e]);
         }
@@ -301,8 +339,9 @@ class Batch {
 __device__ __forceinline__ void accumulate(const Lines& few, const Lines& many, long long begin,
                                            long long end, float* shared, Sums& sums) {
   const int own = static_cast<int>(threadIdx.x) / (32 * WARPS) * kBatch;  // of a step
+  const CachePolicy policy = keeping_policy();
   Batch next;
-  next.load(many, begin + own, end);
+  next.load(many, begin + own, end, policy);
   for (long long chunk = begin; chunk < end; chunk += kChunk) {
     const int count = end - chunk < kChunk ? static_cast<int>(end - chunk) : kChunk;
     if (chunk > begin) __syncthreads();  // nobody reads the last one any more
@@ -311,19 +350,19 @@ __device__ __forceinline__ void accumulate(const Lines& few, const Lines& many, 
 #pragma unroll 1
     for (int k = own; k < count; k += kStep) {
       const Batch batch = next;
-      next.load(many, chunk + k + kStep, end);
+      next.load(many, chunk + k + kStep, end, policy);
       batch.multiply(shared + place(0, k), sums);
     }
   }
   __syncthreads();
 }
 
-// Adds up what the lanes of a warp have, kLeft values in each, in halves: a lane keeps one half of
-// its values and gives the other to its partner, until every lane has one value, or as many lanes
-// as need be have the same. `first` becomes the number of a lane's first value.
+// Adds up what the lanes along K have, kLeft values in each, in halves: a lane keeps one half of its
+// values and gives the other to its partner, until every lane has one value, or as many lanes as
+// need be have the same. `first` becomes the number of a lane's first value.
 template <int kLeft, int kOffset>
 __device__ __forceinline__ void add_lanes(float* values, int& first) {
-  if constexpr (kOffset > 0) {
+  if constexpr (kOffset >= kAcross) {
     const bool upper = threadIdx.x & kOffset;
     if constexpr (kLeft > 1) {
 #pragma unroll
@@ -343,29 +382,20 @@ __device__ __forceinline__ void add_lanes(float* values, int& first) {
 
 // Puts a slice's sums into its tile: line after line for each of the few.
 __device__ __forceinline__ void put(Sums& sums, float* tile) {
+  constexpr int kAll = FEW * LINES;
+  constexpr int kKept = kAll > LANES_K ? kAll / LANES_K : 1;
+  constexpr int kSame = kAll < LANES_K ? LANES_K / kAll : 1;  // lanes with the same value
   const int warp = threadIdx.x / 32 % WARPS;
   const int lane = threadIdx.x % 32;
-  if constexpr (kAlongK) {
-    constexpr int kAll = FEW * LINES;
-    constexpr int kKept = kAll > 32 ? kAll / 32 : 1;
-    constexpr int kSame = kAll < 32 ? 32 / kAll : 1;  // lanes with the same value
-    int first = 0;
-    add_lanes<kAll, 16>(&sums[0][0], first);
-    if (lane % kSame != 0) return;
+  int first = 0;
+  add_lanes<kAll, 16>(&sums[0][0], first);
+  if (lane / kAcross % kSame != 0) return;
 #pragma unroll
-    for (int i = 0; i < kKept; ++i) {
-      const int value = first + i;
-      tile[value / LINES * kBlockLines + warp * LINES + value % LINES] = (&sums[0][0])[i];
-    }
-  } else {
-#pragma unroll
-    for (int f = 0; f < FEW; ++f) {
-#pragma unroll
-      for (int line = 0; line < LINES; ++line) {
-        const int place = warp * 32 * LINES + lane * kNeighbours + line_offset(line);
-        tile[f * kBlockLines + place] = sums[f][line];
-      }
-    }
+  for (int i = 0; i < kKept; ++i) {
+    const int f = (first + i) / LINES;
+    const int line = (first + i) % LINES;
+    const int place = warp * LINES * kAcross + lane % kAcross * kNeighbours + line_offset(line);
+    tile[f * kBlockLines + place] = (&sums[0][0])[i];
   }
 }
 
@@ -397,8 +427,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const long long end = last < k ? last : k;
   const int warp = threadIdx.x / 32 % WARPS;
   const int lane = threadIdx.x % 32;
-  const long long own_line =
-      first_line + warp * LINES * (kAlongK ? 1 : 32) + (kAlongK ? 0 : lane * kNeighbours);
+  const long long own_line = first_line + warp * LINES * kAcross + lane % kAcross * kNeighbours;
   const Lines few(FEW_SIDE == 0 ? a : b, FEW_SIDE == 0 ? lda : ldb, all_few, first_few, kFewAlongK);
   const Lines many(FEW_SIDE == 0 ? b : a, FEW_SIDE == 0 ? ldb : lda, all_lines, own_line, kAlongK);
   Sums sums = {};

@@ -34,11 +34,17 @@ struct Block {
   [[nodiscard]] std::int64_t unroll() const { return c.at("UNROLL"); }
   [[nodiscard]] std::int64_t warps() const { return c.at("WARPS"); }
   [[nodiscard]] std::int64_t threads() const { return kWarp * warps() * c.at("SLICES"); }
-  [[nodiscard]] std::int64_t block_lines() const {
-    return warps() * lines() * (along_k() ? 1 : kWarp);
+  [[nodiscard]] std::int64_t lanes_k() const { return c.at("LANES_K"); }
+  [[nodiscard]] std::int64_t across() const { return kWarp / lanes_k(); }
+  [[nodiscard]] std::int64_t block_lines() const { return warps() * lines() * across(); }
+  [[nodiscard]] std::int64_t neighbours() const {
+    return along_k() ? 1 : std::min(lines(), kWidest);
   }
-  [[nodiscard]] std::int64_t neighbours() const { return std::min(lines(), kWidest); }
-  [[nodiscard]] std::int64_t batch() const { return unroll() * (along_k() ? kWarp : 1); }
+  [[nodiscard]] std::int64_t run() const { return along_k() ? kWidest : 1; }
+  [[nodiscard]] std::int64_t line_offset(std::int64_t line) const {
+    return line / neighbours() * across() * neighbours() + line % neighbours();
+  }
+  [[nodiscard]] std::int64_t batch() const { return unroll() * lanes_k(); }
   [[nodiscard]] std::int64_t step() const { return c.at("SLICES") * batch(); }
   [[nodiscard]] std::int64_t chunk() const {
     return step() * std::max<std::int64_t>(1, kChunkFloats / (few() * step()));
@@ -58,7 +64,13 @@ struct Block {
   [[nodiscard]] std::int64_t source(std::int64_t line, std::int64_t k) const {
     return along_k() ? line * leading() + k : k * leading() + line;
   }
-  [[nodiscard]] std::int64_t first_k(std::int64_t warp) const { return warp / warps() * batch(); }
+  // Of a lane's elements: the k of its i-th, and its first line, from the block's first.
+  [[nodiscard]] std::int64_t own_k(std::int64_t warp, std::int64_t lane, std::int64_t i) const {
+    return warp / warps() * batch() + (i / run() * lanes_k() + lane / across()) * run() + i % run();
+  }
+  [[nodiscard]] std::int64_t own_line(std::int64_t warp, std::int64_t lane) const {
+    return warp % warps() * lines() * across() + lane % across() * neighbours();
+  }
 };
 
 // Elements of one lane, `width` at a time.
@@ -70,28 +82,26 @@ void add(std::vector<WarpAccess>& all, WarpAccess one) {
   if (!one.offsets.empty()) all.push_back(std::move(one));
 }
 
-// Lanes go along K, each with its lines.
+// Neighbouring lines of one k at a time.
 void load_lines(const Block& b, std::int64_t warp, const std::string& name,
                 std::vector<WarpAccess>& all) {
-  const std::int64_t first_line = warp % b.warps() * b.lines();
-  const std::int64_t own = b.neighbours();
-  const std::int64_t last = b.lines() > own ? (b.lines() / own - 1) * kWarp * own : 0;
+  const std::int64_t width = b.neighbours();
   for (std::int64_t i = 0; i < b.unroll(); ++i) {
-    const std::int64_t k = b.first_k(warp) + i;
-    for (std::int64_t group = 0; group < b.lines() / own; ++group) {
-      WarpAccess vectors = access(name, MemorySpace::global, own);
-      std::vector<WarpAccess> singles(static_cast<std::size_t>(own),
+    for (std::int64_t first = 0; first < b.lines(); first += width) {
+      WarpAccess vectors = access(name, MemorySpace::global, width);
+      std::vector<WarpAccess> singles(static_cast<std::size_t>(width),
                                       access(name, MemorySpace::global, 1));
-      for (std::int64_t lane = 0; lane < kWarp && k < b.k_end(); ++lane) {
-        const std::int64_t begin = first_line * kWarp + lane * own;
-        const std::int64_t line = begin + group * kWarp * own;
-        if (b.leading() % kWidest == 0 && begin + last + own <= b.all_lines()) {
-          vectors.offsets.push_back(b.source(line, k) * kFloatBytes);
+      for (std::int64_t lane = 0; lane < kWarp; ++lane) {
+        const std::int64_t k = b.own_k(warp, lane, i);
+        if (k >= b.k_end()) continue;
+        const std::int64_t own = b.own_line(warp, lane);
+        if (b.leading() % kWidest == 0 && own + b.line_offset(b.lines() - 1) < b.all_lines()) {
+          vectors.offsets.push_back(b.source(own + b.line_offset(first), k) * kFloatBytes);
           continue;
         }
-        for (std::int64_t e = 0; e < own; ++e) {
-          const std::int64_t there = std::min(line + e, b.all_lines() - 1);
-          singles[static_cast<std::size_t>(e)].offsets.push_back(b.source(there, k) * kFloatBytes);
+        for (std::int64_t e = 0; e < width; ++e) {
+          const std::int64_t line = std::min(own + b.line_offset(first + e), b.all_lines() - 1);
+          singles[static_cast<std::size_t>(e)].offsets.push_back(b.source(line, k) * kFloatBytes);
         }
       }
       add(all, std::move(vectors));
@@ -100,16 +110,17 @@ void load_lines(const Block& b, std::int64_t warp, const std::string& name,
   }
 }
 
-// Lanes share K of the warp's lines.
+// Neighbouring k of one line at a time.
 void load_along_k(const Block& b, std::int64_t warp, const std::string& name,
                   std::vector<WarpAccess>& all) {
   for (std::int64_t i = 0; i < b.unroll(); i += kWidest) {
     for (std::int64_t line = 0; line < b.lines(); ++line) {
-      const std::int64_t row = std::min(warp % b.warps() * b.lines() + line, b.all_lines() - 1);
       WarpAccess vectors = access(name, MemorySpace::global, kWidest);
       std::vector<WarpAccess> singles(kWidest, access(name, MemorySpace::global, 1));
       for (std::int64_t lane = 0; lane < kWarp; ++lane) {
-        const std::int64_t k = b.first_k(warp) + i * kWarp + lane * kWidest;
+        const std::int64_t k = b.own_k(warp, lane, i);
+        const std::int64_t row =
+            std::min(b.own_line(warp, lane) + b.line_offset(line), b.all_lines() - 1);
         if (b.leading() % kWidest == 0 && k + kWidest <= b.k_end()) {
           vectors.offsets.push_back(b.source(row, k) * kFloatBytes);
           continue;
@@ -151,12 +162,11 @@ void copy_few(const Block& b, std::int64_t warp, const std::string& name,
 void read_few(const Block& b, std::int64_t warp, const std::string& name,
               std::vector<WarpAccess>& all) {
   const std::int64_t width = b.along_k() ? kWidest : std::min(b.few(), kWidest);
-  for (std::int64_t i = 0; i < b.unroll(); i += b.along_k() ? kWidest : 1) {
+  for (std::int64_t i = 0; i < b.unroll(); i += b.run()) {
     for (std::int64_t f = 0; f < b.few(); f += b.along_k() ? 1 : width) {
       WarpAccess read = access("read tile of " + name, MemorySpace::shared, width);
       for (std::int64_t lane = 0; lane < kWarp; ++lane) {
-        const std::int64_t k = b.first_k(warp) + (b.along_k() ? i * kWarp + lane * kWidest : i);
-        read.offsets.push_back(b.place(f, k) * kFloatBytes);
+        read.offsets.push_back(b.place(f, b.own_k(warp, lane, i)) * kFloatBytes);
       }
       add(all, std::move(read));
     }

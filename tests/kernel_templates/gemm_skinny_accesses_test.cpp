@@ -20,10 +20,10 @@ const KernelTemplate& gemm_skinny() {
 }
 
 const char* const kConfigurations[] = {
-    "FEW_SIDE=0,FEW=1,LINES=4,WARPS=1,SLICES=8,UNROLL=8,SPLIT_K=1",
-    "FEW_SIDE=0,FEW=4,LINES=8,WARPS=2,SLICES=2,UNROLL=4,SPLIT_K=3",
-    "FEW_SIDE=1,FEW=8,LINES=2,WARPS=2,SLICES=4,UNROLL=8,SPLIT_K=1",
-    "FEW_SIDE=1,FEW=2,LINES=1,WARPS=4,SLICES=1,UNROLL=16,SPLIT_K=2"};
+    "FEW_SIDE=0,FEW=1,LINES=4,LANES_K=4,WARPS=1,SLICES=8,UNROLL=8,SPLIT_K=1,KEEP=0",
+    "FEW_SIDE=0,FEW=4,LINES=8,LANES_K=1,WARPS=2,SLICES=2,UNROLL=4,SPLIT_K=4,KEEP=0",
+    "FEW_SIDE=1,FEW=8,LINES=2,LANES_K=32,WARPS=2,SLICES=4,UNROLL=8,SPLIT_K=1,KEEP=0",
+    "FEW_SIDE=1,FEW=2,LINES=1,LANES_K=8,WARPS=1,SLICES=2,UNROLL=16,SPLIT_K=2,KEEP=0"};
 const char* const kLayouts[] = {"NN", "NT", "TN", "TT"};
 
 // Each element of the first `depth` of each line once, where `along_k` has them in memory.
@@ -57,12 +57,12 @@ TEST_SUITE("gemm_skinny accesses") {
           const bool a_along_k = problem.op_a == Operation::plain;
           const bool b_along_k = problem.op_b == Operation::transposed;
           const bool along_k = few_rows ? b_along_k : a_along_k;
-          const std::int64_t batch = c.at("UNROLL") * (along_k ? 32 : 1);
+          const std::int64_t batch = c.at("UNROLL") * c.at("LANES_K");
           const std::int64_t batches = (size - 1) / batch + 1;
           const std::int64_t parts = std::min(c.at("SPLIT_K"), batches);
           const std::int64_t part = std::min(((batches - 1) / parts + 1) * batch, size);
           const std::int64_t lines =
-              std::min(size, c.at("WARPS") * c.at("LINES") * (along_k ? 1 : 32));
+              std::min(size, c.at("WARPS") * c.at("LINES") * (32 / c.at("LANES_K")));
           auto words = words_by_name(gemm_skinny(), c, problem);
           const std::int64_t depth = std::min(part, batch * c.at("SLICES"));
           // Lanes beyond the matrix read its last line again.

@@ -23,6 +23,7 @@ using Instance = autotune::test::KernelInstance;
 #define FEW_SIDE 0
 #define FEW 1
 #define LINES 4
+#define LANES_K 4
 #define WARPS 1
 #define SLICES 2
 #define UNROLL 4
@@ -35,6 +36,7 @@ using Instance = autotune::test::KernelInstance;
 #define FEW_SIDE 0
 #define FEW 4
 #define LINES 2
+#define LANES_K 1
 #define WARPS 2
 #define SLICES 1
 #define UNROLL 8
@@ -47,10 +49,11 @@ using Instance = autotune::test::KernelInstance;
 #define FEW_SIDE 0
 #define FEW 8
 #define LINES 8
+#define LANES_K 8
 #define WARPS 1
 #define SLICES 2
 #define UNROLL 4
-#define SPLIT_K 3
+#define SPLIT_K 4
 #define TRANSPOSE_A 1
 #define TRANSPOSE_B 0
 #include "gemm_skinny_instance.inc"
@@ -59,6 +62,7 @@ using Instance = autotune::test::KernelInstance;
 #define FEW_SIDE 0
 #define FEW 1
 #define LINES 8
+#define LANES_K 32
 #define WARPS 2
 #define SLICES 1
 #define UNROLL 4
@@ -71,6 +75,7 @@ using Instance = autotune::test::KernelInstance;
 #define FEW_SIDE 0
 #define FEW 2
 #define LINES 4
+#define LANES_K 8
 #define WARPS 1
 #define SLICES 2
 #define UNROLL 4
@@ -83,6 +88,7 @@ using Instance = autotune::test::KernelInstance;
 #define FEW_SIDE 1
 #define FEW 2
 #define LINES 2
+#define LANES_K 32
 #define WARPS 1
 #define SLICES 2
 #define UNROLL 8
@@ -95,6 +101,7 @@ using Instance = autotune::test::KernelInstance;
 #define FEW_SIDE 1
 #define FEW 16
 #define LINES 4
+#define LANES_K 4
 #define WARPS 1
 #define SLICES 2
 #define UNROLL 4
@@ -107,6 +114,7 @@ using Instance = autotune::test::KernelInstance;
 #define FEW_SIDE 1
 #define FEW 2
 #define LINES 8
+#define LANES_K 4
 #define WARPS 1
 #define SLICES 2
 #define UNROLL 8
@@ -119,6 +127,7 @@ using Instance = autotune::test::KernelInstance;
 #define FEW_SIDE 1
 #define FEW 32
 #define LINES 2
+#define LANES_K 1
 #define WARPS 2
 #define SLICES 1
 #define UNROLL 4
@@ -139,14 +148,16 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 }
 
 // The order in which a configuration adds up: the blocks' parts of K, in each the slices' batches,
-// in those the lanes where they share K.
+// in those the lanes that share K.
 class Order {
  public:
   Order(const Instance& instance, const GemmProblem& problem)
       : slices_(instance.configuration.at("SLICES")),
         along_k_(instance.configuration.at("FEW_SIDE") == 0 ? instance.op_b == Operation::transposed
                                                             : instance.op_a == Operation::plain),
-        batch_(instance.configuration.at("UNROLL") * (along_k_ ? 32 : 1)),
+        run_(along_k_ ? 4 : 1),
+        lanes_k_(instance.configuration.at("LANES_K")),
+        batch_(instance.configuration.at("UNROLL") * lanes_k_),
         k_(problem.k),
         batches_(ceil_div(k_, batch_)),
         parts_(std::min(instance.configuration.at("SPLIT_K"), batches_)) {}
@@ -172,12 +183,12 @@ class Order {
       float lanes[32] = {};
       for (std::int64_t batch = from + slice; batch < to; batch += slices_) {
         for (std::int64_t k = batch * batch_; k < std::min((batch + 1) * batch_, k_); ++k) {
-          float& own = lanes[along_k_ ? k / 4 % 32 : 0];
+          float& own = lanes[k / run_ % lanes_k_];
           own = add(own, k);
         }
       }
-      for (int offset = 16; along_k_ && offset > 0; offset /= 2) {
-        for (int lane = 0; lane < offset; ++lane) lanes[lane] += lanes[lane + offset];
+      for (std::int64_t offset = lanes_k_ / 2; offset > 0; offset /= 2) {
+        for (std::int64_t lane = 0; lane < offset; ++lane) lanes[lane] += lanes[lane + offset];
       }
       total = slice == 0 ? lanes[0] : total + lanes[0];
     }
@@ -186,7 +197,7 @@ class Order {
 
   std::int64_t slices_;
   bool along_k_;
-  std::int64_t batch_, k_, batches_, parts_;
+  std::int64_t run_, lanes_k_, batch_, k_, batches_, parts_;
 };
 
 TEST_SUITE("gemm_skinny arithmetic") {

@@ -166,21 +166,16 @@ class Batch {
 };
 
 // Whether several lanes or slices have a chain each.
-bool shares_k(const Configuration& configuration, Operation op_a, Operation op_b) {
+bool shares_k(const Configuration& configuration) {
   if (configuration.contains("SLICES") && configuration.at("SLICES") > 1) return true;
-  if (!configuration.contains("FEW_SIDE")) return false;
-  // gemm_skinny: where memory holds the large operand's elements along K side by side.
-  return configuration.at("FEW_SIDE") == 0 ? op_b == Operation::transposed
-                                           : op_a == Operation::plain;
+  return configuration.contains("LANES_K") && configuration.at("LANES_K") > 1;
 }
 
 // What the host device is offered and promises one chain a result.
-std::vector<Configuration> chains(const KernelTemplate& kernel, Operation op_a, Operation op_b) {
+std::vector<Configuration> chains(const KernelTemplate& kernel) {
   std::vector<Configuration> result =
       kernel.space.enumerate(device_constraints(kernel, host_device_info())).configurations;
-  std::erase_if(result, [&](const Configuration& configuration) {
-    return shares_k(configuration, op_a, op_b);
-  });
+  std::erase_if(result, shares_k);
   return result;
 }
 
@@ -192,7 +187,7 @@ void check_all(const KernelTemplate& kernel, Operation op_a, Operation op_b, std
     test.problem.op_b = op_b;
     cases.emplace_back(test);
   }
-  const std::vector<Configuration> all = chains(kernel, op_a, op_b);
+  const std::vector<Configuration> all = chains(kernel);
   // All of what is searched here without being named.
   const auto searched = templates_for(host_device_info());
   constexpr std::size_t kShare = 24;
