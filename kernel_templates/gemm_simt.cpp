@@ -15,6 +15,7 @@ constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kRegistersPerSm = 64 * 1024;
 constexpr std::int64_t kSharedPerSm = 227 * 1024;
 constexpr std::int64_t kEvenly = 0;  // as SPLIT_K
+constexpr int kClusterCapability = 90;
 
 // A configuration's values by name. A rule sees only those of its parameters set.
 struct Values {
@@ -38,9 +39,8 @@ struct Values {
   [[nodiscard]] std::int64_t stages() const { return c.at("STAGES"); }
   [[nodiscard]] std::int64_t min_blocks() const { return c.at("MIN_BLOCKS"); }
   [[nodiscard]] std::int64_t split_k() const { return c.at("SPLIT_K"); }
+  [[nodiscard]] std::int64_t cluster() const { return c.at("CLUSTER"); }
 
-  // Few rows or few columns: products that are bound by memory.
-  [[nodiscard]] bool skinny() const { return std::min(thread_m(), thread_n()) < 4; }
   [[nodiscard]] bool large_thread_tile() const { return results() >= 64; }
   [[nodiscard]] bool small_tile() const { return tile_m() * tile_n() <= 64 * 64; }
   [[nodiscard]] bool medium_tile() const { return tile_m() * tile_n() <= 128 * 128; }
@@ -52,8 +52,10 @@ struct Values {
       return block_k() * (lines + (along_k && lines % 8 == 0 ? 4 : 0));
     };
     const std::int64_t stage = operand(tile_m(), a_along_k) + operand(tile_n(), b_along_k);
-    const std::int64_t slice = slices() > 1 ? tile_m() * tile_n() : 0;
-    return kFloatBytes * std::max(stages() * stage, slice);
+    const std::int64_t exchanged = slices() > 1    ? threads() * results() / 2
+                                   : cluster() > 1 ? threads() * results()
+                                                   : 0;
+    return kFloatBytes * std::max(stages() * stage, exchanged);
   }
 
   // An estimate: results, fragments, addresses.
@@ -65,9 +67,9 @@ struct Values {
 
 std::vector<TuningParameter> parameters() {
   return {
-      {"THREAD_M", "results of one lane along M", {1, 2, 4, 8, 16}},
-      {"THREAD_N", "results of one lane along N", {1, 2, 4, 8, 16}},
-      {"LANES_M", "lanes of a warp along M; the others are along N", {1, 4, 8, 32}},
+      {"THREAD_M", "results of one lane along M", {4, 8, 16}},
+      {"THREAD_N", "results of one lane along N", {4, 8, 16}},
+      {"LANES_M", "lanes of a warp along M; the others are along N", {4, 8}},
       {"WARPS_M", "warps of a block along M", {1, 2, 4, 8}},
       {"WARPS_N", "warps of a block along N", {1, 2, 4, 8}},
       {"SLICES", "parts of each phase that different warps multiply", {1, 2, 4, 8}},
@@ -80,6 +82,7 @@ std::vector<TuningParameter> parameters() {
       {"SPLIT_K",
        "blocks that share one tile's work; 0: as many as run at once share all work",
        {0, 1, 2, 3, 4, 8, 16, 32, 64, 128}},
+      {"CLUSTER", "blocks of these that add up in shared memory", {1, 4, 8}},
       {"ORDER",
        "products of one k by 0: rows, 1: columns; 2 to 5: in pieces of 4 or 2",
        {0, 1, 2, 3, 4, 5}},
@@ -105,33 +108,19 @@ bool balanced(std::int64_t a, std::int64_t b, std::int64_t most) {
 // What a tile must be like.
 std::vector<Constraint> tile_constraints() {
   return {
-      constraint_on<Values>(
-          "thread_tile",
-          "a lane has 16 to 128 results; or 4 along one side and 1 or 2 along the other",
-          {"THREAD_M", "THREAD_N"},
-          [](const Values& v) {
-            if (v.skinny()) return std::max(v.thread_m(), v.thread_n()) == 4;
-            return v.results() <= 128;
-          }),
-      constraint_on<Values>(
-          "warp_tile",
-          "a warp's tile is at most twice as long as wide; with 1 or 2 results along a side "
-          "all lanes lie along the other",
-          kWarp,
-          [](const Values& v) {
-            if (v.thread_m() < 4) return v.lanes_m() == 1;
-            if (v.thread_n() < 4) return v.lanes_m() == 32;
-            return balanced(v.lanes_m(), 32 / v.lanes_m(), 2) &&
-                   balanced(v.warp_m(), v.warp_n(), 2);
-          }),
+      constraint_on<Values>("thread_tile", "a lane has 16 to 128 results", {"THREAD_M", "THREAD_N"},
+                            [](const Values& v) { return v.results() <= 128; }),
+      constraint_on<Values>("warp_tile", "a warp's tile is at most twice as long as wide", kWarp,
+                            [](const Values& v) {
+                              return balanced(v.lanes_m(), 32 / v.lanes_m(), 2) &&
+                                     balanced(v.warp_m(), v.warp_n(), 2);
+                            }),
       constraint_on<Values>(
           "block_tile",
           "a block's tile has at most 256 rows and columns and is at most four times as long "
           "as wide, or has 32 rows or columns at most",
           kTile,
           [](const Values& v) {
-            if (v.thread_m() < 4) return v.c.at("WARPS_M") == 1 && v.tile_n() <= 512;
-            if (v.thread_n() < 4) return v.c.at("WARPS_N") == 1 && v.tile_m() <= 512;
             return std::max(v.tile_m(), v.tile_n()) <= 256 &&
                    (std::min(v.tile_m(), v.tile_n()) <= 32 || balanced(v.tile_m(), v.tile_n(), 4));
           }),
@@ -164,10 +153,11 @@ std::vector<Constraint> phase_constraints() {
           }),
       constraint_on<Values>(
           "by_line",
-          "keeping operands by line helps small tiles, and takes 8 elements of K a slice",
+          "keeping operands by line helps small tiles, and takes 8 elements of K a slice; phases "
+          "of 64 are for that or for 8 slices",
           kTile + Names{"SLICES", "BLOCK_K", "BY_LINE"},
           [](const Values& v) {
-            if (v.block_k() == 64 && !v.by_line()) return false;
+            if (v.block_k() == 64 && !v.by_line() && v.slices() < 8) return false;
             return !v.by_line() || (v.slice_k() >= 8 && v.small_tile());
           }),
       constraint_on<Values>("unroll",
@@ -178,11 +168,13 @@ std::vector<Constraint> phase_constraints() {
                               return v.slice_k() == 32 || unroll == (v.slice_k() < 16 ? 8 : 16);
                             }),
       constraint_on<Values>(
-          "phases", "shared memory holds 48 to 96 elements of K of each line, by line up to 128",
+          "phases",
+          "shared memory holds 48 to 96 elements of K of each line, by line or in phases of 64 up "
+          "to 128",
           {"BLOCK_K", "BY_LINE", "STAGES"},
           [](const Values& v) {
             const std::int64_t held = v.stages() * v.block_k();
-            return held >= 48 && held <= (v.by_line() ? 128 : 96);
+            return held >= 48 && held <= (v.by_line() || v.block_k() == 64 ? 128 : 96);
           }),
       constraint_on<Values>(
           "double_buffer", "large thread tiles need their elements one k ahead",
@@ -196,7 +188,7 @@ std::vector<Constraint> sm_constraints() {
   return {
       constraint_on<Values>(
           "shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
-          kTile + Names{"SLICES", "BLOCK_K", "BY_LINE", "STAGES", "MIN_BLOCKS"},
+          kTile + Names{"SLICES", "BLOCK_K", "BY_LINE", "STAGES", "MIN_BLOCKS", "CLUSTER"},
           [](const Values& v) {
             return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
           }),
@@ -211,7 +203,7 @@ std::vector<Constraint> sm_constraints() {
                             kTile + Names{"SLICES", "MIN_BLOCKS"},
                             [](const Values& v) {
                               const std::int64_t threads = v.min_blocks() * v.threads();
-                              return threads >= (v.large_thread_tile() || v.skinny() ? 256 : 384) &&
+                              return threads >= (v.large_thread_tile() ? 256 : 384) &&
                                      threads <= 512;
                             }),
       constraint_on<Values>(
@@ -222,6 +214,13 @@ std::vector<Constraint> sm_constraints() {
           [](const Values& v) {
             if (v.small_tile()) return true;
             return v.slices() > 1 ? v.split_k() == 1 : v.split_k() <= 3;
+          }),
+      constraint_on<Values>(
+          "cluster", "clusters are for tiles that 32 blocks or more share, each with results left",
+          {"THREAD_M", "THREAD_N", "SLICES", "SPLIT_K", "CLUSTER"},
+          [](const Values& v) {
+            if (v.cluster() == 1) return true;
+            return v.split_k() >= 32 && v.slices() * v.cluster() <= v.results();
           }),
       constraint_on<Values>("order",
                             "where FMAs limit, the compiler gets several orders and levels to try",
@@ -257,16 +256,18 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const Values v{configuration};
   const std::int64_t all = tiles(v, problem);
   const std::int64_t phases = ceil_div(problem.k, v.block_k());
-  // A tile of 128 parts needs 13 counters, its own and one for each group of them; where tiles are
-  // so many, nothing is gained by splitting them.
-  const bool shared = v.split_k() != 1 && all <= kScratchCounters / 16 && phases > 1;
+  // A tile of 128 parts needs 13 counters, its own and one for each group of them, or up to 9 for
+  // each block of a cluster; where tiles are so many, nothing is gained by splitting them.
+  const std::int64_t most_tiles = kScratchCounters / (16 * v.cluster());
+  const bool shared = v.split_k() != 1 && all <= most_tiles && phases > 1;
   LaunchGeometry result;
-  result.grid[0] = all;
+  result.grid[0] = all * v.cluster();
   if (shared && v.split_k() == kEvenly) {
     result.grid[0] = all * phases;
     result.resident_blocks_per_sm = v.min_blocks();
   } else if (shared) {
-    result.grid[0] = all * std::min(v.split_k(), phases);
+    const std::int64_t clusters = std::min(v.split_k(), phases) / v.cluster();
+    result.grid[0] = all * v.cluster() * std::max<std::int64_t>(1, clusters);
   }
   result.block[0] = v.threads();
   result.dynamic_shared_bytes =
@@ -292,39 +293,40 @@ const char* default_text(const GemmProblem& problem) {
   const double results = static_cast<double>(problem.m) * static_cast<double>(problem.n);
   constexpr double kSmall = 640.0 * 640;
   constexpr double kMedium = 2000.0 * 2000;
-  if (problem.m <= 2) {
-    return "THREAD_M=2,THREAD_N=4,LANES_M=1,WARPS_M=1,WARPS_N=1,SLICES=4,BLOCK_K=16,BY_LINE=0,"
-           "UNROLL=8,STAGES=6,DOUBLE_BUFFER=1,MIN_BLOCKS=4,SPLIT_K=4,ORDER=0,REGISTER_LEVEL=5,"
-           "RASTER=1";
-  }
   constexpr std::int64_t kShallow = 1024;
   if (shorter <= 32 && problem.k <= kShallow) {
     return "THREAD_M=4,THREAD_N=4,LANES_M=4,WARPS_M=1,WARPS_N=1,SLICES=4,BLOCK_K=32,BY_LINE=1,"
-           "UNROLL=8,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=0,REGISTER_LEVEL=5,"
+           "UNROLL=8,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,CLUSTER=1,ORDER=0,REGISTER_"
+           "LEVEL=5,"
            "RASTER=8";
   }
   if (shorter <= 32) {
     return "THREAD_M=4,THREAD_N=4,LANES_M=4,WARPS_M=1,WARPS_N=2,SLICES=1,BLOCK_K=16,BY_LINE=0,"
-           "UNROLL=16,STAGES=4,DOUBLE_BUFFER=1,MIN_BLOCKS=6,SPLIT_K=8,ORDER=0,REGISTER_LEVEL=5,"
+           "UNROLL=16,STAGES=4,DOUBLE_BUFFER=1,MIN_BLOCKS=6,SPLIT_K=8,CLUSTER=1,ORDER=0,REGISTER_"
+           "LEVEL=5,"
            "RASTER=1";
   }
   if (results <= kSmall && problem.k >= 4 * 1024) {
     return "THREAD_M=4,THREAD_N=4,LANES_M=4,WARPS_M=2,WARPS_N=1,SLICES=4,BLOCK_K=32,BY_LINE=1,"
-           "UNROLL=8,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=2,SPLIT_K=32,ORDER=0,REGISTER_LEVEL=5,"
+           "UNROLL=8,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=2,SPLIT_K=32,CLUSTER=1,ORDER=0,REGISTER_"
+           "LEVEL=5,"
            "RASTER=1";
   }
   if (results <= kSmall) {
     return "THREAD_M=4,THREAD_N=4,LANES_M=4,WARPS_M=2,WARPS_N=1,SLICES=2,BLOCK_K=32,BY_LINE=1,"
-           "UNROLL=16,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=0,REGISTER_LEVEL=5,"
+           "UNROLL=16,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,CLUSTER=1,ORDER=0,REGISTER_"
+           "LEVEL=5,"
            "RASTER=8";
   }
   if (results <= kMedium) {
     return "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=1,WARPS_N=2,SLICES=2,BLOCK_K=32,BY_LINE=0,"
-           "UNROLL=16,STAGES=2,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=0,REGISTER_LEVEL=5,"
+           "UNROLL=16,STAGES=2,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,CLUSTER=1,ORDER=0,REGISTER_"
+           "LEVEL=5,"
            "RASTER=8";
   }
   return "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=2,WARPS_N=2,SLICES=1,BLOCK_K=16,BY_LINE=0,"
-         "UNROLL=16,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,ORDER=1,REGISTER_LEVEL=5,"
+         "UNROLL=16,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=3,SPLIT_K=1,CLUSTER=1,ORDER=1,REGISTER_"
+         "LEVEL=5,"
          "RASTER=8";
 }
 
@@ -336,7 +338,7 @@ Configuration default_configuration(const GemmProblem& problem) {
 
 KernelTemplate make_gemm_simt(std::string_view source) {
   return {.name = "gemm_simt",
-          .interface_number = 1,
+          .interface_number = 2,
           .source = source,
           .space = ConfigSpace(parameters(), constraints()),
           .min_compute_capability = 80,
@@ -346,6 +348,10 @@ KernelTemplate make_gemm_simt(std::string_view source) {
           .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
           .tile_shape = tile_shape,
           .warp_accesses = gemm_simt_accesses,
+          .configuration_capability =
+              [](const Configuration& configuration) {
+                return configuration.at("CLUSTER") > 1 ? kClusterCapability : 0;
+              },
           .ptxas_options =
               [](const Configuration& configuration) {
                 return std::vector<std::string>{"--register-usage-level=" +

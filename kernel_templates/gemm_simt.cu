@@ -8,9 +8,9 @@
 // elements with one instruction; an operand that lies along K in memory is transposed by its
 // copies.
 //
-// A block can also compute a part of K of its tile: its warps in SLICES, or with SPLIT_K other
-// blocks. The parts are added in an order that is always the same, so two runs give the same bits.
-// Without either, a result is one chain of fused multiply-adds over k = 0 .. K-1 that starts at 0.
+// Warps of a block (SLICES) or blocks (SPLIT_K) can share the work of one tile along K. The parts
+// are added in an order that is always the same, so two runs give the same bits. Without either, a
+// result is one chain of fused multiply-adds over k = 0 .. K-1 that starts at 0.
 //
 // The lanes' arrangement and the sequence of a phase follow CUTLASS's SIMT kernels
 // (github.com/NVIDIA/cutlass, default_mma_core_simt.h and mma_multistage.h); splitting the work
@@ -21,7 +21,7 @@
 // has tiles, or with SPLIT_K any number up to the phases of all tiles. scratch: see
 // kernel_template.hpp.
 
-// Results of one lane: 1, 2, 4, 8 or 16 along each side.
+// Results of one lane: 4, 8 or 16 along each side.
 #ifndef THREAD_M
 #define THREAD_M 8
 #endif
@@ -29,7 +29,7 @@
 #define THREAD_N 8
 #endif
 
-// Lanes of a warp along M: 1, 4, 8 or 32. The others are along N.
+// Lanes of a warp along M: 4 or 8. The others are along N.
 #ifndef LANES_M
 #define LANES_M 8
 #endif
@@ -99,6 +99,12 @@
 #define SPLIT_K 1
 #endif
 
+// Neighbours among those blocks that add up in each other's shared memory before they write to
+// global memory: 1, or with compute capability 9.0 also 4 or 8.
+#ifndef CLUSTER
+#define CLUSTER 1
+#endif
+
 // Not tuned but given by the problem. 1: memory holds the transpose of op(A), of op(B).
 #ifndef TRANSPOSE_A
 #define TRANSPOSE_A 0
@@ -114,7 +120,10 @@ constexpr int kSliceThreads = 32 * WARPS_M * WARPS_N;
 constexpr int kThreads = kSliceThreads * SLICES;
 constexpr int kSliceK = BLOCK_K / SLICES;
 constexpr int kStepK = UNROLL < kSliceK ? UNROLL : kSliceK;
-constexpr int kCounters = 1 << 16;  // at the start of the scratch, zero between launches
+constexpr int kResults = THREAD_M * THREAD_N;
+constexpr int kOfSlice = kResults / SLICES;   // a thread's results once the slices are added
+constexpr int kOfBlock = kOfSlice / CLUSTER;  // and once the cluster's blocks are
+constexpr int kCounters = 1 << 16;            // at the start of the scratch, zero between launches
 
 __device__ constexpr int least(int a, int b) {
   return a < b ? a : b;
@@ -164,8 +173,8 @@ __device__ __forceinline__ void await_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kOpen));
 }
 
-__device__ __forceinline__ int add_to_counter(int* counter, int amount) {
-  return atomicAdd(counter, amount);
+__device__ __forceinline__ int count(int* counter) {
+  return atomicAdd(counter, 1);
 }
 
 // What this block wrote before, others see before what it writes after.
@@ -174,11 +183,44 @@ __device__ __forceinline__ void publish() {
 }
 
 // What another block wrote: not from this SM's cache.
-__device__ __forceinline__ Vector<4> read_others(const float* from) {
-  Vector<4> v;
-  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
-               : "l"(from));
+template <int kElements>
+__device__ __forceinline__ Vector<kElements> read_others(const float* from) {
+  Vector<kElements> v;
+  if constexpr (kElements == 4) {
+    asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
+                 : "l"(from));
+  } else {
+#pragma unroll
+    for (int e = 0; e < kElements; ++e) v.at[e] = __ldcg(from + e);
+  }
+  return v;
+}
+
+// All threads of the cluster come here; what they wrote before, all see afterwards.
+__device__ __forceinline__ void await_cluster() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// From the shared memory of a block of the cluster, at its place in this block's.
+template <int kElements>
+__device__ __forceinline__ Vector<kElements> read_of_block(const float* own, int block) {
+  unsigned there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;"
+      : "=r"(there)
+      : "r"(static_cast<unsigned>(__cvta_generic_to_shared(own))), "r"(block));
+  Vector<kElements> v;
+  if constexpr (kElements == 4) {
+    asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
+                 : "r"(there));
+  } else {
+#pragma unroll
+    for (int e = 0; e < kElements; ++e) {
+      asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v.at[e]) : "r"(there + 4 * e));
+    }
+  }
   return v;
 }
 
@@ -191,12 +233,19 @@ inline void copy_async(float* to, const float* from) {
 inline void close_copies() {}
 template <int kOpen>
 inline void await_copies() {}
-inline int add_to_counter(int* counter, int amount) {
-  return __atomic_fetch_add(counter, amount, __ATOMIC_ACQ_REL);
+inline int count(int* counter) {
+  return __atomic_fetch_add(counter, 1, __ATOMIC_ACQ_REL);
 }
 inline void publish() {}
-inline Vector<4> read_others(const float* from) {
-  return read<4>(from);
+template <int kElements>
+inline Vector<kElements> read_others(const float* from) {
+  return read<kElements>(from);
+}
+// There are no clusters.
+inline void await_cluster() {}
+template <int kElements>
+inline Vector<kElements> read_of_block(const float* own, int) {
+  return read<kElements>(own);
 }
 
 #endif
@@ -325,8 +374,11 @@ struct Operand {
 using OperandA = Operand<kTileM, !TRANSPOSE_A>;
 using OperandB = Operand<kTileN, TRANSPOSE_B>;
 constexpr int kStage = OperandA::kSize + OperandB::kSize;
-constexpr int kSliceFloats = SLICES > 1 ? kTileM* kTileN : 0;  // one slice's results
-constexpr int kSharedFloats = STAGES * kStage > kSliceFloats ? STAGES* kStage : kSliceFloats;
+// What slices or blocks give each other: half of all results at first, or a block's.
+constexpr int kExchanged = SLICES > 1    ? kThreads* kResults / 2
+                           : CLUSTER > 1 ? kThreads* kResults
+                                         : 0;
+constexpr int kSharedFloats = STAGES * kStage > kExchanged ? STAGES* kStage : kExchanged;
 
 // How a thread's results lie along one side of the block's tile: kResults of it, in pieces of
 // kChunk neighbours; kLanes lanes have theirs side by side. An operand that is kept by line is read
@@ -488,25 +540,72 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
   }
 }
 
-// Adds up the slices' sums, in their order, in the threads of the first.
-__device__ __forceinline__ void add_slices(const Position& position, float* shared, Sums& sums) {
-  const int thread = threadIdx.x % kSliceThreads;
-  for (int slice = 1; slice < SLICES; ++slice) {
+// Where threads leave results for others, in shared memory or the scratch: each kWidth of them at a
+// time, all threads' side by side.
+template <int kWidth>
+__device__ __forceinline__ int exchange_place(int thread, int result) {
+  return (result / kWidth * kThreads + thread) * kWidth + result % kWidth;
+}
+
+// Adds up what kSlices slices have, kLeft results in each thread, in halves: a slice keeps one half
+// and gives the other to its partner, until each has its part of the results: the first slice the
+// first of them, and so on.
+template <int kSlices, int kLeft>
+__device__ __forceinline__ void add_slices(float* results, float* shared) {
+  if constexpr (kSlices > 1) {
+    constexpr int kHalf = kLeft / 2;
+    constexpr int kWidth = least(kHalf, 4);
+    constexpr int kApart = kSlices / 2 * kSliceThreads;  // from a thread to its partner
+    const bool upper = threadIdx.x & kApart;
     __syncthreads();
-    if (position.slice == slice) {
 #pragma unroll
-      for (int e = 0; e < THREAD_M * THREAD_N; ++e) {
-        shared[e * kSliceThreads + thread] = sums[e / THREAD_N][e % THREAD_N];
-      }
+    for (int i = 0; i < kHalf; i += kWidth) {
+      Vector<kWidth> given;
+#pragma unroll
+      for (int e = 0; e < kWidth; ++e)
+        given.at[e] = upper ? results[i + e] : results[i + e + kHalf];
+      write<kWidth>(shared + exchange_place<kWidth>(threadIdx.x, i), given);
     }
     __syncthreads();
-    if (position.slice == 0) {
 #pragma unroll
-      for (int e = 0; e < THREAD_M * THREAD_N; ++e) {
-        sums[e / THREAD_N][e % THREAD_N] += shared[e * kSliceThreads + thread];
+    for (int i = 0; i < kHalf; i += kWidth) {
+      const auto taken = read<kWidth>(shared + exchange_place<kWidth>(threadIdx.x ^ kApart, i));
+#pragma unroll
+      for (int e = 0; e < kWidth; ++e) {
+        results[i + e] = (upper ? results[i + e + kHalf] : results[i + e]) + taken.at[e];
       }
+    }
+    add_slices<kSlices / 2, kHalf>(results, shared);
+  }
+}
+
+// Adds up what the cluster's blocks have, in their order. Each keeps its part of the results, the
+// first block the first.
+__device__ __forceinline__ void add_cluster(float* results, float* shared) {
+  constexpr int kWidth = least(kOfBlock, 4);
+  const int own = static_cast<int>(blockIdx.x % CLUSTER) * kOfBlock;
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < kOfSlice; i += kWidth) {
+    Vector<kWidth> given;
+#pragma unroll
+    for (int e = 0; e < kWidth; ++e) given.at[e] = results[i + e];
+    write<kWidth>(shared + exchange_place<kWidth>(threadIdx.x, i), given);
+  }
+  await_cluster();
+#pragma unroll
+  for (int i = 0; i < kOfBlock; i += kWidth) {
+#pragma unroll
+    for (int e = 0; e < kWidth; ++e) results[i + e] = 0;
+#pragma unroll
+    for (int block = 0; block < CLUSTER; ++block) {
+      const auto taken =
+          read_of_block<kWidth>(shared + exchange_place<kWidth>(threadIdx.x, own + i), block);
+#pragma unroll
+      for (int e = 0; e < kWidth; ++e) results[i + e] += taken.at[e];
     }
   }
+  await_cluster();  // nobody reads this block's shared memory any more
 }
 
 // Who does what of the work: the phases of every tile, tile after tile, in as many shares as there
@@ -554,7 +653,7 @@ __device__ __forceinline__ bool arrives_last(int* counter, int expected, int* sh
   publish();
   __syncthreads();
   if (threadIdx.x == 0) {
-    const bool last = add_to_counter(counter, 1) + 1 == expected;
+    const bool last = count(counter) + 1 == expected;
     if (last) *counter = 0;
     publish();
     *shared_flag = last;
@@ -565,11 +664,12 @@ __device__ __forceinline__ bool arrives_last(int* counter, int expected, int* sh
   return last;
 }
 
-// The parts of one tile, each the sums of a block, and how they are added: up to kAtOnce by one
-// block; of more, groups of neighbours first, each by one block, then the groups' sums.
+// The parts of one tile, each the sums of a block or of a cluster, and how they are added: up to
+// kAtOnce by one block; of more, groups of neighbours first, each by one block, then the groups'
+// sums. The blocks of a cluster have different results: each has parts of its own.
 struct Parts {
-  static constexpr int kAtOnce = 8;
-  static constexpr int kVectors = THREAD_M * THREAD_N / 4;
+  static constexpr int kAtOnce = CLUSTER > 1 ? 16 : 8;
+  static constexpr int kWidth = least(kOfBlock, 4);
 
   float* scratch;
   const Schedule& schedule;
@@ -581,7 +681,7 @@ struct Parts {
   __device__ __forceinline__ Parts(float* all, const Schedule& s, long long of_tile,
                                    long long all_tiles)
       : scratch(all), schedule(s), tile(of_tile), tiles(all_tiles) {
-    count = static_cast<int>(s.last_block(tile) - s.first_block(tile)) + 1;
+    count = static_cast<int>(s.last_block(tile) - s.first_block(tile) + 1) / CLUSTER;
     group = group_size(count);
   }
 
@@ -592,76 +692,73 @@ struct Parts {
     return size;
   }
 
-  // The first counters are the tiles'. Behind them each tile has those of its groups.
-  __device__ __forceinline__ int* tile_counter() const {
-    return reinterpret_cast<int*>(scratch) + tile;
+  // Of the blocks with the same results: first one for all of them, behind these one a group.
+  __device__ __forceinline__ int* counter() const {
+    return reinterpret_cast<int*>(scratch) + tile * CLUSTER + blockIdx.x % CLUSTER;
   }
   __device__ __forceinline__ int* group_counter(int index) const {
-    const long long most = SPLIT_K == 0 ? schedule.phases_per_tile / schedule.share + 2 : SPLIT_K;
-    return tile_counter() + tiles - tile + tile * group_size(static_cast<int>(most)) + index;
+    const long long most =
+        SPLIT_K == 0 ? schedule.phases_per_tile / schedule.share + 2 : SPLIT_K / CLUSTER;
+    const long long of_blocks = tile * CLUSTER + blockIdx.x % CLUSTER;
+    return reinterpret_cast<int*>(scratch) + tiles * CLUSTER +
+           of_blocks * group_size(static_cast<int>(most)) + index;
   }
 
   __device__ __forceinline__ float* place(int part) const {
-    return partial_sums(scratch, schedule, schedule.first_block(tile) + part, tile) +
-           threadIdx.x % kSliceThreads * 4;
+    const long long block =
+        schedule.first_block(tile) + part * CLUSTER + static_cast<int>(blockIdx.x % CLUSTER);
+    return partial_sums(scratch, schedule, block, tile);
   }
 
-  __device__ __forceinline__ void put(int part, const Sums& sums) const {
+  __device__ __forceinline__ void put(int part, const float* results) const {
     float* const to = place(part);
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      Vector<4> vector;
+    for (int i = 0; i < kOfBlock; i += kWidth) {
+      Vector<kWidth> vector;
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        vector.at[e] = sums[(4 * v + e) / THREAD_N][(4 * v + e) % THREAD_N];
-      }
-      write<4>(to + v * kSliceThreads * 4, vector);
+      for (int e = 0; e < kWidth; ++e) vector.at[e] = results[i + e];
+      write<kWidth>(to + exchange_place<kWidth>(threadIdx.x, i), vector);
     }
   }
 
-  // Adds up every `step`th part of those from `first` to before `end`, in the threads of the first
-  // slice. The slices take turns.
-  __device__ __forceinline__ void add(int first, int end, int step, const Position& position,
-                                      float* shared, Sums& sums) const {
+  // Adds up every `step`th part of those from `first` to before `end`.
+  __device__ __forceinline__ void add(int first, int end, int step, float* results) const {
+    constexpr int kUnderWay = kOfBlock < 32 ? 32 / kOfBlock : 1;  // parts
 #pragma unroll
-    for (int e = 0; e < THREAD_M * THREAD_N; ++e) sums[e / THREAD_N][e % THREAD_N] = 0;
-#pragma unroll 2
-    for (int part = first + position.slice * step; part < end; part += SLICES * step) {
+    for (int e = 0; e < kOfBlock; ++e) results[e] = 0;
+#pragma unroll kUnderWay
+    for (int part = first; part < end; part += step) {
       const float* const from = place(part);
 #pragma unroll
-      for (int v = 0; v < kVectors; ++v) {
-        const Vector<4> vector = read_others(from + v * kSliceThreads * 4);
+      for (int i = 0; i < kOfBlock; i += kWidth) {
+        const auto vector = read_others<kWidth>(from + exchange_place<kWidth>(threadIdx.x, i));
 #pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          sums[(4 * v + e) / THREAD_N][(4 * v + e) % THREAD_N] += vector.at[e];
-        }
+        for (int e = 0; e < kWidth; ++e) results[i + e] += vector.at[e];
       }
     }
-    if (SLICES > 1) add_slices(position, shared, sums);
   }
 };
 
 // Leaves this block's sums in the scratch. In the block that comes last with a part of the tile,
-// `sums` becomes the sum of all of them, in an order that depends on nothing but the problem; false
-// in the others.
-__device__ bool add_blocks(const Parts& parts, float* shared, const Position& position,
-                           Sums& sums) {
+// `results` becomes the sum of all of them, in an order that depends on nothing but the problem;
+// false in the others.
+__device__ bool add_blocks(const Parts& parts, float* shared, float* results) {
   int* const flag = reinterpret_cast<int*>(shared);
-  const int own = static_cast<int>(blockIdx.x - parts.schedule.first_block(parts.tile));
-  if (position.slice == 0) parts.put(own, sums);
+  const int own = static_cast<int>(blockIdx.x - parts.schedule.first_block(parts.tile)) / CLUSTER;
+  parts.put(own, results);
   if (parts.count <= Parts::kAtOnce) {
-    if (!arrives_last(parts.tile_counter(), parts.count, flag)) return false;
-    parts.add(0, parts.count, 1, position, shared, sums);
+    if (!arrives_last(parts.counter(), parts.count, flag)) return false;
+    parts.add(0, parts.count, 1, results);
     return true;
   }
   const int groups = (parts.count - 1) / parts.group + 1;
   const int first = own / parts.group * parts.group;
   const int end = least(first + parts.group, parts.count);
   if (!arrives_last(parts.group_counter(own / parts.group), end - first, flag)) return false;
-  parts.add(first, end, 1, position, shared, sums);
-  if (position.slice == 0) parts.put(first, sums);
-  if (!arrives_last(parts.tile_counter(), groups, flag)) return false;
-  parts.add(0, parts.count, parts.group, position, shared, sums);
+  parts.add(first, end, 1, results);
+  parts.put(first, results);
+  if (!arrives_last(parts.counter(), groups, flag)) return false;
+  parts.add(0, parts.count, parts.group, results);
   return true;
 }
 
@@ -689,35 +786,37 @@ struct Gemm {
   long long m, n, ldc;
   float alpha, beta;
 
-  // Stores those of this thread's results that belong to the tile.
-  __device__ __forceinline__ void store(const Sums& sums, const TileSpan& in_m,
+  // Stores a thread's results, from its lane's `first` on, that belong to the tile.
+  __device__ __forceinline__ void store(const float* results, int first, const TileSpan& in_m,
                                         const TileSpan& in_n) const {
-    constexpr int kChunk = SideN::kChunk;
+    constexpr int kColumns = least(kOfBlock, THREAD_N);
+    constexpr int kChunk = least(kColumns, SideN::kChunk);
     const bool wide = reinterpret_cast<unsigned long long>(c) % (4 * kChunk) == 0 &&
                       ldc % kChunk == 0 && in_n.first % kChunk == 0 && n % kChunk == 0;
     const Position position;
-    float* const own = c + (in_m.first + position.row) * ldc + in_n.first + position.column;
+    const int first_row = position.row + SideM::offset(first / THREAD_N);
+    const int first_column = position.column + SideN::offset(first % THREAD_N);
+    float* const own = c + (in_m.first + first_row) * ldc + in_n.first + first_column;
 #pragma unroll
-    for (int i = 0; i < THREAD_M; ++i) {
-      if (!in_m.owns(position.row + SideM::offset(i))) continue;
+    for (int i = 0; i < kOfBlock / kColumns; ++i) {
+      if (!in_m.owns(first_row + SideM::offset(i))) continue;
       float* const line = own + SideM::offset(i) * ldc;
 #pragma unroll
-      for (int j = 0; j < THREAD_N; j += kChunk) {
-        const int column = position.column + SideN::offset(j);
+      for (int j = 0; j < kColumns; j += kChunk) {
+        const int column = first_column + SideN::offset(j);
         float* const to = line + SideN::offset(j);
+        const float* const sums = results + i * kColumns + j;
         if (wide) {
           if (!in_n.owns(column)) continue;
           Vector<kChunk> v;
           if (beta != 0.0f) v = read<kChunk>(to);
 #pragma unroll
-          for (int e = 0; e < kChunk; ++e) v.at[e] = result(sums[i][j + e], v.at[e]);
+          for (int e = 0; e < kChunk; ++e) v.at[e] = result(sums[e], v.at[e]);
           write<kChunk>(to, v);
         } else {
 #pragma unroll
           for (int e = 0; e < kChunk; ++e) {
-            if (in_n.owns(column + e)) {
-              to[e] = result(sums[i][j + e], beta != 0.0f ? to[e] : 0.0f);
-            }
+            if (in_n.owns(column + e)) to[e] = result(sums[e], beta != 0.0f ? to[e] : 0.0f);
           }
         }
       }
@@ -730,7 +829,13 @@ struct Gemm {
   }
 };
 
-extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
+#if CLUSTER > 1
+#define IN_CLUSTERS __cluster_dims__(CLUSTER, 1, 1)
+#else
+#define IN_CLUSTERS
+#endif
+
+extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
     gemm_simt(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
               long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
               float alpha, float beta, float* __restrict__ scratch) {
@@ -757,13 +862,17 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
     const int k_count = static_cast<int>(k_end - first_k);
     Sums sums = {};
     accumulate(operand_a, operand_b, k_count, position, shared, sums);
-    if (SLICES > 1) add_slices(position, shared, sums);
-    if (SPLIT_K != 1 && k_count < k) {
+    float* const results = &sums[0][0];
+    add_slices<SLICES, kResults>(results, shared);
+    if (CLUSTER > 1) add_cluster(results, shared);
+    if (SPLIT_K != 1 && (CLUSTER > 1 || k_count < k)) {
       const long long tiles = static_cast<long long>(tiles_m) * tiles_n;
       const Schedule schedule(tiles, k);
-      if (!add_blocks(Parts(scratch, schedule, tile, tiles), shared, position, sums)) return;
+      const Parts parts(scratch, schedule, tile, tiles);
+      if ((CLUSTER == 1 || parts.count > 1) && !add_blocks(parts, shared, results)) return;
     }
-    if (position.slice == 0) gemm.store(sums, in_m, in_n);
+    const int first = position.slice * kOfSlice + static_cast<int>(blockIdx.x % CLUSTER) * kOfBlock;
+    gemm.store(results, first, in_m, in_n);
   };
 
   if (SPLIT_K == 1) {

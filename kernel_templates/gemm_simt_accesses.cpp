@@ -171,26 +171,28 @@ std::vector<WarpAccess> reads(const Block& block, std::int64_t warp, const std::
   return accesses;
 }
 
-// The first slice's threads store; results that C does not have are left out.
+// Each slice stores its part of the results; those that C does not have are left out.
 std::vector<WarpAccess> stores(const Block& block, std::int64_t warp) {
   const Operand a = block.a();
   const Operand b = block.b();
   const GemmProblem& problem = block.problem;
-  const std::int64_t width = problem.n % b.chunk() == 0 ? b.chunk() : 1;
+  const std::int64_t count = a.results * b.results / block.c.at("SLICES") / block.c.at("CLUSTER");
+  const std::int64_t columns = std::min(count, b.results);
+  const std::int64_t chunk = std::min(columns, b.chunk());
+  const std::int64_t width = problem.n % chunk == 0 ? chunk : 1;
+  const std::int64_t first =
+      Position(block, warp, 0).slice * a.results * b.results / block.c.at("SLICES");
   std::vector<WarpAccess> accesses;
-  if (Position(block, warp, 0).slice > 0) return accesses;
-  for (std::int64_t i = 0; i < a.results; ++i) {
-    for (std::int64_t j = 0; j < b.results; j += width) {
-      WarpAccess store{"store C", MemorySpace::global, width * kFloatBytes, {}};
-      for (std::int64_t lane = 0; lane < kWarp; ++lane) {
-        const Position own(block, warp, lane);
-        const std::int64_t row = own.row + a.offset(i);
-        const std::int64_t column = own.column + b.offset(j);
-        if (row >= problem.m || column >= problem.n) continue;
-        store.offsets.push_back((row * problem.ldc() + column) * kFloatBytes);
-      }
-      if (!store.offsets.empty()) accesses.push_back(std::move(store));
+  for (std::int64_t result = first; result < first + count; result += width) {
+    WarpAccess store{"store C", MemorySpace::global, width * kFloatBytes, {}};
+    for (std::int64_t lane = 0; lane < kWarp; ++lane) {
+      const Position own(block, warp, lane);
+      const std::int64_t row = own.row + a.offset(result / b.results);
+      const std::int64_t column = own.column + b.offset(result % b.results);
+      if (row >= problem.m || column >= problem.n) continue;
+      store.offsets.push_back((row * problem.ldc() + column) * kFloatBytes);
     }
+    if (!store.offsets.empty()) accesses.push_back(std::move(store));
   }
   return accesses;
 }

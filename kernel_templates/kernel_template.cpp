@@ -1,5 +1,7 @@
 #include "kernel_templates/kernel_template.hpp"
 
+#include <algorithm>
+
 namespace autotune {
 
 const KernelTemplate* find_kernel_template(std::string_view name) {
@@ -18,6 +20,11 @@ std::vector<const KernelTemplate*> templates_for(const DeviceInfo& device) {
     if (kernel.min_compute_capability <= capability) result.push_back(&kernel);
   }
   return result;
+}
+
+int needed_capability(const KernelTemplate& kernel, const Configuration& configuration) {
+  if (!kernel.configuration_capability) return kernel.min_compute_capability;
+  return std::max(kernel.min_compute_capability, kernel.configuration_capability(configuration));
 }
 
 std::vector<std::string> compile_options(const KernelTemplate& kernel,
@@ -46,10 +53,10 @@ std::vector<std::string> compile_options(const KernelTemplate& kernel,
 std::vector<Constraint> device_constraints(const KernelTemplate& kernel, const DeviceInfo& device) {
   const GemmProblem smallest{.m = 1, .n = 1, .k = 1};
   return {
-      {"device_compute_capability", "the device must have the template's compute capability",
+      {"device_compute_capability", "the device must have the compute capability that it needs",
        [&kernel, host = device.is_host(),
-        capability = 10 * device.compute_major + device.compute_minor](const Configuration&) {
-         return host || capability >= kernel.min_compute_capability;
+        capability = 10 * device.compute_major + device.compute_minor](const Configuration& c) {
+         return host || capability >= needed_capability(kernel, c);
        }},
       {"device_threads_per_block", "a block may not have more threads than the device allows",
        [&kernel, smallest, limit = device.max_threads_per_block](const Configuration& c) {

@@ -51,7 +51,7 @@ struct KernelTemplate {
   int interface_number = 0;  // raised by hand when the parameters change meaning
   std::string_view source;
   ConfigSpace space;
-  int min_compute_capability = 0;  // 10 * major + minor
+  int min_compute_capability = 0;  // 10 * major + minor; of the least demanding configuration
 
   std::function<bool(const GemmProblem&)> supports;
   std::function<Configuration(const GemmProblem&)> default_configuration;
@@ -65,6 +65,8 @@ struct KernelTemplate {
       warp_accesses;
   // Problems for which its default goes before those of other templates, where nothing is known.
   std::function<bool(const GemmProblem&)> first_choice = {};
+  // What a configuration needs beyond min_compute_capability.
+  std::function<int(const Configuration&)> configuration_capability = {};
   // For parameters that are the compiler's and not the kernel's.
   std::function<std::vector<std::string>(const Configuration&)> ptxas_options = {};
 };
@@ -76,6 +78,10 @@ struct KernelTemplate {
 [[nodiscard]] std::vector<const KernelTemplate*> templates_for(const DeviceInfo& device);
 // nullptr when there is none of that name.
 [[nodiscard]] const KernelTemplate* find_kernel_template(std::string_view name);
+
+// The least compute capability, 10 * major + minor, for one configuration of a template.
+[[nodiscard]] int needed_capability(const KernelTemplate& kernel,
+                                    const Configuration& configuration);
 
 // NVRTC's options for one configuration: the macros and what every template is compiled with.
 // The architecture ("sm_90") is the first of them.

@@ -83,6 +83,9 @@ void check_resources(const KernelTemplate& kernel, const Configuration& configur
 // Of large spaces only a few for most architectures: ptxas takes long over them.
 void compile_sample(const KernelTemplate& kernel, Compiler& compiler, const std::string& target) {
   std::vector<Configuration> chosen = sample(kernel);
+  std::erase_if(chosen, [&](const Configuration& configuration) {
+    return autotune::needed_capability(kernel, configuration) > std::stoi(target.substr(3));
+  });
   if (kernel.space.raw_count() > 100'000 && target != "sm_90") chosen.resize(4);
   for (const Configuration& configuration : chosen) {
     CAPTURE(to_string(configuration));

@@ -180,46 +180,6 @@ using Instance = autotune::test::KernelInstance;
 #define TRANSPOSE_B 1
 #include "gemm_simt_instance.inc"
 
-#define INSTANCE one_row_nn
-#define THREAD_M 1
-#define THREAD_N 4
-#define LANES_M 1
-#define WARPS_M 1
-#define WARPS_N 2
-#define SLICES 1
-#define BLOCK_K 16
-#define BY_LINE 0
-#define UNROLL 16
-#define ORDER 0
-#define STAGES 3
-#define DOUBLE_BUFFER 1
-#define MIN_BLOCKS 4
-#define RASTER 1
-#define SPLIT_K 2
-#define TRANSPOSE_A 0
-#define TRANSPOSE_B 0
-#include "gemm_simt_instance.inc"
-
-#define INSTANCE two_columns_nt
-#define THREAD_M 4
-#define THREAD_N 2
-#define LANES_M 32
-#define WARPS_M 2
-#define WARPS_N 1
-#define SLICES 1
-#define BLOCK_K 8
-#define BY_LINE 0
-#define UNROLL 8
-#define ORDER 0
-#define STAGES 6
-#define DOUBLE_BUFFER 1
-#define MIN_BLOCKS 4
-#define RASTER 8
-#define SPLIT_K 1
-#define TRANSPOSE_A 0
-#define TRANSPOSE_B 1
-#include "gemm_simt_instance.inc"
-
 #define INSTANCE by_line_nn
 #define THREAD_M 4
 #define THREAD_N 4
@@ -245,16 +205,15 @@ using Instance = autotune::test::KernelInstance;
 const std::vector<const Instance*> kInstances = {
     &small_nn::instance,     &by_line_nn::instance,      &plain_buffer_nt::instance,
     &wide_tile_tn::instance, &sliced_tt::instance,       &split_nn::instance,
-    &even_nn::instance,      &sliced_split_tn::instance, &deep_nt::instance,
-    &one_row_nn::instance,   &two_columns_nt::instance};
+    &even_nn::instance,      &sliced_split_tn::instance, &deep_nt::instance};
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-// The order in which a configuration adds up: chains over the k of each slice, added slice after
-// slice within a block. The blocks' sums of a tile are dealt out to the slices, whose sums are
-// added one after the other; more than 8 go in groups of neighbours first.
+// The order in which a configuration adds up: chains over the k of each slice, added in halves
+// within a block. The blocks' sums of a tile are added one after the other; more than 8 go in
+// groups of neighbours first.
 class Order {
  public:
   Order(const Configuration& c, const GemmProblem& problem, std::int64_t blocks)
@@ -291,15 +250,9 @@ class Order {
   }
 
  private:
-  float combined(std::span<const float> parts) const {
+  static float combined(std::span<const float> parts) {
     float total = 0;
-    for (std::size_t slice = 0; slice < static_cast<std::size_t>(slices_); ++slice) {
-      float sum = 0;
-      for (std::size_t i = slice; i < parts.size(); i += static_cast<std::size_t>(slices_)) {
-        sum += parts[i];
-      }
-      total = slice == 0 ? sum : total + sum;
-    }
+    for (const float part : parts) total += part;
     return total;
   }
   std::int64_t tile_of(std::int64_t tile_m, std::int64_t tile_n) const {
@@ -318,15 +271,15 @@ class Order {
   }
   template <typename Add>
   float block_sum(std::int64_t from, std::int64_t to, const Add& add) const {
-    float total = 0;
-    for (std::int64_t slice = 0; slice < slices_; ++slice) {
-      float sum = 0;
-      for (std::int64_t k = from * block_k_; k < std::min(to * block_k_, k_); ++k) {
-        if (k % block_k_ / (block_k_ / slices_) == slice) sum = add(sum, k);
-      }
-      total = slice == 0 ? sum : total + sum;
+    std::vector<float> sums(static_cast<std::size_t>(slices_), 0.0F);
+    for (std::int64_t k = from * block_k_; k < std::min(to * block_k_, k_); ++k) {
+      float& own = sums[static_cast<std::size_t>(k % block_k_ / (block_k_ / slices_))];
+      own = add(own, k);
     }
-    return total;
+    for (std::size_t half = sums.size() / 2; half > 0; half /= 2) {
+      for (std::size_t slice = 0; slice < half; ++slice) sums[slice] += sums[slice + half];
+    }
+    return sums.front();
   }
 
   std::int64_t block_k_, slices_, raster_, split_, k_, phases_, rows_, columns_, tiles_m_, tiles_n_,
