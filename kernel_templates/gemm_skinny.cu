@@ -4,9 +4,9 @@
 // passes through shared memory. The few lines of the other operand are read again and again, from
 // shared memory.
 //
-// A "line" is a row of op(A) or a column of op(B), K elements. Of a warp's lanes LANES_K share K, and
-// the others lie side by side along the lines, LINES of them for each. Where memory holds a line's
-// elements side by side, many lanes along K read neighbours; else few do.
+// A "line" is a row of op(A) or a column of op(B), K elements. Of a warp's lanes LANES_K share K,
+// and the others lie side by side along the lines, LINES of them for each. Where memory holds a
+// line's elements side by side, many lanes along K read neighbours; else few do.
 //
 // Warps of a block (SLICES) and blocks (SPLIT_K) take parts of K, which are added in an order that
 // is always the same: two runs give the same bits.
@@ -120,10 +120,9 @@ template <int kElements>
 __device__ __forceinline__ Vector<kElements> read_once(const float* from, CachePolicy policy) {
   Vector<kElements> v;
   if constexpr (kElements == 4 && KEEP > 0) {
-    asm volatile(
-        "ld.global.nc.L1::no_allocate.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
-        : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
-        : "l"(from), "l"(policy));
+    asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
+                 : "l"(from), "l"(policy));
   } else if constexpr (kElements == 4) {
     asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
@@ -208,8 +207,8 @@ struct Lines {
   }
 };
 
-// The few lines' part of K that shared memory holds: line after line where a lane reads several k at
-// a time, else k after k.
+// The few lines' part of K that shared memory holds: line after line where a lane reads several k
+// at a time, else k after k.
 constexpr int kStep = SLICES * kBatch;  // elements of K that the block takes at a time
 constexpr int kChunk = kStep * (FEW * kStep < 8192 ? 8192 / (FEW * kStep) : 1);
 constexpr int kSharedFloats = FEW * kChunk > SLICES* kTile ? FEW* kChunk : SLICES* kTile;
@@ -357,9 +356,9 @@ __device__ __forceinline__ void accumulate(const Lines& few, const Lines& many, 
   __syncthreads();
 }
 
-// Adds up what the lanes along K have, kLeft values in each, in halves: a lane keeps one half of its
-// values and gives the other to its partner, until every lane has one value, or as many lanes as
-// need be have the same. `first` becomes the number of a lane's first value.
+// Adds up what the lanes along K have, kLeft values in each, in halves: a lane keeps one half of
+// its values and gives the other to its partner, until every lane has one value, or as many lanes
+// as need be have the same. `first` becomes the number of a lane's first value.
 template <int kLeft, int kOffset>
 __device__ __forceinline__ void add_lanes(float* values, int& first) {
   if constexpr (kOffset >= kAcross) {
