@@ -3,7 +3,7 @@
 // layouts, scalars, leading dimensions and alignments.
 //
 // AUTOTUNE_DEVICE_TEST_SAMPLE=N runs about N configurations that cover every parameter value, at
-// the small sizes only: for compute-sanitizer.
+// the small sizes only, each with every scalar and every gap once: for compute-sanitizer.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -58,11 +58,16 @@ std::vector<GemmCase> cases(const std::string& layout) {
   std::vector<GemmCase> all;
   for (GemmProblem& problem : problems) {
     set_layout(problem, layout);
-    for (const auto& [alpha, beta] : {std::pair(1.0F, 0.0F), {2.0F, -1.0F}, {0.0F, 1.0F}}) {
-      // Without gaps; rows that keep the alignment of four elements (of A); neither.
-      all.push_back({problem, alpha, beta, 0, 0});
-      all.push_back({problem, alpha, beta, 4 - problem.lda() % 4, 0});
-      all.push_back({problem, alpha, beta, 3, 1});
+    const std::pair<float, float> scalars[] = {{1.0F, 0.0F}, {2.0F, -1.0F}, {0.0F, 1.0F}};
+    // Without gaps; rows that keep the alignment of four elements (of A); neither.
+    const std::pair<std::int64_t, std::int64_t> gaps[] = {
+        {0, 0}, {4 - problem.lda() % 4, 0}, {3, 1}};
+    for (std::size_t s = 0; s < std::size(scalars); ++s) {
+      for (std::size_t g = 0; g < std::size(gaps); ++g) {
+        if (sample_size() > 0 && s != g) continue;
+        all.push_back(
+            {problem, scalars[s].first, scalars[s].second, gaps[g].first, gaps[g].second});
+      }
     }
   }
   return all;
