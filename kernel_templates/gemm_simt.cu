@@ -618,13 +618,25 @@ struct Schedule {
 
   __device__ __forceinline__ Schedule(long long tiles, long long k) {
     phases_per_tile = (k - 1) / BLOCK_K + 1;
-    share = SPLIT_K == 0 ? tiles * phases_per_tile / gridDim.x : gridDim.x / tiles;
+    share = SPLIT_K == 0 ? tiles * phases_per_tile / gridDim.x
+                         : gridDim.x / static_cast<unsigned>(tiles);
     longer = SPLIT_K == 0 ? tiles * phases_per_tile % gridDim.x : 0;
   }
   // The first phase of a block's share.
   __device__ __forceinline__ long long begin(long long block) const {
     if (SPLIT_K == 0) return block * share + (block < longer ? block : longer);
-    return block / share * phases_per_tile + block % share * phases_per_tile / share;
+    // Divisions of 64 bits take long.
+    const auto blocks = static_cast<unsigned>(share);
+    const auto phases = static_cast<unsigned>(phases_per_tile);
+    const unsigned part = static_cast<unsigned>(block) % blocks;
+    const unsigned more = phases % blocks;  // the first parts have one phase more
+    return tile_of(block) * phases_per_tile + part * (phases / blocks) +
+           (part < more ? part : more);
+  }
+  // Where a block's share begins.
+  __device__ __forceinline__ long long tile_of(long long block) const {
+    if (SPLIT_K == 0) return begin(block) / phases_per_tile;
+    return static_cast<unsigned>(block) / static_cast<unsigned>(share);
   }
   // The block whose share has the first phase of a tile, or the last one.
   __device__ __forceinline__ long long first_block(long long tile) const {
@@ -643,7 +655,7 @@ struct Schedule {
 // its last when that is another.
 __device__ __forceinline__ float* partial_sums(float* scratch, const Schedule& schedule,
                                                long long block, long long tile) {
-  const int second = schedule.begin(block) / schedule.phases_per_tile != tile;
+  const int second = SPLIT_K == 0 && schedule.tile_of(block) != tile;
   return scratch + kCounters + (2 * block + second) * kTileM * kTileN;
 }
 
@@ -668,7 +680,8 @@ __device__ __forceinline__ bool arrives_last(int* counter, int expected, int* sh
 // kAtOnce by one block; of more, groups of neighbours first, each by one block, then the groups'
 // sums. The blocks of a cluster have different results: each has parts of its own.
 struct Parts {
-  static constexpr int kAtOnce = CLUSTER > 1 ? 16 : 8;
+  static constexpr int kPart = kThreads * kOfBlock;  // its results
+  static constexpr int kAtOnce = kPart >= 4096 ? 8 : least(64, 32768 / kPart);
   static constexpr int kWidth = least(kOfBlock, 4);
 
   float* scratch;
@@ -691,17 +704,20 @@ struct Parts {
     while (size * size < parts) ++size;
     return size;
   }
+  static __device__ __forceinline__ int groups(int parts) {
+    return (parts - 1) / group_size(parts) + 1;
+  }
 
   // Of the blocks with the same results: first one for all of them, behind these one a group.
   __device__ __forceinline__ int* counter() const {
     return reinterpret_cast<int*>(scratch) + tile * CLUSTER + blockIdx.x % CLUSTER;
   }
   __device__ __forceinline__ int* group_counter(int index) const {
-    const long long most =
+    const long long most_parts =
         SPLIT_K == 0 ? schedule.phases_per_tile / schedule.share + 2 : SPLIT_K / CLUSTER;
     const long long of_blocks = tile * CLUSTER + blockIdx.x % CLUSTER;
     return reinterpret_cast<int*>(scratch) + tiles * CLUSTER +
-           of_blocks * group_size(static_cast<int>(most)) + index;
+           of_blocks * groups(static_cast<int>(most_parts)) + index;
   }
 
   __device__ __forceinline__ float* place(int part) const {
@@ -723,7 +739,7 @@ struct Parts {
 
   // Adds up every `step`th part of those from `first` to before `end`.
   __device__ __forceinline__ void add(int first, int end, int step, float* results) const {
-    constexpr int kUnderWay = kOfBlock < 32 ? 32 / kOfBlock : 1;  // parts
+    constexpr int kUnderWay = kOfBlock < 64 ? 64 / kOfBlock : 1;  // parts
 #pragma unroll
     for (int e = 0; e < kOfBlock; ++e) results[e] = 0;
 #pragma unroll kUnderWay
@@ -751,13 +767,12 @@ __device__ bool add_blocks(const Parts& parts, float* shared, float* results) {
     parts.add(0, parts.count, 1, results);
     return true;
   }
-  const int groups = (parts.count - 1) / parts.group + 1;
   const int first = own / parts.group * parts.group;
   const int end = least(first + parts.group, parts.count);
   if (!arrives_last(parts.group_counter(own / parts.group), end - first, flag)) return false;
   parts.add(first, end, 1, results);
   parts.put(first, results);
-  if (!arrives_last(parts.counter(), groups, flag)) return false;
+  if (!arrives_last(parts.counter(), Parts::groups(parts.count), flag)) return false;
   parts.add(0, parts.count, parts.group, results);
   return true;
 }
@@ -884,7 +899,8 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
   const long long end = schedule.begin(blockIdx.x + 1LL);
   // Works on what is left of one tile. Gives the phase that comes next.
   const auto work_on_tile = [&] {
-    const long long tile = phase / schedule.phases_per_tile;
+    const long long tile =
+        SPLIT_K == 0 ? phase / schedule.phases_per_tile : schedule.tile_of(blockIdx.x);
     const long long of_tile = tile * schedule.phases_per_tile;
     const long long left =
         end - of_tile < schedule.phases_per_tile ? end - of_tile : schedule.phases_per_tile;

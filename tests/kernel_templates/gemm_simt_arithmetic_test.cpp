@@ -161,12 +161,12 @@ using Instance = autotune::test::KernelInstance;
 #include "gemm_simt_instance.inc"
 
 #define INSTANCE deep_nt
-#define THREAD_M 4
-#define THREAD_N 4
+#define THREAD_M 8
+#define THREAD_N 8
 #define LANES_M 8
 #define WARPS_M 1
-#define WARPS_N 1
-#define SLICES 4
+#define WARPS_N 2
+#define SLICES 2
 #define BLOCK_K 16
 #define BY_LINE 0
 #define UNROLL 8
@@ -212,8 +212,8 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 }
 
 // The order in which a configuration adds up: chains over the k of each slice, added in halves
-// within a block. The blocks' sums of a tile are added one after the other; more than 8 go in
-// groups of neighbours first.
+// within a block. The blocks' sums of a tile are added one after the other; more than
+// one block adds at once go in groups of neighbours first.
 class Order {
  public:
   Order(const Configuration& c, const GemmProblem& problem, std::int64_t blocks)
@@ -239,8 +239,10 @@ class Order {
       if (from < to) parts.push_back(block_sum(from - first, to - first, add));
     }
     if (parts.size() == 1) return parts.front();
-    if (parts.size() <= 8) return combined(parts);
-    std::size_t group = 4;
+    const auto results = static_cast<std::size_t>(rows_ * columns_);
+    const std::size_t at_once = std::clamp<std::size_t>(32'768 / results, 8, 64);
+    if (parts.size() <= at_once) return combined(parts);
+    std::size_t group = at_once / 2;
     while (group * group < parts.size()) ++group;
     std::vector<float> groups;
     for (std::size_t i = 0; i < parts.size(); i += group) {
@@ -267,7 +269,9 @@ class Order {
       return block * (work / blocks_) + std::min(block, work % blocks_);
     }
     const std::int64_t of_tile = blocks_ / tiles;
-    return block / of_tile * phases_ + block % of_tile * phases_ / of_tile;
+    const std::int64_t part = block % of_tile;
+    return block / of_tile * phases_ + part * (phases_ / of_tile) +
+           std::min(part, phases_ % of_tile);
   }
   template <typename Add>
   float block_sum(std::int64_t from, std::int64_t to, const Add& add) const {
