@@ -82,7 +82,7 @@ std::vector<TuningParameter> parameters() {
       {"SPLIT_K",
        "blocks that share one tile's work; 0: as many as run at once share all work",
        {0, 1, 2, 3, 4, 8, 16, 32, 64, 128}},
-      {"CLUSTER", "blocks of these that add up in shared memory", {1, 4, 8}},
+      {"CLUSTER", "blocks of these that add up in shared memory", {1, 2, 4}},
       {"ORDER",
        "products of one k by 0: rows, 1: columns; 2 to 5: in pieces of 4 or 2",
        {0, 1, 2, 3, 4, 5}},

@@ -100,7 +100,7 @@
 #endif
 
 // Neighbours among those blocks that add up in each other's shared memory before they write to
-// global memory: 1, or with compute capability 9.0 also 4 or 8.
+// global memory: 1, or with compute capability 9.0 also 2 or 4.
 #ifndef CLUSTER
 #define CLUSTER 1
 #endif

@@ -54,7 +54,7 @@ std::vector<TuningParameter> parameters() {
       {"SLICES", "warps of a block along K", {1, 2, 4, 8, 16, 32}},
       {"UNROLL", "elements of K that a thread has under way at a time", {4, 8, 16}},
       {"SPLIT_K", "blocks that share one tile's work", {1, 2, 4, 8, 16, 32}},
-      {"KEEP", "percent of the large operand to be kept in the L2 cache", {0, 20, 35}},
+      {"KEEP", "percent of the large operand to be kept in the L2 cache", {0, 20}},
   };
 }
 
