@@ -154,28 +154,25 @@ std::vector<Constraint> phase_constraints() {
       constraint_on<Values>(
           "by_line",
           "keeping operands by line helps small tiles, and takes 8 elements of K a slice; phases "
-          "of 64 are for that or for 4 slices",
+          "of 64 are for that alone",
           kTile + Names{"SLICES", "BLOCK_K", "BY_LINE"},
           [](const Values& v) {
-            if (v.block_k() == 64 && !v.by_line() && v.slices() < 4) return false;
+            if (v.block_k() == 64 && !v.by_line()) return false;
             return !v.by_line() || (v.slice_k() >= 8 && v.small_tile());
           }),
+      constraint_on<Values>("unroll",
+                            "UNROLL is 16, or 8 where a slice has no more in a phase or 32",
+                            {"SLICES", "BLOCK_K", "UNROLL"},
+                            [](const Values& v) {
+                              const std::int64_t unroll = v.c.at("UNROLL");
+                              return v.slice_k() == 32 || unroll == (v.slice_k() < 16 ? 8 : 16);
+                            }),
       constraint_on<Values>(
-          "unroll", "UNROLL is 16, or 8 where a slice has fewer in a phase, or 32, or a part of 64",
-          {"SLICES", "BLOCK_K", "UNROLL"},
-          [](const Values& v) {
-            const std::int64_t unroll = v.c.at("UNROLL");
-            if (v.slice_k() == 32 || (v.slice_k() == 16 && v.block_k() == 64)) return true;
-            return unroll == (v.slice_k() < 16 ? 8 : 16);
-          }),
-      constraint_on<Values>(
-          "phases",
-          "shared memory holds 48 to 96 elements of K of each line, by line or in phases of 64 up "
-          "to 128",
+          "phases", "shared memory holds 48 to 96 elements of K of each line, by line up to 128",
           {"BLOCK_K", "BY_LINE", "STAGES"},
           [](const Values& v) {
             const std::int64_t held = v.stages() * v.block_k();
-            return held >= 48 && held <= (v.by_line() || v.block_k() == 64 ? 128 : 96);
+            return held >= 48 && held <= (v.by_line() ? 128 : 96);
           }),
       constraint_on<Values>(
           "double_buffer", "large thread tiles need their elements one k ahead",
@@ -209,12 +206,12 @@ std::vector<Constraint> sm_constraints() {
                             }),
       constraint_on<Values>(
           "split",
-          "tiles that are not small are shared by 3 blocks at most, or, without slices, evenly by "
-          "all",
+          "tiles that are not small are shared by 3 blocks at most, or evenly by all; in slices "
+          "not at all",
           kTile + Names{"SLICES", "SPLIT_K"},
           [](const Values& v) {
             if (v.small_tile()) return true;
-            return v.split_k() <= 3 && (v.slices() == 1 || v.split_k() != kEvenly);
+            return v.slices() > 1 ? v.split_k() == 1 : v.split_k() <= 3;
           }),
       constraint_on<Values>(
           "cluster", "clusters are for tiles that 32 blocks or more share, each with results left",
