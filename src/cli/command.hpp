@@ -26,5 +26,6 @@ void add_analyze_command(CommandLine& line);
 void add_devices_command(CommandLine& line);
 void add_doctor_command(CommandLine& line);
 void add_db_command(CommandLine& line);
+void add_replay_command(CommandLine& line);
 
 }  // namespace autotune

@@ -21,9 +21,9 @@ namespace autotune {
 namespace {
 
 constexpr void (*kCommands[])(CommandLine&) = {
-    add_tune_command,    add_query_command,  add_show_command,
-    add_run_command,     add_sweep_command,  add_analyze_command,
-    add_devices_command, add_doctor_command, add_db_command,
+    add_tune_command,  add_query_command,   add_show_command,    add_run_command,
+    add_sweep_command, add_analyze_command, add_devices_command, add_doctor_command,
+    add_db_command,    add_replay_command,
 };
 
 constexpr const char* kDescription =

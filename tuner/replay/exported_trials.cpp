@@ -1,0 +1,19 @@
+// The program's own full form of trials.
+#include "core/json.hpp"
+#include "tuner/replay/recorded_result.hpp"
+
+namespace autotune {
+
+std::vector<RecordedResult> read_exported_trials(const OrderedJson& document) {
+  std::vector<RecordedResult> results;
+  for (const OrderedJson& trial : document.at("trials")) {
+    results.push_back({.problem = nlohmann::json(trial.at("problem")).get<GemmProblem>(),
+                       .template_name = trial.at("template"),
+                       .configuration = trial.at("configuration"),
+                       .status = trial_status_from_string(trial.at("status")),
+                       .median_us = trial.at("measurement").at("median_us")});
+  }
+  return results;
+}
+
+}  // namespace autotune

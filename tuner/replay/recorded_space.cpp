@@ -1,0 +1,148 @@
+#include "tuner/replay/recorded_space.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+#include "core/compression.hpp"
+#include "tuner/replay/parameter_values.hpp"
+#include "tuner/replay/recorded_result.hpp"
+
+namespace autotune {
+namespace {
+
+constexpr std::uint64_t kMaxPlainBytes = std::uint64_t{4} << 30;
+
+std::string content_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  const std::string bytes = text.str();
+  if (bytes.empty()) {
+    throw UsageError(path + ": cannot be read, or is empty: name a file of recorded results");
+  }
+  if (bytes.rfind("\x1f\x8b", 0) == 0) {
+    throw UsageError(path + ": is compressed with gzip: unpack it, or compress it with zstd");
+  }
+  if (!is_compressed(bytes)) return bytes;
+  std::optional<std::string> plain = decompressed(bytes, kMaxPlainBytes);
+  if (!plain) throw UsageError(path + ": is no whole zstd file: copy it again");
+  return std::move(*plain);
+}
+
+OrderedJson parse(const std::string& path) {
+  const std::string text = content_of(path);
+  try {
+    return OrderedJson::parse(text);
+  } catch (const OrderedJson::parse_error& error) {
+    const char* const fault = error.byte > text.size() ? "it ends too early" : "there is a fault";
+    throw UsageError(fmt::format("{}: is no whole JSON document: {} at byte {} of {}", path, fault,
+                                 error.byte, text.size()));
+  }
+}
+
+std::vector<RecordedResult> read_results(const std::string& path) {
+  const OrderedJson document = parse(path);
+  try {
+    if (document.is_object() && document.contains("results")) return read_t4(document);
+    if (document.is_object() && document.contains("cache")) {
+      return read_kernel_tuner_cache(document);
+    }
+    if (document.is_object() && document.contains("trials")) return read_exported_trials(document);
+  } catch (const OrderedJson::exception& error) {
+    throw UsageError(fmt::format("{}: its results are not as T4 1.0.0 has them: {}", path,
+                                 std::strchr(error.what(), ' ') + 1));
+  } catch (const Error& error) {
+    throw UsageError(fmt::format("{}: {}", path, error.what()));
+  }
+  throw UsageError(path +
+                   ": has no recorded results: expected \"results\" (T4), \"cache\" (Kernel Tuner) "
+                   "or \"trials\" (autotune db export)");
+}
+
+// The parameters of all results, in the order of their first appearance, with their values.
+std::vector<std::pair<std::string, ParameterValues>> parameters_of(
+    const std::vector<const RecordedResult*>& results) {
+  std::vector<std::pair<std::string, ParameterValues>> parameters;
+  std::map<std::string, std::size_t> places;
+  for (const RecordedResult* result : results) {
+    for (const auto& [name, value] : result->configuration.items()) {
+      const auto [place, is_new] = places.try_emplace(name, parameters.size());
+      if (is_new) parameters.emplace_back(name, ParameterValues());
+      parameters[place->second].second.add(value);
+    }
+  }
+  return parameters;
+}
+
+RecordedSpace space_of(const std::vector<const RecordedResult*>& results) {
+  const auto parameters = parameters_of(results);
+  RecordedSpace space;
+  space.problem = results.front()->problem;
+  std::map<Configuration, std::size_t> places;
+  for (const RecordedResult* result : results) {
+    Trial trial{.problem = result->problem.value_or(GemmProblem()),
+                .template_name = result->template_name,
+                .status = result->status};
+    std::vector<Configuration::Entry> entries;
+    for (const auto& [name, values] : parameters) {
+      entries.emplace_back(name, values.number(result->configuration.at(name)));
+    }
+    trial.configuration = Configuration(std::move(entries));
+    trial.measurement.median_us = result->median_us;
+    const auto [place, is_new] = places.try_emplace(trial.configuration, space.trials.size());
+    if (is_new) {
+      space.trials.push_back(std::move(trial));
+    } else {
+      space.trials[place->second] = std::move(trial);
+    }
+  }
+  for (const Trial& trial : space.trials) {
+    space.configurations.push_back(trial.configuration);
+    if (!trial.ok()) continue;
+    const double us = trial.measurement.median_us;
+    space.best_us = space.correct++ == 0 ? us : std::min(space.best_us, us);
+  }
+  return space;
+}
+
+}  // namespace
+
+std::vector<RecordedSpace> read_recorded_spaces(const std::string& path) {
+  const std::vector<RecordedResult> results = read_results(path);
+  if (results.empty()) throw UsageError(path + ": has no results: record some first");
+  std::map<std::string, std::vector<const RecordedResult*>> groups;
+  std::vector<std::string> names;  // in the order of the file
+  for (const RecordedResult& result : results) {
+    const std::string name = result.problem
+                                 ? to_string(*result.problem) + " " + result.template_name
+                                 : std::filesystem::path(path).filename().string();
+    auto& group = groups[name];
+    if (group.empty()) names.push_back(name);
+    group.push_back(&result);
+  }
+  std::vector<RecordedSpace> spaces;
+  for (const std::string& name : names) {
+    try {
+      spaces.push_back(space_of(groups.at(name)));
+    } catch (const OrderedJson::exception&) {
+      throw UsageError(
+          fmt::format("{}: {}: not all configurations have the same parameters", path, name));
+    }
+    spaces.back().name = name;
+    if (spaces.back().correct == 0) {
+      throw UsageError(
+          fmt::format("{}: {}: no configuration is correct, so there is no best one", path, name));
+    }
+  }
+  return spaces;
+}
+
+}  // namespace autotune

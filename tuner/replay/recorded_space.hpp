@@ -1,0 +1,30 @@
+// Search spaces whose every configuration was measured before, read from files: what strategies are
+// replayed over.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/trial.hpp"
+
+namespace autotune {
+
+// The configurations of one problem and what became of each. Values of parameters that are no whole
+// numbers are replaced by their rank: numbers by size, texts in the order of their appearance.
+struct RecordedSpace {
+  std::string name;                    // "2048x2048x2048 gemm_simt"; of others the file's name
+  std::optional<GemmProblem> problem;  // of recordings of this program
+  std::vector<Configuration> configurations;
+  std::vector<Trial> trials;  // of the configuration at the same place, the last of several
+  std::size_t correct = 0;    // trials that are ok
+  double best_us = 0;         // the fastest of them; in the recording's unit where that is no time
+};
+
+// Reads T4 results, cache files of Kernel Tuner and what `db export` writes, plain or compressed
+// with zstd. Throws UsageError that names the file: absent, none of these, a space without a
+// correct configuration.
+[[nodiscard]] std::vector<RecordedSpace> read_recorded_spaces(const std::string& path);
+
+}  // namespace autotune

@@ -1,0 +1,116 @@
+#include "tuner/replay/replay.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <numeric>
+
+#include "tuner/strategy.hpp"
+
+namespace autotune {
+namespace {
+
+// Seeds of different options.seed do not meet.
+std::uint64_t seed_of(const ReplayOptions& options, std::size_t repeat) {
+  return options.seed * 1'000'003 + repeat;
+}
+
+// One run: the part of the optimum after each trial, without those that the strategy left out.
+std::vector<double> run_strategy(const RecordedSpace& space, const std::string& name,
+                                 const ReplayOptions& options, std::uint64_t seed) {
+  const auto strategy =
+      make_strategy(name, {.configurations = &space.configurations, .seed = seed});
+  std::deque<std::size_t> in_flight;
+  std::vector<double> parts;
+  double best = 0;
+  while (parts.size() < options.trials) {
+    while (in_flight.size() < options.in_flight &&
+           parts.size() + in_flight.size() < options.trials) {
+      const std::optional<std::size_t> index = strategy->next();
+      if (!index) break;
+      in_flight.push_back(*index);
+    }
+    if (in_flight.empty()) break;
+    const Trial& trial = space.trials.at(in_flight.front());
+    strategy->report(in_flight.front(), trial);
+    in_flight.pop_front();
+    if (trial.ok()) best = std::max(best, space.best_us / trial.measurement.median_us);
+    parts.push_back(best);
+  }
+  return parts;
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double fifth_percentile(std::vector<double> values) {
+  const auto rank = static_cast<std::ptrdiff_t>((values.size() + 19) / 20 - 1);
+  std::nth_element(values.begin(), values.begin() + rank, values.end());
+  return values[static_cast<std::size_t>(rank)];
+}
+
+ReplayCurve curve_of(const std::vector<std::vector<double>>& runs, std::size_t trials) {
+  ReplayCurve curve;
+  for (const std::size_t count : checkpoints(trials)) {
+    std::vector<double> parts;
+    for (const std::vector<double>& run : runs) {
+      parts.push_back(run.empty() ? 0 : run[std::min(count, run.size()) - 1]);
+    }
+    curve.mean.push_back(mean(parts));
+    curve.low.push_back(fifth_percentile(std::move(parts)));
+  }
+  return curve;
+}
+
+}  // namespace
+
+std::vector<std::size_t> checkpoints(std::size_t trials) {
+  std::vector<std::size_t> result;
+  std::size_t count = 10;
+  while (count < trials) {
+    result.push_back(count);
+    count = count == 10 ? 25 : count * 2;
+  }
+  result.push_back(trials);
+  return result;
+}
+
+ReplayCurve replay(const RecordedSpace& space, const std::string& strategy,
+                   const ReplayOptions& options, ThreadPool& threads,
+                   const std::function<void()>& on_repeat) {
+  std::vector<std::vector<double>> runs(options.repeats);
+  std::mutex mutex;
+  std::exception_ptr fault;
+  threads.for_each(options.repeats, [&](std::size_t repeat, std::size_t) {
+    std::exception_ptr thrown;
+    try {
+      runs[repeat] = run_strategy(space, strategy, options, seed_of(options, repeat));
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    if (thrown) fault = thrown;
+    on_repeat();
+  });
+  if (fault) std::rethrow_exception(fault);
+  return curve_of(runs, options.trials);
+}
+
+ReplayCurve average(const std::vector<ReplayCurve>& curves) {
+  ReplayCurve result = curves.front();
+  for (std::size_t i = 0; i < result.mean.size(); ++i) {
+    std::vector<double> means;
+    std::vector<double> lows;
+    for (const ReplayCurve& curve : curves) {
+      means.push_back(curve.mean[i]);
+      lows.push_back(curve.low[i]);
+    }
+    result.mean[i] = mean(means);
+    result.low[i] = mean(lows);
+  }
+  return result;
+}
+
+}  // namespace autotune

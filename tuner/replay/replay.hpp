@@ -1,0 +1,41 @@
+// Strategies run over recorded spaces: what they would have found after so many trials.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host/thread_pool.hpp"
+#include "tuner/replay/recorded_space.hpp"
+
+namespace autotune {
+
+struct ReplayOptions {
+  std::size_t trials = 400;   // at most, of each run
+  std::size_t repeats = 100;  // runs, each with a seed of its own
+  std::uint64_t seed = 1;
+  std::size_t in_flight = 1;  // trials that are asked for before the first of them is reported
+};
+
+// Where a curve is read: after 10, 25, 50, 100 trials, twice as many and so on, and all.
+[[nodiscard]] std::vector<std::size_t> checkpoints(std::size_t trials);
+
+// Parts of the optimum (the best time over the best that was found; 0 while none is correct) at
+// each checkpoint, over the repeats.
+struct ReplayCurve {
+  std::vector<double> mean;
+  std::vector<double> low;  // the 5th percentile, by nearest rank
+};
+
+// `on_repeat` is called after each run, by one thread at a time. What a strategy throws passes
+// through. The same arguments give the same curve, whatever the number of threads.
+[[nodiscard]] ReplayCurve replay(
+    const RecordedSpace& space, const std::string& strategy, const ReplayOptions& options,
+    ThreadPool& threads, const std::function<void()>& on_repeat = [] {});
+
+// Means of the means and of the percentiles.
+[[nodiscard]] ReplayCurve average(const std::vector<ReplayCurve>& curves);
+
+}  // namespace autotune

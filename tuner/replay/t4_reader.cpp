@@ -1,0 +1,94 @@
+// T4 results. Kernel Tuner's spelling differs in keys that do not matter here, in the unit, which
+// stands for the whole file, and in values that are texts where a configuration failed.
+#include <array>
+#include <utility>
+
+#include "autotune/error.hpp"
+
+#include "core/json.hpp"
+#include "tuner/replay/objective.hpp"
+#include "tuner/replay/recorded_result.hpp"
+#include "tuner/statistics.hpp"
+
+namespace autotune {
+namespace {
+
+constexpr std::array kInvalidity = {
+    std::pair{"correct", TrialStatus::ok},
+    std::pair{"timeout", TrialStatus::run_timeout},
+    std::pair{"compile", TrialStatus::compile_failed},
+    std::pair{"runtime", TrialStatus::launch_failed},
+    std::pair{"correctness", TrialStatus::wrong_result},
+    std::pair{"constraints", TrialStatus::rejected_spills},
+};
+
+TrialStatus status_of(const OrderedJson& result) {
+  const auto word = result.at("invalidity").get<std::string>();
+  for (const auto& [name, status] : kInvalidity) {
+    if (word == name) return status;
+  }
+  throw UsageError("'" + word + "' is no word for \"invalidity\"");
+}
+
+const OrderedJson* find_measurement(const OrderedJson& result, const std::string& name) {
+  const auto measurements = result.find("measurements");
+  if (measurements == result.end()) return nullptr;
+  for (const OrderedJson& measurement : *measurements) {
+    if (measurement.at("name") == name) return &measurement;
+  }
+  return nullptr;
+}
+
+// What the search was for: the first objective that was measured, else the time.
+std::pair<std::string, const OrderedJson*> objective_of(const OrderedJson& result) {
+  for (const OrderedJson& name : result.value("objectives", OrderedJson::array())) {
+    if (!name.is_string()) continue;
+    const OrderedJson* found = find_measurement(result, name);
+    if (found != nullptr) return {name, found};
+  }
+  return {"time", find_measurement(result, "time")};
+}
+
+std::optional<double> cost_of(const OrderedJson& result, const std::string& time_unit) {
+  const auto [name, measurement] = objective_of(result);
+  if (measurement != nullptr) {
+    const OrderedJson& value = measurement->at("value");
+    const std::string unit = measurement->value("unit", "");
+    if (!value.is_number()) return std::nullopt;
+    const bool has_unit = !unit.empty() || name != "time";
+    return objective_cost(name, value, has_unit ? unit : time_unit);
+  }
+  const OrderedJson runtimes = result.at("times").value("runtimes", OrderedJson::array());
+  if (runtimes.empty()) return std::nullopt;
+  return objective_cost("time", median(runtimes.get<std::vector<double>>()), time_unit);
+}
+
+RecordedResult read_result(const OrderedJson& result, const std::string& time_unit) {
+  RecordedResult read{.configuration = result.at("configuration"), .status = status_of(result)};
+  if (result.contains("problem") && result.contains("template")) {
+    read.problem = nlohmann::json(result.at("problem")).get<GemmProblem>();
+    read.template_name = result.at("template");
+  }
+  if (read.status != TrialStatus::ok) return read;
+  const std::optional<double> cost = cost_of(result, time_unit);
+  if (cost) {
+    read.median_us = *cost;
+  } else {
+    read.status = TrialStatus::launch_failed;
+  }
+  return read;
+}
+
+}  // namespace
+
+std::vector<RecordedResult> read_t4(const OrderedJson& document) {
+  const std::string time_unit =
+      document.value("metadata", OrderedJson::object()).value("timeunit", "milliseconds");
+  std::vector<RecordedResult> results;
+  for (const OrderedJson& result : document.at("results")) {
+    results.push_back(read_result(result, time_unit));
+  }
+  return results;
+}
+
+}  // namespace autotune
