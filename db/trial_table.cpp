@@ -120,6 +120,31 @@ std::vector<GemmProblem> problems_of(SQLite::Database& database, std::int64_t sc
   }
 }
 
+// In the order they were stored; of several trials of one configuration the last.
+std::vector<StoredTrial> trials_of(SQLite::Database& database, const StoredScope& scope,
+                                   const GemmProblem& problem) {
+  SQLite::Statement select(
+      database, std::string("SELECT trial.*, ") + kRunColumns +
+                    " FROM trial JOIN run ON run.id = trial.run WHERE scope = :scope AND m = :m"
+                    " AND n = :n AND k = :k AND layout = :layout AND math = :math ORDER BY"
+                    " trial.id");
+  select.bind(":scope", scope.id);
+  bind_problem(select, problem);
+  std::vector<StoredTrial> result;
+  std::map<Configuration, std::size_t> places;
+  while (select.executeStep()) {
+    std::optional<Trial> trial = trial_from(select, scope.scope, problem);
+    if (!trial) continue;
+    const auto [place, is_new] = places.try_emplace(trial->configuration, result.size());
+    if (is_new) result.emplace_back();
+    const RunColumns run = run_from(select).value_or(RunColumns());
+    StoredTrial& stored = result[place->second];
+    stored = {scope.scope, run.info, std::move(*trial)};
+    stored.scope.environment.tool_version = run.tool_version;
+  }
+  return result;
+}
+
 Winner unconfirmed(const Trial& trial, const TrialScope& scope, const RunColumns& run) {
   Winner winner;
   winner.silicon_class = scope.silicon_class;
@@ -173,22 +198,23 @@ std::vector<Trial> select_trials(SQLite::Database& database, const TrialScope& s
                                  const GemmProblem& problem) {
   const std::optional<std::int64_t> scope_id = find_scope(database, scope);
   if (!scope_id) return {};
-  SQLite::Statement select(
-      database,
-      "SELECT trial.*, guid FROM trial JOIN run ON run.id = trial.run WHERE scope = :scope AND"
-      " m = :m AND n = :n AND k = :k AND layout = :layout AND math = :math ORDER BY trial.id");
-  select.bind(":scope", *scope_id);
-  bind_problem(select, problem);
   std::vector<Trial> result;
-  std::map<Configuration, std::size_t> places;
-  while (select.executeStep()) {
-    std::optional<Trial> trial = trial_from(select, scope, problem);
-    if (!trial) continue;
-    const auto [place, is_new] = places.try_emplace(trial->configuration, result.size());
-    if (is_new) {
-      result.push_back(std::move(*trial));
-    } else {
-      result[place->second] = std::move(*trial);
+  for (StoredTrial& stored : trials_of(database, {*scope_id, scope}, problem)) {
+    result.push_back(std::move(stored.trial));
+  }
+  return result;
+}
+
+std::vector<StoredTrial> select_all_trials(SQLite::Database& database,
+                                           const std::string& device_label,
+                                           const std::string& template_name) {
+  std::vector<StoredTrial> result;
+  for (const StoredScope& scope : select_scopes(database, "", device_label)) {
+    if (!template_name.empty() && scope.scope.template_name != template_name) continue;
+    for (const GemmProblem& problem : problems_of(database, scope.id)) {
+      for (StoredTrial& stored : trials_of(database, scope, problem)) {
+        result.push_back(std::move(stored));
+      }
     }
   }
   return result;

@@ -19,6 +19,11 @@ void insert_trials(SQLite::Database& database, const TrialScope& scope, const Ru
 [[nodiscard]] std::vector<Trial> select_trials(SQLite::Database& database, const TrialScope& scope,
                                                const GemmProblem& problem);
 
+// As TuningDatabase::all_trials().
+[[nodiscard]] std::vector<StoredTrial> select_all_trials(SQLite::Database& database,
+                                                         const std::string& device_label,
+                                                         const std::string& template_name);
+
 // As TuningDatabase::best_trials().
 [[nodiscard]] std::vector<Winner> select_best_trials(SQLite::Database& database,
                                                      const std::string& silicon_class,

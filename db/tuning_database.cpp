@@ -131,6 +131,14 @@ std::vector<Trial> TuningDatabase::trials(const TrialScope& scope,
   return result;
 }
 
+std::vector<StoredTrial> TuningDatabase::all_trials(const std::string& device_label,
+                                                    const std::string& template_name) const {
+  std::vector<StoredTrial> result;
+  Implementation& self = *implementation_;
+  self.read([&] { result = select_all_trials(self.database, device_label, template_name); });
+  return result;
+}
+
 void TuningDatabase::put_winners(std::span<const Winner> winners) {
   Implementation& self = *implementation_;
   self.write([&] { insert_winners(self.database, winners); });

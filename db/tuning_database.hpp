@@ -58,6 +58,13 @@ struct DatabaseStats {
   int schema_version = 0;
 };
 
+// A trial with where it is from.
+struct StoredTrial {
+  TrialScope scope;
+  RunInfo run;
+  Trial trial;
+};
+
 // What merge() added.
 struct MergeCounts {
   std::int64_t trials = 0;
@@ -94,6 +101,11 @@ class TuningDatabase {
   // In the order they were stored; of several trials of one configuration the last.
   [[nodiscard]] std::vector<Trial> trials(const TrialScope& scope,
                                           const GemmProblem& problem) const;
+
+  // All of them, by scope and problem, as trials(). Either filter may be empty: a label (matched
+  // without regard to case), a template.
+  [[nodiscard]] std::vector<StoredTrial> all_trials(const std::string& device_label,
+                                                    const std::string& template_name) const;
 
   // Replaces the winner of the same silicon class, problem and template.
   void put_winners(std::span<const Winner> winners);

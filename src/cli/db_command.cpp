@@ -1,4 +1,5 @@
-// autotune db: where the database lies, what is in it, its winners as JSON lines, merging others.
+// autotune db: where the database lies, what is in it, its winners as JSON lines, its trials for
+// other programs, merging others.
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -8,6 +9,7 @@
 #include "autotune/error.hpp"
 
 #include "cli/command.hpp"
+#include "cli/db_export.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/session.hpp"
 #include "cli/table.hpp"
@@ -19,6 +21,7 @@ namespace {
 struct DbOptions {
   std::string database;
   std::vector<std::string> others;
+  ExportOptions exported;
   bool json = false;
 };
 
@@ -82,12 +85,27 @@ int run_merge(const DbOptions& options) {
   return exit_code::kDone;
 }
 
+int run_export(const DbOptions& options) {
+  return run_export(options.exported, existing(options));
+}
+
+void add_export_options(CLI::App& command, ExportOptions& options) {
+  command.add_option("--format", options.format, "t4 (tuning results, schema 1.0.0), json or csv")
+      ->required();
+  command.add_option("--output", options.output,
+                     "The file to write, compressed if it ends in .zst (default: standard output)");
+  command.add_option("--template", options.template_name, "Only this template's");
+  command.add_option("--sizes", options.sizes, "Only these: N or MxNxK, with commas");
+  command.add_option("--device", options.device, "Only those of the device of this name");
+  command.add_flag("--no-samples", options.no_samples, "Leave out the single samples");
+}
+
 }  // namespace
 
 void add_db_command(CommandLine& line) {
   auto options = std::make_shared<DbOptions>();
   CLI::App* command =
-      line.app.add_subcommand("db", "Look at the tuning database, merge others into it");
+      line.app.add_subcommand("db", "Look at the tuning database, export it, merge others into it");
   command->require_subcommand(1);
   const auto add = [&](const char* name, const char* help, int (*run)(const DbOptions&)) {
     CLI::App* sub = command->add_subcommand(name, help);
@@ -100,6 +118,8 @@ void add_db_command(CommandLine& line) {
   add("stats", "Print how much is in it", run_stats)
       ->add_flag("--json", options->json, "Print JSON");
   add("winners", "Print its winners as JSON lines, the form of db/tuned/", run_winners);
+  add_export_options(*add("export", "Print its trials for other programs", run_export),
+                     options->exported);
   add("merge", "Take in what other databases have, those of shards for example", run_merge)
       ->add_option("files", options->others, "The other databases")
       ->required();

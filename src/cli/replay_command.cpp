@@ -58,10 +58,6 @@ ReplayOptions replay_options(const ReplayCommandOptions& options) {
           .in_flight = number(options.in_flight, "--in-flight")};
 }
 
-bool same_size(const GemmProblem& a, const GemmProblem& b) {
-  return a.m == b.m && a.n == b.n && a.k == b.k;
-}
-
 // The spaces of the sizes that were asked for, in any layout.
 std::vector<RecordedSpace> read_spaces(const ReplayCommandOptions& options) {
   std::vector<RecordedSpace> spaces;

@@ -102,6 +102,10 @@ std::vector<GemmProblem> parse_sizes(const std::string& text) {
   return problems;
 }
 
+bool same_size(const GemmProblem& a, const GemmProblem& b) {
+  return a.m == b.m && a.n == b.n && a.k == b.k;
+}
+
 std::vector<std::int64_t> parse_integers(const std::string& text, const std::string& option) {
   std::vector<std::int64_t> values;
   for (const std::string_view item : split(text, ',')) {

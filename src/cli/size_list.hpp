@@ -13,6 +13,9 @@ namespace autotune {
 // are merged, the first of them kept. Throws UsageError that quotes the item that is wrong.
 [[nodiscard]] std::vector<GemmProblem> parse_sizes(const std::string& text);
 
+// Of equal m, n and k, in whatever layout.
+[[nodiscard]] bool same_size(const GemmProblem& a, const GemmProblem& b);
+
 // A list of positive integers, "16,32", for options; `option` stands in the message. Throws
 // UsageError.
 [[nodiscard]] std::vector<std::int64_t> parse_integers(const std::string& text,

@@ -9,6 +9,7 @@ std::vector<RecordedResult> read_exported_trials(const OrderedJson& document) {
   for (const OrderedJson& trial : document.at("trials")) {
     results.push_back({.problem = nlohmann::json(trial.at("problem")).get<GemmProblem>(),
                        .template_name = trial.at("template"),
+                       .device = trial.at("device"),
                        .configuration = trial.at("configuration"),
                        .status = trial_status_from_string(trial.at("status")),
                        .median_us = trial.at("measurement").at("median_us")});

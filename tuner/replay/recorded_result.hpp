@@ -17,6 +17,7 @@ using OrderedJson = nlohmann::ordered_json;
 struct RecordedResult {
   std::optional<GemmProblem> problem;  // of recordings of this program
   std::string template_name;           // likewise
+  std::string device;                  // likewise
   OrderedJson configuration;           // an object of any scalars
   TrialStatus status = TrialStatus::ok;
   double median_us = 0;  // or what else was to be made small, where it is no time

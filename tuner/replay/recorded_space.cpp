@@ -82,27 +82,36 @@ std::vector<std::pair<std::string, ParameterValues>> parameters_of(
   return parameters;
 }
 
+std::string space_name(const RecordedResult& result, const std::string& path) {
+  if (!result.problem) return std::filesystem::path(path).filename().string();
+  return to_string(*result.problem) + " " + result.template_name +
+         (result.device.empty() ? "" : " on " + result.device);
+}
+
+Trial trial_of(const RecordedResult& result,
+               const std::vector<std::pair<std::string, ParameterValues>>& parameters) {
+  std::vector<Configuration::Entry> entries;
+  for (const auto& [name, values] : parameters) {
+    entries.emplace_back(name, values.number(result.configuration.at(name)));
+  }
+  Trial trial{.problem = result.problem.value_or(GemmProblem()),
+              .template_name = result.template_name,
+              .configuration = Configuration(std::move(entries)),
+              .status = result.status};
+  trial.measurement.median_us = result.median_us;
+  return trial;
+}
+
 RecordedSpace space_of(const std::vector<const RecordedResult*>& results) {
   const auto parameters = parameters_of(results);
   RecordedSpace space;
   space.problem = results.front()->problem;
   std::map<Configuration, std::size_t> places;
   for (const RecordedResult* result : results) {
-    Trial trial{.problem = result->problem.value_or(GemmProblem()),
-                .template_name = result->template_name,
-                .status = result->status};
-    std::vector<Configuration::Entry> entries;
-    for (const auto& [name, values] : parameters) {
-      entries.emplace_back(name, values.number(result->configuration.at(name)));
-    }
-    trial.configuration = Configuration(std::move(entries));
-    trial.measurement.median_us = result->median_us;
+    Trial trial = trial_of(*result, parameters);
     const auto [place, is_new] = places.try_emplace(trial.configuration, space.trials.size());
-    if (is_new) {
-      space.trials.push_back(std::move(trial));
-    } else {
-      space.trials[place->second] = std::move(trial);
-    }
+    if (is_new) space.trials.emplace_back();
+    space.trials[place->second] = std::move(trial);
   }
   for (const Trial& trial : space.trials) {
     space.configurations.push_back(trial.configuration);
@@ -121,9 +130,7 @@ std::vector<RecordedSpace> read_recorded_spaces(const std::string& path) {
   std::map<std::string, std::vector<const RecordedResult*>> groups;
   std::vector<std::string> names;  // in the order of the file
   for (const RecordedResult& result : results) {
-    const std::string name = result.problem
-                                 ? to_string(*result.problem) + " " + result.template_name
-                                 : std::filesystem::path(path).filename().string();
+    const std::string name = space_name(result, path);
     auto& group = groups[name];
     if (group.empty()) names.push_back(name);
     group.push_back(&result);

@@ -68,6 +68,7 @@ RecordedResult read_result(const OrderedJson& result, const std::string& time_un
   if (result.contains("problem") && result.contains("template")) {
     read.problem = nlohmann::json(result.at("problem")).get<GemmProblem>();
     read.template_name = result.at("template");
+    read.device = result.value("device", "");
   }
   if (read.status != TrialStatus::ok) return read;
   const std::optional<double> cost = cost_of(result, time_unit);
