@@ -1,5 +1,6 @@
 // autotune replay: what strategies find, and how soon, in spaces that were measured before.
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <sstream>
 #include <thread>
@@ -48,14 +49,22 @@ std::vector<std::string> chosen_strategies(const std::string& text) {
   return names;
 }
 
+constexpr std::int64_t kMostRepeats = 10'000;
+
+std::size_t one_number(const std::string& text, const char* option,
+                       std::int64_t most = std::numeric_limits<std::int32_t>::max()) {
+  const std::vector<std::int64_t> numbers = parse_integers(text, option);
+  if (numbers.size() != 1 || numbers.front() > most) {
+    throw UsageError(fmt::format("{}: '{}' is no single number from 1 to {}", option, text, most));
+  }
+  return static_cast<std::size_t>(numbers.front());
+}
+
 ReplayOptions replay_options(const ReplayCommandOptions& options) {
-  const auto number = [](const std::string& text, const char* option) {
-    return static_cast<std::size_t>(parse_integers(text, option).front());
-  };
-  return {.trials = number(options.trials, "--trials"),
-          .repeats = number(options.repeats, "--repeats"),
-          .seed = number(options.seed, "--seed"),
-          .in_flight = number(options.in_flight, "--in-flight")};
+  return {.trials = one_number(options.trials, "--trials"),
+          .repeats = one_number(options.repeats, "--repeats", kMostRepeats),
+          .seed = one_number(options.seed, "--seed"),
+          .in_flight = one_number(options.in_flight, "--in-flight")};
 }
 
 // The spaces of the sizes that were asked for, in any layout.

@@ -12,6 +12,10 @@ inline constexpr int kEnvironment = 3;
 inline constexpr int kNothingStored = 4;
 inline constexpr int kNoneCorrect = 5;
 
+// 342 trials of an H200.
+inline const std::string kRecording =
+    AUTOTUNE_SOURCE_DIR "/tests/data/h200-64x64x65536.t4.json.zst";
+
 struct Program {
   TemporaryFolder folder;
   std::string database = folder.path() / "data" / "autotune.db";

@@ -149,8 +149,8 @@ TEST_SUITE("program") {
     const Program program;
     const ProgramResult help = program({"--help"});
     CHECK(help.exit_code == 0);
-    for (const char* command :
-         {"tune", "query", "show", "run", "sweep", "analyze", "devices", "doctor", "db"}) {
+    for (const char* command : {"tune", "query", "show", "run", "sweep", "analyze", "devices",
+                                "doctor", "db", "replay"}) {
       CHECK(help.out.find(command) != std::string::npos);
     }
     const ProgramResult version = program({"--version"});

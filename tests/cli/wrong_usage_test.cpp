@@ -13,6 +13,8 @@ struct Case {
   std::string names;  // what the message must name
 };
 
+constexpr const char* kRecording = AUTOTUNE_SOURCE_DIR "/tests/data/h200-64x64x65536.t4.json.zst";
+
 std::string long_list(int items) {
   std::string list = "1";
   for (int i = 2; i <= items; ++i) list += "," + std::to_string(i);
@@ -117,6 +119,20 @@ const std::vector<Case>& cases() {
       {{"analyze", "--layout", "XY"}, 2, "NN, NT, TN or TT"},
       {{"db"}, 2, "subcommand"},
       {{"db", "stats"}, 2, "tune something first"},
+      {{"db", "export"}, 2, "--format"},
+      {{"db", "export", "--format", "csv"}, 2, "tune something first"},
+      {{"replay"}, 2, "files"},
+      {{"replay", "/nonexistent.json"}, 2, "/nonexistent.json"},
+      {{"replay", AUTOTUNE_SOURCE_DIR "/README.md"}, 2, "no whole JSON"},
+      {{"replay", kRecording, "--strategy", "magic"}, 2, "exhaustive"},
+      {{"replay", kRecording, "--strategy", ""}, 2, "--strategy"},
+      {{"replay", kRecording, "--trials", "0"}, 2, "--trials"},
+      {{"replay", kRecording, "--trials", "10,20"}, 2, "'10,20'"},
+      {{"replay", kRecording, "--repeats", "10001"}, 2, "10000"},
+      {{"replay", kRecording, "--in-flight", "x"}, 2, "--in-flight"},
+      {{"replay", kRecording, "--seed", "-1"}, 2, "--seed"},
+      {{"replay", kRecording, "--sizes", "1e3"}, 2, "'1e3'"},
+      {{"replay", kRecording, "--sizes", "64"}, 2, "64x64x64 was not recorded"},
       {{"worker"}, 2, "for the program itself"},
       {{"--sizes", "64", "--device", "0"}, 3, "no NVIDIA driver"},
       {{"run", "--sizes", "64", "--device", "1"}, 3, "no NVIDIA driver"},

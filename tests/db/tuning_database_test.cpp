@@ -91,6 +91,37 @@ TEST_SUITE("TuningDatabase") {
     CHECK(database.stats().runs == 2);
   }
 
+  TEST_CASE("all trials come with their scope and run, the last of a configuration") {
+    auto database = TuningDatabase::in_memory();
+    database.add_trials(some_scope(), some_run(), some_trials(0, 2));
+    database.add_trials(some_scope(), some_run(), some_trials(0, 1, 2048));
+    Trial again = some_trial(1);
+    again.measurement.median_us = 7;
+    RunInfo later = some_run("run 2");
+    later.started_at = "2026-02-03T04:05:06Z";
+    database.add_trials(some_scope(), later, {&again, 1});
+    TrialScope other = some_scope();
+    other.silicon_class = "cc 8.0";
+    other.template_name = "gemm_simt";
+    RunInfo elsewhere = some_run("run 3");
+    elsewhere.device_label = "Another GPU";
+    database.add_trials(other, elsewhere, some_trials(5, 1));
+
+    const std::vector<StoredTrial> all = database.all_trials("", "");
+    REQUIRE(all.size() == 4);
+    CHECK(text_of(all[0].trial) == text_of(some_trial(0)));
+    CHECK(all[1].trial.measurement.median_us == 7);
+    CHECK(all[1].run.started_at == "2026-02-03T04:05:06Z");
+    CHECK(all[1].run.guid == "run 2");
+    CHECK(all[2].trial.problem == square(2048));
+    CHECK(all[3].scope.silicon_class == "cc 8.0");
+    CHECK(all[3].scope.environment.tool_version == "0.1.0");
+    CHECK(all[3].run.device_label == "Another GPU");
+    CHECK(database.all_trials("nvidia h200", "").size() == 3);
+    CHECK(database.all_trials("", "gemm_simt").size() == 1);
+    CHECK(database.all_trials("NVIDIA H200", "gemm_simt").empty());
+  }
+
   TEST_CASE("trials are found by all of their scope and problem") {
     auto database = TuningDatabase::in_memory();
     database.add_trials(some_scope(), some_run(), some_trials(0, 1));

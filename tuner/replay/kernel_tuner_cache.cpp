@@ -1,7 +1,5 @@
 // Kernel Tuner's own files: an object of configurations under "cache", each with its parameters
 // beside what was measured. A configuration that failed has the name of its error for a time.
-#include "autotune/error.hpp"
-
 #include "tuner/replay/objective.hpp"
 #include "tuner/replay/recorded_result.hpp"
 

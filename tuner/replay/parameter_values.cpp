@@ -1,5 +1,6 @@
 #include "tuner/replay/parameter_values.hpp"
 
+#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <optional>
@@ -7,10 +8,16 @@
 namespace autotune {
 namespace {
 
+// KTT writes numbers as texts.
 std::optional<double> as_number(const OrderedJson& value) {
   if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
   if (value.is_number()) return value.get<double>();
-  return std::nullopt;
+  if (!value.is_string()) return std::nullopt;
+  const auto& text = value.get_ref<const std::string&>();
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
 bool is_whole(double number) {

@@ -11,8 +11,8 @@
 namespace autotune {
 
 // First all values are added, then asked for. Where all are whole numbers (or true and false), each
-// stands for itself. Else each is its rank: numbers by size, then texts and whatever else there is
-// in the order of their first appearance.
+// stands for itself. Else each is its rank: numbers by size, then texts that are no numbers, and
+// whatever else there is, in the order of their first appearance.
 class ParameterValues {
  public:
   void add(const OrderedJson& value);

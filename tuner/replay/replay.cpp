@@ -6,39 +6,12 @@
 #include <mutex>
 #include <numeric>
 
-#include "tuner/strategy.hpp"
-
 namespace autotune {
 namespace {
 
 // Seeds of different options.seed do not meet.
 std::uint64_t seed_of(const ReplayOptions& options, std::size_t repeat) {
   return options.seed * 1'000'003 + repeat;
-}
-
-// One run: the part of the optimum after each trial, without those that the strategy left out.
-std::vector<double> run_strategy(const RecordedSpace& space, const std::string& name,
-                                 const ReplayOptions& options, std::uint64_t seed) {
-  const auto strategy =
-      make_strategy(name, {.configurations = &space.configurations, .seed = seed});
-  std::deque<std::size_t> in_flight;
-  std::vector<double> parts;
-  double best = 0;
-  while (parts.size() < options.trials) {
-    while (in_flight.size() < options.in_flight &&
-           parts.size() + in_flight.size() < options.trials) {
-      const std::optional<std::size_t> index = strategy->next();
-      if (!index) break;
-      in_flight.push_back(*index);
-    }
-    if (in_flight.empty()) break;
-    const Trial& trial = space.trials.at(in_flight.front());
-    strategy->report(in_flight.front(), trial);
-    in_flight.pop_front();
-    if (trial.ok()) best = std::max(best, space.best_us / trial.measurement.median_us);
-    parts.push_back(best);
-  }
-  return parts;
 }
 
 double mean(const std::vector<double>& values) {
@@ -66,6 +39,28 @@ ReplayCurve curve_of(const std::vector<std::vector<double>>& runs, std::size_t t
 
 }  // namespace
 
+std::vector<double> replay_once(const RecordedSpace& space, SearchStrategy& strategy,
+                                const ReplayOptions& options) {
+  std::deque<std::size_t> in_flight;
+  std::vector<double> parts;
+  double best = 0;
+  while (parts.size() < options.trials) {
+    while (in_flight.size() < options.in_flight &&
+           parts.size() + in_flight.size() < options.trials) {
+      const std::optional<std::size_t> index = strategy.next();
+      if (!index) break;
+      in_flight.push_back(*index);
+    }
+    if (in_flight.empty()) break;
+    const Trial& trial = space.trials.at(in_flight.front());
+    strategy.report(in_flight.front(), trial);
+    in_flight.pop_front();
+    if (trial.ok()) best = std::max(best, space.best_us / trial.measurement.median_us);
+    parts.push_back(best);
+  }
+  return parts;
+}
+
 std::vector<std::size_t> checkpoints(std::size_t trials) {
   std::vector<std::size_t> result;
   std::size_t count = 10;
@@ -86,7 +81,9 @@ ReplayCurve replay(const RecordedSpace& space, const std::string& strategy,
   threads.for_each(options.repeats, [&](std::size_t repeat, std::size_t) {
     std::exception_ptr thrown;
     try {
-      runs[repeat] = run_strategy(space, strategy, options, seed_of(options, repeat));
+      const auto made = make_strategy(
+          strategy, {.configurations = &space.configurations, .seed = seed_of(options, repeat)});
+      runs[repeat] = replay_once(space, *made, options);
     } catch (...) {
       thrown = std::current_exception();
     }

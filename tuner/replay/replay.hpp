@@ -9,6 +9,7 @@
 
 #include "host/thread_pool.hpp"
 #include "tuner/replay/recorded_space.hpp"
+#include "tuner/strategy.hpp"
 
 namespace autotune {
 
@@ -19,11 +20,16 @@ struct ReplayOptions {
   std::size_t in_flight = 1;  // trials that are asked for before the first of them is reported
 };
 
+// One run: the part of the optimum (the best time over the best that was found; 0 while none is
+// correct) after each trial, until the trials or the space are used up.
+[[nodiscard]] std::vector<double> replay_once(const RecordedSpace& space, SearchStrategy& strategy,
+                                              const ReplayOptions& options);
+
 // Where a curve is read: after 10, 25, 50, 100 trials, twice as many and so on, and all.
 [[nodiscard]] std::vector<std::size_t> checkpoints(std::size_t trials);
 
-// Parts of the optimum (the best time over the best that was found; 0 while none is correct) at
-// each checkpoint, over the repeats.
+// Parts of the optimum at each checkpoint, over the repeats. A run that ended earlier stays at what
+// it had.
 struct ReplayCurve {
   std::vector<double> mean;
   std::vector<double> low;  // the 5th percentile, by nearest rank

@@ -3,8 +3,6 @@
 #include <array>
 #include <utility>
 
-#include "autotune/error.hpp"
-
 #include "core/json.hpp"
 #include "tuner/replay/objective.hpp"
 #include "tuner/replay/recorded_result.hpp"
@@ -27,7 +25,7 @@ TrialStatus status_of(const OrderedJson& result) {
   for (const auto& [name, status] : kInvalidity) {
     if (word == name) return status;
   }
-  throw UsageError("'" + word + "' is no word for \"invalidity\"");
+  return TrialStatus::launch_failed;  // for whatever other reason
 }
 
 const OrderedJson* find_measurement(const OrderedJson& result, const std::string& name) {
