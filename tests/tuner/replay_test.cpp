@@ -130,7 +130,7 @@ TEST_SUITE("replay") {
   }
 
   TEST_CASE("the 5th percentile is that of the runs, by nearest rank") {
-    // After one trial of a hundred the i-th slowest of the runs found part 1/i at least.
+    // Of 40 runs the second worst.
     std::vector<double> times;
     for (int i = 1; i <= 100; ++i) times.push_back(i);
     const RecordedSpace space = space_with(times);
