@@ -65,9 +65,8 @@ std::string trial_hash(const TrialScope& scope, const std::string& run_guid,
       .digest();
 }
 
-// nullopt when the row is damaged, or is not of this problem, as an index that is damaged may say.
-std::optional<Trial> trial_from(const SQLite::Statement& row, const TrialScope& scope,
-                                const GemmProblem& problem) {
+// nullopt when the row is damaged.
+std::optional<Trial> trial_from(const SQLite::Statement& row, const TrialScope& scope) {
   return unless_damaged([&]() -> std::optional<Trial> {
     const TrialColumns columns = {problem_from(row),
                                   row.getColumn("configuration").getString(),
@@ -78,9 +77,7 @@ std::optional<Trial> trial_from(const SQLite::Statement& row, const TrialScope& 
                                   row.getColumn("verification").getString(),
                                   row.getColumn("resources").getString()};
     const std::string hash = trial_hash(scope, row.getColumn("guid").getString(), columns);
-    if (hash != row.getColumn("row_hash").getString() || columns.problem != problem) {
-      return std::nullopt;
-    }
+    if (hash != row.getColumn("row_hash").getString()) return std::nullopt;
     return Trial{.problem = columns.problem,
                  .template_name = scope.template_name,
                  .configuration = Configuration::parse(columns.configuration),
@@ -90,6 +87,13 @@ std::optional<Trial> trial_from(const SQLite::Statement& row, const TrialScope& 
                  .verification = json::parse(columns.verification).get<Verification>(),
                  .resources = json::parse(columns.resources).get<Resources>()};
   });
+}
+
+// nullopt also when it is not of this problem, as an index that is damaged may say.
+std::optional<Trial> trial_from(const SQLite::Statement& row, const TrialScope& scope,
+                                const GemmProblem& problem) {
+  std::optional<Trial> trial = trial_from(row, scope);
+  return trial && trial->problem == problem ? std::move(trial) : std::nullopt;
 }
 
 // Steps from one problem to the next in the index, however many trials each has.
@@ -215,6 +219,26 @@ std::vector<StoredTrial> select_all_trials(SQLite::Database& database,
       for (StoredTrial& stored : trials_of(database, scope, problem)) {
         result.push_back(std::move(stored));
       }
+    }
+  }
+  return result;
+}
+
+std::vector<Trial> select_trials_after(SQLite::Database& database, std::int64_t& row,
+                                       const TrialScope& scope) {
+  const std::optional<std::int64_t> scope_id = find_scope(database, scope);
+  if (!scope_id) return {};
+  // The plus sign keeps SQLite from an index, in which it would go through all of the scope.
+  SQLite::Statement select(database,
+                           "SELECT trial.*, guid FROM trial JOIN run ON run.id = trial.run WHERE"
+                           " trial.id > :row AND +scope = :scope ORDER BY trial.id");
+  select.bind(":row", row);
+  select.bind(":scope", *scope_id);
+  std::vector<Trial> result;
+  while (select.executeStep()) {
+    row = select.getColumn("id").getInt64();
+    if (std::optional<Trial> trial = trial_from(select, scope)) {
+      result.push_back(std::move(*trial));
     }
   }
   return result;

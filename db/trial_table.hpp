@@ -23,6 +23,9 @@ void insert_trials(SQLite::Database& database, const TrialScope& scope, const Ru
 [[nodiscard]] std::vector<StoredTrial> select_all_trials(SQLite::Database& database,
                                                          const std::string& device_label,
                                                          const std::string& template_name);
+// As TuningDatabase::trials_after().
+[[nodiscard]] std::vector<Trial> select_trials_after(SQLite::Database& database, std::int64_t& row,
+                                                     const TrialScope& scope);
 
 // As TuningDatabase::best_trials().
 [[nodiscard]] std::vector<Winner> select_best_trials(SQLite::Database& database,

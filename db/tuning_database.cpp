@@ -139,6 +139,21 @@ std::vector<StoredTrial> TuningDatabase::all_trials(const std::string& device_la
   return result;
 }
 
+std::vector<Trial> TuningDatabase::trials_after(std::int64_t& row, const TrialScope& scope) const {
+  std::vector<Trial> result;
+  Implementation& self = *implementation_;
+  self.read([&] { result = select_trials_after(self.database, row, scope); });
+  return result;
+}
+
+std::int64_t TuningDatabase::last_trial_row() const {
+  std::int64_t row = 0;
+  Implementation& self = *implementation_;
+  self.read(
+      [&] { row = self.database.execAndGet("SELECT COALESCE(MAX(id), 0) FROM trial").getInt64(); });
+  return row;
+}
+
 void TuningDatabase::put_winners(std::span<const Winner> winners) {
   Implementation& self = *implementation_;
   self.write([&] { insert_winners(self.database, winners); });

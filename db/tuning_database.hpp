@@ -106,6 +106,11 @@ class TuningDatabase {
   // without regard to case), a template.
   [[nodiscard]] std::vector<StoredTrial> all_trials(const std::string& device_label,
                                                     const std::string& template_name) const;
+  // Those of all problems that were stored after a row, in the order they were stored; every one of
+  // them. Moves `row` on to the last.
+  [[nodiscard]] std::vector<Trial> trials_after(std::int64_t& row, const TrialScope& scope) const;
+  // The row that was stored last; 0 when there is none.
+  [[nodiscard]] std::int64_t last_trial_row() const;
 
   // Replaces the winner of the same silicon class, problem and template.
   void put_winners(std::span<const Winner> winners);

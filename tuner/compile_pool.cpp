@@ -9,8 +9,8 @@ namespace autotune {
 using Clock = std::chrono::steady_clock;
 
 CompilePool::CompilePool(const WorkerFactory& make_worker, int workers,
-                         std::chrono::milliseconds timeout)
-    : timeout_(timeout) {
+                         std::chrono::milliseconds timeout, std::function<void()> on_outcome)
+    : timeout_(timeout), on_outcome_(std::move(on_outcome)) {
   for (int i = 0; i < workers; ++i) {
     threads_.emplace_back(
         [this, make_worker](std::stop_token stop) { work(std::move(stop), make_worker); });
@@ -61,6 +61,7 @@ void CompilePool::work(std::stop_token stop, const WorkerFactory& make_worker) {
       outcomes_.push_back(std::move(outcome));
     }
     outcome_arrived_.notify_one();
+    if (on_outcome_) on_outcome_();
   }
 }
 

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -29,8 +30,10 @@ struct CompileOutcome {
 // Thread-safe. The destructor drops jobs that have not begun and waits for those that have.
 class CompilePool {
  public:
-  // Workers are made by the first jobs, in the threads that use them.
-  CompilePool(const WorkerFactory& make_worker, int workers, std::chrono::milliseconds timeout);
+  // Workers are made by the first jobs, in the threads that use them. `on_outcome` is called in
+  // those threads for each outcome that can be had.
+  CompilePool(const WorkerFactory& make_worker, int workers, std::chrono::milliseconds timeout,
+              std::function<void()> on_outcome = {});
   ~CompilePool();
 
   void submit(CompileJob job);
@@ -47,6 +50,7 @@ class CompilePool {
   CompileOutcome run(Worker& worker, CompileJob job);
 
   std::chrono::milliseconds timeout_;
+  std::function<void()> on_outcome_;
   std::mutex mutex_;
   std::condition_variable_any job_arrived_;
   std::condition_variable outcome_arrived_;

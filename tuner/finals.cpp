@@ -6,6 +6,10 @@
 namespace autotune {
 namespace {
 
+// So many at most, and none further behind the best than this.
+constexpr std::size_t kFinalists = 6;
+constexpr double kFinalistMargin = 1.05;
+
 constexpr int kRounds = 11;
 constexpr double kTieMargin = 1.02;
 
@@ -24,17 +28,36 @@ bool in_the_running(const Finalist& finalist) {
 }
 
 // One sample of a finalist; verified in the first round.
-void play(Finalist& finalist, const GemmProblem& problem, bool first_round,
-          const KernelBuilder& builder, TrialRunner& runner) {
+void play(Finalist& finalist, const GemmProblem& problem, bool first_round, TrialRunner& runner) {
   const MeasureOptions options{.verify = first_round, .samples = 1};
-  Trial trial = runner.run(*finalist.kernel, finalist.configuration, problem,
-                           *builder.find(finalist.ticket), options);
+  Trial trial =
+      runner.run(*finalist.kernel, finalist.configuration, problem, *finalist.built, options);
   if (trial.ok()) finalist.samples_us.push_back(trial.measurement.median_us);
   if (!first_round && trial.ok()) trial.verification = finalist.last.verification;
   finalist.last = std::move(trial);
 }
 
 }  // namespace
+
+std::vector<Finalist> choose_finalists(const std::vector<Lane*>& lanes) {
+  std::vector<Finalist> finalists;
+  for (const Lane* lane : lanes) {
+    for (const auto& [index, trial] : lane->trials()) {
+      if (!trial.ok() || trial.measurement.screened_out) continue;
+      finalists.push_back({.kernel = &lane->kernel(),
+                           .configuration = trial.configuration,
+                           .screened_us = trial.measurement.median_us});
+    }
+  }
+  std::stable_sort(finalists.begin(), finalists.end(), [](const Finalist& a, const Finalist& b) {
+    return a.screened_us < b.screened_us;
+  });
+  if (finalists.empty()) return finalists;
+  const double limit_us = kFinalistMargin * finalists.front().screened_us;
+  std::erase_if(finalists, [&](const Finalist& f) { return f.screened_us > limit_us; });
+  if (finalists.size() > kFinalists) finalists.resize(kFinalists);
+  return finalists;
+}
 
 std::optional<Verdict> judge(std::span<const Finalist> finalists) {
   std::vector<std::size_t> running;
@@ -65,13 +88,14 @@ std::optional<Verdict> judge(std::span<const Finalist> finalists) {
 }
 
 FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist>& finalists,
-                        bool with_cublas, const KernelBuilder& builder, TrialRunner& runner,
+                        bool with_cublas, TrialRunner& runner,
                         const std::function<bool()>& enough) {
+  for (Finalist& finalist : finalists) finalist.samples_us.clear();
   std::vector<double> cublas_us;
   for (int round = 0; round < kRounds && (round == 0 || !enough()); ++round) {
     for (Finalist& finalist : finalists) {
       if (round == 0 || in_the_running(finalist)) {
-        play(finalist, problem, round == 0, builder, runner);
+        play(finalist, problem, round == 0, runner);
       }
     }
     if (with_cublas) {

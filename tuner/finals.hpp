@@ -3,6 +3,7 @@
 // that what changes with time changes for all of them.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -10,21 +11,27 @@
 #include "core/trial.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "tuner/kernel_builder.hpp"
+#include "tuner/lane.hpp"
 #include "tuner/statistics.hpp"
 #include "tuner/trial_runner.hpp"
 
 namespace autotune {
 
+// A configuration that was among the best. Its kernel outlives it.
 struct Finalist {
   const KernelTemplate* kernel = nullptr;
   Configuration configuration;
-  KernelBuilder::Ticket ticket = 0;
   double screened_us = 0;  // its median in the search
+  const BuiltKernel* built = nullptr;
 
   // Filled by the finals.
   Trial last;                      // with the verification of the first round
   std::vector<double> samples_us;  // one a round
 };
+
+// The best correct trials of a problem's lanes that were sampled to the end, fastest first, not yet
+// built: a few, all close to the first.
+[[nodiscard]] std::vector<Finalist> choose_finalists(const std::vector<Lane*>& lanes);
 
 // What the finals say. Indices into the finalists.
 struct Verdict {
@@ -44,9 +51,9 @@ struct FinalsResult {
 };
 
 // Times every finalist once a round. Ends early, on whole rounds, when `enough` says so. A finalist
-// that fails is out; its trial says why.
+// that fails is out; its trial says why. What an earlier call found is forgotten.
 [[nodiscard]] FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist>& finalists,
-                                      bool with_cublas, const KernelBuilder& builder,
-                                      TrialRunner& runner, const std::function<bool()>& enough);
+                                      bool with_cublas, TrialRunner& runner,
+                                      const std::function<bool()>& enough);
 
 }  // namespace autotune

@@ -55,12 +55,11 @@ void Lane::record(std::size_t index, Trial trial) {
   }
 }
 
-bool Lane::record_known(Trial trial) {
+void Lane::record_known(Trial trial) {
   const std::optional<std::size_t> index = space_->index_of(trial.configuration);
-  if (!index) return false;
+  if (!index || trials_.contains(*index)) return;
   ++known_;
   record(*index, std::move(trial));
-  return true;
 }
 
 const Trial* Lane::best() const {

@@ -34,8 +34,9 @@ class Lane {
   // against, then the starts, then what the strategy says.
   std::optional<std::size_t> propose();
   void record(std::size_t index, Trial trial);
-  // Takes in a trial from the database; false when its configuration is not in this space.
-  bool record_known(Trial trial);
+  // Takes in a trial from the database, unless its configuration is not in this space or has a
+  // trial already.
+  void record_known(Trial trial);
 
   [[nodiscard]] const GemmProblem& problem() const { return problem_; }
   [[nodiscard]] const KernelTemplate& kernel() const { return *space_->kernel; }

@@ -1,6 +1,8 @@
 #include "tuner/search.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 namespace autotune {
@@ -17,32 +19,63 @@ constexpr std::size_t kFairTrials = 24;
 constexpr double kClearlyFaster = 1.1;
 constexpr std::size_t kTurnsOfTheLeader = 8;
 
+// Between two looks at the limits.
+constexpr std::chrono::milliseconds kBetweenLooks(100);
+
+// The limits that end a search whatever it has found.
+bool is_over(const SearchLimits& limits) {
+  return limits.stop.stop_requested() || (limits.deadline && Clock::now() >= *limits.deadline);
+}
+
+void lower(std::atomic<double>& least, double value) {
+  double seen = least;
+  while (value < seen && !least.compare_exchange_weak(seen, value)) {
+  }
+}
+
 }  // namespace
 
-Search::Search(std::vector<Lane*> lanes, KernelBuilder& builder, TrialRunner& runner,
+Search::Search(std::vector<Lane*> lanes, KernelBuilder& builder, Benches& benches, Signal& news,
                TrialSink sink)
-    : lanes_(std::move(lanes)), builder_(builder), runner_(runner), sink_(std::move(sink)) {}
+    : lanes_(std::move(lanes)),
+      builder_(builder),
+      benches_(benches),
+      news_(news),
+      sink_(std::move(sink)) {
+  for (const Lane* lane : lanes_) {
+    const Trial* best = lane->best();
+    best_us_[lane] = std::make_shared<std::atomic<double>>(
+        best ? best->measurement.median_us : std::numeric_limits<double>::infinity());
+  }
+}
 
 SearchEnd Search::run(const SearchLimits& limits) {
-  while (true) {
-    if (limits.stop.stop_requested()) return SearchEnd::stopped;
-    if (limits.trials && measured_ >= *limits.trials) return SearchEnd::budget;
-    if (limits.deadline && Clock::now() >= *limits.deadline) return SearchEnd::budget;
-
+  std::optional<SearchEnd> end;
+  while (!(end = reached(limits))) {
     propose(limits);
     builder_.collect({});
-    if (measure_one()) continue;
-    if (waiting_.empty()) return SearchEnd::exhausted;
-    // Wake up now and then to look at the limits above.
-    builder_.collect(Clock::now() + std::chrono::milliseconds(100));
+    submit_built(limits);
+    if (benches_.settle_one()) continue;
+    if (waiting_.empty() && benches_.open_jobs() == 0) return SearchEnd::exhausted;
+    news_.wait_until(Clock::now() + kBetweenLooks);
   }
+  waiting_.clear();
+  benches_.drop_queued();
+  benches_.settle_all();
+  return *end;
+}
+
+std::optional<SearchEnd> Search::reached(const SearchLimits& limits) const {
+  if (limits.stop.stop_requested()) return SearchEnd::stopped;
+  if (is_over(limits) || (limits.trials && measured_ >= *limits.trials)) return SearchEnd::budget;
+  return std::nullopt;
 }
 
 void Search::propose(const SearchLimits& limits) {
   const auto room = [&] {
-    const auto waiting = static_cast<std::int64_t>(waiting_.size());
-    return waiting_.size() < limits.lookahead &&
-           (!limits.trials || measured_ + waiting < *limits.trials);
+    const std::size_t under_way = waiting_.size() + benches_.open_jobs();
+    return under_way < limits.lookahead &&
+           (!limits.trials || measured_ + static_cast<std::int64_t>(under_way) < *limits.trials);
   };
   while (room() && propose_one()) {
   }
@@ -74,25 +107,38 @@ bool Search::is_behind(const Lane& lane) const {
   });
 }
 
-bool Search::measure_one() {
-  const auto ready = std::find_if(waiting_.begin(), waiting_.end(), [&](const Proposal& proposal) {
-    return builder_.find(proposal.ticket) != nullptr;
+void Search::submit_built(const SearchLimits& limits) {
+  std::erase_if(waiting_, [&](const Proposal& proposal) {
+    if (builder_.find(proposal.ticket) == nullptr) return false;
+    submit(proposal, limits);
+    return true;
   });
-  if (ready == waiting_.end()) return false;
-  const Proposal proposal = *ready;
-  waiting_.erase(ready);
+}
 
-  Lane& lane = *proposal.lane;
-  MeasureOptions options;
-  if (const Trial* best = lane.best()) {
-    options.stop_above_us = kScreeningMargin * best->measurement.median_us;
-  }
-  Trial trial = runner_.run(lane.kernel(), lane.space().configurations[proposal.index],
-                            lane.problem(), *builder_.find(proposal.ticket), options);
+void Search::submit(const Proposal& proposal, const SearchLimits& limits) {
+  const auto outcome = std::make_shared<std::optional<Trial>>();
+  const auto run = [proposal, limits, outcome, best_us = best_us_.at(proposal.lane),
+                    &built = *builder_.find(proposal.ticket)](TrialRunner& runner) {
+    outcome->reset();
+    if (is_over(limits)) return;
+    const Lane& lane = *proposal.lane;
+    MeasureOptions options;
+    if (std::isfinite(best_us->load())) options.stop_above_us = kScreeningMargin * *best_us;
+    Trial trial = runner.run(lane.kernel(), lane.space().configurations[proposal.index],
+                             lane.problem(), built, options);
+    if (trial.ok()) lower(*best_us, trial.measurement.median_us);
+    *outcome = std::move(trial);
+  };
+  const auto done = [this, proposal, outcome] {
+    if (*outcome) record(proposal, std::move(**outcome));
+  };
+  benches_.submit({proposal.lane->problem(), run, done});
+}
+
+void Search::record(const Proposal& proposal, Trial trial) {
   ++measured_;
-  sink_(lane, trial);
-  lane.record(proposal.index, std::move(trial));
-  return true;
+  sink_(*proposal.lane, trial);
+  proposal.lane->record(proposal.index, std::move(trial));
 }
 
 }  // namespace autotune

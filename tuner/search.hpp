@@ -1,39 +1,45 @@
-// The search: keeps compile workers ahead of the measuring worker until every lane is exhausted,
-// the budget is used up or somebody asks to stop.
+// The search: keeps compile workers ahead of the benches, and the benches supplied, until every
+// lane is exhausted, the budget is used up or somebody asks to stop.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <vector>
 
+#include "tuner/benches.hpp"
 #include "tuner/kernel_builder.hpp"
 #include "tuner/lane.hpp"
-#include "tuner/trial_runner.hpp"
+#include "tuner/signal.hpp"
 
 namespace autotune {
 
 struct SearchLimits {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::optional<std::int64_t> trials;
-  std::size_t lookahead = 1;  // proposals being compiled or waiting to be measured, at most
+  std::size_t lookahead = 1;  // proposals being compiled, waiting to be measured or measured
   std::stop_token stop;
 };
 
 enum class SearchEnd { exhausted, budget, stopped };
 
-// Belongs to one thread.
+// Belongs to one thread. With one device and one compile worker, what is tried depends on the
+// trials' outcomes alone; with more, on who is done first as well.
 class Search {
  public:
   // Called for each trial that was just made.
   using TrialSink = std::function<void(const Lane&, const Trial&)>;
 
-  Search(std::vector<Lane*> lanes, KernelBuilder& builder, TrialRunner& runner, TrialSink sink);
+  // `news` is raised for kernels that were built and for jobs of the benches that were done.
+  Search(std::vector<Lane*> lanes, KernelBuilder& builder, Benches& benches, Signal& news,
+         TrialSink sink);
 
   SearchEnd run(const SearchLimits& limits);
-  [[nodiscard]] std::int64_t measured() const { return measured_; }
 
  private:
   struct Proposal {
@@ -42,18 +48,24 @@ class Search {
     KernelBuilder::Ticket ticket;
   };
 
+  [[nodiscard]] std::optional<SearchEnd> reached(const SearchLimits& limits) const;
   // Asks the lanes in turn, so that those who go through a space in the same order share kernels.
   void propose(const SearchLimits& limits);
   bool propose_one();
   [[nodiscard]] bool is_behind(const Lane& lane) const;
-  // Runs the first proposal whose kernel is built; false when there is none.
-  bool measure_one();
+  // Gives the benches what is built.
+  void submit_built(const SearchLimits& limits);
+  void submit(const Proposal& proposal, const SearchLimits& limits);
+  void record(const Proposal& proposal, Trial trial);
 
   std::vector<Lane*> lanes_;
   KernelBuilder& builder_;
-  TrialRunner& runner_;
+  Benches& benches_;
+  Signal& news_;
   TrialSink sink_;
-  std::deque<Proposal> waiting_;
+  std::deque<Proposal> waiting_;  // for their kernels
+  // The best time of each lane in microseconds, which the benches screen against.
+  std::map<const Lane*, std::shared_ptr<std::atomic<double>>> best_us_;
   std::size_t turn_ = 0;
   std::int64_t measured_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -64,11 +65,20 @@ struct TuneRequest {
   std::string command;          // for provenance
 };
 
+// A device that kernels are measured on.
+struct MeasuringDevice {
+  DeviceInfo info;
+  WorkerFactory make_worker;
+  // Called before the device is used, in the thread that will use it. May wait for others who use
+  // it, until asked to stop. What it gives is kept as long as the device is needed. May be empty.
+  std::function<std::shared_ptr<void>(const std::stop_token&)> reserve;
+};
+
 // Where the tuner gets what it needs. All references outlive the call to tune().
 struct TunerSetup {
-  DeviceInfo device;
+  DeviceInfo device;  // what is tuned for
   WorkerFactory make_compile_worker;
-  WorkerFactory make_measure_worker;
+  std::vector<MeasuringDevice> measuring;  // at least one, all of the silicon class of `device`
   int compile_jobs = 1;
   std::chrono::milliseconds compile_timeout{30'000};
   std::chrono::milliseconds measure_timeout{30'000};  // beside the time the work itself should take
@@ -87,6 +97,14 @@ struct ProblemResult {
   std::optional<double> cublas_us;  // median in the same finals
 };
 
+// What a device did in a call.
+struct DeviceUse {
+  DeviceInfo device;
+  double busy_s = 0;  // its measuring worker was at work; in a report: during the search
+  int workers_replaced = 0;
+  std::string failure;  // why the others had to do without it; empty when it was in order
+};
+
 struct TuneReport {
   std::vector<ProblemResult> problems;
   std::map<TrialStatus, std::int64_t> statuses;  // of the trials measured in this call
@@ -96,9 +114,9 @@ struct TuneReport {
   std::int64_t cubins_reused = 0;  // from the store
   std::int64_t workers_replaced = 0;
   double wall_s = 0;
-  double search_s = 0;        // wall time of the search, without start-up and finals
-  double device_busy_s = 0;   // the measuring worker was at work
-  double compile_busy_s = 0;  // summed over the compile workers
+  double search_s = 0;             // wall time of the search, without start-up and finals
+  std::vector<DeviceUse> devices;  // those that were used; empty when nothing had to be measured
+  double compile_busy_s = 0;       // during the search, summed over the compile workers
   bool interrupted = false;
   bool complete = false;  // the space was exhausted or the budget used up
   std::optional<DeviceRates> rates;
@@ -113,6 +131,7 @@ struct TuneProgress {
   double elapsed_s = 0;
   std::optional<double> remaining_s;
   const Trial* last = nullptr;                          // the trial just finished, if any
+  const DeviceUse* failed = nullptr;                    // the device that has just failed, if any
   const char* phase = "search";                         // "search", "finals"
   std::vector<std::pair<GemmProblem, double>> best_us;  // of the problems with a correct trial
 };

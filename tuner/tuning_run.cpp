@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ctime>
 #include <random>
+#include <set>
 #include <utility>
 
 #include <fmt/chrono.h>
@@ -24,9 +25,8 @@ constexpr std::int64_t kExhaustiveTrials = 5000;
 constexpr double kDefaultBudget_s = 30;
 // The part of a time budget that the search leaves for the finals.
 constexpr double kFinalsShare = 0.1;
-// Finalists: so many at most, and none further behind the best than this.
-constexpr std::size_t kFinalists = 6;
-constexpr double kFinalistMargin = 1.05;
+// Of a lane that was complete in another environment, so many are timed again.
+constexpr std::size_t kTimedAgain = 6;
 // Between two looks at a kernel that is being compiled; compile timeouts end the wait.
 constexpr std::chrono::milliseconds kPatience(200);
 
@@ -41,18 +41,6 @@ std::string utc_now() {
 std::string new_guid() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
-
-// Correct trials that were sampled to the end, fastest first.
-std::vector<const Trial*> ranked(const Lane& lane) {
-  std::vector<const Trial*> trials;
-  for (const auto& [index, trial] : lane.trials()) {
-    if (trial.ok() && !trial.measurement.screened_out) trials.push_back(&trial);
-  }
-  std::sort(trials.begin(), trials.end(), [](const Trial* a, const Trial* b) {
-    return a->measurement.median_us < b->measurement.median_us;
-  });
-  return trials;
 }
 
 // What trials said for which the device had no memory; empty when any that was launched failed in
@@ -80,31 +68,20 @@ TuningRun::TuningRun(const TuneRequest& request, TunerSetup& setup,
 TuneReport TuningRun::execute() {
   make_lanes();
   learn_environment();
-  if (!request_.fresh) load_known_trials();
-
-  Completion completion(*setup_.database, request_, setup_.device.silicon_class(), environment_);
-  std::vector<Lane*> open;
-  std::vector<Lane*> aged;
-  for (Lane& lane : lanes_) {
-    if (!request_.fresh && completion.holds(lane)) continue;
-    const bool retime =
-        !request_.fresh && stored_winner(lane) && completion.held_in_another_environment(lane);
-    (retime ? aged : open).push_back(&lane);
+  plan();
+  if (!open_.empty() || !aged_.empty()) {
+    if (take_devices()) plan();  // of what others have measured meanwhile
   }
-  load_rates(/*measure_missing=*/!open.empty() || !aged.empty());
-  for (Lane* lane : aged) time_stored_finalists(*lane);
-  const SearchEnd end = open.empty() ? SearchEnd::exhausted : search(open);
-
-  for (const GemmProblem& problem : request_.problems) settle(problem);
-  writer_->flush();
-  report_.storage_problem = writer_->problem();
-  report_.interrupted = stop_.stop_requested();
-  report_.complete = !report_.interrupted;
-  if (report_.complete && report_.storage_problem.empty()) {
-    for (const Lane* lane : open) completion.store(*lane, end);
-    for (const Lane* lane : aged) completion.store(*lane, SearchEnd::budget);
+  const bool measuring = benches_ && !stop_.stop_requested() && !(open_.empty() && aged_.empty());
+  load_rates(measuring);
+  SearchEnd end = SearchEnd::exhausted;
+  if (measuring) {
+    for (Lane* lane : aged_) time_stored_finalists(*lane);
+    benches_->settle_all();
+    if (!open_.empty()) end = search();
   }
-  return finished_report();
+  settle();
+  return finished_report(end);
 }
 
 void TuningRun::make_lanes() {
@@ -147,82 +124,78 @@ std::optional<double> TuningRun::default_budget_s() const {
 }
 
 void TuningRun::learn_environment() {
-  runner_ = std::make_unique<TrialRunner>(setup_.make_measure_worker, setup_.measure_timeout);
-  const DescribeCompilerReply compiler = runner_->describe_compiler();
-  environment_.driver = setup_.device.driver_text();
-  environment_.nvrtc_build = compiler.build;
-  environment_.tool_version = kVersion;
-  environment_.measuring_protocol = kMeasuringProtocol;
+  TrialRunner worker(setup_.make_compile_worker, setup_.compile_timeout);
+  const DescribeCompilerReply compiler = worker.describe_compiler();
+  Environment environment{.driver = setup_.device.driver_text(),
+                          .nvrtc_build = compiler.build,
+                          .tool_version = kVersion,
+                          .measuring_protocol = kMeasuringProtocol};
+  stored_.emplace(*setup_.database, setup_.device, std::move(environment), spaces_);
+  completion_.emplace(*setup_.database, request_, setup_.device.silicon_class(),
+                      stored_->environment());
 
   pool_ = std::make_unique<CompilePool>(setup_.make_compile_worker, setup_.compile_jobs,
-                                        setup_.compile_timeout);
+                                        setup_.compile_timeout, [this] { news_.raise(); });
   builder_ = std::make_unique<KernelBuilder>(*pool_, setup_.cubins, compiler.build,
                                              compile_target(setup_.device, compiler.architectures));
   writer_ = std::make_unique<TrialWriter>(*setup_.database, run_);
-  load_stored_winners();
 }
 
-void TuningRun::load_stored_winners() {
-  for (Winner& winner : setup_.database->winners(setup_.device.silicon_class(), "")) {
-    const auto space = std::find_if(spaces_.begin(), spaces_.end(), [&](const CandidateSpace& s) {
-      return s.kernel->name == winner.template_name &&
-             s.kernel->interface_number == winner.interface_number;
-    });
-    if (space == spaces_.end()) continue;
-    try {
-      // JSON keeps parameters in alphabetical order; here they are in the template's.
-      winner.configuration = space->kernel->space.validated(winner.configuration);
-      for (Configuration& tie : winner.ties) tie = space->kernel->space.validated(tie);
-      stored_winners_.push_back(std::move(winner));
-    } catch (const UsageError&) {
-      continue;  // no configuration of this space: as if it were not there
-    }
-  }
-}
-
-void TuningRun::load_known_trials() {
+void TuningRun::plan() {
+  open_.clear();
+  aged_.clear();
+  stored_->load_winners();
+  if (!request_.fresh) stored_->load_trials(lanes_);
   for (Lane& lane : lanes_) {
-    for (Trial& trial : setup_.database->trials(scope_of(lane), lane.problem())) {
-      lane.record_known(std::move(trial));
-    }
+    if (!request_.fresh && completion_->holds(lane)) continue;
+    const bool retime =
+        !request_.fresh && stored_->winner(lane) && completion_->held_in_another_environment(lane);
+    (retime ? aged_ : open_).push_back(&lane);
   }
+}
+
+bool TuningRun::take_devices() {
+  const Clock::time_point began = Clock::now();
+  benches_ = std::make_unique<Benches>(
+      setup_.measuring, setup_.measure_timeout, news_,
+      [this](const DeviceUse& failed) { report_progress("search", nullptr, &failed); });
+  const bool taken = benches_->wait_for_device(stop_);
+  start_ += Clock::now() - began;  // waiting for others takes nothing from the budget
+  return taken;
 }
 
 void TuningRun::load_rates(bool measure_missing) {
   const std::string silicon_class = setup_.device.silicon_class();
-  report_.rates = setup_.database->rates(silicon_class, environment_);
+  report_.rates = setup_.database->rates(silicon_class, stored_->environment());
   if (report_.rates || !measure_missing) return;
-  const CalibrateReply reply = runner_->calibrate();
-  if (!reply.problem.empty()) return;
-  report_.rates = DeviceRates{reply.fma_gflops, reply.copy_gbps};
-  storing([&] { setup_.database->put_rates(silicon_class, environment_, *report_.rates); });
+  const auto reply = std::make_shared<CalibrateReply>();
+  benches_->submit({{}, [reply](TrialRunner& runner) { *reply = runner.calibrate(); }, [] {}});
+  benches_->settle_all();
+  if (!reply->problem.empty()) return;
+  report_.rates = DeviceRates{reply->fma_gflops, reply->copy_gbps};
+  storing(
+      [&] { setup_.database->put_rates(silicon_class, stored_->environment(), *report_.rates); });
 }
 
 void TuningRun::time_stored_finalists(Lane& lane) {
-  const std::optional<Winner> stored = stored_winner(lane);
-  std::vector<Configuration> finalists = {stored->configuration};
-  finalists.insert(finalists.end(), stored->ties.begin(), stored->ties.end());
-  TrialScope scope = scope_of(lane);
-  scope.environment = stored->environment;
-  scope.source_hash = stored->source_hash;
-  std::vector<Trial> old_trials = setup_.database->trials(scope, lane.problem());
-  std::erase_if(old_trials, [](const Trial& trial) { return !trial.ok(); });
-  std::sort(old_trials.begin(), old_trials.end(), [](const Trial& a, const Trial& b) {
-    return a.measurement.median_us < b.measurement.median_us;
-  });
-  for (const Trial& trial : old_trials) finalists.push_back(trial.configuration);
-
-  std::int64_t timed = 0;
-  for (const Configuration& configuration : finalists) {
+  std::set<std::size_t> chosen;
+  for (const Configuration& configuration : stored_->aged_finalists(lane)) {
     const std::optional<std::size_t> index = lane.space().index_of(configuration);
-    if (!index || lane.trials().contains(*index)) continue;
-    if (timed == static_cast<std::int64_t>(kFinalists) || stop_.stop_requested()) break;
-    const BuiltKernel& built =
-        wait_for(builder_->request(lane.kernel(), configuration, lane.problem()));
-    Trial trial = runner_->run(lane.kernel(), configuration, lane.problem(), built, {});
-    record(lane, trial);
-    lane.record(*index, std::move(trial));
-    ++timed;
+    if (!index || lane.trials().contains(*index) || !chosen.insert(*index).second) continue;
+    const BuiltKernel& built = build(lane.kernel(), configuration, lane.problem());
+    const auto trial = std::make_shared<std::optional<Trial>>();
+    const auto run = [=, this, &lane, &built](TrialRunner& runner) {
+      trial->reset();
+      if (stop_.stop_requested()) return;
+      *trial = runner.run(lane.kernel(), configuration, lane.problem(), built, {});
+    };
+    const auto done = [=, this, &lane] {
+      if (!*trial) return;
+      record(lane, **trial);
+      lane.record(*index, std::move(**trial));
+    };
+    benches_->submit({lane.problem(), run, done});
+    if (chosen.size() == kTimedAgain) break;
   }
   report_.note = fmt::format(
       "results of another driver, NVRTC, template source or measuring protocol: the stored "
@@ -230,96 +203,97 @@ void TuningRun::time_stored_finalists(Lane& lane) {
       to_string(lane.problem()));
 }
 
-SearchEnd TuningRun::search(const std::vector<Lane*>& lanes) {
+SearchEnd TuningRun::search() {
   SearchLimits limits;
   if (request_.budget.seconds) {
     const std::chrono::duration<double> share(*request_.budget.seconds * (1 - kFinalsShare));
     limits.deadline = start_ + std::chrono::duration_cast<Clock::duration>(share);
   }
   limits.trials = request_.budget.trials;
-  limits.lookahead = static_cast<std::size_t>(4 * setup_.compile_jobs) * lanes.size();
+  limits.lookahead = open_.size() * std::max(4 * static_cast<std::size_t>(setup_.compile_jobs),
+                                             2 * setup_.measuring.size());
   limits.stop = stop_;
 
   const Clock::time_point began = Clock::now();
-  const double busy_before = runner_->busy_s();
-  Search search(lanes, *builder_, *runner_,
+  const std::vector<DeviceUse> before = benches_->use();
+  Search search(open_, *builder_, *benches_, news_,
                 [this](const Lane& lane, const Trial& trial) { record(lane, trial); });
   const SearchEnd end = search.run(limits);
   report_.search_s = seconds_since(began);
-  report_.device_busy_s = runner_->busy_s() - busy_before;
+  report_.compile_busy_s = pool_->busy_s();
+  report_.devices = benches_->use();
+  for (std::size_t i = 0; i < before.size(); ++i) report_.devices[i].busy_s -= before[i].busy_s;
   return end;
 }
 
-void TuningRun::settle(const GemmProblem& problem) {
-  ProblemResult result{.problem = problem};
-  const std::vector<Lane*> lanes = lanes_of(problem);
-  for (const Lane* lane : lanes) {
-    result.measured += lane->measured();
-    result.known += lane->known();
-    result.valid_configurations += static_cast<std::int64_t>(lane->space().configurations.size());
-  }
-  if (result.measured > 0 && !stop_.stop_requested()) result.winner = play_finals(result, lanes);
-  if (!result.winner) result.winner = known_best(lanes);
-  if (!result.winner) {
-    result.too_large =
-        lanes.empty() ? why_too_large(problem, setup_.device) : found_too_large(lanes);
-  }
-  report_.measured += result.measured;
-  report_.known += result.known;
-  report_.problems.push_back(std::move(result));
-}
-
-std::optional<Winner> TuningRun::play_finals(ProblemResult& result,
-                                             const std::vector<Lane*>& lanes) {
-  std::vector<Finalist> finalists;
-  for (const Lane* lane : lanes) {
-    for (const Trial* trial : ranked(*lane)) {
-      finalists.push_back({&lane->kernel(), trial->configuration, 0, trial->measurement.median_us});
+void TuningRun::settle() {
+  std::vector<Contest> contests;
+  for (const GemmProblem& problem : request_.problems) {
+    Contest& contest = contests.emplace_back();
+    contest.result.problem = problem;
+    for (Lane& lane : lanes_) {
+      if (lane.problem() != problem) continue;
+      contest.lanes.push_back(&lane);
+      contest.result.measured += lane.measured();
+      contest.result.known += lane.known();
+      contest.result.valid_configurations +=
+          static_cast<std::int64_t>(lane.space().configurations.size());
     }
   }
-  if (finalists.empty()) return std::nullopt;
-  std::sort(finalists.begin(), finalists.end(),
-            [](const Finalist& a, const Finalist& b) { return a.screened_us < b.screened_us; });
-  const double limit_us = kFinalistMargin * finalists.front().screened_us;
-  std::erase_if(finalists, [&](const Finalist& f) { return f.screened_us > limit_us; });
-  if (finalists.size() > kFinalists) finalists.resize(kFinalists);
-
-  for (Finalist& finalist : finalists) {
-    finalist.ticket = builder_->request(*finalist.kernel, finalist.configuration, result.problem);
-    wait_for(finalist.ticket);
+  play_finals(contests);
+  for (Contest& contest : contests) {
+    ProblemResult& result = contest.result;
+    if (!result.winner) result.winner = known_best(contest.lanes);
+    if (!result.winner) {
+      result.too_large = contest.lanes.empty() ? why_too_large(result.problem, setup_.device)
+                                               : found_too_large(contest.lanes);
+    }
+    report_.measured += result.measured;
+    report_.known += result.known;
+    report_.problems.push_back(std::move(result));
   }
-  report_progress("finals", nullptr);
-  const FinalsResult finals =
-      run_finals(result.problem, finalists, request_.compare_cublas, *builder_, *runner_,
-                 [this] { return stop_.stop_requested() || out_of_time(); });
-  result.cublas_us = finals.cublas_us;
-  if (!finals.verdict) return std::nullopt;
+}
 
-  const Finalist& first = finalists[finals.verdict->winner];
+void TuningRun::play_finals(std::vector<Contest>& contests) {
+  const auto enough = [this] { return stop_.stop_requested() || out_of_time(); };
+  for (Contest& contest : contests) {
+    if (contest.result.measured == 0 || stop_.stop_requested()) continue;
+    const auto finalists = std::make_shared<std::vector<Finalist>>(choose_finalists(contest.lanes));
+    if (finalists->empty()) continue;
+    const GemmProblem& problem = contest.result.problem;
+    for (Finalist& finalist : *finalists) {
+      finalist.built = &build(*finalist.kernel, finalist.configuration, problem);
+    }
+    const auto finals = std::make_shared<FinalsResult>();
+    const auto run = [=, this, with_cublas = request_.compare_cublas](TrialRunner& runner) {
+      *finals = run_finals(problem, *finalists, with_cublas, runner, enough);
+    };
+    const auto done = [=, this, &contest] {
+      contest.result.cublas_us = finals->cublas_us;
+      if (finals->verdict) declare_winner(contest, *finalists, *finals->verdict);
+    };
+    report_progress("finals", nullptr);
+    benches_->submit({problem, run, done});
+  }
+  if (benches_) benches_->settle_all();
+}
+
+void TuningRun::declare_winner(Contest& contest, const std::vector<Finalist>& finalists,
+                               const Verdict& verdict) {
+  const Finalist& first = finalists[verdict.winner];
   Winner winner = winner_from(first.last, *first.kernel);
   winner.median_us = median(first.samples_us);
-  winner.low_us = finals.verdict->interval.low;
-  winner.high_us = finals.verdict->interval.high;
+  winner.low_us = verdict.interval.low;
+  winner.high_us = verdict.interval.high;
   winner.confirmed = true;
-  for (const std::size_t tie : finals.verdict->ties) {
+  for (const std::size_t tie : verdict.ties) {
     if (finalists[tie].kernel == first.kernel) winner.ties.push_back(finalists[tie].configuration);
   }
-  store(winner, lanes);
-  return winner;
-}
-
-void TuningRun::store(const Winner& winner, const std::vector<Lane*>& lanes) {
-  // A search of a part of the space must not displace a better winner from outside that part.
-  for (const Lane* lane : lanes) {
-    const std::optional<Winner> stored = stored_winner(*lane);
-    if (stored && stored->template_name == winner.template_name &&
-        stored->environment == environment_ && stored->source_hash == winner.source_hash &&
-        !lane->space().index_of(stored->configuration) && stored->median_us < winner.median_us) {
-      return;
-    }
+  if (stored_->may_store(winner, contest.lanes)) {
+    writer_->flush();
+    storing([&] { setup_.database->put_winners({&winner, 1}); });
   }
-  writer_->flush();
-  storing([&] { setup_.database->put_winners({&winner, 1}); });
+  contest.result.winner = std::move(winner);
 }
 
 std::optional<Winner> TuningRun::known_best(const std::vector<Lane*>& lanes) const {
@@ -328,8 +302,8 @@ std::optional<Winner> TuningRun::known_best(const std::vector<Lane*>& lanes) con
     if (!best || candidate.median_us < best->median_us) best = std::move(candidate);
   };
   for (const Lane* lane : lanes) {
-    const std::optional<Winner> stored = stored_winner(*lane);
-    if (!request_.fresh && stored && stored->environment == environment_ &&
+    const std::optional<Winner> stored = stored_->winner(*lane);
+    if (!request_.fresh && stored && stored->environment == stored_->environment() &&
         lane->space().index_of(stored->configuration)) {
       consider(*stored);
     } else if (const Trial* trial = lane->best()) {
@@ -337,28 +311,6 @@ std::optional<Winner> TuningRun::known_best(const std::vector<Lane*>& lanes) con
     }
   }
   return best;
-}
-
-std::vector<Lane*> TuningRun::lanes_of(const GemmProblem& problem) {
-  std::vector<Lane*> lanes;
-  for (Lane& lane : lanes_) {
-    if (lane.problem() == problem) lanes.push_back(&lane);
-  }
-  return lanes;
-}
-
-TrialScope TuningRun::scope_of(const Lane& lane) const {
-  return {setup_.device.silicon_class(), lane.kernel().name, lane.kernel().interface_number,
-          content_hash(lane.kernel().source), environment_};
-}
-
-std::optional<Winner> TuningRun::stored_winner(const Lane& lane) const {
-  for (const Winner& winner : stored_winners_) {
-    if (winner.problem == lane.problem() && winner.template_name == lane.kernel().name) {
-      return winner;
-    }
-  }
-  return std::nullopt;
 }
 
 Winner TuningRun::winner_from(const Trial& trial, const KernelTemplate& kernel) const {
@@ -369,7 +321,7 @@ Winner TuningRun::winner_from(const Trial& trial, const KernelTemplate& kernel) 
   winner.template_name = kernel.name;
   winner.interface_number = kernel.interface_number;
   winner.source_hash = content_hash(kernel.source);
-  winner.environment = environment_;
+  winner.environment = stored_->environment();
   winner.configuration = trial.configuration;
   winner.median_us = trial.measurement.median_us;
   winner.low_us = winner.high_us = winner.median_us;
@@ -386,14 +338,17 @@ Winner TuningRun::winner_from(const Trial& trial, const KernelTemplate& kernel) 
   return winner;
 }
 
-const BuiltKernel& TuningRun::wait_for(KernelBuilder::Ticket ticket) {
+const BuiltKernel& TuningRun::build(const KernelTemplate& kernel,
+                                    const Configuration& configuration,
+                                    const GemmProblem& problem) {
+  const KernelBuilder::Ticket ticket = builder_->request(kernel, configuration, problem);
   while (builder_->find(ticket) == nullptr) builder_->collect(Clock::now() + kPatience);
   return *builder_->find(ticket);
 }
 
 void TuningRun::record(const Lane& lane, const Trial& trial) {
   ++report_.statuses[trial.status];
-  writer_->add(scope_of(lane), trial);
+  writer_->add(stored_->scope_of(lane.kernel()), trial);
   report_progress("search", &trial);
 }
 
@@ -406,9 +361,9 @@ void TuningRun::storing(Write write) {
   }
 }
 
-void TuningRun::report_progress(const char* phase, const Trial* last) {
+void TuningRun::report_progress(const char* phase, const Trial* last, const DeviceUse* failed) {
   if (!progress_) return;
-  TuneProgress progress{.total = total_trials_, .last = last, .phase = phase};
+  TuneProgress progress{.total = total_trials_, .last = last, .failed = failed, .phase = phase};
   progress.elapsed_s = seconds_since(start_);
   for (const Lane& lane : lanes_) {
     progress.done += static_cast<std::int64_t>(lane.trials().size());
@@ -431,11 +386,21 @@ bool TuningRun::out_of_time() const {
   return request_.budget.seconds && seconds_since(start_) > *request_.budget.seconds;
 }
 
-TuneReport TuningRun::finished_report() {
+TuneReport TuningRun::finished_report(SearchEnd end) {
+  writer_->flush();
+  report_.storage_problem = writer_->problem();
+  report_.interrupted = stop_.stop_requested();
+  report_.complete = !report_.interrupted;
+  if (report_.complete && report_.storage_problem.empty()) {
+    for (const Lane* lane : open_) completion_->store(*lane, end);
+    for (const Lane* lane : aged_) completion_->store(*lane, SearchEnd::budget);
+  }
   report_.compiled = builder_->compiled();
   report_.cubins_reused = builder_->reused();
-  report_.workers_replaced = runner_->failures() + pool_->failures();
-  report_.compile_busy_s = pool_->busy_s();
+  report_.workers_replaced = pool_->failures();
+  if (benches_) {
+    for (const DeviceUse& use : benches_->use()) report_.workers_replaced += use.workers_replaced;
+  }
   report_.wall_s = seconds_since(start_);
   return std::move(report_);
 }

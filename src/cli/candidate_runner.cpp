@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds kPatience(200);
 
 CandidateRunner::CandidateRunner(const TunerSetup& setup, CubinStore& cubins)
     : device_(setup.device),
-      runner_(setup.make_measure_worker, setup.measure_timeout),
+      runner_(setup.measuring.front().make_worker, setup.measure_timeout),
       pool_(setup.make_compile_worker, setup.compile_jobs, setup.compile_timeout) {
   const DescribeCompilerReply compiler = runner_.describe_compiler();
   builder_ = std::make_unique<KernelBuilder>(pool_, &cubins, compiler.build,

@@ -50,8 +50,9 @@ std::string line_for(const TuneProgress& progress) {
 ProgressLine::ProgressLine()
     : terminal_(::isatty(STDERR_FILENO) != 0), color_(std::getenv("NO_COLOR") == nullptr) {}
 
-ProgressLine::~ProgressLine() {
+void ProgressLine::hide() {
   if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
 }
 
 void ProgressLine::show(const TuneProgress& progress) {

@@ -10,11 +10,13 @@ namespace autotune {
 class ProgressLine {
  public:
   ProgressLine();
-  ~ProgressLine();  // takes the line away
+  ~ProgressLine() { hide(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void show(const TuneProgress& progress);
+  // Takes the line away until the next show().
+  void hide();
 
  private:
   bool terminal_;

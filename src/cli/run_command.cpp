@@ -32,7 +32,7 @@ struct RunOptions {
 std::vector<Trial> run_all(const RunOptions& options, const DeviceInfo& device) {
   const std::optional<TuningDatabase> database = open_database_read_only(options.database);
   CubinStore cubins = open_cubin_store();
-  const TunerSetup setup = make_setup(device, 1);
+  const TunerSetup setup = make_setup({device}, 1);
   CandidateRunner runner(setup, cubins);
   std::vector<Trial> trials;
   for (GemmProblem& problem : parse_sizes(options.sizes)) {

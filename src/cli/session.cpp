@@ -1,9 +1,11 @@
 #include "cli/session.hpp"
 
 #include <cstdio>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "autotune/error.hpp"
 
@@ -23,6 +25,26 @@ DeviceInfo device_for(const std::string& option) {
   }
 }
 
+std::vector<DeviceInfo> devices_for(const std::string& option) {
+  if (option != "all") return {device_for(option)};
+  DriverReport driver = inspect_driver();
+  if (!driver.usable) throw EnvironmentError("--device all: " + driver.problem);
+  std::map<std::string, std::vector<std::string>> classes;
+  for (const DeviceInfo& device : driver.devices) {
+    classes[device.silicon_class()].push_back(short_name(device));
+  }
+  if (classes.size() == 1) return std::move(driver.devices);
+  std::string which;
+  for (const auto& [silicon_class, members] : classes) {
+    which +=
+        fmt::format("{}{}: {}", which.empty() ? "" : "; ", silicon_class, fmt::join(members, ", "));
+  }
+  throw EnvironmentError(fmt::format(
+      "--device all: a result holds for one kind of GPU, and here are {} kinds: {}. Tune each with "
+      "--device NUMBER",
+      classes.size(), which));
+}
+
 DeviceQuery device_named(const std::string& name) {
   const std::string label = name == "host" ? host_device_info().label : name;
   return {.silicon_class = "", .label = label, .environment = {}};
@@ -34,6 +56,11 @@ std::string device_warning(const DeviceInfo& device) {
   if (device.kernel_timeout) return "the GPU drives a display: kernels that run long are ended";
   const std::optional<GpuLoad> load = device.is_host() ? std::nullopt : inspect_load(device);
   return load ? busy_warning(*load) : "";
+}
+
+std::string short_name(const DeviceInfo& device) {
+  if (device.is_host()) return device.label;
+  return fmt::format("GPU {} ({})", device.ordinal, device.label);
 }
 
 std::string describe(const DeviceInfo& device) {
@@ -64,14 +91,16 @@ std::optional<TuningDatabase> open_database_read_only(const std::string& explici
   }
 }
 
-TunerSetup make_setup(const DeviceInfo& device, int jobs) {
-  const auto make_worker = [program = own_program_path(), ordinal = device.ordinal] {
-    return make_process_worker(program, ordinal);
-  };
+TunerSetup make_setup(const std::vector<DeviceInfo>& devices, int jobs) {
   TunerSetup setup;
-  setup.device = device;
-  setup.make_compile_worker = make_worker;
-  setup.make_measure_worker = make_worker;
+  for (const DeviceInfo& device : devices) {
+    const auto make_worker = [program = own_program_path(), ordinal = device.ordinal] {
+      return make_process_worker(program, ordinal);
+    };
+    setup.measuring.push_back({.info = device, .make_worker = make_worker, .reserve = {}});
+  }
+  setup.device = devices.front();
+  setup.make_compile_worker = setup.measuring.front().make_worker;
   setup.compile_jobs = jobs > 0 ? jobs : default_compile_jobs();
   return setup;
 }

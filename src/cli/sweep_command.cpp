@@ -104,7 +104,7 @@ int run_sweep(const SweepOptions& options) {
   const DeviceInfo device = device_for(options.device);
   const auto lock = lock_device(device, interrupts.token());
   CubinStore cubins = open_cubin_store();
-  CandidateRunner runner(make_setup(device, 0), cubins);
+  CandidateRunner runner(make_setup({device}, 0), cubins);
   for (const Column& column : columns) {
     runner.prepare(kernel, column.configuration, problems.front());
   }

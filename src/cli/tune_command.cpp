@@ -15,11 +15,11 @@
 #include "cli/exit_codes.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
-#include "cli/results_json.hpp"
 #include "cli/session.hpp"
 #include "cli/size_list.hpp"
 #include "cli/space_options.hpp"
 #include "cli/table.hpp"
+#include "cli/tune_report.hpp"
 #include "tuner/strategy.hpp"
 
 namespace autotune {
@@ -132,100 +132,29 @@ int dry_run(const TuneRequest& request, const DeviceInfo& device, bool as_json) 
   return valid == 0 ? exit_code::kUsage : exit_code::kDone;
 }
 
-void print_json(const TuneReport& report, const DeviceInfo& device) {
-  nlohmann::ordered_json document = results_document("tune", &device, device.label);
-  for (const ProblemResult& result : report.problems) {
-    auto entry = result.winner ? result_entry(*result.winner, "exact")
-                               : empty_entry(result.problem, "none_correct");
-    if (result.cublas_us) entry["cublas_us"] = *result.cublas_us;
-    if (report.rates)
-      entry["fma_fraction"] = result.winner ? gflops(result.problem, result.winner->median_us) /
-                                                  report.rates->fma_gflops
-                                            : 0;
-    document["results"].push_back(std::move(entry));
-  }
-  if (report.rates) {
-    document["rates"] = {{"fma_gflops", report.rates->fma_gflops},
-                         {"copy_gbps", report.rates->copy_gbps}};
-  }
-  document["measured"] = report.measured;
-  document["known"] = report.known;
-  document["wall_s"] = report.wall_s;
-  document["search_s"] = report.search_s;
-  document["device_busy_s"] = report.device_busy_s;
-  document["compile_busy_s"] = report.compile_busy_s;
-  fmt::print("{}\n", document.dump(2));
+// Waits for other runs on the device, and says what else stands in the way of clean measurements.
+std::function<std::shared_ptr<void>(const std::stop_token&)> reservation(const DeviceInfo& device) {
+  return [device](const std::stop_token& stop) -> std::shared_ptr<void> {
+    auto lock = std::make_shared<std::optional<DeviceLock>>(lock_device(device, stop));
+    if (const std::string warning = device_warning(device); !warning.empty()) {
+      fmt::print(stderr, "autotune: warning: {}\n", warning);
+    }
+    return lock;
+  };
 }
 
-Table result_table(const TuneReport& report) {
-  const bool compared = std::any_of(report.problems.begin(), report.problems.end(),
-                                    [](const ProblemResult& r) { return r.cublas_us.has_value(); });
-  RateColumn rates;
-  for (const ProblemResult& result : report.problems) {
-    if (result.winner) rates.add(gflops(result.problem, result.winner->median_us));
-  }
-  std::vector<std::string> header = {"size", "time us", rates.title(), "of FMA rate"};
-  if (compared) header.insert(header.end(), {"cuBLAS us", "ratio"});
-  header.insert(header.end(), {"template", "configuration"});
-  Table table(header);
-  for (const ProblemResult& result : report.problems) {
-    if (!result.winner) {
-      table.add({to_string(result.problem), "-", "-", "-"});
-      continue;
+TuneReport tune_with_progress(const TuneRequest& request, TunerSetup& setup,
+                              const std::stop_token& stop) {
+  ProgressLine line;
+  const auto show = [&](const TuneProgress& progress) {
+    if (progress.failed != nullptr) {
+      line.hide();
+      fmt::print(stderr, "autotune: {} has failed and leaves its work to the others: {}\n",
+                 short_name(progress.failed->device), progress.failed->failure);
     }
-    const Winner& winner = *result.winner;
-    const double rate = gflops(result.problem, winner.median_us);
-    std::vector<std::string> row = {
-        to_string(result.problem), fmt::format("{:.1f}", winner.median_us), rates.text(rate),
-        report.rates ? fmt::format("{:.1f}%", 100 * rate / report.rates->fma_gflops) : "-"};
-    if (compared) {
-      row.push_back(result.cublas_us ? fmt::format("{:.1f}", *result.cublas_us) : "-");
-      row.push_back(result.cublas_us ? fmt::format("{:.3f}", *result.cublas_us / winner.median_us)
-                                     : "-");
-    }
-    row.push_back(winner.template_name);
-    row.push_back(to_string(winner.configuration));
-    table.add(std::move(row));
-  }
-  return table;
-}
-
-// What became of the search, in a few lines below the table.
-void print_summary(const TuneReport& report, const DeviceInfo& device, int compile_jobs) {
-  fmt::print("\n{} measured, {} known, {:.1f} s", report.measured, report.known, report.wall_s);
-  if (report.search_s > 0) {
-    fmt::print(" (searching {:.1f} s: {} busy {:.0f} %, {} compile workers busy {:.0f} %)",
-               report.search_s, device.is_host() ? "host device" : "GPU",
-               100 * report.device_busy_s / report.search_s, compile_jobs,
-               100 * report.compile_busy_s / (report.search_s * compile_jobs));
-  }
-  fmt::print("\n");
-  for (const auto& [status, count] : report.statuses) {
-    if (status != TrialStatus::ok) fmt::print("{}: {}\n", to_string(status), count);
-  }
-  for (const ProblemResult& result : report.problems) {
-    if (!result.too_large.empty()) continue;  // said on standard error
-    if (!result.winner) {
-      fmt::print("{}: no configuration gave a correct result\n", to_string(result.problem));
-    } else if (!result.winner->confirmed) {
-      fmt::print("{}: unconfirmed, from the search alone\n", to_string(result.problem));
-    } else if (!result.winner->ties.empty()) {
-      fmt::print("{}: statistically tied with {} others, of which it is the cheapest\n",
-                 to_string(result.problem), result.winner->ties.size());
-    }
-    if (result.winner && !result.winner->note.empty()) {
-      fmt::print("{}: verified and timed on {}\n", to_string(result.problem), result.winner->note);
-    }
-  }
-}
-
-int exit_code_for(const TuneReport& report, bool stored) {
-  if (report.interrupted) return exit_code::kInterrupted;
-  for (const ProblemResult& result : report.problems) {
-    if (result.winner) continue;
-    return result.too_large.empty() ? exit_code::kNoneCorrect : exit_code::kEnvironment;
-  }
-  return stored ? exit_code::kDone : exit_code::kNotStored;
+    line.show(progress);
+  };
+  return tune(request, setup, show, stop);
 }
 
 int run_tune(const TuneOptions& options) {
@@ -233,7 +162,8 @@ int run_tune(const TuneOptions& options) {
   const int jobs =
       options.jobs.empty() ? 0 : static_cast<int>(parse_integers(options.jobs, "--jobs").front());
   const InterruptWatch interrupts;
-  const DeviceInfo device = device_for(options.device);
+  const std::vector<DeviceInfo> devices = devices_for(options.device);
+  const DeviceInfo& device = devices.front();
   if (options.dry_run) return dry_run(request, device, options.json);
   if (request.compare_cublas && device.is_host()) {
     throw EnvironmentError("--compare cublas: the host device has no cuBLAS");
@@ -244,36 +174,22 @@ int run_tune(const TuneOptions& options) {
     fmt::print(stderr, "autotune: warning: {}; results of this run will not be kept\n",
                opened.problem);
   }
-  const auto lock = lock_device(device, interrupts.token());
-  if (const std::string warning = device_warning(device); !warning.empty()) {
-    fmt::print(stderr, "autotune: warning: {}\n", warning);
-  }
   CubinStore cubins = open_cubin_store();
-  TunerSetup setup = make_setup(device, jobs);
+  TunerSetup setup = make_setup(devices, jobs);
+  for (MeasuringDevice& measuring : setup.measuring)
+    measuring.reserve = reservation(measuring.info);
   setup.database = &opened.database;
   setup.cubins = &cubins;
+  const TuneReport report = tune_with_progress(request, setup, interrupts.token());
 
-  TuneReport report;
-  {
-    ProgressLine progress;
-    report = tune(
-        request, setup, [&](const TuneProgress& p) { progress.show(p); }, interrupts.token());
-  }
-  if (!report.note.empty()) fmt::print(stderr, "autotune: {}\n", report.note);
-  if (!report.storage_problem.empty()) {
-    fmt::print(stderr, "autotune: warning: {}\n", report.storage_problem);
-  }
-  for (const ProblemResult& result : report.problems) {
-    if (!result.too_large.empty()) fmt::print(stderr, "autotune: {}\n", result.too_large);
-  }
+  print_notes(report);
   if (options.json) {
     print_json(report, device);
   } else if (options.csv) {
     fmt::print("{}", result_table(report).csv());
   } else {
-    fmt::print("{}\n", describe(device));
-    fmt::print("{}", result_table(report).text());
-    print_summary(report, device, setup.compile_jobs);
+    fmt::print("{}\n{}", describe(device), result_table(report).text());
+    print_summary(report, setup);
     if (!opened.database.path().empty()) {
       fmt::print("stored in {}\n", opened.database.path().string());
     }
@@ -289,7 +205,7 @@ void add_tune_command(CommandLine& line) {
   CLI::App* command = line.app.add_subcommand("tune", "Find and keep the fastest configurations");
   command->add_option("--sizes", options->sizes, "Sizes: N or MxNxK, with commas, or @FILE")
       ->required();
-  command->add_option("--device", options->device, "auto, host, or a GPU's number");
+  command->add_option("--device", options->device, "auto, host, a GPU's number, or all GPUs: all");
   command->add_option("--layout", options->layout, "NN, NT, TN or TT: op(A), op(B)");
   command->add_option("--math", options->math, "strict: FP32 throughout");
   command->add_option("--template", options->space.templates,

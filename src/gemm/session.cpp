@@ -46,7 +46,7 @@ TunerSetup in_process_setup(const DeviceInfo& device) {
   TunerSetup setup;
   setup.device = device;
   setup.make_compile_worker = make_worker;
-  setup.make_measure_worker = make_worker;
+  setup.measuring = {{.info = device, .make_worker = make_worker, .reserve = {}}};
   setup.compile_jobs = default_compile_jobs();
   return setup;
 }

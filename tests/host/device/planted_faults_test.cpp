@@ -92,7 +92,7 @@ TEST_SUITE("planted faults") {
     TunerSetup setup;
     setup.device = host_device_info();
     setup.make_compile_worker = [] { return make_process_worker(AUTOTUNE_PROGRAM, kHostOrdinal); };
-    setup.make_measure_worker = setup.make_compile_worker;
+    setup.measuring = {{setup.device, setup.make_compile_worker, {}}};
     setup.measure_timeout = std::chrono::milliseconds(3000);
     setup.database = &database;
 

@@ -1,0 +1,148 @@
+#include "cli/tune_report.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_codes.hpp"
+#include "cli/results_json.hpp"
+
+namespace autotune {
+namespace {
+
+double device_busy_s(const TuneReport& report) {
+  double sum = 0;
+  for (const DeviceUse& use : report.devices) sum += use.busy_s;
+  return sum;
+}
+
+// How busy devices and compile workers were during the search; the busier ones were its limit.
+void print_load(const TuneReport& report, const TunerSetup& setup) {
+  const auto count = static_cast<double>(report.devices.size());
+  const double measuring = device_busy_s(report) / (report.search_s * count);
+  const double compiling = report.compile_busy_s / (report.search_s * setup.compile_jobs);
+  std::string devices = setup.device.is_host() ? "host device" : "GPU";
+  if (count > 1) devices = fmt::format("{} GPUs", count);
+  std::string each;
+  for (const DeviceUse& use : report.devices) {
+    each += fmt::format("{}{:.0f}", each.empty() ? "" : ", ", 100 * use.busy_s / report.search_s);
+  }
+  fmt::print(
+      " (searching {:.1f} s: {} busy {} %, {} compile workers busy {:.0f} %: {} was the limit)",
+      report.search_s, devices, each, setup.compile_jobs, 100 * compiling,
+      measuring > compiling ? "measuring" : "compiling");
+}
+
+}  // namespace
+
+void print_json(const TuneReport& report, const DeviceInfo& device) {
+  nlohmann::ordered_json document = results_document("tune", &device, device.label);
+  for (const ProblemResult& result : report.problems) {
+    auto entry = result.winner ? result_entry(*result.winner, "exact")
+                               : empty_entry(result.problem, "none_correct");
+    if (result.cublas_us) entry["cublas_us"] = *result.cublas_us;
+    if (report.rates)
+      entry["fma_fraction"] = result.winner ? gflops(result.problem, result.winner->median_us) /
+                                                  report.rates->fma_gflops
+                                            : 0;
+    document["results"].push_back(std::move(entry));
+  }
+  if (report.rates) {
+    document["rates"] = {{"fma_gflops", report.rates->fma_gflops},
+                         {"copy_gbps", report.rates->copy_gbps}};
+  }
+  document["measured"] = report.measured;
+  document["known"] = report.known;
+  document["wall_s"] = report.wall_s;
+  document["search_s"] = report.search_s;
+  document["device_busy_s"] = device_busy_s(report);
+  document["compile_busy_s"] = report.compile_busy_s;
+  document["devices"] = nlohmann::ordered_json::array();
+  for (const DeviceUse& use : report.devices) {
+    document["devices"].push_back({{"ordinal", use.device.ordinal},
+                                   {"uuid", use.device.uuid},
+                                   {"busy_s", use.busy_s},
+                                   {"failure", use.failure}});
+  }
+  fmt::print("{}\n", document.dump(2));
+}
+
+Table result_table(const TuneReport& report) {
+  const bool compared = std::any_of(report.problems.begin(), report.problems.end(),
+                                    [](const ProblemResult& r) { return r.cublas_us.has_value(); });
+  RateColumn rates;
+  for (const ProblemResult& result : report.problems) {
+    if (result.winner) rates.add(gflops(result.problem, result.winner->median_us));
+  }
+  std::vector<std::string> header = {"size", "time us", rates.title(), "of FMA rate"};
+  if (compared) header.insert(header.end(), {"cuBLAS us", "ratio"});
+  header.insert(header.end(), {"template", "configuration"});
+  Table table(header);
+  for (const ProblemResult& result : report.problems) {
+    if (!result.winner) {
+      table.add({to_string(result.problem), "-", "-", "-"});
+      continue;
+    }
+    const Winner& winner = *result.winner;
+    const double rate = gflops(result.problem, winner.median_us);
+    std::vector<std::string> row = {
+        to_string(result.problem), fmt::format("{:.1f}", winner.median_us), rates.text(rate),
+        report.rates ? fmt::format("{:.1f}%", 100 * rate / report.rates->fma_gflops) : "-"};
+    if (compared) {
+      row.push_back(result.cublas_us ? fmt::format("{:.1f}", *result.cublas_us) : "-");
+      row.push_back(result.cublas_us ? fmt::format("{:.3f}", *result.cublas_us / winner.median_us)
+                                     : "-");
+    }
+    row.push_back(winner.template_name);
+    row.push_back(to_string(winner.configuration));
+    table.add(std::move(row));
+  }
+  return table;
+}
+
+void print_summary(const TuneReport& report, const TunerSetup& setup) {
+  fmt::print("\n{} measured, {} known, {:.1f} s", report.measured, report.known, report.wall_s);
+  if (report.search_s > 0) print_load(report, setup);
+  fmt::print("\n");
+  for (const auto& [status, count] : report.statuses) {
+    if (status != TrialStatus::ok) fmt::print("{}: {}\n", to_string(status), count);
+  }
+  for (const ProblemResult& result : report.problems) {
+    if (!result.too_large.empty()) continue;  // said on standard error
+    if (!result.winner) {
+      fmt::print("{}: no configuration gave a correct result\n", to_string(result.problem));
+    } else if (!result.winner->confirmed) {
+      fmt::print("{}: unconfirmed, from the search alone\n", to_string(result.problem));
+    } else if (!result.winner->ties.empty()) {
+      fmt::print("{}: statistically tied with {} others, of which it is the cheapest\n",
+                 to_string(result.problem), result.winner->ties.size());
+    }
+    if (result.winner && !result.winner->note.empty()) {
+      fmt::print("{}: verified and timed on {}\n", to_string(result.problem), result.winner->note);
+    }
+  }
+}
+
+void print_notes(const TuneReport& report) {
+  if (!report.note.empty()) fmt::print(stderr, "autotune: {}\n", report.note);
+  if (!report.storage_problem.empty()) {
+    fmt::print(stderr, "autotune: warning: {}\n", report.storage_problem);
+  }
+  for (const ProblemResult& result : report.problems) {
+    if (!result.too_large.empty()) fmt::print(stderr, "autotune: {}\n", result.too_large);
+  }
+}
+
+int exit_code_for(const TuneReport& report, bool stored) {
+  if (report.interrupted) return exit_code::kInterrupted;
+  for (const ProblemResult& result : report.problems) {
+    if (result.winner) continue;
+    return result.too_large.empty() ? exit_code::kNoneCorrect : exit_code::kEnvironment;
+  }
+  return stored ? exit_code::kDone : exit_code::kNotStored;
+}
+
+}  // namespace autotune

@@ -1,0 +1,47 @@
+// What the database knows of the spaces that a run searches, in the run's environment.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/winner.hpp"
+#include "db/tuning_database.hpp"
+#include "tuner/lane.hpp"
+
+namespace autotune {
+
+// Belongs to one thread. All references outlive this.
+class StoredResults {
+ public:
+  StoredResults(TuningDatabase& database, const DeviceInfo& device, Environment environment,
+                const std::vector<CandidateSpace>& spaces);
+
+  [[nodiscard]] const Environment& environment() const { return environment_; }
+  // Of the template's trials.
+  [[nodiscard]] TrialScope scope_of(const KernelTemplate& kernel) const;
+
+  void load_winners();
+  // Gives the lanes the trials that were stored since the last call; at first, all.
+  void load_trials(std::vector<Lane>& lanes);
+
+  // The stored winner of the lane's problem and template, of whatever environment. Its
+  // configurations have their parameters in the order of the space.
+  [[nodiscard]] std::optional<Winner> winner(const Lane& lane) const;
+  // The trials that the lane's winner of another environment was chosen from: its finalists first,
+  // then the other correct ones, fastest first.
+  [[nodiscard]] std::vector<Configuration> aged_finalists(const Lane& lane) const;
+  // Whether the winner is worth storing: a search of a part of the space must not displace a better
+  // one from outside that part.
+  [[nodiscard]] bool may_store(const Winner& winner, const std::vector<Lane*>& lanes) const;
+
+ private:
+  TuningDatabase& database_;
+  const DeviceInfo& device_;
+  Environment environment_;
+  const std::vector<CandidateSpace>& spaces_;
+  std::vector<Winner> winners_;  // of this silicon class, with configurations of the spaces
+  std::map<const KernelTemplate*, std::int64_t> last_rows_;  // of the trials seen
+};
+
+}  // namespace autotune
