@@ -225,23 +225,30 @@ std::vector<StoredTrial> select_all_trials(SQLite::Database& database,
 }
 
 std::vector<Trial> select_trials_after(SQLite::Database& database, std::int64_t& row,
-                                       const TrialScope& scope) {
+                                       const TrialScope& scope, const std::string& own_guid) {
+  const std::int64_t first = std::exchange(row, select_last_trial(database)) + 1;
   const std::optional<std::int64_t> scope_id = find_scope(database, scope);
   if (!scope_id) return {};
   // The plus sign keeps SQLite from an index, in which it would go through all of the scope.
-  SQLite::Statement select(database,
-                           "SELECT trial.*, guid FROM trial JOIN run ON run.id = trial.run WHERE"
-                           " trial.id > :row AND +scope = :scope ORDER BY trial.id");
-  select.bind(":row", row);
+  SQLite::Statement select(
+      database,
+      "SELECT trial.*, guid FROM trial JOIN run ON run.id = trial.run WHERE trial.id BETWEEN :first"
+      " AND :last AND +scope = :scope AND guid <> :own_guid ORDER BY trial.id");
+  select.bind(":first", first);
+  select.bind(":last", row);
   select.bind(":scope", *scope_id);
+  select.bind(":own_guid", own_guid);
   std::vector<Trial> result;
   while (select.executeStep()) {
-    row = select.getColumn("id").getInt64();
     if (std::optional<Trial> trial = trial_from(select, scope)) {
       result.push_back(std::move(*trial));
     }
   }
   return result;
+}
+
+std::int64_t select_last_trial(SQLite::Database& database) {
+  return database.execAndGet("SELECT COALESCE(MAX(id), 0) FROM trial").getInt64();
 }
 
 std::vector<Winner> select_best_trials(SQLite::Database& database, const std::string& silicon_class,

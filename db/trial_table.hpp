@@ -25,7 +25,10 @@ void insert_trials(SQLite::Database& database, const TrialScope& scope, const Ru
                                                          const std::string& template_name);
 // As TuningDatabase::trials_after().
 [[nodiscard]] std::vector<Trial> select_trials_after(SQLite::Database& database, std::int64_t& row,
-                                                     const TrialScope& scope);
+                                                     const TrialScope& scope,
+                                                     const std::string& own_guid);
+// As TuningDatabase::last_trial_row().
+[[nodiscard]] std::int64_t select_last_trial(SQLite::Database& database);
 
 // As TuningDatabase::best_trials().
 [[nodiscard]] std::vector<Winner> select_best_trials(SQLite::Database& database,

@@ -30,9 +30,9 @@ TrialWriter::~TrialWriter() {
   changed_.notify_all();
 }
 
-void TrialWriter::add(const TrialScope& scope, const Trial& trial) {
+void TrialWriter::add(const TrialScope& scope, const Trial& trial, std::function<void()> settled) {
   const std::lock_guard lock(mutex_);
-  waiting_.push_back({scope, trial});
+  waiting_.push_back({scope, trial, std::move(settled)});
   ++added_;
 }
 
@@ -72,10 +72,12 @@ void TrialWriter::commit(std::vector<Entry> batch) {
   while (!batch.empty()) {
     const TrialScope scope = batch.front().scope;
     std::vector<Trial> trials;
+    std::vector<std::function<void()>> settled;
     std::vector<Entry> others;
     for (Entry& entry : batch) {
       if (same_scope(entry.scope, scope)) {
         trials.push_back(std::move(entry.trial));
+        settled.push_back(std::move(entry.settled));
       } else {
         others.push_back(std::move(entry));
       }
@@ -87,6 +89,9 @@ void TrialWriter::commit(std::vector<Entry> batch) {
       const std::lock_guard lock(mutex_);
       problem_ = error.what();
       lost_ += trials.size();
+    }
+    for (const std::function<void()>& call : settled) {
+      if (call) call();
     }
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -21,8 +22,9 @@ class TrialWriter {
   TrialWriter(const TrialWriter&) = delete;
   TrialWriter& operator=(const TrialWriter&) = delete;
 
-  // Never waits for the disk.
-  void add(const TrialScope& scope, const Trial& trial);
+  // Never waits for the disk. `settled` is called in the writer's thread once the trial is stored,
+  // or could not be.
+  void add(const TrialScope& scope, const Trial& trial, std::function<void()> settled = {});
   // Returns once everything added so far is stored, or could not be.
   void flush();
   // Why trials could not be stored, and how many; empty when all were.
@@ -32,6 +34,7 @@ class TrialWriter {
   struct Entry {
     TrialScope scope;
     Trial trial;
+    std::function<void()> settled;
   };
   void work(const std::stop_token& stop);
   void commit(std::vector<Entry> batch);

@@ -139,18 +139,18 @@ std::vector<StoredTrial> TuningDatabase::all_trials(const std::string& device_la
   return result;
 }
 
-std::vector<Trial> TuningDatabase::trials_after(std::int64_t& row, const TrialScope& scope) const {
+std::vector<Trial> TuningDatabase::trials_after(std::int64_t& row, const TrialScope& scope,
+                                                const std::string& own_guid) const {
   std::vector<Trial> result;
   Implementation& self = *implementation_;
-  self.read([&] { result = select_trials_after(self.database, row, scope); });
+  self.read([&] { result = select_trials_after(self.database, row, scope, own_guid); });
   return result;
 }
 
 std::int64_t TuningDatabase::last_trial_row() const {
   std::int64_t row = 0;
   Implementation& self = *implementation_;
-  self.read(
-      [&] { row = self.database.execAndGet("SELECT COALESCE(MAX(id), 0) FROM trial").getInt64(); });
+  self.read([&] { row = select_last_trial(self.database); });
   return row;
 }
 

@@ -106,9 +106,10 @@ class TuningDatabase {
   // without regard to case), a template.
   [[nodiscard]] std::vector<StoredTrial> all_trials(const std::string& device_label,
                                                     const std::string& template_name) const;
-  // Those of all problems that were stored after a row, in the order they were stored; every one of
-  // them. Moves `row` on to the last.
-  [[nodiscard]] std::vector<Trial> trials_after(std::int64_t& row, const TrialScope& scope) const;
+  // Every one that other runs have stored after a row, of all problems, in the order they were
+  // stored. Moves `row` on to the last row that there is.
+  [[nodiscard]] std::vector<Trial> trials_after(std::int64_t& row, const TrialScope& scope,
+                                                const std::string& own_guid) const;
   // The row that was stored last; 0 when there is none.
   [[nodiscard]] std::int64_t last_trial_row() const;
 

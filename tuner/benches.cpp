@@ -35,8 +35,7 @@ Benches::Benches(const std::vector<MeasuringDevice>& devices, std::chrono::milli
 }
 
 Benches::~Benches() {
-  for (std::jthread& thread : threads_) thread.request_stop();
-  for (std::jthread& thread : threads_) thread.join();
+  stop_threads();
 }
 
 bool Benches::wait_for_device(const std::stop_token& stop) {
@@ -60,16 +59,10 @@ void Benches::submit(BenchJob job) {
 }
 
 bool Benches::settle_one() {
+  tell_failures();
   BenchJob job;
   {
-    std::unique_lock lock(mutex_);
-    while (!failed_.empty()) {
-      const DeviceUse failed = std::move(failed_.front());
-      failed_.pop_front();
-      lock.unlock();
-      on_failure_(failed);
-      lock.lock();
-    }
+    const std::lock_guard lock(mutex_);
     if (finished_.empty()) {
       if (left_ == 0) std::rethrow_exception(last_error_);
       return false;
@@ -94,6 +87,12 @@ void Benches::drop_queued() {
   queue_.clear();
 }
 
+void Benches::close() {
+  drop_queued();
+  stop_threads();
+  tell_failures();
+}
+
 std::vector<DeviceUse> Benches::use() {
   const std::lock_guard lock(mutex_);
   std::vector<DeviceUse> all;
@@ -115,6 +114,7 @@ void Benches::work(const std::stop_token& stop, std::size_t index,
   std::optional<Entry> entry;
   try {
     TrialRunner runner(device.make_worker, allowance);
+    if (benches_.size() > 1) runner.calibrate();  // or one that cannot be opened takes jobs first
     while ((entry = take(stop, index))) run(index, runner, entry);
   } catch (const std::exception& error) {
     fail(index, std::move(entry), error.what());
@@ -198,6 +198,20 @@ void Benches::fail(std::size_t index, std::optional<Entry> entry, const std::str
     }
   }
   announce();
+}
+
+void Benches::tell_failures() {
+  std::deque<DeviceUse> failed;
+  {
+    const std::lock_guard lock(mutex_);
+    failed.swap(failed_);
+  }
+  for (const DeviceUse& use : failed) on_failure_(use);
+}
+
+void Benches::stop_threads() {
+  for (std::jthread& thread : threads_) thread.request_stop();
+  threads_.clear();
 }
 
 void Benches::announce() {

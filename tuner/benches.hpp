@@ -35,11 +35,12 @@ class Benches {
  public:
   using FailureSink = std::function<void(const DeviceUse&)>;
 
-  // Reserves the devices, each in its bench's thread. Raises `news` when there is something for the
-  // owner to do. `on_failure` hears, in the owner's thread, of devices that leave work to others.
+  // Reserves the devices, each in its bench's thread; of several, each is tried out. Raises `news`
+  // when there is something for the owner to do. `on_failure` hears, in the owner's thread, of
+  // devices that leave work to others.
   Benches(const std::vector<MeasuringDevice>& devices, std::chrono::milliseconds allowance,
           Signal& news, FailureSink on_failure);
-  // Drops what has not begun and waits for what has.
+  // As close(), but that nobody hears of failures.
   ~Benches();
   Benches(const Benches&) = delete;
   Benches& operator=(const Benches&) = delete;
@@ -55,6 +56,8 @@ class Benches {
   void settle_all();
   // Forgets the jobs that have not begun.
   void drop_queued();
+  // Drops what has not begun, waits for what has and gives the devices up.
+  void close();
   // Jobs that were submitted and are not settled.
   [[nodiscard]] std::size_t open_jobs() const { return open_; }
 
@@ -81,6 +84,8 @@ class Benches {
   void run(std::size_t index, TrialRunner& runner, std::optional<Entry>& entry);
   void fail(std::size_t index, std::optional<Entry> entry, const std::string& reason);
   void announce();
+  void tell_failures();
+  void stop_threads();
 
   Signal& news_;
   FailureSink on_failure_;

@@ -22,6 +22,9 @@ constexpr std::size_t kTurnsOfTheLeader = 8;
 // Between two looks at the limits.
 constexpr std::chrono::milliseconds kBetweenLooks(100);
 
+// Between two looks at what other runs have stored.
+constexpr std::chrono::milliseconds kBetweenLearning(200);
+
 // The limits that end a search whatever it has found.
 bool is_over(const SearchLimits& limits) {
   return limits.stop.stop_requested() || (limits.deadline && Clock::now() >= *limits.deadline);
@@ -36,11 +39,12 @@ void lower(std::atomic<double>& least, double value) {
 }  // namespace
 
 Search::Search(std::vector<Lane*> lanes, KernelBuilder& builder, Benches& benches, Signal& news,
-               TrialSink sink)
+               OtherRuns* others, TrialSink sink)
     : lanes_(std::move(lanes)),
       builder_(builder),
       benches_(benches),
       news_(news),
+      others_(others),
       sink_(std::move(sink)) {
   for (const Lane* lane : lanes_) {
     const Trial* best = lane->best();
@@ -52,16 +56,21 @@ Search::Search(std::vector<Lane*> lanes, KernelBuilder& builder, Benches& benche
 SearchEnd Search::run(const SearchLimits& limits) {
   std::optional<SearchEnd> end;
   while (!(end = reached(limits))) {
+    follow_others(limits);
     propose(limits);
     builder_.collect({});
     submit_built(limits);
     if (benches_.settle_one()) continue;
-    if (waiting_.empty() && benches_.open_jobs() == 0) return SearchEnd::exhausted;
+    const bool idle = waiting_.empty() && benches_.open_jobs() == 0;
+    if (idle && set_aside_.empty()) return SearchEnd::exhausted;
+    if (!idle) idle_since_.reset();
+    if (idle && !idle_since_) idle_since_ = Clock::now();
     news_.wait_until(Clock::now() + kBetweenLooks);
   }
   waiting_.clear();
   benches_.drop_queued();
   benches_.settle_all();
+  while (!claimed_.empty()) release(*claimed_.begin());
   return *end;
 }
 
@@ -72,13 +81,14 @@ std::optional<SearchEnd> Search::reached(const SearchLimits& limits) const {
 }
 
 void Search::propose(const SearchLimits& limits) {
-  const auto room = [&] {
-    const std::size_t under_way = waiting_.size() + benches_.open_jobs();
-    return under_way < limits.lookahead &&
-           (!limits.trials || measured_ + static_cast<std::int64_t>(under_way) < *limits.trials);
-  };
-  while (room() && propose_one()) {
+  while (has_room(limits) && propose_one()) {
   }
+}
+
+bool Search::has_room(const SearchLimits& limits) const {
+  const std::size_t under_way = waiting_.size() + benches_.open_jobs();
+  return under_way < limits.lookahead &&
+         (!limits.trials || measured_ + static_cast<std::int64_t>(under_way) < *limits.trials);
 }
 
 bool Search::propose_one() {
@@ -88,13 +98,23 @@ bool Search::propose_one() {
     const bool passed_over = is_behind(lane) && round % kTurnsOfTheLeader != 0;
     if (passed_over) continue;
     if (const std::optional<std::size_t> index = lane.propose()) {
-      const auto ticket =
-          builder_.request(lane.kernel(), lane.space().configurations[*index], lane.problem());
-      waiting_.push_back({&lane, *index, ticket});
+      take_up({&lane, *index}, /*patient=*/true);
       return true;
     }
   }
   return false;
+}
+
+void Search::take_up(const Claim& claim, bool patient) {
+  const auto& [lane, index] = claim;
+  if (others_ != nullptr && !others_->claim(*lane, index) && patient) {
+    set_aside_.push_back(claim);
+    return;
+  }
+  claimed_.insert(claim);
+  const auto ticket =
+      builder_.request(lane->kernel(), lane->space().configurations[index], lane->problem());
+  waiting_.push_back({lane, index, ticket, learned_});
 }
 
 // Whether another template is clearly faster for the lane's problem.
@@ -110,7 +130,13 @@ bool Search::is_behind(const Lane& lane) const {
 void Search::submit_built(const SearchLimits& limits) {
   std::erase_if(waiting_, [&](const Proposal& proposal) {
     if (builder_.find(proposal.ticket) == nullptr) return false;
-    submit(proposal, limits);
+    // Before this run claimed it, another one may have made and stored it.
+    if (proposal.learned == learned_) learn();
+    if (proposal.lane->trials().contains(proposal.index)) {
+      release({proposal.lane, proposal.index});
+    } else {
+      submit(proposal, limits);
+    }
     return true;
   });
 }
@@ -137,8 +163,38 @@ void Search::submit(const Proposal& proposal, const SearchLimits& limits) {
 
 void Search::record(const Proposal& proposal, Trial trial) {
   ++measured_;
+  claimed_.erase({proposal.lane, proposal.index});
   sink_(*proposal.lane, trial);
   proposal.lane->record(proposal.index, std::move(trial));
+}
+
+void Search::follow_others(const SearchLimits& limits) {
+  if (others_ == nullptr || Clock::now() < next_learning_) return;
+  learn();
+  const bool patient = !idle_since_ || Clock::now() - *idle_since_ < limits.patience;
+  for (const Claim& claim : std::exchange(set_aside_, {})) {
+    if (claim.first->trials().contains(claim.second)) continue;
+    if (has_room(limits)) {
+      take_up(claim, patient);
+    } else {
+      set_aside_.push_back(claim);
+    }
+  }
+}
+
+void Search::learn() {
+  ++learned_;
+  if (others_ == nullptr) return;
+  others_->learn();
+  for (const Lane* lane : lanes_) {
+    if (const Trial* best = lane->best()) lower(*best_us_.at(lane), best->measurement.median_us);
+  }
+  next_learning_ = Clock::now() + kBetweenLearning;
+}
+
+void Search::release(Claim claim) {
+  if (others_ != nullptr) others_->release(*claim.first, claim.second);
+  claimed_.erase(claim);
 }
 
 }  // namespace autotune

@@ -9,12 +9,15 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "tuner/benches.hpp"
 #include "tuner/kernel_builder.hpp"
 #include "tuner/lane.hpp"
+#include "tuner/other_runs.hpp"
 #include "tuner/signal.hpp"
 
 namespace autotune {
@@ -24,6 +27,8 @@ struct SearchLimits {
   std::optional<std::int64_t> trials;
   std::size_t lookahead = 1;  // proposals being compiled, waiting to be measured or measured
   std::stop_token stop;
+  // What another run has claimed for longer, with nothing else left to do, is measured here.
+  std::chrono::milliseconds patience{0};
 };
 
 enum class SearchEnd { exhausted, budget, stopped };
@@ -36,8 +41,10 @@ class Search {
   using TrialSink = std::function<void(const Lane&, const Trial&)>;
 
   // `news` is raised for kernels that were built and for jobs of the benches that were done.
+  // `others` may be null: then every trial is made that has to be. The sink sees to it that a claim
+  // is released once its trial is stored.
   Search(std::vector<Lane*> lanes, KernelBuilder& builder, Benches& benches, Signal& news,
-         TrialSink sink);
+         OtherRuns* others, TrialSink sink);
 
   SearchEnd run(const SearchLimits& limits);
 
@@ -46,24 +53,39 @@ class Search {
     Lane* lane;
     std::size_t index;
     KernelBuilder::Ticket ticket;
+    std::int64_t learned;  // how often that had been done when the trial was claimed
   };
+  using Claim = std::pair<Lane*, std::size_t>;
 
   [[nodiscard]] std::optional<SearchEnd> reached(const SearchLimits& limits) const;
   // Asks the lanes in turn, so that those who go through a space in the same order share kernels.
   void propose(const SearchLimits& limits);
   bool propose_one();
+  [[nodiscard]] bool has_room(const SearchLimits& limits) const;
+  // Claims a trial and asks for its kernel, or sets the trial aside while another run has it.
+  void take_up(const Claim& claim, bool patient);
   [[nodiscard]] bool is_behind(const Lane& lane) const;
   // Gives the benches what is built.
   void submit_built(const SearchLimits& limits);
   void submit(const Proposal& proposal, const SearchLimits& limits);
   void record(const Proposal& proposal, Trial trial);
+  // Now and then: takes in what other runs have stored, and takes up what they have given up.
+  void follow_others(const SearchLimits& limits);
+  void learn();
+  void release(Claim claim);
 
   std::vector<Lane*> lanes_;
   KernelBuilder& builder_;
   Benches& benches_;
   Signal& news_;
+  OtherRuns* others_;
   TrialSink sink_;
   std::deque<Proposal> waiting_;  // for their kernels
+  std::set<Claim> claimed_;       // until the trial was made
+  std::vector<Claim> set_aside_;  // other runs have claimed these
+  std::int64_t learned_ = 0;      // how often
+  std::chrono::steady_clock::time_point next_learning_;
+  std::optional<std::chrono::steady_clock::time_point> idle_since_;
   // The best time of each lane in microseconds, which the benches screen against.
   std::map<const Lane*, std::shared_ptr<std::atomic<double>>> best_us_;
   std::size_t turn_ = 0;

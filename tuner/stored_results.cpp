@@ -10,8 +10,13 @@
 namespace autotune {
 
 StoredResults::StoredResults(TuningDatabase& database, const DeviceInfo& device,
-                             Environment environment, const std::vector<CandidateSpace>& spaces)
-    : database_(database), device_(device), environment_(std::move(environment)), spaces_(spaces) {}
+                             Environment environment, const std::vector<CandidateSpace>& spaces,
+                             std::string run_guid)
+    : database_(database),
+      device_(device),
+      environment_(std::move(environment)),
+      spaces_(spaces),
+      run_guid_(std::move(run_guid)) {}
 
 TrialScope StoredResults::scope_of(const KernelTemplate& kernel) const {
   return {device_.silicon_class(), kernel.name, kernel.interface_number,
@@ -49,7 +54,7 @@ void StoredResults::load_trials(std::vector<Lane>& lanes) {
     return;
   }
   for (auto& [kernel, last_row] : last_rows_) {
-    for (const Trial& trial : database_.trials_after(last_row, scope_of(*kernel))) {
+    for (const Trial& trial : database_.trials_after(last_row, scope_of(*kernel), run_guid_)) {
       for (Lane& lane : lanes) {
         if (&lane.kernel() == kernel && lane.problem() == trial.problem) lane.record_known(trial);
       }

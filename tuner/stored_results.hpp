@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/winner.hpp"
@@ -14,15 +15,16 @@ namespace autotune {
 // Belongs to one thread. All references outlive this.
 class StoredResults {
  public:
+  // `run_guid`: of the run whose trials need not be read again.
   StoredResults(TuningDatabase& database, const DeviceInfo& device, Environment environment,
-                const std::vector<CandidateSpace>& spaces);
+                const std::vector<CandidateSpace>& spaces, std::string run_guid);
 
   [[nodiscard]] const Environment& environment() const { return environment_; }
   // Of the template's trials.
   [[nodiscard]] TrialScope scope_of(const KernelTemplate& kernel) const;
 
   void load_winners();
-  // Gives the lanes the trials that were stored since the last call; at first, all.
+  // Gives the lanes the trials that other runs stored since the last call; at first, all.
   void load_trials(std::vector<Lane>& lanes);
 
   // The stored winner of the lane's problem and template, of whatever environment. Its
@@ -40,6 +42,7 @@ class StoredResults {
   const DeviceInfo& device_;
   Environment environment_;
   const std::vector<CandidateSpace>& spaces_;
+  std::string run_guid_;
   std::vector<Winner> winners_;  // of this silicon class, with configurations of the spaces
   std::map<const KernelTemplate*, std::int64_t> last_rows_;  // of the trials seen
 };

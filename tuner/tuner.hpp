@@ -82,6 +82,8 @@ struct TunerSetup {
   int compile_jobs = 1;
   std::chrono::milliseconds compile_timeout{30'000};
   std::chrono::milliseconds measure_timeout{30'000};  // beside the time the work itself should take
+  // For a trial that another run on the same database has claimed, when nothing else is left to do.
+  std::chrono::milliseconds other_runs_timeout{60'000};
   TuningDatabase* database = nullptr;
   CubinStore* cubins = nullptr;
 };

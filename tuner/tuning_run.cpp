@@ -130,7 +130,7 @@ void TuningRun::learn_environment() {
                           .nvrtc_build = compiler.build,
                           .tool_version = kVersion,
                           .measuring_protocol = kMeasuringProtocol};
-  stored_.emplace(*setup_.database, setup_.device, std::move(environment), spaces_);
+  stored_.emplace(*setup_.database, setup_.device, std::move(environment), spaces_, run_.guid);
   completion_.emplace(*setup_.database, request_, setup_.device.silicon_class(),
                       stored_->environment());
 
@@ -138,6 +138,7 @@ void TuningRun::learn_environment() {
                                         setup_.compile_timeout, [this] { news_.raise(); });
   builder_ = std::make_unique<KernelBuilder>(*pool_, setup_.cubins, compiler.build,
                                              compile_target(setup_.device, compiler.architectures));
+  claims_.emplace(setup_.database->path());
   writer_ = std::make_unique<TrialWriter>(*setup_.database, run_);
 }
 
@@ -213,10 +214,12 @@ SearchEnd TuningRun::search() {
   limits.lookahead = open_.size() * std::max(4 * static_cast<std::size_t>(setup_.compile_jobs),
                                              2 * setup_.measuring.size());
   limits.stop = stop_;
+  limits.patience = setup_.other_runs_timeout;
 
   const Clock::time_point began = Clock::now();
   const std::vector<DeviceUse> before = benches_->use();
-  Search search(open_, *builder_, *benches_, news_,
+  OtherRuns others(*claims_, *stored_, lanes_);
+  Search search(open_, *builder_, *benches_, news_, request_.fresh ? nullptr : &others,
                 [this](const Lane& lane, const Trial& trial) { record(lane, trial); });
   const SearchEnd end = search.run(limits);
   report_.search_s = seconds_since(began);
@@ -348,7 +351,9 @@ const BuiltKernel& TuningRun::build(const KernelTemplate& kernel,
 
 void TuningRun::record(const Lane& lane, const Trial& trial) {
   ++report_.statuses[trial.status];
-  writer_->add(stored_->scope_of(lane.kernel()), trial);
+  const TrialScope scope = stored_->scope_of(lane.kernel());
+  const TrialClaims::Key key = TrialClaims::key_of(scope, trial.problem, trial.configuration);
+  writer_->add(scope, trial, [this, key] { claims_->release(key); });
   report_progress("search", &trial);
 }
 
@@ -399,6 +404,7 @@ TuneReport TuningRun::finished_report(SearchEnd end) {
   report_.cubins_reused = builder_->reused();
   report_.workers_replaced = pool_->failures();
   if (benches_) {
+    benches_->close();
     for (const DeviceUse& use : benches_->use()) report_.workers_replaced += use.workers_replaced;
   }
   report_.wall_s = seconds_since(start_);

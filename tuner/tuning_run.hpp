@@ -17,6 +17,7 @@
 #include "tuner/search.hpp"
 #include "tuner/signal.hpp"
 #include "tuner/stored_results.hpp"
+#include "tuner/trial_claims.hpp"
 #include "tuner/tuner.hpp"
 
 namespace autotune {
@@ -87,6 +88,7 @@ class TuningRun {
   Signal news_;
   std::unique_ptr<CompilePool> pool_;
   std::unique_ptr<KernelBuilder> builder_;
+  std::optional<TrialClaims> claims_;
   std::unique_ptr<TrialWriter> writer_;
   std::unique_ptr<Benches> benches_;  // once there is something to measure
   TuneReport report_;

@@ -31,6 +31,17 @@ TEST_SUITE("TrialWriter") {
     while (database.stats().trials == 0) std::this_thread::yield();  // or the test times out
   }
 
+  TEST_CASE("a trial is stored when its call comes") {
+    auto database = TuningDatabase::in_memory();
+    TrialWriter writer(database, some_run());
+    std::vector<std::int64_t> stored;
+    for (int i = 0; i < 3; ++i) {
+      writer.add(some_scope(), some_trial(i), [&] { stored.push_back(database.stats().trials); });
+      writer.flush();
+    }
+    CHECK(stored == std::vector<std::int64_t>{1, 2, 3});
+  }
+
   TEST_CASE("the destructor stores the rest") {
     auto database = TuningDatabase::in_memory();
     {

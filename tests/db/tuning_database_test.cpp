@@ -144,6 +144,24 @@ TEST_SUITE("TuningDatabase") {
     CHECK(database.trials(some_scope(), square(1023)).empty());
   }
 
+  TEST_CASE("what other runs have stored since is read once, and of the scope alone") {
+    auto database = TuningDatabase::in_memory();
+    database.add_trials(some_scope(), some_run("other"), some_trials(0, 2));
+    std::int64_t row = database.last_trial_row();
+    CHECK(database.trials_after(row, some_scope(), "own").empty());
+
+    TrialScope other_scope = some_scope();
+    other_scope.source_hash = "another";
+    const std::vector<Trial> news = some_trials(2, 3, 2048);
+    database.add_trials(some_scope(), some_run("other"), news);
+    database.add_trials(some_scope(), some_run("own"), some_trials(5, 1));
+    database.add_trials(other_scope, some_run("other"), some_trials(6, 1));
+    CHECK(texts(database.trials_after(row, some_scope(), "own")) == texts(news));
+    CHECK(row == database.last_trial_row());
+    CHECK(database.trials_after(row, some_scope(), "own").empty());
+    CHECK(TuningDatabase::in_memory().last_trial_row() == 0);
+  }
+
   TEST_CASE("winners are filtered and sorted and replaced") {
     auto database = TuningDatabase::in_memory();
     Winner other_template = some_winner(1024, 90);
