@@ -137,7 +137,7 @@ std::function<std::shared_ptr<void>(const std::stop_token&)> reservation(const D
   return [device](const std::stop_token& stop) -> std::shared_ptr<void> {
     auto lock = std::make_shared<std::optional<DeviceLock>>(lock_device(device, stop));
     if (const std::string warning = device_warning(device); !warning.empty()) {
-      fmt::print(stderr, "autotune: warning: {}\n", warning);
+      fmt::print(stderr, "autotune: warning: {}: {}\n", short_name(device), warning);
     }
     return lock;
   };
@@ -176,8 +176,7 @@ int run_tune(const TuneOptions& options) {
   }
   CubinStore cubins = open_cubin_store();
   TunerSetup setup = make_setup(devices, jobs);
-  for (MeasuringDevice& measuring : setup.measuring)
-    measuring.reserve = reservation(measuring.info);
+  for (MeasuringDevice& each : setup.measuring) each.reserve = reservation(each.info);
   setup.database = &opened.database;
   setup.cubins = &cubins;
   const TuneReport report = tune_with_progress(request, setup, interrupts.token());
@@ -188,6 +187,7 @@ int run_tune(const TuneOptions& options) {
   } else if (options.csv) {
     fmt::print("{}", result_table(report).csv());
   } else {
+    if (devices.size() > 1) fmt::print("{} x ", devices.size());
     fmt::print("{}\n{}", describe(device), result_table(report).text());
     print_summary(report, setup);
     if (!opened.database.path().empty()) {

@@ -1,72 +1,13 @@
 // The program against a driver that fails on command: whatever goes wrong, it ends with a
 // documented exit code and a clear line, leaves no process behind and a database that opens.
-#include <csignal>
-#include <cstdio>
-
 #include <doctest/doctest.h>
-#include <sys/prctl.h>
 
-#include "db/tuning_database.hpp"
-#include "gpu/gpu.hpp"
-#include "tests/cli/program.hpp"
+#include "tests/cli/fake_machine.hpp"
 #include "tests/support/fake_cuda.hpp"
 #include "tuner/worker.hpp"
 
 namespace autotune::test {
 namespace {
-
-// False, with a note, on a machine that cannot compile kernels.
-bool can_compile() {
-  const bool usable = inspect_nvrtc().usable;
-  if (!usable) std::printf("SKIPPED: no NVRTC\n");
-  return usable;
-}
-
-// The program on the fake driver. Orphans of the program become children of this process, and are
-// seen.
-class Machine {
- public:
-  Machine() {
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    program_.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
-  }
-  ~Machine() { ::prctl(PR_SET_CHILD_SUBREAPER, 0); }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-
-  ProgramResult run(const std::string& script, const std::vector<std::string>& arguments) const {
-    Program program;
-    program.environment = program_.environment;
-    program.environment.emplace_back("FAKE_CUDA", script);
-    return program(arguments);
-  }
-
-  // Tunes a small space anew. `trials` of its candidates are tried.
-  ProgramResult tune(const std::string& script, const std::string& trials) const {
-    const ProgramResult result =
-        run(script, {"--sizes", "64", "--trials", trials, "--fresh", "--jobs", "1", "--template",
-                     "gemm_tiled", "--tile-width", "16", "--results-per-thread", "4"});
-    CAPTURE(script);
-    CAPTURE(result.err);
-    CHECK(result.exit_code != 1);
-    CHECK(result.exit_code < 128);  // no signal ended it
-    CHECK(has_no_children());
-    CHECK(database_opens());
-    return result;
-  }
-
- private:
-  static bool has_no_children() {
-    siginfo_t info{};
-    return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0;
-  }
-  bool database_opens() const {
-    return !std::filesystem::exists(program_.database) ||
-           TuningDatabase::open_read_only(program_.database).has_value();
-  }
-
-  Program program_;
-};
 
 // One line that says what it was.
 void check_line(const ProgramResult& result, const std::string& part) {
@@ -79,7 +20,7 @@ void check_line(const ProgramResult& result, const std::string& part) {
 void check_candidate_faults(const std::string& call, const std::string& from,
                             const std::string& status) {
   if (!can_compile()) return;
-  const Machine machine;
+  const FakeMachine machine;
   // Stores what the device can do, so that workers measure candidates at once.
   REQUIRE(machine.tune("", "1").exit_code == kSuccess);
   for (const int code : kPoisonousCodes) {
@@ -96,7 +37,7 @@ void check_candidate_faults(const std::string& call, const std::string& from,
 
 TEST_SUITE("driver faults") {
   TEST_CASE("devices lists both devices and the host") {
-    const ProgramResult result = Machine().run("devices=2", {"devices"});
+    const ProgramResult result = FakeMachine().run("devices=2", {"devices"});
     CHECK(result.exit_code == kSuccess);
     CHECK(result.err == "");
     CHECK(lines(result.out) == 4);
@@ -110,7 +51,7 @@ TEST_SUITE("driver faults") {
       const char* script;
       const char* reason;
     };
-    const Machine machine;
+    const FakeMachine machine;
     for (const Case& c :
          {Case{"stub", "is the CUDA toolkit's stub"}, Case{"devices=0", "it sees no GPU"}}) {
       CAPTURE(c.script);
@@ -132,7 +73,7 @@ TEST_SUITE("driver faults") {
                           {"cuInit:803", "(803)"},
                           {"cuDeviceGetCount:999", "cuDeviceGetCount"},
                           {"cuDeviceGetName:700", "cuDeviceGetName"}};
-    const Machine machine;
+    const FakeMachine machine;
     for (const Case& c : cases) {
       CAPTURE(c.script);
       for (const std::vector<std::string>& arguments :
@@ -147,7 +88,7 @@ TEST_SUITE("driver faults") {
 
   TEST_CASE("a driver without faults finds a winner") {
     if (!can_compile()) return;
-    const ProgramResult result = Machine().tune("", "3");
+    const ProgramResult result = FakeMachine().tune("", "3");
     CAPTURE(result.err);
     CHECK(result.exit_code == kSuccess);
     CHECK(has(result.out, "3 measured"));
@@ -167,7 +108,7 @@ TEST_SUITE("driver faults") {
 
   TEST_CASE("a candidate that faults is followed by others in a new worker") {
     if (!can_compile()) return;
-    const Machine machine;
+    const FakeMachine machine;
     // The first worker's third module is the first candidate; later workers measure no rates, and
     // their third is their second candidate.
     const ProgramResult result = machine.tune("cuModuleLoadData:700@3", "3");
@@ -178,7 +119,7 @@ TEST_SUITE("driver faults") {
 
   TEST_CASE("a driver that always faults ends the search") {
     if (!can_compile()) return;
-    const Machine machine;
+    const FakeMachine machine;
     for (const char* script :
          {"cuModuleLoadData:700", "cuStreamSynchronize:700", "cuLaunchKernel:719",
           "cuDevicePrimaryCtxRetain:46", "cuStreamCreate:2", "cuEventCreate:2", "cuMemAlloc:2",
@@ -198,7 +139,7 @@ TEST_SUITE("driver faults") {
 
   TEST_CASE("a size for which there is no memory is said to be so") {
     if (!can_compile()) return;
-    const Machine machine;
+    const FakeMachine machine;
     REQUIRE(machine.tune("", "1").exit_code == kSuccess);
     for (const char* script : {"cuMemAlloc:2@2+", "memory=300000000"}) {
       CAPTURE(script);

@@ -7,8 +7,9 @@
 //   NAME:CODE@N     ... at its N-th call since the library was loaded
 //   NAME:CODE@N+    ... from its N-th call on
 //   NAME:hang@N     ... sleeps for ever (also without @N, or with @N+)
+//   NAME:CODE#D     ... in processes that asked for the context of device D (also behind @N)
 //   devices=2  driver=11030  memory=BYTES  name=TEXT
-//   attributeN=V    a device attribute, by its number in cuda.h
+//   attributeN=V    a device attribute, by its number in cuda.h; attributeN#D=V of device D alone
 //   stub            every call answers 34, as the toolkit's stub does
 // The script is read at each call. One thread at a time.
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -62,10 +64,17 @@ std::size_t memory_bytes() {
   return static_cast<std::size_t>(setting("memory", 1L << 30));
 }
 
+// The device whose context was asked for last.
+CUdevice device_in_use = -1;
+
 // What the script says of the `call`-th call of a function.
 std::optional<CUresult> scripted_answer(const std::string& function, long call) {
   if (!items("stub").empty()) return CUDA_ERROR_STUB_LIBRARY;
-  for (const std::string_view item : items(function + ":")) {
+  for (std::string_view item : items(function + ":")) {
+    if (const std::size_t device = item.find('#'); device != std::string_view::npos) {
+      if (number(item.substr(device + 1)) != device_in_use) continue;
+      item = item.substr(0, device);
+    }
     const std::size_t at = item.find('@');
     if (at != std::string_view::npos) {
       const bool from_then_on = item.back() == '+';
@@ -210,9 +219,10 @@ int attribute_of_h200(CUdevice_attribute which) {
   }
 }
 
-CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice device) {
   const std::string name = "attribute" + std::to_string(static_cast<int>(which));
-  *value = static_cast<int>(setting(name, attribute_of_h200(which)));
+  const long of_all = setting(name, attribute_of_h200(which));
+  *value = static_cast<int>(setting(name + "#" + std::to_string(device), of_all));
   return CUDA_SUCCESS;
 }
 
@@ -429,6 +439,9 @@ template <Name name, typename... Arguments, CUresult (*behind)(Arguments...)>
 struct Scripted<name, behind> {
   static CUresult call(Arguments... arguments) {
     static long calls = 0;
+    if constexpr (std::string_view(name.text) == "cuDevicePrimaryCtxRetain") {
+      device_in_use = std::get<1>(std::tuple(arguments...));
+    }
     call_log.append(call_log.empty() ? "" : " ").append(name.text);
     const std::optional<CUresult> answer = scripted_answer(name.text, ++calls);
     return answer ? *answer : behind(arguments...);
