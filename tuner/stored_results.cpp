@@ -1,13 +1,21 @@
 #include "tuner/stored_results.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <utility>
+
+#include <fmt/chrono.h>
 
 #include "autotune/error.hpp"
 
 #include "core/hash.hpp"
+#include "tuner/statistics.hpp"
 
 namespace autotune {
+
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
 
 StoredResults::StoredResults(TuningDatabase& database, const DeviceInfo& device,
                              Environment environment, const std::vector<CandidateSpace>& spaces,
@@ -16,7 +24,13 @@ StoredResults::StoredResults(TuningDatabase& database, const DeviceInfo& device,
       device_(device),
       environment_(std::move(environment)),
       spaces_(spaces),
-      run_guid_(std::move(run_guid)) {}
+      run_guid_(std::move(run_guid)),
+      rates_(database.rates(device.silicon_class(), environment_)) {}
+
+void StoredResults::put_rates(const DeviceRates& rates) {
+  rates_ = rates;
+  database_.put_rates(device_.silicon_class(), environment_, rates);
+}
 
 TrialScope StoredResults::scope_of(const KernelTemplate& kernel) const {
   return {device_.silicon_class(), kernel.name, kernel.interface_number,
@@ -86,6 +100,48 @@ std::vector<Configuration> StoredResults::aged_finalists(const Lane& lane) const
   });
   for (const Trial& trial : trials) finalists.push_back(trial.configuration);
   return finalists;
+}
+
+std::optional<Winner> StoredResults::known_best(const std::vector<Lane*>& lanes, bool fresh) const {
+  std::optional<Winner> best;
+  const auto consider = [&](Winner candidate) {
+    if (!best || candidate.median_us < best->median_us) best = std::move(candidate);
+  };
+  for (const Lane* lane : lanes) {
+    const std::optional<Winner> stored = winner(*lane);
+    if (!fresh && stored && stored->environment == environment_ &&
+        lane->space().index_of(stored->configuration)) {
+      consider(*stored);
+    } else if (const Trial* trial = lane->best()) {
+      consider(winner_from(*trial, lane->kernel()));
+    }
+  }
+  return best;
+}
+
+Winner StoredResults::winner_from(const Trial& trial, const KernelTemplate& kernel) const {
+  Winner winner;
+  winner.silicon_class = device_.silicon_class();
+  winner.device_label = device_.label;
+  winner.problem = trial.problem;
+  winner.template_name = kernel.name;
+  winner.interface_number = kernel.interface_number;
+  winner.source_hash = content_hash(kernel.source);
+  winner.environment = environment_;
+  winner.configuration = trial.configuration;
+  winner.median_us = trial.measurement.median_us;
+  winner.low_us = winner.high_us = winner.median_us;
+  if (!trial.measurement.samples_us.empty()) {
+    const Interval interval = median_interval(trial.measurement.samples_us);
+    winner.low_us = interval.low;
+    winner.high_us = interval.high;
+  }
+  winner.verification = trial.verification;
+  winner.resources = trial.resources;
+  winner.rates = rates_;
+  winner.note = trial.detail;
+  winner.measured_at = utc_now();
+  return winner;
 }
 
 bool StoredResults::may_store(const Winner& winner, const std::vector<Lane*>& lanes) const {

@@ -12,6 +12,9 @@
 
 namespace autotune {
 
+// The time as it is stored.
+[[nodiscard]] std::string utc_now();
+
 // Belongs to one thread. All references outlive this.
 class StoredResults {
  public:
@@ -23,6 +26,10 @@ class StoredResults {
   // Of the template's trials.
   [[nodiscard]] TrialScope scope_of(const KernelTemplate& kernel) const;
 
+  // What the device does at most, where that was measured.
+  [[nodiscard]] const std::optional<DeviceRates>& rates() const { return rates_; }
+  void put_rates(const DeviceRates& rates);
+
   void load_winners();
   // Gives the lanes the trials that other runs stored since the last call; at first, all.
   void load_trials(std::vector<Lane>& lanes);
@@ -33,6 +40,10 @@ class StoredResults {
   // The trials that the lane's winner of another environment was chosen from: its finalists first,
   // then the other correct ones, fastest first.
   [[nodiscard]] std::vector<Configuration> aged_finalists(const Lane& lane) const;
+  // The best of what is stored and of the lanes' trials; of the trials alone for a fresh search.
+  [[nodiscard]] std::optional<Winner> known_best(const std::vector<Lane*>& lanes, bool fresh) const;
+  // A winner of this environment, unconfirmed.
+  [[nodiscard]] Winner winner_from(const Trial& trial, const KernelTemplate& kernel) const;
   // Whether the winner is worth storing: a search of a part of the space must not displace a better
   // one from outside that part.
   [[nodiscard]] bool may_store(const Winner& winner, const std::vector<Lane*>& lanes) const;
@@ -43,6 +54,7 @@ class StoredResults {
   Environment environment_;
   const std::vector<CandidateSpace>& spaces_;
   std::string run_guid_;
+  std::optional<DeviceRates> rates_;
   std::vector<Winner> winners_;  // of this silicon class, with configurations of the spaces
   std::map<const KernelTemplate*, std::int64_t> last_rows_;  // of the trials seen
 };

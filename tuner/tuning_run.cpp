@@ -1,18 +1,15 @@
 #include "tuner/tuning_run.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <random>
 #include <set>
 #include <utility>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "autotune/error.hpp"
 #include "autotune/version.hpp"
 
-#include "core/hash.hpp"
 #include "db/shipped_winners.hpp"
 #include "tuner/memory_need.hpp"
 #include "tuner/starting_points.hpp"
@@ -32,10 +29,6 @@ constexpr std::chrono::milliseconds kPatience(200);
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
 std::string new_guid() {
@@ -73,9 +66,9 @@ TuneReport TuningRun::execute() {
     if (take_devices()) plan();  // of what others have measured meanwhile
   }
   const bool measuring = benches_ && !stop_.stop_requested() && !(open_.empty() && aged_.empty());
-  load_rates(measuring);
   SearchEnd end = SearchEnd::exhausted;
   if (measuring) {
+    if (!stored_->rates()) measure_rates();
     for (Lane* lane : aged_) time_stored_finalists(*lane);
     benches_->settle_all();
     if (!open_.empty()) end = search();
@@ -165,17 +158,12 @@ bool TuningRun::take_devices() {
   return taken;
 }
 
-void TuningRun::load_rates(bool measure_missing) {
-  const std::string silicon_class = setup_.device.silicon_class();
-  report_.rates = setup_.database->rates(silicon_class, stored_->environment());
-  if (report_.rates || !measure_missing) return;
+void TuningRun::measure_rates() {
   const auto reply = std::make_shared<CalibrateReply>();
   benches_->submit({{}, [reply](TrialRunner& runner) { *reply = runner.calibrate(); }, [] {}});
   benches_->settle_all();
   if (!reply->problem.empty()) return;
-  report_.rates = DeviceRates{reply->fma_gflops, reply->copy_gbps};
-  storing(
-      [&] { setup_.database->put_rates(silicon_class, stored_->environment(), *report_.rates); });
+  storing([&] { stored_->put_rates({reply->fma_gflops, reply->copy_gbps}); });
 }
 
 void TuningRun::time_stored_finalists(Lane& lane) {
@@ -246,7 +234,7 @@ void TuningRun::settle() {
   play_finals(contests);
   for (Contest& contest : contests) {
     ProblemResult& result = contest.result;
-    if (!result.winner) result.winner = known_best(contest.lanes);
+    if (!result.winner) result.winner = stored_->known_best(contest.lanes, request_.fresh);
     if (!result.winner) {
       result.too_large = contest.lanes.empty() ? why_too_large(result.problem, setup_.device)
                                                : found_too_large(contest.lanes);
@@ -269,6 +257,7 @@ void TuningRun::play_finals(std::vector<Contest>& contests) {
     }
     const auto finals = std::make_shared<FinalsResult>();
     const auto run = [=, this, with_cublas = request_.compare_cublas](TrialRunner& runner) {
+      if (stop_.stop_requested()) return;
       *finals = run_finals(problem, *finalists, with_cublas, runner, enough);
     };
     const auto done = [=, this, &contest] {
@@ -284,7 +273,7 @@ void TuningRun::play_finals(std::vector<Contest>& contests) {
 void TuningRun::declare_winner(Contest& contest, const std::vector<Finalist>& finalists,
                                const Verdict& verdict) {
   const Finalist& first = finalists[verdict.winner];
-  Winner winner = winner_from(first.last, *first.kernel);
+  Winner winner = stored_->winner_from(first.last, *first.kernel);
   winner.median_us = median(first.samples_us);
   winner.low_us = verdict.interval.low;
   winner.high_us = verdict.interval.high;
@@ -297,48 +286,6 @@ void TuningRun::declare_winner(Contest& contest, const std::vector<Finalist>& fi
     storing([&] { setup_.database->put_winners({&winner, 1}); });
   }
   contest.result.winner = std::move(winner);
-}
-
-std::optional<Winner> TuningRun::known_best(const std::vector<Lane*>& lanes) const {
-  std::optional<Winner> best;
-  const auto consider = [&](Winner candidate) {
-    if (!best || candidate.median_us < best->median_us) best = std::move(candidate);
-  };
-  for (const Lane* lane : lanes) {
-    const std::optional<Winner> stored = stored_->winner(*lane);
-    if (!request_.fresh && stored && stored->environment == stored_->environment() &&
-        lane->space().index_of(stored->configuration)) {
-      consider(*stored);
-    } else if (const Trial* trial = lane->best()) {
-      consider(winner_from(*trial, lane->kernel()));
-    }
-  }
-  return best;
-}
-
-Winner TuningRun::winner_from(const Trial& trial, const KernelTemplate& kernel) const {
-  Winner winner;
-  winner.silicon_class = setup_.device.silicon_class();
-  winner.device_label = setup_.device.label;
-  winner.problem = trial.problem;
-  winner.template_name = kernel.name;
-  winner.interface_number = kernel.interface_number;
-  winner.source_hash = content_hash(kernel.source);
-  winner.environment = stored_->environment();
-  winner.configuration = trial.configuration;
-  winner.median_us = trial.measurement.median_us;
-  winner.low_us = winner.high_us = winner.median_us;
-  if (!trial.measurement.samples_us.empty()) {
-    const Interval interval = median_interval(trial.measurement.samples_us);
-    winner.low_us = interval.low;
-    winner.high_us = interval.high;
-  }
-  winner.verification = trial.verification;
-  winner.resources = trial.resources;
-  winner.rates = report_.rates;
-  winner.note = trial.detail;
-  winner.measured_at = utc_now();
-  return winner;
 }
 
 const BuiltKernel& TuningRun::build(const KernelTemplate& kernel,
@@ -393,7 +340,8 @@ bool TuningRun::out_of_time() const {
 
 TuneReport TuningRun::finished_report(SearchEnd end) {
   writer_->flush();
-  report_.storage_problem = writer_->problem();
+  if (std::string why = writer_->problem(); !why.empty()) report_.storage_problem = std::move(why);
+  report_.rates = stored_->rates();
   report_.interrupted = stop_.stop_requested();
   report_.complete = !report_.interrupted;
   if (report_.complete && report_.storage_problem.empty()) {

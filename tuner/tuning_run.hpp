@@ -46,8 +46,7 @@ class TuningRun {
   void plan();
   // False when somebody asked to stop first.
   bool take_devices();
-  // The device's rates from the database, or measured where that is wanted.
-  void load_rates(bool measure_missing);
+  void measure_rates();
   // For a lane that was complete in another environment: has the best of then timed again.
   void time_stored_finalists(Lane& lane);
   SearchEnd search();
@@ -59,8 +58,6 @@ class TuningRun {
                       const Verdict& verdict);
   TuneReport finished_report(SearchEnd end);
 
-  [[nodiscard]] std::optional<Winner> known_best(const std::vector<Lane*>& lanes) const;
-  [[nodiscard]] Winner winner_from(const Trial& trial, const KernelTemplate& kernel) const;
   const BuiltKernel& build(const KernelTemplate& kernel, const Configuration& configuration,
                            const GemmProblem& problem);
   void record(const Lane& lane, const Trial& trial);
