@@ -131,7 +131,6 @@ void TuningRun::learn_environment() {
                                         setup_.compile_timeout, [this] { news_.raise(); });
   builder_ = std::make_unique<KernelBuilder>(*pool_, setup_.cubins, compiler.build,
                                              compile_target(setup_.device, compiler.architectures));
-  claims_.emplace(setup_.database->path());
   writer_ = std::make_unique<TrialWriter>(*setup_.database, run_);
 }
 
@@ -149,6 +148,7 @@ void TuningRun::plan() {
 }
 
 bool TuningRun::take_devices() {
+  claims_.emplace(setup_.database->path());
   const Clock::time_point began = Clock::now();
   benches_ = std::make_unique<Benches>(
       setup_.measuring, setup_.measure_timeout, news_,

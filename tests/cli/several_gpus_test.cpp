@@ -1,4 +1,6 @@
 // --device all, and the locks of devices: the program on several GPUs that are scripted.
+#include <thread>
+
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
@@ -110,6 +112,28 @@ TEST_SUITE("several GPUs") {
     const auto document = nlohmann::json::parse(result.out);
     CHECK(document["measured"] == 3);
     CHECK(document["devices"][0]["busy_s"] == 0);
+  }
+
+  TEST_CASE("runs on two of them with one database measure nothing twice") {
+    if (!can_compile()) return;
+    const FakeMachine machine;
+    const auto run = [&](const char* device) {
+      return machine.run("devices=2", {"--device", device, "--sizes", "64,96", "--template",
+                                       "gemm_tiled", "--tile-width", "16", "--results-per-thread",
+                                       "2x2", "--unroll", "16", "--jobs", "1", "--json"});
+    };
+    ProgramResult second;
+    std::thread other([&] { second = run("1"); });
+    const ProgramResult first = run("0");
+    other.join();
+    REQUIRE(first.exit_code == kSuccess);
+    REQUIRE(second.exit_code == kSuccess);
+    const auto a = nlohmann::json::parse(first.out);
+    const auto b = nlohmann::json::parse(second.out);
+    const int all = a["measured"].get<int>() + a["known"].get<int>();
+    CHECK(all > 10);
+    CHECK(a["measured"].get<int>() + b["measured"].get<int>() == all);
+    CHECK(b["measured"].get<int>() + b["known"].get<int>() == all);
   }
 
   TEST_CASE("a request whose results are known waits for no device") {
