@@ -226,16 +226,19 @@ std::vector<StoredTrial> select_all_trials(SQLite::Database& database,
 
 std::vector<Trial> select_trials_after(SQLite::Database& database, std::int64_t& row,
                                        const TrialScope& scope, const std::string& own_guid) {
-  const std::int64_t first = std::exchange(row, select_last_trial(database)) + 1;
+  const std::int64_t last = select_last_trial(database);
   const std::optional<std::int64_t> scope_id = find_scope(database, scope);
-  if (!scope_id) return {};
+  if (!scope_id) {
+    row = last;
+    return {};
+  }
   // The plus sign keeps SQLite from an index, in which it would go through all of the scope.
   SQLite::Statement select(
       database,
-      "SELECT trial.*, guid FROM trial JOIN run ON run.id = trial.run WHERE trial.id BETWEEN :first"
-      " AND :last AND +scope = :scope AND guid <> :own_guid ORDER BY trial.id");
-  select.bind(":first", first);
-  select.bind(":last", row);
+      "SELECT trial.*, guid FROM trial JOIN run ON run.id = trial.run WHERE trial.id > :row AND"
+      " trial.id <= :last AND +scope = :scope AND guid <> :own_guid ORDER BY trial.id");
+  select.bind(":row", row);
+  select.bind(":last", last);
   select.bind(":scope", *scope_id);
   select.bind(":own_guid", own_guid);
   std::vector<Trial> result;
@@ -244,6 +247,7 @@ std::vector<Trial> select_trials_after(SQLite::Database& database, std::int64_t&
       result.push_back(std::move(*trial));
     }
   }
+  row = last;
   return result;
 }
 

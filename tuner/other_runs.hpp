@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "autotune/error.hpp"
+
 #include "tuner/lane.hpp"
 #include "tuner/stored_results.hpp"
 #include "tuner/trial_claims.hpp"
@@ -26,8 +28,14 @@ class OtherRuns {
   }
   void release(const Lane& lane, std::size_t index) { claims_.release(key_of(lane, index)); }
 
-  // Gives the lanes what was stored since the last time.
-  void learn() { stored_.load_trials(lanes_); }
+  // Gives the lanes what was stored since the last time. What cannot be read is left for the next.
+  void learn() {
+    try {
+      stored_.load_trials(lanes_);
+    } catch (const StorageError&) {
+      return;
+    }
+  }
 
  private:
   [[nodiscard]] TrialClaims::Key key_of(const Lane& lane, std::size_t index) const {

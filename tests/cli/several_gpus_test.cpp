@@ -64,7 +64,10 @@ TEST_SUITE("several GPUs") {
     const ProgramResult result =
         machine.tune("devices=2;cuModuleLoadData:700@3+#1", "6", {"--fresh", "--device", "all"});
     CHECK(result.exit_code == kSuccess);
+    CHECK(has(result.out, "2 x NVIDIA H200 (sm_90"));
     CHECK(has(result.out, "\n6 measured"));
+    CHECK(has(result.out, " s: 2 GPUs busy "));
+    CHECK(has(result.out, " was the limit)\n"));
     CHECK_FALSE(has(result.out, "load_failed"));
   }
 
