@@ -46,6 +46,8 @@ class Lane {
   [[nodiscard]] std::int64_t measured() const {
     return static_cast<std::int64_t>(trials_.size()) - known_;
   }
+  // Whether every configuration of the space has its trial.
+  [[nodiscard]] bool exhausted() const { return trials_.size() == space_->configurations.size(); }
   // The fastest correct trial; nullptr when there is none.
   [[nodiscard]] const Trial* best() const;
 

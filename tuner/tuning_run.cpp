@@ -137,10 +137,15 @@ void TuningRun::learn_environment() {
 void TuningRun::plan() {
   open_.clear();
   aged_.clear();
+  known_.clear();
   stored_->load_winners();
   if (!request_.fresh) stored_->load_trials(lanes_);
   for (Lane& lane : lanes_) {
     if (!request_.fresh && completion_->holds(lane)) continue;
+    if (lane.exhausted()) {
+      known_.push_back(&lane);
+      continue;
+    }
     const bool retime =
         !request_.fresh && stored_->winner(lane) && completion_->held_in_another_environment(lane);
     (retime ? aged_ : open_).push_back(&lane);
@@ -346,6 +351,7 @@ TuneReport TuningRun::finished_report(SearchEnd end) {
   report_.complete = !report_.interrupted;
   if (report_.complete && report_.storage_problem.empty()) {
     for (const Lane* lane : open_) completion_->store(*lane, end);
+    for (const Lane* lane : known_) completion_->store(*lane, SearchEnd::exhausted);
     for (const Lane* lane : aged_) completion_->store(*lane, SearchEnd::budget);
   }
   report_.compiled = builder_->compiled();

@@ -170,6 +170,12 @@ TEST_SUITE("tune on several devices") {
     CHECK(asked == 1);
     CHECK(f.run().measured == 0);
     CHECK(asked == 1);
+    // Another request, of which every trial is known.
+    f.request.filter.tile_widths = {1};
+    const TuneReport part = f.run();
+    CHECK(part.measured == 0);
+    CHECK(part.known == 6 * 4);
+    CHECK(asked == 1);
   }
 
   TEST_CASE("what another run has stored while the device was waited for is not measured again") {
