@@ -163,6 +163,7 @@ void Benches::run(std::size_t index, TrialRunner& runner, std::optional<Entry>& 
     Bench& bench = benches_[index];
     bench.use.busy_s = runner.busy_s();
     bench.use.workers_replaced = runner.failures();
+    bench.use.equal_kernels = runner.equal_kernels();
     const bool cost_worker = runner.failures() > failures_before;
     if (!cost_worker) bench.lost_in_a_row = 0;
     if (cost_worker && entry->cost_worker_of) benches_[*entry->cost_worker_of].lost_in_a_row = 0;

@@ -138,7 +138,7 @@ void ChildProcess::forget_words() {
   ::lseek(errors_.get(), 0, SEEK_SET);
 }
 
-std::string ChildProcess::finish(std::chrono::milliseconds patience) {
+ChildProcess::End ChildProcess::finish(std::chrono::milliseconds patience) {
   std::optional<int> status = reap(Clock::now() + patience);
   const bool killed = !status;
   if (killed) {
@@ -146,10 +146,10 @@ std::string ChildProcess::finish(std::chrono::milliseconds patience) {
     status = reap(Clock::now() + kKillPatience);
   }
   pid_ = -1;
-  std::string reason = "could not be killed: its device may need a reset";
-  if (status) reason = killed && WIFSIGNALED(*status) ? "killed" : describe(*status);
-  if (const std::string words = last_words(); !words.empty()) reason += ": " + words;
-  return reason;
+  End end{"could not be killed: its device may need a reset", status.has_value()};
+  if (status) end.reason = killed && WIFSIGNALED(*status) ? "killed" : describe(*status);
+  if (const std::string words = last_words(); !words.empty()) end.reason += ": " + words;
+  return end;
 }
 
 std::optional<int> ChildProcess::reap(Clock::time_point deadline) {

@@ -30,11 +30,14 @@ class ChildProcess {
   // What it says on standard error from now on is what finish() quotes.
   void forget_words();
 
-  // Ends the child: with SIGKILL, unless it ends by itself within `patience`. Says how it ended
-  // ("killed by signal 11 (SIGSEGV)", "exited with code 3"), with the last line that it wrote on
-  // standard error. A child that cannot be killed (a driver stuck in the kernel) is left behind
-  // after two seconds.
-  std::string finish(std::chrono::milliseconds patience);
+  struct End {
+    std::string reason;  // "killed by signal 11 (SIGSEGV)", "exited with code 3", and last words
+    bool ended = true;
+  };
+  // Ends the child: with SIGKILL, unless it ends by itself within `patience`. Says how it ended,
+  // with the last line that it wrote on standard error. A child that cannot be killed (a driver
+  // stuck in the kernel) is left behind after two seconds.
+  End finish(std::chrono::milliseconds patience);
 
  private:
   // Reaps the child; nullopt when it has not ended by the deadline.

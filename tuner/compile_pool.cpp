@@ -10,7 +10,7 @@ using Clock = std::chrono::steady_clock;
 
 CompilePool::CompilePool(const WorkerFactory& make_worker, int workers,
                          std::chrono::milliseconds timeout, std::function<void()> on_outcome)
-    : timeout_(timeout), on_outcome_(std::move(on_outcome)) {
+    : on_outcome_(std::move(on_outcome)), time_limit_(timeout) {
   for (int i = 0; i < workers; ++i) {
     threads_.emplace_back(
         [this, make_worker](std::stop_token stop) { work(std::move(stop), make_worker); });
@@ -47,17 +47,22 @@ void CompilePool::work(std::stop_token stop, const WorkerFactory& make_worker) {
   std::unique_ptr<Worker> worker;
   while (true) {
     CompileJob job;
+    std::chrono::milliseconds timeout;
     {
       std::unique_lock lock(mutex_);
       if (!job_arrived_.wait(lock, stop, [&] { return !jobs_.empty(); })) return;
       if (stop.stop_requested()) return;
       job = std::move(jobs_.front());
       jobs_.pop_front();
+      timeout = time_limit_.limit();
     }
     if (!worker) worker = make_worker();
-    CompileOutcome outcome = run(*worker, std::move(job));
+    CompileOutcome outcome = run(*worker, std::move(job), timeout);
     {
       const std::lock_guard lock(mutex_);
+      if (const auto* reply = std::get_if<CompileReply>(&outcome.result)) {
+        time_limit_.took(1e-3 * reply->resources.compile_ms);
+      }
       outcomes_.push_back(std::move(outcome));
     }
     outcome_arrived_.notify_one();
@@ -65,11 +70,11 @@ void CompilePool::work(std::stop_token stop, const WorkerFactory& make_worker) {
   }
 }
 
-CompileOutcome CompilePool::run(Worker& worker, CompileJob job) {
+CompileOutcome CompilePool::run(Worker& worker, CompileJob job, std::chrono::milliseconds timeout) {
   const Clock::time_point start = Clock::now();
   CompileOutcome outcome{job.id, WorkerFailure{}};
   try {
-    WorkerOutcome answer = worker.call(job.request, timeout_);
+    WorkerOutcome answer = worker.call(job.request, timeout);
     if (auto* failure = std::get_if<WorkerFailure>(&answer)) {
       ++failures_;
       outcome.result = std::move(*failure);

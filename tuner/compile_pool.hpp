@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "tuner/time_limits.hpp"
 #include "tuner/worker.hpp"
 
 namespace autotune {
@@ -30,8 +31,9 @@ struct CompileOutcome {
 // Thread-safe. The destructor drops jobs that have not begun and waits for those that have.
 class CompilePool {
  public:
-  // Workers are made by the first jobs, in the threads that use them. `on_outcome` is called in
-  // those threads for each outcome that can be had.
+  // Workers are made by the first jobs, in the threads that use them. `timeout`: the longest that
+  // one job may take, whatever others took. `on_outcome` is called in those threads for each
+  // outcome that can be had.
   CompilePool(const WorkerFactory& make_worker, int workers, std::chrono::milliseconds timeout,
               std::function<void()> on_outcome = {});
   ~CompilePool();
@@ -47,11 +49,11 @@ class CompilePool {
 
  private:
   void work(std::stop_token stop, const WorkerFactory& make_worker);
-  CompileOutcome run(Worker& worker, CompileJob job);
+  CompileOutcome run(Worker& worker, CompileJob job, std::chrono::milliseconds timeout);
 
-  std::chrono::milliseconds timeout_;
   std::function<void()> on_outcome_;
   std::mutex mutex_;
+  CompileTimeLimit time_limit_;
   std::condition_variable_any job_arrived_;
   std::condition_variable outcome_arrived_;
   std::deque<CompileJob> jobs_;

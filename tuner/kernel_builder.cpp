@@ -8,12 +8,15 @@
 
 #include "autotune/error.hpp"
 
+#include "gpu/cubin.hpp"
+
 namespace autotune {
 namespace {
 
 // A kernel that spills loses to the same one with fewer results: it is rejected, not timed.
 BuiltKernel judged(StoredCubin compiled) {
   BuiltKernel kernel{TrialStatus::ok, "", std::move(compiled.cubin), compiled.resources};
+  kernel.code = gpu::machine_code_hash(kernel.image);
   if (kernel.resources.spill_bytes > 0) {
     kernel.status = TrialStatus::rejected_spills;
     kernel.detail = fmt::format("spills {} bytes at {} registers", kernel.resources.spill_bytes,

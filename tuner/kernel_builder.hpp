@@ -21,6 +21,7 @@ struct BuiltKernel {
   std::string detail;
   std::string image;  // cubin, or PTX for a device newer than the compiler
   Resources resources;
+  std::string code;  // equal for images that run the same; empty where there is none
 };
 
 // Belongs to one thread; the compiling happens in others.

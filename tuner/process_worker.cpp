@@ -63,9 +63,9 @@ class ProcessWorker : public Worker {
 
   WorkerFailure failure(WorkerFailure::Kind kind, std::chrono::milliseconds patience,
                         const std::string& prefix) {
-    WorkerFailure result{kind, prefix + child_->finish(patience)};
+    const ChildProcess::End end = child_->finish(patience);
     child_.reset();
-    return result;
+    return {kind, prefix + end.reason, !end.ended};
   }
 
   std::filesystem::path program_;

@@ -148,7 +148,7 @@ void Search::submit(const Proposal& proposal, const SearchLimits& limits) {
     outcome->reset();
     if (is_over(limits)) return;
     const Lane& lane = *proposal.lane;
-    MeasureOptions options;
+    MeasureOptions options{.once_per_code = true};
     if (std::isfinite(best_us->load())) options.stop_above_us = kScreeningMargin * *best_us;
     Trial trial = runner.run(lane.kernel(), lane.space().configurations[proposal.index],
                              lane.problem(), built, options);

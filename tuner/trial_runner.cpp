@@ -18,14 +18,10 @@ constexpr int kFailuresInARow = 20;
 
 constexpr int kAttempts = 3;
 
-// The slowest kernel worth waiting for, in operations a second, on the slowest device supported.
-constexpr double kSlowestRate = 2e10;
-constexpr double kLongest_ms = 24 * 3600e3;
-
 }  // namespace
 
 TrialRunner::TrialRunner(const WorkerFactory& make_worker, std::chrono::milliseconds allowance)
-    : worker_(make_worker()), allowance_(allowance) {}
+    : worker_(make_worker()), allowance_(allowance), time_limit_(allowance) {}
 
 Trial TrialRunner::run(const KernelTemplate& kernel, const Configuration& configuration,
                        const GemmProblem& problem, const BuiltKernel& built,
@@ -41,7 +37,11 @@ Trial TrialRunner::run(const KernelTemplate& kernel, const Configuration& config
   request.kernel_name = kernel.name;
   request.cubin = built.image;
   request.geometry = kernel.geometry(configuration, problem);
-  return measure(std::move(request), options, std::move(trial));
+  const LaunchGeometry geometry = request.geometry;
+  if (options.once_per_code && measured_code_.fill_in(trial, built.code, geometry)) return trial;
+  trial = measure(std::move(request), options, std::move(trial));
+  if (options.once_per_code) measured_code_.keep(trial, built.code, geometry);
+  return trial;
 }
 
 Trial TrialRunner::run_cublas(const GemmProblem& problem, const MeasureOptions& options) {
@@ -83,9 +83,8 @@ Trial TrialRunner::measure(MeasureRequest request, const MeasureOptions& options
   request.stop_above_us = options.stop_above_us;
   request.input = options.input;
 
-  const double work_ms = std::min(1e3 * trial.problem.operations() / kSlowestRate, kLongest_ms);
-  const std::chrono::milliseconds work(static_cast<std::int64_t>(work_ms));
-  WorkerOutcome outcome = call(request, allowance_ + work);
+  const double busy_before_s = busy_s_;
+  WorkerOutcome outcome = call(request, time_limit_.limit(trial.problem, options));
   if (auto* failure = std::get_if<WorkerFailure>(&outcome)) {
     const bool timed_out = failure->kind == WorkerFailure::Kind::timed_out;
     trial.status = timed_out ? TrialStatus::run_timeout : TrialStatus::run_crashed;
@@ -93,7 +92,11 @@ Trial TrialRunner::measure(MeasureRequest request, const MeasureOptions& options
     return trial;
   }
   auto reply = std::get<MeasureReply>(std::get<WorkerReply>(std::move(outcome)));
-  if (reply.poisoned) ++failures_;
+  time_limit_.took(trial.problem, busy_s_ - busy_before_s);
+  if (reply.poisoned) {
+    ++failures_;
+    time_limit_.lost_worker();
+  }
   trial.status = reply.status;
   trial.detail = std::move(reply.detail);
   trial.measurement = std::move(reply.measurement);
@@ -102,6 +105,12 @@ Trial TrialRunner::measure(MeasureRequest request, const MeasureOptions& options
 }
 
 WorkerOutcome TrialRunner::call(const WorkerRequest& request, std::chrono::milliseconds timeout) {
+  if (!stuck_.empty()) {
+    throw EnvironmentError(fmt::format(
+        "a measuring worker is stuck in the device's driver, which is of no use until the device "
+        "is reset or the machine started again: {}",
+        stuck_));
+  }
   const Clock::time_point start = Clock::now();
   WorkerOutcome outcome = worker_->call(request, timeout);
   busy_s_ += std::chrono::duration<double>(Clock::now() - start).count();
@@ -112,6 +121,8 @@ WorkerOutcome TrialRunner::call(const WorkerRequest& request, std::chrono::milli
     return outcome;
   }
   ++failures_;
+  time_limit_.lost_worker();
+  if (failure->left_running) stuck_ = failure->reason;
   if (++failures_in_a_row_ == kFailuresInARow) {
     throw EnvironmentError(fmt::format("the measuring worker failed {} times in a row, last: {}",
                                        kFailuresInARow, failure->reason));

@@ -80,6 +80,7 @@ struct TunerSetup {
   WorkerFactory make_compile_worker;
   std::vector<MeasuringDevice> measuring;  // at least one, all of the silicon class of `device`
   int compile_jobs = 1;
+  bool overlap = true;  // compile ahead of measuring; else strictly in turn
   std::chrono::milliseconds compile_timeout{30'000};
   std::chrono::milliseconds measure_timeout{30'000};  // beside the time the work itself should take
   // For a trial that another run on the same database has claimed, when nothing else is left to do.
@@ -104,6 +105,7 @@ struct DeviceUse {
   DeviceInfo device;
   double busy_s = 0;  // its measuring worker was at work; in a report: during the search
   int workers_replaced = 0;
+  std::int64_t equal_kernels = 0;
   std::string failure;  // why the others had to do without it; empty when it was in order
 };
 
@@ -114,6 +116,7 @@ struct TuneReport {
   std::int64_t known = 0;
   std::int64_t compiled = 0;
   std::int64_t cubins_reused = 0;  // from the store
+  std::int64_t equal_kernels = 0;  // not measured: the machine code of another configuration
   std::int64_t workers_replaced = 0;
   double wall_s = 0;
   double search_s = 0;             // wall time of the search, without start-up and finals

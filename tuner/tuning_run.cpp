@@ -204,8 +204,10 @@ SearchEnd TuningRun::search() {
     limits.deadline = start_ + std::chrono::duration_cast<Clock::duration>(share);
   }
   limits.trials = request_.budget.trials;
-  limits.lookahead = open_.size() * std::max(4 * static_cast<std::size_t>(setup_.compile_jobs),
-                                             2 * setup_.measuring.size());
+  const std::size_t ahead =
+      open_.size() *
+      std::max(4 * static_cast<std::size_t>(setup_.compile_jobs), 2 * setup_.measuring.size());
+  limits.lookahead = setup_.overlap ? ahead : 1;
   limits.stop = stop_;
   limits.patience = setup_.other_runs_timeout;
 
@@ -359,7 +361,10 @@ TuneReport TuningRun::finished_report(SearchEnd end) {
   report_.workers_replaced = pool_->failures();
   if (benches_) {
     benches_->close();
-    for (const DeviceUse& use : benches_->use()) report_.workers_replaced += use.workers_replaced;
+    for (const DeviceUse& use : benches_->use()) {
+      report_.workers_replaced += use.workers_replaced;
+      report_.equal_kernels += use.equal_kernels;
+    }
   }
   report_.wall_s = seconds_since(start_);
   return std::move(report_);

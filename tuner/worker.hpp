@@ -18,6 +18,7 @@ struct WorkerFailure {
   enum class Kind { timed_out, died };
   Kind kind = Kind::died;
   std::string reason;  // one line: "killed by signal 11 (SIGSEGV)", with its last words if any
+  bool left_running = false;  // it could not be killed and keeps its device
 };
 
 using WorkerOutcome = std::variant<WorkerReply, WorkerFailure>;

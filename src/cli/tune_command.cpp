@@ -42,6 +42,7 @@ struct TuneOptions {
   bool csv = false;
   bool dry_run = false;
   bool fresh = false;
+  bool no_overlap = false;
   std::string command;
 };
 
@@ -179,6 +180,7 @@ int run_tune(const TuneOptions& options) {
   for (MeasuringDevice& each : setup.measuring) each.reserve = reservation(each.info);
   setup.database = &opened.database;
   setup.cubins = &cubins;
+  setup.overlap = !options.no_overlap;
   const TuneReport report = tune_with_progress(request, setup, interrupts.token());
 
   print_notes(report);
@@ -225,6 +227,8 @@ void add_tune_command(CommandLine& line) {
                       "Of the strategies that draw, local and random (default 1)");
   command->add_option("--db", options->database, "The tuning database");
   command->add_option("--jobs", options->jobs, "Compile workers (default: cores - 2)");
+  command->add_flag("--no-overlap", options->no_overlap,
+                    "Compile and measure in turn, to see what doing both at once is worth");
   command->add_option("--compare", options->compare, "cublas: time it beside the finalists");
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--csv", options->csv, "Print CSV");

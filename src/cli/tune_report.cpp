@@ -56,6 +56,8 @@ void print_json(const TuneReport& report, const DeviceInfo& device) {
   }
   document["measured"] = report.measured;
   document["known"] = report.known;
+  document["compiled"] = report.compiled;
+  document["equal_kernels"] = report.equal_kernels;
   document["wall_s"] = report.wall_s;
   document["search_s"] = report.search_s;
   document["device_busy_s"] = device_busy_s(report);
@@ -107,6 +109,9 @@ void print_summary(const TuneReport& report, const TunerSetup& setup) {
   fmt::print("\n{} measured, {} known, {:.1f} s", report.measured, report.known, report.wall_s);
   if (report.search_s > 0) print_load(report, setup);
   fmt::print("\n");
+  if (report.equal_kernels > 0) {
+    fmt::print("of these {} have the machine code of another: timed once\n", report.equal_kernels);
+  }
   for (const auto& [status, count] : report.statuses) {
     if (status != TrialStatus::ok) fmt::print("{}: {}\n", to_string(status), count);
   }

@@ -6,6 +6,8 @@
 
 #include <elf.h>
 
+#include "core/hash.hpp"
+
 namespace autotune::gpu {
 namespace {
 
@@ -157,6 +159,20 @@ std::optional<CubinInfo> read_cubin(std::string_view image) {
     info.kernels.push_back(std::move(kernel));
   }
   return info;
+}
+
+std::string machine_code_hash(std::string_view image) {
+  const auto header = read_at<Elf64_Ehdr>(image, 0);
+  if (!header || !read_cubin(image)) return content_hash(image);
+  FieldHasher hasher;
+  hasher.add(std::int64_t{header->e_flags});
+  const std::vector<Section> sections = *read_sections(image, *header);
+  for (const Section& section : sections) {
+    if (section.header.sh_type == SHT_NOTE) continue;  // the compiler's version and options
+    hasher.add(section.name).add(static_cast<std::int64_t>(section.header.sh_size));
+    hasher.add(std::int64_t{section.header.sh_info}).add(section.body);
+  }
+  return hasher.digest();
 }
 
 PtxasFigures read_ptxas_log(std::string_view log) {

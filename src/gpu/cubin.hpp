@@ -26,6 +26,10 @@ struct CubinInfo {
 // nullopt when the bytes are no complete cubin: cut short, or with an offset that leads outside.
 [[nodiscard]] std::optional<CubinInfo> read_cubin(std::string_view image);
 
+// Equal for images that run the same: the same machine code with the same registers, constants and
+// shared memory, whatever options it was made with. Of bytes that are no cubin, all count.
+[[nodiscard]] std::string machine_code_hash(std::string_view image);
+
 // The figures of `ptxas -v` for the first kernel in a log; -1 for what it does not say. Spills
 // stand only there.
 struct PtxasFigures {

@@ -23,16 +23,19 @@ std::string bytes_of(const T& value) {
 // shared section the 1024 bytes that the hardware reserves before its own 512.
 class HandMadeCubin {
  public:
-  HandMadeCubin() {
+  explicit HandMadeCubin(const std::string& tool_note = "", int registers = 40,
+                         const std::string& code = std::string(128, '\0')) {
     const std::string symbol_names("\0k", 3);
     const Elf64_Sym kernel{.st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)};
     // Records of symbol 1.
-    const std::uint32_t figures[] = {0x00082f04, 1, 40, 0x00081104, 1, 96};
+    const std::uint32_t figures[] = {0x00082f04, 1, static_cast<std::uint32_t>(registers),
+                                     0x00081104, 1, 96};
     add("", SHT_NULL, "");
     add(".strtab", SHT_STRTAB, symbol_names);
     add(".symtab", SHT_SYMTAB, bytes_of(Elf64_Sym{}) + bytes_of(kernel));
+    add(".note.nv.tkinfo", SHT_NOTE, tool_note);
     add(".nv.info", SHT_LOPROC, bytes_of(figures));
-    add(".text.k", SHT_PROGBITS, std::string(128, '\0'));
+    add(".text.k", SHT_PROGBITS, code);
     add(".nv.shared.k", SHT_NOBITS, "");
     headers_.back().sh_size = 1024 + 512;
     add(".shstrtab", SHT_STRTAB, "");
@@ -166,6 +169,25 @@ TEST_SUITE("read_cubin") {
       for (const CubinKernel& kernel : info->kernels) CHECK(kernel.registers < 1024);
     }
     CHECK(refused > 0);
+  }
+}
+
+TEST_SUITE("machine_code_hash") {
+  TEST_CASE("leaves out what the compiler was called with, and nothing that runs") {
+    const std::string hash = machine_code_hash(HandMadeCubin("-v").image(0x5a));
+    CHECK(machine_code_hash(HandMadeCubin("-v -regUsageLevel 5").image(0x5a)) == hash);
+    CHECK(machine_code_hash(HandMadeCubin("-v", 41).image(0x5a)) != hash);
+    CHECK(machine_code_hash(HandMadeCubin("-v").image(0x59)) != hash);
+    const std::string other_code(127, '\0');
+    CHECK(machine_code_hash(HandMadeCubin("-v", 40, other_code + '\1').image(0x5a)) != hash);
+    CHECK(machine_code_hash(HandMadeCubin("-v", 40, other_code).image(0x5a)) != hash);
+  }
+
+  TEST_CASE("takes bytes that are no cubin as they are") {
+    CHECK(machine_code_hash("// PTX 1") == machine_code_hash("// PTX 1"));
+    CHECK(machine_code_hash("// PTX 1") != machine_code_hash("// PTX 2"));
+    const std::string torn = HandMadeCubin().image(0x5a).substr(0, 100);
+    CHECK(machine_code_hash(torn) != machine_code_hash(torn.substr(0, 99)));
   }
 }
 

@@ -161,6 +161,7 @@ TEST_SUITE("ProcessWorker") {
           const WorkerFailure failure = failure_of(*worker, request, kShort);
           CHECK(failure.kind == WorkerFailure::Kind::timed_out);
           CHECK(failure.reason == "no answer within 100 ms, killed");
+          CHECK_FALSE(failure.left_running);
         }
         CHECK(answers(*worker, request));
       }
@@ -300,7 +301,7 @@ TEST_SUITE("ProcessWorker") {
     ChildProcess parent(AUTOTUNE_SCRIPTED_WORKER, {"parent"});
     std::string pid;
     REQUIRE(read_message(parent.socket(), pid));
-    CHECK(parent.finish(milliseconds(0)) == "killed");
+    CHECK(parent.finish(milliseconds(0)).reason == "killed");
     int status = 0;
     REQUIRE(::waitpid(std::stoi(pid), &status, 0) == std::stoi(pid));
     CHECK(WIFSIGNALED(status));
@@ -315,6 +316,7 @@ TEST_SUITE("ProcessWorker") {
     const WorkerFailure failure = failure_of(*worker, CalibrateRequest{}, milliseconds(-1));
     nothing_ends = false;
     CHECK(failure.kind == WorkerFailure::Kind::timed_out);
+    CHECK(failure.left_running);
     CHECK(has(failure.reason, "could not be killed: its device may need a reset"));
     CHECK(::waitpid(pid, nullptr, 0) == pid);
     CHECK(answers(*worker, CalibrateRequest{}));

@@ -21,6 +21,8 @@ struct Script {
   int deaths_at_start = 0;  // so many questions about the compiler kill the worker
   std::atomic<int> compiles = 0;
   std::atomic<int> measures = 0;
+  std::atomic<std::int64_t> compile_timeout_ms = 0;  // of the latest request
+  std::atomic<std::int64_t> measure_timeout_ms = 0;
 };
 
 // The value of a macro in "-DX=3 -DY=1".
@@ -42,7 +44,7 @@ class ScriptedWorker : public Worker {
  public:
   explicit ScriptedWorker(std::shared_ptr<Script> script) : script_(std::move(script)) {}
 
-  WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds) override {
+  WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout) override {
     if (std::holds_alternative<DescribeCompilerRequest>(request)) {
       if (script_->deaths_at_start > 0 && script_->deaths_at_start-- > 0) {
         return WorkerFailure{WorkerFailure::Kind::died, "killed by signal 9 (SIGKILL)"};
@@ -54,9 +56,11 @@ class ScriptedWorker : public Worker {
     }
     if (const auto* compile = std::get_if<CompileRequest>(&request)) {
       ++script_->compiles;
+      script_->compile_timeout_ms = timeout.count();
       return script_->compile ? script_->compile(*compile) : compiled(*compile);
     }
     ++script_->measures;
+    script_->measure_timeout_ms = timeout.count();
     return script_->measure(std::get<MeasureRequest>(request));
   }
 

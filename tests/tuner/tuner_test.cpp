@@ -1,6 +1,7 @@
 // The tuning loop against scripted workers: what it measures, stores, skips and decides.
 #include "tuner/tuner.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -311,6 +312,57 @@ TEST_SUITE("tune") {
       return WorkerOutcome(WorkerReply(measured(m.baseline == "cublas" ? 9.5 : time_us(m))));
     };
     CHECK(f.run().problems[0].cublas_us == doctest::Approx(9.5));
+  }
+
+  TEST_CASE("configurations with the same machine code are measured once and counted") {
+    Fixture f;
+    f.setup.compile_jobs = 1;
+    f.script->compile = [](const CompileRequest& c) {
+      WorkerOutcome outcome = ScriptedWorker::compiled(c);
+      std::string& cubin = std::get<CompileReply>(std::get<WorkerReply>(outcome)).cubin;
+      if (macro(cubin, "X") == 5) cubin = "-DX=5 -DA=2";
+      return outcome;
+    };
+    int of_equal_code = 0;
+    f.script->measure = [&](const MeasureRequest& m) {
+      of_equal_code += m.samples > 1 && macro(m.cubin, "X") == 5;
+      return WorkerOutcome(WorkerReply(measured(time_us(m))));
+    };
+    const TuneReport report = f.run();
+    CHECK(of_equal_code == 1);
+    CHECK(report.equal_kernels == 3);
+    CHECK(report.measured == kValid);  // trials
+    std::set<double> times;
+    for (const Trial& trial : f.seen) {
+      if (trial.configuration.at("X") == 5) times.insert(trial.measurement.median_us);
+    }
+    CHECK(times.size() == 1);
+  }
+
+  TEST_CASE("without overlap nothing is compiled while a kernel waits to be measured") {
+    Fixture f;
+    f.setup.overlap = false;
+    int ahead = 0;
+    f.script->measure = [&](const MeasureRequest& m) {
+      if (m.samples > 1) ahead = std::max(ahead, f.script->compiles - f.script->measures);
+      return WorkerOutcome(WorkerReply(measured(time_us(m))));
+    };
+    CHECK(f.run().measured == kValid);
+    CHECK(ahead == 0);
+  }
+
+  TEST_CASE("a device that is stuck ends the run, and what was measured is kept") {
+    Fixture f;
+    f.script->measure = [&f](const MeasureRequest& m) {
+      if (f.script->measures == 5) {
+        return WorkerOutcome(
+            WorkerFailure{WorkerFailure::Kind::timed_out, "could not be killed", true});
+      }
+      return WorkerOutcome(WorkerReply(measured(time_us(m))));
+    };
+    CHECK_THROWS_WITH_AS(f.run(), doctest::Contains("could not be killed"), EnvironmentError);
+    CHECK(f.script->measures == 5);
+    CHECK(f.database.stats().trials == 5);
   }
 }
 
