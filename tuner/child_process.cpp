@@ -139,25 +139,29 @@ void ChildProcess::forget_words() {
 }
 
 ChildProcess::End ChildProcess::finish(std::chrono::milliseconds patience) {
-  std::optional<int> status = reap(Clock::now() + patience);
-  const bool killed = !status;
+  std::optional<Exit> exit = reap(Clock::now() + patience);
+  const bool killed = !exit;
   if (killed) {
     ::kill(pid_, SIGKILL);
-    status = reap(Clock::now() + kKillPatience);
+    exit = reap(Clock::now() + kKillPatience);
   }
   pid_ = -1;
-  End end{"could not be killed: its device may need a reset", status.has_value()};
-  if (status) end.reason = killed && WIFSIGNALED(*status) ? "killed" : describe(*status);
+  End end{"could not be killed: its device may need a reset", exit.has_value()};
+  if (exit) {
+    end.reason = killed && WIFSIGNALED(exit->status) ? "killed" : describe(exit->status);
+    end.peak_bytes = exit->peak_bytes;
+  }
   if (const std::string words = last_words(); !words.empty()) end.reason += ": " + words;
   return end;
 }
 
-std::optional<int> ChildProcess::reap(Clock::time_point deadline) {
+std::optional<ChildProcess::Exit> ChildProcess::reap(Clock::time_point deadline) {
   while (true) {
     int status = 0;
-    const pid_t result = ::waitpid(pid_, &status, WNOHANG);
-    if (result == pid_) return status;
-    if (result < 0 && errno == ECHILD) return 0;  // this process has SIGCHLD ignored
+    rusage usage{};
+    const pid_t result = ::wait4(pid_, &status, WNOHANG, &usage);
+    if (result == pid_) return Exit{status, std::int64_t{usage.ru_maxrss} * 1024};
+    if (result < 0 && errno == ECHILD) return Exit{};  // this process has SIGCHLD ignored
     if (Clock::now() >= deadline) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -185,6 +189,14 @@ bool enter_worker_process(int parent_pid) {
   const rlimit none{.rlim_cur = 0, .rlim_max = 0};
   ::setrlimit(RLIMIT_CORE, &none);
   return true;
+}
+
+void limit_memory([[maybe_unused]] std::int64_t bytes) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  const rlimit limit{.rlim_cur = static_cast<rlim_t>(bytes),
+                     .rlim_max = static_cast<rlim_t>(bytes)};
+  ::setrlimit(RLIMIT_AS, &limit);
+#endif
 }
 
 }  // namespace autotune

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -33,6 +34,7 @@ class ChildProcess {
   struct End {
     std::string reason;  // "killed by signal 11 (SIGSEGV)", "exited with code 3", and last words
     bool ended = true;
+    std::int64_t peak_bytes = 0;  // of memory, where it ended
   };
   // Ends the child: with SIGKILL, unless it ends by itself within `patience`. Says how it ended,
   // with the last line that it wrote on standard error. A child that cannot be killed (a driver
@@ -40,8 +42,12 @@ class ChildProcess {
   End finish(std::chrono::milliseconds patience);
 
  private:
+  struct Exit {
+    int status = 0;
+    std::int64_t peak_bytes = 0;
+  };
   // Reaps the child; nullopt when it has not ended by the deadline.
-  std::optional<int> reap(std::chrono::steady_clock::time_point deadline);
+  std::optional<Exit> reap(std::chrono::steady_clock::time_point deadline);
   [[nodiscard]] std::string last_words() const;
 
   FileDescriptor socket_;
@@ -53,5 +59,10 @@ class ChildProcess {
 // middle of a kernel, and leaves no core file when a candidate crashes it. False when the parent
 // process is gone already.
 [[nodiscard]] bool enter_worker_process(int parent_pid);
+
+// In the child: from now on it gets no more address space than this. Not for one that uses CUDA's
+// driver, which reserves far more than it uses; without effect in builds with a sanitizer, which
+// do too.
+void limit_memory(std::int64_t bytes);
 
 }  // namespace autotune

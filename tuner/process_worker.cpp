@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "autotune/error.hpp"
+#include "autotune/version.hpp"
 
 #include "tuner/child_process.hpp"
 #include "tuner/worker.hpp"
@@ -17,11 +18,14 @@ namespace {
 // A worker that closed its socket is about to end; it gets this long to do so by itself, so that
 // the reason is its own.
 constexpr std::chrono::milliseconds kExitPatience(200);
+constexpr std::int64_t kMiB = 1 << 20;
 
 class ProcessWorker : public Worker {
  public:
-  ProcessWorker(std::filesystem::path program, int device_ordinal)
-      : program_(std::move(program)), device_ordinal_(device_ordinal) {}
+  ProcessWorker(std::filesystem::path program, int device_ordinal, std::int64_t memory_bytes)
+      : program_(std::move(program)),
+        device_ordinal_(device_ordinal),
+        memory_mib_(memory_bytes / kMiB) {}
 
   WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout) override {
     constexpr std::chrono::hours kLongest(1000);  // keeps the sum below in range
@@ -56,27 +60,38 @@ class ProcessWorker : public Worker {
 
  private:
   void start() {
-    child_.emplace(program_,
-                   std::vector<std::string>{"worker", "--device", std::to_string(device_ordinal_),
-                                            "--parent", std::to_string(::getpid())});
+    child_.emplace(program_, std::vector<std::string>{"worker", "--version", kVersion, "--device",
+                                                      std::to_string(device_ordinal_), "--parent",
+                                                      std::to_string(::getpid()), "--memory-mib",
+                                                      std::to_string(memory_mib_)});
   }
 
   WorkerFailure failure(WorkerFailure::Kind kind, std::chrono::milliseconds patience,
                         const std::string& prefix) {
     const ChildProcess::End end = child_->finish(patience);
     child_.reset();
-    return {kind, prefix + end.reason, !end.ended};
+    return {kind, prefix + end.reason + memory_note(kind, end.peak_bytes / kMiB), !end.ended};
+  }
+
+  // A compiler that gets no memory ends in any way. More than the limit is no figure of the
+  // worker's: a process starts with that of its parent.
+  [[nodiscard]] std::string memory_note(WorkerFailure::Kind kind, std::int64_t peak_mib) const {
+    const bool near_limit = 2 * peak_mib > memory_mib_ && peak_mib <= memory_mib_;
+    if (kind != WorkerFailure::Kind::died || !near_limit) return "";
+    return fmt::format(" (out of memory: it had {} MiB of {} at most)", peak_mib, memory_mib_);
   }
 
   std::filesystem::path program_;
   int device_ordinal_;
+  std::int64_t memory_mib_;
   std::optional<ChildProcess> child_;
 };
 
 }  // namespace
 
-std::unique_ptr<Worker> make_process_worker(std::filesystem::path program, int device_ordinal) {
-  return std::make_unique<ProcessWorker>(std::move(program), device_ordinal);
+std::unique_ptr<Worker> make_process_worker(std::filesystem::path program, int device_ordinal,
+                                            std::int64_t memory_bytes) {
+  return std::make_unique<ProcessWorker>(std::move(program), device_ordinal, memory_bytes);
 }
 
 std::filesystem::path own_program_path() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -54,9 +55,11 @@ using WorkerFactory = std::function<std::unique_ptr<Worker>()>;
 // A worker in a process of its own, started by the first call with posix_spawn from
 // `program worker --device N` (never forked: a forked child of a process with NVRTC threads can
 // deadlock). A timeout covers the whole exchange; the worker is then killed, and one that cannot
-// be killed is left behind after two seconds. It dies with this process.
+// be killed is left behind after two seconds. It dies with this process. `memory_bytes`: of address
+// space, at most; 0: no limit, which a worker that measures needs.
 [[nodiscard]] std::unique_ptr<Worker> make_process_worker(std::filesystem::path program,
-                                                          int device_ordinal);
+                                                          int device_ordinal,
+                                                          std::int64_t memory_bytes = 0);
 
 // The loop of a worker process: answers messages on fd until the other side closes it or a reply
 // is poisoned. Returns the process's exit code.

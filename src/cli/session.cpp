@@ -92,16 +92,8 @@ std::optional<TuningDatabase> open_database_read_only(const std::string& explici
 }
 
 TunerSetup make_setup(const std::vector<DeviceInfo>& devices, int jobs) {
-  TunerSetup setup;
-  for (const DeviceInfo& device : devices) {
-    const auto make_worker = [program = own_program_path(), ordinal = device.ordinal] {
-      return make_process_worker(program, ordinal);
-    };
-    setup.measuring.push_back({.info = device, .make_worker = make_worker, .reserve = {}});
-  }
-  setup.device = devices.front();
-  setup.make_compile_worker = setup.measuring.front().make_worker;
-  setup.compile_jobs = jobs > 0 ? jobs : default_compile_jobs();
+  TunerSetup setup = isolated_setup(devices, own_program_path());
+  if (jobs > 0) setup.compile_jobs = jobs;
   return setup;
 }
 

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <string_view>
 
+#include "autotune/version.hpp"
+
 #include "host/device.hpp"
 #include "tuner/child_process.hpp"
 #include "tuner/host_service.hpp"
@@ -14,15 +16,18 @@ namespace {
 
 constexpr int kMissing = -1000;
 
-int option(int argc, char** argv, std::string_view name) {
+std::string_view text_option(int argc, char** argv, std::string_view name) {
   for (int i = 2; i + 1 < argc; ++i) {
-    if (name != argv[i]) continue;
-    const std::string_view text = argv[i + 1];
-    int value = kMissing;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
+    if (name == argv[i]) return argv[i + 1];
   }
-  return kMissing;
+  return "";
+}
+
+int option(int argc, char** argv, std::string_view name) {
+  const std::string_view text = text_option(argc, argv, name);
+  int value = kMissing;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
 }  // namespace
@@ -35,7 +40,14 @@ int run_worker_command(int argc, char** argv) {
     std::fprintf(stderr, "autotune: 'worker' is for the program itself\n");
     return 2;
   }
+  if (text_option(argc, argv, "--version") != kVersion) {
+    std::fprintf(stderr, "this is autotune %s: a worker must be of its caller's version\n",
+                 kVersion);
+    return 2;
+  }
   if (!enter_worker_process(parent)) return 0;
+  const int memory_mib = option(argc, argv, "--memory-mib");
+  if (memory_mib > 0) limit_memory(std::int64_t{memory_mib} << 20);
   return serve(fd, device == kHostOrdinal ? *make_host_service() : *make_gpu_service(device));
 }
 

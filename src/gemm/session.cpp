@@ -1,14 +1,31 @@
 #include "gemm/session.hpp"
 
-#include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "autotune/error.hpp"
 
 #include "host/device.hpp"
 #include "tuner/host_service.hpp"
+#include "tuner/machine.hpp"
 
 namespace autotune {
+namespace {
+
+TunerSetup setup_of(const std::vector<DeviceInfo>& devices, WorkerFactory make_compile_worker,
+                    const std::function<WorkerFactory(const DeviceInfo&)>& measuring) {
+  TunerSetup setup;
+  setup.device = devices.front();
+  setup.make_compile_worker = std::move(make_compile_worker);
+  for (const DeviceInfo& device : devices) {
+    setup.measuring.push_back({.info = device, .make_worker = measuring(device), .reserve = {}});
+  }
+  setup.compile_jobs = compile_jobs_for(static_cast<int>(std::thread::hardware_concurrency()),
+                                        available_memory_bytes());
+  return setup;
+}
+
+}  // namespace
 
 OpenedDatabase open_results(const std::string& named) {
   if (!named.empty()) return {TuningDatabase::open(named), ""};
@@ -33,22 +50,24 @@ CubinStore open_cubin_store() {
   return path ? CubinStore::open(*path) : CubinStore::disabled();
 }
 
-int default_compile_jobs() {
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 2);
-}
-
 std::unique_ptr<WorkerService> make_service(const DeviceInfo& device) {
   return device.is_host() ? make_host_service() : make_gpu_service(device.ordinal);
 }
 
 TunerSetup in_process_setup(const DeviceInfo& device) {
   const auto make_worker = [device] { return make_in_process_worker(make_service(device)); };
-  TunerSetup setup;
-  setup.device = device;
-  setup.make_compile_worker = make_worker;
-  setup.measuring = {{.info = device, .make_worker = make_worker, .reserve = {}}};
-  setup.compile_jobs = default_compile_jobs();
-  return setup;
+  return setup_of({device}, make_worker, [&](const DeviceInfo&) { return make_worker; });
+}
+
+TunerSetup isolated_setup(const std::vector<DeviceInfo>& devices,
+                          const std::filesystem::path& program) {
+  const auto maker = [&](const DeviceInfo& device, std::int64_t memory_bytes) -> WorkerFactory {
+    return [=, ordinal = device.ordinal] {
+      return make_process_worker(program, ordinal, memory_bytes);
+    };
+  };
+  return setup_of(devices, maker(devices.front(), kCompileMemoryBytes),
+                  [&](const DeviceInfo& device) { return maker(device, 0); });
 }
 
 }  // namespace autotune

@@ -1,9 +1,11 @@
 // What every use of the tuner needs: databases, and workers for a device.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/device_info.hpp"
 #include "db/cubin_store.hpp"
@@ -25,12 +27,12 @@ struct OpenedDatabase {
 // The one at its default place; a disabled one where there is none.
 [[nodiscard]] CubinStore open_cubin_store();
 
-// cores - 2, at least 1.
-[[nodiscard]] int default_compile_jobs();
-
 // Compiles for the device and measures on it, where it is called.
 [[nodiscard]] std::unique_ptr<WorkerService> make_service(const DeviceInfo& device);
-// Workers in this process.
+// Workers in this process, or in processes of `program`, which is the program autotune; the devices
+// are of one silicon class. As many compile as there are cores and memory for.
 [[nodiscard]] TunerSetup in_process_setup(const DeviceInfo& device);
+[[nodiscard]] TunerSetup isolated_setup(const std::vector<DeviceInfo>& devices,
+                                        const std::filesystem::path& program);
 
 }  // namespace autotune

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -10,6 +11,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,9 +29,9 @@ std::atomic<bool> nothing_ends = false;
 }  // namespace
 
 // Stands in for the C library's.
-extern "C" pid_t waitpid(pid_t pid, int* status, int options) {
+extern "C" pid_t wait4(pid_t pid, int* status, int options, rusage* usage) noexcept {
   if (nothing_ends) return 0;
-  return static_cast<pid_t>(::syscall(SYS_wait4, pid, status, options, nullptr));
+  return static_cast<pid_t>(::syscall(SYS_wait4, pid, status, options, usage));
 }
 
 namespace autotune {
@@ -191,6 +193,26 @@ TEST_SUITE("ProcessWorker") {
     CHECK(pid_of(*worker) == pid);
     CHECK(has(failure_of(*worker, CompileRequest{}, kPlenty).reason, "SIGSEGV"));
     CHECK(pid_of(*worker) != pid);
+  }
+
+  TEST_CASE("a worker gets no more memory than it may have, and its end says so") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    std::printf("SKIPPED: sanitizers need more address space\n");
+    return;
+#endif
+    const ScriptGuard script("1 after hog");
+    const auto worker = make_process_worker(AUTOTUNE_SCRIPTED_WORKER, 0, 64 << 20);
+    const WorkerFailure failure = failure_of(*worker, CompileRequest{}, kPlenty);
+    CHECK(failure.kind == WorkerFailure::Kind::died);
+    CHECK_MESSAGE(has(failure.reason, "(SIGABRT)"), failure.reason);
+    CHECK_MESSAGE(has(failure.reason, "(out of memory: it had "), failure.reason);
+    CHECK_MESSAGE(has(failure.reason, " MiB of 64 at most)"), failure.reason);
+  }
+
+  TEST_CASE("a worker that dies with memory to spare is not said to lack any") {
+    const ScriptGuard script("1 after segv");
+    const auto worker = make_process_worker(AUTOTUNE_SCRIPTED_WORKER, 0, 1 << 30);
+    CHECK_FALSE(has(failure_of(*worker, CompileRequest{}, kPlenty).reason, "memory"));
   }
 
   TEST_CASE("a worker that closes its end is replaced") {

@@ -47,6 +47,11 @@ void act(const std::string& action, int fd) {
     die_by(SIGABRT);
   }
   if (action == "exit") ::_exit(3);
+  if (action == "hog") {
+    // What it has is touched, so that it counts.
+    while (void* block = std::malloc(1 << 20)) std::memset(block, 1, 1 << 20);
+    die_by(SIGABRT);
+  }
   if (action == "kill") die_by(SIGKILL);
   if (action == "hang") sleep_for_ever();
   if (action == "stubborn") {  // only SIGKILL ends it
@@ -140,5 +145,6 @@ int main(int argc, char** argv) {
   const int fd = option(argc, argv, "--fd");
   if (std::strcmp(argv[1], "parent") == 0) run_parent(fd);
   if (!enter_worker_process(option(argc, argv, "--parent"))) return 0;
+  if (const int mib = option(argc, argv, "--memory-mib")) limit_memory(std::int64_t{mib} << 20);
   return run_worker(fd);
 }

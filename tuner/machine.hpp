@@ -1,0 +1,21 @@
+// What this machine can spare for compile workers.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace autotune {
+
+// What a compile worker's process may have of address space. NVRTC takes up to 240 MiB for the
+// largest kernels, a C++ compiler for the host device 170.
+inline constexpr std::int64_t kCompileMemoryBytes = std::int64_t{1} << 30;
+
+// Memory that processes can still have: of the machine, and of the control groups that this process
+// is in. `root` stands in for the file system's. INT64_MAX where nothing says.
+[[nodiscard]] std::int64_t available_memory_bytes(const std::filesystem::path& root = "/");
+
+// Compile workers for so many cores and so much memory: cores - 2, as many as have memory, at
+// least 1.
+[[nodiscard]] int compile_jobs_for(int cores, std::int64_t memory_bytes);
+
+}  // namespace autotune
