@@ -62,7 +62,11 @@ struct TuningOptions {
   // "exhaustive", "random" or "local"; empty: exhaustive, or local in a budget.
   std::string strategy = {};
   std::uint64_t seed = 1;
-  bool fresh = false;                                        // measure again what is known
+  bool fresh = false;  // measure again what is known
+  // Where candidates are compiled and run. Empty: in this process. Else in processes of this file,
+  // the program `autotune` of the same version: one that faults or hangs is then no more than a
+  // failed trial.
+  std::string worker_program = {};
   std::function<void(const TuningProgress&)> progress = {};  // called by the thread of tune()
   std::stop_token stop = {};  // ends the search after the trial in flight; what it found is kept
 };
@@ -95,12 +99,12 @@ class Autotuner {
   // Throws UsageError for a problem out of range, StorageError as the constructor does.
   [[nodiscard]] BestConfiguration best(const GemmProblem& problem) const;
 
-  // Searches for the fastest configuration, in this process, and stores what it measures. Calls of
+  // Searches for the fastest configuration and stores what it measures. Calls of
   // one Autotuner wait for each other; work that others give the GPU meanwhile falsifies the times.
   // Memory on the device, beside the operands' own size: theirs again and 12 bytes an element of C.
   // Not while a stream is captured in this process, which allocating memory would break.
   // A candidate that faults or hangs takes the process with it, as any kernel would: where that
-  // must not be, tune with the program, whose candidates run in processes of their own.
+  // must not be, name a worker_program, or tune with the program, which always isolates them.
   //
   // Throws UsageError for a problem or options out of range, EnvironmentError when there is no
   // compiler (NVRTC; for the host device a C++ compiler) or the problem does not fit the device,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "gemm/device_choice.hpp"
 #include "gemm/gemm_runner.hpp"
@@ -47,6 +48,10 @@ TuneRequest make_request(const GemmProblem& problem, const TuningOptions& option
   if (options.budget_trials && *options.budget_trials < 1) {
     throw UsageError(
         fmt::format("budget_trials is {}: it must be 1 at least", *options.budget_trials));
+  }
+  if (!options.worker_program.empty() && ::access(options.worker_program.c_str(), X_OK) != 0) {
+    throw UsageError(fmt::format("worker_program is {}: it must be the program autotune",
+                                 options.worker_program));
   }
   TuneRequest request;
   request.problems = {problem};
@@ -103,7 +108,9 @@ struct Autotuner::Implementation {
     const std::lock_guard lock(tuning);
     OpenedDatabase opened = open_results(database);
     CubinStore cubins = open_cubin_store();
-    TunerSetup setup = in_process_setup(supply.device());
+    TunerSetup setup = options.worker_program.empty()
+                           ? in_process_setup(supply.device())
+                           : isolated_setup({supply.device()}, options.worker_program);
     setup.database = &opened.database;
     setup.cubins = &cubins;
     TuningResult result =

@@ -80,6 +80,7 @@ TEST_SUITE("wrong use of an Autotuner") {
     CHECK_THROWS_AS(tuner.tune(problem, {.budget_seconds = 0}), UsageError);
     CHECK_THROWS_AS(tuner.tune(problem, {.budget_trials = 0}), UsageError);
     CHECK_THROWS_AS(tuner.tune(problem, {.strategy = "guess"}), UsageError);
+    CHECK_THROWS_AS(tuner.tune(problem, {.worker_program = "/nowhere/autotune"}), UsageError);
     CHECK_THROWS_AS(tuner.tune({.m = 1, .n = 1, .k = 0}), UsageError);
     CHECK_THROWS_AS(static_cast<void>(tuner.best({})), UsageError);
   }

@@ -1,5 +1,7 @@
 // The embedded library end to end on the host device: real kernels, a real database.
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -82,6 +84,23 @@ TEST_SUITE("embedding on the host device") {
         CHECK(product.c == product.expected);
       }
     }
+  }
+
+  TEST_CASE("candidates run in processes of the program that is named, and in none of another") {
+    const TemporaryStorage storage;
+    const std::filesystem::path mark = storage.folder() / "started";
+    const std::filesystem::path program = storage.folder() / "program";
+    std::ofstream(program) << "#!/bin/sh\ntouch " << mark << "\nexec " << AUTOTUNE_PROGRAM
+                           << " \"$@\"\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    Autotuner tuner(kHost);
+    CHECK(tuner.tune(kOdd, kFewTrials).measured == 6);
+    CHECK_FALSE(std::filesystem::exists(mark));
+    const TuningOptions isolated{.budget_trials = 6, .worker_program = program};
+    CHECK(tuner.tune(kSmall, isolated).statuses.at("ok") == 6);
+    CHECK(std::filesystem::exists(mark));
+    CHECK_THROWS_WITH_AS(tuner.tune(kSmall, {.fresh = true, .worker_program = "/bin/true"}),
+                         doctest::Contains("exited with code 0"), EnvironmentError);
   }
 
   TEST_CASE("all layouts, with rows further apart than they need be") {
