@@ -167,7 +167,8 @@ void Benches::run(std::size_t index, TrialRunner& runner, std::optional<Entry>& 
     const bool cost_worker = runner.failures() > failures_before;
     if (!cost_worker) bench.lost_in_a_row = 0;
     if (cost_worker && entry->cost_worker_of) benches_[*entry->cost_worker_of].lost_in_a_row = 0;
-    if (cost_worker && !entry->cost_worker_of && reserved_ > 1) {
+    // What took a device with it is not tried on another.
+    if (cost_worker && !entry->cost_worker_of && reserved_ > 1 && !runner.is_stuck()) {
       entry->cost_worker_of = index;
       if (++bench.lost_in_a_row == kLostInARow) {
         throw EnvironmentError(fmt::format("{} jobs in a row cost their worker", kLostInARow));

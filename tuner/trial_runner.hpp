@@ -46,6 +46,8 @@ class TrialRunner {
   // The device's measured rates. Throws EnvironmentError when it cannot be used at all.
   CalibrateReply calibrate();
 
+  // A worker could not be killed.
+  [[nodiscard]] bool is_stuck() const { return !stuck_.empty(); }
   // Trials that were not measured, since another configuration runs the same.
   [[nodiscard]] std::int64_t equal_kernels() const { return measured_code_.filled_in(); }
   // Time spent in calls, and workers that died or were killed.

@@ -1,4 +1,5 @@
 // The tuning loop with several devices: together they do what one alone would have done.
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
@@ -191,6 +192,27 @@ TEST_SUITE("tune on several devices") {
     CHECK(report.known == 6 * kValid);
     CHECK(f.scripts[0]->measures == 0);
     CHECK(report.problems[0].winner->confirmed);
+  }
+
+  TEST_CASE("a kernel whose worker cannot be killed costs one device and not a second") {
+    SeveralDevices f(2);
+    std::atomic<int> hung = 0;
+    for (const auto& own : f.scripts) {
+      own->measure = [&hung, before = own->measure](const MeasureRequest& m) {
+        const WorkerOutcome answer = before(m);
+        const bool hangs =
+            m.problem == kSmall && macro(m.cubin, "X") == 5 && macro(m.cubin, "A") == 2;
+        if (!hangs) return answer;
+        ++hung;
+        return WorkerOutcome(
+            WorkerFailure{WorkerFailure::Kind::timed_out, "could not be killed", true});
+      };
+    }
+    const TuneReport report = f.run();
+    f.check_complete(report);
+    CHECK(hung == 1);
+    CHECK(f.failures.size() == 1);
+    CHECK(report.statuses.at(TrialStatus::run_timeout) == 1);
   }
 }
 
