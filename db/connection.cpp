@@ -107,7 +107,9 @@ void configure(SQLite::Database& database, const FileKind& kind) {
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   database.exec("PRAGMA foreign_keys = ON");
-  database.exec(kind.disposable ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = FULL");
+  // EXTRA also syncs the folder when a journal is deleted: with FULL a commit right before a power
+  // cut may be undone by the journal that is back.
+  database.exec(kind.disposable ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = EXTRA");
 }
 
 // Whose file is it, and of which version? 0 for a file without content. To be called in a

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #include "db_fixture.hpp"
-#include "failing_vfs.hpp"
+#include "tests/support/failing_vfs.hpp"
 
 using namespace autotune;
 using namespace autotune::test;
