@@ -24,6 +24,9 @@ template <typename Fault = StorageError>
   if (error.getExtendedErrorCode() == SQLITE_READONLY_DBMOVED) {
     fail(path, "was deleted or replaced while it was open");
   }
+  if (error.getExtendedErrorCode() == SQLITE_READONLY_ROLLBACK) {
+    fail(path, "a writer was killed: whoever may write to the file must open it once");
+  }
   switch (error.getErrorCode()) {
     case SQLITE_NOTADB:
       fail<DamagedFile>(path, "is no database: name another file, or move it away");
@@ -153,6 +156,14 @@ void migrate(SQLite::Database& database, const fs::path& path, const FileKind& k
   transaction.commit();
 }
 
+// SQLite does so by itself, but not for a connection that only reads.
+void undo_what_a_killed_writer_began(const fs::path& path, const FileKind& kind) {
+  if (!fs::exists(path.string() + "-journal") || ::access(path.c_str(), W_OK) != 0) return;
+  SQLite::Database database(resolved(path), SQLite::OPEN_READWRITE | SQLite::OPEN_NOFOLLOW);
+  configure(database, kind);
+  database.execAndGet("PRAGMA schema_version");
+}
+
 }  // namespace
 
 FileIdentity identity_of(const fs::path& path) {
@@ -182,6 +193,7 @@ std::optional<SQLite::Database> open_file_read_only(const fs::path& path, const 
   if (identity_of(path) == FileIdentity{}) return std::nullopt;
   std::optional<SQLite::Database> database;
   with_storage_errors(path, [&] {
+    undo_what_a_killed_writer_began(path, kind);
     database.emplace(resolved(path), SQLite::OPEN_READONLY | SQLite::OPEN_NOFOLLOW);
     configure(*database, kind);
     const int version = current_version(*database, path, kind);

@@ -142,7 +142,7 @@ void TuningRun::plan() {
   if (!request_.fresh) stored_->load_trials(lanes_);
   for (Lane& lane : lanes_) {
     if (!request_.fresh && completion_->holds(lane)) continue;
-    if (lane.exhausted()) {
+    if (lane.exhausted() && !lacks_finals(lane.problem())) {
       known_.push_back(&lane);
       continue;
     }
@@ -150,6 +150,16 @@ void TuningRun::plan() {
         !request_.fresh && stored_->winner(lane) && completion_->held_in_another_environment(lane);
     (retime ? aged_ : open_).push_back(&lane);
   }
+}
+
+bool TuningRun::lacks_finals(const GemmProblem& problem) const {
+  bool has_trials = false;
+  for (const Lane& lane : lanes_) {
+    if (lane.problem() != problem) continue;
+    if (stored_->winner(lane)) return false;
+    has_trials = has_trials || lane.best() != nullptr;
+  }
+  return has_trials;
 }
 
 bool TuningRun::take_devices() {
@@ -255,7 +265,8 @@ void TuningRun::settle() {
 void TuningRun::play_finals(std::vector<Contest>& contests) {
   const auto enough = [this] { return stop_.stop_requested() || out_of_time(); };
   for (Contest& contest : contests) {
-    if (contest.result.measured == 0 || stop_.stop_requested()) continue;
+    const bool new_trials = contest.result.measured > 0;
+    if (!(new_trials || lacks_finals(contest.result.problem)) || stop_.stop_requested()) continue;
     const auto finalists = std::make_shared<std::vector<Finalist>>(choose_finalists(contest.lanes));
     if (finalists->empty()) continue;
     const GemmProblem& problem = contest.result.problem;
@@ -352,9 +363,11 @@ TuneReport TuningRun::finished_report(SearchEnd end) {
   report_.interrupted = stop_.stop_requested();
   report_.complete = !report_.interrupted;
   if (report_.complete && report_.storage_problem.empty()) {
-    for (const Lane* lane : open_) completion_->store(*lane, end);
-    for (const Lane* lane : known_) completion_->store(*lane, SearchEnd::exhausted);
-    for (const Lane* lane : aged_) completion_->store(*lane, SearchEnd::budget);
+    storing([&] {
+      for (const Lane* lane : open_) completion_->store(*lane, end);
+      for (const Lane* lane : known_) completion_->store(*lane, SearchEnd::exhausted);
+      for (const Lane* lane : aged_) completion_->store(*lane, SearchEnd::budget);
+    });
   }
   report_.compiled = builder_->compiled();
   report_.cubins_reused = builder_->reused();

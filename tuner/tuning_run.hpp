@@ -44,6 +44,8 @@ class TuningRun {
   void learn_environment();
   // Takes in what is known and sorts out the lanes with something left to do.
   void plan();
+  // Whether a run that found trials of the problem ended before it played them off.
+  [[nodiscard]] bool lacks_finals(const GemmProblem& problem) const;
   // False when somebody asked to stop first.
   bool take_devices();
   void measure_rates();

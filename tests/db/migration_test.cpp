@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -116,6 +117,32 @@ TEST_SUITE("migrations") {
     for (const auto& child : children) {
       CHECK(child->next_line() == "1old,3new");
       CHECK(child->finished_well());
+    }
+  }
+  TEST_CASE("who reads while the file is brought up to date finds the old or the new one") {
+    const TemporaryFolder folder;
+    const fs::path path = folder / "a.db";
+    static_cast<void>(open_file(path, version(1)));
+    const std::string older =
+        path.string() + ": was made by an older autotune: open it for writing once, with tune";
+    std::vector<std::unique_ptr<Child>> readers;
+    for (int process = 0; process < 6; ++process) {
+      readers.push_back(std::make_unique<Child>([&](Child& self) {
+        self.say("ready");
+        for (std::string found; found != "1old,3new";) {
+          const std::string message = storage_error([&] {
+            auto database = open_file_read_only(path, version(3));
+            found = rows_of(*database);
+          });
+          if (message != "no error" && message != older) throw std::runtime_error(message);
+        }
+      }));
+    }
+    for (const auto& reader : readers) CHECK(reader->next_line() == "ready");
+    static_cast<void>(open_file(path, version(3)));
+    for (const auto& reader : readers) {
+      CHECK(reader->next_line() == "");
+      CHECK(reader->finished_well());
     }
   }
 }

@@ -60,6 +60,28 @@ TEST_SUITE("several processes") {
     CHECK(numbers_in(database).size() == kProcesses * kBatches * kTrials);
   }
 
+  TEST_CASE("sixty-four that open a file that is not there find none at fault") {
+    const TemporaryFolder folder;
+    const fs::path path = folder / "new" / "a.db";
+    std::vector<std::unique_ptr<Child>> children;
+    for (int process = 0; process < 64; ++process) {
+      children.push_back(std::make_unique<Child>([&, process](Child& self) {
+        self.wait_for_parent();
+        if (process % 2 == 0) {
+          TuningDatabase::open(path).add_trials(some_scope(), some_run(), some_trials(process, 1));
+        } else if (const auto database = TuningDatabase::open_read_only(path)) {
+          static_cast<void>(database->trials(some_scope(), square(1024)));
+        }
+      }));
+    }
+    for (const auto& child : children) child->go_on();
+    for (const auto& child : children) {
+      CHECK(child->next_line() == "");  // else the fault that ended it
+      CHECK(child->finished_well());
+    }
+    CHECK(numbers_in(TuningDatabase::open(path)).size() == 32);
+  }
+
   TEST_CASE("one that is killed while it writes loses nothing that it was told is stored") {
     const TemporaryFolder folder;
     const fs::path path = folder / "a.db";
@@ -140,6 +162,29 @@ TEST_SUITE("several processes") {
     CHECK(add(replaced, 5) == gone);
     CHECK(numbers_in(fresh) == std::set<std::int64_t>{4});
     CHECK(numbers_in(TuningDatabase::open(folder / "moved.db")).empty());
+  }
+
+  TEST_CASE("a file that may not be written any more takes no rows and keeps its own") {
+    const TemporaryFolder folder;
+    const fs::path path = folder / "a.db";
+    fs::permissions(folder.path(), fs::perms(0777));
+    Child child([&](Child& self) {
+      become_nobody();
+      auto database = TuningDatabase::open(path);
+      database.add_trials(some_scope(), some_run(), some_trials(0, 2));
+      self.say("stored");
+      self.wait_for_parent();
+      self.say(
+          storage_error([&] { database.add_trials(some_scope(), some_run(), some_trials(2, 2)); }));
+      self.say(std::to_string(database.trials(some_scope(), square(1024)).size()));
+    });
+    REQUIRE(child.next_line() == "stored");
+    fs::permissions(folder.path(), fs::perms(0555));  // no journal can be made
+    child.go_on();
+    CHECK(child.next_line().starts_with(path.string() + ": cannot be"));
+    CHECK(child.next_line() == "2");
+    CHECK(child.finished_well());
+    fs::permissions(folder.path(), fs::perms(0777));
   }
 
   TEST_CASE("a relative path stays the same file when the program changes its folder") {

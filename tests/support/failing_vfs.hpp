@@ -10,8 +10,10 @@ namespace autotune::test {
 class FailingVfs : public VfsShim {
  public:
   // Counts files opened, locked, written, synced, truncated and deleted; with SQLITE_FULL only what
-  // a full disk refuses. The `first`-th (from 1) fails with `code`, and with `stays` all after it.
-  FailingVfs(int first, int code, bool stays) : first_(first), code_(code), stays_(stays) {}
+  // a full disk refuses. The `first`-th (from 1) fails with `code`, and with `stays` all after it;
+  // without a first one, none.
+  explicit FailingVfs(int first = 0, int code = SQLITE_FULL, bool stays = false)
+      : first_(first), code_(code), stays_(stays) {}
 
   // How often it failed.
   [[nodiscard]] int failures() const { return failures_; }
@@ -19,7 +21,8 @@ class FailingVfs : public VfsShim {
   int before(const FileChange& change) override {
     if (code_ == SQLITE_FULL && !needs_space(change)) return SQLITE_OK;
     ++changes_;
-    if (changes_ < first_ || (!stays_ && changes_ > first_)) return SQLITE_OK;
+    const bool fails = stays_ ? first_ > 0 && changes_ >= first_ : changes_ == first_;
+    if (!fails) return SQLITE_OK;
     ++failures_;
     return code_;
   }

@@ -46,9 +46,9 @@ int shim_truncate(sqlite3_file* file, sqlite3_int64 size) {
   const int code = announce(file, {.kind = Kind::truncate, .path = {}, .at = size});
   return code != SQLITE_OK ? code : real(file)->pMethods->xTruncate(real(file), size);
 }
-int shim_sync(sqlite3_file* file, int flags) {
-  const int code = announce(file, {.kind = Kind::sync, .path = {}});
-  return code != SQLITE_OK ? code : real(file)->pMethods->xSync(real(file), flags);
+// The real file is not synced: power stays on, and waiting for disks would take most of the time.
+int shim_sync(sqlite3_file* file, int) {
+  return announce(file, {.kind = Kind::sync, .path = {}});
 }
 int shim_lock(sqlite3_file* file, int lock) {
   const int code = announce(file, {.kind = Kind::lock, .path = {}});
@@ -106,7 +106,7 @@ VfsShim::VfsShim()
     const auto& self = *static_cast<const FileSystem*>(vfs->pAppData);
     const int code = self.owner->before(
         {.kind = Kind::remove, .path = path, .folder_is_synced = sync_folder != 0});
-    return code != SQLITE_OK ? code : self.real->xDelete(self.real, path, sync_folder);
+    return code != SQLITE_OK ? code : self.real->xDelete(self.real, path, 0);
   };
   sqlite3_vfs_register(&shim, 1);
 }
