@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "autotune/error.hpp"
+
 #include "gpu/memory.hpp"
 #include "tuner/launch_timer.hpp"
 
@@ -71,7 +73,7 @@ CalibrateReply calibrate_gpu(const DeviceInfo& device, const gpu::Module& kernel
   try {
     reply.fma_gflops = fma_gflops(device, kernels.kernel("multiply_adds"), stream);
     reply.copy_gbps = copy_gbps(kernels.kernel("copy"), stream, device);
-  } catch (const gpu::DriverError& error) {
+  } catch (const Error& error) {
     reply.problem = error.what();
   }
   return reply;

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "autotune/error.hpp"
+
 #include "tuner/statistics.hpp"
 
 namespace autotune {
@@ -128,7 +130,9 @@ double LaunchTimer::time(const Batch& batch, Measurement& measurement) const {
     measurement.throttle_reasons |= nvml_->throttle_reasons();
   }
   end_.synchronize();
-  return end_.elapsed_us_since(start_);
+  const double us = end_.elapsed_us_since(start_);
+  if (us == 0) throw Error("the GPU's clock stands still");
+  return us;
 }
 
 }  // namespace autotune

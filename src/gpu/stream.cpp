@@ -1,5 +1,9 @@
 #include "gpu/stream.hpp"
 
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
 #include "gpu/driver_api.hpp"
 
 namespace autotune::gpu {
@@ -36,6 +40,9 @@ double Event::elapsed_us_since(const Event& start) const {
   float milliseconds = 0;
   driver_.check(driver_.api().cuEventElapsedTime(&milliseconds, start.event_, event_),
                 "cuEventElapsedTime");
+  if (!(milliseconds >= 0)) {
+    throw Error(fmt::format("the GPU's clock is wrong: {} ms between two events", milliseconds));
+  }
   return 1e3 * static_cast<double>(milliseconds);
 }
 

@@ -34,7 +34,7 @@ class Event {
 
   void record(const Stream& stream) const;
   void synchronize() const;
-  // Both recorded and completed. Microseconds.
+  // Both recorded and completed. Microseconds; Error when the device says what cannot be.
   [[nodiscard]] double elapsed_us_since(const Event& start) const;
 
  private:

@@ -8,6 +8,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "host/launcher.hpp"
+
 namespace autotune {
 namespace {
 
@@ -37,7 +39,7 @@ DeviceInfo host_device_info() {
   device.registers_per_block = 65536;
   device.registers_per_sm = 65536;
   device.shared_per_block = 48 * 1024;
-  device.shared_per_block_optin = 227 * 1024;
+  device.shared_per_block_optin = HostLauncher::kMaxSharedBytes;
   device.shared_per_sm = device.shared_per_block_optin;
   device.memory_bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   device.l2_bytes = std::max(0L, sysconf(_SC_LEVEL2_CACHE_SIZE));

@@ -25,6 +25,10 @@ std::optional<std::string> HostLauncher::launch(const HostKernel& kernel,
     throw Error(fmt::format("a block of {} threads cannot be launched: 1 to {} can",
                             geometry.threads(), kMaxThreads));
   }
+  if (geometry.dynamic_shared_bytes > kMaxSharedBytes) {
+    throw Error(fmt::format("a block with {} bytes of shared memory cannot be launched: {} can",
+                            geometry.dynamic_shared_bytes, kMaxSharedBytes));
+  }
   std::mutex mutex;
   std::optional<std::string> first;
   pool_.for_each(blocks.size(), [&](std::size_t item, std::size_t thread) {

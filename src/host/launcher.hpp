@@ -29,6 +29,9 @@ class HostKernel {
 
 class HostLauncher {
  public:
+  // That a block may have, as on a large GPU.
+  static constexpr std::int64_t kMaxSharedBytes = 227 * 1024;
+
   // threads: 0 for one a core.
   explicit HostLauncher(std::size_t threads = 0);
 
@@ -39,7 +42,7 @@ class HostLauncher {
 
   // Runs the given blocks of the grid and waits for them. Gives what is wrong with the first block
   // found faulty (see BlockRunner); the others still run. Throws Error for a block of too many
-  // threads.
+  // threads, or with too much shared memory.
   std::optional<std::string> launch(const HostKernel& kernel, const KernelArguments& arguments,
                                     const LaunchGeometry& geometry,
                                     std::span<const std::int64_t> blocks);

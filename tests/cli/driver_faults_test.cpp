@@ -9,14 +9,6 @@
 namespace autotune::test {
 namespace {
 
-// One line that says what it was.
-void check_line(const ProgramResult& result, const std::string& part) {
-  CAPTURE(result.err);
-  CHECK(result.err.rfind("autotune: ", 0) == 0);
-  CHECK(lines(result.err) == 1);
-  CHECK(has(result.err, part));
-}
-
 void check_candidate_faults(const std::string& call, const std::string& from,
                             const std::string& status) {
   if (!can_compile()) return;

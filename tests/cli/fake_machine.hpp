@@ -1,15 +1,17 @@
-// The program on a driver that is scripted (tests/support/fake_cuda.cpp).
+// The program on the fake driver (tests/support/fake_cuda.cpp).
 #pragma once
 
-#include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
-#include <sys/prctl.h>
 
 #include "db/tuning_database.hpp"
 #include "gpu/gpu.hpp"
-#include "tests/cli/program.hpp"
+#include "tests/cli/running_program.hpp"
+#include "tests/support/fake_cuda.hpp"
 
 namespace autotune::test {
 
@@ -20,20 +22,10 @@ inline bool can_compile() {
   return usable;
 }
 
-// The program on the fake driver. Orphans of the program become children of this process, and are
-// seen.
+// The program on the fake driver.
 class FakeMachine {
  public:
-  FakeMachine() {
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    program_.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
-  }
-  ~FakeMachine() { ::prctl(PR_SET_CHILD_SUBREAPER, 0); }
-  FakeMachine(const FakeMachine&) = delete;
-  FakeMachine& operator=(const FakeMachine&) = delete;
-
-  // Where its temporary files are.
-  [[nodiscard]] const std::filesystem::path& folder() const { return program_.folder.path(); }
+  FakeMachine() { program_.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA}; }
 
   ProgramResult run(const std::string& script, const std::vector<std::string>& arguments) const {
     Program program;
@@ -41,6 +33,9 @@ class FakeMachine {
     program.environment.emplace_back("FAKE_CUDA", script);
     return program(arguments);
   }
+
+  // Where its temporary files are.
+  [[nodiscard]] const std::filesystem::path& folder() const { return program_.folder.path(); }
 
   // Tunes a small space, of which `trials` are tried, anew unless `more` is something else.
   ProgramResult tune(const std::string& script, const std::string& trials,
@@ -63,22 +58,35 @@ class FakeMachine {
     CAPTURE(result.err);
     CHECK(result.exit_code != 1);
     CHECK(result.exit_code < 128);  // no signal ended it
-    CHECK(has_no_children());
+    CHECK(OrphanWatch::has_no_children());
     CHECK(database_opens());
+    CHECK_FALSE(has(result.err, "waiting for another run"));  // the last one left no lock
     return result;
   }
 
- private:
-  static bool has_no_children() {
-    siginfo_t info{};
-    return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0;
+  // The same, knowing what was measured before.
+  ProgramResult go_on(const std::string& script, const std::string& trials) const {
+    return tune(script, trials, {});
   }
+
+  [[nodiscard]] const std::string& database() const { return program_.database; }
+
+ private:
   bool database_opens() const {
     return !std::filesystem::exists(program_.database) ||
            TuningDatabase::open_read_only(program_.database).has_value();
   }
 
+  OrphanWatch orphans_;
   Program program_;
 };
+
+// One line that says what it was.
+inline void check_line(const ProgramResult& result, const std::string& part) {
+  CAPTURE(result.err);
+  CHECK(result.err.rfind("autotune: ", 0) == 0);
+  CHECK(lines(result.err) == 1);
+  CHECK(has(result.err, part));
+}
 
 }  // namespace autotune::test

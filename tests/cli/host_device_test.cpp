@@ -4,10 +4,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "autotune/error.hpp"
-
-#include "db/tuning_database.hpp"
-#include "tests/cli/program.hpp"
+#include "tests/cli/running_program.hpp"
 
 namespace autotune::test {
 namespace {
@@ -54,21 +51,6 @@ void check_shape(const ProgramResult& result, const std::string& golden_file) {
   REQUIRE(result.exit_code == kSuccess);
   const std::string found = shape(nlohmann::ordered_json::parse(result.out)).dump(2) + "\n";
   CHECK(found == golden(golden_file));
-}
-
-std::int64_t trials_in(const std::string& path) {
-  try {
-    const auto database = TuningDatabase::open_read_only(path);
-    return database ? database->stats().trials : 0;
-  } catch (const StorageError&) {
-    return 0;  // just being made
-  }
-}
-
-bool is_running(pid_t child) {
-  siginfo_t info{};
-  return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-         info.si_pid == 0;
 }
 
 TEST_SUITE("program on the host device") {
@@ -267,12 +249,10 @@ TEST_SUITE("program on the host device") {
   TEST_CASE("a killed run is continued, and nothing that was stored is measured again") {
     const Program program;
     const std::vector<std::string> tune = with(small_search("40,41,42"), {"--json"});
-    const pid_t child = start_program(AUTOTUNE_PROGRAM, tune, program.environment);
-    std::int64_t stored = 0;
-    while (stored < 3 && is_running(child)) stored = trials_in(program.database);
-    ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
-    stored = trials_in(program.database);
+    RunningProgram killed(program, tune);
+    killed.wait_for_trials(3);
+    killed.finish_with(SIGKILL);
+    const std::int64_t stored = trials_in(program.database);
     REQUIRE(stored >= 3);
 
     const json document = parsed(program(tune));

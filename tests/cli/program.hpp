@@ -11,6 +11,8 @@ inline constexpr int kUsage = 2;
 inline constexpr int kEnvironment = 3;
 inline constexpr int kNothingStored = 4;
 inline constexpr int kNoneCorrect = 5;
+inline constexpr int kNotStored = 6;
+inline constexpr int kInterrupted = 130;
 
 // 342 trials of an H200.
 inline const std::string kRecording =

@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 """Kills tuning runs at random moments and checks that nothing that was stored is lost.
 
-usage: kill_storm.py PROGRAM [--kills 20] [--longest 1.5] [--sizes 1024,2048] [--seed 1] [options of tune]
+usage: kill_storm.py PROGRAM [--kills N] [--longest 1.5] [--sizes 1024,2048] [--seed 1] [options of tune]
 
 Each round starts `PROGRAM tune --fresh --trials 600` on one database and sends SIGKILL, after a
-random time, either to the program or to one of its workers. After each round: no process of it is left, every trial that
-was stored before is stored still, integrity_check passes. At last an undisturbed run has to end
-well and a further one has to measure nothing.
+random time, either to the program or to one of its workers. After each round: no process of it is
+left, every trial that was stored before is stored still, integrity_check passes. At last a run that
+is left alone has to end well with the winners of one that never was disturbed, or with declared
+ties of them, and a further one has to measure nothing.
+
+Without --kills there are AUTOTUNE_TEST_KILLS of them, or 20.
 """
 
 import argparse
+import json
 import os
 import random
 import signal
@@ -21,19 +25,18 @@ import time
 
 
 def children(pid):
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            direct = [int(child) for child in file.read().split()]
-    except OSError:
-        return []
-    threads = []
+    found = []
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/children") as file:
-                threads += [int(child) for child in file.read().split()]
+                found += map(int, file.read().split())
     except OSError:
-        pass
-    return sorted(set(direct + threads))
+        pass  # it ended
+    return found
+
+
+def descendants(pid):
+    return [one for child in children(pid) for one in (child, *descendants(child))]
 
 
 def is_running(pid):
@@ -60,10 +63,27 @@ def stored_trials(database):
         connection.close()
 
 
+def answer(command, environment):
+    """The document of a run that nobody disturbs."""
+    run = subprocess.run([*command, "--json"], env=environment, capture_output=True, text=True, timeout=600)
+    if run.returncode == 3:
+        print(f"SKIPPED: {run.stderr}")
+        sys.exit(0)
+    if run.returncode != 0:
+        sys.exit(f"kill_storm: an undisturbed run ended with {run.returncode}: {run.stderr}")
+    return json.loads(run.stdout)
+
+
+def agree(one, other):
+    """Whether each has the other's winner, be it as a tie."""
+    names = lambda result: [result["configuration"], *result["ties"]]
+    return one["configuration"] in names(other) or other["configuration"] in names(one)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
-    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--kills", type=int, default=int(os.environ.get("AUTOTUNE_TEST_KILLS", 20)))
     parser.add_argument("--longest", type=float, default=1.5, help="seconds until the kill, at most")
     parser.add_argument("--sizes", default="1024,2048")
     parser.add_argument("--seed", type=int, default=1)
@@ -73,6 +93,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, AUTOTUNE_DB=f"{folder}/db", XDG_CACHE_HOME=f"{folder}/cache")
         command = [arguments.program, "tune", "--sizes", arguments.sizes, *further]
+        undisturbed = answer(command, dict(environment, AUTOTUNE_DB=f"{folder}/undisturbed"))
         known = set()
         hits = {"program": 0, "worker": 0, "ended before": 0}
         for kill in range(arguments.kills):
@@ -80,6 +101,7 @@ def main():
                                        stderr=subprocess.PIPE, text=True)
             time.sleep(rng.uniform(0.05, arguments.longest))
             workers = children(process.pid)
+            processes = descendants(process.pid)
             victim = rng.choice(["program", "worker"]) if workers else "program"
             if process.poll() is not None:
                 victim = "ended before"
@@ -92,9 +114,9 @@ def main():
             if victim == "worker" and process.returncode != 0:
                 sys.exit(f"kill_storm: a killed worker ended the program with {process.returncode}: {errors}")
             deadline = time.monotonic() + 10
-            while any(is_running(worker) for worker in workers) and time.monotonic() < deadline:
+            while any(map(is_running, processes)) and time.monotonic() < deadline:
                 time.sleep(0.05)
-            left = [worker for worker in workers if is_running(worker)]
+            left = [*filter(is_running, processes)]
             if left:
                 sys.exit(f"kill_storm: processes left behind: {left}")
             now = stored_trials(environment["AUTOTUNE_DB"])
@@ -102,12 +124,13 @@ def main():
                 sys.exit(f"kill_storm: {len(known - now)} stored trials were lost")
             known = now
             print(f"kill {kill + 1}: {victim}, {len(known)} trials stored", flush=True)
-        last = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
-        if last.returncode != 0:
-            sys.exit(f"kill_storm: the undisturbed run ended with {last.returncode}: {last.stderr}")
-        again = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
-        if "0 measured" not in again.stdout:
-            sys.exit(f"kill_storm: the run after it measured again:\n{again.stdout}")
+        last = answer(command, environment)
+        for result, expected in zip(last["results"], undisturbed["results"], strict=True):
+            if not agree(result, expected):
+                sys.exit(f"kill_storm: another winner than that of an undisturbed run:\n{result}\n{expected}")
+        again = answer(command, environment)
+        if again["measured"] != 0 or not known <= stored_trials(environment["AUTOTUNE_DB"]):
+            sys.exit(f"kill_storm: the run after it measured again, or trials were lost:\n{again}")
         print(f"kill_storm: passed ({hits})")
 
 

@@ -9,6 +9,8 @@
 //   NAME:hang@N     ... sleeps for ever (also without @N, or with @N+)
 //   NAME:CODE#D     ... in processes that asked for the context of device D (also behind @N)
 //   devices=2  driver=11030  memory=BYTES  name=TEXT
+//   thread_ns=N     a kernel takes N ns more for each of its threads
+//   elapsed=F,G,H   times between events are so many times as long, in turn (also 0, -1, nan)
 //   attributeN=V    a device attribute, by its number in cuda.h; attributeN#D=V of device D alone
 //   stub            every call answers 34, as the toolkit's stub does
 // The script is read at each call. One thread at a time.
@@ -17,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -89,7 +92,7 @@ std::optional<CUresult> scripted_answer(const std::string& function, long call) 
 
 struct Stream {
   bool capturing = false;
-  int captured = 0;  // launches
+  double captured_ms = 0;
 };
 
 double clock_ms = 0;
@@ -112,13 +115,23 @@ int number_of(CUcontext handle) {
   return static_cast<int>(reinterpret_cast<char*>(handle) - contexts);
 }
 
-void launch(CUstream handle, int launches) {
+void launch(CUstream handle, double ms) {
   auto* stream = reinterpret_cast<Stream*>(handle);
   if (stream != nullptr && stream->capturing) {
-    stream->captured += launches;
+    stream->captured_ms += ms;
   } else {
-    clock_ms += kLaunchMs * launches;
+    clock_ms += ms;
   }
+}
+
+// The script's factor for the `call`-th time between events.
+float elapsed_factor(std::size_t call) {
+  const std::vector<std::string_view> found = items("elapsed=");
+  if (found.empty()) return 1;
+  std::istringstream list{std::string(found.front())};
+  std::vector<float> factors;
+  for (std::string factor; std::getline(list, factor, ',');) factors.push_back(std::stof(factor));
+  return factors[call % factors.size()];
 }
 
 void* host_pointer(CUdeviceptr address) {
@@ -313,7 +326,7 @@ CUresult cuMemsetD32Async(CUdeviceptr address, unsigned value, std::size_t words
   return CUDA_SUCCESS;
 }
 
-// Streams and graphs: a graph is the number of launches that it captured.
+// Streams and graphs: a graph is the time of the launches that it captured.
 
 CUresult cuStreamCreate(CUstream* handle, unsigned) {
   return give(handle, new Stream);
@@ -343,25 +356,25 @@ CUresult cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode) {
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   auto* stream = reinterpret_cast<Stream*>(handle);
   stream->capturing = false;
-  return give(graph, new int(stream->captured));
+  return give(graph, new double(stream->captured_ms));
 }
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long) {
-  return give(executable, new int(*reinterpret_cast<int*>(graph)));
+  return give(executable, new double(*reinterpret_cast<double*>(graph)));
 }
 
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
-  launch(stream, *reinterpret_cast<int*>(executable));
+  launch(stream, *reinterpret_cast<double*>(executable));
   return CUDA_SUCCESS;
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec executable) {
-  delete reinterpret_cast<int*>(executable);
+  delete reinterpret_cast<double*>(executable);
   return CUDA_SUCCESS;
 }
 
 CUresult cuGraphDestroy(CUgraph graph) {
-  delete reinterpret_cast<int*>(graph);
+  delete reinterpret_cast<double*>(graph);
   return CUDA_SUCCESS;
 }
 
@@ -386,8 +399,9 @@ CUresult cuEventSynchronize(CUevent) {
 }
 
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
-  *milliseconds =
-      static_cast<float>(*reinterpret_cast<double*>(end) - *reinterpret_cast<double*>(start));
+  static std::size_t calls = 0;
+  const double ms = *reinterpret_cast<double*>(end) - *reinterpret_cast<double*>(start);
+  *milliseconds = static_cast<float>(ms) * elapsed_factor(calls++);
   return CUDA_SUCCESS;
 }
 
@@ -419,9 +433,11 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
   return CUDA_SUCCESS;
 }
 
-CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                        unsigned, CUstream stream, void**, void**) {
-  launch(stream, 1);
+CUresult cuLaunchKernel(CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned,
+                        CUstream stream, void**, void**) {
+  const double threads = 1.0 * grid_x * grid_y * grid_z * block_x * block_y * block_z;
+  launch(stream, kLaunchMs + 1e-6 * threads * static_cast<double>(setting("thread_ns", 0)));
   return CUDA_SUCCESS;
 }
 
@@ -444,7 +460,13 @@ struct Scripted<name, behind> {
     }
     call_log.append(call_log.empty() ? "" : " ").append(name.text);
     const std::optional<CUresult> answer = scripted_answer(name.text, ++calls);
-    return answer ? *answer : behind(arguments...);
+    if (!answer) return behind(arguments...);
+    // What was given back is gone, whatever the answer.
+    const std::string_view own_name = name.text;
+    for (const char* word : {"Free", "Destroy", "Unload"}) {
+      if (own_name.find(word) != own_name.npos) behind(arguments...);
+    }
+    return *answer;
   }
 };
 

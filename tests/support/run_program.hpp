@@ -66,13 +66,8 @@ inline pid_t start_program(const std::string& program, const std::vector<std::st
   return child;
 }
 
-inline ProgramResult run_program(const std::string& program,
-                                 const std::vector<std::string>& arguments,
-                                 const Environment& environment) {
-  const TemporaryFolder folder;
-  const std::string out = folder.path() / "out";
-  const std::string err = folder.path() / "err";
-  const pid_t child = start_program(program, arguments, environment, out, err);
+// What became of a program that was started, once it has ended.
+inline ProgramResult finished_program(pid_t child, const std::string& out, const std::string& err) {
   int status = 0;
   ::waitpid(child, &status, 0);
   const auto read = [](const std::string& path) {
@@ -81,6 +76,15 @@ inline ProgramResult run_program(const std::string& program,
     return text.str();
   };
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), read(out), read(err)};
+}
+
+inline ProgramResult run_program(const std::string& program,
+                                 const std::vector<std::string>& arguments,
+                                 const Environment& environment) {
+  const TemporaryFolder folder;
+  const std::string out = folder.path() / "out";
+  const std::string err = folder.path() / "err";
+  return finished_program(start_program(program, arguments, environment, out, err), out, err);
 }
 
 }  // namespace autotune::test

@@ -1,7 +1,5 @@
 // Tuning runs whose database fails: the measurements are reported all the same, with what was
 // wrong, and the next run makes up for what was not stored.
-#include <filesystem>
-
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 #include <sqlite3.h>
@@ -9,83 +7,20 @@
 #include "autotune/error.hpp"
 
 #include "tests/support/failing_vfs.hpp"
-#include "tests/support/run_program.hpp"
-#include "tests/tuner/scripted_workers.hpp"
-#include "tuner/tuner.hpp"
+#include "tests/tuner/small_search.hpp"
 
 namespace autotune::test {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr std::int64_t kConfigurations = 12;
-
-// X from 1 to 12; 7 is the fastest.
-KernelTemplate one_parameter_template() {
-  std::vector<std::int64_t> values;
-  for (std::int64_t i = 1; i <= kConfigurations; ++i) values.push_back(i);
-  return {.name = "one_parameter",
-          .interface_number = 1,
-          .source = "source",
-          .space = ConfigSpace({{"X", "", values}}, {}),
-          .supports = [](const GemmProblem&) { return true; },
-          .default_configuration =
-              [](const GemmProblem&) {
-                return Configuration({{"X", 1}});
-              },
-          .geometry =
-              [](const Configuration&, const GemmProblem&) {
-                return LaunchGeometry{.block = {32, 1, 1}};
-              },
-          .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
-          .tile_shape = [](const Configuration& c) { return TileShape{c.at("X")}; }};
-}
-
-struct StoredSearch {
-  TemporaryFolder folder;
-  fs::path path = folder.path() / "a.db";
-  std::shared_ptr<Script> script = std::make_shared<Script>();
-  KernelTemplate kernel = one_parameter_template();
-
-  StoredSearch() {
-    script->measure = [](const MeasureRequest& request) {
-      return WorkerOutcome(WorkerReply(measured(10 + std::abs(7 - macro(request.cubin, "X")))));
-    };
-  }
-
-  TuneReport run(TuningDatabase& database, const ProgressCallback& progress = {}) const {
-    TuneRequest request;
-    request.problems = {{.m = 8, .n = 8, .k = 8}};
-    request.templates = {&kernel};
-    request.strategy = "exhaustive";
-    TunerSetup setup;
-    setup.device.label = "Test GPU";
-    setup.device.compute_major = 9;
-    setup.device.max_threads_per_block = 1024;
-    setup.make_compile_worker = [this] { return std::make_unique<ScriptedWorker>(script); };
-    setup.make_measure_worker = setup.make_compile_worker;
-    setup.compile_jobs = 1;
-    setup.database = &database;
-    return tune(request, setup, progress, {});
-  }
-};
-
-void check_report(const TuneReport& report) {
-  CHECK(report.measured + report.known == kConfigurations);
-  REQUIRE(report.problems.size() == 1);
-  REQUIRE(report.problems.front().winner);
-  CHECK(to_string(report.problems.front().winner->configuration) == "X=7");
-}
-
-bool is_whole(const fs::path& path) {
-  SQLite::Database database(path.string(), SQLite::OPEN_READWRITE);
-  return database.execAndGet("PRAGMA integrity_check").getString() == "ok";
-}
 
 struct DiskFault {
   int code;
   bool stays;
 };
+
+bool is_whole(const std::filesystem::path& path) {
+  SQLite::Database database(path.string(), SQLite::OPEN_READWRITE);
+  return database.execAndGet("PRAGMA integrity_check").getString() == "ok";
+}
 
 TEST_SUITE("tuning into a database that fails") {
   TEST_CASE("a fault at any change to the file costs no measurement that was made") {
@@ -96,7 +31,7 @@ TEST_SUITE("tuning into a database that fails") {
         CAPTURE(fault.code);
         CAPTURE(step);
         REQUIRE(step < 500);
-        const StoredSearch search;
+        const SmallSearch search;
         std::string problem;
         {
           FailingVfs disk(step, fault.code, fault.stays);
@@ -133,6 +68,27 @@ TEST_SUITE("tuning into a database that fails") {
         CHECK(database.stats().winners == 1);
       }
     }
+  }
+
+  TEST_CASE("a lock that another process holds to the end is told, and the next run stores") {
+    const SmallSearch search;
+    auto database = TuningDatabase::open(search.path, std::chrono::milliseconds(1));
+    {
+      SQLite::Database other(search.path.string(), SQLite::OPEN_READWRITE);
+      const auto take_lock = [&](const TuneProgress& progress) {
+        if (progress.last != nullptr && progress.done == 0) other.exec("BEGIN EXCLUSIVE");
+      };
+      const TuneReport report = search.run(database, take_lock);
+      check_report(report);
+      CHECK(report.storage_problem == search.path.string() +
+                                          ": is locked by another process: try again when that has"
+                                          " ended (12 trials were not stored)");
+    }
+    CHECK(database.stats().trials == 0);
+    const TuneReport next = search.run(database);
+    check_report(next);
+    CHECK(next.measured == kConfigurations);
+    CHECK(database.stats().trials == kConfigurations);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
 
 #include "host/device.hpp"
 #include "host_kernels.hpp"
@@ -23,6 +24,8 @@ enum Fault : std::int64_t {
   kWriteBehind,
   kMissedBarrier,
   kNoCompile,
+  kReadOutside,
+  kTooMuchShared,
   kFaults,
 };
 
@@ -45,6 +48,8 @@ std::string faulty_source() {
   __syncthreads();
 #elif FAULT == 9
   no such thing;
+#elif FAULT == 10
+  if (a[m * lda + (1LL << 40)] > 0) ++runs;
 #endif
 )",
                               R"(
@@ -71,8 +76,12 @@ KernelTemplate faulty_template(std::string_view source) {
                 return Configuration({{"FAULT", kNone}});
               },
           .geometry =
-              [tiles](const Configuration&, const GemmProblem& p) {
-                return LaunchGeometry{.grid = {tiles(p.m) * tiles(p.n), 1, 1}, .block = {8, 8, 1}};
+              [tiles](const Configuration& c, const GemmProblem& p) {
+                LaunchGeometry result{.grid = {tiles(p.m) * tiles(p.n), 1, 1}, .block = {8, 8, 1}};
+                // For the smallest problem it needs none, so that it is not rejected beforehand.
+                if (c.at("FAULT") == kTooMuchShared && p.k > 1)
+                  result.dynamic_shared_bytes = 1 << 20;
+                return result;
               },
           .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
           .tile_shape = [](const Configuration&) { return TileShape{8, 1, 1, 1, 8, 8, 8}; }};
@@ -116,6 +125,8 @@ TEST_SUITE("planted faults") {
         {kWriteBehind, {TrialStatus::out_of_bounds, "outside of C"}},
         {kMissedBarrier, {TrialStatus::launch_failed, "wait at the barrier"}},
         {kNoCompile, {TrialStatus::compile_failed, "was not declared"}},
+        {kReadOutside, {TrialStatus::run_crashed, "SIGSEGV"}},
+        {kTooMuchShared, {TrialStatus::launch_failed, "shared memory"}},
     };
     CHECK(trials.size() == expected.size());
     for (const auto& [fault, outcome] : expected) {
@@ -125,6 +136,9 @@ TEST_SUITE("planted faults") {
       CHECK(trials[fault].detail.find(outcome.second) != std::string::npos);
     }
     CHECK(database.stats().trials == kFaults);
+    CHECK(database.stats().failed_trials == kFaults - 2);
+    siginfo_t child{};  // none runs, and none waits to be reaped
+    CHECK(::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0);
     REQUIRE(report.problems.size() == 1);
     REQUIRE(report.problems.front().winner);
     CHECK(report.problems.front().winner->configuration.at("FAULT") == kNone);
