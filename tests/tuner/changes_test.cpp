@@ -1,7 +1,7 @@
 // What a search makes of noise, and of what has changed since its results were stored.
 #include <cmath>
+#include <cstdlib>
 #include <functional>
-#include <limits>
 #include <random>
 
 #include "tests/tuner/small_search.hpp"
@@ -10,13 +10,14 @@
 namespace autotune::test {
 namespace {
 
-// Gives each configuration as many samples as are asked for, each so many times too long.
+// Gives each configuration as many samples as are asked for, each so many times too long. Its
+// neighbours are 1 % slower.
 void add_noise(SmallSearch& search, std::function<double()> factor) {
   search.script->measure = [factor = std::move(factor)](const MeasureRequest& request) {
     MeasureReply reply = measured(0);
     reply.measurement.samples_us.clear();
     for (int i = 0; i < request.samples; ++i) {
-      reply.measurement.samples_us.push_back(time_us(request) * factor());
+      reply.measurement.samples_us.push_back((90 + time_us(request)) * factor());
     }
     reply.measurement.median_us = median(reply.measurement.samples_us);
     return WorkerOutcome(WorkerReply(reply));
@@ -24,12 +25,14 @@ void add_noise(SmallSearch& search, std::function<double()> factor) {
 }
 
 TEST_SUITE("tuning with noise") {
-  TEST_CASE("spikes, drift, two clocks and a device that is slow throughout leave the winner") {
+  TEST_CASE(
+      "spikes, drift, two clocks and a device that is slow throughout leave the winner within 2 "
+      "%") {
     int sample = 0;
     std::mt19937 random(1);
     const std::pair<const char*, std::function<double()>> noises[] = {
         {"spikes", [&] { return ++sample % 7 == 0 ? 50 : 1; }},
-        {"drift", [&] { return 1 + 0.002 * ++sample; }},
+        {"drift", [&] { return 1 + 0.0005 * ++sample; }},
         {"two clocks", [&] { return random() % 2 == 0 ? 1 : 1.08; }},
         {"throttled", [] { return 4; }},
     };
@@ -43,10 +46,7 @@ TEST_SUITE("tuning with noise") {
       CHECK(report.measured == kConfigurations);
       REQUIRE(report.problems.front().winner);
       const Winner& winner = *report.problems.front().winner;
-      const bool is_right = to_string(winner.configuration) == "X=7";
-      const bool is_tie = std::find(winner.ties.begin(), winner.ties.end(),
-                                    Configuration({{"X", 7}})) != winner.ties.end();
-      CHECK((is_right || is_tie));
+      CHECK(std::abs(winner.configuration.at("X") - 7) <= 2);  // each step is 1 %
       CHECK(std::isfinite(winner.median_us));
     }
   }
