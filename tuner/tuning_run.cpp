@@ -265,8 +265,8 @@ void TuningRun::settle() {
 void TuningRun::play_finals(std::vector<Contest>& contests) {
   const auto enough = [this] { return stop_.stop_requested() || out_of_time(); };
   for (Contest& contest : contests) {
-    const bool new_trials = contest.result.measured > 0;
-    if (!(new_trials || lacks_finals(contest.result.problem)) || stop_.stop_requested()) continue;
+    const bool undecided = contest.result.measured > 0 || lacks_finals(contest.result.problem);
+    if (!benches_ || !undecided || stop_.stop_requested()) continue;
     const auto finalists = std::make_shared<std::vector<Finalist>>(choose_finalists(contest.lanes));
     if (finalists->empty()) continue;
     const GemmProblem& problem = contest.result.problem;

@@ -17,7 +17,7 @@ void add_noise(SmallSearch& search, std::function<double()> factor) {
     MeasureReply reply = measured(0);
     reply.measurement.samples_us.clear();
     for (int i = 0; i < request.samples; ++i) {
-      reply.measurement.samples_us.push_back((90 + time_us(request)) * factor());
+      reply.measurement.samples_us.push_back((90 + one_parameter_us(request)) * factor());
     }
     reply.measurement.median_us = median(reply.measurement.samples_us);
     return WorkerOutcome(WorkerReply(reply));

@@ -37,7 +37,7 @@ inline KernelTemplate one_parameter_template() {
           .tile_shape = [](const Configuration& c) { return TileShape{c.at("X")}; }};
 }
 
-inline double time_us(const MeasureRequest& request) {
+inline double one_parameter_us(const MeasureRequest& request) {
   return 10 + std::abs(7 - macro(request.cubin, "X"));
 }
 
@@ -54,7 +54,7 @@ struct SmallSearch {
     device.compute_major = 9;
     device.max_threads_per_block = 1024;
     script->measure = [](const MeasureRequest& request) {
-      return WorkerOutcome(WorkerReply(measured(time_us(request))));
+      return WorkerOutcome(WorkerReply(measured(one_parameter_us(request))));
     };
   }
 
@@ -66,7 +66,7 @@ struct SmallSearch {
     TunerSetup setup;
     setup.device = device;
     setup.make_compile_worker = [this] { return std::make_unique<ScriptedWorker>(script); };
-    setup.make_measure_worker = setup.make_compile_worker;
+    setup.measuring = {{device, setup.make_compile_worker, {}}};
     setup.compile_jobs = 1;
     setup.database = &database;
     return tune(request, setup, progress, {});
