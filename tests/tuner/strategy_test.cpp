@@ -2,7 +2,11 @@
 #include "tuner/strategy.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
 #include <set>
+#include <string>
 
 #include <doctest/doctest.h>
 
@@ -41,6 +45,59 @@ std::vector<std::size_t> run_to_end(SearchStrategy& strategy, std::size_t ahead)
     }
   }
   return named;
+}
+
+// 15,625 configurations.
+std::vector<Configuration> hypercube() {
+  std::vector<Configuration> space;
+  for (std::int64_t i = 0; i < 15'625; ++i) {
+    Configuration configuration;
+    std::int64_t rest = i;
+    for (const char* name : {"A", "B", "C", "D", "E", "F"}) {
+      configuration.set(name, rest % 5);
+      rest /= 5;
+    }
+    space.push_back(std::move(configuration));
+  }
+  return space;
+}
+
+// The more parameters are right, the faster.
+double wrong_values(const Configuration& configuration) {
+  double result = 10;
+  for (const auto& [name, value] : configuration.entries()) result += value == 3 ? 0 : 1;
+  return result;
+}
+
+// Larger products are faster up to a limit behind which all fail (0). F is of no use.
+double balance(const Configuration& configuration) {
+  const auto value = [&](const char* name) { return static_cast<double>(configuration.at(name)); };
+  const double product = (1 + value("A")) * (1 + value("B")) * (1 + value("C"));
+  return product > 48 ? 0 : (4 + std::abs(value("D") - 1) + std::abs(value("E") - 4)) / product;
+}
+
+// A time of 0 means failure.
+Trial trial_taking(double time_us) {
+  Trial trial;
+  trial.measurement.median_us = time_us;
+  if (time_us == 0) trial.status = TrialStatus::launch_failed;
+  return trial;
+}
+
+// The least time of so many trials, each reported once `ahead` more were proposed.
+double best_after(int trials, const std::string& name, const std::vector<Configuration>& space,
+                  std::uint64_t seed, std::size_t ahead, double (*time_us)(const Configuration&)) {
+  const auto strategy = make_strategy(name, {.configurations = &space, .seed = seed});
+  std::deque<std::size_t> waiting;
+  double best = 1e9;
+  for (int i = 0; i < trials; ++i) {
+    while (waiting.size() < ahead) waiting.push_back(strategy->next().value());
+    const Trial trial = trial_taking(time_us(space[waiting.front()]));
+    if (trial.ok()) best = std::min(best, trial.measurement.median_us);
+    strategy->report(waiting.front(), trial);
+    waiting.pop_front();
+  }
+  return best;
 }
 
 TEST_SUITE("SearchStrategy") {
@@ -137,6 +194,26 @@ TEST_SUITE("SearchStrategy") {
     }
   }
 
+  TEST_CASE("every strategy gets through spaces with nothing to learn from") {
+    const std::vector<Configuration> one = {Configuration({{"X", 4}})};
+    std::vector<Configuration> line;
+    for (std::int64_t x = 0; x < 60; ++x) line.push_back(Configuration({{"X", x - 5}, {"Y", 7}}));
+    for (const std::string& name : strategy_names()) {
+      CAPTURE(name);
+      CHECK(run_to_end(*make_strategy(name, {.configurations = &one}), 0).size() == 1);
+      CHECK(run_to_end(*make_strategy(name, {.configurations = &line}), 2).size() == 60);
+      const auto strategy = make_strategy(name, {.configurations = &line});
+      Trial failed;
+      failed.status = TrialStatus::run_crashed;
+      std::set<std::size_t> seen;
+      while (const auto index = strategy->next()) {
+        CHECK(seen.insert(*index).second);
+        strategy->report(*index, failed);
+      }
+      CHECK(seen.size() == 60);
+    }
+  }
+
   TEST_CASE("exhaustive goes through the whole space in order") {
     const auto space = square_space(7);
     const auto named = run_to_end(*make_strategy("exhaustive", {.configurations = &space}), 2);
@@ -144,39 +221,42 @@ TEST_SUITE("SearchStrategy") {
     CHECK(std::is_sorted(named.begin(), named.end()));
   }
 
-  TEST_CASE("local finds the best of many where each parameter counts") {
-    // 15,625 configurations; the more parameters are right, the faster.
-    std::vector<Configuration> space;
-    for (std::int64_t i = 0; i < 15'625; ++i) {
-      Configuration configuration;
-      std::int64_t rest = i;
-      for (const char* name : {"A", "B", "C", "D", "E", "F"}) {
-        configuration.set(name, rest % 5);
-        rest /= 5;
-      }
-      space.push_back(std::move(configuration));
-    }
-    const auto time = [](const Configuration& configuration) {
-      double result = 10;
-      for (const auto& [name, value] : configuration.entries()) result += value == 3 ? 0 : 1;
-      return result;
-    };
-    const auto best_after = [&](const std::string& name, std::uint64_t seed) {
-      const auto strategy = make_strategy(name, {.configurations = &space, .seed = seed});
-      double best = 1e9;
-      for (int i = 0; i < 250; ++i) {
-        const std::size_t index = strategy->next().value();
-        Trial trial;
-        trial.measurement.median_us = time(space[index]);
-        best = std::min(best, trial.measurement.median_us);
-        strategy->report(index, trial);
-      }
-      return best;
-    };
+  TEST_CASE("guided strategies find the best of many where each parameter counts") {
+    const auto space = hypercube();
     for (const std::uint64_t seed : {1, 2, 3}) {
-      CHECK(best_after("local", seed) == 10);
-      CHECK(best_after("random", seed) > 10);
+      CAPTURE(seed);
+      CHECK(best_after(250, "local", space, seed, 1, wrong_values) == 10);
+      CHECK(best_after(250, "evolutionary", space, seed, 1, wrong_values) == 10);
+      CHECK(best_after(120, "model", space, seed, 1, wrong_values) == 10);
+      CHECK(best_after(250, "model", space, seed, 64, wrong_values) == 10);
+      CHECK(best_after(250, "random", space, seed, 1, wrong_values) > 10);
     }
+  }
+
+  TEST_CASE("model finds the best where parameters count together and many fail") {
+    const auto space = hypercube();
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      CAPTURE(seed);
+      const double optimum = 4.0 / 48;
+      CHECK(best_after(150, "model", space, seed, 1, balance) == doctest::Approx(optimum));
+      CHECK(best_after(150, "random", space, seed, 1, balance) > 1.01 * optimum);
+    }
+  }
+
+  TEST_CASE("model proposes different things while nothing is reported") {
+    const auto space = hypercube();
+    const auto strategy = make_strategy("model", {.configurations = &space, .seed = 2});
+    for (int i = 0; i < 30; ++i) {
+      const std::size_t index = strategy->next().value();
+      strategy->report(index, trial_taking(wrong_values(space[index])));
+    }
+    std::map<std::string, std::set<std::int64_t>> values;
+    for (int i = 0; i < 64; ++i) {
+      for (const auto& [name, value] : space[strategy->next().value()].entries()) {
+        values[name].insert(value);
+      }
+    }
+    for (const auto& [name, some] : values) CHECK(some.size() >= 3);
   }
 
   TEST_CASE("random goes through the whole space in an order of the seed") {

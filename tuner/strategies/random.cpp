@@ -1,7 +1,5 @@
 // Every configuration, in an order drawn from the seed: the yardstick of all other strategies.
-#include <numeric>
-#include <random>
-
+#include "tuner/strategies/untried.hpp"
 #include "tuner/strategy.hpp"
 
 namespace autotune {
@@ -9,28 +7,13 @@ namespace {
 
 class Random : public SearchStrategy {
  public:
-  explicit Random(const SearchSpace& space)
-      : order_(space.configurations->size()), done_(order_.size()) {
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    // Fisher-Yates by hand: std::shuffle may differ between standard libraries.
-    std::mt19937_64 generator(space.seed);
-    for (std::size_t left = order_.size(); left > 1; --left) {
-      std::swap(order_[left - 1], order_[generator() % left]);
-    }
-  }
+  explicit Random(const SearchSpace& space) : untried_(space.configurations->size(), space.seed) {}
 
-  std::optional<std::size_t> next() override {
-    while (position_ < order_.size() && done_[order_[position_]]) ++position_;
-    if (position_ == order_.size()) return std::nullopt;
-    return order_[position_++];
-  }
-
-  void report(std::size_t index, const Trial&) override { done_[index] = true; }
+  std::optional<std::size_t> next() override { return untried_.take_next(); }
+  void report(std::size_t index, const Trial&) override { untried_.take(index); }
 
  private:
-  std::vector<std::size_t> order_;
-  std::vector<bool> done_;
-  std::size_t position_ = 0;
+  Untried untried_;
 };
 
 }  // namespace

@@ -7,8 +7,10 @@
 
 namespace autotune {
 
+std::unique_ptr<SearchStrategy> make_evolutionary(const SearchSpace& space);
 std::unique_ptr<SearchStrategy> make_exhaustive(const SearchSpace& space);
 std::unique_ptr<SearchStrategy> make_local(const SearchSpace& space);
+std::unique_ptr<SearchStrategy> make_model(const SearchSpace& space);
 std::unique_ptr<SearchStrategy> make_random(const SearchSpace& space);
 
 namespace {
@@ -19,8 +21,10 @@ struct Entry {
 };
 
 constexpr Entry kStrategies[] = {
+    {"evolutionary", make_evolutionary},
     {"exhaustive", make_exhaustive},
     {"local", make_local},
+    {"model", make_model},
     {"random", make_random},
 };
 
