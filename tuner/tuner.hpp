@@ -58,7 +58,7 @@ struct TuneRequest {
   SpaceFilter filter;
   // Unlimited: exhaustive up to 5,000 trials over all problems; more, or on the host device, 30 s.
   Budget budget;
-  std::string strategy;  // a name of strategy_names(); empty: exhaustive, or local in a budget
+  std::string strategy;  // a name of strategy_names(); empty: exhaustive, or model in a budget
   std::uint64_t seed = 1;
   bool fresh = false;           // measure again what is known
   bool compare_cublas = false;  // time cuBLAS among the finalists

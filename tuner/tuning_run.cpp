@@ -101,7 +101,7 @@ void TuningRun::make_lanes() {
   }
   if (request_.budget.unlimited()) request_.budget.seconds = default_budget_s();
   if (request_.strategy.empty()) {
-    request_.strategy = request_.budget.unlimited() ? "exhaustive" : "local";
+    request_.strategy = request_.budget.unlimited() ? "exhaustive" : "model";
   }
   std::vector<Winner> winners = setup_.database->winners("", "");
   for (Winner& winner : shipped_winners("", "")) winners.push_back(std::move(winner));

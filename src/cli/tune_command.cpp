@@ -222,9 +222,9 @@ void add_tune_command(CommandLine& line) {
                       "Only this part of the space, e.g. 2/8: for several machines");
   command->add_option("--budget", options->budget, "Stop after this time, e.g. 30s, 5m");
   command->add_option("--trials", options->trials, "Stop after so many trials");
-  command->add_option("--strategy", options->strategy, "exhaustive, local or random");
+  command->add_option("--strategy", options->strategy, "model (default), evolutionary, local, random or exhaustive");
   command->add_option("--seed", options->seed,
-                      "Of the strategies that draw, local and random (default 1)");
+                      "Of the strategies that draw, all but exhaustive (default 1)");
   command->add_option("--db", options->database, "The tuning database");
   command->add_option("--jobs", options->jobs, "Compile workers (default: cores - 2)");
   command->add_flag("--no-overlap", options->no_overlap,
