@@ -54,6 +54,7 @@ Search::Search(std::vector<Lane*> lanes, KernelBuilder& builder, Benches& benche
 }
 
 SearchEnd Search::run(const SearchLimits& limits) {
+  rule_.emplace(limits.until, lanes_);
   std::optional<SearchEnd> end;
   while (!(end = reached(limits))) {
     follow_others(limits);
@@ -62,7 +63,9 @@ SearchEnd Search::run(const SearchLimits& limits) {
     submit_built(limits);
     if (benches_.settle_one()) continue;
     const bool idle = waiting_.empty() && benches_.open_jobs() == 0;
-    if (idle && set_aside_.empty()) return SearchEnd::exhausted;
+    if (idle && set_aside_.empty()) {
+      return rule_->has_held() ? SearchEnd::good_enough : SearchEnd::exhausted;
+    }
     if (!idle) idle_since_.reset();
     if (idle && !idle_since_) idle_since_ = Clock::now();
     news_.wait_until(Clock::now() + kBetweenLooks);
@@ -96,7 +99,7 @@ bool Search::propose_one() {
     const std::size_t round = turn_ / lanes_.size();
     Lane& lane = *lanes_[turn_++ % lanes_.size()];
     const bool passed_over = is_behind(lane) && round % kTurnsOfTheLeader != 0;
-    if (passed_over) continue;
+    if (passed_over || rule_->holds(lane.problem())) continue;
     if (const std::optional<std::size_t> index = lane.propose()) {
       take_up({&lane, *index}, /*patient=*/true);
       return true;

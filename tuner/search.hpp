@@ -19,19 +19,21 @@
 #include "tuner/lane.hpp"
 #include "tuner/other_runs.hpp"
 #include "tuner/signal.hpp"
+#include "tuner/stopping_rule.hpp"
 
 namespace autotune {
 
 struct SearchLimits {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::optional<std::int64_t> trials;
-  std::size_t lookahead = 1;  // proposals being compiled, waiting to be measured or measured
+  std::optional<double> until;  // a problem's search ends at this share of the best (StoppingRule)
+  std::size_t lookahead = 1;    // proposals being compiled, waiting to be measured or measured
   std::stop_token stop;
   // What another run has claimed for longer, with nothing else left to do, is measured here.
   std::chrono::milliseconds patience{0};
 };
 
-enum class SearchEnd { exhausted, budget, stopped };
+enum class SearchEnd { exhausted, good_enough, budget, stopped };
 
 // Belongs to one thread. With one device and one compile worker, what is tried depends on the
 // trials' outcomes alone; with more, on who is done first as well.
@@ -75,6 +77,7 @@ class Search {
   void release(Claim claim);
 
   std::vector<Lane*> lanes_;
+  std::optional<StoppingRule> rule_;  // of the run under way
   KernelBuilder& builder_;
   Benches& benches_;
   Signal& news_;

@@ -58,7 +58,11 @@ struct TuneRequest {
   SpaceFilter filter;
   // Unlimited: exhaustive up to 5,000 trials over all problems; more, or on the host device, 30 s.
   Budget budget;
-  std::string strategy;  // a name of strategy_names(); empty: exhaustive, or model in a budget
+  // A problem's search ends once its best has reached this share of the best of the space.
+  std::optional<double> until;
+  // A name of strategy_names(); empty: exhaustive, or model in a budget or until a share is
+  // reached.
+  std::string strategy;
   std::uint64_t seed = 1;
   bool fresh = false;           // measure again what is known
   bool compare_cublas = false;  // time cuBLAS among the finalists
@@ -97,6 +101,8 @@ struct ProblemResult {
   std::int64_t measured = 0;     // trials made in this call
   std::int64_t known = 0;        // trials taken from the database
   std::int64_t valid_configurations = 0;
+  // Of the best rate of the space, by estimate, at least (tuner/regret.hpp); 0: cannot be told.
+  double reached_share = 0;
   std::optional<double> cublas_us;  // median in the same finals
 };
 

@@ -101,7 +101,7 @@ void TuningRun::make_lanes() {
   }
   if (request_.budget.unlimited()) request_.budget.seconds = default_budget_s();
   if (request_.strategy.empty()) {
-    request_.strategy = request_.budget.unlimited() ? "exhaustive" : "model";
+    request_.strategy = request_.budget.unlimited() && !request_.until ? "exhaustive" : "model";
   }
   std::vector<Winner> winners = setup_.database->winners("", "");
   for (Winner& winner : shipped_winners("", "")) winners.push_back(std::move(winner));
@@ -214,6 +214,7 @@ SearchEnd TuningRun::search() {
     limits.deadline = start_ + std::chrono::duration_cast<Clock::duration>(share);
   }
   limits.trials = request_.budget.trials;
+  limits.until = request_.until;
   const std::size_t ahead =
       open_.size() *
       std::max(4 * static_cast<std::size_t>(setup_.compile_jobs), 2 * setup_.measuring.size());
@@ -251,6 +252,7 @@ void TuningRun::settle() {
   play_finals(contests);
   for (Contest& contest : contests) {
     ProblemResult& result = contest.result;
+    result.reached_share = reached_share({contest.lanes.begin(), contest.lanes.end()});
     if (!result.winner) result.winner = stored_->known_best(contest.lanes, request_.fresh);
     if (!result.winner) {
       result.too_large = contest.lanes.empty() ? why_too_large(result.problem, setup_.device)
@@ -364,7 +366,9 @@ TuneReport TuningRun::finished_report(SearchEnd end) {
   report_.complete = !report_.interrupted;
   if (report_.complete && report_.storage_problem.empty()) {
     storing([&] {
-      for (const Lane* lane : open_) completion_->store(*lane, end);
+      if (end != SearchEnd::good_enough) {
+        for (const Lane* lane : open_) completion_->store(*lane, end);
+      }
       for (const Lane* lane : known_) completion_->store(*lane, SearchEnd::exhausted);
       for (const Lane* lane : aged_) completion_->store(*lane, SearchEnd::budget);
     });

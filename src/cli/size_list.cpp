@@ -119,4 +119,15 @@ std::vector<std::int64_t> parse_integers(const std::string& text, const std::str
   return values;
 }
 
+double parse_share(const std::string& text, const std::string& option) {
+  double value = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error != std::errc() || std::string_view(end, last) != "%" || !(value > 0) || value > 100) {
+    throw UsageError(fmt::format(
+        "{}: '{}' is no percentage from above 0 to 100, for example {} 98%", option, text, option));
+  }
+  return value / 100;
+}
+
 }  // namespace autotune

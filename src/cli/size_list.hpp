@@ -21,4 +21,7 @@ namespace autotune {
 [[nodiscard]] std::vector<std::int64_t> parse_integers(const std::string& text,
                                                        const std::string& option);
 
+// "98%" as 0.98. Throws UsageError.
+[[nodiscard]] double parse_share(const std::string& text, const std::string& option);
+
 }  // namespace autotune

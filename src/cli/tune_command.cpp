@@ -33,6 +33,7 @@ struct TuneOptions {
   SpaceOptions space;
   std::string budget;
   std::string trials;
+  std::string until;
   std::string strategy;
   std::string seed = "1";
   std::string database;
@@ -73,6 +74,7 @@ TuneRequest make_request(const TuneOptions& options) {
   if (!options.trials.empty()) {
     request.budget.trials = parse_integers(options.trials, "--trials").front();
   }
+  if (!options.until.empty()) request.until = parse_share(options.until, "--until");
   if (!options.strategy.empty()) {
     const std::vector<std::string> known = strategy_names();
     if (std::find(known.begin(), known.end(), options.strategy) == known.end()) {
@@ -222,7 +224,10 @@ void add_tune_command(CommandLine& line) {
                       "Only this part of the space, e.g. 2/8: for several machines");
   command->add_option("--budget", options->budget, "Stop after this time, e.g. 30s, 5m");
   command->add_option("--trials", options->trials, "Stop after so many trials");
-  command->add_option("--strategy", options->strategy, "model (default), evolutionary, local, random or exhaustive");
+  command->add_option("--until", options->until,
+                      "Stop at this estimated share of the best of the space, e.g. 98%");
+  command->add_option("--strategy", options->strategy,
+                      "model (default), evolutionary, local, random or exhaustive");
   command->add_option("--seed", options->seed,
                       "Of the strategies that draw, all but exhaustive (default 1)");
   command->add_option("--db", options->database, "The tuning database");

@@ -1,6 +1,7 @@
 #include "cli/tune_report.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -12,6 +13,9 @@
 
 namespace autotune {
 namespace {
+
+// An estimate below this says nothing.
+constexpr double kLeastShare = 0.01;
 
 double device_busy_s(const TuneReport& report) {
   double sum = 0;
@@ -43,6 +47,9 @@ void print_json(const TuneReport& report, const DeviceInfo& device) {
   for (const ProblemResult& result : report.problems) {
     auto entry = result.winner ? result_entry(*result.winner, "exact")
                                : empty_entry(result.problem, "none_correct");
+    entry["tried"] = result.measured + result.known;
+    entry["valid_configurations"] = result.valid_configurations;
+    entry["reached_share"] = result.reached_share;
     if (result.cublas_us) entry["cublas_us"] = *result.cublas_us;
     if (report.rates)
       entry["fma_fraction"] = result.winner ? gflops(result.problem, result.winner->median_us) /
@@ -105,6 +112,22 @@ Table result_table(const TuneReport& report) {
   return table;
 }
 
+namespace {
+
+// How much of the best of its space a search is estimated to have found.
+std::string reached_line(const ProblemResult& result) {
+  std::string estimate = "too few trials for an estimate of the best";
+  if (result.reached_share >= kLeastShare) {
+    // Rounded down: it is a lower bound.
+    estimate = fmt::format("estimated at least {} % of the best of this space",
+                           std::floor(1000 * result.reached_share) / 10);
+  }
+  return fmt::format("{}: {}, from {} of {} configurations\n", to_string(result.problem), estimate,
+                     result.measured + result.known, result.valid_configurations);
+}
+
+}  // namespace
+
 void print_summary(const TuneReport& report, const TunerSetup& setup) {
   fmt::print("\n{} measured, {} known, {:.1f} s", report.measured, report.known, report.wall_s);
   if (report.search_s > 0) print_load(report, setup);
@@ -125,6 +148,7 @@ void print_summary(const TuneReport& report, const TunerSetup& setup) {
       fmt::print("{}: statistically tied with {} others, of which it is the cheapest\n",
                  to_string(result.problem), result.winner->ties.size());
     }
+    if (result.winner) fmt::print("{}", reached_line(result));
     if (result.winner && !result.winner->note.empty()) {
       fmt::print("{}: verified and timed on {}\n", to_string(result.problem), result.winner->note);
     }

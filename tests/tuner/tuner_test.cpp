@@ -119,6 +119,32 @@ TEST_SUITE("tune") {
     CHECK(more.measured == 8);
   }
 
+  TEST_CASE("a search until a share is reached ends there, and leaves the space open") {
+    Fixture fixture;
+    std::vector<std::int64_t> forty;
+    for (int i = 1; i <= 40; ++i) forty.push_back(i);
+    fixture.kernel.space = ConfigSpace({{"X", "", forty}, {"A", "", forty}}, {});
+    fixture.request.until = 0.9;
+    const TuneReport report = fixture.run();
+    CHECK(report.problems[0].reached_share >= 0.9);
+    CHECK(report.measured < 400);
+    REQUIRE(report.problems[0].winner);
+    CHECK(report.problems[0].winner->median_us <= 10 / 0.9);
+
+    CHECK(fixture.run().measured == 0);
+    fixture.request.until.reset();
+    fixture.request.strategy = "exhaustive";
+    const TuneReport whole = fixture.run();
+    CHECK(whole.measured == 1600 - report.measured);
+    CHECK(whole.problems[0].reached_share == 1);
+  }
+
+  TEST_CASE("nothing is said of a space of which little was tried") {
+    Fixture fixture;
+    fixture.request.budget.trials = 7;
+    CHECK(fixture.run().problems[0].reached_share < 0.01);
+  }
+
   TEST_CASE("failures are stored with their reason and never win") {
     Fixture f;
     f.answer(7, 2, WorkerReply(failed(TrialStatus::wrong_result)));

@@ -66,4 +66,18 @@ double GaussianProcess::noisy_deviation(const Settled& settled) const {
   return std::sqrt(variance_ * (std::max(1 - settled.share, kLeastShare) + correlation_.noise()));
 }
 
+// By the diagonal of the inverse (Rasmussen and Williams, equation 5.12).
+std::vector<double> GaussianProcess::left_out_errors() const {
+  std::vector<double> errors;
+  std::vector<double> column;
+  for (std::size_t i = 0; i < alpha_.size(); ++i) {
+    column.assign(alpha_.size(), 0.0);
+    column[i] = 1;
+    factor_.solve(column, i);
+    const double inverse = std::inner_product(column.begin(), column.end(), column.begin(), 0.0);
+    errors.push_back(alpha_[i] / std::sqrt(variance_ * inverse));
+  }
+  return errors;
+}
+
 }  // namespace autotune

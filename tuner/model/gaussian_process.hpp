@@ -36,6 +36,8 @@ class GaussianProcess {
   [[nodiscard]] double deviation(const Settled& settled) const;
   // The deviation of a measured value: with the noise.
   [[nodiscard]] double noisy_deviation(const Settled& settled) const;
+  // Of each value how far it is from what the others say of it, in the deviations that they give.
+  [[nodiscard]] std::vector<double> left_out_errors() const;
 
  private:
   Correlation correlation_;
