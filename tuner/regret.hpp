@@ -39,4 +39,10 @@ class Outlook {
 // the risk that is taken. 1 when everything was tried.
 [[nodiscard]] double reached_share(const std::vector<Outlook>& outlooks, double best_us);
 
+// A rule that ends a search by this looks at it after so many trials, then after a tenth more.
+constexpr std::size_t kFirstLook = 30;
+[[nodiscard]] constexpr std::size_t look_after(std::size_t trials) {
+  return trials + trials / 10;
+}
+
 }  // namespace autotune

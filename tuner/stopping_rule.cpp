@@ -5,12 +5,6 @@
 #include "tuner/regret.hpp"
 
 namespace autotune {
-namespace {
-
-constexpr std::size_t kFirstLook = 30;  // trials
-constexpr std::size_t kLooksShare = 10;
-
-}  // namespace
 
 double reached_share(const std::vector<const Lane*>& lanes) {
   std::vector<Outlook> outlooks;
@@ -39,7 +33,7 @@ bool StoppingRule::holds(const GemmProblem& problem) {
   std::size_t trials = 0;
   for (const Lane* lane : progress.lanes) trials += lane->trials().size();
   if (progress.reached || trials < progress.next_look) return progress.reached;
-  progress.next_look = trials + trials / kLooksShare;
+  progress.next_look = look_after(trials);
   progress.reached = reached_share(progress.lanes) >= *share_;
   return progress.reached;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -18,6 +19,7 @@
 #include "cli/table.hpp"
 #include "core/json.hpp"
 #include "tuner/replay/replay.hpp"
+#include "tuner/replay/stopping.hpp"
 #include "tuner/strategy.hpp"
 
 namespace autotune {
@@ -31,6 +33,7 @@ struct ReplayCommandOptions {
   std::string seed = "1";
   std::string in_flight = "1";
   std::string sizes;
+  std::string until;
   bool json = false;
 };
 
@@ -38,6 +41,7 @@ struct ReplayCommandOptions {
 struct Replayed {
   const RecordedSpace* space = nullptr;  // none: the average of all
   std::vector<ReplayCurve> curves;
+  std::vector<StoppingRecord> stops;  // with --until, of a single space
 };
 
 std::vector<std::string> chosen_strategies(const std::string& text) {
@@ -89,11 +93,12 @@ std::vector<RecordedSpace> read_spaces(const ReplayCommandOptions& options) {
 
 std::vector<Replayed> replay_all(const std::vector<RecordedSpace>& spaces,
                                  const std::vector<std::string>& strategies,
-                                 const ReplayOptions& options) {
+                                 const ReplayOptions& options, std::optional<double> until) {
   ThreadPool threads(std::max(1U, std::thread::hardware_concurrency()));
   ProgressLine line;
   TuneProgress progress{.phase = "replay"};
-  progress.total = static_cast<std::int64_t>(spaces.size() * strategies.size() * options.repeats);
+  progress.total = static_cast<std::int64_t>(spaces.size() * strategies.size() * options.repeats *
+                                             (until ? 2 : 1));
   const auto on_repeat = [&] {
     ++progress.done;
     line.show(progress);
@@ -106,6 +111,9 @@ std::vector<Replayed> replay_all(const std::vector<RecordedSpace>& spaces,
     for (std::size_t i = 0; i < strategies.size(); ++i) {
       replayed.curves.push_back(replay(space, strategies[i], options, threads, on_repeat));
       by_strategy[i].push_back(replayed.curves.back());
+      if (!until) continue;
+      replayed.stops.push_back(
+          replay_until(*until, space, strategies[i], options, threads, on_repeat));
     }
   }
   if (spaces.size() < 2) return results;
@@ -144,6 +152,24 @@ void print_tables(const std::vector<Replayed>& results, const std::vector<std::s
   }
 }
 
+// Whether searches that end by --until end in time, and rightly.
+void print_stops(const std::vector<Replayed>& results, const std::vector<std::string>& strategies,
+                 const std::string& until) {
+  fmt::print("\nruns that end where {} of the best are said to be reached\n", until);
+  Table table({"space", "strategy", "ended %", "mean trials", "right %"});
+  for (const Replayed& replayed : results) {
+    for (std::size_t i = 0; i < replayed.stops.size(); ++i) {
+      const StoppingRecord& record = replayed.stops[i];
+      const bool any = record.stopped > 0;
+      table.add({i == 0 ? replayed.space->name : "", strategies[i],
+                 fmt::format("{:.0f}", 100 * record.stopped),
+                 any ? fmt::format("{:.0f}", record.mean_trials) : "-",
+                 any ? fmt::format("{:.1f}", 100 * record.right) : "-"});
+    }
+  }
+  fmt::print("{}", table.text());
+}
+
 nlohmann::ordered_json space_json(const Replayed& replayed,
                                   const std::vector<std::string>& strategies,
                                   const ReplayOptions& options) {
@@ -163,6 +189,11 @@ nlohmann::ordered_json space_json(const Replayed& replayed,
       curve["curve"].push_back({{"trials", counts[at]},
                                 {"mean", replayed.curves[i].mean[at]},
                                 {"percentile_5", replayed.curves[i].low[at]}});
+    }
+    if (!replayed.stops.empty()) {
+      curve["until"] = {{"ended", replayed.stops[i].stopped},
+                        {"mean_trials", replayed.stops[i].mean_trials},
+                        {"right", replayed.stops[i].right}};
     }
     entry["strategies"].push_back(std::move(curve));
   }
@@ -193,12 +224,15 @@ void print_json(const std::vector<Replayed>& results, const std::vector<std::str
 int run_replay(const ReplayCommandOptions& command) {
   const ReplayOptions options = replay_options(command);
   const std::vector<std::string> strategies = chosen_strategies(command.strategies);
+  std::optional<double> until;
+  if (!command.until.empty()) until = parse_share(command.until, "--until");
   const std::vector<RecordedSpace> spaces = read_spaces(command);
-  const std::vector<Replayed> results = replay_all(spaces, strategies, options);
+  const std::vector<Replayed> results = replay_all(spaces, strategies, options, until);
   if (command.json) {
     print_json(results, strategies, options);
   } else {
     print_tables(results, strategies, options, spaces.size());
+    if (until) print_stops(results, strategies, command.until);
   }
   return exit_code::kDone;
 }
@@ -221,6 +255,9 @@ void add_replay_command(CommandLine& line) {
   command->add_option("--in-flight", options->in_flight,
                       "Trials asked for before the first is reported (default 1)");
   command->add_option("--sizes", options->sizes, "Only these: N or MxNxK, with commas");
+  command->add_option(
+      "--until", options->until,
+      "Also runs that end at this estimated share of the best, e.g. 98%: is it so?");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([&line, options] { line.action = [options] { return run_replay(*options); }; });
 }

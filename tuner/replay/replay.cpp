@@ -40,7 +40,8 @@ ReplayCurve curve_of(const std::vector<std::vector<double>>& runs, std::size_t t
 }  // namespace
 
 std::vector<double> replay_once(const RecordedSpace& space, SearchStrategy& strategy,
-                                const ReplayOptions& options) {
+                                const ReplayOptions& options,
+                                const std::function<bool(std::size_t, double)>& goes_on) {
   std::deque<std::size_t> in_flight;
   std::vector<double> parts;
   double best = 0;
@@ -52,13 +53,34 @@ std::vector<double> replay_once(const RecordedSpace& space, SearchStrategy& stra
       in_flight.push_back(*index);
     }
     if (in_flight.empty()) break;
-    const Trial& trial = space.trials.at(in_flight.front());
-    strategy.report(in_flight.front(), trial);
+    const std::size_t index = in_flight.front();
+    const Trial& trial = space.trials.at(index);
+    strategy.report(index, trial);
     in_flight.pop_front();
     if (trial.ok()) best = std::max(best, space.best_us / trial.measurement.median_us);
     parts.push_back(best);
+    if (!goes_on(index, best)) break;
   }
   return parts;
+}
+
+void for_each_repeat(const ReplayOptions& options, ThreadPool& threads,
+                     const std::function<void()>& on_repeat,
+                     const std::function<void(std::size_t, std::uint64_t)>& run) {
+  std::mutex mutex;
+  std::exception_ptr fault;
+  threads.for_each(options.repeats, [&](std::size_t repeat, std::size_t) {
+    std::exception_ptr thrown;
+    try {
+      run(repeat, seed_of(options, repeat));
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    if (thrown) fault = thrown;
+    on_repeat();
+  });
+  if (fault) std::rethrow_exception(fault);
 }
 
 std::vector<std::size_t> checkpoints(std::size_t trials) {
@@ -76,22 +98,11 @@ ReplayCurve replay(const RecordedSpace& space, const std::string& strategy,
                    const ReplayOptions& options, ThreadPool& threads,
                    const std::function<void()>& on_repeat) {
   std::vector<std::vector<double>> runs(options.repeats);
-  std::mutex mutex;
-  std::exception_ptr fault;
-  threads.for_each(options.repeats, [&](std::size_t repeat, std::size_t) {
-    std::exception_ptr thrown;
-    try {
-      const auto made = make_strategy(
-          strategy, {.configurations = &space.configurations, .seed = seed_of(options, repeat)});
-      runs[repeat] = replay_once(space, *made, options);
-    } catch (...) {
-      thrown = std::current_exception();
-    }
-    const std::lock_guard lock(mutex);
-    if (thrown) fault = thrown;
-    on_repeat();
+  for_each_repeat(options, threads, on_repeat, [&](std::size_t repeat, std::uint64_t seed) {
+    const auto made =
+        make_strategy(strategy, {.configurations = &space.configurations, .seed = seed});
+    runs[repeat] = replay_once(space, *made, options);
   });
-  if (fault) std::rethrow_exception(fault);
   return curve_of(runs, options.trials);
 }
 

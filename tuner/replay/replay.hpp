@@ -21,9 +21,19 @@ struct ReplayOptions {
 };
 
 // One run: the part of the optimum (the best time over the best that was found; 0 while none is
-// correct) after each trial, until the trials or the space are used up.
-[[nodiscard]] std::vector<double> replay_once(const RecordedSpace& space, SearchStrategy& strategy,
-                                              const ReplayOptions& options);
+// correct) after each trial, until the trials or the space are used up or `goes_on`, which is given
+// each trial's index and the part after it, says no.
+[[nodiscard]] std::vector<double> replay_once(
+    const RecordedSpace& space, SearchStrategy& strategy, const ReplayOptions& options,
+    const std::function<bool(std::size_t, double)>& goes_on = [](std::size_t, double) {
+      return true;
+    });
+
+// Calls `run` with the number and the seed of each repeat, on all threads, and `on_repeat` after
+// each, by one thread at a time. What they throw passes through.
+void for_each_repeat(const ReplayOptions& options, ThreadPool& threads,
+                     const std::function<void()>& on_repeat,
+                     const std::function<void(std::size_t, std::uint64_t)>& run);
 
 // Where a curve is read: after 10, 25, 50, 100 trials, twice as many and so on, and all.
 [[nodiscard]] std::vector<std::size_t> checkpoints(std::size_t trials);

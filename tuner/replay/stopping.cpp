@@ -1,0 +1,63 @@
+#include "tuner/replay/stopping.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "tuner/regret.hpp"
+
+namespace autotune {
+namespace {
+
+struct Stop {
+  std::size_t trials;
+  double reached;  // in truth
+};
+
+std::optional<Stop> run_until(double share, const RecordedSpace& space, SearchStrategy& strategy,
+                              const ReplayOptions& options) {
+  std::map<std::size_t, Trial> trials;
+  double best_us = 0;
+  std::size_t next_look = kFirstLook;
+  bool stops = false;
+  const std::vector<double> parts =
+      replay_once(space, strategy, options, [&](std::size_t index, double part) {
+        trials.emplace(index, space.trials[index]);
+        if (part > 0) best_us = space.best_us / part;
+        if (trials.size() < next_look || trials.size() == space.trials.size()) return true;
+        next_look = look_after(trials.size());
+        stops =
+            best_us > 0 && reached_share({Outlook(space.configurations, trials)}, best_us) >= share;
+        return !stops;
+      });
+  if (!stops) return std::nullopt;
+  return Stop{parts.size(), parts.back()};
+}
+
+}  // namespace
+
+StoppingRecord replay_until(double share, const RecordedSpace& space, const std::string& strategy,
+                            const ReplayOptions& options, ThreadPool& threads,
+                            const std::function<void()>& on_repeat) {
+  std::vector<std::optional<Stop>> stops(options.repeats);
+  for_each_repeat(options, threads, on_repeat, [&](std::size_t repeat, std::uint64_t seed) {
+    const auto made =
+        make_strategy(strategy, {.configurations = &space.configurations, .seed = seed});
+    stops[repeat] = run_until(share, space, *made, options);
+  });
+  StoppingRecord record;
+  double stopped = 0;
+  for (const std::optional<Stop>& stop : stops) {
+    if (!stop) continue;
+    ++stopped;
+    record.mean_trials += static_cast<double>(stop->trials);
+    record.right += stop->reached >= share ? 1 : 0;
+  }
+  record.stopped = stopped / static_cast<double>(options.repeats);
+  record.mean_trials /= std::max(stopped, 1.0);
+  record.right /= std::max(stopped, 1.0);
+  return record;
+}
+
+}  // namespace autotune
