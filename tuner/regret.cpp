@@ -13,7 +13,7 @@ namespace autotune {
 namespace {
 
 // Fewer successes say nothing of the rest.
-constexpr std::size_t kFewestSuccesses = 30;
+constexpr std::size_t kFewestSuccesses = 50;
 // Of the untried ones the leaders' neighbours are looked at, and so many others that stand for all.
 constexpr std::size_t kSample = 2'000;
 constexpr std::size_t kRegretLeaders = 3;
@@ -21,7 +21,7 @@ constexpr std::size_t kMostDifferentNear = 2;
 constexpr std::size_t kMostNear = 1'000;
 // Deviations are taken to be larger than the trials bear out: the process that foretells a trial
 // has learned from trials that were chosen by it.
-constexpr double kCaution = 1.1;
+constexpr double kCaution = 1.4;
 constexpr double kRisk = 0.05;
 
 double normal_below(double z) {

@@ -40,7 +40,7 @@ class Outlook {
 [[nodiscard]] double reached_share(const std::vector<Outlook>& outlooks, double best_us);
 
 // A rule that ends a search by this looks at it after so many trials, then after a tenth more.
-constexpr std::size_t kFirstLook = 30;
+constexpr std::size_t kFirstLook = 50;
 [[nodiscard]] constexpr std::size_t look_after(std::size_t trials) {
   return trials + trials / 10;
 }

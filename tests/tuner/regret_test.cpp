@@ -83,7 +83,7 @@ TEST_SUITE("regret") {
 
   TEST_CASE("what is far from the best is not said to be near it") {
     const auto space = tiles();
-    for (const std::size_t count : {40, 80, 160}) {
+    for (const std::size_t count : {60, 100, 160}) {
       const auto trials = trials_of(space, "random", count);
       double best_us = 1e9;
       for (const auto& [index, trial] : trials) {
