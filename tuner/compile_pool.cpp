@@ -57,7 +57,7 @@ void CompilePool::work(std::stop_token stop, const WorkerFactory& make_worker) {
       timeout = time_limit_.limit();
     }
     if (!worker) worker = make_worker();
-    CompileOutcome outcome = run(*worker, std::move(job), timeout);
+    CompileOutcome outcome = run(*worker, std::move(job), timeout, stop);
     {
       const std::lock_guard lock(mutex_);
       if (const auto* reply = std::get_if<CompileReply>(&outcome.result)) {
@@ -70,7 +70,9 @@ void CompilePool::work(std::stop_token stop, const WorkerFactory& make_worker) {
   }
 }
 
-CompileOutcome CompilePool::run(Worker& worker, CompileJob job, std::chrono::milliseconds timeout) {
+CompileOutcome CompilePool::run(Worker& worker, CompileJob job, std::chrono::milliseconds timeout,
+                                const std::stop_token& stop) {
+  const std::stop_callback interrupting(stop, [&worker] { worker.interrupt(); });
   const Clock::time_point start = Clock::now();
   CompileOutcome outcome{job.id, WorkerFailure{}};
   try {

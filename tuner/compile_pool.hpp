@@ -28,7 +28,7 @@ struct CompileOutcome {
   std::variant<CompileReply, WorkerFailure> result;
 };
 
-// Thread-safe. The destructor drops jobs that have not begun and waits for those that have.
+// Thread-safe. The destructor drops jobs that have not begun and interrupts those that have.
 class CompilePool {
  public:
   // Workers are made by the first jobs, in the threads that use them. `timeout`: the longest that
@@ -49,7 +49,8 @@ class CompilePool {
 
  private:
   void work(std::stop_token stop, const WorkerFactory& make_worker);
-  CompileOutcome run(Worker& worker, CompileJob job, std::chrono::milliseconds timeout);
+  CompileOutcome run(Worker& worker, CompileJob job, std::chrono::milliseconds timeout,
+                     const std::stop_token& stop);
 
   std::function<void()> on_outcome_;
   std::mutex mutex_;

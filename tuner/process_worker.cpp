@@ -1,9 +1,11 @@
 // A worker in a process of its own.
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "autotune/error.hpp"
@@ -33,7 +35,7 @@ class ProcessWorker : public Worker {
         std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(timeout, kLongest);
     const std::string question = encode(request);
     // A worker that died while it waited says nothing about this request.
-    if (child_ && child_->hung_up()) child_.reset();
+    if (child_ && child_->hung_up()) forget_child();
     if (child_) {
       child_->forget_words();
     } else {
@@ -48,7 +50,7 @@ class ProcessWorker : public Worker {
       WorkerReply reply = decode_reply(answer);
       if (reply.index() != request.index()) throw Error("a worker answered another question");
       // It ends itself: its process could not have gone on.
-      if (is_poisoned(reply)) child_.reset();
+      if (is_poisoned(reply)) forget_child();
       return reply;
     } catch (const MessageTimeout&) {
       return failure(WorkerFailure::Kind::timed_out, std::chrono::milliseconds(0),
@@ -58,18 +60,36 @@ class ProcessWorker : public Worker {
     }
   }
 
+  // The call finds its socket at an end.
+  void interrupt() override {
+    const std::lock_guard lock(mutex_);
+    interrupted_ = true;
+    if (child_) ::shutdown(child_->socket(), SHUT_RDWR);
+  }
+
  private:
   void start() {
+    const std::lock_guard lock(mutex_);
+    if (interrupted_) throw Error("the worker was interrupted");
     child_.emplace(program_, std::vector<std::string>{"worker", "--version", kVersion, "--device",
                                                       std::to_string(device_ordinal_), "--parent",
                                                       std::to_string(::getpid()), "--memory-mib",
                                                       std::to_string(memory_mib_)});
   }
 
+  void forget_child() {
+    const std::lock_guard lock(mutex_);
+    child_.reset();
+  }
+
   WorkerFailure failure(WorkerFailure::Kind kind, std::chrono::milliseconds patience,
                         const std::string& prefix) {
-    const ChildProcess::End end = child_->finish(patience);
-    child_.reset();
+    const bool at_once = [this] {
+      const std::lock_guard lock(mutex_);
+      return interrupted_;
+    }();
+    const ChildProcess::End end = child_->finish(at_once ? std::chrono::milliseconds(0) : patience);
+    forget_child();
     return {kind, prefix + end.reason + memory_note(kind, end.peak_bytes / kMiB), !end.ended};
   }
 
@@ -84,7 +104,9 @@ class ProcessWorker : public Worker {
   std::filesystem::path program_;
   int device_ordinal_;
   std::int64_t memory_mib_;
-  std::optional<ChildProcess> child_;
+  std::mutex mutex_;  // of what interrupt() looks at
+  bool interrupted_ = false;
+  std::optional<ChildProcess> child_;  // this thread alone changes it
 };
 
 }  // namespace

@@ -31,6 +31,9 @@ class Worker {
   virtual ~Worker() = default;
   // What becomes of the worker is in the outcome. Throws Error when none can be started.
   virtual WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout) = 0;
+  // From any thread: a worker in a process of its own is killed in the middle of its call, which
+  // fails, as any later one may. Others go on.
+  virtual void interrupt() {}
 };
 
 // Answers requests where it runs: inside a worker process, or in the caller's for the in-process

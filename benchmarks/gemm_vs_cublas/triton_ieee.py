@@ -12,7 +12,7 @@ import triton
 import triton.language as tl
 
 ROUNDS = 15
-TILES = [(64, 64, 16), (64, 128, 16), (128, 64, 16), (128, 128, 8), (128, 128, 16)]
+TILES = [(64, 64, 16), (64, 128, 16), (128, 64, 16), (128, 128, 16)]
 
 
 def configurations():

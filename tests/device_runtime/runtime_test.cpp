@@ -65,13 +65,17 @@ class Matrix {
   std::size_t size_;
 };
 
+// Whole numbers from -2 to 2.
 std::vector<float> waves(std::int64_t count, float step) {
   std::vector<float> values;
-  for (std::int64_t i = 0; i < count; ++i) values.push_back(std::sin(step * static_cast<float>(i)));
+  for (std::int64_t i = 0; i < count; ++i) {
+    values.push_back(std::round(2 * std::sin(step * static_cast<float>(i))));
+  }
   return values;
 }
 
-// A product with padded rows. The kernels add in the order of k, so the result is exact.
+// A product with padded rows. Of whole numbers, so the result is exact in whatever order a kernel
+// adds.
 struct Product {
   GemmProblem problem;
   std::int64_t lda = problem.lda() + 3;

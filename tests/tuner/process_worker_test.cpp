@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <thread>
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -176,6 +178,23 @@ TEST_SUITE("ProcessWorker") {
     const auto worker = make_worker();
     CHECK(failure_of(*worker, CalibrateRequest{}, kShort).reason ==
           "no answer within 100 ms, killed");
+  }
+
+  TEST_CASE("a call that is interrupted fails long before its deadline") {
+    const ScriptGuard script("1 before hang");
+    const auto worker = make_worker();
+    std::optional<WorkerOutcome> outcome;
+    {
+      const std::jthread caller(
+          [&] { outcome = worker->call(CompileRequest{}, std::chrono::hours(1)); });
+      while (!has_children()) std::this_thread::yield();
+      worker->interrupt();
+    }
+    REQUIRE(outcome);
+    REQUIRE(std::holds_alternative<WorkerFailure>(*outcome));
+    CHECK(has(std::get<WorkerFailure>(*outcome).reason, "killed"));  // while it writes, or later
+    CHECK_FALSE(has_children());
+    CHECK_THROWS_AS(static_cast<void>(worker->call(CompileRequest{}, kPlenty)), Error);
   }
 
   TEST_CASE("a request that the worker does not take in ends at the deadline") {
