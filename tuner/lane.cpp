@@ -1,6 +1,5 @@
 #include "tuner/lane.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace autotune {
@@ -21,28 +20,26 @@ Lane::Lane(const GemmProblem& problem, const CandidateSpace& space, const std::s
       space_(&space),
       strategy_(make_strategy(strategy, {&space.configurations, seed})) {
   const auto add = [this](const Configuration& configuration) {
-    const auto index = space_->index_of(configuration);
-    if (index && std::find(first_.begin(), first_.end(), *index) == first_.end()) {
-      first_.push_back(*index);
-    }
+    if (const auto index = space_->index_of(configuration)) suggest(*index);
   };
   add(space.kernel->default_configuration(problem));
   for (const Configuration& start : starts) add(start);
 }
 
 std::optional<std::size_t> Lane::propose() {
-  while (first_taken_ < first_.size()) {
-    const std::size_t index = first_[first_taken_++];
+  while (!first_.empty()) {
+    const std::size_t index = first_.front();
+    first_.pop_front();
     if (!trials_.contains(index)) return index;
   }
   // The strategy learns of these only once they were measured, so it may name them meanwhile.
-  const auto is_under_way = [this](std::size_t index) {
-    return !trials_.contains(index) &&
-           std::find(first_.begin(), first_.end(), index) != first_.end();
-  };
   std::optional<std::size_t> index = strategy_->next();
-  while (index && is_under_way(*index)) index = strategy_->next();
+  while (index && !named_.insert(*index).second) index = strategy_->next();
   return index;
+}
+
+void Lane::suggest(std::size_t index) {
+  if (named_.insert(index).second) first_.push_back(index);
 }
 
 void Lane::record(std::size_t index, Trial trial) {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "kernel_templates/kernel_template.hpp"
@@ -33,6 +35,8 @@ class Lane {
   // What to try next: the template's default first, so that there is an incumbent to screen
   // against, then the starts, then what the strategy says.
   std::optional<std::size_t> propose();
+  // Something that did well for another problem: is tried next, unless it was named before.
+  void suggest(std::size_t index);
   void record(std::size_t index, Trial trial);
   // Takes in a trial from the database, unless its configuration is not in this space or has a
   // trial already.
@@ -55,8 +59,8 @@ class Lane {
   GemmProblem problem_;
   const CandidateSpace* space_;
   std::unique_ptr<SearchStrategy> strategy_;
-  std::vector<std::size_t> first_;  // the default and the starts, each once
-  std::size_t first_taken_ = 0;     // of these
+  std::deque<std::size_t> first_;  // the default, the starts and what was suggested
+  std::set<std::size_t> named_;    // these, and what the strategy has named
   std::map<std::size_t, Trial> trials_;
   std::optional<std::size_t> best_;
   std::int64_t known_ = 0;

@@ -11,6 +11,7 @@
 #include "autotune/error.hpp"
 #include "autotune/version.hpp"
 
+#include "host/device.hpp"
 #include "tuner/child_process.hpp"
 #include "tuner/worker.hpp"
 
@@ -60,8 +61,10 @@ class ProcessWorker : public Worker {
     }
   }
 
-  // The call finds its socket at an end.
+  // The call finds its socket at an end. But the C++ compiler of the host device is a process of
+  // its own, which would outlive its worker: it is waited for.
   void interrupt() override {
+    if (device_ordinal_ == kHostOrdinal) return;
     const std::lock_guard lock(mutex_);
     interrupted_ = true;
     if (child_) ::shutdown(child_->socket(), SHUT_RDWR);

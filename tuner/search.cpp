@@ -19,6 +19,9 @@ constexpr std::size_t kFairTrials = 24;
 constexpr double kClearlyFaster = 1.1;
 constexpr std::size_t kTurnsOfTheLeader = 8;
 
+// What is so near a problem's best is tried for the others too, whose kernel it is as well.
+constexpr double kWorthSharing = 1.1;
+
 // Between two looks at the limits.
 constexpr std::chrono::milliseconds kBetweenLooks(100);
 
@@ -169,6 +172,21 @@ void Search::record(const Proposal& proposal, Trial trial) {
   claimed_.erase({proposal.lane, proposal.index});
   sink_(*proposal.lane, trial);
   proposal.lane->record(proposal.index, std::move(trial));
+  share(*proposal.lane, proposal.index);
+}
+
+void Search::share(const Lane& lane, std::size_t index) {
+  const Trial& trial = lane.trials().at(index);
+  if (!trial.ok() ||
+      trial.measurement.median_us > kWorthSharing * lane.best()->measurement.median_us) {
+    return;
+  }
+  for (Lane* other : lanes_) {
+    const bool same_kernel = &other->space() == &lane.space() &&
+                             other->problem().op_a == lane.problem().op_a &&
+                             other->problem().op_b == lane.problem().op_b;
+    if (other != &lane && same_kernel) other->suggest(index);
+  }
 }
 
 void Search::follow_others(const SearchLimits& limits) {

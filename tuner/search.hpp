@@ -71,6 +71,8 @@ class Search {
   void submit_built(const SearchLimits& limits);
   void submit(const Proposal& proposal, const SearchLimits& limits);
   void record(const Proposal& proposal, Trial trial);
+  // Suggests what did well to the lanes that have the same kernels.
+  void share(const Lane& lane, std::size_t index);
   // Now and then: takes in what other runs have stored, and takes up what they have given up.
   void follow_others(const SearchLimits& limits);
   void learn();

@@ -31,8 +31,8 @@ class Worker {
   virtual ~Worker() = default;
   // What becomes of the worker is in the outcome. Throws Error when none can be started.
   virtual WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout) = 0;
-  // From any thread: a worker in a process of its own is killed in the middle of its call, which
-  // fails, as any later one may. Others go on.
+  // From any thread: a GPU's worker in a process of its own is killed in the middle of its call,
+  // which fails, as any later one may. Others go on.
   virtual void interrupt() {}
 };
 

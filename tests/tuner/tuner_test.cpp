@@ -19,6 +19,26 @@ using Fixture = TuneFixture;
 }  // namespace
 
 TEST_SUITE("tune") {
+  TEST_CASE("what does well for one size is tried for the others") {
+    for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6}) {
+      CAPTURE(seed);
+      TuneFixture fixture;
+      fixture.setup.compile_jobs = 1;
+      fixture.request.problems = {kSmall, kLarge};
+      fixture.request.strategy = "random";
+      fixture.request.seed = seed;
+      fixture.request.budget.trials = 40;  // of 62
+      const TuneReport report = fixture.run();
+      for (const ProblemResult& result : report.problems) {
+        REQUIRE(result.winner);
+        const GemmProblem other = result.problem == kSmall ? kLarge : kSmall;
+        CHECK(std::any_of(fixture.seen.begin(), fixture.seen.end(), [&](const Trial& trial) {
+          return trial.problem == other && trial.configuration == result.winner->configuration;
+        }));
+      }
+    }
+  }
+
   TEST_CASE("an exhaustive search finds the best of every problem and compiles each kernel once") {
     Fixture f;
     f.request.problems = {kSmall, kLarge};
