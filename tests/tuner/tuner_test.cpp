@@ -25,7 +25,7 @@ TEST_SUITE("tune") {
       TuneFixture fixture;
       fixture.setup.compile_jobs = 1;
       fixture.request.problems = {kSmall, kLarge};
-      fixture.request.strategy = "random";
+      fixture.request.strategy = "model";
       fixture.request.seed = seed;
       fixture.request.budget.trials = 40;  // of 62
       const TuneReport report = fixture.run();
