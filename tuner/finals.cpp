@@ -6,9 +6,8 @@
 namespace autotune {
 namespace {
 
-// So many at most, and none further behind the best than this.
+// So many at most.
 constexpr std::size_t kFinalists = 6;
-constexpr double kFinalistMargin = 1.05;
 
 constexpr int kRounds = 11;
 constexpr double kTieMargin = 1.02;

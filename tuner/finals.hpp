@@ -17,6 +17,9 @@
 
 namespace autotune {
 
+// No finalist is further behind the best trial than this.
+inline constexpr double kFinalistMargin = 1.05;
+
 // A configuration that was among the best. Its kernel outlives it.
 struct Finalist {
   const KernelTemplate* kernel = nullptr;

@@ -57,7 +57,7 @@ Search::Search(std::vector<Lane*> lanes, KernelBuilder& builder, Benches& benche
 }
 
 SearchEnd Search::run(const SearchLimits& limits) {
-  rule_.emplace(limits.until, lanes_);
+  rule_.emplace(limits.until, limits.judged);
   std::optional<SearchEnd> end;
   while (!(end = reached(limits))) {
     follow_others(limits);

@@ -27,7 +27,8 @@ struct SearchLimits {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::optional<std::int64_t> trials;
   std::optional<double> until;  // a problem's search ends at this share of the best (StoppingRule)
-  std::size_t lookahead = 1;    // proposals being compiled, waiting to be measured or measured
+  std::vector<const Lane*> judged;  // by which: the lanes of a problem, searched or not
+  std::size_t lookahead = 1;        // proposals being compiled, waiting to be measured or measured
   std::stop_token stop;
   // What another run has claimed for longer, with nothing else left to do, is measured here.
   std::chrono::milliseconds patience{0};

@@ -18,7 +18,7 @@ double reached_share(const std::vector<const Lane*>& lanes) {
   return best == nullptr ? 0 : reached_share(outlooks, best->measurement.median_us);
 }
 
-StoppingRule::StoppingRule(std::optional<double> share, const std::vector<Lane*>& lanes)
+StoppingRule::StoppingRule(std::optional<double> share, const std::vector<const Lane*>& lanes)
     : share_(share) {
   for (const Lane* lane : lanes) {
     Progress& progress = problems_[lane->problem()];

@@ -18,7 +18,7 @@ namespace autotune {
 class StoppingRule {
  public:
   // Without a share it never holds.
-  StoppingRule(std::optional<double> share, const std::vector<Lane*>& lanes);
+  StoppingRule(std::optional<double> share, const std::vector<const Lane*>& lanes);
 
   // Whether the problem's search may end. Looks again when a tenth more trials have been made.
   bool holds(const GemmProblem& problem);

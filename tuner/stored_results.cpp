@@ -9,6 +9,7 @@
 #include "autotune/error.hpp"
 
 #include "core/hash.hpp"
+#include "tuner/finals.hpp"
 #include "tuner/statistics.hpp"
 
 namespace autotune {
@@ -85,6 +86,12 @@ std::optional<Winner> StoredResults::winner(const Lane& lane) const {
   return std::nullopt;
 }
 
+std::optional<Winner> StoredResults::winner_of_today(const Lane& lane) const {
+  std::optional<Winner> stored = winner(lane);
+  if (stored && stored->environment != environment_) stored.reset();
+  return stored;
+}
+
 std::vector<Configuration> StoredResults::aged_finalists(const Lane& lane) const {
   const std::optional<Winner> stored = winner(lane);
   if (!stored) return {};
@@ -108,11 +115,13 @@ std::optional<Winner> StoredResults::known_best(const std::vector<Lane*>& lanes,
     if (!best || candidate.median_us < best->median_us) best = std::move(candidate);
   };
   for (const Lane* lane : lanes) {
-    const std::optional<Winner> stored = winner(*lane);
-    if (!fresh && stored && stored->environment == environment_ &&
-        lane->space().index_of(stored->configuration)) {
+    const std::optional<Winner> stored = winner_of_today(*lane);
+    const Trial* trial = lane->best();
+    const bool is_beaten = stored && trial != nullptr &&
+                           kFinalistMargin * trial->measurement.median_us < stored->median_us;
+    if (!fresh && stored && !is_beaten && lane->space().index_of(stored->configuration)) {
       consider(*stored);
-    } else if (const Trial* trial = lane->best()) {
+    } else if (trial != nullptr) {
       consider(winner_from(*trial, lane->kernel()));
     }
   }

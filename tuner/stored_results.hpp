@@ -37,6 +37,8 @@ class StoredResults {
   // The stored winner of the lane's problem and template, of whatever environment. Its
   // configurations have their parameters in the order of the space.
   [[nodiscard]] std::optional<Winner> winner(const Lane& lane) const;
+  // The same, of this environment alone.
+  [[nodiscard]] std::optional<Winner> winner_of_today(const Lane& lane) const;
   // The trials that the lane's winner of another environment was chosen from: its finalists first,
   // then the other correct ones, fastest first.
   [[nodiscard]] std::vector<Configuration> aged_finalists(const Lane& lane) const;

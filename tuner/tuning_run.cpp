@@ -1,6 +1,7 @@
 #include "tuner/tuning_run.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <set>
 #include <utility>
@@ -69,7 +70,9 @@ TuneReport TuningRun::execute() {
   SearchEnd end = SearchEnd::exhausted;
   if (measuring) {
     if (!stored_->rates()) measure_rates();
-    for (Lane* lane : aged_) time_stored_finalists(*lane);
+    for (Lane* lane : aged_) {
+      if (!stop_.stop_requested()) time_stored_finalists(*lane);
+    }
     benches_->settle_all();
     if (!open_.empty()) end = search();
   }
@@ -153,13 +156,17 @@ void TuningRun::plan() {
 }
 
 bool TuningRun::lacks_finals(const GemmProblem& problem) const {
-  bool has_trials = false;
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  double best_us = kNone;
+  double winner_us = kNone;
   for (const Lane& lane : lanes_) {
     if (lane.problem() != problem) continue;
-    if (stored_->winner(lane)) return false;
-    has_trials = has_trials || lane.best() != nullptr;
+    if (const Trial* best = lane.best()) best_us = std::min(best_us, best->measurement.median_us);
+    if (const auto winner = stored_->winner_of_today(lane)) {
+      winner_us = std::min(winner_us, winner->median_us);
+    }
   }
-  return has_trials;
+  return kFinalistMargin * best_us < winner_us;
 }
 
 bool TuningRun::take_devices() {
@@ -184,6 +191,7 @@ void TuningRun::measure_rates() {
 void TuningRun::time_stored_finalists(Lane& lane) {
   std::set<std::size_t> chosen;
   for (const Configuration& configuration : stored_->aged_finalists(lane)) {
+    if (stop_.stop_requested()) return;
     const std::optional<std::size_t> index = lane.space().index_of(configuration);
     if (!index || lane.trials().contains(*index) || !chosen.insert(*index).second) continue;
     const BuiltKernel& built = build(lane.kernel(), configuration, lane.problem());
@@ -215,6 +223,7 @@ SearchEnd TuningRun::search() {
   }
   limits.trials = request_.budget.trials;
   limits.until = request_.until;
+  for (const Lane& lane : lanes_) limits.judged.push_back(&lane);
   const std::size_t ahead =
       open_.size() *
       std::max(4 * static_cast<std::size_t>(setup_.compile_jobs), 2 * setup_.measuring.size());

@@ -59,7 +59,8 @@ struct TuningOptions {
   // and on the host device, 30 s.
   std::optional<double> budget_seconds = {};
   std::optional<std::int64_t> budget_trials = {};
-  // "exhaustive", "random" or "local"; empty: exhaustive, or local in a budget.
+  // "model", "evolutionary", "local", "random" or "exhaustive"; empty: exhaustive, or model in a
+  // budget.
   std::string strategy = {};
   std::uint64_t seed = 1;
   bool fresh = false;  // measure again what is known

@@ -44,14 +44,18 @@ std::string document_of(const ExportOptions& options, std::span<const StoredTria
 
 // A file that was not written whole is no file.
 void write_file(const std::string& path, const std::string& bytes) {
+  const auto fail = [&path](int error) {
+    throw StorageError("--output: " + path + ": cannot be written: " + std::strerror(error));
+  };
   std::ofstream file(path, std::ios::binary);
+  if (!file) fail(errno);  // what is there stays as it is
   file << bytes;
   file.close();
   if (file) return;
-  const std::string why = std::strerror(errno);
+  const int error = errno;
   std::error_code ignored;
   if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);
-  throw StorageError("--output: " + path + ": cannot be written: " + why);
+  fail(error);
 }
 
 }  // namespace

@@ -41,8 +41,10 @@ DeviceLock::DeviceLock(const std::string& uuid, const std::function<void()>& on_
 std::optional<DeviceLock> lock_device(const DeviceInfo& device, const std::stop_token& stop) {
   if (device.is_host()) return std::nullopt;
   const auto on_wait = [&] {
-    fmt::print(stderr, "autotune: waiting for another run that times kernels on GPU {} ({})\n",
-               device.ordinal, device.label);
+    const std::string line =
+        fmt::format("autotune: waiting for another run that times kernels on GPU {} ({})\n",
+                    device.ordinal, device.label);
+    std::fputs(line.c_str(), stderr);  // whether anybody can read it or not
   };
   return std::optional<DeviceLock>(std::in_place, device.uuid, on_wait, stop);
 }

@@ -140,7 +140,9 @@ std::function<std::shared_ptr<void>(const std::stop_token&)> reservation(const D
   return [device](const std::stop_token& stop) -> std::shared_ptr<void> {
     auto lock = std::make_shared<std::optional<DeviceLock>>(lock_device(device, stop));
     if (const std::string warning = device_warning(device); !warning.empty()) {
-      fmt::print(stderr, "autotune: warning: {}: {}\n", short_name(device), warning);
+      const std::string line =
+          fmt::format("autotune: warning: {}: {}\n", short_name(device), warning);
+      std::fputs(line.c_str(), stderr);  // whether anybody can read it or not
     }
     return lock;
   };
@@ -231,7 +233,8 @@ void add_tune_command(CommandLine& line) {
   command->add_option("--seed", options->seed,
                       "Of the strategies that draw, all but exhaustive (default 1)");
   command->add_option("--db", options->database, "The tuning database");
-  command->add_option("--jobs", options->jobs, "Compile workers (default: cores - 2)");
+  command->add_option("--jobs", options->jobs,
+                      "Compile workers (default: cores - 2, and 1 GiB of memory each)");
   command->add_flag("--no-overlap", options->no_overlap,
                     "Compile and measure in turn, to see what doing both at once is worth");
   command->add_option("--compare", options->compare, "cublas: time it beside the finalists");

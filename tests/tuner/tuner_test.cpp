@@ -258,6 +258,23 @@ TEST_SUITE("tune") {
     CHECK(rest.measured == kValid - 6);
   }
 
+  TEST_CASE("a search that was stopped at its finals plays them later, whatever won before") {
+    Fixture fixture;
+    fixture.request.filter.only = {{"X", {1}}};
+    fixture.run();
+    fixture.request.filter = {};
+    std::stop_source at_finals;
+    const auto stop = [&](const TuneProgress& progress) {
+      if (progress.phase == std::string("finals")) at_finals.request_stop();
+    };
+    const TuneReport stopped = tune(fixture.request, fixture.setup, stop, at_finals.get_token());
+    CHECK(stopped.interrupted);
+    CHECK(to_string(stopped.problems[0].winner->configuration) == "X=7,A=2");
+    const TuneReport later = fixture.run();
+    CHECK(to_string(later.problems[0].winner->configuration) == "X=7,A=2");
+    CHECK(later.problems[0].winner->confirmed);
+  }
+
   TEST_CASE("another driver has the stored finalists timed again and nothing else") {
     Fixture f;
     f.run();
