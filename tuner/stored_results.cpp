@@ -109,7 +109,8 @@ std::vector<Configuration> StoredResults::aged_finalists(const Lane& lane) const
   return finalists;
 }
 
-std::optional<Winner> StoredResults::known_best(const std::vector<Lane*>& lanes, bool fresh) const {
+std::optional<Winner> StoredResults::known_best(const std::vector<Lane*>& lanes, bool fresh,
+                                                bool missed) const {
   std::optional<Winner> best;
   const auto consider = [&](Winner candidate) {
     if (!best || candidate.median_us < best->median_us) best = std::move(candidate);
@@ -117,7 +118,7 @@ std::optional<Winner> StoredResults::known_best(const std::vector<Lane*>& lanes,
   for (const Lane* lane : lanes) {
     const std::optional<Winner> stored = winner_of_today(*lane);
     const Trial* trial = lane->best();
-    const bool is_beaten = stored && trial != nullptr &&
+    const bool is_beaten = missed && stored && trial != nullptr &&
                            kFinalistMargin * trial->measurement.median_us < stored->median_us;
     if (!fresh && stored && !is_beaten && lane->space().index_of(stored->configuration)) {
       consider(*stored);

@@ -42,8 +42,10 @@ class StoredResults {
   // The trials that the lane's winner of another environment was chosen from: its finalists first,
   // then the other correct ones, fastest first.
   [[nodiscard]] std::vector<Configuration> aged_finalists(const Lane& lane) const;
-  // The best of what is stored and of the lanes' trials; of the trials alone for a fresh search.
-  [[nodiscard]] std::optional<Winner> known_best(const std::vector<Lane*>& lanes, bool fresh) const;
+  // The winner of finals, or the best of the lanes' trials where there is none, or the search is a
+  // fresh one. Where finals were `missed`, also a trial that is clearly faster than the winner.
+  [[nodiscard]] std::optional<Winner> known_best(const std::vector<Lane*>& lanes, bool fresh,
+                                                 bool missed) const;
   // A winner of this environment, unconfirmed.
   [[nodiscard]] Winner winner_from(const Trial& trial, const KernelTemplate& kernel) const;
   // Whether the winner is worth storing: a search of a part of the space must not displace a better
