@@ -41,14 +41,8 @@ TrialColumns columns_of(const Trial& trial) {
 
 std::string trial_hash(const TrialScope& scope, const std::string& run_guid,
                        const TrialColumns& row) {
-  return FieldHasher()
-      .add(scope.silicon_class)
-      .add(scope.template_name)
-      .add(std::int64_t{scope.interface_number})
-      .add(scope.source_hash)
-      .add(scope.environment.driver)
-      .add(scope.environment.nvrtc_build)
-      .add(std::int64_t{scope.environment.measuring_protocol})
+  FieldHasher hasher;
+  return add_scope(hasher, scope)
       .add(run_guid)
       .add(row.problem.m)
       .add(row.problem.n)

@@ -8,13 +8,22 @@
 
 #include "autotune/error.hpp"
 
-#include "core/hash.hpp"
 #include "db/connection.hpp"
 #include "db/merge.hpp"
 #include "db/trial_table.hpp"
 #include "db/winner_table.hpp"
 
 namespace autotune {
+
+FieldHasher& add_scope(FieldHasher& hasher, const TrialScope& scope) {
+  return hasher.add(scope.silicon_class)
+      .add(scope.template_name)
+      .add(std::int64_t{scope.interface_number})
+      .add(scope.source_hash)
+      .add(scope.environment.driver)
+      .add(scope.environment.nvrtc_build)
+      .add(std::int64_t{scope.environment.measuring_protocol});
+}
 
 std::span<const EmbeddedFile> embedded_migrations();
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/device_info.hpp"
+#include "core/hash.hpp"
 #include "core/trial.hpp"
 #include "core/winner.hpp"
 
@@ -30,6 +31,9 @@ struct TrialScope {
   std::string source_hash;
   Environment environment;
 };
+
+// Adds all of a scope that trials are told apart by.
+FieldHasher& add_scope(FieldHasher& hasher, const TrialScope& scope);
 
 // A tuning run, for provenance; trials of one run share it.
 struct RunInfo {

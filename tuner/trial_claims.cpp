@@ -32,14 +32,8 @@ bool set_lock(int file, short type, TrialClaims::Key key) {
 TrialClaims::Key TrialClaims::key_of(const TrialScope& scope, const GemmProblem& problem,
                                      const Configuration& configuration) {
   constexpr std::size_t kDigits = 15;  // hexadecimal: 60 bits, a place in a file
-  const std::string hash = FieldHasher()
-                               .add(scope.silicon_class)
-                               .add(scope.template_name)
-                               .add(std::int64_t{scope.interface_number})
-                               .add(scope.source_hash)
-                               .add(scope.environment.driver)
-                               .add(scope.environment.nvrtc_build)
-                               .add(std::int64_t{scope.environment.measuring_protocol})
+  FieldHasher hasher;
+  const std::string hash = add_scope(hasher, scope)
                                .add(to_string(problem))
                                .add(to_string(problem.math))
                                .add(to_string(configuration))

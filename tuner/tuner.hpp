@@ -101,7 +101,8 @@ struct ProblemResult {
   std::int64_t measured = 0;     // trials made in this call
   std::int64_t known = 0;        // trials taken from the database
   std::int64_t valid_configurations = 0;
-  // Of the best rate of the space, by estimate, at least (tuner/regret.hpp); 0: cannot be told.
+  // Of the best rate of the space, by estimate, at least (tuner/regret.hpp). 0: it cannot be told,
+  // or nothing was measured.
   double reached_share = 0;
   std::optional<double> cublas_us;  // median in the same finals
 };

@@ -261,9 +261,13 @@ void TuningRun::settle() {
   play_finals(contests);
   for (Contest& contest : contests) {
     ProblemResult& result = contest.result;
-    result.reached_share = reached_share({contest.lanes.begin(), contest.lanes.end()});
-    if (!result.winner)
+    // Takes too long for an answer that is known.
+    if (result.measured > 0 || request_.until) {
+      result.reached_share = reached_share({contest.lanes.begin(), contest.lanes.end()});
+    }
+    if (!result.winner) {
       result.winner = stored_->known_best(contest.lanes, request_.fresh, stop_.stop_requested());
+    }
     if (!result.winner) {
       result.too_large = contest.lanes.empty() ? why_too_large(result.problem, setup_.device)
                                                : found_too_large(contest.lanes);

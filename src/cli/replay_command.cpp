@@ -55,13 +55,8 @@ std::vector<std::string> chosen_strategies(const std::string& text) {
 
 constexpr std::int64_t kMostRepeats = 10'000;
 
-std::size_t one_number(const std::string& text, const char* option,
-                       std::int64_t most = std::numeric_limits<std::int32_t>::max()) {
-  const std::vector<std::int64_t> numbers = parse_integers(text, option);
-  if (numbers.size() != 1 || numbers.front() > most) {
-    throw UsageError(fmt::format("{}: '{}' is no single number from 1 to {}", option, text, most));
-  }
-  return static_cast<std::size_t>(numbers.front());
+std::size_t one_number(const std::string& text, const char* option, std::int64_t most = kMaxSize) {
+  return static_cast<std::size_t>(parse_integer(text, option, most));
 }
 
 ReplayOptions replay_options(const ReplayCommandOptions& options) {

@@ -14,7 +14,6 @@ namespace autotune {
 namespace {
 
 constexpr std::size_t kMaxItems = 1024;
-constexpr std::int64_t kMaxSize = 2147483647;
 constexpr std::size_t kMaxQuoted = 40;
 
 // Quotes what the user gave: short, and nothing that a terminal would act upon.
@@ -117,6 +116,15 @@ std::vector<std::int64_t> parse_integers(const std::string& text, const std::str
     values.push_back(*value);
   }
   return values;
+}
+
+std::int64_t parse_integer(const std::string& text, const std::string& option, std::int64_t most) {
+  const auto value = parse_number(text);
+  if (!value || *value > most) {
+    throw UsageError(fmt::format("{}: {} is no whole number from 1 to {}", option,
+                                 text.empty() ? "an empty text" : in_quotes(text), most));
+  }
+  return *value;
 }
 
 double parse_share(const std::string& text, const std::string& option) {

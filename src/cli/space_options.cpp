@@ -89,8 +89,8 @@ std::pair<std::int64_t, std::int64_t> parse_shard(const std::string& text) {
   if (slash == std::string::npos) {
     throw UsageError(fmt::format("--shard: '{}' is not like 2/8, the second of eight parts", text));
   }
-  const std::int64_t shard = parse_integers(text.substr(0, slash), "--shard").front();
-  const std::int64_t shards = parse_integers(text.substr(slash + 1), "--shard").front();
+  const std::int64_t shard = parse_integer(text.substr(0, slash), "--shard");
+  const std::int64_t shards = parse_integer(text.substr(slash + 1), "--shard");
   if (shard > shards) {
     throw UsageError(fmt::format("--shard: there is no part {} of {}", shard, shards));
   }
@@ -135,11 +135,11 @@ SpaceFilter SpaceOptions::filter() const {
     for (const std::string& item : items_of(results_per_thread)) {
       const std::size_t x = item.find('x');
       if (x == std::string::npos) {
-        filter.results_per_thread.push_back(parse_integers(item, "--results-per-thread").front());
+        filter.results_per_thread.push_back(parse_integer(item, "--results-per-thread"));
       } else {
         filter.result_shapes.emplace_back(
-            parse_integers(item.substr(0, x), "--results-per-thread").front(),
-            parse_integers(item.substr(x + 1), "--results-per-thread").front());
+            parse_integer(item.substr(0, x), "--results-per-thread"),
+            parse_integer(item.substr(x + 1), "--results-per-thread"));
       }
     }
     std::vector<std::int64_t> products = filter.results_per_thread;
@@ -150,7 +150,7 @@ SpaceFilter SpaceOptions::filter() const {
   if (!unroll.empty()) {
     for (const std::string& item : items_of(unroll)) {
       filter.unrolls.push_back(item == "full" ? SpaceFilter::kFullUnroll
-                                              : parse_integers(item, "--unroll").front());
+                                              : parse_integer(item, "--unroll"));
     }
     check_values(filter.unrolls, known.values_of([](const TileShape& t) { return t.unroll; }),
                  "--unroll");

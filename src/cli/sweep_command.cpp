@@ -97,8 +97,7 @@ int run_sweep(const SweepOptions& options) {
   }
   MeasureOptions measure;
   measure.input = options.init == "linear" ? InputData::linear : InputData::uniform;
-  measure.launches_per_sample =
-      static_cast<int>(parse_integers(options.launches, "--launches").front());
+  measure.launches_per_sample = static_cast<int>(parse_integer(options.launches, "--launches"));
 
   const InterruptWatch interrupts;
   const DeviceInfo device = device_for(options.device);

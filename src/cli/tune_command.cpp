@@ -72,7 +72,7 @@ TuneRequest make_request(const TuneOptions& options) {
   request.filter = options.space.filter();
   if (!options.budget.empty()) request.budget.seconds = parse_duration(options.budget);
   if (!options.trials.empty()) {
-    request.budget.trials = parse_integers(options.trials, "--trials").front();
+    request.budget.trials = parse_integer(options.trials, "--trials");
   }
   if (!options.until.empty()) request.until = parse_share(options.until, "--until");
   if (!options.strategy.empty()) {
@@ -83,7 +83,7 @@ TuneRequest make_request(const TuneOptions& options) {
     }
     request.strategy = options.strategy;
   }
-  request.seed = static_cast<std::uint64_t>(parse_integers(options.seed, "--seed").front());
+  request.seed = static_cast<std::uint64_t>(parse_integer(options.seed, "--seed"));
   request.fresh = options.fresh;
   if (!options.compare.empty() && options.compare != "cublas") {
     throw UsageError(fmt::format("--compare: '{}' is unknown: use cublas", options.compare));
@@ -165,7 +165,7 @@ TuneReport tune_with_progress(const TuneRequest& request, TunerSetup& setup,
 int run_tune(const TuneOptions& options) {
   const TuneRequest request = make_request(options);
   const int jobs =
-      options.jobs.empty() ? 0 : static_cast<int>(parse_integers(options.jobs, "--jobs").front());
+      options.jobs.empty() ? 0 : static_cast<int>(parse_integer(options.jobs, "--jobs"));
   const InterruptWatch interrupts;
   const std::vector<DeviceInfo> devices = devices_for(options.device);
   const DeviceInfo& device = devices.front();

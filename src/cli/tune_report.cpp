@@ -148,7 +148,9 @@ void print_summary(const TuneReport& report, const TunerSetup& setup) {
       fmt::print("{}: statistically tied with {} others, of which it is the cheapest\n",
                  to_string(result.problem), result.winner->ties.size());
     }
-    if (result.winner) fmt::print("{}", reached_line(result));
+    if (result.winner && (result.measured > 0 || result.reached_share > 0)) {
+      fmt::print("{}", reached_line(result));
+    }
     if (result.winner && !result.winner->note.empty()) {
       fmt::print("{}: verified and timed on {}\n", to_string(result.problem), result.winner->note);
     }

@@ -62,6 +62,7 @@ const std::vector<Case>& cases() {
       {{"--sizes", "64", "--budget", "5 parsecs"}, 2, "--budget"},
       {{"--sizes", "64", "--trials", "0"}, 2, "--trials"},
       {{"--sizes", "64", "--trials", "many"}, 2, "'many'"},
+      {{"--sizes", "64", "--trials", "10,20"}, 2, "'10,20'"},
       {{"--sizes", "64", "--until", "98"}, 2, "--until: '98'"},
       {{"--sizes", "64", "--until", "101%"}, 2, "--until 98%"},
       {{"--sizes", "64", "--jobs", "0"}, 2, "--jobs"},

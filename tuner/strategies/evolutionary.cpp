@@ -4,6 +4,7 @@
 #include <random>
 #include <unordered_map>
 
+#include "tuner/strategies/leaders.hpp"
 #include "tuner/strategies/neighbours.hpp"
 #include "tuner/strategies/untried.hpp"
 #include "tuner/strategy.hpp"
@@ -29,10 +30,7 @@ class Evolutionary : public SearchStrategy {
 
   void report(std::size_t index, const Trial& trial) override {
     untried_.take(index);
-    if (!trial.ok()) return;
-    const std::pair member(trial.measurement.median_us, index);
-    population_.insert(std::upper_bound(population_.begin(), population_.end(), member), member);
-    if (population_.size() > kPopulation) population_.pop_back();
+    population_.report(index, trial);
   }
 
  private:
@@ -40,8 +38,8 @@ class Evolutionary : public SearchStrategy {
   static constexpr std::size_t kPopulation = 16;  // the fittest
   static constexpr std::size_t kTournament = 3;   // of whom the fittest becomes a parent
   static constexpr int kAttempts = 30;            // at a child that is in the space and untried
-  static constexpr std::size_t kMostDifferent =
-      2;  // parameters, of a mutant that stands in for a child
+  // Parameters, of a mutant that stands in for a child.
+  static constexpr std::size_t kMostDifferent = 2;
   static constexpr std::size_t kNeighbours = 1'000;  // looked at for it
   static constexpr std::size_t kImmigrants = 10;     // of so many proposals one is random
 
@@ -78,7 +76,7 @@ class Evolutionary : public SearchStrategy {
   std::size_t parent() {
     std::size_t best = population_.size() - 1;
     for (std::size_t i = 0; i < kTournament; ++i) best = std::min(best, draw(population_.size()));
-    return population_[best].second;
+    return population_[best];
   }
 
   std::size_t draw(std::size_t below) { return below == 0 ? 0 : generator_() % below; }
@@ -103,7 +101,7 @@ class Evolutionary : public SearchStrategy {
   Untried untried_;
   std::mt19937_64 generator_;
   std::size_t turn_ = 0;
-  std::vector<std::pair<double, std::size_t>> population_;  // the fittest first
+  Leaders population_{kPopulation};
   std::unordered_map<std::uint64_t, std::uint32_t> places_;
 };
 

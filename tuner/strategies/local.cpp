@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tuner/strategies/leaders.hpp"
 #include "tuner/strategies/neighbours.hpp"
 #include "tuner/strategies/untried.hpp"
 #include "tuner/strategy.hpp"
@@ -26,10 +27,7 @@ class Local : public SearchStrategy {
 
   void report(std::size_t index, const Trial& trial) override {
     untried_.take(index);
-    if (!trial.ok()) return;
-    const std::pair leader(trial.measurement.median_us, index);
-    leaders_.insert(std::upper_bound(leaders_.begin(), leaders_.end(), leader), leader);
-    if (leaders_.size() > kLeaders) leaders_.pop_back();
+    leaders_.report(index, trial);
   }
 
  private:
@@ -43,10 +41,10 @@ class Local : public SearchStrategy {
 
   // Of the best leader in every other turn, else of the others in turn; of any that has one left.
   std::optional<std::size_t> neighbour(std::size_t turn) {
-    if (leaders_.empty()) return std::nullopt;
+    if (leaders_.size() == 0) return std::nullopt;
     const std::size_t first = turn % 2 == 0 ? 0 : turn / 2 % leaders_.size();
     for (std::size_t i = 0; i < leaders_.size(); ++i) {
-      Neighbours& left = neighbours(leaders_[(first + i) % leaders_.size()].second);
+      Neighbours& left = neighbours(leaders_[(first + i) % leaders_.size()]);
       while (!left.empty()) {
         const std::size_t index = left.back().index;
         left.pop_back();
@@ -69,8 +67,8 @@ class Local : public SearchStrategy {
   const std::vector<Configuration>& configurations_;
   Untried untried_;
   std::size_t turn_ = 0;
-  std::vector<std::pair<double, std::size_t>> leaders_;  // the fastest first
-  std::map<std::size_t, Neighbours> neighbours_;         // of whoever was a leader
+  Leaders leaders_{kLeaders};
+  std::map<std::size_t, Neighbours> neighbours_;  // of whoever was a leader
 };
 
 }  // namespace
