@@ -15,10 +15,11 @@ std::optional<std::size_t> CandidateSpace::index_of(const Configuration& configu
 }
 
 Lane::Lane(const GemmProblem& problem, const CandidateSpace& space, const std::string& strategy,
-           std::uint64_t seed, const std::vector<Configuration>& starts)
+           std::uint64_t seed, Estimate estimate, const std::vector<Configuration>& starts)
     : problem_(problem),
       space_(&space),
-      strategy_(make_strategy(strategy, {&space.configurations, seed})) {
+      estimate_(std::move(estimate)),
+      strategy_(make_strategy(strategy, {&space.configurations, seed, estimate_})) {
   const auto add = [this](const Configuration& configuration) {
     if (const auto index = space_->index_of(configuration)) suggest(*index);
   };

@@ -28,9 +28,10 @@ struct CandidateSpace {
 
 class Lane {
  public:
-  // `space` is shared by the lanes of a template and outlives them. `starts`: of the space.
+  // `space` is shared by the lanes of a template and outlives them. `estimate` may be empty.
+  // `starts`: of the space.
   Lane(const GemmProblem& problem, const CandidateSpace& space, const std::string& strategy,
-       std::uint64_t seed, const std::vector<Configuration>& starts);
+       std::uint64_t seed, Estimate estimate, const std::vector<Configuration>& starts);
 
   // What to try next: the template's default first, so that there is an incumbent to screen
   // against, then the starts, then what the strategy says.
@@ -45,6 +46,7 @@ class Lane {
   [[nodiscard]] const GemmProblem& problem() const { return problem_; }
   [[nodiscard]] const KernelTemplate& kernel() const { return *space_->kernel; }
   [[nodiscard]] const CandidateSpace& space() const { return *space_; }
+  [[nodiscard]] const Estimate& estimate() const { return estimate_; }
   [[nodiscard]] const std::map<std::size_t, Trial>& trials() const { return trials_; }
   [[nodiscard]] std::int64_t known() const { return known_; }
   [[nodiscard]] std::int64_t measured() const {
@@ -58,6 +60,7 @@ class Lane {
  private:
   GemmProblem problem_;
   const CandidateSpace* space_;
+  Estimate estimate_;
   std::unique_ptr<SearchStrategy> strategy_;
   std::deque<std::size_t> first_;  // the default, the starts and what was suggested
   std::set<std::size_t> named_;    // these, and what the strategy has named

@@ -60,9 +60,9 @@ std::vector<std::size_t> near_leaders(const std::vector<Configuration>& configur
 }  // namespace
 
 Outlook::Outlook(const std::vector<Configuration>& configurations,
-                 const std::map<std::size_t, Trial>& trials) {
+                 const std::map<std::size_t, Trial>& trials, const Estimate& estimate) {
   Untried untried(configurations.size(), 1);
-  TimeModel model(configurations);
+  TimeModel model(configurations, estimate);
   for (const auto& [index, trial] : trials) {
     untried.take(index);
     model.report(index, trial);
@@ -76,7 +76,7 @@ Outlook::Outlook(const std::vector<Configuration>& configurations,
     const std::vector<float> point = model.point(index);
     GaussianProcess::Settled settled;
     process.settle(point.data(), settled);
-    untried_.push_back({process.rough(point.data()).mean,
+    untried_.push_back({process.rough(point.data()).mean + model.trend().loss(index),
                         caution * process.noisy_deviation(settled),
                         count * model.chance(point.data())});
   };

@@ -8,6 +8,7 @@
 #include "autotune/configuration.hpp"
 
 #include "core/trial.hpp"
+#include "tuner/strategy.hpp"
 
 namespace autotune {
 
@@ -16,7 +17,7 @@ namespace autotune {
 class Outlook {
  public:
   Outlook(const std::vector<Configuration>& configurations,
-          const std::map<std::size_t, Trial>& trials);
+          const std::map<std::size_t, Trial>& trials, const Estimate& estimate = {});
 
   // How many of the untried ones are expected to take less than this. Infinite where the trials
   // are too few to tell.

@@ -10,7 +10,7 @@ double reached_share(const std::vector<const Lane*>& lanes) {
   std::vector<Outlook> outlooks;
   const Trial* best = nullptr;
   for (const Lane* lane : lanes) {
-    outlooks.emplace_back(lane->space().configurations, lane->trials());
+    outlooks.emplace_back(lane->space().configurations, lane->trials(), lane->estimate());
     const Trial* own = lane->best();
     if (own == nullptr) continue;
     if (best == nullptr || own->measurement.median_us < best->measurement.median_us) best = own;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,10 +28,14 @@ class SearchStrategy {
   virtual void report(std::size_t index, const Trial& trial) = 0;
 };
 
+// Of a configuration, by its index, roughly the time, in any unit; empty where nobody knows.
+using Estimate = std::function<double(std::size_t)>;
+
 // The space that a strategy searches, valid for the strategy's life.
 struct SearchSpace {
   const std::vector<Configuration>* configurations = nullptr;
   std::uint64_t seed = 1;
+  Estimate estimate = {};
 };
 
 // Names for --strategy, in alphabetical order.

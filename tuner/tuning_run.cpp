@@ -12,6 +12,7 @@
 #include "autotune/version.hpp"
 
 #include "db/shipped_winners.hpp"
+#include "tuner/estimate.hpp"
 #include "tuner/memory_need.hpp"
 #include "tuner/starting_points.hpp"
 
@@ -109,8 +110,10 @@ void TuningRun::make_lanes() {
   std::vector<Winner> winners = setup_.database->winners("", "");
   for (Winner& winner : shipped_winners("", "")) winners.push_back(std::move(winner));
   for (const auto& [problem, space] : searches) {
-    lanes_.emplace_back(problem, *space, request_.strategy, request_.seed,
-                        starting_points(problem, *space, winners));
+    lanes_.emplace_back(
+        problem, *space, request_.strategy, request_.seed,
+        estimate_for(*space->kernel, space->configurations, problem, setup_.device.silicon_class()),
+        starting_points(problem, *space, winners));
   }
 }
 

@@ -1,7 +1,6 @@
 #include "cli/analyzed_device.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <set>
 
@@ -75,15 +74,6 @@ SmLimits limits_of(const std::string& architecture, const std::string& asked) {
                                architecture, known.front(), known.back(), fmt::join(known, ", ")));
 }
 
-// "sm_90/132sm/...": the architecture and the number of SMs.
-void take_silicon(AnalyzedDevice& device, const std::string& silicon_class) {
-  const std::size_t slash = silicon_class.find('/');
-  device.architecture = silicon_class.substr(0, slash);
-  if (slash == std::string::npos) return;
-  const char* const end = silicon_class.data() + silicon_class.size();
-  std::from_chars(silicon_class.data() + slash + 1, end, device.sm_count);
-}
-
 std::optional<DeviceRates> rates_of(const std::vector<Match>& winners) {
   for (const Match& match : winners) {
     if (match.winner.rates) return match.winner.rates;
@@ -99,7 +89,9 @@ std::optional<AnalyzedDevice> known_device(const DeviceQuery& query,
   AnalyzedDevice device;
   device.label = winners.front().winner.device_label;
   const std::string silicon = winners.front().winner.silicon_class;
-  take_silicon(device, silicon);
+  const Silicon parsed = parse_silicon_class(silicon);
+  device.architecture = parsed.architecture;
+  device.sm_count = parsed.sm_count;
   device.query = {silicon, device.label, {}};
   device.rates = rates_of(list_winners(database, device.query));
   std::set<std::string> classes;

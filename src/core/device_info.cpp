@@ -1,5 +1,7 @@
 #include "core/device_info.hpp"
 
+#include <charconv>
+
 #include <fmt/format.h>
 
 namespace autotune {
@@ -24,6 +26,15 @@ std::string DeviceInfo::silicon_class() const {
   if (mig) text += "/mig";
   if (mps) text += "/mps";
   return text;
+}
+
+Silicon parse_silicon_class(const std::string& silicon_class) {
+  const std::size_t slash = silicon_class.find('/');
+  Silicon silicon{.architecture = silicon_class.substr(0, slash)};
+  if (slash == std::string::npos) return silicon;
+  const char* const end = silicon_class.data() + silicon_class.size();
+  std::from_chars(silicon_class.data() + slash + 1, end, silicon.sm_count);
+  return silicon;
 }
 
 }  // namespace autotune

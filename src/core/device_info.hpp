@@ -51,6 +51,13 @@ struct DeviceInfo {
   [[nodiscard]] std::string silicon_class() const;
 };
 
+// What a silicon class says of a GPU's SMs; 0 or empty where it does not.
+struct Silicon {
+  std::string architecture;  // "sm_90"
+  int sm_count = 0;
+};
+[[nodiscard]] Silicon parse_silicon_class(const std::string& silicon_class);
+
 // What a result depends on besides the silicon. When it differs, a stored result is aged: still
 // an answer, but its finalists are timed again by the next tuning run.
 struct Environment {

@@ -99,9 +99,12 @@ void compile_sample(const KernelTemplate& kernel, Compiler& compiler, const std:
   }
 }
 
+// In all layouts for one architecture, for the others in two that have each operand both ways.
 void compile_defaults(const KernelTemplate& kernel, Compiler& compiler, const std::string& target) {
+  std::vector<std::string> layouts = {"NN", "TT"};
+  if (target == "sm_90") layouts = {"NN", "NT", "TN", "TT"};
   for (const GemmProblem& size : {kTiny, kLarge}) {
-    for (const std::string layout : {"NN", "NT", "TN", "TT"}) {
+    for (const std::string& layout : layouts) {
       GemmProblem problem = size;
       set_layout(problem, layout);
       if (!kernel.supports(problem)) continue;

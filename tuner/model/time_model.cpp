@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 namespace autotune {
 namespace {
@@ -19,9 +20,10 @@ constexpr std::size_t kMostReports = 200;
 
 }  // namespace
 
-TimeModel::TimeModel(const std::vector<Configuration>& configurations)
+TimeModel::TimeModel(const std::vector<Configuration>& configurations, Estimate estimate)
     : configurations_(configurations),
       encoding_(configurations),
+      trend_(std::move(estimate), configurations.size()),
       covariance_{Covariance::first(encoding_.dimensions())},
       validity_covariance_{Covariance::first(encoding_.dimensions())} {}
 
@@ -45,12 +47,16 @@ std::vector<std::size_t> TimeModel::leaders(std::size_t count) const {
 GaussianProcess TimeModel::fit() {
   const std::vector<Success> chosen = chosen_successes();
   Points points;
+  std::vector<std::size_t> indices;
   std::vector<double> losses;
   for (const Success& success : chosen) {
     const std::vector<float> own = point(success.index);
     points.insert(points.end(), own.begin(), own.end());
+    indices.push_back(success.index);
     losses.push_back(1 - chosen.front().time_us / success.time_us);
   }
+  trend_.fit(indices, losses);
+  for (std::size_t i = 0; i < losses.size(); ++i) losses[i] -= trend_.loss(indices[i]);
   covariance_.learn_when_due(points, losses, successes());
   fit_validity();
   return {covariance_.covariance, points, losses};

@@ -1,5 +1,6 @@
 // What the trials of one problem say of the configurations that were not tried: how fast they are,
-// and whether they work at all. Knows nothing of what the parameters mean.
+// and whether they work at all. Knows nothing of what the parameters mean, but for an estimate that
+// it may be given.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include "core/trial.hpp"
 #include "tuner/model/encoding.hpp"
 #include "tuner/model/gaussian_process.hpp"
+#include "tuner/model/trend.hpp"
 
 namespace autotune {
 
@@ -28,7 +30,7 @@ struct ScheduledCovariance {
 class TimeModel {
  public:
   // `configurations` outlives it.
-  explicit TimeModel(const std::vector<Configuration>& configurations);
+  explicit TimeModel(const std::vector<Configuration>& configurations, Estimate estimate = {});
 
   void report(std::size_t index, const Trial& trial);
   [[nodiscard]] std::size_t successes() const { return successes_.size(); }
@@ -38,8 +40,9 @@ class TimeModel {
   // Nothing can be told apart where no parameter varies, nor before something has worked.
   [[nodiscard]] bool can_fit() const { return encoding_.dimensions() > 0 && !successes_.empty(); }
 
-  // The process that the trials up to now give.
+  // The process that the trials up to now give, of what trend() leaves over of the losses.
   [[nodiscard]] GaussianProcess fit();
+  [[nodiscard]] const Trend& trend() const { return trend_; }
   [[nodiscard]] std::vector<float> point(std::size_t index) const;
   // That a configuration works, by those like it (0 to 1); as of the last fit().
   [[nodiscard]] double chance(const float* point) const;
@@ -56,6 +59,7 @@ class TimeModel {
 
   const std::vector<Configuration>& configurations_;
   Encoding encoding_;
+  Trend trend_;  // as of the last fit()
   ScheduledCovariance covariance_;
   ScheduledCovariance validity_covariance_;
   std::vector<Success> successes_;  // the fastest first

@@ -13,6 +13,9 @@
 #include "autotune/error.hpp"
 
 #include "core/compression.hpp"
+#include "db/shipped_winners.hpp"
+#include "kernel_templates/kernel_template.hpp"
+#include "tuner/estimate.hpp"
 #include "tuner/replay/parameter_values.hpp"
 #include "tuner/replay/recorded_result.hpp"
 
@@ -106,6 +109,8 @@ RecordedSpace space_of(const std::vector<const RecordedResult*>& results) {
   const auto parameters = parameters_of(results);
   RecordedSpace space;
   space.problem = results.front()->problem;
+  space.template_name = results.front()->template_name;
+  space.device = results.front()->device;
   std::map<Configuration, std::size_t> places;
   for (const RecordedResult* result : results) {
     Trial trial = trial_of(*result, parameters);
@@ -123,6 +128,16 @@ RecordedSpace space_of(const std::vector<const RecordedResult*>& results) {
 }
 
 }  // namespace
+
+Estimate estimate_for(const RecordedSpace& space) {
+  const KernelTemplate* const kernel = find_kernel_template(space.template_name);
+  const std::vector<Winner> winners = shipped_winners("", space.device);
+  if (!space.problem || kernel == nullptr || space.device.empty() || winners.empty()) return {};
+  for (const TuningParameter& parameter : kernel->space.parameters()) {
+    if (!space.configurations.front().contains(parameter.name)) return {};
+  }
+  return estimate_for(*kernel, space.configurations, *space.problem, winners.front().silicon_class);
+}
 
 std::vector<RecordedSpace> read_recorded_spaces(const std::string& path) {
   const std::vector<RecordedResult> results = read_results(path);

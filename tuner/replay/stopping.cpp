@@ -15,8 +15,8 @@ struct Stop {
   double reached;  // in truth
 };
 
-std::optional<Stop> run_until(double share, const RecordedSpace& space, SearchStrategy& strategy,
-                              const ReplayOptions& options) {
+std::optional<Stop> run_until(double share, const RecordedSpace& space, const Estimate& estimate,
+                              SearchStrategy& strategy, const ReplayOptions& options) {
   std::map<std::size_t, Trial> trials;
   double best_us = 0;
   std::size_t next_look = kFirstLook;
@@ -27,8 +27,8 @@ std::optional<Stop> run_until(double share, const RecordedSpace& space, SearchSt
         if (part > 0) best_us = space.best_us / part;
         if (trials.size() < next_look || trials.size() == space.trials.size()) return true;
         next_look = look_after(trials.size());
-        stops =
-            best_us > 0 && reached_share({Outlook(space.configurations, trials)}, best_us) >= share;
+        const auto outlook = [&] { return Outlook(space.configurations, trials, estimate); };
+        stops = best_us > 0 && reached_share({outlook()}, best_us) >= share;
         return !stops;
       });
   if (!stops) return std::nullopt;
@@ -41,10 +41,10 @@ StoppingRecord replay_until(double share, const RecordedSpace& space, const std:
                             const ReplayOptions& options, ThreadPool& threads,
                             const std::function<void()>& on_repeat) {
   std::vector<std::optional<Stop>> stops(options.repeats);
+  const Estimate estimate = estimate_for(space);
   for_each_repeat(options, threads, on_repeat, [&](std::size_t repeat, std::uint64_t seed) {
-    const auto made =
-        make_strategy(strategy, {.configurations = &space.configurations, .seed = seed});
-    stops[repeat] = run_until(share, space, *made, options);
+    const auto made = make_strategy(strategy, {&space.configurations, seed, estimate});
+    stops[repeat] = run_until(share, space, estimate, *made, options);
   });
   StoppingRecord record;
   double stopped = 0;

@@ -18,11 +18,14 @@ class Model : public SearchStrategy {
   explicit Model(const SearchSpace& space)
       : configurations_(*space.configurations),
         untried_(configurations_.size(), space.seed),
-        model_(configurations_) {}
+        model_(configurations_, space.estimate) {}
 
   std::optional<std::size_t> next() override {
     std::optional<std::size_t> index;
     if (model_.successes() >= kFirst && model_.can_fit()) index = guided();
+    if (!index && model_.trend().exists() && ++first_ % kBlindTurn != 0) {
+      index = fastest_by_estimate();
+    }
     if (!index) index = untried_.take_next();
     if (!index) return std::nullopt;
     untried_.take(*index);
@@ -37,7 +40,9 @@ class Model : public SearchStrategy {
   }
 
  private:
-  static constexpr std::size_t kFirst = 6;  // successes, before there is anything to go by
+  static constexpr std::size_t kFirst = 6;   // successes, before there is anything to go by
+  static constexpr std::size_t kField = 32;  // of which the best by its estimate is tried at first
+  static constexpr std::size_t kBlindTurn = 4;  // an estimate may be wrong: each so many at random
   static constexpr std::size_t kRandom =
       2'000;  // of the untried ones, at most, are looked at in a fit
   static constexpr std::size_t kLeaders = 3;         // whose neighbours are looked at too
@@ -61,6 +66,25 @@ class Model : public SearchStrategy {
     GaussianProcess::Settled settled;
   };
 
+  // Of a few at random, others each time.
+  std::optional<std::size_t> fastest_by_estimate() {
+    const std::vector<std::size_t> field = some_untried(kField);
+    if (field.empty()) return std::nullopt;
+    return *std::max_element(field.begin(), field.end(), [&](std::size_t a, std::size_t b) {
+      return model_.trend().rate(a) < model_.trend().rate(b);
+    });
+  }
+
+  std::vector<std::size_t> some_untried(std::size_t at_most) {
+    std::vector<std::size_t> indices;
+    const std::vector<std::uint32_t>& order = untried_.order();
+    for (std::size_t i = 0; i < order.size() && indices.size() < at_most; ++i) {
+      window_ = (window_ + 1) % order.size();
+      if (untried_.contains(order[window_])) indices.push_back(order[window_]);
+    }
+    return indices;
+  }
+
   std::optional<std::size_t> guided() {
     if (!process_ || shortlist_.empty() ||
         model_.reports() >= fitted_at_ + std::max<std::size_t>(1, fitted_at_ / kRefitShare)) {
@@ -78,13 +102,15 @@ class Model : public SearchStrategy {
     process_ = model_.fit();
     fitted_at_ = model_.reports();
     for (const std::size_t index : pending_) process_->add_pending(model_.point(index).data());
+    const std::vector<std::size_t> indices = to_look_at();
     shortlist_.clear();
-    for (const std::size_t index : to_look_at()) {
+    for (const std::size_t index : indices) {
       std::vector<float> point = model_.point(index);
       const GaussianProcess::Rough rough = process_->rough(point.data());
+      const double mean = rough.mean + model_.trend().loss(index);
       const double chance = model_.chance(point.data());
-      const double first = promise(rough.mean, rough.deviation, chance);
-      shortlist_.push_back({index, std::move(point), rough.mean, chance, first, {}});
+      const double first = promise(mean, rough.deviation, chance);
+      shortlist_.push_back({index, std::move(point), mean, chance, first, {}});
     }
     std::stable_sort(shortlist_.begin(), shortlist_.end(), is_more_promising);
     if (shortlist_.size() > kShortlist) shortlist_.resize(kShortlist);
@@ -105,13 +131,11 @@ class Model : public SearchStrategy {
     return log_chance + std::log(deviation * std::exp(log_density) - mean * below);
   }
 
-  // Some at random, others at each fit, and the leaders' neighbours.
+  // Some at random, others at each fit, what was promising before, and the leaders' neighbours.
   std::vector<std::size_t> to_look_at() {
-    std::vector<std::size_t> indices;
-    const std::vector<std::uint32_t>& order = untried_.order();
-    for (std::size_t i = 0; i < order.size() && indices.size() < kRandom; ++i) {
-      window_ = (window_ + 1) % order.size();
-      if (untried_.contains(order[window_])) indices.push_back(order[window_]);
+    std::vector<std::size_t> indices = some_untried(kRandom);
+    for (const Candidate& candidate : shortlist_) {
+      if (untried_.contains(candidate.index)) indices.push_back(candidate.index);
     }
     for (const std::size_t leader : model_.leaders(kLeaders)) {
       for (const Neighbour& neighbour : neighbours(leader)) {
@@ -170,7 +194,8 @@ class Model : public SearchStrategy {
   std::vector<Candidate> shortlist_;
   std::map<std::size_t, std::vector<Neighbour>> neighbours_;  // of whoever was a leader
   std::size_t window_ = 0;                                    // of the random ones, its end
-  std::size_t turn_ = 0;
+  std::size_t first_ = 0;                                     // proposals before the first fit
+  std::size_t turn_ = 0;                                      // and those after it
 };
 
 }  // namespace

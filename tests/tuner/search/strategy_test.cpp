@@ -86,8 +86,10 @@ Trial trial_taking(double time_us) {
 
 // The least time of so many trials, each reported once `ahead` more were proposed.
 double best_after(int trials, const std::string& name, const std::vector<Configuration>& space,
-                  std::uint64_t seed, std::size_t ahead, double (*time_us)(const Configuration&)) {
-  const auto strategy = make_strategy(name, {.configurations = &space, .seed = seed});
+                  std::uint64_t seed, std::size_t ahead, double (*time_us)(const Configuration&),
+                  Estimate estimate = {}) {
+  const auto strategy = make_strategy(
+      name, {.configurations = &space, .seed = seed, .estimate = std::move(estimate)});
   std::deque<std::size_t> waiting;
   double best = 1e9;
   for (int i = 0; i < trials; ++i) {
@@ -241,6 +243,22 @@ TEST_SUITE("SearchStrategy") {
       CHECK(best_after(150, "model", space, seed, 1, balance) == doctest::Approx(optimum));
       CHECK(best_after(150, "random", space, seed, 1, balance) > 1.01 * optimum);
     }
+  }
+
+  TEST_CASE("model begins with what is fast by its estimate, and learns how far to trust it") {
+    const auto space = hypercube();
+    const auto good = [&](std::size_t index) { return 3 * wrong_values(space[index]); };
+    const auto misleading = [&](std::size_t index) { return 1 / wrong_values(space[index]); };
+    double first = 0;
+    double first_without = 0;
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      CAPTURE(seed);
+      first += best_after(6, "model", space, seed, 6, wrong_values, good);
+      first_without += best_after(6, "model", space, seed, 6, wrong_values);
+      CHECK(best_after(40, "model", space, seed, 1, wrong_values, good) == 10);
+      CHECK(best_after(150, "model", space, seed, 1, wrong_values, misleading) == 10);
+    }
+    CHECK(first < first_without);
   }
 
   TEST_CASE("model proposes different things while nothing is reported") {

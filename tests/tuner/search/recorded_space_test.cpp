@@ -8,6 +8,7 @@
 #include "autotune/error.hpp"
 
 #include "core/compression.hpp"
+#include "tests/support/correlation.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace autotune {
@@ -49,6 +50,36 @@ std::string ran(const std::string& configuration, double time) {
 }
 
 TEST_SUITE("recorded spaces") {
+  TEST_CASE("estimated rates of a template are in line with the measured ones") {
+    const auto spaces = read_recorded_spaces(kData + "h200-gemm_simt.t4.json.zst");
+    REQUIRE(spaces.size() == 4);
+    for (const RecordedSpace& space : spaces) {
+      CAPTURE(space.name);
+      const Estimate estimate = estimate_for(space);
+      REQUIRE(estimate);
+      std::vector<double> estimated;
+      std::vector<double> measured;
+      for (std::size_t i = 0; i < space.trials.size(); ++i) {
+        if (!space.trials[i].ok()) continue;
+        estimated.push_back(1 / estimate(i));
+        measured.push_back(1 / space.trials[i].measurement.median_us);
+      }
+      CHECK(test::correlation(estimated, measured) > 0.93);
+    }
+  }
+
+  TEST_CASE("there is no estimate for kernels or devices that are not known") {
+    const auto foreign = read_recorded_spaces(kData + "kernel_tuner.t4.json");
+    CHECK_FALSE(estimate_for(foreign.front()));
+    auto spaces = read_recorded_spaces(kData + "h200-gemm_simt.t4.json.zst");
+    RecordedSpace elsewhere = spaces.front();
+    elsewhere.device = "Voodoo 2";
+    CHECK_FALSE(estimate_for(elsewhere));
+    RecordedSpace older = spaces.front();
+    older.template_name = "gemm_skinny";
+    CHECK_FALSE(estimate_for(older));
+  }
+
   TEST_CASE("T4 as the schema has it") {
     const auto spaces = read_text(
         t4(ran(R"({"B": 2, "A": 16})", 8) + "," + ran(R"({"B": 4, "A": 16})", 4.5) + "," +

@@ -1,5 +1,6 @@
-// The configurations of every template on the host device (of those that are not searched there
-// without being named a share): bit for bit one chain of fused multiply-adds, at awkward shapes.
+// A share of the configurations of every template on the host device, of those that are searched
+// there without being named a third: bit for bit one chain of fused multiply-adds, at awkward
+// shapes.
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -209,15 +210,15 @@ void check_all(const KernelTemplate& kernel, Operation op_a, Operation op_b, std
 
 }  // namespace
 
-TEST_SUITE("every configuration") {
-  TEST_CASE("plain operands") {
+TEST_SUITE("configurations") {
+  TEST_CASE("plain operands in every third configuration") {
     for (const KernelTemplate& kernel : kernel_templates()) {
       CAPTURE(kernel.name);
-      check_all(kernel, Operation::plain, Operation::plain, 1);
+      check_all(kernel, Operation::plain, Operation::plain, 3);
     }
   }
 
-  TEST_CASE("transposed operands in a share of the configurations") {
+  TEST_CASE("transposed operands in every thirteenth configuration") {
     for (const KernelTemplate& kernel : kernel_templates()) {
       CAPTURE(kernel.name);
       check_all(kernel, Operation::transposed, Operation::plain, 13);

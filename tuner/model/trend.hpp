@@ -1,0 +1,33 @@
+// How a configuration's loss follows from an estimate that was there before any trial.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "tuner/strategy.hpp"
+
+namespace autotune {
+
+// A straight line: the loss falls as the estimated rate, 1 / estimate, rises. Before trials say how
+// much, in proportion to it.
+class Trend {
+ public:
+  Trend(Estimate estimate, std::size_t configurations)
+      : estimate_(std::move(estimate)), rates_(estimate_ ? configurations : 0) {}
+
+  [[nodiscard]] bool exists() const { return static_cast<bool>(estimate_); }
+  // 1 / estimate.
+  [[nodiscard]] double rate(std::size_t index) const;
+  // `losses` of the configurations `indices`: 1 - best / time.
+  void fit(const std::vector<std::size_t>& indices, const std::vector<double>& losses);
+  // The loss that the line gives, up to a constant; 0 where there is no estimate.
+  [[nodiscard]] double loss(std::size_t index) const;
+
+ private:
+  Estimate estimate_;
+  mutable std::vector<double> rates_;  // 0: not asked for yet
+  double slope_ = 0;
+};
+
+}  // namespace autotune
