@@ -1,7 +1,11 @@
 #include "tuner/finals.hpp"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
+#include <utility>
+
+#include "tuner/measured_code.hpp"
 
 namespace autotune {
 namespace {
@@ -16,7 +20,7 @@ constexpr double kTieMargin = 1.02;
 // and is the least likely to be hurt by a small change of the compiler.
 auto cost(const Finalist& finalist) {
   const LaunchGeometry geometry =
-      finalist.kernel->geometry(finalist.configuration, finalist.last.problem);
+      finalist.kernel->geometry(finalist.configuration, finalist.problem);
   return std::tuple(finalist.last.resources.registers * geometry.threads(),
                     finalist.last.resources.shared_bytes + geometry.dynamic_shared_bytes,
                     finalist.configuration);
@@ -27,10 +31,10 @@ bool in_the_running(const Finalist& finalist) {
 }
 
 // One sample of a finalist; verified in the first round.
-void play(Finalist& finalist, const GemmProblem& problem, bool first_round, TrialRunner& runner) {
+void play(Finalist& finalist, bool first_round, TrialRunner& runner) {
   const MeasureOptions options{.verify = first_round, .samples = 1};
-  Trial trial =
-      runner.run(*finalist.kernel, finalist.configuration, problem, *finalist.built, options);
+  Trial trial = runner.run(*finalist.kernel, finalist.configuration, finalist.problem,
+                           *finalist.built, options);
   if (trial.ok()) finalist.samples_us.push_back(trial.measurement.median_us);
   if (!first_round && trial.ok()) trial.verification = finalist.last.verification;
   finalist.last = std::move(trial);
@@ -45,6 +49,7 @@ std::vector<Finalist> choose_finalists(const std::vector<Lane*>& lanes) {
       if (!trial.ok() || trial.measurement.screened_out) continue;
       finalists.push_back({.kernel = &lane->kernel(),
                            .configuration = trial.configuration,
+                           .problem = trial.problem,
                            .screened_us = trial.measurement.median_us});
     }
   }
@@ -54,8 +59,24 @@ std::vector<Finalist> choose_finalists(const std::vector<Lane*>& lanes) {
   if (finalists.empty()) return finalists;
   const double limit_us = kFinalistMargin * finalists.front().screened_us;
   std::erase_if(finalists, [&](const Finalist& f) { return f.screened_us > limit_us; });
-  if (finalists.size() > kFinalists) finalists.resize(kFinalists);
   return finalists;
+}
+
+void build_finalists(std::vector<Finalist>& finalists,
+                     const std::function<const BuiltKernel&(const Finalist&)>& build) {
+  std::vector<Finalist> built;
+  std::set<std::string> keys;
+  for (Finalist& finalist : finalists) {
+    if (built.size() == kFinalists) break;
+    finalist.built = &build(finalist);
+    const LaunchGeometry geometry =
+        finalist.kernel->geometry(finalist.configuration, finalist.problem);
+    const bool is_new = keys.insert(execution_key(finalist.problem, finalist.kernel->name,
+                                                  finalist.built->code, geometry))
+                            .second;
+    if (is_new) built.push_back(std::move(finalist));
+  }
+  finalists = std::move(built);
 }
 
 std::optional<Verdict> judge(std::span<const Finalist> finalists) {
@@ -94,7 +115,7 @@ FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist>& final
   for (int round = 0; round < kRounds && (round == 0 || !enough()); ++round) {
     for (Finalist& finalist : finalists) {
       if (round == 0 || in_the_running(finalist)) {
-        play(finalist, problem, round == 0, runner);
+        play(finalist, round == 0, runner);
       }
     }
     if (with_cublas) {

@@ -24,6 +24,7 @@ inline constexpr double kFinalistMargin = 1.05;
 struct Finalist {
   const KernelTemplate* kernel = nullptr;
   Configuration configuration;
+  GemmProblem problem;
   double screened_us = 0;  // its median in the search
   const BuiltKernel* built = nullptr;
 
@@ -32,9 +33,13 @@ struct Finalist {
   std::vector<double> samples_us;  // one a round
 };
 
-// The best correct trials of a problem's lanes that were sampled to the end, fastest first, not yet
-// built: a few, all close to the first.
+// The correct trials of a problem's lanes that were sampled to the end and are close to the best,
+// fastest first, not yet built.
 [[nodiscard]] std::vector<Finalist> choose_finalists(const std::vector<Lane*>& lanes);
+// Has the first few built and leaves out the rest; of those that run the same machine code,
+// launched alike, all but the first.
+void build_finalists(std::vector<Finalist>& finalists,
+                     const std::function<const BuiltKernel&(const Finalist&)>& build);
 
 // What the finals say. Indices into the finalists.
 struct Verdict {

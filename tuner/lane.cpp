@@ -1,17 +1,28 @@
 #include "tuner/lane.hpp"
 
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace autotune {
 
 CandidateSpace::CandidateSpace(const KernelTemplate& template_, std::vector<Configuration> valid)
-    : kernel(&template_), configurations(std::move(valid)) {
-  for (std::size_t i = 0; i < configurations.size(); ++i) index.emplace(configurations[i], i);
+    : kernel(&template_), configurations(std::move(valid)), sorted_(configurations.size()) {
+  std::iota(sorted_.begin(), sorted_.end(), std::uint32_t{0});
+  // As enumerated they mostly are.
+  if (std::is_sorted(configurations.begin(), configurations.end())) return;
+  std::sort(sorted_.begin(), sorted_.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return configurations[a] < configurations[b];
+  });
 }
 
 std::optional<std::size_t> CandidateSpace::index_of(const Configuration& configuration) const {
-  const auto found = index.find(configuration);
-  return found == index.end() ? std::nullopt : std::optional(found->second);
+  const auto place = std::lower_bound(sorted_.begin(), sorted_.end(), configuration,
+                                      [this](std::uint32_t index, const Configuration& one) {
+                                        return configurations[index] < one;
+                                      });
+  if (place == sorted_.end() || configurations[*place] != configuration) return std::nullopt;
+  return *place;
 }
 
 Lane::Lane(const GemmProblem& problem, const CandidateSpace& space, const std::string& strategy,

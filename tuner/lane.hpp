@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <limits>
 #include <map>
@@ -20,10 +21,12 @@ namespace autotune {
 struct CandidateSpace {
   const KernelTemplate* kernel = nullptr;
   std::vector<Configuration> configurations;
-  std::map<Configuration, std::size_t> index;
 
   CandidateSpace(const KernelTemplate& kernel, std::vector<Configuration> configurations);
   [[nodiscard]] std::optional<std::size_t> index_of(const Configuration& configuration) const;
+
+ private:
+  std::vector<std::uint32_t> sorted_;  // indices, by configuration
 };
 
 class Lane {

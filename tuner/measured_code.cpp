@@ -3,22 +3,21 @@
 #include "core/hash.hpp"
 
 namespace autotune {
-namespace {
 
-std::string key_of(const Trial& trial, const std::string& code, const LaunchGeometry& geometry) {
+std::string execution_key(const GemmProblem& problem, const std::string& template_name,
+                          const std::string& code, const LaunchGeometry& geometry) {
   FieldHasher hasher;
-  hasher.add(to_string(trial.problem)).add(to_string(trial.problem.math));
-  hasher.add(trial.template_name).add(code);
+  hasher.add(to_string(problem)).add(to_string(problem.math));
+  hasher.add(template_name).add(code);
   for (const std::int64_t extent : geometry.grid) hasher.add(extent);
   for (const std::int64_t extent : geometry.block) hasher.add(extent);
   hasher.add(geometry.dynamic_shared_bytes).add(geometry.scratch_bytes_per_block);
   return hasher.add(geometry.resident_blocks_per_sm).digest();
 }
 
-}  // namespace
-
 bool MeasuredCode::fill_in(Trial& trial, const std::string& code, const LaunchGeometry& geometry) {
-  const auto found = trials_.find(key_of(trial, code, geometry));
+  const auto found =
+      trials_.find(execution_key(trial.problem, trial.template_name, code, geometry));
   if (found == trials_.end()) return false;
   const Trial& equal = found->second;
   trial.status = equal.status;
@@ -34,7 +33,9 @@ void MeasuredCode::keep(const Trial& trial, const std::string& code,
                         const LaunchGeometry& geometry) {
   const bool is_of_the_code =
       trial.status != TrialStatus::run_crashed && trial.status != TrialStatus::out_of_memory;
-  if (is_of_the_code) trials_.insert_or_assign(key_of(trial, code, geometry), trial);
+  if (!is_of_the_code) return;
+  trials_.insert_or_assign(execution_key(trial.problem, trial.template_name, code, geometry),
+                           trial);
 }
 
 }  // namespace autotune

@@ -10,6 +10,11 @@
 
 namespace autotune {
 
+// Equal for configurations that run the same on a problem. `code` is BuiltKernel's.
+[[nodiscard]] std::string execution_key(const GemmProblem& problem,
+                                        const std::string& template_name, const std::string& code,
+                                        const LaunchGeometry& geometry);
+
 class MeasuredCode {
  public:
   // What became of a configuration that runs the same on the problem, as a trial of this one:

@@ -61,14 +61,18 @@ std::vector<std::size_t> near_leaders(const std::vector<Configuration>& configur
 
 Outlook::Outlook(const std::vector<Configuration>& configurations,
                  const std::map<std::size_t, Trial>& trials, const Estimate& estimate) {
+  known_ = trials.size() == configurations.size();
+  const auto successes = static_cast<std::size_t>(std::count_if(
+      trials.begin(), trials.end(), [](const auto& entry) { return entry.second.ok(); }));
+  if (known_ || successes < kFewestSuccesses) return;
   Untried untried(configurations.size(), 1);
   TimeModel model(configurations, estimate);
   for (const auto& [index, trial] : trials) {
     untried.take(index);
     model.report(index, trial);
   }
-  known_ = untried.size() == 0 || (model.successes() >= kFewestSuccesses && model.can_fit());
-  if (!known_ || untried.size() == 0) return;
+  known_ = model.can_fit();
+  if (!known_) return;
   best_us_ = trials.at(model.leaders(1).front()).measurement.median_us;
   const GaussianProcess process = model.fit();
   const double caution = kCaution * overconfidence(process);

@@ -289,9 +289,9 @@ void TuningRun::play_finals(std::vector<Contest>& contests) {
     const auto finalists = std::make_shared<std::vector<Finalist>>(choose_finalists(contest.lanes));
     if (finalists->empty()) continue;
     const GemmProblem& problem = contest.result.problem;
-    for (Finalist& finalist : *finalists) {
-      finalist.built = &build(*finalist.kernel, finalist.configuration, problem);
-    }
+    build_finalists(*finalists, [&](const Finalist& finalist) -> const BuiltKernel& {
+      return build(*finalist.kernel, finalist.configuration, problem);
+    });
     const auto finals = std::make_shared<FinalsResult>();
     const auto run = [=, this, with_cublas = request_.compare_cublas](TrialRunner& runner) {
       if (stop_.stop_requested()) return;
@@ -390,6 +390,7 @@ TuneReport TuningRun::finished_report(SearchEnd end) {
       for (const Lane* lane : aged_) completion_->store(*lane, SearchEnd::budget);
     });
   }
+  if (report_.devices.empty() && benches_) report_.devices = benches_->use();
   report_.compiled = builder_->compiled();
   report_.cubins_reused = builder_->reused();
   report_.workers_replaced = pool_->failures();

@@ -402,6 +402,27 @@ TEST_SUITE("tune") {
     CHECK(times.size() == 1);
   }
 
+  TEST_CASE("of finalists with the same machine code one plays") {
+    Fixture f;
+    // All with A=2 are equal, and fastest; those with A=1 come next.
+    f.script->compile = [](const CompileRequest& c) {
+      WorkerOutcome outcome = ScriptedWorker::compiled(c);
+      std::string& cubin = std::get<CompileReply>(std::get<WorkerReply>(outcome)).cubin;
+      if (macro(cubin, "A") == 2) cubin = "-DX=5 -DA=2";
+      return outcome;
+    };
+    std::set<int> played;
+    f.script->measure = [&](const MeasureRequest& m) {
+      const int a = macro(m.cubin, "A");
+      if (m.samples == 1 && a == 1) played.insert(macro(m.cubin, "X"));
+      return WorkerOutcome(WorkerReply(measured(a == 2 ? 10 : a == 1 ? 10.2 : 20)));
+    };
+    const TuneReport report = f.run();
+    CHECK(played.size() == 5);
+    REQUIRE(report.problems.front().winner);
+    for (const Configuration& tie : report.problems.front().winner->ties) CHECK(tie.at("A") == 1);
+  }
+
   TEST_CASE("without overlap nothing is compiled while a kernel waits to be measured") {
     Fixture f;
     f.setup.overlap = false;

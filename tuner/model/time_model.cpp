@@ -21,11 +21,12 @@ constexpr std::size_t kMostReports = 200;
 }  // namespace
 
 TimeModel::TimeModel(const std::vector<Configuration>& configurations, Estimate estimate)
-    : configurations_(configurations),
-      encoding_(configurations),
-      trend_(std::move(estimate), configurations.size()),
-      covariance_{Covariance::first(encoding_.dimensions())},
-      validity_covariance_{Covariance::first(encoding_.dimensions())} {}
+    : configurations_(configurations), trend_(std::move(estimate), configurations.size()) {}
+
+const Encoding& TimeModel::encoding() const {
+  if (!encoding_) encoding_.emplace(configurations_);
+  return *encoding_;
+}
 
 void TimeModel::report(std::size_t index, const Trial& trial) {
   const bool works = trial.ok() && trial.measurement.median_us > 0;
@@ -63,8 +64,8 @@ GaussianProcess TimeModel::fit() {
 }
 
 std::vector<float> TimeModel::point(std::size_t index) const {
-  std::vector<float> coordinates(encoding_.dimensions());
-  encoding_.write(configurations_[index], coordinates.data());
+  std::vector<float> coordinates(encoding().dimensions());
+  encoding().write(configurations_[index], coordinates.data());
   return coordinates;
 }
 
@@ -102,8 +103,9 @@ void TimeModel::fit_validity() {
 void ScheduledCovariance::learn_when_due(const Points& points, const std::vector<double>& values,
                                          std::size_t trials) {
   if (trials >= kOftenUntil && trials < learned_from + learned_from / 4) return;
+  const std::size_t dimensions = points.size() / values.size();
+  if (learned_from == 0) covariance = Covariance::first(dimensions);
   learned_from = trials;
-  const std::size_t dimensions = covariance.log_scales.size();
   const std::size_t count = std::min(values.size(), kMostLearningPoints);
   Points some;
   std::vector<double> their_values;

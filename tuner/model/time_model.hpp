@@ -38,7 +38,7 @@ class TimeModel {
   // Of those that worked, the fastest first.
   [[nodiscard]] std::vector<std::size_t> leaders(std::size_t count) const;
   // Nothing can be told apart where no parameter varies, nor before something has worked.
-  [[nodiscard]] bool can_fit() const { return encoding_.dimensions() > 0 && !successes_.empty(); }
+  [[nodiscard]] bool can_fit() const { return !successes_.empty() && encoding().dimensions() > 0; }
 
   // The process that the trials up to now give, of what trend() leaves over of the losses.
   [[nodiscard]] GaussianProcess fit();
@@ -53,12 +53,14 @@ class TimeModel {
     std::size_t index;
     auto operator<=>(const Success&) const = default;
   };
+  [[nodiscard]] const Encoding& encoding() const;
   [[nodiscard]] std::vector<Success> chosen_successes() const;
   // What makes configurations work, from the last reports.
   void fit_validity();
 
   const std::vector<Configuration>& configurations_;
-  Encoding encoding_;
+  // Made when it is first needed: in a search of many sizes few problems get so far.
+  mutable std::optional<Encoding> encoding_;
   Trend trend_;  // as of the last fit()
   ScheduledCovariance covariance_;
   ScheduledCovariance validity_covariance_;

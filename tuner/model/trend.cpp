@@ -15,9 +15,10 @@ double mean(const std::vector<double>& values) {
 }  // namespace
 
 double Trend::rate(std::size_t index) const {
-  double& rate = rates_[index];
-  if (rate == 0) rate = 1 / estimate_(index);
-  return rate;
+  rates_.resize(configurations_);
+  float& rate = rates_[index];
+  if (rate == 0) rate = static_cast<float>(1 / estimate_(index));
+  return static_cast<double>(rate);
 }
 
 void Trend::fit(const std::vector<std::size_t>& indices, const std::vector<double>& losses) {

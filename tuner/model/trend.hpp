@@ -14,7 +14,7 @@ namespace autotune {
 class Trend {
  public:
   Trend(Estimate estimate, std::size_t configurations)
-      : estimate_(std::move(estimate)), rates_(estimate_ ? configurations : 0) {}
+      : estimate_(std::move(estimate)), configurations_(configurations) {}
 
   [[nodiscard]] bool exists() const { return static_cast<bool>(estimate_); }
   // 1 / estimate.
@@ -26,7 +26,8 @@ class Trend {
 
  private:
   Estimate estimate_;
-  mutable std::vector<double> rates_;  // 0: not asked for yet
+  std::size_t configurations_;
+  mutable std::vector<float> rates_;  // from the first question on; 0: not asked for yet
   double slope_ = 0;
 };
 
