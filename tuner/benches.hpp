@@ -58,6 +58,7 @@ class Benches {
   void drop_queued();
   // Drops what has not begun, waits for what has and gives the devices up.
   void close();
+  [[nodiscard]] std::size_t size() const { return threads_.size(); }
   // Jobs that were submitted and are not settled.
   [[nodiscard]] std::size_t open_jobs() const { return open_; }
 

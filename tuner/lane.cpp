@@ -51,7 +51,7 @@ std::optional<std::size_t> Lane::propose() {
 }
 
 void Lane::suggest(std::size_t index) {
-  if (named_.insert(index).second) first_.push_back(index);
+  if (name(index)) first_.push_back(index);
 }
 
 void Lane::record(std::size_t index, Trial trial) {

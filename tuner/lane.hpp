@@ -41,6 +41,8 @@ class Lane {
   std::optional<std::size_t> propose();
   // Something that did well for another problem: is tried next, unless it was named before.
   void suggest(std::size_t index);
+  // The same for a caller who tries it himself: false where it was named before.
+  bool name(std::size_t index) { return named_.insert(index).second; }
   void record(std::size_t index, Trial trial);
   // Takes in a trial from the database, unless its configuration is not in this space or has a
   // trial already.

@@ -63,6 +63,7 @@ SearchEnd Search::run(const SearchLimits& limits) {
     follow_others(limits);
     propose(limits);
     builder_.collect({});
+    use_idle_devices(limits);
     submit_built(limits);
     if (benches_.settle_one()) continue;
     const bool idle = waiting_.empty() && benches_.open_jobs() == 0;
@@ -177,16 +178,34 @@ void Search::record(const Proposal& proposal, Trial trial) {
 
 void Search::share(const Lane& lane, std::size_t index) {
   const Trial& trial = lane.trials().at(index);
-  if (!trial.ok() ||
-      trial.measurement.median_us > kWorthSharing * lane.best()->measurement.median_us) {
+  if (!trial.ok()) return;
+  const double slowness = trial.measurement.median_us / lane.best()->measurement.median_us;
+  if (slowness > kWorthSharing) {
+    spare_.emplace(slowness, std::pair(&lane, index));
     return;
   }
+  for (Lane* other : with_the_kernels_of(lane)) other->suggest(index);
+}
+
+// Where compiling is the limit, a trial of what is built already costs nothing.
+void Search::use_idle_devices(const SearchLimits& limits) {
+  if (limits.trials || spare_.empty() || benches_.open_jobs() >= benches_.size()) return;
+  const auto [lane, index] = spare_.extract(spare_.begin()).mapped();
+  for (Lane* other : with_the_kernels_of(*lane)) {
+    if (is_behind(*other) || rule_->holds(other->problem())) continue;
+    if (other->name(index)) take_up({other, index}, /*patient=*/true);
+  }
+}
+
+std::vector<Lane*> Search::with_the_kernels_of(const Lane& lane) const {
+  std::vector<Lane*> result;
   for (Lane* other : lanes_) {
     const bool same_kernel = &other->space() == &lane.space() &&
                              other->problem().op_a == lane.problem().op_a &&
                              other->problem().op_b == lane.problem().op_b;
-    if (other != &lane && same_kernel) other->suggest(index);
+    if (other != &lane && same_kernel) result.push_back(other);
   }
+  return result;
 }
 
 void Search::follow_others(const SearchLimits& limits) {

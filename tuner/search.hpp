@@ -36,8 +36,8 @@ struct SearchLimits {
 
 enum class SearchEnd { exhausted, good_enough, budget, stopped };
 
-// Belongs to one thread. With one device and one compile worker, what is tried depends on the
-// trials' outcomes alone; with more, on who is done first as well.
+// Belongs to one thread. With one device, one compile worker and a limit of trials, what is tried
+// depends on the trials' outcomes alone; else on who is done first as well.
 class Search {
  public:
   // Called for each trial that was just made.
@@ -72,8 +72,12 @@ class Search {
   void submit_built(const SearchLimits& limits);
   void submit(const Proposal& proposal, const SearchLimits& limits);
   void record(const Proposal& proposal, Trial trial);
-  // Suggests what did well to the lanes that have the same kernels.
+  // Suggests what did well to the lanes that have the same kernels, and keeps what did not for
+  // devices that have nothing to do.
   void share(const Lane& lane, std::size_t index);
+  void use_idle_devices(const SearchLimits& limits);
+  // The lanes whose kernels are `lane`'s too.
+  [[nodiscard]] std::vector<Lane*> with_the_kernels_of(const Lane& lane) const;
   // Now and then: takes in what other runs have stored, and takes up what they have given up.
   void follow_others(const SearchLimits& limits);
   void learn();
@@ -89,7 +93,9 @@ class Search {
   std::deque<Proposal> waiting_;  // for their kernels
   std::set<Claim> claimed_;       // until the trial was made
   std::vector<Claim> set_aside_;  // other runs have claimed these
-  std::int64_t learned_ = 0;      // how often
+  // Built, but not promising: how many times slower than the lane's best it was.
+  std::multimap<double, std::pair<const Lane*, std::size_t>> spare_;
+  std::int64_t learned_ = 0;  // how often
   std::chrono::steady_clock::time_point next_learning_;
   std::optional<std::chrono::steady_clock::time_point> idle_since_;
   // The best time of each lane in microseconds, which the benches screen against.

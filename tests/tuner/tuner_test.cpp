@@ -2,6 +2,10 @@
 #include "tuner/tuner.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -37,6 +41,37 @@ TEST_SUITE("tune") {
         }));
       }
     }
+  }
+
+  TEST_CASE("an idle device tries for one size what was built for another") {
+    TuneFixture f;
+    f.setup.compile_jobs = 1;
+    f.request.problems = {kSmall, kLarge};
+    f.request.strategy = "model";
+    std::mutex mutex;
+    std::condition_variable measured_one;
+    std::map<std::string, std::set<std::int64_t>> sizes;  // by kernel
+    const auto each_for_both = [&] {
+      return std::all_of(sizes.begin(), sizes.end(),
+                         [](const auto& entry) { return entry.second.size() == 2; });
+    };
+    f.script->measure = [&](const MeasureRequest& m) {
+      const std::lock_guard lock(mutex);
+      sizes[m.cubin].insert(m.problem.m);
+      measured_one.notify_all();
+      return WorkerOutcome(WorkerReply(measured(time_us(m))));
+    };
+    // The compiler halts until the device, with nothing else to do, has come round.
+    bool came_round = false;
+    f.script->compile = [&](const CompileRequest& c) {
+      if (f.script->compiles == 20) {
+        std::unique_lock lock(mutex);
+        came_round = measured_one.wait_for(lock, std::chrono::seconds(20), each_for_both);
+      }
+      return ScriptedWorker::compiled(c);
+    };
+    f.run();
+    CHECK(came_round);
   }
 
   TEST_CASE("an exhaustive search finds the best of every problem and compiles each kernel once") {

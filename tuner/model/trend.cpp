@@ -5,8 +5,10 @@
 namespace autotune {
 namespace {
 
-// How many trials the proportion counts as.
+// How many trials the proportion counts as, and how far their rates are apart, as a part of them:
+// trials of nearly the same rate say little of the slope.
 constexpr double kTrust = 6;
+constexpr double kSpread = 0.05;
 
 double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -15,7 +17,7 @@ double mean(const std::vector<double>& values) {
 }  // namespace
 
 double Trend::rate(std::size_t index) const {
-  rates_.resize(configurations_);
+  if (rates_.empty()) rates_.resize(configurations_);
   float& rate = rates_[index];
   if (rate == 0) rate = static_cast<float>(1 / estimate_(index));
   return static_cast<double>(rate);
@@ -25,22 +27,19 @@ void Trend::fit(const std::vector<std::size_t>& indices, const std::vector<doubl
   if (!exists()) return;
   std::vector<double> rates;
   for (const std::size_t index : indices) rates.push_back(rate(index));
-  const double mean_rate = mean(rates);
+  mean_rate_ = mean(rates);
   const double mean_loss = mean(losses);
-  double products = 0;
-  double squares = 0;
+  double squares = kTrust * kSpread * kSpread * mean_rate_ * mean_rate_;
+  double products = -squares * (1 - mean_loss) / mean_rate_;
   for (std::size_t i = 0; i < rates.size(); ++i) {
-    products += (rates[i] - mean_rate) * (losses[i] - mean_loss);
-    squares += (rates[i] - mean_rate) * (rates[i] - mean_rate);
+    products += (rates[i] - mean_rate_) * (losses[i] - mean_loss);
+    squares += (rates[i] - mean_rate_) * (rates[i] - mean_rate_);
   }
-  const double proportion = -(1 - mean_loss) / mean_rate;
-  const double learned = squares > 0 ? products / squares : proportion;
-  const auto trials = static_cast<double>(rates.size());
-  slope_ = (trials * learned + kTrust * proportion) / (trials + kTrust);
+  slope_ = products / squares;
 }
 
 double Trend::loss(std::size_t index) const {
-  return exists() ? slope_ * rate(index) : 0;
+  return exists() ? slope_ * (rate(index) - mean_rate_) : 0;
 }
 
 }  // namespace autotune

@@ -21,7 +21,8 @@ class Trend {
   [[nodiscard]] double rate(std::size_t index) const;
   // `losses` of the configurations `indices`: 1 - best / time.
   void fit(const std::vector<std::size_t>& indices, const std::vector<double>& losses);
-  // The loss that the line gives, up to a constant; 0 where there is no estimate.
+  // How much larger a loss the line gives than to the trials on average; 0 where there is no
+  // estimate.
   [[nodiscard]] double loss(std::size_t index) const;
 
  private:
@@ -29,6 +30,7 @@ class Trend {
   std::size_t configurations_;
   mutable std::vector<float> rates_;  // from the first question on; 0: not asked for yet
   double slope_ = 0;
+  double mean_rate_ = 0;  // of the trials
 };
 
 }  // namespace autotune

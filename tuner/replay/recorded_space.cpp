@@ -129,13 +129,33 @@ RecordedSpace space_of(const std::vector<const RecordedResult*>& results) {
 
 }  // namespace
 
+namespace {
+
+// With values that a template's arithmetic can take. They need not be of today's space, which may
+// have lost some since.
+bool has_parameters_of(const KernelTemplate& kernel,
+                       const std::vector<Configuration>& configurations) {
+  constexpr std::int64_t kLargest = 1024;
+  for (const TuningParameter& parameter : kernel.space.parameters()) {
+    const std::int64_t least = std::min<std::int64_t>(
+        1, *std::min_element(parameter.values.begin(), parameter.values.end()));
+    for (const Configuration& configuration : configurations) {
+      if (!configuration.contains(parameter.name)) return false;
+      const std::int64_t value = configuration.at(parameter.name);
+      if (value < least || value > kLargest) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 Estimate estimate_for(const RecordedSpace& space) {
   const KernelTemplate* const kernel = find_kernel_template(space.template_name);
   const std::vector<Winner> winners = shipped_winners("", space.device);
-  if (!space.problem || kernel == nullptr || space.device.empty() || winners.empty()) return {};
-  for (const TuningParameter& parameter : kernel->space.parameters()) {
-    if (!space.configurations.front().contains(parameter.name)) return {};
-  }
+  const bool known = space.problem && kernel != nullptr && !space.device.empty() &&
+                     !winners.empty() && has_parameters_of(*kernel, space.configurations);
+  if (!known) return {};
   return estimate_for(*kernel, space.configurations, *space.problem, winners.front().silicon_class);
 }
 

@@ -194,8 +194,8 @@ class Model : public SearchStrategy {
   std::vector<Candidate> shortlist_;
   std::map<std::size_t, std::vector<Neighbour>> neighbours_;  // of whoever was a leader
   std::size_t window_ = 0;                                    // of the random ones, its end
-  std::size_t first_ = 0;                                     // proposals before the first fit
-  std::size_t turn_ = 0;                                      // and those after it
+  std::size_t first_ = 0;  // proposals by the estimate, or at random
+  std::size_t turn_ = 0;   // and those after it
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
 // Files of recorded results, as several programs write them, and what is none.
 #include "tuner/replay/recorded_space.hpp"
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 
 #include <doctest/doctest.h>
 
@@ -10,6 +12,7 @@
 #include "core/compression.hpp"
 #include "tests/support/correlation.hpp"
 #include "tests/support/run_program.hpp"
+#include "tuner/regret.hpp"
 
 namespace autotune {
 namespace {
@@ -68,6 +71,22 @@ TEST_SUITE("recorded spaces") {
     }
   }
 
+  TEST_CASE("an estimate makes surer how good the best is") {
+    const RecordedSpace space = read_recorded_spaces(kData + "h200-gemm_simt.t4.json.zst").at(2);
+    std::map<std::size_t, Trial> trials;
+    double best_us = 1e9;
+    for (std::size_t i = 0; i < space.trials.size(); i += 31) {
+      trials.emplace(i, space.trials[i]);
+      if (space.trials[i].ok()) best_us = std::min(best_us, space.trials[i].measurement.median_us);
+    }
+    const auto share = [&](const Estimate& estimate) {
+      return reached_share({Outlook(space.configurations, trials, estimate)}, best_us);
+    };
+    const double with = share(estimate_for(space));
+    CHECK(with > share({}) + 0.02);
+    CHECK(with <= space.best_us / best_us);
+  }
+
   TEST_CASE("there is no estimate for kernels or devices that are not known") {
     const auto foreign = read_recorded_spaces(kData + "kernel_tuner.t4.json");
     CHECK_FALSE(estimate_for(foreign.front()));
@@ -78,6 +97,9 @@ TEST_SUITE("recorded spaces") {
     RecordedSpace older = spaces.front();
     older.template_name = "gemm_skinny";
     CHECK_FALSE(estimate_for(older));
+    RecordedSpace broken = spaces.front();
+    broken.configurations.back().set("LANES_M", 0);
+    CHECK_FALSE(estimate_for(broken));
   }
 
   TEST_CASE("T4 as the schema has it") {

@@ -261,6 +261,15 @@ TEST_SUITE("SearchStrategy") {
     CHECK(first < first_without);
   }
 
+  TEST_CASE("model comes to what works where its estimate puts all that fails first") {
+    const auto space = hypercube();
+    const auto misleading = [&](std::size_t index) { return balance(space[index]) == 0 ? 1 : 10; };
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      CAPTURE(seed);
+      CHECK(best_after(30, "model", space, seed, 30, balance, misleading) < 1);
+    }
+  }
+
   TEST_CASE("model proposes different things while nothing is reported") {
     const auto space = hypercube();
     const auto strategy = make_strategy("model", {.configurations = &space, .seed = 2});
