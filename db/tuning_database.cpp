@@ -184,15 +184,18 @@ std::vector<Winner> TuningDatabase::best_trials(const std::string& silicon_class
   return result;
 }
 
-void TuningDatabase::put_completed(const CompletedRequest& request) {
+void TuningDatabase::put_completed(const std::vector<CompletedRequest>& requests) {
   Implementation& self = *implementation_;
   self.write([&] {
     SQLite::Statement insert(self.database,
                              "INSERT OR REPLACE INTO completed (key, reason, budget_s, trials,"
                              " row_hash) VALUES (?, ?, ?, ?, ?)");
-    SQLite::bind(insert, request.key, request.reason, request.budget_s, request.trials,
-                 hash_of(request));
-    insert.exec();
+    for (const CompletedRequest& request : requests) {
+      SQLite::bind(insert, request.key, request.reason, request.budget_s, request.trials,
+                   hash_of(request));
+      insert.exec();
+      insert.reset();
+    }
   });
 }
 

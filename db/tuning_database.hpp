@@ -129,7 +129,8 @@ class TuningDatabase {
   [[nodiscard]] std::vector<Winner> best_trials(const std::string& silicon_class,
                                                 const std::string& device_label) const;
 
-  void put_completed(const CompletedRequest& request);
+  // One transaction for all of them.
+  void put_completed(const std::vector<CompletedRequest>& requests);
   [[nodiscard]] std::optional<CompletedRequest> completed(const std::string& key) const;
 
   void put_rates(const std::string& silicon_class, const Environment& environment,

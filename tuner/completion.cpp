@@ -25,15 +25,17 @@ bool Completion::held_in_another_environment(const Lane& lane) const {
   return database_.completed(key).has_value() || covers_budget(key + strategy_key());
 }
 
-void Completion::store(const Lane& lane, SearchEnd end) {
+std::vector<CompletedRequest> Completion::rows(const Lane& lane, SearchEnd end) const {
+  std::vector<CompletedRequest> result;
   CompletedRequest row{.reason = end == SearchEnd::exhausted ? "exhausted" : "budget",
                        .budget_s = request_.budget.seconds.value_or(0),
                        .trials = request_.budget.trials.value_or(0)};
   for (const std::string& where : {environment_key(lane), std::string()}) {
     row.key = space_key(lane) + where;
     if (end == SearchEnd::budget) row.key += strategy_key();
-    database_.put_completed(row);
+    result.push_back(row);
   }
+  return result;
 }
 
 std::string Completion::space_key(const Lane& lane) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "db/tuning_database.hpp"
 #include "tuner/lane.hpp"
@@ -22,7 +23,8 @@ class Completion {
   [[nodiscard]] bool holds(const Lane& lane) const;
   // The lane was completed once, with another driver, NVRTC, template source or protocol.
   [[nodiscard]] bool held_in_another_environment(const Lane& lane) const;
-  void store(const Lane& lane, SearchEnd end);
+  // What says that the lane was completed.
+  [[nodiscard]] std::vector<CompletedRequest> rows(const Lane& lane, SearchEnd end) const;
 
  private:
   [[nodiscard]] std::string space_key(const Lane& lane) const;

@@ -382,13 +382,18 @@ TuneReport TuningRun::finished_report(SearchEnd end) {
   report_.interrupted = stop_.stop_requested();
   report_.complete = !report_.interrupted;
   if (report_.complete && report_.storage_problem.empty()) {
-    storing([&] {
-      if (end != SearchEnd::good_enough) {
-        for (const Lane* lane : open_) completion_->store(*lane, end);
+    std::vector<CompletedRequest> completed;
+    const auto add = [&](const std::vector<Lane*>& lanes, SearchEnd how) {
+      for (const Lane* lane : lanes) {
+        for (CompletedRequest& row : completion_->rows(*lane, how)) {
+          completed.push_back(std::move(row));
+        }
       }
-      for (const Lane* lane : known_) completion_->store(*lane, SearchEnd::exhausted);
-      for (const Lane* lane : aged_) completion_->store(*lane, SearchEnd::budget);
-    });
+    };
+    if (end != SearchEnd::good_enough) add(open_, end);
+    add(known_, SearchEnd::exhausted);
+    add(aged_, SearchEnd::budget);
+    if (!completed.empty()) storing([&] { setup_.database->put_completed(completed); });
   }
   if (report_.devices.empty() && benches_) report_.devices = benches_->use();
   report_.compiled = builder_->compiled();

@@ -48,7 +48,7 @@ fs::path small_file(const TemporaryFolder& folder) {
   database.add_trials(some_scope(), some_run("run 2"), some_trials(0, 3, 2048));
   database.put_winners(std::vector{some_winner(1024, 100), some_winner(2048, 800)});
   database.put_rates("class", some_scope().environment, {60000, 4000});
-  database.put_completed({"key", "exhausted", 30, 12});
+  database.put_completed({{"key", "exhausted", 30, 12}});
   SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec("PRAGMA page_size = 512; VACUUM");
   return path;
 }

@@ -68,10 +68,10 @@ TEST_SUITE("merging databases") {
     auto first = TuningDatabase::open(folder / "first.db");
     auto second = TuningDatabase::open(folder / "second.db");
     const Environment environment = some_scope().environment;
-    first.put_completed({"both", "budget", 30, 12});
+    first.put_completed({{"both", "budget", 30, 12}});
     first.put_rates("class", environment, {60000, 4000});
-    second.put_completed({"both", "exhausted", 0, 400});
-    second.put_completed({"new", "exhausted", 0, 7});
+    second.put_completed({{"both", "exhausted", 0, 400}});
+    second.put_completed({{"new", "exhausted", 0, 7}});
     second.put_rates("class", environment, {50000, 3000});
     second.put_rates("new", environment, {1000, 100});
     static_cast<void>(first.merge(folder / "second.db"));

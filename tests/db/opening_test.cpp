@@ -172,7 +172,7 @@ TEST_SUITE("opening a database") {
   TEST_CASE("names with spaces and other signs work") {
     const TemporaryFolder folder;
     for (const char* name : {"a b.db", "file:a.db", "q?mode=ro", "\xc3\xa4\n.db", "100%25.db"}) {
-      TuningDatabase::open(folder / name).put_completed({"key", "budget", 1, 1});
+      TuningDatabase::open(folder / name).put_completed({{"key", "budget", 1, 1}});
       CHECK(fs::exists(folder / name));
       CHECK(TuningDatabase::open_read_only(folder / name)->completed("key"));
     }

@@ -213,8 +213,8 @@ TEST_SUITE("TuningDatabase") {
   TEST_CASE("completed requests and rates are kept") {
     auto database = TuningDatabase::in_memory();
     CHECK_FALSE(database.completed("key"));
-    database.put_completed({"key", "budget", 30, 12});
-    database.put_completed({"key", "exhausted", 0, 400});
+    database.put_completed({{"key", "budget", 30, 12}});
+    database.put_completed({{"key", "exhausted", 0, 400}});
     REQUIRE(database.completed("key"));
     CHECK(database.completed("key")->reason == "exhausted");
     CHECK(database.completed("key")->trials == 400);

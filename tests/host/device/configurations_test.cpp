@@ -191,7 +191,7 @@ void check_all(const KernelTemplate& kernel, Operation op_a, Operation op_b, std
   const std::vector<Configuration> all = chains(kernel);
   // All of what is searched here without being named.
   const auto searched = templates_for(host_device_info());
-  constexpr std::size_t kShare = 24;
+  constexpr std::size_t kShare = 12;
   if (std::find(searched.begin(), searched.end(), &kernel) == searched.end()) {
     stride *= std::max<std::size_t>(1, all.size() / kShare);
   }
