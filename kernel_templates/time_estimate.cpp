@@ -21,52 +21,73 @@ constexpr double kPhaseCycles = 450;    // at least, of a block's phase
 constexpr double kBytesPerCycle = 30;   // that an SM gets from the L2 cache
 constexpr double kRoundCycles = 8'000;  // to fill a round of blocks and to drain it
 
+// Of one configuration for one problem.
+struct Work {
+  TileShape tile;
+  LaunchGeometry geometry;
+  std::int64_t resident = 1;  // blocks that an SM has room for
+  double tiles = 0;           // of C
+  double block_k = 0;         // of K that a block takes, on average
+
+  [[nodiscard]] double block_results() const {
+    return static_cast<double>(tile.block_m * tile.block_n);
+  }
+};
+
 // Results, fragments of both operands, addresses.
 std::int64_t estimated_registers(const TileShape& tile) {
   return tile.results() + 2 * (tile.results_m + tile.results_n) + 24;
+}
+
+Work work_of(const KernelTemplate& kernel, const Configuration& configuration,
+             const GemmProblem& problem, const SmLimits& sm, int sm_count) {
+  Work work{.tile = kernel.tile_shape(configuration),
+            .geometry = kernel.geometry(configuration, problem).on_device(sm_count)};
+  const BlockResources block{
+      .threads = work.geometry.threads(),
+      .shared_bytes = kernel.shared_bytes(configuration) + work.geometry.dynamic_shared_bytes,
+      .registers_per_thread = estimated_registers(work.tile)};
+  work.resident = std::max<std::int64_t>(1, occupancy(block, sm).blocks_per_sm.value_or(1));
+  work.tiles = static_cast<double>(ceil_div(problem.m, work.tile.block_m)) *
+               static_cast<double>(ceil_div(problem.n, work.tile.block_n));
+  work.block_k =
+      static_cast<double>(problem.k) * work.tiles / static_cast<double>(work.geometry.blocks());
+  return work;
+}
+
+// What a multiply-add takes with all that feeds it, in multiply-adds.
+double fma_cost(const TileShape& tile) {
+  const double reads = static_cast<double>(tile.results_m + tile.results_n) / 4;
+  const double copies = static_cast<double>(tile.block_m) + static_cast<double>(tile.block_n) / 4;
+  return 1 + kReadCost * reads / static_cast<double>(tile.results()) +
+         kCopyCost * copies / static_cast<double>(tile.block_m * tile.block_n);
+}
+
+// A round in which an SM has so many blocks.
+double round_cycles(const Work& work, std::int64_t blocks) {
+  const auto count = static_cast<double>(blocks);
+  const double warps = count * static_cast<double>(ceil_div(work.geometry.threads(), kWarp));
+  const double fmas = count * work.block_results() * work.block_k;
+  const double busy = fmas / kFmasPerCycle * fma_cost(work.tile) * (1 + kIdleWarps / warps);
+  const double waits = work.block_k / static_cast<double>(work.tile.block_k) * kPhaseCycles;
+  const bool is_shared = work.geometry.scratch_bytes_per_block > 0;
+  const double end_cost = kStoreCost + (is_shared ? kShareCost : 0);
+  return std::max(busy, waits) + count * work.block_results() * end_cost / kFmasPerCycle +
+         kRoundCycles;
 }
 
 }  // namespace
 
 double estimated_cycles(const KernelTemplate& kernel, const Configuration& configuration,
                         const GemmProblem& problem, const SmLimits& sm, int sm_count) {
-  const TileShape tile = kernel.tile_shape(configuration);
-  const LaunchGeometry geometry = kernel.geometry(configuration, problem).on_device(sm_count);
-  const std::int64_t shared = kernel.shared_bytes(configuration) + geometry.dynamic_shared_bytes;
-  const std::int64_t resident =
-      std::max<std::int64_t>(1, occupancy({.threads = geometry.threads(),
-                                           .shared_bytes = shared,
-                                           .registers_per_thread = estimated_registers(tile)},
-                                          sm)
-                                    .blocks_per_sm.value_or(1));
-
-  const std::int64_t blocks = geometry.blocks();
-  const double tiles = static_cast<double>(ceil_div(problem.m, tile.block_m)) *
-                       static_cast<double>(ceil_div(problem.n, tile.block_n));
-  const double block_k = static_cast<double>(problem.k) * tiles / static_cast<double>(blocks);
-  const auto block_results = static_cast<double>(tile.block_m * tile.block_n);
-  const double reads = static_cast<double>(tile.results_m + tile.results_n) / 4;
-  const double copies = static_cast<double>(tile.block_m) + static_cast<double>(tile.block_n) / 4;
-  const double cost = 1 + kReadCost * reads / static_cast<double>(tile.results()) +
-                      kCopyCost * copies / block_results;
-  const double block_cycles = cost * block_results * block_k / kFmasPerCycle;
-  const double phases_cycles = block_k / static_cast<double>(tile.block_k) * kPhaseCycles;
-  const bool is_shared = geometry.scratch_bytes_per_block > 0;
-  const double end_cycles =
-      (kStoreCost + (is_shared ? kShareCost : 0)) * block_results / kFmasPerCycle;
-
-  // A round in which each SM has so many blocks.
-  const auto round_cycles = [&](std::int64_t count) {
-    const auto warps = static_cast<double>(count * ceil_div(geometry.threads(), kWarp));
-    const double busy = static_cast<double>(count) * block_cycles * (1 + kIdleWarps / warps);
-    return std::max(busy, phases_cycles) + static_cast<double>(count) * end_cycles + kRoundCycles;
-  };
-  const std::int64_t at_once = resident * sm_count;
-  const std::int64_t rest = blocks % at_once;
-  const double cycles = static_cast<double>(blocks / at_once) * round_cycles(resident) +
-                        (rest > 0 ? round_cycles(ceil_div(rest, sm_count)) : 0);
-  const double bytes = sizeof(float) * static_cast<double>(tile.block_m + tile.block_n) *
-                       static_cast<double>(problem.k) * tiles;
+  const Work work = work_of(kernel, configuration, problem, sm, sm_count);
+  const std::int64_t at_once = work.resident * sm_count;
+  const std::int64_t full_rounds = work.geometry.blocks() / at_once;
+  const std::int64_t rest = work.geometry.blocks() % at_once;
+  double cycles = static_cast<double>(full_rounds) * round_cycles(work, work.resident);
+  if (rest > 0) cycles += round_cycles(work, ceil_div(rest, sm_count));
+  const double bytes = sizeof(float) * static_cast<double>(work.tile.block_m + work.tile.block_n) *
+                       static_cast<double>(problem.k) * work.tiles;
   return std::max(cycles, bytes / sm_count / kBytesPerCycle);
 }
 

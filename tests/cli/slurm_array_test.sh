@@ -8,7 +8,11 @@ script=$here/../../examples/slurm/tune.sbatch
 folder=$(mktemp -d)
 daemons=()
 end() {
-  if ((${#daemons[@]})); then kill "${daemons[@]}" && wait "${daemons[@]}" || true; fi 2>/dev/null
+  if ((${#daemons[@]})); then
+    kill "${daemons[@]}" || true
+    sleep 1  # slurmd that nobody answered does not end by itself
+    kill -KILL "${daemons[@]}" || true
+  fi 2>/dev/null
   rm -rf "$folder"
 }
 trap end EXIT
@@ -62,15 +66,20 @@ END
     --pid-file="$folder/munged.pid" --seed-file="$folder/munge.seed" \
     --log-file="$folder/munged.log" 2>/dev/null &
   daemons+=($!)
-  until [[ -S munge.socket ]]; do kill -0 "${daemons[0]}"; done
+  until [[ -S munge.socket ]]; do kill -0 "${daemons[0]}" || return 1; done
   slurmctld -D >slurmctld.log 2>&1 &
   daemons+=($!)
   slurmd -D -N "$host" >slurmd.log 2>&1 &
   daemons+=($!)
+  local end=$((SECONDS + 30))
+  while ((SECONDS < end)) && kill -0 "${daemons[1]}" 2>/dev/null; do
+    [[ $(timeout 5 sinfo --noheader --format=%T 2>/dev/null) != idle ]] || return 0
+    sleep 1
+  done
+  return 1
 }
 
 run_in_slurm() {
-  start_slurm
   timeout 200 sbatch --wait --array=1-3 --output="$folder/task-%a.txt" "$script" ||
     { tail -n 20 task-*.txt slurm*.log; exit 1; }
 }
@@ -88,7 +97,12 @@ run_as_processes() {
   done
 }
 
-if has_slurm; then run_in_slurm; else run_as_processes; fi
+if has_slurm && start_slurm; then
+  run_in_slurm
+else
+  tail -n 5 munged.log slurm*.log 2>/dev/null || echo "no Slurm"
+  run_as_processes
+fi
 export AUTOTUNE_DB="$folder/whole.db"
 "$AUTOTUNE" db merge "$RESULTS"/part-*.db
 # shellcheck disable=SC2086 # several options
