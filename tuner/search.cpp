@@ -187,9 +187,11 @@ void Search::share(const Lane& lane, std::size_t index) {
   for (Lane* other : with_the_kernels_of(lane)) other->suggest(index);
 }
 
-// Where compiling is the limit, a trial of what is built already costs nothing.
+// Where compiling is the limit, a trial of what is built already costs nothing. One thing at a time
+// means that nothing is measured while something is compiled.
 void Search::use_idle_devices(const SearchLimits& limits) {
-  if (limits.trials || spare_.empty() || benches_.open_jobs() >= benches_.size()) return;
+  if (limits.trials || limits.lookahead == 1) return;
+  if (spare_.empty() || benches_.open_jobs() >= benches_.size()) return;
   const auto [lane, index] = spare_.extract(spare_.begin()).mapped();
   for (Lane* other : with_the_kernels_of(*lane)) {
     if (is_behind(*other) || rule_->holds(other->problem())) continue;

@@ -470,6 +470,31 @@ TEST_SUITE("tune") {
     CHECK(ahead == 0);
   }
 
+  TEST_CASE("without overlap nothing is measured while a kernel is compiled") {
+    Fixture f;
+    f.setup.overlap = false;
+    f.request.problems = {kSmall, kLarge};
+    f.request.strategy = "model";
+    std::mutex mutex;
+    std::condition_variable measured_one;
+    f.script->measure = [&](const MeasureRequest& m) {
+      measured_one.notify_all();
+      return WorkerOutcome(WorkerReply(measured(time_us(m))));
+    };
+    bool measured_meanwhile = false;
+    f.script->compile = [&](const CompileRequest& c) {
+      if (f.script->compiles == 20) {
+        std::unique_lock lock(mutex);
+        const int before = f.script->measures;
+        measured_meanwhile = measured_one.wait_for(lock, std::chrono::milliseconds(300),
+                                                   [&] { return f.script->measures > before; });
+      }
+      return ScriptedWorker::compiled(c);
+    };
+    f.run();
+    CHECK_FALSE(measured_meanwhile);
+  }
+
   TEST_CASE("a device that is stuck ends the run, and what was measured is kept") {
     Fixture f;
     f.script->measure = [&f](const MeasureRequest& m) {

@@ -127,10 +127,6 @@ RecordedSpace space_of(const std::vector<const RecordedResult*>& results) {
   return space;
 }
 
-}  // namespace
-
-namespace {
-
 // With values that a template's arithmetic can take. They need not be of today's space, which may
 // have lost some since.
 bool has_parameters_of(const KernelTemplate& kernel,

@@ -27,8 +27,8 @@ std::optional<Stop> run_until(double share, const RecordedSpace& space, const Es
         if (part > 0) best_us = space.best_us / part;
         if (trials.size() < next_look || trials.size() == space.trials.size()) return true;
         next_look = look_after(trials.size());
-        const auto outlook = [&] { return Outlook(space.configurations, trials, estimate); };
-        stops = best_us > 0 && reached_share({outlook()}, best_us) >= share;
+        if (best_us == 0) return true;
+        stops = reached_share({{space.configurations, trials, estimate}}, best_us) >= share;
         return !stops;
       });
   if (!stops) return std::nullopt;

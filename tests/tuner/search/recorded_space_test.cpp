@@ -2,15 +2,16 @@
 #include "tuner/replay/recorded_space.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
+#include <numeric>
 
 #include <doctest/doctest.h>
 
 #include "autotune/error.hpp"
 
 #include "core/compression.hpp"
-#include "tests/support/correlation.hpp"
 #include "tests/support/run_program.hpp"
 #include "tuner/regret.hpp"
 
@@ -52,6 +53,22 @@ std::string ran(const std::string& configuration, double time) {
                                    std::to_string(time) + "}]");
 }
 
+// How nearly two rows of figures lie on a line: Pearson's coefficient, -1 to 1.
+double correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto count = static_cast<double>(a.size());
+  const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / count;
+  const double mean_b = std::accumulate(b.begin(), b.end(), 0.0) / count;
+  double ab = 0;
+  double aa = 0;
+  double bb = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ab += (a[i] - mean_a) * (b[i] - mean_b);
+    aa += (a[i] - mean_a) * (a[i] - mean_a);
+    bb += (b[i] - mean_b) * (b[i] - mean_b);
+  }
+  return ab / std::sqrt(aa * bb);
+}
+
 TEST_SUITE("recorded spaces") {
   TEST_CASE("estimated rates of a template are in line with the measured ones") {
     const auto spaces = read_recorded_spaces(kData + "h200-gemm_simt.t4.json.zst");
@@ -67,7 +84,7 @@ TEST_SUITE("recorded spaces") {
         estimated.push_back(1 / estimate(i));
         measured.push_back(1 / space.trials[i].measurement.median_us);
       }
-      CHECK(test::correlation(estimated, measured) > 0.93);
+      CHECK(correlation(estimated, measured) > 0.93);
     }
   }
 
