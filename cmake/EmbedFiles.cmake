@@ -1,17 +1,21 @@
 # Text files become C++ strings at build time, so that an edit rebuilds what holds it.
 
-# autotune_embed(TARGET SET name GLOB pattern): compiles the files into TARGET, which can then
-# call `std::span<const autotune::EmbeddedFile> autotune::embedded_<name>()` (src/core/
-# embedded_file.hpp). Files are in alphabetical order, named without their folder.
+# autotune_embed(TARGET SET name GLOB pattern [INCLUDES pattern]): compiles the files into TARGET,
+# each with what it includes of the second pattern in its place. The target can then call
+# `std::span<const autotune::EmbeddedFile> autotune::embedded_<name>()` (src/core/embedded_file.hpp). Files are in alphabetical order, named without their folder.
 function(autotune_embed target)
-  cmake_parse_arguments(arg "" "SET;GLOB" "" ${ARGN})
+  cmake_parse_arguments(arg "" "SET;GLOB;INCLUDES" "" ${ARGN})
   file(GLOB files CONFIGURE_DEPENDS ${arg_GLOB})
+  set(included "")
+  if(arg_INCLUDES)
+    file(GLOB included CONFIGURE_DEPENDS ${arg_INCLUDES})
+  endif()
   list(SORT files)
   set(output ${PROJECT_BINARY_DIR}/embedded/${arg_SET}.cpp)
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} "-DFILES=${files}" -DSET=${arg_SET} -DOUTPUT=${output}
             -P ${PROJECT_SOURCE_DIR}/cmake/embed_files_script.cmake
-    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/embed_files_script.cmake
+    DEPENDS ${files} ${included} ${PROJECT_SOURCE_DIR}/cmake/embed_files_script.cmake
     VERBATIM)
   target_sources(${target} PRIVATE ${output})
 endfunction()

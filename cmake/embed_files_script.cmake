@@ -3,6 +3,12 @@ set(entries "")
 set(count 0)
 foreach(file IN LISTS FILES)
   file(READ ${file} text)
+  # Kernels are compiled from one text: what they include takes the line's place.
+  get_filename_component(folder ${file} DIRECTORY)
+  while(text MATCHES "#include \"(device/)?([a-z_]+\\.cuh)\"\n")
+    file(READ ${folder}/device/${CMAKE_MATCH_2} included)
+    string(REPLACE "${CMAKE_MATCH_0}" "${included}" text "${text}")
+  endwhile()
   get_filename_component(name ${file} NAME)
   # Raw literals are cut well below the length that compilers must accept.
   set(literal "")

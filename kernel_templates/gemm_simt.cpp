@@ -86,7 +86,7 @@ std::vector<TuningParameter> parameters() {
       {"ORDER",
        "products of one k by 0: rows, 1: columns; 2 to 5: in pieces of 4 or 2",
        {0, 1, 2, 3, 4, 5}},
-      {"REGISTER_LEVEL", "ptxas's register usage level", {5, 8, 10}},
+      {"REGISTER_LEVEL", "ptxas's register usage level; others are as one of these", {3, 5, 8}},
       {"RASTER", "tiles along M whose blocks run side by side", {1, 8, 16}},
   };
 }

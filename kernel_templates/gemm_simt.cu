@@ -113,42 +113,7 @@
 #define TRANSPOSE_B 0
 #endif
 
-constexpr int kLanesN = 32 / LANES_M;
-constexpr int kTileM = WARPS_M * LANES_M * THREAD_M;
-constexpr int kTileN = WARPS_N * kLanesN * THREAD_N;
-constexpr int kSliceThreads = 32 * WARPS_M * WARPS_N;
-constexpr int kThreads = kSliceThreads * SLICES;
-constexpr int kSliceK = BLOCK_K / SLICES;
-constexpr int kStepK = UNROLL < kSliceK ? UNROLL : kSliceK;
-constexpr int kResults = THREAD_M * THREAD_N;
-constexpr int kOfSlice = kResults / SLICES;   // a thread's results once the slices are added
-constexpr int kOfBlock = kOfSlice / CLUSTER;  // and once the cluster's blocks are
-constexpr int kCounters = 1 << 16;            // at the start of the scratch, zero between launches
-
-__device__ constexpr int least(int a, int b) {
-  return a < b ? a : b;
-}
-__device__ constexpr int common_divisor(int a, int b) {
-  return b == 0 ? a : common_divisor(b, a % b);
-}
-
-// What one instruction moves: up to four elements.
-template <int kElements>
-struct alignas(4 * kElements) Vector {
-  float at[kElements];
-};
-
-template <int kElements>
-__device__ __forceinline__ Vector<kElements> read(const float* from) {
-  from = static_cast<const float*>(__builtin_assume_aligned(from, 4 * kElements));
-  return *reinterpret_cast<const Vector<kElements>*>(from);
-}
-
-template <int kElements>
-__device__ __forceinline__ void write(float* to, const Vector<kElements>& vector) {
-  to = static_cast<float*>(__builtin_assume_aligned(to, 4 * kElements));
-  *reinterpret_cast<Vector<kElements>*>(to) = vector;
-}
+#include "device/thread_tile.cuh"
 
 // The machine's own words, and what they mean on a processor that runs one thread at a time.
 #ifdef __CUDA_ARCH__
@@ -171,30 +136,6 @@ __device__ __forceinline__ void close_copies() {
 template <int kOpen>
 __device__ __forceinline__ void await_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kOpen));
-}
-
-__device__ __forceinline__ int count(int* counter) {
-  return atomicAdd(counter, 1);
-}
-
-// What this block wrote before, others see before what it writes after.
-__device__ __forceinline__ void publish() {
-  __threadfence();
-}
-
-// What another block wrote: not from this SM's cache.
-template <int kElements>
-__device__ __forceinline__ Vector<kElements> read_others(const float* from) {
-  Vector<kElements> v;
-  if constexpr (kElements == 4) {
-    asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
-                 : "l"(from));
-  } else {
-#pragma unroll
-    for (int e = 0; e < kElements; ++e) v.at[e] = __ldcg(from + e);
-  }
-  return v;
 }
 
 // All threads of the cluster come here; what they wrote before, all see afterwards.
@@ -233,14 +174,6 @@ inline void copy_async(float* to, const float* from) {
 inline void close_copies() {}
 template <int kOpen>
 inline void await_copies() {}
-inline int count(int* counter) {
-  return __atomic_fetch_add(counter, 1, __ATOMIC_ACQ_REL);
-}
-inline void publish() {}
-template <int kElements>
-inline Vector<kElements> read_others(const float* from) {
-  return read<kElements>(from);
-}
 // There are no clusters.
 inline void await_cluster() {}
 template <int kElements>
@@ -379,92 +312,14 @@ constexpr int kExchanged = SLICES > 1    ? kThreads* kResults / 2
                            : CLUSTER > 1 ? kThreads* kResults
                                          : 0;
 constexpr int kSharedFloats = STAGES * kStage > kExchanged ? STAGES* kStage : kExchanged;
-
-// How a thread's results lie along one side of the block's tile: kResults of it, in pieces of
-// kChunk neighbours; kLanes lanes have theirs side by side. An operand that is kept by line is read
-// line after line, and 8 lanes hit different banks when their lines are neighbours.
-template <int kResults, int kLanes, bool kByLine>
-struct Side {
-  static constexpr int kChunk = kByLine ? 1 : least(kResults, 4);
-  // Of result i, from this thread's first.
-  static __device__ __forceinline__ int offset(int i) {
-    return i / kChunk * kLanes * kChunk + i % kChunk;
-  }
-};
 using SideM = Side<THREAD_M, LANES_M, OperandA::kByLine>;
 using SideN = Side<THREAD_N, kLanesN, OperandB::kByLine>;
-
-// Where a thread's results lie in the block's tile. Lanes alternate between the sides, so that
-// neighbours read the same elements of A, and neighbours but one the same of B: shared memory then
-// serves 16 lanes at a time instead of 8.
-struct Position {
-  int slice;
-  int row;     // the first, in the tile
-  int column;  // likewise
-
-  __device__ __forceinline__ Position() {
-    const int lane = threadIdx.x % 32;
-    int lane_m = 0;
-    int lane_n = 0;
-    int bit = 0;
-#pragma unroll
-    for (int side = 1; side < 32; side *= 2) {
-      if (side < kLanesN) lane_n += (lane >> bit++ & 1) * side;
-      if (side < LANES_M) lane_m += (lane >> bit++ & 1) * side;
-    }
-    const int warp = threadIdx.x / 32;
-    slice = warp / (WARPS_M * WARPS_N);
-    row = (warp / WARPS_N % WARPS_M) * LANES_M * THREAD_M + lane_m * SideM::kChunk;
-    column = warp % WARPS_N * kLanesN * THREAD_N + lane_n * SideN::kChunk;
-  }
-};
-
-// What a thread multiplies of one operand: for one k, or for four when it is kept by line.
-template <typename Operand, typename Side, int kResults>
-struct Fragment {
-  static constexpr int kDepth = Operand::kByLine ? 4 : 1;
-  float at[kDepth][kResults];
-
-  // own: this thread's place for the first k of the step. Reads when k begins a fragment.
-  __device__ __forceinline__ void load(const float* own, int k) {
-    if (k % kDepth != 0) return;
-    constexpr int kChunk = Side::kChunk;
-#pragma unroll
-    for (int i = 0; i < kResults; i += kChunk) {
-      const auto v = read<kDepth * kChunk>(own + Operand::place(Side::offset(i), k));
-#pragma unroll
-      for (int e = 0; e < kDepth * kChunk; ++e) at[e % kDepth][i + e / kDepth] = v.at[e];
-    }
-  }
-};
 using FragmentA = Fragment<OperandA, SideM, THREAD_M>;
 using FragmentB = Fragment<OperandB, SideN, THREAD_N>;
 
-using Sums = float[THREAD_M][THREAD_N];
-
-// Adds the products for one k.
-__device__ __forceinline__ void multiply(const FragmentA& a, const FragmentB& b, int k,
-                                         Sums& sums) {
-  constexpr bool kByColumns = ORDER % 2 == 1;
-  constexpr int kOuter = kByColumns ? THREAD_N : THREAD_M;
-  constexpr int kAll = kByColumns ? THREAD_M : THREAD_N;
-  constexpr int kInner = ORDER < 2 ? kAll : least(kAll, ORDER < 4 ? 4 : 2);
-#pragma unroll
-  for (int piece = 0; piece < kAll; piece += kInner) {
-#pragma unroll
-    for (int o = 0; o < kOuter; ++o) {
-#pragma unroll
-      for (int step = 0; step < kInner; ++step) {
-        const int outer = piece / kInner % 2 == 0 ? o : kOuter - 1 - o;
-        const int inner = piece + (o % 2 == 0 ? step : kInner - 1 - step);
-        const int i = kByColumns ? inner : outer;
-        const int j = kByColumns ? outer : inner;
-        sums[i][j] =
-            fmaf(a.at[k % FragmentA::kDepth][i], b.at[k % FragmentB::kDepth][j], sums[i][j]);
-      }
-    }
-  }
-}
+#include "device/products.cuh"
+#include "device/partial_sums.cuh"
+#include "device/store.cuh"
 
 // Adds the products of the first k_end elements of K, counted from where the operands begin.
 __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
@@ -540,45 +395,6 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
   }
 }
 
-// Where threads leave results for others, in shared memory or the scratch: each kWidth of them at a
-// time, all threads' side by side.
-template <int kWidth>
-__device__ __forceinline__ int exchange_place(int thread, int result) {
-  return (result / kWidth * kThreads + thread) * kWidth + result % kWidth;
-}
-
-// Adds up what kSlices slices have, kLeft results in each thread, in halves: a slice keeps one half
-// and gives the other to its partner, until each has its part of the results: the first slice the
-// first of them, and so on.
-template <int kSlices, int kLeft>
-__device__ __forceinline__ void add_slices(float* results, float* shared) {
-  if constexpr (kSlices > 1) {
-    constexpr int kHalf = kLeft / 2;
-    constexpr int kWidth = least(kHalf, 4);
-    constexpr int kApart = kSlices / 2 * kSliceThreads;  // from a thread to its partner
-    const bool upper = threadIdx.x & kApart;
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < kHalf; i += kWidth) {
-      Vector<kWidth> given;
-#pragma unroll
-      for (int e = 0; e < kWidth; ++e)
-        given.at[e] = upper ? results[i + e] : results[i + e + kHalf];
-      write<kWidth>(shared + exchange_place<kWidth>(threadIdx.x, i), given);
-    }
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < kHalf; i += kWidth) {
-      const auto taken = read<kWidth>(shared + exchange_place<kWidth>(threadIdx.x ^ kApart, i));
-#pragma unroll
-      for (int e = 0; e < kWidth; ++e) {
-        results[i + e] = (upper ? results[i + e + kHalf] : results[i + e]) + taken.at[e];
-      }
-    }
-    add_slices<kSlices / 2, kHalf>(results, shared);
-  }
-}
-
 // Adds up what the cluster's blocks have, in their order. Each keeps its part of the results, the
 // first block the first.
 __device__ __forceinline__ void add_cluster(float* results, float* shared) {
@@ -608,242 +424,6 @@ __device__ __forceinline__ void add_cluster(float* results, float* shared) {
   await_cluster();  // nobody reads this block's shared memory any more
 }
 
-// Who does what of the work: the phases of every tile, tile after tile, in as many shares as there
-// are blocks. With SPLIT_K above 1 each tile has the same number of blocks to itself; with 0 a
-// share goes on from one tile to the next.
-struct Schedule {
-  long long phases_per_tile;
-  long long share;   // SPLIT_K == 0: phases of a block; the first `longer` blocks have one more
-  long long longer;  // else: blocks of a tile, and 0
-
-  __device__ __forceinline__ Schedule(long long tiles, long long k) {
-    phases_per_tile = (k - 1) / BLOCK_K + 1;
-    share = SPLIT_K == 0 ? tiles * phases_per_tile / gridDim.x
-                         : gridDim.x / static_cast<unsigned>(tiles);
-    longer = SPLIT_K == 0 ? tiles * phases_per_tile % gridDim.x : 0;
-  }
-  // The first phase of a block's share.
-  __device__ __forceinline__ long long begin(long long block) const {
-    if (SPLIT_K == 0) return block * share + (block < longer ? block : longer);
-    // Divisions of 64 bits take long.
-    const auto blocks = static_cast<unsigned>(share);
-    const auto phases = static_cast<unsigned>(phases_per_tile);
-    const unsigned part = static_cast<unsigned>(block) % blocks;
-    const unsigned more = phases % blocks;  // the first parts have one phase more
-    return tile_of(block) * phases_per_tile + part * (phases / blocks) +
-           (part < more ? part : more);
-  }
-  // Where a block's share begins.
-  __device__ __forceinline__ long long tile_of(long long block) const {
-    if (SPLIT_K == 0) return begin(block) / phases_per_tile;
-    return static_cast<unsigned>(block) / static_cast<unsigned>(share);
-  }
-  // The block whose share has the first phase of a tile, or the last one.
-  __device__ __forceinline__ long long first_block(long long tile) const {
-    return SPLIT_K == 0 ? block_of(tile * phases_per_tile) : tile * share;
-  }
-  __device__ __forceinline__ long long last_block(long long tile) const {
-    return SPLIT_K == 0 ? block_of((tile + 1) * phases_per_tile - 1) : (tile + 1) * share - 1;
-  }
-  __device__ __forceinline__ long long block_of(long long phase) const {
-    const long long of_longer = longer * (share + 1);
-    return phase < of_longer ? phase / (share + 1) : longer + (phase - of_longer) / share;
-  }
-};
-
-// A block's sums for parts of tiles, in the scratch: of the first tile that it works on, and of
-// its last when that is another.
-__device__ __forceinline__ float* partial_sums(float* scratch, const Schedule& schedule,
-                                               long long block, long long tile) {
-  const int second = SPLIT_K == 0 && schedule.tile_of(block) != tile;
-  return scratch + kCounters + (2 * block + second) * kTileM * kTileN;
-}
-
-// Whether this block is the last of `expected` that count themselves. What the others wrote to the
-// scratch before is then there to be read; the counter is zero again.
-__device__ __forceinline__ bool arrives_last(int* counter, int expected, int* shared_flag) {
-  publish();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    const bool last = count(counter) + 1 == expected;
-    if (last) *counter = 0;
-    publish();
-    *shared_flag = last;
-  }
-  __syncthreads();
-  const bool last = *shared_flag != 0;
-  __syncthreads();  // the flag's place is used again
-  return last;
-}
-
-// The parts of one tile, each the sums of a block or of a cluster, and how they are added: up to
-// kAtOnce by one block; of more, groups of neighbours first, each by one block, then the groups'
-// sums. The blocks of a cluster have different results: each has parts of its own.
-struct Parts {
-  static constexpr int kPart = kThreads * kOfBlock;  // its results
-  static constexpr int kAtOnce = kPart >= 4096 ? 8 : least(64, 32768 / kPart);
-  static constexpr int kWidth = least(kOfBlock, 4);
-
-  float* scratch;
-  const Schedule& schedule;
-  long long tile;
-  long long tiles;
-  int count;
-  int group;  // parts in each but the last
-
-  __device__ __forceinline__ Parts(float* all, const Schedule& s, long long of_tile,
-                                   long long all_tiles)
-      : scratch(all), schedule(s), tile(of_tile), tiles(all_tiles) {
-    count = static_cast<int>(s.last_block(tile) - s.first_block(tile) + 1) / CLUSTER;
-    group = group_size(count);
-  }
-
-  static __device__ __forceinline__ int group_size(int parts) {
-    if (parts <= kAtOnce) return parts;
-    int size = kAtOnce / 2;
-    while (size * size < parts) ++size;
-    return size;
-  }
-  static __device__ __forceinline__ int groups(int parts) {
-    return (parts - 1) / group_size(parts) + 1;
-  }
-
-  // Of the blocks with the same results: first one for all of them, behind these one a group.
-  __device__ __forceinline__ int* counter() const {
-    return reinterpret_cast<int*>(scratch) + tile * CLUSTER + blockIdx.x % CLUSTER;
-  }
-  __device__ __forceinline__ int* group_counter(int index) const {
-    const long long most_parts =
-        SPLIT_K == 0 ? schedule.phases_per_tile / schedule.share + 2 : SPLIT_K / CLUSTER;
-    const long long of_blocks = tile * CLUSTER + blockIdx.x % CLUSTER;
-    return reinterpret_cast<int*>(scratch) + tiles * CLUSTER +
-           of_blocks * groups(static_cast<int>(most_parts)) + index;
-  }
-
-  __device__ __forceinline__ float* place(int part) const {
-    const long long block =
-        schedule.first_block(tile) + part * CLUSTER + static_cast<int>(blockIdx.x % CLUSTER);
-    return partial_sums(scratch, schedule, block, tile);
-  }
-
-  __device__ __forceinline__ void put(int part, const float* results) const {
-    float* const to = place(part);
-#pragma unroll
-    for (int i = 0; i < kOfBlock; i += kWidth) {
-      Vector<kWidth> vector;
-#pragma unroll
-      for (int e = 0; e < kWidth; ++e) vector.at[e] = results[i + e];
-      write<kWidth>(to + exchange_place<kWidth>(threadIdx.x, i), vector);
-    }
-  }
-
-  // Adds up every `step`th part of those from `first` to before `end`.
-  __device__ __forceinline__ void add(int first, int end, int step, float* results) const {
-    constexpr int kUnderWay = kOfBlock < 64 ? 64 / kOfBlock : 1;  // parts
-#pragma unroll
-    for (int e = 0; e < kOfBlock; ++e) results[e] = 0;
-#pragma unroll kUnderWay
-    for (int part = first; part < end; part += step) {
-      const float* const from = place(part);
-#pragma unroll
-      for (int i = 0; i < kOfBlock; i += kWidth) {
-        const auto vector = read_others<kWidth>(from + exchange_place<kWidth>(threadIdx.x, i));
-#pragma unroll
-        for (int e = 0; e < kWidth; ++e) results[i + e] += vector.at[e];
-      }
-    }
-  }
-};
-
-// Leaves this block's sums in the scratch. In the block that comes last with a part of the tile,
-// `results` becomes the sum of all of them, in an order that depends on nothing but the problem;
-// false in the others.
-__device__ bool add_blocks(const Parts& parts, float* shared, float* results) {
-  int* const flag = reinterpret_cast<int*>(shared);
-  const int own = static_cast<int>(blockIdx.x - parts.schedule.first_block(parts.tile)) / CLUSTER;
-  parts.put(own, results);
-  if (parts.count <= Parts::kAtOnce) {
-    if (!arrives_last(parts.counter(), parts.count, flag)) return false;
-    parts.add(0, parts.count, 1, results);
-    return true;
-  }
-  const int first = own / parts.group * parts.group;
-  const int end = least(first + parts.group, parts.count);
-  if (!arrives_last(parts.group_counter(own / parts.group), end - first, flag)) return false;
-  parts.add(first, end, 1, results);
-  parts.put(first, results);
-  if (!arrives_last(parts.counter(), Parts::groups(parts.count), flag)) return false;
-  parts.add(0, parts.count, parts.group, results);
-  return true;
-}
-
-// Where a tile lies along one side of C. The last one is moved back so that it ends with the matrix
-// and its copies need no checks; what it then has in common with its neighbour is the neighbour's.
-struct TileSpan {
-  long long first;          // line of the matrix that is the tile's first
-  unsigned skipped, owned;  // lines of the tile: first the neighbour's, then its own
-
-  __device__ __forceinline__ TileSpan(unsigned index, int lines, long long all) {
-    const long long begin = static_cast<long long>(index) * lines;
-    const long long last = all - lines;
-    first = begin <= last ? begin : last > 0 ? last : 0;
-    skipped = static_cast<unsigned>(begin - first);
-    owned = all - begin < lines ? static_cast<unsigned>(all - begin) : lines;
-  }
-  __device__ __forceinline__ bool owns(int line) const {
-    return static_cast<unsigned>(line) - skipped < owned;
-  }
-};
-
-// What a launch computes.
-struct Gemm {
-  float* c;
-  long long m, n, ldc;
-  float alpha, beta;
-
-  // Stores a thread's results, from its lane's `first` on, that belong to the tile.
-  __device__ __forceinline__ void store(const float* results, int first, const TileSpan& in_m,
-                                        const TileSpan& in_n) const {
-    constexpr int kColumns = least(kOfBlock, THREAD_N);
-    constexpr int kChunk = least(kColumns, SideN::kChunk);
-    const bool wide = reinterpret_cast<unsigned long long>(c) % (4 * kChunk) == 0 &&
-                      ldc % kChunk == 0 && in_n.first % kChunk == 0 && n % kChunk == 0;
-    const Position position;
-    const int first_row = position.row + SideM::offset(first / THREAD_N);
-    const int first_column = position.column + SideN::offset(first % THREAD_N);
-    float* const own = c + (in_m.first + first_row) * ldc + in_n.first + first_column;
-#pragma unroll
-    for (int i = 0; i < kOfBlock / kColumns; ++i) {
-      if (!in_m.owns(first_row + SideM::offset(i))) continue;
-      float* const line = own + SideM::offset(i) * ldc;
-#pragma unroll
-      for (int j = 0; j < kColumns; j += kChunk) {
-        const int column = first_column + SideN::offset(j);
-        float* const to = line + SideN::offset(j);
-        const float* const sums = results + i * kColumns + j;
-        if (wide) {
-          if (!in_n.owns(column)) continue;
-          Vector<kChunk> v;
-          if (beta != 0.0f) v = read<kChunk>(to);
-#pragma unroll
-          for (int e = 0; e < kChunk; ++e) v.at[e] = result(sums[e], v.at[e]);
-          write<kChunk>(to, v);
-        } else {
-#pragma unroll
-          for (int e = 0; e < kChunk; ++e) {
-            if (in_n.owns(column + e)) to[e] = result(sums[e], beta != 0.0f ? to[e] : 0.0f);
-          }
-        }
-      }
-    }
-  }
-
-  __device__ __forceinline__ float result(float sum, float before) const {
-    const float product = alpha * sum;
-    return beta == 0.0f ? product : fmaf(beta, before, product);
-  }
-};
-
 #if CLUSTER > 1
 #define IN_CLUSTERS __cluster_dims__(CLUSTER, 1, 1)
 #else
@@ -866,11 +446,9 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
 
   // Computes one tile, or adds its phases from `begin` to `end` to what other blocks do.
   const auto work = [&](unsigned tile, long long begin, long long k_end) {
-    const unsigned group = tile / (RASTER * tiles_n);
-    const unsigned rows = tiles_m - group * RASTER < RASTER ? tiles_m - group * RASTER : RASTER;
-    const unsigned in_group = tile - group * RASTER * tiles_n;
-    const TileSpan in_m(group * RASTER + in_group % rows, kTileM, m);
-    const TileSpan in_n(in_group / rows, kTileN, n);
+    const TilePosition at(tile, tiles_m, tiles_n);
+    const TileSpan in_m(at.along_m, kTileM, m);
+    const TileSpan in_n(at.along_n, kTileN, n);
     const long long first_k = begin * BLOCK_K;
     OperandA operand_a(a, lda, m, in_m.first, first_k);
     OperandB operand_b(b, ldb, n, in_n.first, first_k);

@@ -74,6 +74,10 @@ std::vector<Constraint> device_constraints(const KernelTemplate& kernel, const D
          const GemmProblem deep{.m = 1, .n = 1, .k = 1 << 30};
          return !host || kernel.geometry(c, deep).scratch_bytes_per_block == 0;
        }},
+      {"device_tensor_maps", "the host device has no unit that copies by tensor maps",
+       [&kernel, host = device.is_host()](const Configuration&) {
+         return !host || !kernel.takes_tensor_maps;
+       }},
   };
 }
 

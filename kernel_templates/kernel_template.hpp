@@ -9,6 +9,9 @@
 //                                     long long lda, long long ldb, long long ldc,
 //                                     float alpha, float beta, float* scratch);
 //
+// and behind these, where a kernel takes tensor maps, `const __grid_constant__ TensorMap map_a` and
+// `map_b` (128 bytes each; of an operand that geometry() names no box of, nothing).
+//
 // It computes C = alpha * op(A) * op(B) + beta * C, row-major, leading dimensions in elements, and
 // is compiled with one macro for each parameter of the configuration and with the macros
 // TRANSPOSE_A and TRANSPOSE_B (0 or 1).
@@ -67,6 +70,8 @@ struct KernelTemplate {
   std::function<bool(const GemmProblem&)> first_choice = {};
   // What a configuration needs beyond min_compute_capability.
   std::function<int(const Configuration&)> configuration_capability = {};
+  // Whether geometry() asks for tensor maps, which not all operands can have: see LaunchGeometry.
+  bool takes_tensor_maps = false;
   // For parameters that are the compiler's and not the kernel's.
   std::function<std::vector<std::string>(const Configuration&)> ptxas_options = {};
 };

@@ -56,9 +56,11 @@ Work work_of(const KernelTemplate& kernel, const Configuration& configuration,
 }
 
 // What a multiply-add takes with all that feeds it, in multiply-adds.
-double fma_cost(const TileShape& tile) {
+double fma_cost(const Work& work) {
+  const TileShape& tile = work.tile;
   const double reads = static_cast<double>(tile.results_m + tile.results_n) / 4;
-  const double copies = static_cast<double>(tile.block_m) + static_cast<double>(tile.block_n) / 4;
+  const double copies = (work.geometry.needs_map_a() ? 0 : static_cast<double>(tile.block_m)) +
+                        (work.geometry.needs_map_b() ? 0 : static_cast<double>(tile.block_n) / 4);
   return 1 + kReadCost * reads / static_cast<double>(tile.results()) +
          kCopyCost * copies / static_cast<double>(tile.block_m * tile.block_n);
 }
@@ -68,7 +70,7 @@ double round_cycles(const Work& work, std::int64_t blocks) {
   const auto count = static_cast<double>(blocks);
   const double warps = count * static_cast<double>(ceil_div(work.geometry.threads(), kWarp));
   const double fmas = count * work.block_results() * work.block_k;
-  const double busy = fmas / kFmasPerCycle * fma_cost(work.tile) * (1 + kIdleWarps / warps);
+  const double busy = fmas / kFmasPerCycle * fma_cost(work) * (1 + kIdleWarps / warps);
   const double waits = work.block_k / static_cast<double>(work.tile.block_k) * kPhaseCycles;
   const bool is_shared = work.geometry.scratch_bytes_per_block > 0;
   const double end_cost = kStoreCost + (is_shared ? kShareCost : 0);

@@ -10,6 +10,7 @@
 
 #include "gpu/cublas.hpp"
 #include "gpu/device.hpp"
+#include "gpu/gemm_arguments.hpp"
 #include "gpu/nvml.hpp"
 #include "gpu/scratch.hpp"
 #include "tuner/calibration.hpp"
@@ -26,18 +27,20 @@ namespace {
 constexpr std::size_t kFindings = VerificationKernels::kFindings;
 constexpr std::size_t kFindingsBytes = kFindings * sizeof(Finding);
 
-void launch_gemm(const gpu::Kernel& kernel, const MeasureRequest& request,
-                 const LaunchGeometry& geometry, const DeviceOperands& operands,
-                 std::uint64_t scratch, const gpu::Stream& stream) {
-  auto [a, b, c] = operands;
-  auto [m, n, k, op_a, op_b, math] = request.problem;
-  std::int64_t lda = request.problem.lda();
-  std::int64_t ldb = request.problem.ldb();
-  std::int64_t ldc = request.problem.ldc();
-  float alpha = 1;
-  float beta = 0;
-  void* arguments[] = {&a, &b, &c, &m, &n, &k, &lda, &ldb, &ldc, &alpha, &beta, &scratch};
-  kernel.launch(geometry, arguments, stream);
+void launch_gemm(const gpu::Driver& driver, const gpu::Kernel& kernel,
+                 const MeasureRequest& request, const LaunchGeometry& geometry,
+                 const DeviceOperands& operands, std::uint64_t scratch, const gpu::Stream& stream) {
+  const auto [a, b, c] = operands;
+  const GemmProblem& problem = request.problem;
+  gpu::GemmArguments arguments(driver, geometry, problem,
+                               {.a = a,
+                                .lda = problem.lda(),
+                                .b = b,
+                                .ldb = problem.ldb(),
+                                .c = c,
+                                .ldc = problem.ldc(),
+                                .scratch = scratch});
+  kernel.launch(geometry, arguments.pointers(), stream);
 }
 
 }  // namespace
@@ -194,7 +197,8 @@ void GpuMeasurer::measure(Run& run) {
 
 void GpuMeasurer::launch(const Run& run, const DeviceOperands& operands) {
   if (run.kernel) {
-    launch_gemm(*run.kernel, run.request, run.geometry, operands, run.scratch, objects_->stream);
+    launch_gemm(*driver_, *run.kernel, run.request, run.geometry, operands, run.scratch,
+                objects_->stream);
   } else {
     const GemmProblem& p = run.request.problem;
     objects_->cublas->sgemm(p, 1, operands.a, p.lda(), operands.b, p.ldb(), 0, operands.c, p.ldc());

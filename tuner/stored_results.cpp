@@ -113,7 +113,7 @@ std::optional<Winner> StoredResults::known_best(const std::vector<Lane*>& lanes,
                                                 bool missed) const {
   std::optional<Winner> best;
   const auto consider = [&](Winner candidate) {
-    if (!best || candidate.median_us < best->median_us) best = std::move(candidate);
+    if (!best || comparable_us(candidate) < comparable_us(*best)) best = std::move(candidate);
   };
   for (const Lane* lane : lanes) {
     const std::optional<Winner> stored = winner_of_today(*lane);

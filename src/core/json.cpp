@@ -54,7 +54,9 @@ void to_json(json& j, const LaunchGeometry& g) {
            {"block", g.block},
            {"dynamic_shared_bytes", g.dynamic_shared_bytes},
            {"scratch_bytes_per_block", g.scratch_bytes_per_block},
-           {"resident_blocks_per_sm", g.resident_blocks_per_sm}};
+           {"resident_blocks_per_sm", g.resident_blocks_per_sm},
+           {"box_a", g.box_a},
+           {"box_b", g.box_b}};
 }
 
 void from_json(const json& j, LaunchGeometry& g) {
@@ -63,6 +65,8 @@ void from_json(const json& j, LaunchGeometry& g) {
   read(j, "dynamic_shared_bytes", g.dynamic_shared_bytes);
   read(j, "scratch_bytes_per_block", g.scratch_bytes_per_block);
   read(j, "resident_blocks_per_sm", g.resident_blocks_per_sm);
+  read(j, "box_a", g.box_a);
+  read(j, "box_b", g.box_b);
 }
 
 void to_json(json& j, const Measurement& m) {

@@ -21,6 +21,11 @@ struct LaunchGeometry {
   // Not 0: the kernel works with any number of blocks, and at most so many for each SM are
   // launched.
   std::int64_t resident_blocks_per_sm = 0;
+  // Rows and columns, as memory has them, that one instruction copies of A or B. Not 0: the kernel
+  // needs a tensor map of the operand, which must begin at a multiple of 16 bytes and have a
+  // leading dimension that is a multiple of 4.
+  std::array<std::int64_t, 2> box_a = {0, 0};
+  std::array<std::int64_t, 2> box_b = {0, 0};
 
   [[nodiscard]] std::int64_t threads() const { return block[0] * block[1] * block[2]; }
   [[nodiscard]] std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
@@ -29,6 +34,8 @@ struct LaunchGeometry {
     if (scratch_bytes_per_block == 0) return 0;
     return 4 * kScratchCounters + blocks() * scratch_bytes_per_block;
   }
+  [[nodiscard]] bool needs_map_a() const { return box_a[0] > 0; }
+  [[nodiscard]] bool needs_map_b() const { return box_b[0] > 0; }
   // As it is launched on a device of so many SMs.
   [[nodiscard]] LaunchGeometry on_device(int sm_count) const {
     LaunchGeometry result = *this;

@@ -35,4 +35,11 @@ struct Winner {
   std::string measured_at;  // UTC, "2026-11-21T05:40:44Z"; a label, never an ordering
 };
 
+// The time by which winners of one problem are compared: a confirmed one is preferred to a
+// screening that looks a little faster.
+[[nodiscard]] inline double comparable_us(const Winner& winner) {
+  constexpr double kConfirmedMargin = 1.02;
+  return winner.confirmed ? winner.median_us : kConfirmedMargin * winner.median_us;
+}
+
 }  // namespace autotune

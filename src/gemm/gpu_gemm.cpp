@@ -8,6 +8,7 @@
 #include "gemm/gemm_runner.hpp"
 #include "gemm/prepared_kernels.hpp"
 #include "gpu/context.hpp"
+#include "gpu/gemm_arguments.hpp"
 #include "gpu/module.hpp"
 #include "gpu/scratch.hpp"
 
@@ -36,15 +37,25 @@ class GpuGemm : public GemmRunner {
 
   MatchKind gemm(const GemmCall& call) override {
     const gpu::DeviceContexts::Scope scope(contexts_);
-    const auto prepared = prepare(scope, call.problem, call.stream);
-    launch(prepared, call, scratch(scope, prepared.geometry, call.stream));
+    auto prepared = prepare(scope, call.problem, /*any_alignment=*/false, call.stream);
+    gpu::GemmOperands operands = operands_of(call);
+    if (!gpu::can_map(prepared.geometry, operands)) {
+      prepared = prepare(scope, call.problem, /*any_alignment=*/true, call.stream);
+    }
+    operands.scratch = scratch(scope, prepared.geometry, call.stream);
+    gpu::GemmArguments arguments(*driver_, prepared.geometry, call.problem, operands);
+    prepared.kernel->kernel.launch(prepared.geometry, arguments.pointers(), call.stream);
     return prepared.match;
   }
 
   MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) override {
     const gpu::DeviceContexts::Scope scope(contexts_);
-    const auto prepared = prepare(scope, problem, stream);
+    const auto prepared = prepare(scope, problem, /*any_alignment=*/false, stream);
     scratch(scope, prepared.geometry, stream);
+    if (prepared.geometry.needs_map_a() || prepared.geometry.needs_map_b()) {
+      const auto other = prepare(scope, problem, /*any_alignment=*/true, stream);
+      scratch(scope, other.geometry, stream);
+    }
     return prepared.match;
   }
 
@@ -54,13 +65,13 @@ class GpuGemm : public GemmRunner {
   using Prepared = PreparedKernels<GpuKernel>::Prepared;
 
   Prepared prepare(const gpu::DeviceContexts::Scope& scope, const GemmProblem& problem,
-                   CUstream_st* stream) {
+                   bool any_alignment, CUstream_st* stream) {
     const auto load = [&](const std::string& image, const std::string& name,
                           const LaunchGeometry& geometry) {
       refuse_capture(stream);
       return std::make_unique<GpuKernel>(*driver_, image, name, geometry);
     };
-    return kernels_.find_or_prepare(scope.id(), problem, load);
+    return kernels_.find_or_prepare(scope.id(), problem, any_alignment, load);
   }
 
   // Loading and allocating would break it.
@@ -83,12 +94,18 @@ class GpuGemm : public GemmRunner {
     return place->second.reserve(bytes, stream);
   }
 
-  static void launch(const Prepared& prepared, GemmCall call, std::uint64_t scratch) {
-    auto [m, n, k, op_a, op_b, math] = call.problem;
-    void* arguments[] = {&call.a,   &call.b,   &call.c,   &m,          &n,         &k,
-                         &call.lda, &call.ldb, &call.ldc, &call.alpha, &call.beta, &scratch};
-    const gpu::Kernel& kernel = prepared.kernel->kernel;
-    kernel.launch(prepared.geometry, arguments, call.stream);
+  static gpu::GemmOperands operands_of(const GemmCall& call) {
+    const auto address = [](const float* matrix) {
+      return reinterpret_cast<std::uint64_t>(matrix);
+    };
+    return {.a = address(call.a),
+            .lda = call.lda,
+            .b = address(call.b),
+            .ldb = call.ldb,
+            .c = address(call.c),
+            .ldc = call.ldc,
+            .alpha = call.alpha,
+            .beta = call.beta};
   }
 
   std::shared_ptr<const gpu::Driver> driver_;

@@ -38,13 +38,14 @@ KernelChoice stored_choice(Match match) {
   return choice;
 }
 
-KernelChoice predicted_choice(const DeviceInfo& device, const GemmProblem& problem) {
+KernelChoice predicted_choice(const DeviceInfo& device, const GemmProblem& problem,
+                              bool any_alignment) {
   std::vector<const KernelTemplate*> kernels = templates_for(device);
   std::stable_partition(kernels.begin(), kernels.end(), [&](const KernelTemplate* kernel) {
     return kernel->first_choice && kernel->first_choice(problem);
   });
   for (const KernelTemplate* kernel : kernels) {
-    if (!kernel->supports(problem)) continue;
+    if (!kernel->supports(problem) || (any_alignment && kernel->takes_tensor_maps)) continue;
     Configuration configuration = kernel->default_configuration(problem);
     if (!fits_device(*kernel, configuration, device)) continue;
     return {kernel,
@@ -63,7 +64,7 @@ KernelSupply::KernelSupply(DeviceInfo device, std::string database)
   static_cast<void>(read_results(database_));  // what cannot be read is said at once
 }
 
-KernelChoice KernelSupply::choose(const GemmProblem& problem) const {
+KernelChoice KernelSupply::choose(const GemmProblem& problem, bool any_alignment) const {
   const auto in_memory = [this] {
     const std::lock_guard lock(results_mutex_);
     return results_in_memory_;
@@ -73,12 +74,13 @@ KernelChoice KernelSupply::choose(const GemmProblem& problem) const {
   const TuningDatabase* results = in_memory ? in_memory.get() : file ? &*file : nullptr;
 
   DeviceQuery query{device_.silicon_class(), "", Environment{.driver = device_.driver_text()}};
-  std::optional<Match> match = find_best(results, query, problem, /*exact_only=*/false);
+  std::optional<Match> match =
+      find_best(results, query, problem, /*exact_only=*/false, any_alignment);
   if (match && fits_device(*find_kernel_template(match->winner.template_name),
                            match->winner.configuration, device_)) {
     return stored_choice(std::move(*match));
   }
-  return predicted_choice(device_, problem);
+  return predicted_choice(device_, problem, any_alignment);
 }
 
 void KernelSupply::keep_in_memory(TuningDatabase results) {

@@ -30,7 +30,8 @@ class KernelSupply {
   [[nodiscard]] const DeviceInfo& device() const { return device_; }
 
   // From what is stored, else the default of the first template that supports the problem.
-  [[nodiscard]] KernelChoice choose(const GemmProblem& problem) const;
+  // any_alignment: operands may lie anywhere; else as tensor maps need them.
+  [[nodiscard]] KernelChoice choose(const GemmProblem& problem, bool any_alignment) const;
   // Results that could not be stored: from now on they are what is read.
   void keep_in_memory(TuningDatabase results);
 

@@ -17,9 +17,6 @@
 namespace autotune {
 namespace {
 
-// A confirmed winner is preferred to a screening that looks this little faster.
-constexpr double kConfirmedMargin = 1.02;
-
 struct Candidate {
   Winner winner;
   bool shipped = false;
@@ -35,10 +32,6 @@ bool usable(Winner& winner) {
   } catch (const UsageError&) {
     return false;
   }
-}
-
-double effective_us(const Winner& winner) {
-  return winner.confirmed ? winner.median_us : kConfirmedMargin * winner.median_us;
 }
 
 // What the user's own database says: winners, and for templates whose search never came to its
@@ -60,14 +53,17 @@ std::vector<Winner> own_results(const TuningDatabase& database, const DeviceQuer
 }
 
 // The fastest of each silicon class and problem; shipped ones where the user has none of his own.
-std::vector<Candidate> candidates(const TuningDatabase* database, DeviceQuery device) {
+std::vector<Candidate> candidates(const TuningDatabase* database, DeviceQuery device,
+                                  bool any_alignment) {
   // What is here counts by its silicon, not by its name.
   if (!device.silicon_class.empty()) device.label.clear();
   std::map<std::pair<std::string, GemmProblem>, Candidate> best;
   const auto consider = [&](Winner winner, bool shipped) {
+    if (any_alignment && find_kernel_template(winner.template_name)->takes_tensor_maps) return;
     const auto [place, is_new] = best.try_emplace({winner.silicon_class, winner.problem});
     Candidate& known = place->second;
-    if (is_new || (known.shipped == shipped && effective_us(winner) < effective_us(known.winner))) {
+    if (is_new ||
+        (known.shipped == shipped && comparable_us(winner) < comparable_us(known.winner))) {
       known = {std::move(winner), shipped};
     }
   };
@@ -145,7 +141,7 @@ std::string to_string(MatchKind kind) {
 }
 
 std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery& device,
-                               const GemmProblem& problem, bool exact_only) {
+                               const GemmProblem& problem, bool exact_only, bool any_alignment) {
   // A label may stand for several silicon classes: of equally near results the newest.
   const auto better = [&](const Candidate& a, const Candidate& b) {
     const double a_distance = octaves_apart(problem, a.winner.problem);
@@ -154,7 +150,7 @@ std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery
            std::tie(b_distance, b.shipped, a.winner.measured_at);
   };
   std::optional<Candidate> best;
-  for (Candidate& candidate : candidates(database, device)) {
+  for (Candidate& candidate : candidates(database, device, any_alignment)) {
     if (fits(candidate.winner, problem) && (!exact_only || candidate.winner.problem == problem) &&
         (!best || better(candidate, *best))) {
       best = std::move(candidate);
@@ -166,7 +162,7 @@ std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery
 
 std::vector<Match> list_winners(const TuningDatabase* database, const DeviceQuery& device) {
   std::vector<Match> matches;
-  for (Candidate& candidate : candidates(database, device)) {
+  for (Candidate& candidate : candidates(database, device, /*any_alignment=*/false)) {
     const GemmProblem problem = candidate.winner.problem;
     matches.push_back(match_of(std::move(candidate), device, problem));
   }

@@ -29,9 +29,10 @@ struct DeviceQuery {
 
 // Answers from the user's database, and below it from the shipped winners. `database` may be null.
 // nullopt when nothing is stored for the device (or, with `exact_only`, for the problem).
+// any_alignment: only kernels that take operands wherever they lie.
 [[nodiscard]] std::optional<Match> find_best(const TuningDatabase* database,
                                              const DeviceQuery& device, const GemmProblem& problem,
-                                             bool exact_only);
+                                             bool exact_only, bool any_alignment = false);
 
 // All winners of a device, one a problem: the user's own first, then shipped ones for problems the
 // user has none of.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <shared_mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "core/launch_geometry.hpp"
@@ -40,14 +41,16 @@ class PreparedKernels {
   explicit PreparedKernels(KernelSupply& supply) : supply_(supply) {}
 
   // `load(image, name, geometry)` gives a std::unique_ptr<Loaded>; all launches of a kernel need
-  // the same shared memory.
+  // the same shared memory. any_alignment: see KernelSupply.
   template <typename Load>
-  Prepared find_or_prepare(std::uint64_t context, const GemmProblem& problem, Load load) {
-    if (const auto ready = find(context, problem)) return *ready;
+  Prepared find_or_prepare(std::uint64_t context, const GemmProblem& problem, bool any_alignment,
+                           Load load) {
+    const Asked asked{context, problem, any_alignment};
+    if (const auto ready = find(asked)) return *ready;
     const std::lock_guard lock(preparing_);
-    if (const auto ready = find(context, problem)) return *ready;
+    if (const auto ready = find(asked)) return *ready;
 
-    const KernelChoice choice = supply_.choose(problem);
+    const KernelChoice choice = supply_.choose(problem, any_alignment);
     const KernelTemplate& kernel = *choice.kernel;
     const Configuration& configuration = choice.best.configuration;
     std::unique_ptr<Loaded>& loaded =
@@ -57,7 +60,7 @@ class PreparedKernels {
     if (!loaded) loaded = load(supply_.image(choice, problem), kernel.name, geometry);
     const Prepared prepared{choice.best.match, geometry, loaded.get()};
     const std::unique_lock writing(ready_mutex_);
-    ready_.try_emplace({context, problem}, prepared);
+    ready_.try_emplace(asked, prepared);
     return prepared;
   }
 
@@ -71,9 +74,11 @@ class PreparedKernels {
   [[nodiscard]] std::map<Key, std::unique_ptr<Loaded>>& loaded() { return loaded_; }
 
  private:
-  std::optional<Prepared> find(std::uint64_t context, const GemmProblem& problem) {
+  using Asked = std::tuple<std::uint64_t, GemmProblem, bool>;
+
+  std::optional<Prepared> find(const Asked& asked) {
     const std::shared_lock reading(ready_mutex_);
-    const auto place = ready_.find({context, problem});
+    const auto place = ready_.find(asked);
     if (place == ready_.end()) return std::nullopt;
     return place->second;
   }
@@ -82,7 +87,7 @@ class PreparedKernels {
   std::mutex preparing_;
   std::map<Key, std::unique_ptr<Loaded>> loaded_;  // by the thread that prepares
   std::shared_mutex ready_mutex_;
-  std::map<std::pair<std::uint64_t, GemmProblem>, Prepared> ready_;
+  std::map<Asked, Prepared> ready_;
 };
 
 }  // namespace autotune

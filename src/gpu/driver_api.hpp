@@ -57,6 +57,7 @@
   X(cuFuncSetAttribute, 9000, PFN_cuFuncSetAttribute_v9000)                     \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050,                          \
     PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050)                      \
+  X(cuTensorMapEncodeTiled, 12000, PFN_cuTensorMapEncodeTiled_v12000)           \
   X(cuLaunchKernel, 4000, PFN_cuLaunchKernel_v4000)
 
 namespace autotune::gpu {

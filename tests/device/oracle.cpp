@@ -142,25 +142,27 @@ PreparedCase::PreparedCase(const Oracle& oracle, const GemmCase& gemm)
   stream.synchronize();
 }
 
+gpu::GemmOperands PreparedCase::operands(const LaunchGeometry& geometry) const {
+  return {.a = into(a_, gemm_.offset),
+          .lda = gemm_.lda(),
+          .b = into(b_, gemm_.offset),
+          .ldb = gemm_.ldb(),
+          .c = into(c_, kMargin + gemm_.offset),
+          .ldc = gemm_.ldc(),
+          .alpha = gemm_.alpha,
+          .beta = gemm_.beta,
+          .scratch = oracle_.scratch(geometry)};
+}
+
 std::int64_t PreparedCase::mismatches(const gpu::Kernel& kernel,
                                       const LaunchGeometry& geometry) const {
   const gpu::Stream& stream = oracle_.stream();
   launch(oracle_.copy_, words_of(c_), stream, before_.address(), c_.address(), words_of(c_));
   count_.fill(0, 0, count_.size(), stream);
 
-  std::uint64_t a = into(a_, gemm_.offset);
-  std::uint64_t b = into(b_, gemm_.offset);
-  std::uint64_t c = into(c_, kMargin + gemm_.offset);
-  auto [m, n, k, op_a, op_b, math] = gemm_.problem;
-  std::int64_t lda = gemm_.lda();
-  std::int64_t ldb = gemm_.ldb();
-  std::int64_t ldc = gemm_.ldc();
-  std::uint64_t scratch = oracle_.scratch(geometry);
-  float alpha = gemm_.alpha;
-  float beta = gemm_.beta;
-  void* arguments[] = {&a, &b, &c, &m, &n, &k, &lda, &ldb, &ldc, &alpha, &beta, &scratch};
+  gpu::GemmArguments arguments(oracle_.driver(), geometry, gemm_.problem, operands(geometry));
   kernel.allow_dynamic_shared(geometry.dynamic_shared_bytes);
-  kernel.launch(geometry, arguments, stream);
+  kernel.launch(geometry, arguments.pointers(), stream);
 
   launch(oracle_.compare_, words_of(c_), stream, c_.address(), expected_.address(), words_of(c_),
          count_.address());

@@ -10,6 +10,7 @@
 #include "autotune/problem.hpp"
 
 #include "core/launch_geometry.hpp"
+#include "gpu/gemm_arguments.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/module.hpp"
 #include "gpu/scratch.hpp"
@@ -58,6 +59,10 @@ class PreparedCase {
  public:
   PreparedCase(const Oracle& oracle, const GemmCase& gemm);
 
+  // Whether a launch with this geometry can take the operands as they lie.
+  [[nodiscard]] bool suits(const LaunchGeometry& geometry) const {
+    return gpu::can_map(geometry, operands(geometry));
+  }
   // Runs a kernel of the common signature. Returns how many words of C and of what lies around it
   // are not as they must be.
   [[nodiscard]] std::int64_t mismatches(const gpu::Kernel& kernel,
@@ -65,6 +70,8 @@ class PreparedCase {
   [[nodiscard]] const GemmCase& gemm() const { return gemm_; }
 
  private:
+  [[nodiscard]] gpu::GemmOperands operands(const LaunchGeometry& geometry) const;
+
   const Oracle& oracle_;
   GemmCase gemm_;
   gpu::DeviceBuffer a_, b_;

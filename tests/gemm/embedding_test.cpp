@@ -56,11 +56,16 @@ struct Machine {
 
   Machine() {
     static_cast<void>(application.take_calls());
-    const KernelTemplate& kernel = kernel_templates().front();
+    compile("gemm_simt", kProblem);
+  }
+
+  // Puts a template's default kernel for a problem into the cubin store.
+  static void compile(const std::string& name, const GemmProblem& problem) {
+    const KernelTemplate& kernel = *find_kernel_template(name);
+    const Configuration configuration = kernel.default_configuration(problem);
     CubinStore store = open_cubin_store();
     store.put(cubin_key("any", std::string(kernel.source),
-                        compile_options(kernel, kernel.default_configuration(kProblem), kProblem,
-                                        "sm_90")),
+                        compile_options(kernel, configuration, problem, "sm_90")),
               {"// PTX", "", {}});
   }
 
@@ -80,6 +85,43 @@ TEST_SUITE("embedding on a GPU") {
     CHECK(tuner.best({.m = 1, .n = 5000, .k = 600}).template_name == "gemm_skinny");
     CHECK(tuner.best({.m = 700, .n = 4, .k = 3}).template_name == "gemm_skinny");
     CHECK(tuner.best({.m = 48, .n = 48, .k = 48}).template_name == "gemm_simt");
+  }
+
+  TEST_CASE("tensor maps are made of operands that can have them; others get another kernel") {
+    const Machine machine;
+    const GemmProblem problem{.m = 1600, .n = 1604, .k = 1602};
+    Machine::compile("gemm_tma", problem);
+    Machine::compile("gemm_simt", problem);
+    Autotuner tuner;
+    REQUIRE(tuner.best(problem).template_name == "gemm_tma");
+    alignas(16) float memory[2] = {};
+    // B comes by a tensor map, A does not.
+    const auto maps = [&](const float* a, const float* b, std::int64_t lda, std::int64_t ldb) {
+      static_cast<void>(machine.application.take_calls());
+      tuner.gemm(problem, 1, a, lda, b, ldb, 0, memory, 1604);
+      const std::string calls = machine.application.take_calls();
+      CHECK(has(calls, "cuLaunchKernel"));
+      return has(calls, "cuTensorMapEncodeTiled");
+    };
+    CHECK(maps(memory, memory, 1602, 1604));
+    CHECK(maps(memory + 1, memory, 1603, 1608));
+    CHECK_FALSE(maps(memory, memory + 1, 1602, 1604));
+    CHECK_FALSE(maps(memory, memory, 1602, 1605));
+    CHECK(tuner.best({.m = 1600, .n = 1601, .k = 1602}).template_name == "gemm_simt");
+  }
+
+  TEST_CASE("a prepared product can be captured wherever its operands lie") {
+    const Machine machine;
+    const GemmProblem problem{.m = 1600, .n = 1604, .k = 1602};
+    Machine::compile("gemm_tma", problem);
+    Machine::compile("gemm_simt", problem);
+    Autotuner tuner;
+    tuner.prepare(problem);
+    alignas(16) float memory[2] = {};
+    for (const float* b : {memory, memory + 1}) {
+      CHECK_NOTHROW(tuner.gemm(problem, 1, memory, 1602, b, 1604, 0, memory, 1604,
+                               machine.application.stream(true)));
+    }
   }
 
   TEST_CASE("without a current context the primary one is borrowed") {

@@ -58,7 +58,7 @@ TEST_SUITE("PreparedKernels") {
         for (std::int64_t i = 0; i < 40; ++i) {
           const std::uint64_t context = static_cast<std::uint64_t>(i % 2);
           const GemmProblem asked = problem(1 + i / 2 % 8);
-          const auto prepared = kernels.find_or_prepare(context, asked, load);
+          const auto prepared = kernels.find_or_prepare(context, asked, false, load);
           const KernelTemplate& kernel = kernel_templates().front();
           const Configuration expected = kernel.default_configuration(asked);
           if (*prepared.kernel != to_string(expected)) ++wrong;
@@ -83,11 +83,11 @@ TEST_SUITE("PreparedKernels") {
                          const LaunchGeometry&) -> std::unique_ptr<int> {
       throw Error("no memory");
     };
-    CHECK_THROWS_AS(kernels.find_or_prepare(0, problem(1), fail), Error);
+    CHECK_THROWS_AS(kernels.find_or_prepare(0, problem(1), false, fail), Error);
     const auto load = [](const std::string&, const std::string&, const LaunchGeometry&) {
       return std::make_unique<int>(7);
     };
-    CHECK(*kernels.find_or_prepare(0, problem(1), load).kernel == 7);
+    CHECK(*kernels.find_or_prepare(0, problem(1), false, load).kernel == 7);
   }
 }
 

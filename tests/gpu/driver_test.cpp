@@ -9,6 +9,7 @@
 
 #include "gpu/context.hpp"
 #include "gpu/device.hpp"
+#include "gpu/gemm_arguments.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/module.hpp"
 #include "gpu/shared_library.hpp"
@@ -122,6 +123,10 @@ TEST_SUITE("Driver") {
       };
       fail("cuModuleLoadData", [&] { const gpu::Module other(*driver, "// PTX"); });
       fail("cuLaunchKernel", [&] { kernel.launch({}, nullptr, stream); });
+      fail("cuTensorMapEncodeTiled", [&] {
+        const gpu::GemmArguments arguments(*driver, {.box_b = {32, 64}},
+                                           {.m = 64, .n = 64, .k = 64}, {});
+      });
       fail("cuStreamSynchronize", [&] { stream.synchronize(); });
     }
   }

@@ -1,0 +1,82 @@
+// Where a tile lies in C, and how its results get there. Of the including kernel: SideM and SideN.
+
+// Which tile of C the blocks with one number work on: RASTER rows of tiles at a time, column after
+// column.
+struct TilePosition {
+  unsigned along_m, along_n;
+
+  __device__ __forceinline__ TilePosition(unsigned tile, unsigned tiles_m, unsigned tiles_n) {
+    const unsigned group = tile / (RASTER * tiles_n);
+    const unsigned rows = tiles_m - group * RASTER < RASTER ? tiles_m - group * RASTER : RASTER;
+    const unsigned in_group = tile - group * RASTER * tiles_n;
+    along_m = group * RASTER + in_group % rows;
+    along_n = in_group / rows;
+  }
+};
+
+// Where a tile lies along one side of C. The last one is moved back so that it ends with the matrix
+// and its copies need no checks; what it then has in common with its neighbour is the neighbour's.
+struct TileSpan {
+  long long first;          // line of the matrix that is the tile's first
+  unsigned skipped, owned;  // lines of the tile: first the neighbour's, then its own
+
+  __device__ __forceinline__ TileSpan(unsigned index, int lines, long long all) {
+    const long long begin = static_cast<long long>(index) * lines;
+    const long long last = all - lines;
+    first = begin <= last ? begin : last > 0 ? last : 0;
+    skipped = static_cast<unsigned>(begin - first);
+    owned = all - begin < lines ? static_cast<unsigned>(all - begin) : lines;
+  }
+  __device__ __forceinline__ bool owns(int line) const {
+    return static_cast<unsigned>(line) - skipped < owned;
+  }
+};
+
+// What a launch computes.
+struct Gemm {
+  float* c;
+  long long m, n, ldc;
+  float alpha, beta;
+
+  // Stores a thread's results, from its lane's `first` on, that belong to the tile.
+  __device__ __forceinline__ void store(const float* results, int first, const TileSpan& in_m,
+                                        const TileSpan& in_n) const {
+    constexpr int kColumns = least(kOfBlock, THREAD_N);
+    constexpr int kChunk = least(kColumns, SideN::kChunk);
+    const bool wide = reinterpret_cast<unsigned long long>(c) % (4 * kChunk) == 0 &&
+                      ldc % kChunk == 0 && in_n.first % kChunk == 0 && n % kChunk == 0;
+    const Position position;
+    const int first_row = position.row + SideM::offset(first / THREAD_N);
+    const int first_column = position.column + SideN::offset(first % THREAD_N);
+    float* const own = c + (in_m.first + first_row) * ldc + in_n.first + first_column;
+#pragma unroll
+    for (int i = 0; i < kOfBlock / kColumns; ++i) {
+      if (!in_m.owns(first_row + SideM::offset(i))) continue;
+      float* const line = own + SideM::offset(i) * ldc;
+#pragma unroll
+      for (int j = 0; j < kColumns; j += kChunk) {
+        const int column = first_column + SideN::offset(j);
+        float* const to = line + SideN::offset(j);
+        const float* const sums = results + i * kColumns + j;
+        if (wide) {
+          if (!in_n.owns(column)) continue;
+          Vector<kChunk> v;
+          if (beta != 0.0f) v = read<kChunk>(to);
+#pragma unroll
+          for (int e = 0; e < kChunk; ++e) v.at[e] = result(sums[e], v.at[e]);
+          write<kChunk>(to, v);
+        } else {
+#pragma unroll
+          for (int e = 0; e < kChunk; ++e) {
+            if (in_n.owns(column + e)) to[e] = result(sums[e], beta != 0.0f ? to[e] : 0.0f);
+          }
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ float result(float sum, float before) const {
+    const float product = alpha * sum;
+    return beta == 0.0f ? product : fmaf(beta, before, product);
+  }
+};

@@ -1,0 +1,103 @@
+// The search space and the launch geometry of gemm_tma.
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "kernel_templates/kernel_template.hpp"
+
+namespace autotune {
+namespace {
+
+const KernelTemplate& gemm_tma() {
+  return *find_kernel_template("gemm_tma");
+}
+
+GemmProblem problem(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& layout) {
+  GemmProblem result{.m = m, .n = n, .k = k};
+  set_layout(result, layout);
+  return result;
+}
+
+// The default of large matrices with some values changed.
+Configuration changed(const std::string& text) {
+  Configuration result = gemm_tma().default_configuration({.m = 8192, .n = 8192, .k = 8192});
+  const Configuration changes = Configuration::parse(text);
+  for (const auto& [name, value] : changes.entries()) result.set(name, value);
+  return result;
+}
+
+TEST_SUITE("gemm_tma space") {
+  TEST_CASE("thousands of configurations are valid, each parameter with all its values") {
+    const ConfigSpace& space = gemm_tma().space;
+    const Enumeration all = space.enumerate();
+    CHECK(all.configurations.size() > 5'000);
+    CHECK(all.configurations.size() < 50'000);
+    std::set<Configuration::Entry> used;
+    for (const Configuration& configuration : all.configurations) {
+      used.insert(configuration.entries().begin(), configuration.entries().end());
+    }
+    for (const TuningParameter& parameter : space.parameters()) {
+      for (const std::int64_t value : parameter.values) {
+        CAPTURE(parameter.name);
+        CAPTURE(value);
+        CHECK(used.contains({parameter.name, value}));
+      }
+    }
+  }
+
+  TEST_CASE("the default is valid for any shape") {
+    for (const std::int64_t m : {1, 4, 1500, 2147483647}) {
+      for (const std::int64_t n : {4, 1600, 2147483644}) {
+        const GemmProblem shape{.m = m, .n = n, .k = 1000};
+        CAPTURE(to_string(shape));
+        CHECK_NOTHROW(
+            static_cast<void>(gemm_tma().space.validated(gemm_tma().default_configuration(shape))));
+      }
+    }
+  }
+
+  TEST_CASE("it needs an operand that is not along K in memory, with rows of whole 16 bytes") {
+    const auto supports = [](const GemmProblem& shape) { return gemm_tma().supports(shape); };
+    CHECK(supports(problem(1023, 1024, 1021, "NN")));
+    CHECK_FALSE(supports(problem(1024, 1023, 1024, "NN")));
+    CHECK(supports(problem(1024, 1023, 1021, "TT")));
+    CHECK_FALSE(supports(problem(1023, 1024, 1024, "TT")));
+    CHECK_FALSE(supports(problem(1022, 1024, 1024, "TN")));
+    CHECK(supports(problem(1024, 1020, 1021, "TN")));
+    CHECK_FALSE(supports(problem(1024, 1024, 1024, "NT")));
+  }
+
+  TEST_CASE("boxes are a phase of the tile, of the operands that are not along K") {
+    const Configuration one = changed("BLOCK_K=32");  // tiles of 128 x 256
+    using Box = std::array<std::int64_t, 2>;
+    const LaunchGeometry plain = gemm_tma().geometry(one, problem(512, 512, 512, "NN"));
+    CHECK_FALSE(plain.needs_map_a());
+    CHECK(plain.box_b == Box{32, 256});
+    const LaunchGeometry both = gemm_tma().geometry(one, problem(512, 512, 512, "TN"));
+    CHECK(both.box_a == Box{32, 128});
+    CHECK(both.box_b == Box{32, 256});
+    const LaunchGeometry turned = gemm_tma().geometry(one, problem(512, 512, 512, "TT"));
+    CHECK(turned.box_a == Box{32, 128});
+    CHECK_FALSE(turned.needs_map_b());
+  }
+
+  TEST_CASE("shared memory has the padded phases and two barriers of each") {
+    const LaunchGeometry geometry =
+        gemm_tma().geometry(changed("STAGES=3,BLOCK_K=32"), problem(129, 256, 999, "NN"));
+    CHECK(geometry.blocks() == 2);
+    CHECK(geometry.threads() == 256);
+    CHECK(geometry.scratch_bytes() == 0);
+    CHECK(geometry.dynamic_shared_bytes == 3 * 32 * (128 + 4 + 256) * 4 + 3 * 2 * 8);
+  }
+
+  TEST_CASE("a split gives each tile blocks as long as it has phases for them") {
+    const Configuration split =
+        changed("SPLIT_K=8,RASTER=1,WARPS_M=1,WARPS_N=2,SLICES=4,BLOCK_K=64,STAGES=3");
+    CHECK(gemm_tma().geometry(split, problem(64, 128, 8 * 64, "NN")).blocks() == 8);
+    CHECK(gemm_tma().geometry(split, problem(64, 128, 100, "NN")).blocks() == 2);
+    CHECK(gemm_tma().geometry(split, problem(64, 128, 64, "NN")).scratch_bytes() == 0);
+  }
+}
+
+}  // namespace
+}  // namespace autotune
