@@ -317,8 +317,8 @@ using SideN = Side<THREAD_N, kLanesN, OperandB::kByLine>;
 using FragmentA = Fragment<OperandA, SideM, THREAD_M>;
 using FragmentB = Fragment<OperandB, SideN, THREAD_N>;
 
-#include "device/products.cuh"
 #include "device/partial_sums.cuh"
+#include "device/products.cuh"
 #include "device/store.cuh"
 
 // Adds the products of the first k_end elements of K, counted from where the operands begin.

@@ -120,16 +120,15 @@ __device__ __forceinline__ void arrive(Barrier* barrier) {
 
 // Arrives, and adds so many bytes to what the barrier waits for.
 __device__ __forceinline__ void arrive_expecting(Barrier* barrier, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                   shared_address(barrier)),
-               "r"(bytes)
-               : "memory");
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+      "r"(bytes)
+      : "memory");
 }
 
 // Arrives when this thread's copies so far have.
 __device__ __forceinline__ void arrive_with_copies(Barrier* barrier) {
-  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(
-                   shared_address(barrier))
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(barrier))
                : "memory");
 }
 
@@ -246,16 +245,17 @@ using OperandB = Operand<kTileN, TRANSPOSE_B>;
 constexpr bool kAnyByThreads = OperandA::kByThreads || OperandB::kByThreads;
 constexpr bool kAnyByTma = !OperandA::kByThreads || !OperandB::kByThreads;
 constexpr int kStage = OperandA::kSize + OperandB::kSize;
-constexpr int kExchanged = SLICES > 1 ? kThreads * kResults / 2 : 0;
-constexpr int kBuffers = STAGES * kStage > kExchanged ? STAGES * kStage : kExchanged;
+constexpr int kExchanged = SLICES > 1 ? kThreads* kResults / 2 : 0;
+constexpr int kBuffers = STAGES * kStage > kExchanged ? STAGES* kStage : kExchanged;
 constexpr int kSharedFloats = kBuffers + 2 * STAGES * sizeof(Barrier) / sizeof(float);
+static_assert(kSharedFloats * sizeof(float) <= 227 * 1024, "an SM has no more shared memory");
 using SideM = Side<THREAD_M, LANES_M, false>;
 using SideN = Side<THREAD_N, kLanesN, false>;
 using FragmentA = Fragment<OperandA, SideM, THREAD_M>;
 using FragmentB = Fragment<OperandB, SideN, THREAD_N>;
 
-#include "device/products.cuh"
 #include "device/partial_sums.cuh"
+#include "device/products.cuh"
 #include "device/store.cuh"
 
 // A buffer of those that are used in turn.

@@ -8,6 +8,6 @@ if [[ -z $formatter || $("$formatter" --version) != *" 14."* ]]; then
   exit 0
 fi
 find benchmarks db examples include kernel_templates src tests tuner \
-  \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' \) -print0 |
+  \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
   xargs -0 "$formatter" --dry-run -Werror 2>&1 | grep -E 'error:' | cut -d: -f1,2
 [[ ${PIPESTATUS[1]} -eq 0 ]] && echo "all code is formatted"

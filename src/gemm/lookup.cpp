@@ -1,6 +1,7 @@
 #include "gemm/lookup.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -52,14 +53,15 @@ std::vector<Winner> own_results(const TuningDatabase& database, const DeviceQuer
   return results;
 }
 
-// The fastest of each silicon class and problem; shipped ones where the user has none of his own.
+// The fastest `wanted` one of each silicon class and problem; shipped ones where the user has none
+// of his own.
 std::vector<Candidate> candidates(const TuningDatabase* database, DeviceQuery device,
-                                  bool any_alignment) {
+                                  const std::function<bool(const Winner&)>& wanted) {
   // What is here counts by its silicon, not by its name.
   if (!device.silicon_class.empty()) device.label.clear();
   std::map<std::pair<std::string, GemmProblem>, Candidate> best;
   const auto consider = [&](Winner winner, bool shipped) {
-    if (any_alignment && find_kernel_template(winner.template_name)->takes_tensor_maps) return;
+    if (!wanted(winner)) return;
     const auto [place, is_new] = best.try_emplace({winner.silicon_class, winner.problem});
     Candidate& known = place->second;
     if (is_new ||
@@ -81,10 +83,11 @@ std::vector<Candidate> candidates(const TuningDatabase* database, DeviceQuery de
 }
 
 // Whether a configuration that was tuned for one problem can serve another.
-bool fits(const Winner& winner, const GemmProblem& problem) {
+bool fits(const Winner& winner, const GemmProblem& problem, bool any_alignment) {
+  const KernelTemplate& kernel = *find_kernel_template(winner.template_name);
   return std::tie(winner.problem.op_a, winner.problem.op_b, winner.problem.math) ==
              std::tie(problem.op_a, problem.op_b, problem.math) &&
-         find_kernel_template(winner.template_name)->supports(problem);
+         kernel.supports(problem) && !(any_alignment && kernel.takes_tensor_maps);
 }
 
 // What has changed since a winner was measured: "driver", "template source"; empty when nothing.
@@ -149,12 +152,13 @@ std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery
     return std::tie(a_distance, a.shipped, b.winner.measured_at) <
            std::tie(b_distance, b.shipped, a.winner.measured_at);
   };
+  // Asked of each winner, not of the fastest for its problem: that one may serve no other.
+  const auto wanted = [&](const Winner& winner) {
+    return fits(winner, problem, any_alignment) && (!exact_only || winner.problem == problem);
+  };
   std::optional<Candidate> best;
-  for (Candidate& candidate : candidates(database, device, any_alignment)) {
-    if (fits(candidate.winner, problem) && (!exact_only || candidate.winner.problem == problem) &&
-        (!best || better(candidate, *best))) {
-      best = std::move(candidate);
-    }
+  for (Candidate& candidate : candidates(database, device, wanted)) {
+    if (!best || better(candidate, *best)) best = std::move(candidate);
   }
   if (!best) return std::nullopt;
   return match_of(std::move(*best), device, problem);
@@ -162,7 +166,7 @@ std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery
 
 std::vector<Match> list_winners(const TuningDatabase* database, const DeviceQuery& device) {
   std::vector<Match> matches;
-  for (Candidate& candidate : candidates(database, device, /*any_alignment=*/false)) {
+  for (Candidate& candidate : candidates(database, device, [](const Winner&) { return true; })) {
     const GemmProblem problem = candidate.winner.problem;
     matches.push_back(match_of(std::move(candidate), device, problem));
   }

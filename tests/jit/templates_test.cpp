@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/occupancy.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "tuner/worker.hpp"
 
@@ -76,17 +77,21 @@ void check_resources(const KernelTemplate& kernel, const Configuration& configur
   CHECK(resources.registers > 0);
   CHECK(resources.registers * kernel.geometry(configuration, kTiny).threads() <= 65536);
   CHECK(resources.cubin_bytes == static_cast<std::int64_t>(reply.cubin.size()));
-  // A stack without spills is an array that was not kept in registers.
-  CHECK((resources.stack_bytes == 0 || resources.spill_bytes > 0));
+  // A stack without spills is an array that was not kept in registers: of 16 bytes at least. For
+  // sm_120 ptxas has a kernel with TMA store zeros to 8 bytes that nothing reads.
+  CHECK((resources.stack_bytes <= 8 || resources.spill_bytes > 0));
 }
 
 // Of large spaces only a few for most architectures: ptxas takes long over them.
 void compile_sample(const KernelTemplate& kernel, Compiler& compiler, const std::string& target) {
   std::vector<Configuration> chosen = sample(kernel);
+  const std::int64_t most_shared = autotune::sm_limits(target)->shared_per_block;
   std::erase_if(chosen, [&](const Configuration& configuration) {
-    return autotune::needed_capability(kernel, configuration) > std::stoi(target.substr(3));
+    return autotune::needed_capability(kernel, configuration) > std::stoi(target.substr(3)) ||
+           kernel.geometry(configuration, kTiny).dynamic_shared_bytes > most_shared;
   });
-  if (kernel.space.raw_count() > 100'000 && target != "sm_90") chosen.resize(4);
+  if (kernel.space.raw_count() > 100'000 && target != "sm_90")
+    chosen.resize(std::min<std::size_t>(4, chosen.size()));
   for (const Configuration& configuration : chosen) {
     CAPTURE(to_string(configuration));
     const CompileReply reply =

@@ -293,6 +293,28 @@ TEST_SUITE("tune") {
     CHECK(rest.measured == kValid - 6);
   }
 
+  TEST_CASE("asked again, who won the finals is preferred to another template's screening") {
+    Fixture f;
+    KernelTemplate other = fake_template();
+    other.name = "other";
+    f.request.templates = {&f.kernel, &other};
+    int tries = 0;
+    f.script->measure = [&tries](const MeasureRequest& m) {
+      const bool best = macro(m.cubin, "X") == 7 && macro(m.cubin, "A") == 2;
+      // A little faster at first, slower in the finals.
+      if (best && m.kernel_name == "other") {
+        return WorkerOutcome(WorkerReply(measured(tries++ == 0 ? 9.95 : 10.4)));
+      }
+      return WorkerOutcome(WorkerReply(measured(time_us(m))));
+    };
+    for (int run = 0; run < 2; ++run) {
+      const TuneReport report = f.run();
+      CAPTURE(run);
+      CHECK(report.problems[0].winner->template_name == "fake");
+      CHECK(report.problems[0].winner->confirmed);
+    }
+  }
+
   TEST_CASE("a search that was stopped at its finals plays them later, whatever won before") {
     Fixture fixture;
     fixture.request.filter.only = {{"X", {1}}};
