@@ -12,8 +12,6 @@ KernelTemplate make_gemm_simt(std::string_view source);
 namespace {
 
 constexpr std::int64_t kFloatBytes = 4;
-constexpr std::int64_t kRegistersPerSm = 64 * 1024;
-constexpr std::int64_t kSharedPerSm = 227 * 1024;
 constexpr std::int64_t kEvenly = 0;  // as SPLIT_K
 constexpr int kClusterCapability = 90;
 
@@ -91,19 +89,8 @@ std::vector<TuningParameter> parameters() {
   };
 }
 
-using Names = std::vector<std::string>;
-const Names kWarp = {"THREAD_M", "THREAD_N", "LANES_M"};
-const Names kTile = {"THREAD_M", "THREAD_N", "LANES_M", "WARPS_M", "WARPS_N"};
-
-Names operator+(Names names, const Names& more) {
-  names.insert(names.end(), more.begin(), more.end());
-  return names;
-}
-
-// Whether neither is more than `most` times the other.
-bool balanced(std::int64_t a, std::int64_t b, std::int64_t most) {
-  return std::max(a, b) <= most * std::min(a, b);
-}
+const ParameterNames kWarp = {"THREAD_M", "THREAD_N", "LANES_M"};
+const ParameterNames kTile = {"THREAD_M", "THREAD_N", "LANES_M", "WARPS_M", "WARPS_N"};
 
 // What a tile must be like.
 std::vector<Constraint> tile_constraints() {
@@ -126,14 +113,14 @@ std::vector<Constraint> tile_constraints() {
           }),
       constraint_on<Values>(
           "slices", "only small tiles are worth slicing, and with large thread tiles medium ones",
-          kTile + Names{"SLICES"},
+          kTile + ParameterNames{"SLICES"},
           [](const Values& v) {
             return v.slices() == 1 || v.small_tile() || (v.large_thread_tile() && v.medium_tile());
           }),
       constraint_on<Values>(
           "threads",
           "a block has 64 to 256 threads, 512 in slices, and 128 at least for 64 results each",
-          kTile + Names{"SLICES"},
+          kTile + ParameterNames{"SLICES"},
           [](const Values& v) {
             return v.threads() >= (v.large_thread_tile() ? 128 : 64) &&
                    v.threads() <= (v.slices() > 1 ? 512 : 256);
@@ -155,7 +142,7 @@ std::vector<Constraint> phase_constraints() {
           "by_line",
           "keeping operands by line helps small tiles, and takes 8 elements of K a slice; phases "
           "of 64 are for that alone",
-          kTile + Names{"SLICES", "BLOCK_K", "BY_LINE"},
+          kTile + ParameterNames{"SLICES", "BLOCK_K", "BY_LINE"},
           [](const Values& v) {
             if (v.block_k() == 64 && !v.by_line()) return false;
             return !v.by_line() || (v.slice_k() >= 8 && v.small_tile());
@@ -186,19 +173,19 @@ std::vector<Constraint> sm_constraints() {
   return {
       constraint_on<Values>(
           "shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
-          kTile + Names{"SLICES", "BLOCK_K", "BY_LINE", "STAGES", "MIN_BLOCKS", "CLUSTER"},
+          kTile + ParameterNames{"SLICES", "BLOCK_K", "BY_LINE", "STAGES", "MIN_BLOCKS", "CLUSTER"},
           [](const Values& v) {
             return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
           }),
       constraint_on<Values>(
           "registers", "the blocks that MIN_BLOCKS asks for fit an SM's registers",
-          kTile + Names{"SLICES", "BY_LINE", "DOUBLE_BUFFER", "MIN_BLOCKS"},
+          kTile + ParameterNames{"SLICES", "BY_LINE", "DOUBLE_BUFFER", "MIN_BLOCKS"},
           [](const Values& v) {
             const std::int64_t of_block = v.threads() * v.registers();
             return v.registers() <= 255 && v.min_blocks() * of_block <= kRegistersPerSm;
           }),
       constraint_on<Values>("warps", "an SM has 8 to 16 warps, with small thread tiles 12 at least",
-                            kTile + Names{"SLICES", "MIN_BLOCKS"},
+                            kTile + ParameterNames{"SLICES", "MIN_BLOCKS"},
                             [](const Values& v) {
                               const std::int64_t threads = v.min_blocks() * v.threads();
                               return threads >= (v.large_thread_tile() ? 256 : 384) &&
@@ -208,7 +195,7 @@ std::vector<Constraint> sm_constraints() {
           "split",
           "tiles that are not small are shared by 3 blocks at most, or evenly by all; in slices "
           "not at all",
-          kTile + Names{"SLICES", "SPLIT_K"},
+          kTile + ParameterNames{"SLICES", "SPLIT_K"},
           [](const Values& v) {
             if (v.small_tile()) return true;
             return v.slices() > 1 ? v.split_k() == 1 : v.split_k() <= 3;
@@ -222,14 +209,14 @@ std::vector<Constraint> sm_constraints() {
           }),
       constraint_on<Values>("order",
                             "where FMAs limit, the compiler gets several orders and levels to try",
-                            kTile + Names{"SPLIT_K", "ORDER", "REGISTER_LEVEL"},
+                            kTile + ParameterNames{"SPLIT_K", "ORDER", "REGISTER_LEVEL"},
                             [](const Values& v) {
                               if (v.large_thread_tile() && v.split_k() == 1) return true;
                               return v.c.at("ORDER") == 0 && v.c.at("REGISTER_LEVEL") == 5;
                             }),
       constraint_on<Values>(
           "raster", "the order of tiles matters where each block has a large one of its own",
-          kTile + Names{"SLICES", "SPLIT_K", "RASTER"},
+          kTile + ParameterNames{"SLICES", "SPLIT_K", "RASTER"},
           [](const Values& v) {
             const std::int64_t raster = v.c.at("RASTER");
             if (v.split_k() > 1) return raster == 1;
@@ -350,11 +337,7 @@ KernelTemplate make_gemm_simt(std::string_view source) {
               [](const Configuration& configuration) {
                 return configuration.at("CLUSTER") > 1 ? kClusterCapability : 0;
               },
-          .ptxas_options =
-              [](const Configuration& configuration) {
-                return std::vector<std::string>{"--register-usage-level=" +
-                                                std::to_string(configuration.at("REGISTER_LEVEL"))};
-              }};
+          .ptxas_options = register_level_option};
 }
 
 }  // namespace autotune

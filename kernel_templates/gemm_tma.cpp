@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kBarrierBytes = 8;
-constexpr std::int64_t kRegistersPerSm = 64 * 1024;
-constexpr std::int64_t kSharedPerSm = 227 * 1024;
 constexpr std::int64_t kMapElements = 4;  // of which a mapped operand's rows are multiples
 
 // A configuration's values by name. A rule sees only those of its parameters set.
@@ -74,19 +72,8 @@ std::vector<TuningParameter> parameters() {
   };
 }
 
-using Names = std::vector<std::string>;
-const Names kWarp = {"THREAD_M", "THREAD_N", "LANES_M"};
-const Names kTile = {"THREAD_M", "THREAD_N", "LANES_M", "WARPS_M", "WARPS_N"};
-
-Names operator+(Names names, const Names& more) {
-  names.insert(names.end(), more.begin(), more.end());
-  return names;
-}
-
-// Whether neither is more than `most` times the other.
-bool balanced(std::int64_t a, std::int64_t b, std::int64_t most) {
-  return std::max(a, b) <= most * std::min(a, b);
-}
+const ParameterNames kWarp = {"THREAD_M", "THREAD_N", "LANES_M"};
+const ParameterNames kTile = {"THREAD_M", "THREAD_N", "LANES_M", "WARPS_M", "WARPS_N"};
 
 std::vector<Constraint> constraints() {
   return {
@@ -103,7 +90,7 @@ std::vector<Constraint> constraints() {
             return std::max(v.tile_m(), v.tile_n()) <= 256 && balanced(v.tile_m(), v.tile_n(), 4);
           }),
       constraint_on<Values>(
-          "threads", "a block has 128 or 256 threads", kTile + Names{"SLICES"},
+          "threads", "a block has 128 or 256 threads", kTile + ParameterNames{"SLICES"},
           [](const Values& v) { return v.threads() == 128 || v.threads() == 256; }),
       constraint_on<Values>("block_k", "each slice has 8 to 32 elements of K in a phase",
                             {"SLICES", "BLOCK_K"},
@@ -119,25 +106,25 @@ std::vector<Constraint> constraints() {
                             }),
       constraint_on<Values>(
           "shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
-          kTile + Names{"SLICES", "BLOCK_K", "STAGES", "MIN_BLOCKS"},
+          kTile + ParameterNames{"SLICES", "BLOCK_K", "STAGES", "MIN_BLOCKS"},
           [](const Values& v) {
             return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
           }),
       constraint_on<Values>(
           "registers", "the blocks that MIN_BLOCKS asks for fit an SM's registers",
-          kTile + Names{"SLICES", "MIN_BLOCKS"},
+          kTile + ParameterNames{"SLICES", "MIN_BLOCKS"},
           [](const Values& v) {
             return v.min_blocks() * v.threads() * v.registers() <= kRegistersPerSm;
           }),
       constraint_on<Values>("warps", "an SM has 8 to 16 warps",
-                            kTile + Names{"SLICES", "MIN_BLOCKS"},
+                            kTile + ParameterNames{"SLICES", "MIN_BLOCKS"},
                             [](const Values& v) {
                               const std::int64_t threads = v.min_blocks() * v.threads();
                               return threads >= 256 && threads <= 512;
                             }),
       constraint_on<Values>(
           "split", "blocks share tiles of slices or 64 results a lane, in one order",
-          kTile + Names{"SLICES", "SPLIT_K", "RASTER"},
+          kTile + ParameterNames{"SLICES", "SPLIT_K", "RASTER"},
           [](const Values& v) {
             return v.split_k() == 1 ||
                    (v.c.at("RASTER") == 1 && (v.slices() > 1 || v.results() < 128));
@@ -224,11 +211,7 @@ KernelTemplate make_gemm_tma(std::string_view source) {
                        std::min(problem.m, problem.n) >= 1024;
               },
           .takes_tensor_maps = true,
-          .ptxas_options =
-              [](const Configuration& configuration) {
-                return std::vector<std::string>{"--register-usage-level=" +
-                                                std::to_string(configuration.at("REGISTER_LEVEL"))};
-              }};
+          .ptxas_options = register_level_option};
 }
 
 }  // namespace autotune

@@ -1,6 +1,7 @@
 // What the templates' descriptions share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -13,6 +14,28 @@ namespace autotune {
 // a / b, rounded up; both positive.
 [[nodiscard]] constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
+}
+
+// What every SM has since compute capability 8.0.
+inline constexpr std::int64_t kRegistersPerSm = 64 * 1024;
+// The most that any has yet, in bytes: what a device lacks its own constraints say.
+inline constexpr std::int64_t kSharedPerSm = 227 * 1024;
+
+// Whether neither is more than `most` times the other; both positive.
+[[nodiscard]] constexpr bool balanced(std::int64_t a, std::int64_t b, std::int64_t most) {
+  return std::max(a, b) <= most * std::min(a, b);
+}
+
+using ParameterNames = std::vector<std::string>;
+[[nodiscard]] inline ParameterNames operator+(ParameterNames names, const ParameterNames& more) {
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
+// ptxas's option for the parameter REGISTER_LEVEL.
+[[nodiscard]] inline std::vector<std::string> register_level_option(
+    const Configuration& configuration) {
+  return {"--register-usage-level=" + std::to_string(configuration.at("REGISTER_LEVEL"))};
 }
 
 // A constraint whose rule sees the configuration as `Values`, a template's names for its
