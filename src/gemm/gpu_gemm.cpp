@@ -37,10 +37,13 @@ class GpuGemm : public GemmRunner {
 
   MatchKind gemm(const GemmCall& call) override {
     const gpu::DeviceContexts::Scope scope(contexts_);
-    auto prepared = prepare(scope, call.problem, /*any_alignment=*/false, call.stream);
     gpu::GemmOperands operands = operands_of(call);
-    if (!gpu::can_map(prepared.geometry, operands)) {
-      prepared = prepare(scope, call.problem, /*any_alignment=*/true, call.stream);
+    const auto suits = [&](const LaunchGeometry& geometry) {
+      return gpu::can_map(geometry, operands);
+    };
+    auto prepared = prepare(scope, call.problem, /*any_alignment=*/false, suits, call.stream);
+    if (!suits(prepared.geometry)) {
+      prepared = prepare(scope, call.problem, /*any_alignment=*/true, suits, call.stream);
     }
     operands.scratch = scratch(scope, prepared.geometry, call.stream);
     gpu::GemmArguments arguments(*driver_, prepared.geometry, call.problem, operands);
@@ -50,11 +53,12 @@ class GpuGemm : public GemmRunner {
 
   MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) override {
     const gpu::DeviceContexts::Scope scope(contexts_);
-    const auto prepared = prepare(scope, problem, /*any_alignment=*/false, stream);
+    const auto suits = [](const LaunchGeometry&) { return true; };
+    const auto prepared = prepare(scope, problem, /*any_alignment=*/false, suits, stream);
     scratch(scope, prepared.geometry, stream);
     if (prepared.geometry.needs_map_a() || prepared.geometry.needs_map_b()) {
       try {
-        const auto other = prepare(scope, problem, /*any_alignment=*/true, stream);
+        const auto other = prepare(scope, problem, /*any_alignment=*/true, suits, stream);
         scratch(scope, other.geometry, stream);
       } catch (const EnvironmentError&) {
         // Without a compiler. Operands that lie as the first kernel needs them are ready all the
@@ -69,14 +73,15 @@ class GpuGemm : public GemmRunner {
  private:
   using Prepared = PreparedKernels<GpuKernel>::Prepared;
 
+  template <typename Suits>
   Prepared prepare(const gpu::DeviceContexts::Scope& scope, const GemmProblem& problem,
-                   bool any_alignment, CUstream_st* stream) {
+                   bool any_alignment, Suits suits, CUstream_st* stream) {
     const auto load = [&](const std::string& image, const std::string& name,
                           const LaunchGeometry& geometry) {
       refuse_capture(stream);
       return std::make_unique<GpuKernel>(*driver_, image, name, geometry);
     };
-    return kernels_.find_or_prepare(scope.id(), problem, any_alignment, load);
+    return kernels_.find_or_prepare(scope.id(), problem, any_alignment, suits, load);
   }
 
   // Loading and allocating would break it.

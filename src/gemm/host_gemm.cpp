@@ -50,7 +50,8 @@ class HostGemm : public GemmRunner {
       if (!launcher_) launcher_.emplace();
       return std::make_unique<HostKernel>(launcher_->load(image, name));
     };
-    return kernels_.find_or_prepare(kOnlyContext, problem, /*any_alignment=*/true, load);
+    const auto suits = [](const LaunchGeometry&) { return true; };
+    return kernels_.find_or_prepare(kOnlyContext, problem, /*any_alignment=*/true, suits, load);
   }
 
   std::optional<HostLauncher> launcher_;  // with threads, so made with the first kernel

@@ -24,7 +24,7 @@ class PreparedKernels {
   struct Prepared {
     MatchKind match = MatchKind::predicted;
     LaunchGeometry geometry;
-    const Loaded* kernel = nullptr;  // as long as this object
+    const Loaded* kernel = nullptr;  // as long as this object; none where it does not suit
   };
 
   // By what a kernel's code depends on, beside the device.
@@ -41,26 +41,33 @@ class PreparedKernels {
   explicit PreparedKernels(KernelSupply& supply) : supply_(supply) {}
 
   // `load(image, name, geometry)` gives a std::unique_ptr<Loaded>; all launches of a kernel need
-  // the same shared memory. any_alignment: see KernelSupply.
-  template <typename Load>
+  // the same shared memory. any_alignment: see KernelSupply. `suits(geometry)`: whether what is
+  // chosen can be launched; only then is it loaded.
+  template <typename Suits, typename Load>
   Prepared find_or_prepare(std::uint64_t context, const GemmProblem& problem, bool any_alignment,
-                           Load load) {
+                           Suits suits, Load load) {
     const Asked asked{context, problem, any_alignment};
-    if (const auto ready = find(asked)) return *ready;
+    const auto is_ready = [&](const std::optional<Prepared>& known) {
+      return known && (known->kernel != nullptr || !suits(known->geometry));
+    };
+    if (const auto known = find(asked); is_ready(known)) return *known;
     const std::lock_guard lock(preparing_);
-    if (const auto ready = find(asked)) return *ready;
+    if (const auto known = find(asked); is_ready(known)) return *known;
 
     const KernelChoice choice = supply_.choose(problem, any_alignment);
     const KernelTemplate& kernel = *choice.kernel;
     const Configuration& configuration = choice.best.configuration;
-    std::unique_ptr<Loaded>& loaded =
-        loaded_[{context, kernel.name, configuration, problem.op_a, problem.op_b}];
     const LaunchGeometry geometry =
         kernel.geometry(configuration, problem).on_device(supply_.device().sm_count);
-    if (!loaded) loaded = load(supply_.image(choice, problem), kernel.name, geometry);
-    const Prepared prepared{choice.best.match, geometry, loaded.get()};
+    Prepared prepared{choice.best.match, geometry, nullptr};
+    if (suits(geometry)) {
+      std::unique_ptr<Loaded>& loaded =
+          loaded_[{context, kernel.name, configuration, problem.op_a, problem.op_b}];
+      if (!loaded) loaded = load(supply_.image(choice, problem), kernel.name, geometry);
+      prepared.kernel = loaded.get();
+    }
     const std::unique_lock writing(ready_mutex_);
-    ready_.try_emplace(asked, prepared);
+    ready_.insert_or_assign(asked, prepared);
     return prepared;
   }
 

@@ -110,6 +110,26 @@ TEST_SUITE("embedding on a GPU") {
     CHECK(tuner.best({.m = 1600, .n = 1601, .k = 1602}).template_name == "gemm_simt");
   }
 
+  TEST_CASE("operands without tensor maps need no kernel that takes them") {
+    const Machine machine;
+    const GemmProblem problem{.m = 1600, .n = 1604, .k = 1602};
+    Machine::compile("gemm_simt", problem);
+    Autotuner tuner;
+    REQUIRE(tuner.best(problem).template_name == "gemm_tma");
+    alignas(16) float memory[2] = {};
+    const auto calls_with = [&](const float* b) {
+      static_cast<void>(machine.application.take_calls());
+      tuner.gemm(problem, 1, memory, 1602, b, 1604, 0, memory, 1604);
+      return machine.application.take_calls();
+    };
+    CHECK(has(calls_with(memory + 1), "cuModuleLoadData"));
+    CHECK_FALSE(has(calls_with(memory + 1), "cuModuleLoadData"));
+    CHECK_THROWS_AS(calls_with(memory), EnvironmentError);
+    Machine::compile("gemm_tma", problem);
+    CHECK(has(calls_with(memory), "cuTensorMapEncodeTiled"));
+    CHECK_FALSE(has(calls_with(memory + 1), "cuModuleLoadData"));
+  }
+
   TEST_CASE("a prepared product can be captured wherever its operands lie") {
     const Machine machine;
     const GemmProblem problem{.m = 1600, .n = 1604, .k = 1602};

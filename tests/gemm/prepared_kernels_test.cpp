@@ -39,6 +39,13 @@ void fill_store() {
   }
 }
 
+bool any(const LaunchGeometry&) {
+  return true;
+}
+bool none(const LaunchGeometry&) {
+  return false;
+}
+
 TEST_SUITE("PreparedKernels") {
   TEST_CASE("each kernel is loaded once a context, whoever asks and how often") {
     const TemporaryStorage storage;
@@ -58,7 +65,7 @@ TEST_SUITE("PreparedKernels") {
         for (std::int64_t i = 0; i < 40; ++i) {
           const std::uint64_t context = static_cast<std::uint64_t>(i % 2);
           const GemmProblem asked = problem(1 + i / 2 % 8);
-          const auto prepared = kernels.find_or_prepare(context, asked, false, load);
+          const auto prepared = kernels.find_or_prepare(context, asked, false, any, load);
           const KernelTemplate& kernel = kernel_templates().front();
           const Configuration expected = kernel.default_configuration(asked);
           if (*prepared.kernel != to_string(expected)) ++wrong;
@@ -83,11 +90,31 @@ TEST_SUITE("PreparedKernels") {
                          const LaunchGeometry&) -> std::unique_ptr<int> {
       throw Error("no memory");
     };
-    CHECK_THROWS_AS(kernels.find_or_prepare(0, problem(1), false, fail), Error);
+    CHECK_THROWS_AS(kernels.find_or_prepare(0, problem(1), false, any, fail), Error);
     const auto load = [](const std::string&, const std::string&, const LaunchGeometry&) {
       return std::make_unique<int>(7);
     };
-    CHECK(*kernels.find_or_prepare(0, problem(1), false, load).kernel == 7);
+    CHECK(*kernels.find_or_prepare(0, problem(1), false, any, load).kernel == 7);
+  }
+
+  TEST_CASE("a kernel is loaded by the first call that it suits") {
+    const TemporaryStorage storage;
+    fill_store();
+    KernelSupply supply(some_gpu(), "");
+    PreparedKernels<int> kernels(supply);
+    int loads = 0;
+    const auto load = [&](const std::string&, const std::string&, const LaunchGeometry&) {
+      return std::make_unique<int>(++loads);
+    };
+    const auto unsuited = kernels.find_or_prepare(0, problem(1), false, none, load);
+    CHECK(unsuited.kernel == nullptr);
+    CHECK(unsuited.geometry.blocks() > 0);
+    CHECK(loads == 0);
+    for (int call = 0; call < 2; ++call) {
+      CHECK(kernels.find_or_prepare(0, problem(1), false, any, load).kernel != nullptr);
+      static_cast<void>(kernels.find_or_prepare(0, problem(1), false, none, load));
+    }
+    CHECK(loads == 1);
   }
 }
 
