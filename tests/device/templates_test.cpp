@@ -53,8 +53,11 @@ std::vector<Configuration> configurations(const KernelTemplate& kernel, const De
 }
 
 std::vector<GemmCase> cases(const std::string& layout) {
-  std::vector<GemmProblem> problems = {{1, 1, 1},    {7, 7, 7},      {33, 33, 33},  {64, 64, 64},
-                                       {100, 1, 37}, {129, 257, 65}, {132, 260, 65}};
+  // 5x4x1, 7x10x7, 33x36x33, 131x258x31: the second gap gives A and B, whatever the layout, wide
+  // rows that tensor maps can have.
+  std::vector<GemmProblem> problems = {{1, 1, 1},      {5, 4, 1},      {7, 10, 7},
+                                       {33, 36, 33},   {64, 64, 64},   {100, 1, 37},
+                                       {129, 257, 65}, {131, 258, 31}, {132, 260, 65}};
   if (sample_size() == 0) problems.push_back({1024, 1024, 1024});
   std::vector<GemmCase> all;
   for (GemmProblem& problem : problems) {
