@@ -53,7 +53,7 @@ std::vector<TuningParameter> parameters() {
       {"WARPS", "warps of a block along the other side", {1, 2, 4, 8}},
       {"SLICES", "warps of a block along K", {1, 2, 4, 8, 16, 32}},
       {"UNROLL", "elements of K that a thread has under way at a time", {4, 8, 16}},
-      {"SPLIT_K", "blocks that share one tile's work", {1, 2, 4, 8, 16, 32}},
+      {"SPLIT_K", "blocks that share one tile's work", {1, 2, 4, 8, 16, 32, 64, 128}},
       {"KEEP", "percent of the large operand to be kept in the L2 cache", {0, 20}},
   };
 }
@@ -138,7 +138,7 @@ Configuration default_configuration(const GemmProblem& problem) {
   while (slices < most_slices && 4 * slices <= batches) slices *= 2;
   const std::int64_t tiles = ceil_div(std::max(problem.m, problem.n), lines * (kWarp / lanes_k));
   std::int64_t parts = 1;
-  while (parts < 32 && parts * tiles < 96 && 4 * parts * slices <= batches) parts *= 2;
+  while (parts < 128 && parts * tiles < 96 && 4 * parts * slices <= batches) parts *= 2;
   return Configuration({{"FEW_SIDE", few_rows ? 0 : 1},
                         {"FEW", few},
                         {"LINES", lines},

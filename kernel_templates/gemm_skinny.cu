@@ -67,12 +67,17 @@
 #define TRANSPOSE_B 0
 #endif
 
+#include "device/vector.cuh"
+#include "device/visibility.cuh"
+
 constexpr bool kAlongK = FEW_SIDE == 0 ? TRANSPOSE_B : !TRANSPOSE_A;  // the large operand's lines
 constexpr bool kFewAlongK = FEW_SIDE == 0 ? !TRANSPOSE_A : TRANSPOSE_B;
 constexpr int kThreads = 32 * WARPS * SLICES;
 constexpr int kAcross = 32 / LANES_K;  // lanes of a warp side by side
 constexpr int kBlockLines = WARPS * LINES * kAcross;
 constexpr int kTile = FEW * kBlockLines;
+// Groups of threads that each add up some of the blocks' parts of a tile.
+constexpr int kGroups = kTile >= kThreads ? 1 : kThreads / kTile < 32 ? kThreads / kTile : 32;
 // A lane's elements that one instruction can read: kNeighbours lines of one k, or kRun k of a line.
 constexpr int kNeighbours = kAlongK ? 1 : LINES < 4 ? LINES : 4;
 constexpr int kRun = kAlongK ? 4 : 1;
@@ -83,23 +88,6 @@ __device__ constexpr int line_offset(int line) {
 // Elements of K that a warp takes at a time.
 constexpr int kBatch = UNROLL * LANES_K;
 constexpr int kCounters = 1 << 16;  // at the start of the scratch, zero between launches
-
-template <typename Number>
-__device__ constexpr Number least(Number a, Number b) {
-  return a < b ? a : b;
-}
-
-// What one instruction moves: up to four elements.
-template <int kElements>
-struct alignas(4 * kElements) Vector {
-  float at[kElements];
-};
-
-template <int kElements>
-__device__ __forceinline__ Vector<kElements> read(const float* from) {
-  from = static_cast<const float*>(__builtin_assume_aligned(from, 4 * kElements));
-  return *reinterpret_cast<const Vector<kElements>*>(from);
-}
 
 // The machine's own words, and what they mean on a processor that runs one thread at a time.
 #ifdef __CUDA_ARCH__
@@ -146,17 +134,6 @@ __device__ __forceinline__ void await_copies() {
 __device__ __forceinline__ float of_lane(float value, int offset) {
   return __shfl_xor_sync(0xffffffff, value, offset);
 }
-__device__ __forceinline__ int add_to_counter(int* counter, int amount) {
-  return atomicAdd(counter, amount);
-}
-// What this block wrote before, others see before what it writes after.
-__device__ __forceinline__ void publish() {
-  __threadfence();
-}
-// What another block wrote: not from this SM's cache.
-__device__ __forceinline__ float read_others(const float* from) {
-  return __ldcg(from);
-}
 
 #else
 
@@ -179,13 +156,6 @@ inline float of_lane(float value, int offset) {
   all[threadIdx.x] = value;
   __syncthreads();
   return all[threadIdx.x ^ static_cast<unsigned>(offset)];
-}
-inline int add_to_counter(int* counter, int amount) {
-  return __atomic_fetch_add(counter, amount, __ATOMIC_ACQ_REL);
-}
-inline void publish() {}
-inline float read_others(const float* from) {
-  return *from;
 }
 
 #endif
@@ -421,7 +391,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const unsigned batches = static_cast<unsigned>(k - 1) / kBatch + 1;
   const unsigned share = batches / parts;
   const unsigned longer = batches % parts;  // the first parts have one batch more
-  const long long begin = static_cast<long long>(part * share + least(part, longer)) * kBatch;
+  const long long begin =
+      static_cast<long long>(part * share + (part < longer ? part : longer)) * kBatch;
   const long long last = begin + static_cast<long long>(share + (part < longer)) * kBatch;
   const long long end = last < k ? last : k;
   const int warp = threadIdx.x / 32 % WARPS;
@@ -441,19 +412,32 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     for (int slice = 1; slice < SLICES; ++slice) sum += shared[slice * kTile + e];
     return sum;
   };
+  // Those of the blocks, from one of them on, every kGroups-th.
+  const auto sum_of_parts = [&](int e, unsigned first) {
+    const float* const from = own - static_cast<long long>(part) * kTile + e;
+    float sum = 0;
+#pragma unroll 4
+    for (unsigned p = first; p < parts; p += kGroups) sum += read_others<1>(from + p * kTile).at[0];
+    return sum;
+  };
+  float* const group_sums = shared + 4;  // behind the word that says who is last
   if (parts > 1) {
     for (int e = threadIdx.x; e < kTile; e += kThreads) own[e] = sum_of_slices(e);
     publish();
     __syncthreads();
     if (threadIdx.x == 0) {
       int* const counter = reinterpret_cast<int*>(scratch) + tile;
-      const bool is_last = add_to_counter(counter, 1) + 1 == static_cast<int>(parts);
+      const bool is_last = count(counter) + 1 == static_cast<int>(parts);
       if (is_last) *counter = 0;
       publish();
       *reinterpret_cast<int*>(shared) = is_last;
     }
     __syncthreads();
     if (*reinterpret_cast<int*>(shared) == 0) return;
+    if (kGroups > 1 && threadIdx.x < kGroups * kTile) {
+      group_sums[threadIdx.x] = sum_of_parts(threadIdx.x % kTile, threadIdx.x / kTile);
+    }
+    __syncthreads();
   }
 
   for (int e = threadIdx.x; e < kTile; e += kThreads) {
@@ -461,13 +445,13 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     const long long line = first_line + e % kBlockLines;
     if (f >= all_few || line >= all_lines) continue;
     float sum = 0;
-    if (parts > 1) {
-      const float* const first = own - static_cast<long long>(part) * kTile + e;
-      sum = read_others(first);
-#pragma unroll 4
-      for (unsigned p = 1; p < parts; ++p) sum += read_others(first + p * kTile);
-    } else {
+    if (parts == 1) {
       sum = sum_of_slices(e);
+    } else if (kGroups == 1) {
+      sum = sum_of_parts(e, 0);
+    } else {
+#pragma unroll
+      for (int group = 0; group < kGroups; ++group) sum += group_sums[group * kTile + e];
     }
     float* const to = c + (FEW_SIDE == 0 ? f * ldc + line : line * ldc + f);
     const float product = alpha * sum;

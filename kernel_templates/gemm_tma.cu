@@ -378,7 +378,8 @@ __device__ __forceinline__ void accumulate(Pipeline& pipeline, const Position& p
     if (threadIdx.x % 32 == 0) arrive(pipeline.left + reading.stage);
     pipeline.end_copies(filling);
     ++phase;
-    reading.next();
+    // Behind the last phase k = 0 of this one is read again, in vain: zeros may come to the next.
+    if (phase < pipeline.phases) reading.next();
     filling.next();
     own_a = pipeline.shared + reading.offset + first_a;
     own_b = pipeline.shared + reading.offset + first_b;

@@ -1,45 +1,7 @@
 // Sums of one tile that the warps (SLICES) or blocks (SPLIT_K) of a launch have each a part of: who
 // has which, and how they are added up.
 
-// The machine's own words, and what they mean on a processor that runs one thread at a time.
-#ifdef __CUDA_ARCH__
-
-__device__ __forceinline__ int count(int* counter) {
-  return atomicAdd(counter, 1);
-}
-
-// What this block wrote before, others see before what it writes after.
-__device__ __forceinline__ void publish() {
-  __threadfence();
-}
-
-// What another block wrote: not from this SM's cache.
-template <int kElements>
-__device__ __forceinline__ Vector<kElements> read_others(const float* from) {
-  Vector<kElements> v;
-  if constexpr (kElements == 4) {
-    asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
-                 : "l"(from));
-  } else {
-#pragma unroll
-    for (int e = 0; e < kElements; ++e) v.at[e] = __ldcg(from + e);
-  }
-  return v;
-}
-
-#else
-
-inline int count(int* counter) {
-  return __atomic_fetch_add(counter, 1, __ATOMIC_ACQ_REL);
-}
-inline void publish() {}
-template <int kElements>
-inline Vector<kElements> read_others(const float* from) {
-  return read<kElements>(from);
-}
-
-#endif
+#include "visibility.cuh"
 
 // Where threads leave results for others, in shared memory or the scratch: each kWidth of them at a
 // time, all threads' side by side.
