@@ -157,11 +157,12 @@ std::deque<Benches::Entry>::iterator Benches::choose(std::size_t index) {
 
 void Benches::run(std::size_t index, TrialRunner& runner, std::optional<Entry>& entry) {
   const int failures_before = runner.failures();
+  const double busy_before_s = runner.busy_s();
   entry->job.run(runner);
   {
     const std::lock_guard lock(mutex_);
     Bench& bench = benches_[index];
-    bench.use.busy_s = runner.busy_s();
+    bench.use.busy_s += runner.busy_s() - busy_before_s;
     bench.use.workers_replaced = runner.failures();
     bench.use.equal_kernels = runner.equal_kernels();
     const bool cost_worker = runner.failures() > failures_before;
