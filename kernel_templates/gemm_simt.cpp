@@ -337,7 +337,8 @@ KernelTemplate make_gemm_simt(std::string_view source) {
               [](const Configuration& configuration) {
                 return configuration.at("CLUSTER") > 1 ? kClusterCapability : 0;
               },
-          .ptxas_options = register_level_option};
+          .ptxas_options = register_level_option,
+          .launch_parameter = kSplit};
 }
 
 }  // namespace autotune

@@ -93,8 +93,8 @@
 #define RASTER 8
 #endif
 
-// Blocks that share the work of one tile, on average. 0: the launch has as many blocks as run at
-// once, and each gets an equal share of all work.
+// Blocks that share the work of one tile: 1, or with any larger value as many as the launch has for
+// each. 0: the launch has as many blocks as run at once, and each gets an equal share of all work.
 #ifndef SPLIT_K
 #define SPLIT_K 1
 #endif

@@ -171,7 +171,8 @@ KernelTemplate make_gemm_skinny(std::string_view source) {
               [](const GemmProblem& problem) {
                 constexpr std::int64_t kVeryFew = 4;
                 return std::min(problem.m, problem.n) <= kVeryFew;
-              }};
+              },
+          .launch_parameter = kSplit};
 }
 
 }  // namespace autotune

@@ -48,7 +48,8 @@
 #define UNROLL 8
 #endif
 
-// Blocks that share the work of one tile.
+// Blocks that share the work of one tile: 1, or with any larger value as many as the launch has for
+// each.
 #ifndef SPLIT_K
 #define SPLIT_K 1
 #endif

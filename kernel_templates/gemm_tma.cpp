@@ -211,7 +211,8 @@ KernelTemplate make_gemm_tma(std::string_view source) {
                        std::min(problem.m, problem.n) >= 1024;
               },
           .takes_tensor_maps = true,
-          .ptxas_options = register_level_option};
+          .ptxas_options = register_level_option,
+          .launch_parameter = kSplit};
 }
 
 }  // namespace autotune

@@ -16,8 +16,9 @@
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31. An operand that
 // comes by TMA begins at a multiple of 16 bytes, and its leading dimension is a multiple of 4.
-// Launch: kThreads threads, kSharedFloats of dynamic shared memory; blocks along x: SPLIT_K or
-// fewer for each tile of C. scratch and the tensor maps: see kernel_template.hpp.
+// Launch: kThreads threads, kSharedFloats of dynamic shared memory; blocks along x: one or,
+// with SPLIT_K, any number for each tile of C. scratch and the tensor maps: see
+// kernel_template.hpp.
 
 // Results of one lane: 4, 8 or 16 along each side.
 #ifndef THREAD_M
@@ -76,7 +77,8 @@
 #define RASTER 8
 #endif
 
-// Blocks that share the work of one tile.
+// Blocks that share the work of one tile: 1, or with any larger value as many as the launch has for
+// each.
 #ifndef SPLIT_K
 #define SPLIT_K 1
 #endif

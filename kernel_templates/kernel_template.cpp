@@ -3,6 +3,15 @@
 #include <algorithm>
 
 namespace autotune {
+namespace {
+
+// Whether only the launch depends on the value.
+bool is_for_the_launch(const KernelTemplate& kernel, const std::string& name, std::int64_t value) {
+  return kernel.launch_parameter && kernel.launch_parameter->name == name &&
+         kernel.launch_parameter->least <= value;
+}
+
+}  // namespace
 
 const KernelTemplate* find_kernel_template(std::string_view name) {
   for (const KernelTemplate& kernel : kernel_templates()) {
@@ -27,6 +36,21 @@ int needed_capability(const KernelTemplate& kernel, const Configuration& configu
   return std::max(kernel.min_compute_capability, kernel.configuration_capability(configuration));
 }
 
+std::vector<Configuration> with_the_code_of(const KernelTemplate& kernel,
+                                            const Configuration& configuration) {
+  std::vector<Configuration> result = {configuration};
+  for (const TuningParameter& parameter : kernel.space.parameters()) {
+    const std::int64_t own = configuration.at(parameter.name);
+    if (!is_for_the_launch(kernel, parameter.name, own)) continue;
+    for (const std::int64_t value : parameter.values) {
+      if (value == own || !is_for_the_launch(kernel, parameter.name, value)) continue;
+      result.push_back(configuration);
+      result.back().set(parameter.name, value);
+    }
+  }
+  return result;
+}
+
 std::vector<std::string> compile_options(const KernelTemplate& kernel,
                                          const Configuration& configuration,
                                          const GemmProblem& problem,
@@ -41,8 +65,9 @@ std::vector<std::string> compile_options(const KernelTemplate& kernel,
   }
   options.emplace_back("--no-source-include");
   for (const TuningParameter& parameter : kernel.space.parameters()) {
-    options.push_back("-D" + parameter.name + "=" +
-                      std::to_string(configuration.at(parameter.name)));
+    std::int64_t value = configuration.at(parameter.name);
+    if (is_for_the_launch(kernel, parameter.name, value)) value = kernel.launch_parameter->least;
+    options.push_back("-D" + parameter.name + "=" + std::to_string(value));
   }
   const auto flag = [](Operation op) { return op == Operation::transposed ? "1" : "0"; };
   options.push_back(std::string("-DTRANSPOSE_A=") + flag(problem.op_a));

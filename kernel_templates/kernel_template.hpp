@@ -13,8 +13,8 @@
 // `map_b` (128 bytes each; of an operand that geometry() names no box of, nothing).
 //
 // It computes C = alpha * op(A) * op(B) + beta * C, row-major, leading dimensions in elements, and
-// is compiled with one macro for each parameter of the configuration and with the macros
-// TRANSPOSE_A and TRANSPOSE_B (0 or 1).
+// is compiled with one macro for each parameter of the configuration (see LaunchParameter) and with
+// the macros TRANSPOSE_A and TRANSPOSE_B (0 or 1).
 //
 // scratch: memory for blocks that share the work of one result, as much as geometry() asks for. Its
 // first kScratchCounters words are zero when a kernel starts and must be so when it ends; the rest
@@ -22,6 +22,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,12 @@ struct TileShape {
   std::int64_t block_k = 0;  // what it takes of K in one phase
 
   [[nodiscard]] std::int64_t results() const { return results_m * results_n; }
+};
+
+// A parameter that from the value `least` on is the launch's matter and not the code's.
+struct LaunchParameter {
+  std::string name;
+  std::int64_t least = 0;
 };
 
 // Immutable; shared freely between threads.
@@ -74,6 +81,8 @@ struct KernelTemplate {
   bool takes_tensor_maps = false;
   // For parameters that are the compiler's and not the kernel's.
   std::function<std::vector<std::string>(const Configuration&)> ptxas_options = {};
+  // Configurations that differ in it alone are compiled once, with the least of its values.
+  std::optional<LaunchParameter> launch_parameter = {};
 };
 
 // The templates that the program was built with, in alphabetical order.
@@ -87,6 +96,11 @@ struct KernelTemplate {
 // The least compute capability, 10 * major + minor, for one configuration of a template.
 [[nodiscard]] int needed_capability(const KernelTemplate& kernel,
                                     const Configuration& configuration);
+
+// The configurations with the machine code of this one: itself, and those that only their launch
+// parameter tells apart, whether valid or not.
+[[nodiscard]] std::vector<Configuration> with_the_code_of(const KernelTemplate& kernel,
+                                                          const Configuration& configuration);
 
 // NVRTC's options for one configuration: the macros and what every template is compiled with.
 // The architecture ("sm_90") is the first of them.

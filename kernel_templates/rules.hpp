@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config_space.hpp"
+#include "kernel_templates/kernel_template.hpp"
 
 namespace autotune {
 
@@ -37,6 +38,9 @@ using ParameterNames = std::vector<std::string>;
     const Configuration& configuration) {
   return {"--register-usage-level=" + std::to_string(configuration.at("REGISTER_LEVEL"))};
 }
+
+// Where blocks share a tile's work, they see from the grid how many they are.
+inline const LaunchParameter kSplit = {.name = "SPLIT_K", .least = 2};
 
 // A constraint whose rule sees the configuration as `Values`, a template's names for its
 // parameters. `parameters`: those that the rule looks at.

@@ -25,6 +25,14 @@ std::optional<std::size_t> CandidateSpace::index_of(const Configuration& configu
   return *place;
 }
 
+std::vector<std::size_t> CandidateSpace::with_the_code_of(std::size_t index) const {
+  std::vector<std::size_t> result;
+  for (const Configuration& one : autotune::with_the_code_of(*kernel, configurations[index])) {
+    if (const auto place = index_of(one)) result.push_back(*place);
+  }
+  return result;
+}
+
 Lane::Lane(const GemmProblem& problem, const CandidateSpace& space, const std::string& strategy,
            std::uint64_t seed, Estimate estimate, const std::vector<Configuration>& starts)
     : problem_(problem),

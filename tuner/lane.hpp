@@ -24,6 +24,8 @@ struct CandidateSpace {
 
   CandidateSpace(const KernelTemplate& kernel, std::vector<Configuration> configurations);
   [[nodiscard]] std::optional<std::size_t> index_of(const Configuration& configuration) const;
+  // Those that run the machine code of this one, itself first.
+  [[nodiscard]] std::vector<std::size_t> with_the_code_of(std::size_t index) const;
 
  private:
   std::vector<std::uint32_t> sorted_;  // indices, by configuration

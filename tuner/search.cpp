@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -21,6 +22,9 @@ constexpr std::size_t kTurnsOfTheLeader = 8;
 
 // What is so near a problem's best is tried for the others too, whose kernel it is as well.
 constexpr double kWorthSharing = 1.1;
+
+// The slowest of more are forgotten.
+constexpr std::size_t kMostSpare = 10'000;
 
 // Between two looks at the limits.
 constexpr std::chrono::milliseconds kBetweenLooks(100);
@@ -180,22 +184,30 @@ void Search::share(const Lane& lane, std::size_t index) {
   const Trial& trial = lane.trials().at(index);
   if (!trial.ok()) return;
   const double slowness = trial.measurement.median_us / lane.best()->measurement.median_us;
-  if (slowness > kWorthSharing) {
-    spare_.emplace(slowness, std::pair(&lane, index));
-    return;
+  const std::vector<std::size_t> with_its_code = lane.space().with_the_code_of(index);
+  for (Lane* other : with_the_kernels_of(lane)) {
+    for (const std::size_t alike : with_its_code) {
+      if (alike == index && slowness <= kWorthSharing) {
+        other->suggest(index);
+      } else {
+        spare_.emplace(slowness, Claim(other, alike));
+      }
+    }
   }
-  for (Lane* other : with_the_kernels_of(lane)) other->suggest(index);
+  while (spare_.size() > kMostSpare) spare_.erase(std::prev(spare_.end()));
 }
 
 // Where compiling is the limit, a trial of what is built already costs nothing. One thing at a time
 // means that nothing is measured while something is compiled.
 void Search::use_idle_devices(const SearchLimits& limits) {
   if (limits.trials || limits.lookahead == 1) return;
-  if (spare_.empty() || benches_.open_jobs() >= benches_.size()) return;
-  const auto [lane, index] = spare_.extract(spare_.begin()).mapped();
-  for (Lane* other : with_the_kernels_of(*lane)) {
-    if (is_behind(*other) || rule_->holds(other->problem())) continue;
-    if (other->name(index)) take_up({other, index}, /*patient=*/true);
+  if (benches_.open_jobs() >= benches_.size()) return;
+  while (!spare_.empty()) {
+    const Claim claim = spare_.extract(spare_.begin()).mapped();
+    const auto& [lane, index] = claim;
+    if (is_behind(*lane) || rule_->holds(lane->problem()) || !lane->name(index)) continue;
+    take_up(claim, /*patient=*/true);
+    return;
   }
 }
 
@@ -205,7 +217,7 @@ std::vector<Lane*> Search::with_the_kernels_of(const Lane& lane) const {
     const bool same_kernel = &other->space() == &lane.space() &&
                              other->problem().op_a == lane.problem().op_a &&
                              other->problem().op_b == lane.problem().op_b;
-    if (other != &lane && same_kernel) result.push_back(other);
+    if (same_kernel) result.push_back(other);
   }
   return result;
 }

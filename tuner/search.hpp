@@ -72,11 +72,11 @@ class Search {
   void submit_built(const SearchLimits& limits);
   void submit(const Proposal& proposal, const SearchLimits& limits);
   void record(const Proposal& proposal, Trial trial);
-  // Suggests what did well to the lanes that have the same kernels, and keeps what did not for
-  // devices that have nothing to do.
+  // Suggests what did well to the lanes that have the same kernels, and keeps what else runs its
+  // code for devices that have nothing to do.
   void share(const Lane& lane, std::size_t index);
   void use_idle_devices(const SearchLimits& limits);
-  // The lanes whose kernels are `lane`'s too.
+  // The lanes whose kernels are `lane`'s too, itself among them.
   [[nodiscard]] std::vector<Lane*> with_the_kernels_of(const Lane& lane) const;
   // Now and then: takes in what other runs have stored, and takes up what they have given up.
   void follow_others(const SearchLimits& limits);
@@ -93,8 +93,9 @@ class Search {
   std::deque<Proposal> waiting_;  // for their kernels
   std::set<Claim> claimed_;       // until the trial was made
   std::vector<Claim> set_aside_;  // other runs have claimed these
-  // Built, but not promising: how many times slower than the lane's best it was.
-  std::multimap<double, std::pair<const Lane*, std::size_t>> spare_;
+  // Trials whose code is there, but not known to be promising: by how many times slower than its
+  // lane's best the trial was that it was built for.
+  std::multimap<double, Claim> spare_;
   std::int64_t learned_ = 0;  // how often
   std::chrono::steady_clock::time_point next_learning_;
   std::optional<std::chrono::steady_clock::time_point> idle_since_;

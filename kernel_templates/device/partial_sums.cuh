@@ -148,7 +148,7 @@ struct Parts {
   }
   __device__ __forceinline__ int* group_counter(int index) const {
     const long long most_parts =
-        SPLIT_K == 0 ? schedule.phases_per_tile / schedule.share + 2 : SPLIT_K / CLUSTER;
+        SPLIT_K == 0 ? schedule.phases_per_tile / schedule.share + 2 : count;
     const long long of_blocks = tile * CLUSTER + blockIdx.x % CLUSTER;
     return reinterpret_cast<int*>(scratch) + tiles * CLUSTER +
            of_blocks * groups(static_cast<int>(most_parts)) + index;

@@ -134,6 +134,29 @@ TEST_SUITE("KernelTemplate") {
     }
   }
 
+  TEST_CASE("how many blocks share a tile is the launch's matter") {
+    for (const char* name : {"gemm_simt", "gemm_skinny", "gemm_tma"}) {
+      CAPTURE(name);
+      const autotune::KernelTemplate& kernel = *autotune::find_kernel_template(name);
+      Configuration configuration = kernel.default_configuration({.m = 8, .n = 4096, .k = 4096});
+      const auto options = [&](std::int64_t split_k) {
+        configuration.set("SPLIT_K", split_k);
+        return autotune::compile_options(kernel, configuration, {.m = 1, .n = 1, .k = 1}, "sm_90");
+      };
+      CHECK(options(2) == options(32));
+      CHECK(options(1) != options(2));
+
+      configuration.set("SPLIT_K", 1);
+      CHECK(with_the_code_of(kernel, configuration).size() == 1);
+      configuration.set("SPLIT_K", 4);
+      const std::vector<Configuration> alike = with_the_code_of(kernel, configuration);
+      CHECK(alike.front() == configuration);
+      CHECK(alike.size() >= 5);
+      for (const Configuration& one : alike) CHECK(one.at("SPLIT_K") >= 2);
+    }
+    CHECK(with_the_code_of(gemm_tiled(), changed("UNROLL=8")).size() == 1);
+  }
+
   TEST_CASE("a device rejects what it cannot run") {
     autotune::DeviceInfo device;
     device.compute_major = 5;

@@ -74,6 +74,43 @@ TEST_SUITE("tune") {
     CHECK(came_round);
   }
 
+  TEST_CASE("what the launch alone tells apart is compiled once, and tried by an idle device") {
+    TuneFixture f;
+    f.setup.compile_jobs = 1;
+    f.request.strategy = "model";
+    f.kernel.launch_parameter = {"A", 2};
+    f.kernel.geometry = [](const Configuration& c, const GemmProblem&) {
+      return LaunchGeometry{.grid = {c.at("A"), 1, 1}, .block = {32, 1, 1}};
+    };
+    std::mutex mutex;
+    std::condition_variable measured_one;
+    std::map<int, std::set<std::int64_t>> grids;  // of the code with this X and an A from 2 on
+    const auto each_with_all = [&] {
+      return std::all_of(grids.begin(), grids.end(), [](const auto& entry) {
+        const auto& [x, seen] = entry;
+        return seen.size() == static_cast<std::size_t>(std::min(4, 20 / x) - 1);
+      });
+    };
+    f.script->measure = [&](const MeasureRequest& m) {
+      const std::lock_guard lock(mutex);
+      if (macro(m.cubin, "A") == 2) grids[macro(m.cubin, "X")].insert(m.geometry.grid[0]);
+      measured_one.notify_all();
+      return WorkerOutcome(WorkerReply(measured(time_us(m))));
+    };
+    bool came_round = false;
+    f.script->compile = [&](const CompileRequest& c) {
+      if (f.script->compiles == 12) {
+        std::unique_lock lock(mutex);
+        came_round = measured_one.wait_for(lock, std::chrono::seconds(20), each_with_all);
+      }
+      return ScriptedWorker::compiled(c);
+    };
+    const TuneReport report = f.run();
+    CHECK(came_round);
+    CHECK(f.script->compiles == 20);  // ten X, each with A = 1 and with more
+    CHECK(report.measured == kValid);
+  }
+
   TEST_CASE("an exhaustive search finds the best of every problem and compiles each kernel once") {
     Fixture f;
     f.request.problems = {kSmall, kLarge};
