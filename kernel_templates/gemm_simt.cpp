@@ -86,6 +86,9 @@ std::vector<TuningParameter> parameters() {
        {0, 1, 2, 3, 4, 5}},
       {"REGISTER_LEVEL", "ptxas's register usage level; others are as one of these", {3, 5, 8}},
       {"RASTER", "tiles along M whose blocks run side by side", {1, 8, 16}},
+      {"EXCHANGE",
+       "1: results that cannot be stored as vectors go to lanes side by side first",
+       {0, 1}},
   };
 }
 
@@ -222,6 +225,20 @@ std::vector<Constraint> sm_constraints() {
             if (v.split_k() > 1) return raster == 1;
             return raster == 8 || (v.large_thread_tile() && v.slices() == 1);
           }),
+      constraint_on<Values>(
+          "exchange",
+          "results are exchanged four at a time, where a tile has one block, with three of the "
+          "choices that the compiler gets",
+          {"THREAD_M", "THREAD_N", "SLICES", "SPLIT_K", "ORDER", "REGISTER_LEVEL", "RASTER",
+           "EXCHANGE"},
+          [](const Values& v) {
+            if (v.c.at("EXCHANGE") == 0) return true;
+            const std::int64_t order = v.c.at("ORDER");
+            const std::int64_t level = v.c.at("REGISTER_LEVEL");
+            const bool one_of_three = (order == 0 && level != 3) || (order == 3 && level == 8);
+            return one_of_three && v.results() >= 4 * v.slices() && v.split_k() == 1 &&
+                   v.c.at("RASTER") == 8;
+          }),
   };
 }
 
@@ -244,20 +261,24 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   // A tile of 128 parts needs 13 counters, its own and one for each group of them, or up to 9 for
   // each block of a cluster; where tiles are so many, nothing is gained by splitting them.
   const std::int64_t most_tiles = kScratchCounters / (16 * v.cluster());
-  const bool shared = v.split_k() != 1 && all <= most_tiles && phases > 1;
+  const std::int64_t bytes = 2 * kFloatBytes * v.tile_m() * v.tile_n();
+  const std::int64_t clusters =
+      std::max<std::int64_t>(1, std::min(v.split_k(), phases) / v.cluster());
+  const bool evenly = v.split_k() == kEvenly;
+  const bool shared = v.split_k() != 1 && all <= most_tiles && phases > 1 &&
+                      (evenly || may_share(all * v.cluster() * clusters, bytes));
   LaunchGeometry result;
   result.grid[0] = all * v.cluster();
-  if (shared && v.split_k() == kEvenly) {
+  if (shared && evenly) {
     result.grid[0] = all * phases;
     result.resident_blocks_per_sm = v.min_blocks();
   } else if (shared) {
-    const std::int64_t clusters = std::min(v.split_k(), phases) / v.cluster();
-    result.grid[0] = all * v.cluster() * std::max<std::int64_t>(1, clusters);
+    result.grid[0] *= clusters;
   }
   result.block[0] = v.threads();
   result.dynamic_shared_bytes =
       v.shared_bytes(problem.op_a == Operation::plain, problem.op_b == Operation::transposed);
-  if (shared) result.scratch_bytes_per_block = 2 * kFloatBytes * v.tile_m() * v.tile_n();
+  if (shared) result.scratch_bytes_per_block = bytes;
   return result;
 }
 
@@ -316,14 +337,17 @@ const char* default_text(const GemmProblem& problem) {
 }
 
 Configuration default_configuration(const GemmProblem& problem) {
-  return Configuration::parse(default_text(problem));
+  Configuration result = Configuration::parse(default_text(problem) + std::string(",EXCHANGE=0"));
+  const bool narrow = problem.n % 4 != 0;
+  if (narrow && result.at("SPLIT_K") == 1 && result.at("ORDER") == 0) result.set("EXCHANGE", 1);
+  return result;
 }
 
 }  // namespace
 
 KernelTemplate make_gemm_simt(std::string_view source) {
   return {.name = "gemm_simt",
-          .interface_number = 2,
+          .interface_number = 3,
           .source = source,
           .space = ConfigSpace(parameters(), constraints()),
           .min_compute_capability = 80,

@@ -93,6 +93,11 @@
 #define RASTER 8
 #endif
 
+// 1: results that cannot be stored as vectors go to lanes side by side first.
+#ifndef EXCHANGE
+#define EXCHANGE 0
+#endif
+
 // Blocks that share the work of one tile: 1, or with any larger value as many as the launch has for
 // each. 0: the launch has as many blocks as run at once, and each gets an equal share of all work.
 #ifndef SPLIT_K
@@ -465,7 +470,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
       if ((CLUSTER == 1 || parts.count > 1) && !add_blocks(parts, shared, results)) return;
     }
     const int first = position.slice * kOfSlice + static_cast<int>(blockIdx.x % CLUSTER) * kOfBlock;
-    gemm.store(results, first, in_m, in_n);
+    gemm.store(results, first, in_m, in_n, EXCHANGE ? shared : nullptr);
   };
 
   if (SPLIT_K == 1) {

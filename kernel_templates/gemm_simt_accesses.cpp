@@ -171,7 +171,8 @@ std::vector<WarpAccess> reads(const Block& block, std::int64_t warp, const std::
   return accesses;
 }
 
-// Each slice stores its part of the results; those that C does not have are left out.
+// Each slice stores its part of the results; those that C does not have are left out. Lanes that
+// exchange results before have those of their warp side by side.
 std::vector<WarpAccess> stores(const Block& block, std::int64_t warp) {
   const Operand a = block.a();
   const Operand b = block.b();
@@ -182,11 +183,19 @@ std::vector<WarpAccess> stores(const Block& block, std::int64_t warp) {
   const std::int64_t width = problem.n % chunk == 0 ? chunk : 1;
   const std::int64_t first =
       Position(block, warp, 0).slice * a.results * b.results / block.c.at("SLICES");
+  const bool exchanged = block.c.at("EXCHANGE") == 1 && width < chunk && chunk == b.chunk();
+  const std::int64_t across = block.lanes_n() * chunk;
   std::vector<WarpAccess> accesses;
   for (std::int64_t result = first; result < first + count; result += width) {
     WarpAccess store{"store C", MemorySpace::global, width * kFloatBytes, {}};
     for (std::int64_t lane = 0; lane < kWarp; ++lane) {
-      const Position own(block, warp, lane);
+      Position own(block, warp, lane);
+      if (exchanged) {
+        const std::int64_t place = result % chunk * kWarp + lane;
+        own = Position(block, warp, 0);
+        own.row += place / across * a.chunk();
+        own.column += place % across - result % chunk;
+      }
       const std::int64_t row = own.row + a.offset(result / b.results);
       const std::int64_t column = own.column + b.offset(result % b.results);
       if (row >= problem.m || column >= problem.n) continue;

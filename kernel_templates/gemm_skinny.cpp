@@ -93,8 +93,9 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const std::int64_t tiles = ceil_div(few, v.few()) * ceil_div(lines, v.block_lines());
   const std::int64_t batches = ceil_div(problem.k, v.batch());
   // Counters are few; where tiles are many, nothing is gained by splitting them.
-  const std::int64_t parts =
-      tiles <= kScratchCounters ? std::min(configuration.at("SPLIT_K"), batches) : 1;
+  const std::int64_t wanted = std::min(configuration.at("SPLIT_K"), batches);
+  const bool shared = tiles <= kScratchCounters && may_share(tiles * wanted, v.tile_bytes());
+  const std::int64_t parts = shared ? wanted : 1;
   LaunchGeometry result;
   result.grid[0] = tiles * parts;
   result.block[0] = v.threads();

@@ -145,12 +145,15 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const std::int64_t tiles = ceil_div(problem.m, v.tile_m()) * ceil_div(problem.n, v.tile_n());
   const std::int64_t phases = ceil_div(problem.k, v.block_k());
   // A tile of 64 parts needs up to 9 counters.
-  const bool shared = v.split_k() > 1 && tiles <= kScratchCounters / 16 && phases > 1;
+  const std::int64_t blocks = tiles * std::min(v.split_k(), phases);
+  const std::int64_t bytes = 2 * kFloatBytes * v.tile_m() * v.tile_n();
+  const bool shared =
+      v.split_k() > 1 && tiles <= kScratchCounters / 16 && phases > 1 && may_share(blocks, bytes);
   LaunchGeometry result;
-  result.grid[0] = shared ? tiles * std::min(v.split_k(), phases) : tiles;
+  result.grid[0] = shared ? blocks : tiles;
   result.block[0] = v.threads();
   result.dynamic_shared_bytes = v.shared_bytes(a_along_k, b_along_k);
-  if (shared) result.scratch_bytes_per_block = 2 * kFloatBytes * v.tile_m() * v.tile_n();
+  if (shared) result.scratch_bytes_per_block = bytes;
   if (!a_along_k) result.box_a = {v.block_k(), v.tile_m()};
   if (!b_along_k) result.box_b = {v.block_k(), v.tile_n()};
   return result;

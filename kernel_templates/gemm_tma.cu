@@ -459,5 +459,5 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
     const Parts parts(scratch, schedule, tile, static_cast<long long>(tiles_m) * tiles_n);
     if (!add_blocks(parts, shared, results)) return;
   }
-  gemm.store(results, position.slice * kOfSlice, in_m, in_n);
+  gemm.store(results, position.slice * kOfSlice, in_m, in_n, nullptr);
 }

@@ -39,6 +39,13 @@ using ParameterNames = std::vector<std::string>;
   return {"--register-usage-level=" + std::to_string(configuration.at("REGISTER_LEVEL"))};
 }
 
+// Whether so many blocks may share tiles: where they are many, a device has enough to do without,
+// and what they leave in the scratch costs more than they gain.
+[[nodiscard]] constexpr bool may_share(std::int64_t blocks, std::int64_t bytes_each) {
+  constexpr std::int64_t kMostScratch = 256 << 20;  // bytes
+  return blocks * bytes_each <= kMostScratch;
+}
+
 // Where blocks share a tile's work, they see from the grid how many they are.
 inline const LaunchParameter kSplit = {.name = "SPLIT_K", .least = 2};
 

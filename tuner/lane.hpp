@@ -43,8 +43,11 @@ class Lane {
   std::optional<std::size_t> propose();
   // Something that did well for another problem: is tried next, unless it was named before.
   void suggest(std::size_t index);
-  // The same for a caller who tries it himself: false where it was named before.
-  bool name(std::size_t index) { return named_.insert(index).second; }
+  // The same for a caller who tries it himself: false where it was named before, or is known.
+  bool name(std::size_t index) { return !knows(index) && named_.insert(index).second; }
+  [[nodiscard]] bool knows(std::size_t index) const {
+    return trials_.contains(index) || named_.contains(index);
+  }
   void record(std::size_t index, Trial trial);
   // Takes in a trial from the database, unless its configuration is not in this space or has a
   // trial already.

@@ -189,7 +189,7 @@ void Search::share(const Lane& lane, std::size_t index) {
     for (const std::size_t alike : with_its_code) {
       if (alike == index && slowness <= kWorthSharing) {
         other->suggest(index);
-      } else {
+      } else if (!other->knows(alike)) {
         spare_.emplace(slowness, Claim(other, alike));
       }
     }

@@ -1,4 +1,5 @@
 // Where a tile lies in C, and how its results get there. Of the including kernel: SideM and SideN.
+// Behind thread_tile.cuh and products.cuh.
 
 // Which tile of C the blocks with one number work on: RASTER rows of tiles at a time, column after
 // column.
@@ -32,20 +33,38 @@ struct TileSpan {
   }
 };
 
+// Where a warp's lanes have come, what they wrote to shared memory before all of them see.
+#ifdef __CUDA_ARCH__
+__device__ __forceinline__ void sync_warp() {
+  __syncwarp();
+}
+#else
+inline void sync_warp() {
+  __syncthreads();
+}
+#endif
+
 // What a launch computes.
 struct Gemm {
   float* c;
   long long m, n, ldc;
   float alpha, beta;
 
-  // Stores a thread's results, from its lane's `first` on, that belong to the tile.
+  // Stores a thread's results, from its lane's `first` on, that belong to the tile. `shared`:
+  // memory for one vector of each thread, where lanes may exchange them; or nullptr.
   __device__ __forceinline__ void store(const float* results, int first, const TileSpan& in_m,
-                                        const TileSpan& in_n) const {
+                                        const TileSpan& in_n, float* shared) const {
     constexpr int kColumns = least(kOfBlock, THREAD_N);
     constexpr int kChunk = least(kColumns, SideN::kChunk);
     const bool wide = reinterpret_cast<unsigned long long>(c) % (4 * kChunk) == 0 &&
                       ldc % kChunk == 0 && in_n.first % kChunk == 0 && n % kChunk == 0;
     const Position position;
+    if constexpr (kChunk > 1 && kChunk == SideN::kChunk) {
+      if (shared != nullptr && !wide) {
+        store_exchanged(results, first, in_m, in_n, position, shared);
+        return;
+      }
+    }
     const int first_row = position.row + SideM::offset(first / THREAD_N);
     const int first_column = position.column + SideN::offset(first % THREAD_N);
     float* const own = c + (in_m.first + first_row) * ldc + in_n.first + first_column;
@@ -70,6 +89,47 @@ struct Gemm {
           for (int e = 0; e < kChunk; ++e) {
             if (in_n.owns(column + e)) to[e] = result(sums[e], beta != 0.0f ? to[e] : 0.0f);
           }
+        }
+      }
+    }
+  }
+
+  // Where results cannot be stored as vectors. So that lanes side by side store results side by
+  // side, those of a warp exchange them first.
+  __device__ __forceinline__ void store_exchanged(const float* results, int first,
+                                                  const TileSpan& in_m, const TileSpan& in_n,
+                                                  const Position& position, float* shared) const {
+    constexpr int kColumns = least(kOfBlock, THREAD_N);
+    constexpr int kChunk = SideN::kChunk;
+    constexpr int kAcross = kLanesN * kChunk;  // results of a row side by side
+    constexpr int kRows = 32 / kAcross;        // that lanes store at once
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const int lane_m = position.row % (LANES_M * THREAD_M) / SideM::kChunk;
+    const int lane_n = position.column % (kLanesN * THREAD_N) / kChunk;
+    float* const of_warp = shared + (static_cast<int>(threadIdx.x) - lane) * kChunk;
+    const int row =
+        position.row + (lane / kAcross - lane_m) * SideM::kChunk + SideM::offset(first / THREAD_N);
+    const int column =
+        position.column - lane_n * kChunk + lane % kAcross + SideN::offset(first % THREAD_N);
+    float* const own = c + (in_m.first + row) * ldc + in_n.first + column;
+    __syncthreads();  // nobody reads operands there any more
+#pragma unroll
+    for (int i = 0; i < kOfBlock / kColumns; ++i) {
+#pragma unroll
+      for (int j = 0; j < kColumns; j += kChunk) {
+        Vector<kChunk> v;
+#pragma unroll
+        for (int e = 0; e < kChunk; ++e) v.at[e] = results[i * kColumns + j + e];
+        sync_warp();
+        write<kChunk>(of_warp + (lane_m * kLanesN + lane_n) * kChunk, v);
+        sync_warp();
+        const bool owns_column = in_n.owns(column + SideN::offset(j));
+#pragma unroll
+        for (int e = 0; e < kChunk; ++e) {
+          const int down = e * kRows * SideM::kChunk + SideM::offset(i);
+          if (!owns_column || !in_m.owns(row + down)) continue;
+          float* const to = own + down * ldc + SideN::offset(j);
+          *to = result(of_warp[e * 32 + lane], beta != 0.0f ? *to : 0.0f);
         }
       }
     }

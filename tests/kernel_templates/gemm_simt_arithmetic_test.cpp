@@ -35,6 +35,7 @@ using Instance = autotune::test::KernelInstance;
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 6
 #define RASTER 8
+#define EXCHANGE 1
 #define SPLIT_K 1
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 0
@@ -55,6 +56,7 @@ using Instance = autotune::test::KernelInstance;
 #define DOUBLE_BUFFER 0
 #define MIN_BLOCKS 6
 #define RASTER 8
+#define EXCHANGE 0
 #define SPLIT_K 1
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 1
@@ -75,6 +77,7 @@ using Instance = autotune::test::KernelInstance;
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 2
 #define RASTER 8
+#define EXCHANGE 0
 #define SPLIT_K 1
 #define TRANSPOSE_A 1
 #define TRANSPOSE_B 0
@@ -95,6 +98,7 @@ using Instance = autotune::test::KernelInstance;
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 6
 #define RASTER 8
+#define EXCHANGE 0
 #define SPLIT_K 1
 #define TRANSPOSE_A 1
 #define TRANSPOSE_B 1
@@ -115,6 +119,7 @@ using Instance = autotune::test::KernelInstance;
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 6
 #define RASTER 1
+#define EXCHANGE 0
 #define SPLIT_K 3
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 0
@@ -135,6 +140,7 @@ using Instance = autotune::test::KernelInstance;
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 2
 #define RASTER 8
+#define EXCHANGE 0
 #define SPLIT_K 0
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 0
@@ -155,6 +161,7 @@ using Instance = autotune::test::KernelInstance;
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 3
 #define RASTER 1
+#define EXCHANGE 0
 #define SPLIT_K 2
 #define TRANSPOSE_A 1
 #define TRANSPOSE_B 0
@@ -175,6 +182,7 @@ using Instance = autotune::test::KernelInstance;
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 3
 #define RASTER 1
+#define EXCHANGE 0
 #define SPLIT_K 16
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 1
@@ -195,6 +203,28 @@ using Instance = autotune::test::KernelInstance;
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 3
 #define RASTER 8
+#define EXCHANGE 0
+#define SPLIT_K 1
+#define TRANSPOSE_A 0
+#define TRANSPOSE_B 0
+#include "gemm_simt_instance.inc"
+
+#define INSTANCE exchanged_nn
+#define THREAD_M 8
+#define THREAD_N 8
+#define LANES_M 4
+#define WARPS_M 1
+#define WARPS_N 2
+#define SLICES 2
+#define BLOCK_K 16
+#define BY_LINE 0
+#define UNROLL 8
+#define ORDER 0
+#define STAGES 3
+#define DOUBLE_BUFFER 1
+#define MIN_BLOCKS 3
+#define RASTER 8
+#define EXCHANGE 1
 #define SPLIT_K 1
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 0
@@ -205,7 +235,8 @@ using Instance = autotune::test::KernelInstance;
 const std::vector<const Instance*> kInstances = {
     &small_nn::instance,     &by_line_nn::instance,      &plain_buffer_nt::instance,
     &wide_tile_tn::instance, &sliced_tt::instance,       &split_nn::instance,
-    &even_nn::instance,      &sliced_split_tn::instance, &deep_nt::instance};
+    &even_nn::instance,      &sliced_split_tn::instance, &deep_nt::instance,
+    &exchanged_nn::instance};
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;

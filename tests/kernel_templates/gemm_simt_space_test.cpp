@@ -81,10 +81,11 @@ TEST_SUITE("gemm_simt space") {
     const GemmProblem flat{.m = 128, .n = 128, .k = 16};
     CHECK(gemm_simt().geometry(split, flat).blocks() == 2);
     CHECK(gemm_simt().geometry(split, flat).scratch_bytes() == 0);
-    // As many tiles as may be split, and one more row of them.
-    const GemmProblem largest{.m = 64 * 64, .n = 128 * 64, .k = 64};
-    CHECK(gemm_simt().geometry(split, largest).blocks() == 3 * 64 * 64);
-    const GemmProblem larger{.m = 64 * 65, .n = 128 * 64, .k = 64};
+    // As many blocks as may share, with 64 KiB each, and one more row of tiles.
+    const GemmProblem largest{.m = 64 * 35, .n = 128 * 39, .k = 64};
+    CHECK(gemm_simt().geometry(split, largest).blocks() == 3 * 35 * 39);
+    const GemmProblem larger{.m = 64 * 36, .n = 128 * 39, .k = 64};
+    CHECK(gemm_simt().geometry(split, larger).blocks() == 36 * 39);
     CHECK(gemm_simt().geometry(split, larger).scratch_bytes() == 0);
   }
 

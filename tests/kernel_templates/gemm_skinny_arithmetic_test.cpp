@@ -27,7 +27,7 @@ using Instance = autotune::test::KernelInstance;
 #define WARPS 1
 #define SLICES 2
 #define UNROLL 4
-#define SPLIT_K 2
+#define SPLIT_K 16
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 0
 #include "gemm_skinny_instance.inc"
@@ -92,7 +92,7 @@ using Instance = autotune::test::KernelInstance;
 #define WARPS 1
 #define SLICES 2
 #define UNROLL 8
-#define SPLIT_K 2
+#define SPLIT_K 128
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 0
 #include "gemm_skinny_instance.inc"
@@ -147,8 +147,8 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-// The order in which a configuration adds up: the blocks' parts of K, in each the slices' batches,
-// in those the lanes that share K.
+// The order in which a configuration adds up: groups of every so many of the blocks' parts of K, in
+// each part the slices' batches, in those the lanes that share K.
 class Order {
  public:
   Order(const Instance& instance, const GemmProblem& problem)
@@ -160,14 +160,24 @@ class Order {
         batch_(instance.configuration.at("UNROLL") * lanes_k_),
         k_(problem.k),
         batches_(ceil_div(k_, batch_)),
-        parts_(std::min(instance.configuration.at("SPLIT_K"), batches_)) {}
+        parts_(std::min(instance.configuration.at("SPLIT_K"), batches_)) {
+    // Threads that the tile's results leave idle share the parts.
+    const std::int64_t warps = instance.configuration.at("WARPS");
+    const std::int64_t results = instance.configuration.at("FEW") * warps *
+                                 instance.configuration.at("LINES") * (32 / lanes_k_);
+    groups_ = std::clamp<std::int64_t>(32 * warps * slices_ / results, 1, 32);
+  }
 
   template <typename Add>
   float sum(const Add& add) const {
+    if (parts_ == 1) return part_sum(begin(0), begin(1), add);
     float total = 0;
-    for (std::int64_t part = 0; part < parts_; ++part) {
-      const float sum = part_sum(begin(part), begin(part + 1), add);
-      total = part == 0 ? sum : total + sum;
+    for (std::int64_t group = 0; group < groups_; ++group) {
+      float of_group = 0;
+      for (std::int64_t part = group; part < parts_; part += groups_) {
+        of_group += part_sum(begin(part), begin(part + 1), add);
+      }
+      total += of_group;
     }
     return total;
   }
@@ -198,6 +208,7 @@ class Order {
   std::int64_t slices_;
   bool along_k_;
   std::int64_t run_, lanes_k_, batch_, k_, batches_, parts_;
+  std::int64_t groups_ = 1;
 };
 
 TEST_SUITE("gemm_skinny arithmetic") {
