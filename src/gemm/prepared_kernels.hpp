@@ -27,7 +27,8 @@ class PreparedKernels {
     const Loaded* kernel = nullptr;  // as long as this object; none where it does not suit
   };
 
-  // By what a kernel's code depends on, beside the device.
+  // By what a kernel was chosen, beside the device. (Those that only their launch tells apart are
+  // loaded once each.)
   struct Key {
     std::uint64_t context = 0;
     std::string kernel_name;
