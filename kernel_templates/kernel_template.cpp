@@ -3,15 +3,6 @@
 #include <algorithm>
 
 namespace autotune {
-namespace {
-
-// Whether only the launch depends on the value.
-bool is_for_the_launch(const KernelTemplate& kernel, const std::string& name, std::int64_t value) {
-  return kernel.launch_parameter && kernel.launch_parameter->name == name &&
-         kernel.launch_parameter->least <= value;
-}
-
-}  // namespace
 
 const KernelTemplate* find_kernel_template(std::string_view name) {
   for (const KernelTemplate& kernel : kernel_templates()) {
@@ -36,16 +27,26 @@ int needed_capability(const KernelTemplate& kernel, const Configuration& configu
   return std::max(kernel.min_compute_capability, kernel.configuration_capability(configuration));
 }
 
+Configuration compiled_as(const KernelTemplate& kernel, Configuration configuration) {
+  if (kernel.launch_parameter) {
+    const auto& [name, least] = *kernel.launch_parameter;
+    configuration.set(name, std::min(configuration.at(name), least));
+  }
+  return configuration;
+}
+
 std::vector<Configuration> with_the_code_of(const KernelTemplate& kernel,
                                             const Configuration& configuration) {
   std::vector<Configuration> result = {configuration};
+  if (!kernel.launch_parameter) return result;
+  const auto& [name, least] = *kernel.launch_parameter;
+  const std::int64_t own = configuration.at(name);
   for (const TuningParameter& parameter : kernel.space.parameters()) {
-    const std::int64_t own = configuration.at(parameter.name);
-    if (!is_for_the_launch(kernel, parameter.name, own)) continue;
+    if (parameter.name != name || own < least) continue;
     for (const std::int64_t value : parameter.values) {
-      if (value == own || !is_for_the_launch(kernel, parameter.name, value)) continue;
+      if (value < least || value == own) continue;
       result.push_back(configuration);
-      result.back().set(parameter.name, value);
+      result.back().set(name, value);
     }
   }
   return result;
@@ -64,10 +65,9 @@ std::vector<std::string> compile_options(const KernelTemplate& kernel,
     }
   }
   options.emplace_back("--no-source-include");
+  const Configuration compiled = compiled_as(kernel, configuration);
   for (const TuningParameter& parameter : kernel.space.parameters()) {
-    std::int64_t value = configuration.at(parameter.name);
-    if (is_for_the_launch(kernel, parameter.name, value)) value = kernel.launch_parameter->least;
-    options.push_back("-D" + parameter.name + "=" + std::to_string(value));
+    options.push_back("-D" + parameter.name + "=" + std::to_string(compiled.at(parameter.name)));
   }
   const auto flag = [](Operation op) { return op == Operation::transposed ? "1" : "0"; };
   options.push_back(std::string("-DTRANSPOSE_A=") + flag(problem.op_a));

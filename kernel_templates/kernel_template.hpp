@@ -97,6 +97,8 @@ struct KernelTemplate {
 [[nodiscard]] int needed_capability(const KernelTemplate& kernel,
                                     const Configuration& configuration);
 
+// The configuration whose values the macros have.
+[[nodiscard]] Configuration compiled_as(const KernelTemplate& kernel, Configuration configuration);
 // The configurations with the machine code of this one: itself, and those that only their launch
 // parameter tells apart, whether valid or not.
 [[nodiscard]] std::vector<Configuration> with_the_code_of(const KernelTemplate& kernel,

@@ -37,9 +37,12 @@ bool allows_values(const SpaceFilter& filter, const Configuration& configuration
   });
 }
 
-bool in_shard(const SpaceFilter& filter, const Configuration& configuration) {
+// Those that are compiled once are in one shard.
+bool in_shard(const SpaceFilter& filter, const KernelTemplate& kernel,
+              const Configuration& configuration) {
   if (filter.shards == 1) return true;
-  const std::string digits = content_hash(to_string(configuration)).substr(0, 8);
+  const std::string compiled = to_string(compiled_as(kernel, configuration));
+  const std::string digits = content_hash(compiled).substr(0, 8);
   return std::stoll(digits, nullptr, 16) % filter.shards == filter.shard - 1;
 }
 
@@ -57,7 +60,7 @@ Constraint SpaceFilter::constraint(const KernelTemplate& kernel) const {
             const TileShape shape = kernel.tile_shape(configuration);
             return allows(filter.tile_widths, shape.tile_width) && allows_results(filter, shape) &&
                    allows_unroll(filter, shape) && allows_values(filter, configuration) &&
-                   in_shard(filter, configuration);
+                   in_shard(filter, kernel, configuration);
           }};
 }
 

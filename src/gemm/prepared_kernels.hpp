@@ -27,12 +27,11 @@ class PreparedKernels {
     const Loaded* kernel = nullptr;  // as long as this object; none where it does not suit
   };
 
-  // By what a kernel was chosen, beside the device. (Those that only their launch tells apart are
-  // loaded once each.)
+  // By what a kernel's code depends on, beside the device.
   struct Key {
     std::uint64_t context = 0;
     std::string kernel_name;
-    Configuration configuration;
+    Configuration compiled_as;
     Operation op_a = Operation::plain;
     Operation op_b = Operation::plain;
 
@@ -62,8 +61,8 @@ class PreparedKernels {
         kernel.geometry(configuration, problem).on_device(supply_.device().sm_count);
     Prepared prepared{choice.best.match, geometry, nullptr};
     if (suits(geometry)) {
-      std::unique_ptr<Loaded>& loaded =
-          loaded_[{context, kernel.name, configuration, problem.op_a, problem.op_b}];
+      std::unique_ptr<Loaded>& loaded = loaded_[{
+          context, kernel.name, compiled_as(kernel, configuration), problem.op_a, problem.op_b}];
       if (!loaded) loaded = load(supply_.image(choice, problem), kernel.name, geometry);
       prepared.kernel = loaded.get();
     }

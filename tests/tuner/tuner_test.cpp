@@ -424,6 +424,19 @@ TEST_SUITE("tune") {
     CHECK(all.size() == kValid);
   }
 
+  TEST_CASE("what the launch alone tells apart is in one shard") {
+    int compiles = 0;
+    for (std::int64_t shard = 1; shard <= 4; ++shard) {
+      Fixture f;
+      f.kernel.launch_parameter = {"A", 2};
+      f.request.filter.shard = shard;
+      f.request.filter.shards = 4;
+      f.run();
+      compiles += f.script->compiles;
+    }
+    CHECK(compiles == 20);  // ten X, each with A = 1 and with more
+  }
+
   TEST_CASE("an empty space is wrong usage") {
     Fixture f;
     f.request.filter.tile_widths = {11};
