@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -127,21 +129,31 @@ RecordedSpace space_of(const std::vector<const RecordedResult*>& results) {
   return space;
 }
 
-// With values that a template's arithmetic can take. They need not be of today's space, which may
-// have lost some since.
-bool has_parameters_of(const KernelTemplate& kernel,
-                       const std::vector<Configuration>& configurations) {
-  constexpr std::int64_t kLargest = 1024;
+// What was recorded before the template was given a parameter has its first value, which is for "as
+// before".
+Configuration completed(const KernelTemplate& kernel, const Configuration& recorded) {
+  std::vector<Configuration::Entry> entries = recorded.entries();
   for (const TuningParameter& parameter : kernel.space.parameters()) {
+    if (recorded.contains(parameter.name)) continue;
+    entries.emplace_back(parameter.name, parameter.values.front());
+  }
+  return Configuration(std::move(entries));
+}
+
+// Most of them, with values that a template's arithmetic can take. They need not be of today's
+// space, which may have lost some since.
+bool has_parameters_of(const KernelTemplate& kernel, const Configuration& recorded) {
+  constexpr std::int64_t kLargest = 1024;
+  std::size_t known = 0;
+  for (const TuningParameter& parameter : kernel.space.parameters()) {
+    if (!recorded.contains(parameter.name)) continue;
+    ++known;
     const std::int64_t least = std::min<std::int64_t>(
         1, *std::min_element(parameter.values.begin(), parameter.values.end()));
-    for (const Configuration& configuration : configurations) {
-      if (!configuration.contains(parameter.name)) return false;
-      const std::int64_t value = configuration.at(parameter.name);
-      if (value < least || value > kLargest) return false;
-    }
+    const std::int64_t value = recorded.at(parameter.name);
+    if (value < least || value > kLargest) return false;
   }
-  return true;
+  return 2 * known > kernel.space.parameters().size();
 }
 
 }  // namespace
@@ -149,10 +161,16 @@ bool has_parameters_of(const KernelTemplate& kernel,
 Estimate estimate_for(const RecordedSpace& space) {
   const KernelTemplate* const kernel = find_kernel_template(space.template_name);
   const std::vector<Winner> winners = shipped_winners("", space.device);
-  const bool known = space.problem && kernel != nullptr && !space.device.empty() &&
-                     !winners.empty() && has_parameters_of(*kernel, space.configurations);
-  if (!known) return {};
-  return estimate_for(*kernel, space.configurations, *space.problem, winners.front().silicon_class);
+  if (!space.problem || kernel == nullptr || space.device.empty() || winners.empty()) return {};
+  const auto configurations = std::make_shared<std::vector<Configuration>>();
+  for (const Configuration& recorded : space.configurations) {
+    if (!has_parameters_of(*kernel, recorded)) return {};
+    configurations->push_back(completed(*kernel, recorded));
+  }
+  const Estimate estimate =
+      estimate_for(*kernel, *configurations, *space.problem, winners.front().silicon_class);
+  if (!estimate) return {};
+  return [configurations, estimate](std::size_t index) { return estimate(index); };
 }
 
 std::vector<RecordedSpace> read_recorded_spaces(const std::string& path) {
