@@ -42,6 +42,17 @@ TEST_SUITE("gemm_simt space") {
     CHECK(counted == all.raw_count);
   }
 
+  TEST_CASE("shared memory has a vector for each thread that exchanges results") {
+    constexpr std::int64_t kVectorBytes = 16;
+    GemmProblem problem{.m = 1, .n = 1, .k = 1};
+    set_layout(problem, "TN");  // without padding
+    for (const Configuration& c : gemm_simt().space.enumerate().configurations) {
+      if (c.at("EXCHANGE") == 0) continue;
+      const LaunchGeometry geometry = gemm_simt().geometry(c, problem);
+      REQUIRE(geometry.dynamic_shared_bytes >= kVectorBytes * geometry.threads());
+    }
+  }
+
   TEST_CASE("the default is valid for any shape") {
     const std::vector<std::int64_t> lengths = {1, 2, 3, 16, 33, 512, 700, 2048, 8192, 2147483647};
     for (const std::int64_t m : lengths) {
