@@ -362,6 +362,7 @@ KernelTemplate make_gemm_simt(std::string_view source) {
                 return configuration.at("CLUSTER") > 1 ? kClusterCapability : 0;
               },
           .ptxas_options = register_level_option,
+          .knows_alignment = true,
           .launch_parameter = kSplit};
 }
 

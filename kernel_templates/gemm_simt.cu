@@ -110,12 +110,17 @@
 #define CLUSTER 1
 #endif
 
-// Not tuned but given by the problem. 1: memory holds the transpose of op(A), of op(B).
+// Not tuned but given by the operands. 1: memory holds the transpose of op(A), of op(B).
 #ifndef TRANSPOSE_A
 #define TRANSPOSE_A 0
 #endif
 #ifndef TRANSPOSE_B
 #define TRANSPOSE_B 0
+#endif
+// 1: pointers are multiples of 16 bytes; leading dimensions, and extents of matrices along them,
+// multiples of 4.
+#ifndef ALIGNED
+#define ALIGNED 0
 #endif
 
 #include "device/thread_tile.cuh"
@@ -244,8 +249,9 @@ struct Operand {
       : leading(ld) {
     tile = source + (kAlongK ? first_line * ld + first_k : first_k * ld + first_line);
     lines_left = lines - first_line < kLines ? static_cast<int>(lines - first_line) : kLines;
-    wide = reinterpret_cast<unsigned long long>(source) % (kWidest * 4) == 0 && ld % kWidest == 0 &&
-           (kAlongK || (first_line % kWidest == 0 && lines_left % kWidest == 0));
+    wide = ALIGNED || (reinterpret_cast<unsigned long long>(source) % (kWidest * 4) == 0 &&
+                       ld % kWidest == 0 &&
+                       (kAlongK || (first_line % kWidest == 0 && lines_left % kWidest == 0)));
     own = tile + (wide ? offset(Shares<kWidest>::own_line(), Shares<kWidest>::own_k())
                        : offset(Shares<1>::own_line(), Shares<1>::own_k()));
   }
@@ -268,7 +274,7 @@ struct Operand {
   // The same for any phase. first_k: its first k, counted from the tile's first. k_left: elements
   // of K from there on. Beyond the matrix `outside` is taken.
   __device__ __forceinline__ void copy(float* to, int first_k, int k_left, float outside) {
-    if (wide && (!kByLine || k_left >= BLOCK_K || k_left % kWidest == 0)) {
+    if (wide && (ALIGNED || !kByLine || k_left >= BLOCK_K || k_left % kWidest == 0)) {
       copy_from<kWidest, true>(own, to, k_left, outside);
     } else {
       const float* from = tile + offset(Shares<1>::own_line(), first_k + Shares<1>::own_k());

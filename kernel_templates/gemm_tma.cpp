@@ -34,11 +34,12 @@ struct Values {
   [[nodiscard]] std::int64_t stages() const { return c.at("STAGES"); }
   [[nodiscard]] std::int64_t min_blocks() const { return c.at("MIN_BLOCKS"); }
   [[nodiscard]] std::int64_t split_k() const { return c.at("SPLIT_K"); }
+  [[nodiscard]] bool packs() const { return c.at("PACK") == 1; }
 
   // Of dynamic shared memory. along_k: the operand lies so in memory.
   [[nodiscard]] std::int64_t shared_bytes(bool a_along_k, bool b_along_k) const {
     const auto operand = [this](std::int64_t lines, bool along_k) {
-      return block_k() * (lines + (along_k ? 4 : 0));
+      return block_k() * (lines + (along_k && !packs() ? 4 : 0));
     };
     const std::int64_t stage = operand(tile_m(), a_along_k) + operand(tile_n(), b_along_k);
     const std::int64_t exchanged = slices() > 1 ? threads() * results() / 2 : 0;
@@ -69,6 +70,7 @@ std::vector<TuningParameter> parameters() {
        {0, 1, 2, 3, 4, 5}},
       {"REGISTER_LEVEL", "ptxas's register usage level; others are as one of these", {3, 5, 8}},
       {"RASTER", "tiles along M whose blocks run side by side", {1, 8}},
+      {"PACK", "1: operands that lie along K are packed by a kernel of its own", {0, 1}},
   };
 }
 
@@ -106,7 +108,7 @@ std::vector<Constraint> constraints() {
                             }),
       constraint_on<Values>(
           "shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
-          kTile + ParameterNames{"SLICES", "BLOCK_K", "STAGES", "MIN_BLOCKS"},
+          kTile + ParameterNames{"SLICES", "BLOCK_K", "STAGES", "MIN_BLOCKS", "PACK"},
           [](const Values& v) {
             return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
           }),
@@ -135,6 +137,10 @@ std::vector<Constraint> constraints() {
                               return v.split_k() == 1 ||
                                      (v.c.at("ORDER") <= 1 && v.c.at("REGISTER_LEVEL") == 5);
                             }),
+      constraint_on<Values>(
+          "pack", "packing is for large matrices, whose tiles nobody shares",
+          {"SLICES", "SPLIT_K", "PACK"},
+          [](const Values& v) { return !v.packs() || (v.split_k() == 1 && v.slices() == 1); }),
   };
 }
 
@@ -156,6 +162,14 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   if (shared) result.scratch_bytes_per_block = bytes;
   if (!a_along_k) result.box_a = {v.block_k(), v.tile_m()};
   if (!b_along_k) result.box_b = {v.block_k(), v.tile_n()};
+  const auto pack = [&](std::int64_t tiles_along, std::int64_t lines) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 59;  // more than there is, and no overflow
+    result.packing_blocks += tiles_along * phases;
+    result.packed_bytes +=
+        kFloatBytes * std::min(tiles_along * lines * phases * v.block_k(), kMost);
+  };
+  if (v.packs() && a_along_k) pack(ceil_div(problem.m, v.tile_m()), v.tile_m());
+  if (v.packs() && b_along_k) pack(ceil_div(problem.n, v.tile_n()), v.tile_n());
   return result;
 }
 
@@ -170,12 +184,11 @@ TileShape tile_shape(const Configuration& configuration) {
           .block_k = v.block_k()};
 }
 
-// With an operand that TMA copies, and rows that it can.
+// With rows that TMA can copy where it does so unpacked.
 bool supports(const GemmProblem& problem) {
   const bool maps_a = problem.op_a == Operation::transposed;
   const bool maps_b = problem.op_b == Operation::plain;
-  return problem.math == Math::strict && (maps_a || maps_b) &&
-         (!maps_a || problem.lda() % kMapElements == 0) &&
+  return problem.math == Math::strict && (!maps_a || problem.lda() % kMapElements == 0) &&
          (!maps_b || problem.ldb() % kMapElements == 0);
 }
 
@@ -183,22 +196,28 @@ double results(const GemmProblem& problem) {
   return static_cast<double>(problem.m) * static_cast<double>(problem.n);
 }
 constexpr double kMany = 1500.0 * 1500;
+// From so many rows and columns on each packed element serves often enough to be worth its copy.
+constexpr std::int64_t kWorthPacking = 2048;
 
 // What did well on an H200.
 Configuration default_configuration(const GemmProblem& problem) {
-  return Configuration::parse(
-      results(problem) >= kMany
-          ? "THREAD_M=8,THREAD_N=16,LANES_M=8,WARPS_M=2,WARPS_N=4,SLICES=1,BLOCK_K=32,UNROLL=8,"
-            "STAGES=4,MIN_BLOCKS=1,SPLIT_K=1,ORDER=1,REGISTER_LEVEL=5,RASTER=8"
-          : "THREAD_M=8,THREAD_N=16,LANES_M=8,WARPS_M=1,WARPS_N=2,SLICES=4,BLOCK_K=64,UNROLL=8,"
-            "STAGES=4,MIN_BLOCKS=1,SPLIT_K=1,ORDER=1,REGISTER_LEVEL=5,RASTER=8");
+  if (results(problem) < kMany) {
+    return Configuration::parse(
+        "THREAD_M=8,THREAD_N=16,LANES_M=8,WARPS_M=1,WARPS_N=2,SLICES=4,BLOCK_K=64,UNROLL=8,"
+        "STAGES=4,MIN_BLOCKS=1,SPLIT_K=1,ORDER=1,REGISTER_LEVEL=5,RASTER=8,PACK=0");
+  }
+  Configuration result = Configuration::parse(
+      "THREAD_M=8,THREAD_N=16,LANES_M=8,WARPS_M=2,WARPS_N=4,SLICES=1,BLOCK_K=32,UNROLL=8,"
+      "STAGES=4,MIN_BLOCKS=1,SPLIT_K=1,ORDER=1,REGISTER_LEVEL=5,RASTER=8");
+  result.set("PACK", std::min(problem.m, problem.n) >= kWorthPacking ? 1 : 0);
+  return result;
 }
 
 }  // namespace
 
 KernelTemplate make_gemm_tma(std::string_view source) {
   return {.name = "gemm_tma",
-          .interface_number = 1,
+          .interface_number = 2,
           .source = source,
           .space = ConfigSpace(parameters(), constraints()),
           .min_compute_capability = 90,
@@ -210,11 +229,14 @@ KernelTemplate make_gemm_tma(std::string_view source) {
           .warp_accesses = {},
           .first_choice =
               [](const GemmProblem& problem) {
+                const bool maps_any =
+                    problem.op_a == Operation::transposed || problem.op_b == Operation::plain;
                 return supports(problem) && results(problem) >= kMany &&
-                       std::min(problem.m, problem.n) >= 1024;
+                       std::min(problem.m, problem.n) >= (maps_any ? 1024 : kWorthPacking);
               },
           .takes_tensor_maps = true,
           .ptxas_options = register_level_option,
+          .knows_alignment = true,
           .launch_parameter = kSplit};
 }
 

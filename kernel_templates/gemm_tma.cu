@@ -6,7 +6,9 @@
 // of such an operand one instruction asks for a whole phase of BLOCK_K rows, and the unit supplies
 // zeros beyond the matrix. An operand that lies along K in memory must be transposed on the way,
 // which the unit cannot do: all threads copy its elements singly, a part of them in each step of
-// the inner loop. Warps do not wait for each other: each buffer has a barrier that says when it is
+// the inner loop, or (PACK) a kernel of its own does so before, once for all tiles that share them,
+// as Goto and van de Geijn pack operands ("Anatomy of High-Performance Matrix Multiplication", ACM
+// TOMS 34, 2008). Warps do not wait for each other: each buffer has a barrier that says when it is
 // filled and one that says when all warps have left it. The warps take turns in asking for the next
 // phase, since who asks is late.
 //
@@ -83,12 +85,23 @@
 #define SPLIT_K 1
 #endif
 
-// Not tuned but given by the problem. 1: memory holds the transpose of op(A), of op(B).
+// 1: operands that lie along K are packed: before gemm_tma, gemm_tma_pack writes their tiles to the
+// scratch, phase after phase as shared memory keeps them. Only without SPLIT_K.
+#ifndef PACK
+#define PACK 0
+#endif
+
+// Not tuned but given by the operands. 1: memory holds the transpose of op(A), of op(B).
 #ifndef TRANSPOSE_A
 #define TRANSPOSE_A 0
 #endif
 #ifndef TRANSPOSE_B
 #define TRANSPOSE_B 0
+#endif
+// 1: pointers are multiples of 16 bytes; leading dimensions, and extents of matrices along them,
+// multiples of 4.
+#ifndef ALIGNED
+#define ALIGNED 0
 #endif
 
 #define CLUSTER 1
@@ -113,6 +126,13 @@ __device__ __forceinline__ void open_barrier(Barrier* barrier, int arrivals) {
 // Before other threads, and the copy unit, use the barriers that this one has opened.
 __device__ __forceinline__ void publish_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+// What the copy unit writes afterwards cannot overtake this thread's reads before. Without it, a
+// warp's last reads of a phase may still be waiting when the next one is there: on an H200 that
+// showed where shared memory is busiest, in up to 3 of 100 launches.
+__device__ __forceinline__ void finish_reads() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 __device__ __forceinline__ void arrive(Barrier* barrier) {
@@ -168,16 +188,28 @@ __device__ __forceinline__ void copy_box(float* to, const TensorMap& map, int co
       : "memory");
 }
 
+// What lies side by side in memory as in shared memory.
+__device__ __forceinline__ void copy_bytes(float* to, const float* from, int bytes,
+                                           Barrier* barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(barrier))
+      : "memory");
+}
+
 constexpr int kSteps = kSliceK / kStepK;  // of the inner loop, in a phase
 
 // One operand of the block's tile. A "line" is a row of op(A) or a column of op(B): seen so, both
 // operands are lines of K elements, and a result is the product of two lines. Shared memory keeps
 // them k after k.
 //   kLines    of the tile
-//   kAlongK   memory holds a line's elements side by side: threads copy them. Else TMA does
+//   kAlongK   memory holds a line's elements side by side: they are packed, or threads copy them
 template <int kLines, bool kAlongK>
 struct Operand {
-  static constexpr bool kByThreads = kAlongK;
+  static constexpr int kTileLines = kLines;
+  static constexpr bool kPacked = kAlongK && PACK;
+  static constexpr bool kByThreads = kAlongK && !PACK;
   static constexpr bool kByLine = false;
   // From one k to the next. The space between lets threads write 8 k of 4 lines at once.
   static constexpr int kPitch = kLines + (kByThreads ? 4 : 0);
@@ -194,15 +226,19 @@ struct Operand {
 
   const TensorMap& map;
   int first_line, first_k;  // of the tile, in the matrix
-  const float* phase;       // this thread's first element of the phase that is copied next
-  const float* next;        // and of the line that is
-  long long line_step;      // elements from one of its lines to the next
-  int lines_left;           // lines of the matrix from the tile's first on, at most kLines
+  // This thread's first element of the phase that is copied next; of an operand that is packed the
+  // first phase.
+  const float* phase;
+  const float* next;    // and of the line that is
+  long long line_step;  // elements from one of its lines to the next
+  int lines_left;       // lines of the matrix from the tile's first on, at most kLines
 
-  __device__ __forceinline__ Operand(const TensorMap& tensor_map, const float* source, long long ld,
-                                     long long lines, long long line, long long k)
+  // packed: the tile in the scratch.
+  __device__ __forceinline__ Operand(const TensorMap& tensor_map, const float* packed,
+                                     const float* source, long long ld, long long lines,
+                                     long long line, long long k)
       : map(tensor_map), first_line(static_cast<int>(line)), first_k(static_cast<int>(k)) {
-    phase = source + (line + own_line()) * ld + k + own_k();
+    phase = kPacked ? packed : source + (line + own_line()) * ld + k + own_k();
     next = phase;
     line_step = ld * kLineStep;
     lines_left = lines - line < kLines ? static_cast<int>(lines - line) : kLines;
@@ -213,7 +249,11 @@ struct Operand {
 
   // Asks for a whole phase; by one thread.
   __device__ __forceinline__ void ask(float* to, int phase_index, Barrier* barrier) const {
-    if (!kByThreads) copy_box(to, map, first_line, first_k + phase_index * BLOCK_K, barrier);
+    if (kPacked) {
+      copy_bytes(to, phase + static_cast<long long>(phase_index) * kSize, kBoxBytes, barrier);
+    } else if (!kByThreads) {
+      copy_box(to, map, first_line, first_k + phase_index * BLOCK_K, barrier);
+    }
   }
 
   // Begins this thread's copies for one step of the phase of which the matrix has k_left elements
@@ -376,6 +416,7 @@ __device__ __forceinline__ void accumulate(Pipeline& pipeline, const Position& p
       return;
     }
     step = 0;
+    finish_reads();
     __syncwarp();
     if (threadIdx.x % 32 == 0) arrive(pipeline.left + reading.stage);
     pipeline.end_copies(filling);
@@ -410,15 +451,98 @@ __device__ __forceinline__ void accumulate(Pipeline& pipeline, const Position& p
   await_all_copies();
 }
 
-// Where the tile lies. TMA begins at whole 16 bytes: along an operand that it copies the last tile
-// is moved back as if the matrix ended so, too. What is beyond it is zeros, which nobody stores.
+// Where the tile lies. Boxes begin at whole 16 bytes: along an operand with a map the last tile is
+// moved back as if the matrix ended so, too. What is beyond it is zeros, which nobody stores.
 template <typename Operand>
-__device__ __forceinline__ TileSpan span_of(unsigned index, int lines, long long all) {
-  TileSpan span(index, lines, Operand::kByThreads ? all : (all + 3) / 4 * 4);
+__device__ __forceinline__ TileSpan span_of(unsigned index, long long all) {
+  constexpr bool kMapped = !Operand::kByThreads && !Operand::kPacked;
+  TileSpan span(index, Operand::kTileLines, kMapped ? (all + 3) / 4 * 4 : all);
   const long long left = all - span.first - span.skipped;
-  if (!Operand::kByThreads && left < span.owned) span.owned = static_cast<unsigned>(left);
+  if (kMapped && left < span.owned) span.owned = static_cast<unsigned>(left);
   return span;
 }
+
+// Where the scratch has the first phase of a tile of A, or of B behind all of A's. phases: of a
+// tile.
+__device__ __forceinline__ float* packed_tile_of_a(float* scratch, long long tile,
+                                                   long long phases) {
+  return scratch + kCounters + tile * phases * OperandA::kSize;
+}
+__device__ __forceinline__ float* packed_tile_of_b(float* scratch, long long tile, long long phases,
+                                                   unsigned tiles_of_a) {
+  float* const behind_a =
+      OperandA::kPacked ? packed_tile_of_a(scratch, tiles_of_a, phases) : scratch + kCounters;
+  return behind_a + tile * phases * OperandB::kSize;
+}
+
+#if PACK && (!TRANSPOSE_A || TRANSPOSE_B)
+static_assert(SPLIT_K == 1, "a tile has one block");
+
+// Packs a tile's phase, with zeros beyond the matrix. first: the tile's first element of it;
+// lines_left, k_left: what the matrix has of it.
+template <typename Operand>
+__device__ __forceinline__ void pack(const float* first, long long ld, long long lines_left,
+                                     long long k_left, float* packed, float* shared) {
+  constexpr int kLines = Operand::kTileLines;
+  constexpr int kPitch = kLines + 1;
+  constexpr int kWidth = ALIGNED ? 4 : 1;
+  constexpr int kAcross = BLOCK_K / kWidth;  // threads side by side
+  constexpr int kReads = Operand::kSize / (kThreads * kWidth);
+  static_assert(kLines * BLOCK_K == Operand::kSize && kReads > 0, "there is work for all threads");
+  const int own_k = threadIdx.x % kAcross * kWidth;
+  const int own_line = threadIdx.x / kAcross;
+  Vector<kWidth> elements[kReads];
+#pragma unroll
+  for (int i = 0; i < kReads; ++i) {
+    const int line = own_line + i * (kThreads / kAcross);
+    elements[i] = {};
+    if (line < lines_left && own_k < k_left) elements[i] = read<kWidth>(first + line * ld + own_k);
+  }
+#pragma unroll
+  for (int i = 0; i < kReads; ++i) {
+    const int line = own_line + i * (kThreads / kAcross);
+#pragma unroll
+    for (int e = 0; e < kWidth; ++e) shared[(own_k + e) * kPitch + line] = elements[i].at[e];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < Operand::kSize / (4 * kThreads); ++i) {
+    const int place = 4 * static_cast<int>(threadIdx.x + i * kThreads);
+    Vector<4> lines;
+#pragma unroll
+    for (int e = 0; e < 4; ++e) lines.at[e] = shared[place / kLines * kPitch + place % kLines + e];
+    write<4>(packed + place, lines);
+  }
+}
+
+// A block for each phase of each tile, A's first: of operands that lie along K alone. Arguments and
+// block as gemm_tma has them.
+extern "C" __global__ void __launch_bounds__(kThreads)
+    gemm_tma_pack(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
+                  long long m, long long n, long long k, long long lda, long long ldb,
+                  long long ldc, float alpha, float beta, float* __restrict__ scratch) {
+  constexpr int kMostLines =
+      OperandA::kPacked && (!OperandB::kPacked || kTileM > kTileN) ? kTileM : kTileN;
+  __shared__ float shared[BLOCK_K * (kMostLines + 1)];
+  const auto phases = static_cast<unsigned>((k - 1) / BLOCK_K + 1);
+  const auto tiles_m = static_cast<unsigned>((m - 1) / kTileM + 1);
+  const unsigned tile = blockIdx.x / phases;
+  const long long phase = blockIdx.x % phases;
+  const long long first_k = phase * BLOCK_K;
+  const unsigned tiles_of_a = OperandA::kPacked ? tiles_m : 0;
+  if (OperandA::kPacked && tile < tiles_of_a) {
+    const long long line = span_of<OperandA>(tile, m).first;
+    pack<OperandA>(a + line * lda + first_k, lda, m - line, k - first_k,
+                   packed_tile_of_a(scratch, tile, phases) + phase * OperandA::kSize, shared);
+  } else if (OperandB::kPacked) {
+    const long long line = span_of<OperandB>(tile - tiles_of_a, n).first;
+    pack<OperandB>(
+        b + line * ldb + first_k, ldb, n - line, k - first_k,
+        packed_tile_of_b(scratch, tile - tiles_of_a, phases, tiles_m) + phase * OperandB::kSize,
+        shared);
+  }
+}
+#endif
 
 extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
     gemm_tma(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
@@ -437,8 +561,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
   const Schedule schedule(static_cast<long long>(tiles_m) * tiles_n, k);
   const auto tile = static_cast<unsigned>(SPLIT_K == 1 ? blockIdx.x : schedule.tile_of(blockIdx.x));
   const TilePosition at(tile, tiles_m, tiles_n);
-  const TileSpan in_m = span_of<OperandA>(at.along_m, kTileM, m);
-  const TileSpan in_n = span_of<OperandB>(at.along_n, kTileN, n);
+  const TileSpan in_m = span_of<OperandA>(at.along_m, m);
+  const TileSpan in_n = span_of<OperandB>(at.along_n, n);
 
   long long first_k = 0;
   long long k_end = k;
@@ -448,8 +572,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
     const long long end = (schedule.begin(blockIdx.x + 1LL) - of_tile) * BLOCK_K;
     if (end < k) k_end = end;
   }
-  Pipeline pipeline(shared, barriers, OperandA(map_a, a, lda, m, in_m.first, first_k),
-                    OperandB(map_b, b, ldb, n, in_n.first, first_k),
+  const long long phases = schedule.phases_per_tile;
+  const float* const packed_a = packed_tile_of_a(scratch, at.along_m, phases);
+  const float* const packed_b = packed_tile_of_b(scratch, at.along_n, phases, tiles_m);
+  Pipeline pipeline(shared, barriers, OperandA(map_a, packed_a, a, lda, m, in_m.first, first_k),
+                    OperandB(map_b, packed_b, b, ldb, n, in_n.first, first_k),
                     static_cast<int>(k_end - first_k));
   Sums sums = {};
   accumulate(pipeline, position, sums);

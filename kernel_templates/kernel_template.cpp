@@ -22,6 +22,11 @@ std::vector<const KernelTemplate*> templates_for(const DeviceInfo& device) {
   return result;
 }
 
+OperandTraits packed_traits(const GemmProblem& problem) {
+  const bool aligned = problem.lda() % 4 == 0 && problem.ldb() % 4 == 0 && problem.ldc() % 4 == 0;
+  return {problem.op_a, problem.op_b, aligned};
+}
+
 int needed_capability(const KernelTemplate& kernel, const Configuration& configuration) {
   if (!kernel.configuration_capability) return kernel.min_compute_capability;
   return std::max(kernel.min_compute_capability, kernel.configuration_capability(configuration));
@@ -52,9 +57,14 @@ std::vector<Configuration> with_the_code_of(const KernelTemplate& kernel,
   return result;
 }
 
+OperandTraits compiled_for(const KernelTemplate& kernel, OperandTraits operands) {
+  operands.aligned = operands.aligned && kernel.knows_alignment;
+  return operands;
+}
+
 std::vector<std::string> compile_options(const KernelTemplate& kernel,
                                          const Configuration& configuration,
-                                         const GemmProblem& problem,
+                                         const OperandTraits& operands,
                                          const std::string& architecture) {
   std::vector<std::string> options = {"-arch=" + architecture};
   // -v changes the cubin's bytes, so it is always on; its log is the only source of spill counts.
@@ -69,14 +79,19 @@ std::vector<std::string> compile_options(const KernelTemplate& kernel,
   for (const TuningParameter& parameter : kernel.space.parameters()) {
     options.push_back("-D" + parameter.name + "=" + std::to_string(compiled.at(parameter.name)));
   }
-  const auto flag = [](Operation op) { return op == Operation::transposed ? "1" : "0"; };
-  options.push_back(std::string("-DTRANSPOSE_A=") + flag(problem.op_a));
-  options.push_back(std::string("-DTRANSPOSE_B=") + flag(problem.op_b));
+  const auto set = [&](const char* macro, bool value) {
+    options.push_back(std::string("-D") + macro + (value ? "=1" : "=0"));
+  };
+  set("TRANSPOSE_A", operands.op_a == Operation::transposed);
+  set("TRANSPOSE_B", operands.op_b == Operation::transposed);
+  set("ALIGNED", compiled_for(kernel, operands).aligned);
   return options;
 }
 
 std::vector<Constraint> device_constraints(const KernelTemplate& kernel, const DeviceInfo& device) {
   const GemmProblem smallest{.m = 1, .n = 1, .k = 1};
+  GemmProblem along_k = smallest;  // both operands
+  along_k.op_b = Operation::transposed;
   return {
       {"device_compute_capability", "the device must have the compute capability that it needs",
        [&kernel, host = device.is_host(),
@@ -88,11 +103,12 @@ std::vector<Constraint> device_constraints(const KernelTemplate& kernel, const D
          return kernel.geometry(c, smallest).threads() <= limit;
        }},
       {"device_shared_per_block", "a block may not need more shared memory than the device allows",
-       [&kernel, smallest, limit = device.shared_per_block,
+       [&kernel, smallest, along_k, limit = device.shared_per_block,
         optin = device.shared_per_block_optin](const Configuration& c) {
          const std::int64_t fixed = kernel.shared_bytes(c);
-         return fixed <= limit &&
-                fixed + kernel.geometry(c, smallest).dynamic_shared_bytes <= optin;
+         const std::int64_t dynamic = std::max(kernel.geometry(c, smallest).dynamic_shared_bytes,
+                                               kernel.geometry(c, along_k).dynamic_shared_bytes);
+         return fixed <= limit && fixed + dynamic <= optin;
        }},
       {"device_scratch", "on the host device no blocks may wait for each other's results",
        [&kernel, host = device.is_host()](const Configuration& c) {

@@ -14,7 +14,7 @@
 //
 // It computes C = alpha * op(A) * op(B) + beta * C, row-major, leading dimensions in elements, and
 // is compiled with one macro for each parameter of the configuration (see LaunchParameter) and with
-// the macros TRANSPOSE_A and TRANSPOSE_B (0 or 1).
+// the macros TRANSPOSE_A, TRANSPOSE_B and ALIGNED (0 or 1: see OperandTraits).
 //
 // scratch: memory for blocks that share the work of one result, as much as geometry() asks for. Its
 // first kScratchCounters words are zero when a kernel starts and must be so when it ends; the rest
@@ -49,6 +49,20 @@ struct TileShape {
   [[nodiscard]] std::int64_t results() const { return results_m * results_n; }
 };
 
+// What a kernel's code takes for granted of its operands.
+struct OperandTraits {
+  Operation op_a = Operation::plain;
+  Operation op_b = Operation::plain;
+  // Pointers are multiples of 16 bytes; leading dimensions, and the extents of all matrices along
+  // which elements lie side by side, are multiples of 4.
+  bool aligned = false;
+
+  auto operator<=>(const OperandTraits&) const = default;
+};
+
+// Of operands that no padding separates, at multiples of 16 bytes.
+[[nodiscard]] OperandTraits packed_traits(const GemmProblem& problem);
+
 // A parameter that from the value `least` on is the launch's matter and not the code's.
 struct LaunchParameter {
   std::string name;
@@ -81,6 +95,8 @@ struct KernelTemplate {
   bool takes_tensor_maps = false;
   // For parameters that are the compiler's and not the kernel's.
   std::function<std::vector<std::string>(const Configuration&)> ptxas_options = {};
+  // Whether its code depends on OperandTraits::aligned.
+  bool knows_alignment = false;
   // Configurations that differ in it alone are compiled once, with the least of its values.
   std::optional<LaunchParameter> launch_parameter = {};
 };
@@ -104,11 +120,14 @@ struct KernelTemplate {
 [[nodiscard]] std::vector<Configuration> with_the_code_of(const KernelTemplate& kernel,
                                                           const Configuration& configuration);
 
+// The traits whose values the macros have.
+[[nodiscard]] OperandTraits compiled_for(const KernelTemplate& kernel, OperandTraits operands);
+
 // NVRTC's options for one configuration: the macros and what every template is compiled with.
 // The architecture ("sm_90") is the first of them.
 [[nodiscard]] std::vector<std::string> compile_options(const KernelTemplate& kernel,
                                                        const Configuration& configuration,
-                                                       const GemmProblem& problem,
+                                                       const OperandTraits& operands,
                                                        const std::string& architecture);
 
 // Constraints that a device puts on a template's configurations: threads and shared memory of a

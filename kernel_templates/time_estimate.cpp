@@ -20,6 +20,7 @@ constexpr double kIdleWarps = 0.2;      // that an SM lacks to be busy all the t
 constexpr double kPhaseCycles = 450;    // at least, of a block's phase
 constexpr double kBytesPerCycle = 30;   // that an SM gets from the L2 cache
 constexpr double kRoundCycles = 8'000;  // to fill a round of blocks and to drain it
+constexpr double kPackedBytes = 8;      // that an SM packs in a cycle
 
 // Of one configuration for one problem.
 struct Work {
@@ -59,8 +60,11 @@ Work work_of(const KernelTemplate& kernel, const Configuration& configuration,
 double fma_cost(const Work& work) {
   const TileShape& tile = work.tile;
   const double reads = static_cast<double>(tile.results_m + tile.results_n) / 4;
-  const double copies = (work.geometry.needs_map_a() ? 0 : static_cast<double>(tile.block_m)) +
-                        (work.geometry.needs_map_b() ? 0 : static_cast<double>(tile.block_n) / 4);
+  const bool packs = work.geometry.packing_blocks > 0;
+  const bool copies_a = !packs && !work.geometry.needs_map_a();
+  const bool copies_b = !packs && !work.geometry.needs_map_b();
+  const double copies = (copies_a ? static_cast<double>(tile.block_m) : 0) +
+                        (copies_b ? static_cast<double>(tile.block_n) / 4 : 0);
   return 1 + kReadCost * reads / static_cast<double>(tile.results()) +
          kCopyCost * copies / static_cast<double>(tile.block_m * tile.block_n);
 }
@@ -88,6 +92,10 @@ double estimated_cycles(const KernelTemplate& kernel, const Configuration& confi
   const std::int64_t rest = work.geometry.blocks() % at_once;
   double cycles = static_cast<double>(full_rounds) * round_cycles(work, work.resident);
   if (rest > 0) cycles += round_cycles(work, ceil_div(rest, sm_count));
+  if (work.geometry.packing_blocks > 0) {
+    cycles +=
+        kRoundCycles + static_cast<double>(work.geometry.packed_bytes) / sm_count / kPackedBytes;
+  }
   const double bytes = sizeof(float) * static_cast<double>(work.tile.block_m + work.tile.block_n) *
                        static_cast<double>(problem.k) * work.tiles;
   return std::max(cycles, bytes / sm_count / kBytesPerCycle);

@@ -1,5 +1,5 @@
 // Turns configurations into compiled kernels, each once: from the cubin store where it has them,
-// else by the compile workers. One kernel serves every problem of the same layout.
+// else by the compile workers. One kernel serves every problem with the same OperandTraits.
 #pragma once
 
 #include <chrono>

@@ -20,7 +20,7 @@ constexpr std::size_t kFairTrials = 24;
 constexpr double kClearlyFaster = 1.1;
 constexpr std::size_t kTurnsOfTheLeader = 8;
 
-// What is so near a problem's best is tried for the others too, whose kernel it is as well.
+// What is so near a problem's best is tried for the others of its layout too.
 constexpr double kWorthSharing = 1.1;
 
 // The slowest of more are forgotten.
@@ -185,11 +185,12 @@ void Search::share(const Lane& lane, std::size_t index) {
   if (!trial.ok()) return;
   const double slowness = trial.measurement.median_us / lane.best()->measurement.median_us;
   const std::vector<std::size_t> with_its_code = lane.space().with_the_code_of(index);
-  for (Lane* other : with_the_kernels_of(lane)) {
+  for (Lane* other : with_the_layout_of(lane)) {
+    const bool same_kernels = packed_traits(other->problem()) == packed_traits(lane.problem());
     for (const std::size_t alike : with_its_code) {
       if (alike == index && slowness <= kWorthSharing) {
         other->suggest(index);
-      } else if (!other->knows(alike)) {
+      } else if (same_kernels && !other->knows(alike)) {
         spare_.emplace(slowness, Claim(other, alike));
       }
     }
@@ -211,13 +212,13 @@ void Search::use_idle_devices(const SearchLimits& limits) {
   }
 }
 
-std::vector<Lane*> Search::with_the_kernels_of(const Lane& lane) const {
+std::vector<Lane*> Search::with_the_layout_of(const Lane& lane) const {
   std::vector<Lane*> result;
   for (Lane* other : lanes_) {
-    const bool same_kernel = &other->space() == &lane.space() &&
-                             other->problem().op_a == lane.problem().op_a &&
-                             other->problem().op_b == lane.problem().op_b;
-    if (same_kernel) result.push_back(other);
+    if (&other->space() == &lane.space() && other->problem().op_a == lane.problem().op_a &&
+        other->problem().op_b == lane.problem().op_b) {
+      result.push_back(other);
+    }
   }
   return result;
 }

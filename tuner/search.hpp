@@ -72,12 +72,12 @@ class Search {
   void submit_built(const SearchLimits& limits);
   void submit(const Proposal& proposal, const SearchLimits& limits);
   void record(const Proposal& proposal, Trial trial);
-  // Suggests what did well to the lanes that have the same kernels, and keeps what else runs its
+  // Suggests what did well to the lanes of its template and layout, and keeps what else runs its
   // code for devices that have nothing to do.
   void share(const Lane& lane, std::size_t index);
   void use_idle_devices(const SearchLimits& limits);
-  // The lanes whose kernels are `lane`'s too, itself among them.
-  [[nodiscard]] std::vector<Lane*> with_the_kernels_of(const Lane& lane) const;
+  // The lanes of `lane`'s template and layout, itself among them.
+  [[nodiscard]] std::vector<Lane*> with_the_layout_of(const Lane& lane) const;
   // Now and then: takes in what other runs have stored, and takes up what they have given up.
   void follow_others(const SearchLimits& limits);
   void learn();

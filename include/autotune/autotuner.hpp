@@ -126,12 +126,12 @@ class Autotuner {
   //
   // The first call for a problem in a context is cold: it reads the database and loads the kernel,
   // compiled if need be. So is the first on a stream when the kernel shares results between blocks:
-  // it allocates memory for them, which the stream keeps. Some kernels need A and B at multiples of
-  // 16 bytes with leading dimensions that are multiples of 4: the first call with others is cold
-  // too, and gets another kernel (prepare() makes both ready). Later ones look it up under a shared
-  // lock and launch: no I/O, no allocation, no synchronisation, so they may be captured into a
-  // graph, which must then not run at the same time as other calls on that stream. After tune()
-  // calls are cold once more.
+  // it allocates memory for them, which the stream keeps. Kernels are compiled for matrices at
+  // multiples of 16 bytes with leading dimensions and rows that are multiples of 4: the first call
+  // with others is cold too, and gets another kernel (prepare() makes all ready). Later ones look
+  // it up under a shared lock and launch: no I/O, no allocation, no synchronisation, so they may be
+  // captured into a graph, which must then not run at the same time as other calls on that stream.
+  // After tune() calls are cold once more.
   //
   // Throws UsageError for a dimension below 1 or above 2147483647, a null pointer, a leading
   // dimension that is too small, a current context of another device, a stream where there are

@@ -56,8 +56,8 @@ struct Gemm {
                                         const TileSpan& in_n, float* shared) const {
     constexpr int kColumns = least(kOfBlock, THREAD_N);
     constexpr int kChunk = least(kColumns, SideN::kChunk);
-    const bool wide = reinterpret_cast<unsigned long long>(c) % (4 * kChunk) == 0 &&
-                      ldc % kChunk == 0 && in_n.first % kChunk == 0 && n % kChunk == 0;
+    const bool wide = ALIGNED || (reinterpret_cast<unsigned long long>(c) % (4 * kChunk) == 0 &&
+                                  ldc % kChunk == 0 && in_n.first % kChunk == 0 && n % kChunk == 0);
     const Position position;
     if constexpr (kChunk > 1 && kChunk == SideN::kChunk) {
       if (shared != nullptr && !wide) {

@@ -104,9 +104,10 @@ Resources compile(const ChosenConfiguration& chosen, const GemmProblem& problem,
       return unknown(
           fmt::format("NVRTC {} does not compile for {}", nvrtc->build(), device.architecture));
     }
-    const gpu::CompileResult result = nvrtc->compile(
-        chosen.kernel->name, std::string(chosen.kernel->source),
-        compile_options(*chosen.kernel, chosen.configuration, problem, device.architecture));
+    const gpu::CompileResult result =
+        nvrtc->compile(chosen.kernel->name, std::string(chosen.kernel->source),
+                       compile_options(*chosen.kernel, chosen.configuration, packed_traits(problem),
+                                       device.architecture));
     return result.ok ? result.resources : unknown("the compiler refuses this configuration");
   } catch (const EnvironmentError& error) {
     return unknown(error.what());

@@ -94,7 +94,7 @@ int run_show(const ShowOptions& options) {
         "--arch sm_90");
   }
   const std::vector<std::string> compile =
-      compile_options(*chosen.kernel, chosen.configuration, problem, architecture);
+      compile_options(*chosen.kernel, chosen.configuration, packed_traits(problem), architecture);
 
   if (options.source) {
     fmt::print("{}", stand_alone_source(*chosen.kernel, compile));

@@ -15,9 +15,12 @@ struct LaunchGeometry {
   std::array<std::int64_t, 3> grid = {1, 1, 1};   // blocks
   std::array<std::int64_t, 3> block = {1, 1, 1};  // threads
   std::int64_t dynamic_shared_bytes = 0;
-  // Of global memory for each block, beside the counters; 0: the kernel needs none of either. See
-  // kernel_templates/kernel_template.hpp.
+  // Of global memory for each block, beside the counters, and for operands that are packed; both 0:
+  // the kernel needs no scratch. See kernel_templates/kernel_template.hpp.
   std::int64_t scratch_bytes_per_block = 0;
+  std::int64_t packed_bytes = 0;
+  // Not 0: before the kernel, the one with "_pack" behind its name runs with so many blocks.
+  std::int64_t packing_blocks = 0;
   // Not 0: the kernel works with any number of blocks, and at most so many for each SM are
   // launched.
   std::int64_t resident_blocks_per_sm = 0;
@@ -31,8 +34,8 @@ struct LaunchGeometry {
   [[nodiscard]] std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
 
   [[nodiscard]] std::int64_t scratch_bytes() const {
-    if (scratch_bytes_per_block == 0) return 0;
-    return 4 * kScratchCounters + blocks() * scratch_bytes_per_block;
+    const std::int64_t bytes = blocks() * scratch_bytes_per_block + packed_bytes;
+    return bytes == 0 ? 0 : 4 * kScratchCounters + bytes;
   }
   [[nodiscard]] bool needs_map_a() const { return box_a[0] > 0; }
   [[nodiscard]] bool needs_map_b() const { return box_b[0] > 0; }

@@ -27,6 +27,15 @@ struct GemmCall {
   CUstream_st* stream;
 };
 
+// Whether a kernel may take OperandTraits::aligned for granted.
+[[nodiscard]] inline bool is_aligned(const GemmCall& call) {
+  const auto begins = [](const float* matrix) {
+    return reinterpret_cast<std::uintptr_t>(matrix) % 16 == 0;
+  };
+  return packed_traits(call.problem).aligned && begins(call.a) && begins(call.b) &&
+         begins(call.c) && call.lda % 4 == 0 && call.ldb % 4 == 0 && call.ldc % 4 == 0;
+}
+
 // Thread-safe.
 class GemmRunner {
  public:

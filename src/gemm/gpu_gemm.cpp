@@ -1,7 +1,10 @@
 // gemm() on a GPU: enqueued in the application's context, on its stream.
 #include <map>
 #include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "autotune/error.hpp"
 
@@ -41,11 +44,17 @@ class GpuGemm : public GemmRunner {
     const auto suits = [&](const LaunchGeometry& geometry) {
       return gpu::can_map(geometry, operands);
     };
-    auto prepared = prepare(scope, call.problem, /*any_alignment=*/false, suits, call.stream);
+    const Placement placement = is_aligned(call) ? Placement::aligned : Placement::mappable;
+    auto prepared = prepare(scope, call.problem, placement, suits, call.stream);
     if (!suits(prepared.geometry)) {
-      prepared = prepare(scope, call.problem, /*any_alignment=*/true, suits, call.stream);
+      prepared = prepare(scope, call.problem, Placement::anywhere, suits, call.stream);
     }
-    operands.scratch = scratch(scope, prepared.geometry, call.stream);
+    std::optional<Scratch> scratch = reserve(scope, prepared.geometry, call.stream);
+    if (!scratch) {
+      prepared = prepare(scope, call.problem, Placement::frugal, suits, call.stream);
+      scratch.emplace();
+    }
+    operands.scratch = scratch->address;
     gpu::GemmArguments arguments(*driver_, prepared.geometry, call.problem, operands);
     prepared.kernel->kernel.launch(prepared.geometry, arguments.pointers(), call.stream);
     return prepared.match;
@@ -53,13 +62,24 @@ class GpuGemm : public GemmRunner {
 
   MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) override {
     const gpu::DeviceContexts::Scope scope(contexts_);
-    const auto suits = [](const LaunchGeometry&) { return true; };
-    const auto prepared = prepare(scope, problem, /*any_alignment=*/false, suits, stream);
-    scratch(scope, prepared.geometry, stream);
+    const auto prepare_for = [&](Placement placement) {
+      const auto suits = [](const LaunchGeometry&) { return true; };
+      const auto prepared = prepare(scope, problem, placement, suits, stream);
+      if (!reserve(scope, prepared.geometry, stream)) {
+        prepare(scope, problem, Placement::frugal, suits, stream);
+      }
+      return prepared;
+    };
+    const bool aligned = packed_traits(problem).aligned;
+    const auto prepared = prepare_for(aligned ? Placement::aligned : Placement::mappable);
+    std::vector<Placement> others;
+    if (aligned) others.push_back(Placement::mappable);
     if (prepared.geometry.needs_map_a() || prepared.geometry.needs_map_b()) {
+      others.push_back(Placement::anywhere);
+    }
+    for (const Placement placement : others) {
       try {
-        const auto other = prepare(scope, problem, /*any_alignment=*/true, suits, stream);
-        scratch(scope, other.geometry, stream);
+        prepare_for(placement);
       } catch (const EnvironmentError&) {
         // Without a compiler. Operands that lie as the first kernel needs them are ready all the
         // same; for others gemm() says it again.
@@ -75,13 +95,13 @@ class GpuGemm : public GemmRunner {
 
   template <typename Suits>
   Prepared prepare(const gpu::DeviceContexts::Scope& scope, const GemmProblem& problem,
-                   bool any_alignment, Suits suits, CUstream_st* stream) {
+                   Placement placement, Suits suits, CUstream_st* stream) {
     const auto load = [&](const std::string& image, const std::string& name,
                           const LaunchGeometry& geometry) {
       refuse_capture(stream);
       return std::make_unique<GpuKernel>(*driver_, image, name, geometry);
     };
-    return kernels_.find_or_prepare(scope.id(), problem, any_alignment, suits, load);
+    return kernels_.find_or_prepare(scope.id(), problem, placement, suits, load);
   }
 
   // Loading and allocating would break it.
@@ -92,16 +112,31 @@ class GpuGemm : public GemmRunner {
         "call prepare() with it before the capture begins");
   }
 
-  // What the kernel needs beside its operands. Launches on one stream follow each other, so they
-  // share it.
-  std::uint64_t scratch(const gpu::DeviceContexts::Scope& scope, const LaunchGeometry& geometry,
-                        CUstream_st* stream) {
+  // What a kernel needs beside its operands, and the right to launch with it: a product's launches
+  // follow each other on the stream, with no other product's between them.
+  struct Scratch {
+    std::uint64_t address = 0;
+    std::unique_lock<std::mutex> launching = {};
+  };
+
+  // Products on one stream share it. Nothing where the device has no memory for it.
+  std::optional<Scratch> reserve(const gpu::DeviceContexts::Scope& scope,
+                                 const LaunchGeometry& geometry, CUstream_st* stream) {
     const std::int64_t bytes = geometry.scratch_bytes();
-    if (bytes == 0) return 0;
-    const std::lock_guard lock(scratch_mutex_);
-    const auto place = scratch_.try_emplace({scope.id(), stream}, *driver_).first;
-    if (!place->second.has(bytes)) refuse_capture(stream);
-    return place->second.reserve(bytes, stream);
+    if (bytes == 0) return Scratch{};
+    OfStream* of_stream = nullptr;
+    {
+      const std::lock_guard lock(scratch_mutex_);
+      of_stream = &scratch_.try_emplace(key_of(scope, stream), *driver_).first->second;
+    }
+    std::unique_lock launching(of_stream->launching);
+    if (!of_stream->scratch.has(bytes)) refuse_capture(stream);
+    try {
+      return Scratch{of_stream->scratch.reserve(bytes, stream), std::move(launching)};
+    } catch (const gpu::DriverError& error) {
+      if (!gpu::is_out_of_memory(error.code())) throw;
+      return std::nullopt;
+    }
   }
 
   static gpu::GemmOperands operands_of(const GemmCall& call) {
@@ -123,7 +158,23 @@ class GpuGemm : public GemmRunner {
   gpu::DeviceContexts contexts_;
   PreparedKernels<GpuKernel> kernels_;
   std::mutex scratch_mutex_;
-  std::map<std::pair<std::uint64_t, CUstream_st*>, gpu::Scratch> scratch_;  // by context, stream
+  struct OfStream {
+    explicit OfStream(const gpu::Driver& driver) : scratch(driver) {}
+    std::mutex launching;
+    gpu::Scratch scratch;
+  };
+  struct StreamKey {
+    std::uint64_t context = 0;
+    CUstream_st* stream = nullptr;
+    std::thread::id thread;  // whose default stream it is, if it is one's
+
+    auto operator<=>(const StreamKey&) const = default;
+  };
+  static StreamKey key_of(const gpu::DeviceContexts::Scope& scope, CUstream_st* stream) {
+    const bool own = gpu::is_per_thread(stream);
+    return {scope.id(), stream, own ? std::this_thread::get_id() : std::thread::id()};
+  }
+  std::map<StreamKey, OfStream> scratch_;
 };
 
 // What is in the primary context is unloaded and freed, if it still is the context it was. Contexts
@@ -145,8 +196,8 @@ GpuGemm::~GpuGemm() {
     if (kernel && key.context != living) kernel->module.leave_to_context();
   }
   kernels_.loaded().clear();
-  for (auto& [key, scratch] : scratch_) {
-    if (key.first != living) scratch.leave_to_context();
+  for (auto& [key, of_stream] : scratch_) {
+    if (key.context != living) of_stream.scratch.leave_to_context();
   }
   scratch_.clear();
 }

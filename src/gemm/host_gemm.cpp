@@ -20,7 +20,8 @@ class HostGemm : public GemmRunner {
 
   MatchKind gemm(const GemmCall& call) override {
     refuse_stream(call.stream);
-    const auto prepared = prepare_kernel(call.problem);
+    const auto prepared =
+        prepare_kernel(call.problem, is_aligned(call) ? Placement::aligned : Placement::anywhere);
     const auto [m, n, k, op_a, op_b, math] = call.problem;
     const KernelArguments arguments{call.a,   call.b,   call.c,   m,          n,        k,
                                     call.lda, call.ldb, call.ldc, call.alpha, call.beta};
@@ -34,7 +35,15 @@ class HostGemm : public GemmRunner {
 
   MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) override {
     refuse_stream(stream);
-    return prepare_kernel(problem).match;
+    if (!packed_traits(problem).aligned) return prepare_kernel(problem, Placement::anywhere).match;
+    const MatchKind match = prepare_kernel(problem, Placement::aligned).match;
+    try {
+      prepare_kernel(problem, Placement::anywhere);
+    } catch (const EnvironmentError&) {
+      // Without a compiler aligned operands are ready all the same; for others gemm() says it
+      // again.
+    }
+    return match;
   }
 
   void forget_choices() override { kernels_.forget_choices(); }
@@ -44,14 +53,15 @@ class HostGemm : public GemmRunner {
     if (stream != nullptr) throw UsageError("stream: the host device has none");
   }
 
-  PreparedKernels<HostKernel>::Prepared prepare_kernel(const GemmProblem& problem) {
+  PreparedKernels<HostKernel>::Prepared prepare_kernel(const GemmProblem& problem,
+                                                       Placement placement) {
     const auto load = [this](const std::string& image, const std::string& name,
                              const LaunchGeometry&) {
       if (!launcher_) launcher_.emplace();
       return std::make_unique<HostKernel>(launcher_->load(image, name));
     };
     const auto suits = [](const LaunchGeometry&) { return true; };
-    return kernels_.find_or_prepare(kOnlyContext, problem, /*any_alignment=*/true, suits, load);
+    return kernels_.find_or_prepare(kOnlyContext, problem, placement, suits, load);
   }
 
   std::optional<HostLauncher> launcher_;  // with threads, so made with the first kernel

@@ -18,11 +18,26 @@ namespace {
 // found where there is no compiler to ask for its build.
 constexpr const char* kAnyBuild = "any";
 
+bool may_map(Placement placement) {
+  return placement == Placement::aligned || placement == Placement::mappable;
+}
+
 bool fits_device(const KernelTemplate& kernel, const Configuration& configuration,
                  const DeviceInfo& device) {
   const std::vector<Constraint> constraints = device_constraints(kernel, device);
   return std::all_of(constraints.begin(), constraints.end(),
                      [&](const Constraint& constraint) { return constraint.holds(configuration); });
+}
+
+// Whether what a kernel needs beside its operands is little of what the device has.
+bool is_modest(const KernelTemplate& kernel, const Configuration& configuration,
+               const GemmProblem& problem, Placement placement, const DeviceInfo& device) {
+  constexpr std::int64_t kShare = 8;
+  const std::int64_t bytes =
+      kernel.geometry(configuration, problem).on_device(device.sm_count).scratch_bytes();
+  if (bytes == 0 || placement == Placement::frugal) return bytes == 0;
+  return device.memory_bytes == 0 ||
+         bytes <= static_cast<std::int64_t>(device.memory_bytes) / kShare;
 }
 
 KernelChoice stored_choice(Match match) {
@@ -39,15 +54,18 @@ KernelChoice stored_choice(Match match) {
 }
 
 KernelChoice predicted_choice(const DeviceInfo& device, const GemmProblem& problem,
-                              bool any_alignment) {
+                              Placement placement) {
   std::vector<const KernelTemplate*> kernels = templates_for(device);
   std::stable_partition(kernels.begin(), kernels.end(), [&](const KernelTemplate* kernel) {
     return kernel->first_choice && kernel->first_choice(problem);
   });
   for (const KernelTemplate* kernel : kernels) {
-    if (!kernel->supports(problem) || (any_alignment && kernel->takes_tensor_maps)) continue;
+    if (!kernel->supports(problem) || (!may_map(placement) && kernel->takes_tensor_maps)) continue;
     Configuration configuration = kernel->default_configuration(problem);
-    if (!fits_device(*kernel, configuration, device)) continue;
+    if (!fits_device(*kernel, configuration, device) ||
+        !is_modest(*kernel, configuration, problem, placement, device)) {
+      continue;
+    }
     return {kernel,
             {MatchKind::predicted, "nothing is stored: the template's default for this size",
              kernel->name, std::move(configuration), problem, std::nullopt},
@@ -64,7 +82,7 @@ KernelSupply::KernelSupply(DeviceInfo device, std::string database)
   static_cast<void>(read_results(database_));  // what cannot be read is said at once
 }
 
-KernelChoice KernelSupply::choose(const GemmProblem& problem, bool any_alignment) const {
+KernelChoice KernelSupply::choose(const GemmProblem& problem, Placement placement) const {
   const auto in_memory = [this] {
     const std::lock_guard lock(results_mutex_);
     return results_in_memory_;
@@ -75,12 +93,16 @@ KernelChoice KernelSupply::choose(const GemmProblem& problem, bool any_alignment
 
   DeviceQuery query{device_.silicon_class(), "", Environment{.driver = device_.driver_text()}};
   std::optional<Match> match =
-      find_best(results, query, problem, /*exact_only=*/false, any_alignment);
-  if (match && fits_device(*find_kernel_template(match->winner.template_name),
-                           match->winner.configuration, device_)) {
-    return stored_choice(std::move(*match));
+      find_best(results, query, problem, /*exact_only=*/false, !may_map(placement));
+  if (match) {
+    const KernelTemplate& kernel = *find_kernel_template(match->winner.template_name);
+    const Configuration& configuration = match->winner.configuration;
+    if (fits_device(kernel, configuration, device_) &&
+        is_modest(kernel, configuration, problem, placement, device_)) {
+      return stored_choice(std::move(*match));
+    }
   }
-  return predicted_choice(device_, problem, any_alignment);
+  return predicted_choice(device_, problem, placement);
 }
 
 void KernelSupply::keep_in_memory(TuningDatabase results) {
@@ -89,21 +111,34 @@ void KernelSupply::keep_in_memory(TuningDatabase results) {
   results_in_memory_ = std::move(kept);
 }
 
-std::string KernelSupply::image(const KernelChoice& choice, const GemmProblem& problem) {
-  const CompileRequest request{
-      choice.kernel->name, std::string(choice.kernel->source),
-      compile_options(*choice.kernel, choice.best.configuration, problem, device_.architecture())};
+std::string KernelSupply::image(const KernelChoice& choice, const OperandTraits& operands) {
   CubinStore store = open_cubin_store();
-  const auto key = [&](const std::string& build) {
-    return cubin_key(build, request.source, request.options);
+  const auto request_for = [&](const OperandTraits& traits) {
+    return CompileRequest{
+        choice.kernel->name, std::string(choice.kernel->source),
+        compile_options(*choice.kernel, choice.best.configuration, traits, device_.architecture())};
   };
-  if (!choice.compiler_build.empty()) {
-    if (auto measured = store.find(key(choice.compiler_build))) return std::move(measured->cubin);
+  const auto stored = [&](const CompileRequest& request) {
+    std::optional<StoredCubin> found;
+    for (const std::string& build : {choice.compiler_build, std::string(kAnyBuild)}) {
+      if (!found && !build.empty()) {
+        found = store.find(cubin_key(build, request.source, request.options));
+      }
+    }
+    return found;
+  };
+  const CompileRequest request = request_for(operands);
+  if (auto found = stored(request)) return std::move(found->cubin);
+  try {
+    StoredCubin compiled = compile(request);
+    store.put(cubin_key(kAnyBuild, request.source, request.options), compiled);
+    return std::move(compiled.cubin);
+  } catch (const EnvironmentError&) {
+    // Code for any operands serves aligned ones too.
+    auto general = stored(request_for({operands.op_a, operands.op_b, /*aligned=*/false}));
+    if (!operands.aligned || !general) throw;
+    return std::move(general->cubin);
   }
-  if (auto used = store.find(key(kAnyBuild))) return std::move(used->cubin);
-  StoredCubin compiled = compile(request);
-  store.put(key(kAnyBuild), compiled);
-  return std::move(compiled.cubin);
 }
 
 StoredCubin KernelSupply::compile(const CompileRequest& request) {

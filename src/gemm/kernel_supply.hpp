@@ -1,6 +1,7 @@
 // Where gemm() gets its kernels: which one serves a problem best, and its compiled image.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -21,6 +22,13 @@ struct KernelChoice {
   std::string compiler_build;  // that it was measured with; empty when it was not
 };
 
+// How operands lie in memory: each serves where those before it do, and more kernels need those.
+//   aligned    as OperandTraits has it
+//   mappable   as tensor maps need them, if the kernel takes any
+//   anywhere
+//   frugal     likewise, and there is no memory for anything beside them
+enum class Placement : std::uint8_t { aligned, mappable, anywhere, frugal };
+
 // Thread-safe.
 class KernelSupply {
  public:
@@ -30,14 +38,13 @@ class KernelSupply {
   [[nodiscard]] const DeviceInfo& device() const { return device_; }
 
   // From what is stored, else the default of the first template that supports the problem.
-  // any_alignment: operands may lie anywhere; else as tensor maps need them.
-  [[nodiscard]] KernelChoice choose(const GemmProblem& problem, bool any_alignment) const;
+  [[nodiscard]] KernelChoice choose(const GemmProblem& problem, Placement placement) const;
   // Results that could not be stored: from now on they are what is read.
   void keep_in_memory(TuningDatabase results);
 
   // From the cubin store, which needs no compiler; else compiled now. Throws EnvironmentError
   // without a compiler, Error with its first words when it refuses the kernel.
-  [[nodiscard]] std::string image(const KernelChoice& choice, const GemmProblem& problem);
+  [[nodiscard]] std::string image(const KernelChoice& choice, const OperandTraits& operands);
 
  private:
   [[nodiscard]] StoredCubin compile(const CompileRequest& request);

@@ -32,8 +32,7 @@ class PreparedKernels {
     std::uint64_t context = 0;
     std::string kernel_name;
     Configuration compiled_as;
-    Operation op_a = Operation::plain;
-    Operation op_b = Operation::plain;
+    OperandTraits operands;
 
     auto operator<=>(const Key&) const = default;
   };
@@ -41,12 +40,12 @@ class PreparedKernels {
   explicit PreparedKernels(KernelSupply& supply) : supply_(supply) {}
 
   // `load(image, name, geometry)` gives a std::unique_ptr<Loaded>; all launches of a kernel need
-  // the same shared memory. any_alignment: see KernelSupply. `suits(geometry)`: whether what is
-  // chosen can be launched; only then is it loaded.
+  // the same shared memory. `suits(geometry)`: whether what is chosen can be launched; only then is
+  // it loaded.
   template <typename Suits, typename Load>
-  Prepared find_or_prepare(std::uint64_t context, const GemmProblem& problem, bool any_alignment,
+  Prepared find_or_prepare(std::uint64_t context, const GemmProblem& problem, Placement placement,
                            Suits suits, Load load) {
-    const Asked asked{context, problem, any_alignment};
+    const Asked asked{context, problem, placement};
     const auto is_ready = [&](const std::optional<Prepared>& known) {
       return known && (known->kernel != nullptr || !suits(known->geometry));
     };
@@ -54,16 +53,18 @@ class PreparedKernels {
     const std::lock_guard lock(preparing_);
     if (const auto known = find(asked); is_ready(known)) return *known;
 
-    const KernelChoice choice = supply_.choose(problem, any_alignment);
+    const KernelChoice choice = supply_.choose(problem, placement);
     const KernelTemplate& kernel = *choice.kernel;
     const Configuration& configuration = choice.best.configuration;
     const LaunchGeometry geometry =
         kernel.geometry(configuration, problem).on_device(supply_.device().sm_count);
     Prepared prepared{choice.best.match, geometry, nullptr};
     if (suits(geometry)) {
-      std::unique_ptr<Loaded>& loaded = loaded_[{
-          context, kernel.name, compiled_as(kernel, configuration), problem.op_a, problem.op_b}];
-      if (!loaded) loaded = load(supply_.image(choice, problem), kernel.name, geometry);
+      const OperandTraits operands =
+          compiled_for(kernel, {problem.op_a, problem.op_b, placement == Placement::aligned});
+      std::unique_ptr<Loaded>& loaded =
+          loaded_[{context, kernel.name, compiled_as(kernel, configuration), operands}];
+      if (!loaded) loaded = load(supply_.image(choice, operands), kernel.name, geometry);
       prepared.kernel = loaded.get();
     }
     const std::unique_lock writing(ready_mutex_);
@@ -81,7 +82,7 @@ class PreparedKernels {
   [[nodiscard]] std::map<Key, std::unique_ptr<Loaded>>& loaded() { return loaded_; }
 
  private:
-  using Asked = std::tuple<std::uint64_t, GemmProblem, bool>;
+  using Asked = std::tuple<std::uint64_t, GemmProblem, Placement>;
 
   std::optional<Prepared> find(const Asked& asked) {
     const std::shared_lock reading(ready_mutex_);

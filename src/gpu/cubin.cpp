@@ -175,7 +175,13 @@ std::string machine_code_hash(std::string_view image) {
   return hasher.digest();
 }
 
-PtxasFigures read_ptxas_log(std::string_view log) {
+PtxasFigures read_ptxas_log(std::string_view log, std::string_view kernel) {
+  constexpr std::string_view kEntry = "Compiling entry function '";
+  if (const std::size_t own = log.find(std::string(kEntry).append(kernel) += '\'');
+      own != std::string_view::npos) {
+    log = log.substr(own);
+    log = log.substr(0, log.find(kEntry, 1));
+  }
   PtxasFigures figures;
   figures.registers = static_cast<int>(number_before(log, " registers"));
   figures.stack_bytes = number_before(log, " bytes stack frame");

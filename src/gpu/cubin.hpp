@@ -30,14 +30,14 @@ struct CubinInfo {
 // shared memory, whatever options it was made with. Of bytes that are no cubin, all count.
 [[nodiscard]] std::string machine_code_hash(std::string_view image);
 
-// The figures of `ptxas -v` for the first kernel in a log; -1 for what it does not say. Spills
-// stand only there.
+// The figures of `ptxas -v` for a kernel, or if the log does not name it the first; -1 for what it
+// does not say. Spills stand only there.
 struct PtxasFigures {
   int registers = -1;
   std::int64_t spill_bytes = -1;  // stores and loads
   std::int64_t stack_bytes = -1;
   std::int64_t shared_bytes = -1;
 };
-[[nodiscard]] PtxasFigures read_ptxas_log(std::string_view log);
+[[nodiscard]] PtxasFigures read_ptxas_log(std::string_view log, std::string_view kernel);
 
 }  // namespace autotune::gpu

@@ -1,6 +1,8 @@
 #include "gpu/module.hpp"
 
 #include <limits>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -9,6 +11,34 @@
 
 namespace autotune::gpu {
 namespace {
+
+// Of a kernel that packs operands for the one with the name before it.
+constexpr const char* kPackSuffix = "_pack";
+
+std::set<std::string> names_in(const CubinInfo& cubin) {
+  std::set<std::string> names;
+  for (const CubinKernel& kernel : cubin.kernels) names.insert(kernel.name);
+  return names;
+}
+
+// What stands behind each ".entry", up to its arguments.
+std::set<std::string> names_in_ptx(const std::string& text) {
+  constexpr std::string_view kEntry = ".entry ";
+  std::set<std::string> names;
+  for (std::size_t at = text.find(kEntry); at != std::string::npos; at = text.find(kEntry, at)) {
+    at += kEntry.size();
+    names.insert(text.substr(at, text.find_first_of("( \n", at) - at));
+  }
+  return names;
+}
+
+std::set<std::string> kernels_with_packing(const std::set<std::string>& names) {
+  std::set<std::string> result;
+  for (const std::string& name : names) {
+    if (names.contains(name + kPackSuffix)) result.insert(name);
+  }
+  return result;
+}
 
 // The driver takes 32 bits of each size and would cut larger ones off.
 void require_launchable(const LaunchGeometry& geometry) {
@@ -61,11 +91,21 @@ void Kernel::allow_dynamic_shared(std::int64_t bytes) const {
 }
 
 void Kernel::launch(const LaunchGeometry& geometry, void** arguments, CUstream_st* stream) const {
+  if (geometry.packing_blocks > 0) {
+    if (packing_ == nullptr) throw Error("the module has no kernel that packs operands");
+    launch(packing_, {.grid = {geometry.packing_blocks, 1, 1}, .block = geometry.block}, arguments,
+           stream);
+  }
+  launch(function_, geometry, arguments, stream);
+}
+
+void Kernel::launch(CUfunc_st* function, const LaunchGeometry& geometry, void** arguments,
+                    CUstream_st* stream) const {
   require_launchable(geometry);
   const auto size = [](std::int64_t value) { return static_cast<unsigned>(value); };
   driver_->check(
       driver_->api().cuLaunchKernel(
-          function_, size(geometry.grid[0]), size(geometry.grid[1]), size(geometry.grid[2]),
+          function, size(geometry.grid[0]), size(geometry.grid[1]), size(geometry.grid[2]),
           size(geometry.block[0]), size(geometry.block[1]), size(geometry.block[2]),
           size(geometry.dynamic_shared_bytes), stream, arguments, nullptr),
       "cuLaunchKernel");
@@ -75,9 +115,11 @@ Module::Module(const Driver& driver, const std::string& image) : driver_(driver)
   // PTX is text; anything else with zero bytes (a fat binary, a cubin with a damaged head) has
   // offsets of its own, which the driver would follow.
   const bool is_text = image.find('\0') == std::string::npos;
-  if (looks_like_elf(image) ? !read_cubin(image) : !is_text) {
+  const std::optional<CubinInfo> cubin = read_cubin(image);
+  if (looks_like_elf(image) ? !cubin : !is_text) {
     throw Error("the compiled kernel is damaged");
   }
+  packing_ = kernels_with_packing(cubin ? names_in(*cubin) : names_in_ptx(image));
   driver_.check(driver_.api().cuModuleLoadData(&module_, image.c_str()), "cuModuleLoadData");
 }
 
@@ -89,7 +131,13 @@ Kernel Module::kernel(const std::string& name) const {
   CUfunction function = nullptr;
   driver_.check(driver_.api().cuModuleGetFunction(&function, module_, name.c_str()),
                 "cuModuleGetFunction");
-  return {driver_, function};
+  CUfunction packing = nullptr;
+  if (packing_.contains(name)) {
+    driver_.check(
+        driver_.api().cuModuleGetFunction(&packing, module_, (name + kPackSuffix).c_str()),
+        "cuModuleGetFunction");
+  }
+  return {driver_, function, packing};
 }
 
 }  // namespace autotune::gpu

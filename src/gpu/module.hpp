@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "core/launch_geometry.hpp"
@@ -15,7 +16,9 @@ namespace autotune::gpu {
 // A kernel of a module; valid as long as the module.
 class Kernel {
  public:
-  Kernel(const Driver& driver, CUfunc_st* function) : driver_(&driver), function_(function) {}
+  // packing: the kernel that packs operands for this one; or nullptr.
+  Kernel(const Driver& driver, CUfunc_st* function, CUfunc_st* packing)
+      : driver_(&driver), function_(function), packing_(packing) {}
 
   // As the driver reports them for the loaded code.
   [[nodiscard]] int registers() const;
@@ -27,17 +30,21 @@ class Kernel {
 
   // Allows launches with this much dynamic shared memory; needed beyond 48 KiB.
   void allow_dynamic_shared(std::int64_t bytes) const;
-  // `arguments`: a pointer to each of the kernel's arguments. Throws Error for a grid or block that
-  // is too large for the driver to be told.
+  // Behind the kernel that packs its operands, if the geometry has one. `arguments`: a pointer to
+  // each of the kernel's arguments. Throws Error for a grid or block that is too large for the
+  // driver to be told.
   void launch(const LaunchGeometry& geometry, void** arguments, CUstream_st* stream) const;
   void launch(const LaunchGeometry& geometry, void** arguments, const Stream& stream) const {
     launch(geometry, arguments, stream.handle());
   }
 
  private:
+  void launch(CUfunc_st* function, const LaunchGeometry& geometry, void** arguments,
+              CUstream_st* stream) const;
   [[nodiscard]] int attribute(int which) const;
   const Driver* driver_;
   CUfunc_st* function_;
+  CUfunc_st* packing_;
 };
 
 class Module {
@@ -56,6 +63,7 @@ class Module {
  private:
   const Driver& driver_;
   CUmod_st* module_ = nullptr;
+  std::set<std::string> packing_;  // the kernels that have one that packs for them
 };
 
 }  // namespace autotune::gpu

@@ -115,8 +115,9 @@ void limit_log(std::string& log) {
 }
 
 // The log has what the cubin has, and the spills too.
-Resources read_resources(const std::string& log, const std::string& image) {
-  const PtxasFigures figures = read_ptxas_log(log);
+Resources read_resources(const std::string& log, const std::string& kernel,
+                         const std::string& image) {
+  const PtxasFigures figures = read_ptxas_log(log, kernel);
   Resources resources{.registers = figures.registers,
                       .spill_bytes = figures.spill_bytes,
                       .stack_bytes = figures.stack_bytes,
@@ -192,7 +193,7 @@ CompileResult Nvrtc::compile(const std::string& name, const std::string& source,
     result.image = output(api_->nvrtcGetCUBINSize, api_->nvrtcGetCUBIN, program.handle());
     if (result.image.empty()) result.image = result.ptx;
   }
-  result.resources = read_resources(result.log, result.image);
+  result.resources = read_resources(result.log, name, result.image);
   limit_log(result.log);
   result.ok = !result.image.empty();
   return result;

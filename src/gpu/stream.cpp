@@ -46,6 +46,10 @@ double Event::elapsed_us_since(const Event& start) const {
   return 1e3 * static_cast<double>(milliseconds);
 }
 
+bool is_per_thread(CUstream_st* stream) {
+  return stream == CU_STREAM_PER_THREAD;
+}
+
 bool is_capturing(const Driver& driver, CUstream_st* stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   driver.check(driver.api().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing");

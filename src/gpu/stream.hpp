@@ -44,6 +44,8 @@ class Event {
 
 // Whether what is put on the stream (nullptr: the default one) becomes part of a graph.
 [[nodiscard]] bool is_capturing(const Driver& driver, CUstream_st* stream);
+// Whether the handle is that of each thread's own default stream, the same in every thread.
+[[nodiscard]] bool is_per_thread(CUstream_st* stream);
 
 // Work captured from a stream, launched as one.
 class Graph {

@@ -62,8 +62,15 @@ TEST_SUITE("JSON") {
   }
 
   TEST_CASE("a launch geometry survives") {
-    const autotune::LaunchGeometry before{
-        .grid = {2147483647, 2, 1}, .block = {16, 16, 1}, .dynamic_shared_bytes = 1024};
+    const autotune::LaunchGeometry before{.grid = {2147483647, 2, 1},
+                                          .block = {16, 16, 1},
+                                          .dynamic_shared_bytes = 1024,
+                                          .scratch_bytes_per_block = 4096,
+                                          .packed_bytes = std::int64_t{1} << 33,
+                                          .packing_blocks = 77,
+                                          .resident_blocks_per_sm = 3,
+                                          .box_a = {32, 64},
+                                          .box_b = {16, 256}};
     CHECK(json(before).get<autotune::LaunchGeometry>() == before);
   }
 

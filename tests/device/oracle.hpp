@@ -14,6 +14,7 @@
 #include "gpu/memory.hpp"
 #include "gpu/module.hpp"
 #include "gpu/scratch.hpp"
+#include "kernel_templates/kernel_template.hpp"
 #include "tests/device/gpu_fixture.hpp"
 
 namespace autotune {
@@ -22,15 +23,16 @@ struct GemmCase {
   GemmProblem problem;
   float alpha = 1;
   float beta = 0;
-  std::int64_t padding = 0;  // elements behind each row of A; one more of B, two more of C
-  std::int64_t offset = 0;   // elements by which all three are off the alignment of 256 bytes
+  // Elements behind each row of A; one more of B, two more of C. A multiple of 4: four and eight.
+  std::int64_t padding = 0;
+  std::int64_t offset = 0;  // elements by which all three are off the alignment of 256 bytes
 
   [[nodiscard]] std::int64_t lda() const { return problem.lda() + padding; }
-  [[nodiscard]] std::int64_t ldb() const {
-    return problem.ldb() + (padding == 0 ? 0 : padding + 1);
-  }
-  [[nodiscard]] std::int64_t ldc() const {
-    return problem.ldc() + (padding == 0 ? 0 : padding + 2);
+  [[nodiscard]] std::int64_t ldb() const { return problem.ldb() + more_padding(1); }
+  [[nodiscard]] std::int64_t ldc() const { return problem.ldc() + more_padding(2); }
+  [[nodiscard]] std::int64_t more_padding(std::int64_t steps) const {
+    if (padding == 0) return 0;
+    return padding + steps * (padding % 4 == 0 ? 4 : 1);
   }
 };
 [[nodiscard]] std::string to_string(const GemmCase& gemm);
@@ -62,6 +64,11 @@ class PreparedCase {
   // Whether a launch with this geometry can take the operands as they lie.
   [[nodiscard]] bool suits(const LaunchGeometry& geometry) const {
     return gpu::can_map(geometry, operands(geometry));
+  }
+  // Whether they are what OperandTraits calls aligned.
+  [[nodiscard]] bool is_aligned() const {
+    return packed_traits(gemm_.problem).aligned && gemm_.offset % 4 == 0 && gemm_.lda() % 4 == 0 &&
+           gemm_.ldb() % 4 == 0 && gemm_.ldc() % 4 == 0;
   }
   // Runs a kernel of the common signature. Returns how many words of C and of what lies around it
   // are not as they must be.

@@ -232,6 +232,57 @@ TEST_SUITE("embedding beside the CUDA runtime") {
     CHECK(right == std::vector<int>(4, 1));
   }
 
+  TEST_CASE("products on one stream keep what they packed, from several threads and in a graph") {
+    if (!gpu_is_here()) return;
+    const TemporaryStorage storage;
+    Autotuner tuner(kFirst);
+    const GemmProblem large{.m = 2048, .n = 2048, .k = 2048};
+    constexpr int kRuns = 20;
+    const auto product = [&](float step) {
+      return Product{.problem = large,
+                     .lda = 2048,
+                     .ldb = 2048,
+                     .ldc = 2048,
+                     .host_a = waves(large.m * large.k, step)};
+    };
+    const auto results = [&](float step, cudaStream_t stream) {
+      const Product one = product(step);
+      for (int run = 0; run < kRuns; ++run) one.run(tuner, stream);
+      return one.c.values(stream);
+    };
+    const float steps[] = {0.3f, 0.9f, 1.7f};
+    std::vector<std::vector<float>> alone;
+    for (const float step : steps) alone.push_back(results(step, nullptr));
+
+    std::vector<std::vector<float>> together(std::size(steps));
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < together.size(); ++i) {
+      threads.emplace_back([&, i] { together[i] = results(steps[i], nullptr); });
+    }
+    threads.clear();
+    for (std::size_t i = 0; i < together.size(); ++i) {
+      threads.emplace_back([&, i] {
+        if (results(steps[i], cudaStreamPerThread) != alone[i]) together[i].clear();
+      });
+    }
+    threads.clear();
+    CHECK(together == alone);
+
+    const Stream stream;
+    const Product captured = product(steps[0]);
+    tuner.prepare(large, stream);
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    for (int run = 0; run < kRuns; ++run) captured.run(tuner, stream);
+    check(cudaStreamEndCapture(stream, &graph));
+    check(cudaGraphInstantiate(&executable, graph, 0));
+    check(cudaGraphLaunch(executable, stream));
+    CHECK(captured.c.values(stream) == alone[0]);
+    check(cudaGraphExecDestroy(executable));
+    check(cudaGraphDestroy(graph));
+  }
+
   TEST_CASE("the device may be reset before the Autotuner is destroyed") {
     if (!gpu_is_here()) return;
     const TemporaryStorage storage;

@@ -61,17 +61,21 @@ struct Machine {
 
   // Puts a template's default kernel for a problem into the cubin store.
   static void compile(const std::string& name, const GemmProblem& problem) {
+    compile(name, problem, packed_traits(problem));
+  }
+  static void compile(const std::string& name, const GemmProblem& problem,
+                      const OperandTraits& operands) {
     const KernelTemplate& kernel = *find_kernel_template(name);
     const Configuration configuration = kernel.default_configuration(problem);
     CubinStore store = open_cubin_store();
     store.put(cubin_key("any", std::string(kernel.source),
-                        compile_options(kernel, configuration, problem, "sm_90")),
-              {"// PTX", "", {}});
+                        compile_options(kernel, configuration, operands, "sm_90")),
+              {"// PTX\n.entry " + name + "(\n.entry " + name + "_pack(", "", {}});
   }
 
   [[nodiscard]] std::string calls_of(Autotuner& tuner, CUstream_st* stream = nullptr) const {
     static_cast<void>(application.take_calls());
-    float memory = 0;
+    alignas(16) float memory = 0;
     CHECK(tuner.gemm(kProblem, 1, &memory, 32, &memory, 48, 0, &memory, 48, stream) ==
           MatchKind::predicted);
     return application.take_calls();
@@ -189,18 +193,113 @@ TEST_SUITE("embedding on a GPU") {
     Machine machine;
     Autotuner tuner;
     machine.cuda.set_script("devices=2;cuLaunchKernel:700");
-    float memory = 0;
+    alignas(16) float memory = 0;
     CHECK_THROWS_AS(tuner.gemm(kProblem, 1, &memory, 32, &memory, 48, 0, &memory, 48), Error);
     machine.cuda.set_script("devices=2;cuModuleLoadData:200");
     CHECK_THROWS_AS(static_cast<void>(Autotuner().prepare(kProblem)), Error);
     CHECK(machine.application.context_depth() == 0);
   }
 
+  TEST_CASE("a kernel that packs its operands runs before the one that multiplies") {
+    const Machine machine;
+    const GemmProblem large{.m = 2048, .n = 2048, .k = 64};
+    const GemmProblem small{.m = 1600, .n = 1600, .k = 64};
+    Machine::compile("gemm_tma", large);
+    Machine::compile("gemm_tma", small);
+    Autotuner tuner;
+    alignas(16) float memory = 0;
+    const auto launches = [&](const GemmProblem& problem) {
+      static_cast<void>(machine.application.take_calls());
+      tuner.gemm(problem, 1, &memory, 64, &memory, problem.n, 0, &memory, problem.n);
+      const std::string calls = machine.application.take_calls();
+      return has(calls, "cuLaunchKernel") + has(calls, "cuLaunchKernel cuLaunchKernel");
+    };
+    CHECK(launches(large) == 2);
+    CHECK(launches(small) == 1);
+    // Where that would take much of the device's memory, another kernel is chosen.
+    CHECK(tuner.best({.m = 2048, .n = 2048, .k = 1 << 30}).template_name == "gemm_simt");
+  }
+
+  TEST_CASE("without memory for packed operands another kernel is taken") {
+    Machine machine;
+    const GemmProblem large{.m = 2048, .n = 2048, .k = 64};
+    Machine::compile("gemm_tma", large);
+    Machine::compile("gemm_simt", large, {});
+    Autotuner tuner;
+    alignas(16) float memory = 0;
+    const auto calls = [&] {
+      static_cast<void>(machine.application.take_calls());
+      tuner.gemm(large, 1, &memory, 64, &memory, 2048, 0, &memory, 2048);
+      return machine.application.take_calls();
+    };
+    machine.cuda.set_script("devices=2;cuMemAlloc:2");
+    CHECK_FALSE(has(calls(), "cuTensorMapEncodeTiled"));
+    machine.cuda.set_script("devices=2");
+    CHECK(has(calls(), "cuTensorMapEncodeTiled cuLaunchKernel cuLaunchKernel"));
+  }
+
+  TEST_CASE("without a compiler code for any operands serves aligned ones") {
+    const Machine machine;
+    GemmProblem other{.m = 64, .n = 48, .k = 32};
+    set_layout(other, "TT");
+    alignas(16) float memory[2] = {};
+    Autotuner tuner;
+    const auto multiply = [&](const float* a) {
+      tuner.gemm(other, 1, a, 64, memory, 32, 0, memory, 48);
+    };
+    CHECK_THROWS_AS(multiply(memory), EnvironmentError);
+    Machine::compile("gemm_simt", other, {other.op_a, other.op_b});
+    CHECK_NOTHROW(multiply(memory));
+    CHECK_NOTHROW(multiply(memory + 1));
+  }
+
+  TEST_CASE("operands that are not aligned get a kernel of their own") {
+    const Machine machine;
+    Machine::compile("gemm_simt", kProblem, {});
+    Autotuner tuner;
+    alignas(16) float memory[2] = {};
+    const auto loads = [&](const float* a, std::int64_t ldc) {
+      static_cast<void>(machine.application.take_calls());
+      tuner.gemm(kProblem, 1, a, 32, memory, 48, 0, memory, ldc);
+      return has(machine.application.take_calls(), "cuModuleLoadData");
+    };
+    CHECK(loads(memory, 48));
+    CHECK_FALSE(loads(memory, 52));
+    CHECK(loads(memory + 1, 48));
+    CHECK_FALSE(loads(memory, 49));
+    CHECK_FALSE(loads(memory, 48));
+
+    // Each operand counts: from here on without what aligned ones use.
+    struct Call {
+      int a, lda, b, ldb, c;
+    };
+    for (const Call& call : {Call{1, 32, 0, 48, 0}, Call{0, 33, 0, 48, 0}, Call{0, 32, 1, 48, 0},
+                             Call{0, 32, 0, 50, 0}, Call{0, 32, 0, 48, 1}}) {
+      Autotuner fresh;
+      const auto multiply = [&](const Call& which) {
+        static_cast<void>(machine.application.take_calls());
+        fresh.gemm(kProblem, 1, memory + which.a, which.lda, memory + which.b, which.ldb, 0,
+                   memory + which.c, 48);
+        return has(machine.application.take_calls(), "cuModuleLoadData");
+      };
+      CHECK(multiply({0, 32, 0, 48, 0}));
+      CHECK(multiply(call));
+    }
+
+    Autotuner other;
+    other.prepare(kProblem);
+    static_cast<void>(machine.application.take_calls());
+    for (const float* a : {memory, memory + 1}) {
+      other.gemm(kProblem, 1, a, 32, memory, 48, 0, memory, 48);
+    }
+    CHECK_FALSE(has(machine.application.take_calls(), "cuModuleLoadData"));
+  }
+
   TEST_CASE("a warm call can be captured, a cold one is refused before it breaks the capture") {
     const Machine machine;
     Autotuner tuner;
     CUstream_st* const capturing = machine.application.stream(true);
-    float memory = 0;
+    alignas(16) float memory = 0;
     CHECK_THROWS_AS(tuner.gemm(kProblem, 1, &memory, 32, &memory, 48, 0, &memory, 48, capturing),
                     UsageError);
     CHECK_FALSE(has(machine.application.take_calls(), "cuModuleLoadData"));
@@ -254,7 +353,8 @@ TEST_SUITE("embedding on a GPU") {
     {
       CubinStore store = open_cubin_store();
       store.put(cubin_key("99.9 CL-1", std::string(kernel.source),
-                          compile_options(kernel, winner.configuration, kProblem, "sm_90")),
+                          compile_options(kernel, winner.configuration, packed_traits(kProblem),
+                                          "sm_90")),
                 {"// PTX", "", {}});
     }
     CHECK(tuner.prepare(kProblem) == MatchKind::exact);

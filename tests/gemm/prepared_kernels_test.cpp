@@ -34,7 +34,7 @@ void fill_store() {
   for (std::int64_t m = 1; m <= 8; ++m) {
     const Configuration configuration = kernel.default_configuration(problem(m));
     store.put(cubin_key("any", std::string(kernel.source),
-                        compile_options(kernel, configuration, problem(m), "sm_90")),
+                        compile_options(kernel, configuration, packed_traits(problem(m)), "sm_90")),
               {to_string(configuration), "", {}});
   }
 }
@@ -65,7 +65,8 @@ TEST_SUITE("PreparedKernels") {
         for (std::int64_t i = 0; i < 40; ++i) {
           const std::uint64_t context = static_cast<std::uint64_t>(i % 2);
           const GemmProblem asked = problem(1 + i / 2 % 8);
-          const auto prepared = kernels.find_or_prepare(context, asked, false, any, load);
+          const auto prepared =
+              kernels.find_or_prepare(context, asked, Placement::aligned, any, load);
           const KernelTemplate& kernel = kernel_templates().front();
           const Configuration expected = kernel.default_configuration(asked);
           if (*prepared.kernel != to_string(expected)) ++wrong;
@@ -90,11 +91,11 @@ TEST_SUITE("PreparedKernels") {
                          const LaunchGeometry&) -> std::unique_ptr<int> {
       throw Error("no memory");
     };
-    CHECK_THROWS_AS(kernels.find_or_prepare(0, problem(1), false, any, fail), Error);
+    CHECK_THROWS_AS(kernels.find_or_prepare(0, problem(1), Placement::aligned, any, fail), Error);
     const auto load = [](const std::string&, const std::string&, const LaunchGeometry&) {
       return std::make_unique<int>(7);
     };
-    CHECK(*kernels.find_or_prepare(0, problem(1), false, any, load).kernel == 7);
+    CHECK(*kernels.find_or_prepare(0, problem(1), Placement::aligned, any, load).kernel == 7);
   }
 
   TEST_CASE("a kernel is loaded by the first call that it suits") {
@@ -106,13 +107,14 @@ TEST_SUITE("PreparedKernels") {
     const auto load = [&](const std::string&, const std::string&, const LaunchGeometry&) {
       return std::make_unique<int>(++loads);
     };
-    const auto unsuited = kernels.find_or_prepare(0, problem(1), false, none, load);
+    const auto unsuited = kernels.find_or_prepare(0, problem(1), Placement::aligned, none, load);
     CHECK(unsuited.kernel == nullptr);
     CHECK(unsuited.geometry.blocks() > 0);
     CHECK(loads == 0);
     for (int call = 0; call < 2; ++call) {
-      CHECK(kernels.find_or_prepare(0, problem(1), false, any, load).kernel != nullptr);
-      static_cast<void>(kernels.find_or_prepare(0, problem(1), false, none, load));
+      CHECK(kernels.find_or_prepare(0, problem(1), Placement::aligned, any, load).kernel !=
+            nullptr);
+      static_cast<void>(kernels.find_or_prepare(0, problem(1), Placement::aligned, none, load));
     }
     CHECK(loads == 1);
   }

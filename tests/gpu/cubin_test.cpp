@@ -199,7 +199,8 @@ TEST_SUITE("read_ptxas_log") {
         "ptxas info    : Function properties for k\n"
         "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
         "ptxas info    : Used 40 registers, used 1 barriers, 4096 bytes smem\n"
-        "ptxas info    : Compile time = 12.345 ms\n");
+        "ptxas info    : Compile time = 12.345 ms\n",
+        "k");
     CHECK(figures.registers == 40);
     CHECK(figures.stack_bytes == 0);
     CHECK(figures.spill_bytes == 0);
@@ -211,15 +212,33 @@ TEST_SUITE("read_ptxas_log") {
         "ptxas info    : Compiling entry function 'k' for 'sm_80'\n"
         "ptxas info    : Function properties for k\n"
         "    128 bytes stack frame, 200 bytes spill stores, 216 bytes spill loads\n"
-        "ptxas info    : Used 255 registers, 16384 bytes smem, 400 bytes cmem[0]\n");
+        "ptxas info    : Used 255 registers, 16384 bytes smem, 400 bytes cmem[0]\n",
+        "k");
     CHECK(figures.registers == 255);
     CHECK(figures.stack_bytes == 128);
     CHECK(figures.spill_bytes == 416);
     CHECK(figures.shared_bytes == 16384);
   }
 
+  TEST_CASE("reads what belongs to one of several kernels") {
+    const std::string log =
+        "ptxas info    : Compiling entry function 'k_pack' for 'sm_90'\n"
+        "    8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads\n"
+        "ptxas info    : Used 40 registers, 4096 bytes smem\n"
+        "ptxas info    : Compiling entry function 'k' for 'sm_90'\n"
+        "ptxas info    : Used 200 registers\n"
+        "ptxas info    : Compiling entry function 'last' for 'sm_90'\n"
+        "    8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads\n"
+        "ptxas info    : Used 41 registers, 4096 bytes smem\n";
+    CHECK(read_ptxas_log(log, "k").registers == 200);
+    CHECK(read_ptxas_log(log, "k").spill_bytes == 0);
+    CHECK(read_ptxas_log(log, "k").shared_bytes == 0);
+    CHECK(read_ptxas_log(log, "k_pack").shared_bytes == 4096);
+    CHECK(read_ptxas_log(log, "nobody").registers == 40);
+  }
+
   TEST_CASE("what a log leaves out is nothing") {
-    const PtxasFigures figures = read_ptxas_log("ptxas info    : Used 8 registers\n");
+    const PtxasFigures figures = read_ptxas_log("ptxas info    : Used 8 registers\n", "k");
     CHECK(figures.registers == 8);
     CHECK(figures.stack_bytes == 0);
     CHECK(figures.spill_bytes == 0);
@@ -230,7 +249,7 @@ TEST_SUITE("read_ptxas_log") {
     for (const std::string log : {"", "k.cu(3): error: expected a \";\"\n", " registers",
                                   "many registers", "99999999999999999999999 registers"}) {
       CAPTURE(log);
-      const PtxasFigures figures = read_ptxas_log(log);
+      const PtxasFigures figures = read_ptxas_log(log, "k");
       CHECK(figures.registers == -1);
       CHECK(figures.spill_bytes == -1);
       CHECK(figures.shared_bytes == -1);

@@ -122,16 +122,41 @@ TEST_SUITE("gemm_tiled") {
 }
 
 TEST_SUITE("KernelTemplate") {
-  TEST_CASE("compile options carry every parameter and the layout") {
+  TEST_CASE("compile options carry every parameter and the operands' traits") {
     const std::vector<std::string> options = autotune::compile_options(
         gemm_tiled(), changed("UNROLL=8"),
-        {.m = 1, .n = 1, .k = 1, .op_b = autotune::Operation::transposed}, "sm_90");
+        {.op_b = autotune::Operation::transposed, .aligned = true}, "sm_90");
     CHECK(options.front() == "-arch=sm_90");
-    for (const char* option :
-         {"-DTILE_WIDTH=16", "-DUNROLL=8", "-DPREFETCH=1", "-DTRANSPOSE_A=0", "-DTRANSPOSE_B=1"}) {
+    for (const char* option : {"-DTILE_WIDTH=16", "-DUNROLL=8", "-DPREFETCH=1", "-DTRANSPOSE_A=0",
+                               "-DTRANSPOSE_B=1", "-DALIGNED=0"}) {
       CAPTURE(option);
       CHECK(std::count(options.begin(), options.end(), option) == 1);
     }
+  }
+
+  TEST_CASE("templates that know no alignment are compiled for any") {
+    const autotune::OperandTraits aligned{.aligned = true};
+    for (const char* name : {"gemm_simt", "gemm_tma"}) {
+      CHECK(compiled_for(*autotune::find_kernel_template(name), aligned).aligned);
+    }
+    for (const char* name : {"gemm_tiled", "gemm_skinny"}) {
+      CHECK_FALSE(compiled_for(*autotune::find_kernel_template(name), aligned).aligned);
+    }
+  }
+
+  TEST_CASE("packed operands are aligned where their rows in memory are multiples of 4") {
+    const auto aligned = [](std::int64_t m, std::int64_t n, std::int64_t k, const char* layout) {
+      GemmProblem problem{.m = m, .n = n, .k = k};
+      set_layout(problem, layout);
+      return packed_traits(problem).aligned;
+    };
+    CHECK(aligned(5, 4, 8, "NN"));
+    CHECK_FALSE(aligned(4, 5, 8, "NN"));
+    CHECK_FALSE(aligned(4, 4, 9, "NN"));
+    CHECK(aligned(4, 8, 5, "TN"));
+    CHECK_FALSE(aligned(5, 8, 4, "TN"));
+    CHECK_FALSE(aligned(4, 6, 4, "NT"));
+    CHECK_FALSE(aligned(4, 4, 6, "TT"));
   }
 
   TEST_CASE("how many blocks share a tile is the launch's matter") {
@@ -141,7 +166,7 @@ TEST_SUITE("KernelTemplate") {
       Configuration configuration = kernel.default_configuration({.m = 8, .n = 4096, .k = 4096});
       const auto options = [&](std::int64_t split_k) {
         configuration.set("SPLIT_K", split_k);
-        return autotune::compile_options(kernel, configuration, {.m = 1, .n = 1, .k = 1}, "sm_90");
+        return autotune::compile_options(kernel, configuration, {}, "sm_90");
       };
       CHECK(options(2) == options(32));
       CHECK(options(1) != options(2));

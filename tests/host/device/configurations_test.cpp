@@ -1,6 +1,6 @@
 // A share of the configurations of every template on the host device, of those that are searched
 // there without being named a third: bit for bit one chain of fused multiply-adds, at awkward
-// shapes.
+// shapes. Every other one is compiled for aligned operands, and runs with such.
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -35,6 +35,13 @@ const std::vector<Case> kCases = {
     {{2, 2, 100}},
     {{64, 64, 32}, -1.5F, 0.5F, 4, 0},
     {{40, 65, 9}, 2, -1, 3, 1},
+};
+
+const std::vector<Case> kAlignedCases = {
+    {{4, 4, 4}},
+    {{72, 36, 52}},
+    {{4, 132, 20}, 2, -1},
+    {{64, 64, 32}, -1.5F, 0.5F, 4, 4},
 };
 
 struct Matrix {
@@ -102,11 +109,11 @@ struct Expected {
 class Batch {
  public:
   void add(const KernelTemplate& kernel, const Configuration& configuration,
-           const GemmProblem& layout) {
+           const OperandTraits& operands) {
     const std::string symbol = fmt::format("{}_{}", kernel.name, configurations_.size());
     std::string undefine;
     source_ += fmt::format("#define {} {}\n", kernel.name, symbol);
-    for (const std::string& option : compile_options(kernel, configuration, layout, "host")) {
+    for (const std::string& option : compile_options(kernel, configuration, operands, "host")) {
       if (!option.starts_with("-D")) continue;
       const std::size_t equals = option.find('=');
       const std::string name = option.substr(2, equals - 2);
@@ -115,18 +122,19 @@ class Batch {
     }
     source_ += fmt::format("namespace in_{} {{\n{}\n}}\n{}#undef {}\n", symbol, kernel.source,
                            undefine, kernel.name);
-    configurations_.emplace_back(symbol, configuration);
+    configurations_.push_back({symbol, configuration, operands.aligned});
   }
 
   // The first configuration found wrong, in words; empty when there is none.
   std::string first_wrong(const HostCompiler& compiler, const KernelTemplate& kernel,
-                          std::vector<Expected> cases) const {
+                          std::vector<Expected> any_cases,
+                          std::vector<Expected> aligned_cases) const {
     const HostCompileResult compiled = compiler.compile("batch", source_, {});
     if (!compiled.ok) return compiled.log;
     HostLauncher launcher(1);
-    for (const auto& [symbol, configuration] : configurations_) {
+    for (const auto& [symbol, configuration, aligned] : configurations_) {
       const HostKernel loaded = launcher.load(compiled.image, symbol);
-      for (Expected& expected : cases) {
+      for (Expected& expected : aligned ? aligned_cases : any_cases) {
         const std::string wrong = run(launcher, loaded, kernel, configuration, expected);
         if (wrong.empty()) continue;
         return fmt::format("{} at {}: {}", to_string(configuration),
@@ -163,7 +171,12 @@ class Batch {
   }
 
   std::string source_;
-  std::vector<std::pair<std::string, Configuration>> configurations_;
+  struct Compiled {
+    std::string symbol;
+    Configuration configuration;
+    bool aligned;
+  };
+  std::vector<Compiled> configurations_;
 };
 
 // Whether several lanes or slices have a chain each.
@@ -182,28 +195,34 @@ std::vector<Configuration> chains(const KernelTemplate& kernel) {
 
 void check_all(const KernelTemplate& kernel, Operation op_a, Operation op_b, std::size_t stride) {
   constexpr std::size_t kBatch = 24;
-  std::vector<Expected> cases;
-  for (Case test : kCases) {
-    test.problem.op_a = op_a;
-    test.problem.op_b = op_b;
-    cases.emplace_back(test);
-  }
+  const auto expected = [&](std::vector<Case> cases) {
+    std::vector<Expected> result;
+    for (Case& test : cases) {
+      test.problem.op_a = op_a;
+      test.problem.op_b = op_b;
+      result.emplace_back(test);
+    }
+    return result;
+  };
+  const std::vector<Expected> any_cases = expected(kCases);
+  const std::vector<Expected> aligned_cases = expected(kAlignedCases);
   const std::vector<Configuration> all = chains(kernel);
   // All of what is searched here without being named.
   const auto searched = templates_for(host_device_info());
-  constexpr std::size_t kShare = 12;
+  constexpr std::size_t kShare = 24;
   if (std::find(searched.begin(), searched.end(), &kernel) == searched.end()) {
     stride *= std::max<std::size_t>(1, all.size() / kShare);
   }
   std::vector<Batch> batches((all.size() / stride + kBatch) / kBatch);
   for (std::size_t i = 0; i < all.size(); i += stride) {
-    batches[i / stride / kBatch].add(kernel, all[i], cases.front().test.problem);
+    const bool aligned = i / stride % 2 == 1;
+    batches[i / stride / kBatch].add(kernel, all[i], {op_a, op_b, aligned});
   }
   const HostCompiler compiler;
   std::vector<std::string> wrong(batches.size());
   ThreadPool pool(std::max(1U, std::thread::hardware_concurrency()));
   pool.for_each(batches.size(), [&](std::size_t item, std::size_t) {
-    wrong[item] = batches[item].first_wrong(compiler, kernel, cases);
+    wrong[item] = batches[item].first_wrong(compiler, kernel, any_cases, aligned_cases);
   });
   for (const std::string& text : wrong) CHECK(text == "");
 }
