@@ -16,9 +16,14 @@
 // is compiled with one macro for each parameter of the configuration (see LaunchParameter) and with
 // the macros TRANSPOSE_A, TRANSPOSE_B and ALIGNED (0 or 1: see OperandTraits).
 //
-// scratch: memory for blocks that share the work of one result, as much as geometry() asks for. Its
-// first kScratchCounters words are zero when a kernel starts and must be so when it ends; the rest
-// holds anything. Launches that may run at the same time get memory of their own.
+// scratch: memory for blocks that share the work of one result and for packed operands, as much as
+// geometry() asks for. Its first kScratchCounters words are zero when a kernel starts and must be so
+// when it ends; the rest holds anything. Launches that may run at the same time get memory of their
+// own.
+//
+// Where geometry() has packing_blocks, a kernel <name>_pack with the first twelve arguments runs
+// before, with so many blocks of the same shape and no dynamic shared memory; what it leaves in the
+// scratch behind the counters is there when <name> starts.
 #pragma once
 
 #include <functional>
