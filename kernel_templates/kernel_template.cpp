@@ -22,7 +22,7 @@ std::vector<const KernelTemplate*> templates_for(const DeviceInfo& device) {
   return result;
 }
 
-OperandTraits packed_traits(const GemmProblem& problem) {
+OperandTraits unpadded_traits(const GemmProblem& problem) {
   const bool aligned = problem.lda() % 4 == 0 && problem.ldb() % 4 == 0 && problem.ldc() % 4 == 0;
   return {problem.op_a, problem.op_b, aligned};
 }

@@ -17,9 +17,9 @@
 // the macros TRANSPOSE_A, TRANSPOSE_B and ALIGNED (0 or 1: see OperandTraits).
 //
 // scratch: memory for blocks that share the work of one result and for packed operands, as much as
-// geometry() asks for. Its first kScratchCounters words are zero when a kernel starts and must be so
-// when it ends; the rest holds anything. Launches that may run at the same time get memory of their
-// own.
+// geometry() asks for. Its first kScratchCounters words are zero when a kernel starts and must be
+// so when it ends; the rest holds anything. Launches that may run at the same time get memory of
+// their own.
 //
 // Where geometry() has packing_blocks, a kernel <name>_pack with the first twelve arguments runs
 // before, with so many blocks of the same shape and no dynamic shared memory; what it leaves in the
@@ -66,7 +66,7 @@ struct OperandTraits {
 };
 
 // Of operands that no padding separates, at multiples of 16 bytes.
-[[nodiscard]] OperandTraits packed_traits(const GemmProblem& problem);
+[[nodiscard]] OperandTraits unpadded_traits(const GemmProblem& problem);
 
 // A parameter that from the value `least` on is the launch's matter and not the code's.
 struct LaunchParameter {

@@ -61,7 +61,7 @@ KernelBuilder::Ticket KernelBuilder::request(const KernelTemplate& kernel,
                                              const Configuration& configuration,
                                              const GemmProblem& problem) {
   CompileRequest request{kernel.name, std::string(kernel.source),
-                         compile_options(kernel, configuration, packed_traits(problem), target_)};
+                         compile_options(kernel, configuration, unpadded_traits(problem), target_)};
   std::string key = cubin_key(nvrtc_build_, request.source, request.options);
   const auto [position, is_new] = tickets_.try_emplace(key, built_.size());
   if (!is_new) return position->second;

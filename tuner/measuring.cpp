@@ -135,8 +135,10 @@ MeasureReply GpuMeasurer::measure(const MeasureRequest& request) {
     failure = TrialStatus::launch_failed;
     measure(run);
   } catch (const Error& error) {
+    const auto* fault = dynamic_cast<const gpu::DriverError*>(&error);
+    const bool no_memory = fault != nullptr && gpu::is_out_of_memory(fault->code());
     reply = {};
-    reply.status = failure;
+    reply.status = no_memory ? TrialStatus::out_of_memory : failure;
     reply.detail = error.what();
     reply.poisoned = is_poisoned(error);
   }

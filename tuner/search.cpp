@@ -186,7 +186,8 @@ void Search::share(const Lane& lane, std::size_t index) {
   const double slowness = trial.measurement.median_us / lane.best()->measurement.median_us;
   const std::vector<std::size_t> with_its_code = lane.space().with_the_code_of(index);
   for (Lane* other : with_the_layout_of(lane)) {
-    const bool same_kernels = packed_traits(other->problem()) == packed_traits(lane.problem());
+    const bool same_kernels = compiled_for(lane.kernel(), unpadded_traits(other->problem())) ==
+                              compiled_for(lane.kernel(), unpadded_traits(lane.problem()));
     for (const std::size_t alike : with_its_code) {
       if (alike == index && slowness <= kWorthSharing) {
         other->suggest(index);

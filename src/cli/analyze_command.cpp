@@ -106,8 +106,8 @@ Resources compile(const ChosenConfiguration& chosen, const GemmProblem& problem,
     }
     const gpu::CompileResult result =
         nvrtc->compile(chosen.kernel->name, std::string(chosen.kernel->source),
-                       compile_options(*chosen.kernel, chosen.configuration, packed_traits(problem),
-                                       device.architecture));
+                       compile_options(*chosen.kernel, chosen.configuration,
+                                       unpadded_traits(problem), device.architecture));
     return result.ok ? result.resources : unknown("the compiler refuses this configuration");
   } catch (const EnvironmentError& error) {
     return unknown(error.what());

@@ -56,6 +56,10 @@ void print_launch(const ChosenConfiguration& chosen, const GemmProblem& problem,
   fmt::print("block           {}\n", fmt::join(geometry.block, " x "));
   fmt::print("shared memory   {} bytes static, {} dynamic\n",
              chosen.kernel->shared_bytes(chosen.configuration), geometry.dynamic_shared_bytes);
+  if (geometry.packing_blocks > 0) {
+    fmt::print("packing         {} blocks of {}_pack before, {} bytes of packed operands\n",
+               geometry.packing_blocks, chosen.kernel->name, geometry.packed_bytes);
+  }
   fmt::print("compile options {}\n", fmt::join(options, " "));
 }
 
@@ -94,7 +98,7 @@ int run_show(const ShowOptions& options) {
         "--arch sm_90");
   }
   const std::vector<std::string> compile =
-      compile_options(*chosen.kernel, chosen.configuration, packed_traits(problem), architecture);
+      compile_options(*chosen.kernel, chosen.configuration, unpadded_traits(problem), architecture);
 
   if (options.source) {
     fmt::print("{}", stand_alone_source(*chosen.kernel, compile));

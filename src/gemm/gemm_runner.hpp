@@ -32,7 +32,7 @@ struct GemmCall {
   const auto begins = [](const float* matrix) {
     return reinterpret_cast<std::uintptr_t>(matrix) % 16 == 0;
   };
-  return packed_traits(call.problem).aligned && begins(call.a) && begins(call.b) &&
+  return unpadded_traits(call.problem).aligned && begins(call.a) && begins(call.b) &&
          begins(call.c) && call.lda % 4 == 0 && call.ldb % 4 == 0 && call.ldc % 4 == 0;
 }
 

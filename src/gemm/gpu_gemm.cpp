@@ -1,8 +1,9 @@
 // gemm() on a GPU: enqueued in the application's context, on its stream.
+#include <atomic>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,15 @@ struct GpuKernel {
   gpu::Kernel kernel;
 };
 
+constexpr std::int64_t kNeverTooMuch = std::numeric_limits<std::int64_t>::max();
+
+// Of the thread that asks, from 1 on; no other thread ever has it.
+std::uint64_t thread_number() {
+  static std::atomic<std::uint64_t> last = 0;
+  thread_local const std::uint64_t own = ++last;
+  return own;
+}
+
 class GpuGemm : public GemmRunner {
  public:
   explicit GpuGemm(KernelSupply& supply)
@@ -49,7 +59,8 @@ class GpuGemm : public GemmRunner {
     if (!suits(prepared.geometry)) {
       prepared = prepare(scope, call.problem, Placement::anywhere, suits, call.stream);
     }
-    std::optional<Scratch> scratch = reserve(scope, prepared.geometry, call.stream);
+    std::optional<Scratch> scratch =
+        reserve(scope, prepared.geometry, call.stream, /*again=*/false);
     if (!scratch) {
       prepared = prepare(scope, call.problem, Placement::frugal, suits, call.stream);
       scratch.emplace();
@@ -64,13 +75,13 @@ class GpuGemm : public GemmRunner {
     const gpu::DeviceContexts::Scope scope(contexts_);
     const auto prepare_for = [&](Placement placement) {
       const auto suits = [](const LaunchGeometry&) { return true; };
-      const auto prepared = prepare(scope, problem, placement, suits, stream);
-      if (!reserve(scope, prepared.geometry, stream)) {
-        prepare(scope, problem, Placement::frugal, suits, stream);
+      Prepared prepared = prepare(scope, problem, placement, suits, stream);
+      if (!reserve(scope, prepared.geometry, stream, /*again=*/true)) {
+        prepared.match = prepare(scope, problem, Placement::frugal, suits, stream).match;
       }
       return prepared;
     };
-    const bool aligned = packed_traits(problem).aligned;
+    const bool aligned = unpadded_traits(problem).aligned;
     const auto prepared = prepare_for(aligned ? Placement::aligned : Placement::mappable);
     std::vector<Placement> others;
     if (aligned) others.push_back(Placement::mappable);
@@ -119,9 +130,10 @@ class GpuGemm : public GemmRunner {
     std::unique_lock<std::mutex> launching = {};
   };
 
-  // Products on one stream share it. Nothing where the device has no memory for it.
+  // Products on one stream share it. Nothing where the device had no memory for so much, when it
+  // was asked last: `again` asks in any case.
   std::optional<Scratch> reserve(const gpu::DeviceContexts::Scope& scope,
-                                 const LaunchGeometry& geometry, CUstream_st* stream) {
+                                 const LaunchGeometry& geometry, CUstream_st* stream, bool again) {
     const std::int64_t bytes = geometry.scratch_bytes();
     if (bytes == 0) return Scratch{};
     OfStream* of_stream = nullptr;
@@ -130,11 +142,17 @@ class GpuGemm : public GemmRunner {
       of_stream = &scratch_.try_emplace(key_of(scope, stream), *driver_).first->second;
     }
     std::unique_lock launching(of_stream->launching);
-    if (!of_stream->scratch.has(bytes)) refuse_capture(stream);
+    if (!of_stream->scratch.has(bytes)) {
+      if (bytes >= of_stream->too_much && !again) return std::nullopt;
+      refuse_capture(stream);
+    }
     try {
-      return Scratch{of_stream->scratch.reserve(bytes, stream), std::move(launching)};
+      const std::uint64_t address = of_stream->scratch.reserve(bytes, stream);
+      of_stream->too_much = kNeverTooMuch;
+      return Scratch{address, std::move(launching)};
     } catch (const gpu::DriverError& error) {
       if (!gpu::is_out_of_memory(error.code())) throw;
+      of_stream->too_much = bytes;
       return std::nullopt;
     }
   }
@@ -162,17 +180,18 @@ class GpuGemm : public GemmRunner {
     explicit OfStream(const gpu::Driver& driver) : scratch(driver) {}
     std::mutex launching;
     gpu::Scratch scratch;
+    std::int64_t too_much = kNeverTooMuch;  // bytes: so many it did not get
   };
   struct StreamKey {
     std::uint64_t context = 0;
     CUstream_st* stream = nullptr;
-    std::thread::id thread;  // whose default stream it is, if it is one's
+    std::uint64_t thread = 0;  // of a thread's own default stream
 
     auto operator<=>(const StreamKey&) const = default;
   };
   static StreamKey key_of(const gpu::DeviceContexts::Scope& scope, CUstream_st* stream) {
     const bool own = gpu::is_per_thread(stream);
-    return {scope.id(), stream, own ? std::this_thread::get_id() : std::thread::id()};
+    return {scope.id(), stream, own ? thread_number() : 0};
   }
   std::map<StreamKey, OfStream> scratch_;
 };

@@ -35,7 +35,8 @@ class HostGemm : public GemmRunner {
 
   MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) override {
     refuse_stream(stream);
-    if (!packed_traits(problem).aligned) return prepare_kernel(problem, Placement::anywhere).match;
+    if (!unpadded_traits(problem).aligned)
+      return prepare_kernel(problem, Placement::anywhere).match;
     const MatchKind match = prepare_kernel(problem, Placement::aligned).match;
     try {
       prepare_kernel(problem, Placement::anywhere);

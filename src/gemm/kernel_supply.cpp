@@ -40,6 +40,13 @@ bool is_modest(const KernelTemplate& kernel, const Configuration& configuration,
          bytes <= static_cast<std::int64_t>(device.memory_bytes) / kShare;
 }
 
+bool can_serve(const KernelTemplate& kernel, const Configuration& configuration,
+               const GemmProblem& problem, Placement placement, const DeviceInfo& device) {
+  return (may_map(placement) || !kernel.takes_tensor_maps) &&
+         fits_device(kernel, configuration, device) &&
+         is_modest(kernel, configuration, problem, placement, device);
+}
+
 KernelChoice stored_choice(Match match) {
   Winner& winner = match.winner;
   KernelChoice choice{find_kernel_template(winner.template_name), {}, {}};
@@ -60,12 +67,9 @@ KernelChoice predicted_choice(const DeviceInfo& device, const GemmProblem& probl
     return kernel->first_choice && kernel->first_choice(problem);
   });
   for (const KernelTemplate* kernel : kernels) {
-    if (!kernel->supports(problem) || (!may_map(placement) && kernel->takes_tensor_maps)) continue;
+    if (!kernel->supports(problem)) continue;
     Configuration configuration = kernel->default_configuration(problem);
-    if (!fits_device(*kernel, configuration, device) ||
-        !is_modest(*kernel, configuration, problem, placement, device)) {
-      continue;
-    }
+    if (!can_serve(*kernel, configuration, problem, placement, device)) continue;
     return {kernel,
             {MatchKind::predicted, "nothing is stored: the template's default for this size",
              kernel->name, std::move(configuration), problem, std::nullopt},
@@ -92,17 +96,12 @@ KernelChoice KernelSupply::choose(const GemmProblem& problem, Placement placemen
   const TuningDatabase* results = in_memory ? in_memory.get() : file ? &*file : nullptr;
 
   DeviceQuery query{device_.silicon_class(), "", Environment{.driver = device_.driver_text()}};
-  std::optional<Match> match =
-      find_best(results, query, problem, /*exact_only=*/false, !may_map(placement));
-  if (match) {
-    const KernelTemplate& kernel = *find_kernel_template(match->winner.template_name);
-    const Configuration& configuration = match->winner.configuration;
-    if (fits_device(kernel, configuration, device_) &&
-        is_modest(kernel, configuration, problem, placement, device_)) {
-      return stored_choice(std::move(*match));
-    }
-  }
-  return predicted_choice(device_, problem, placement);
+  const auto serves = [&](const Winner& winner) {
+    return can_serve(*find_kernel_template(winner.template_name), winner.configuration, problem,
+                     placement, device_);
+  };
+  std::optional<Match> match = find_best(results, query, problem, /*exact_only=*/false, serves);
+  return match ? stored_choice(std::move(*match)) : predicted_choice(device_, problem, placement);
 }
 
 void KernelSupply::keep_in_memory(TuningDatabase results) {

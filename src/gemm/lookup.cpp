@@ -83,11 +83,11 @@ std::vector<Candidate> candidates(const TuningDatabase* database, DeviceQuery de
 }
 
 // Whether a configuration that was tuned for one problem can serve another.
-bool fits(const Winner& winner, const GemmProblem& problem, bool any_alignment) {
+bool fits(const Winner& winner, const GemmProblem& problem) {
   const KernelTemplate& kernel = *find_kernel_template(winner.template_name);
   return std::tie(winner.problem.op_a, winner.problem.op_b, winner.problem.math) ==
              std::tie(problem.op_a, problem.op_b, problem.math) &&
-         kernel.supports(problem) && !(any_alignment && kernel.takes_tensor_maps);
+         kernel.supports(problem);
 }
 
 // What has changed since a winner was measured: "driver", "template source"; empty when nothing.
@@ -144,7 +144,8 @@ std::string to_string(MatchKind kind) {
 }
 
 std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery& device,
-                               const GemmProblem& problem, bool exact_only, bool any_alignment) {
+                               const GemmProblem& problem, bool exact_only,
+                               const std::function<bool(const Winner&)>& serves) {
   // A label may stand for several silicon classes: of equally near results the newest.
   const auto better = [&](const Candidate& a, const Candidate& b) {
     const double a_distance = octaves_apart(problem, a.winner.problem);
@@ -154,7 +155,8 @@ std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery
   };
   // Asked of each winner, not of the fastest for its problem: that one may serve no other.
   const auto wanted = [&](const Winner& winner) {
-    return fits(winner, problem, any_alignment) && (!exact_only || winner.problem == problem);
+    return fits(winner, problem) && (!exact_only || winner.problem == problem) &&
+           (!serves || serves(winner));
   };
   std::optional<Candidate> best;
   for (Candidate& candidate : candidates(database, device, wanted)) {

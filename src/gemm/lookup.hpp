@@ -1,6 +1,7 @@
 // The best known configuration for a device and a problem, and how good the match is.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,10 +30,11 @@ struct DeviceQuery {
 
 // Answers from the user's database, and below it from the shipped winners. `database` may be null.
 // nullopt when nothing is stored for the device (or, with `exact_only`, for the problem).
-// any_alignment: only kernels that take operands wherever they lie.
+// serves: which winners come into question; all, where it is left out.
 [[nodiscard]] std::optional<Match> find_best(const TuningDatabase* database,
                                              const DeviceQuery& device, const GemmProblem& problem,
-                                             bool exact_only, bool any_alignment = false);
+                                             bool exact_only,
+                                             const std::function<bool(const Winner&)>& serves = {});
 
 // All winners of a device, one a problem: the user's own first, then shipped ones for problems the
 // user has none of.

@@ -91,6 +91,7 @@ void Kernel::allow_dynamic_shared(std::int64_t bytes) const {
 }
 
 void Kernel::launch(const LaunchGeometry& geometry, void** arguments, CUstream_st* stream) const {
+  require_launchable(geometry);
   if (geometry.packing_blocks > 0) {
     if (packing_ == nullptr) throw Error("the module has no kernel that packs operands");
     launch(packing_, {.grid = {geometry.packing_blocks, 1, 1}, .block = geometry.block}, arguments,

@@ -54,7 +54,7 @@ TEST_SUITE("compile workers of the program") {
     for (const KernelTemplate& kernel : kernel_templates()) {
       const GemmProblem problem{.m = 4096, .n = 4096, .k = 4096};
       const auto options = compile_options(kernel, kernel.default_configuration(problem),
-                                           packed_traits(problem), "sm_90");
+                                           unpadded_traits(problem), "sm_90");
       CHECK(outcome(*worker, std::string(kernel.source), options) == "compiled");
     }
   }

@@ -121,8 +121,8 @@ TEST_SUITE("MeasuringOnDevice") {
         request.kernel_name = kernel.name;
         request.cubin = gpu->nvrtc
                             ->compile(kernel.name, std::string(kernel.source),
-                                      compile_options(kernel, configuration, packed_traits(problem),
-                                                      gpu->target))
+                                      compile_options(kernel, configuration,
+                                                      unpadded_traits(problem), gpu->target))
                             .image;
         request.geometry = kernel.geometry(configuration, problem);
         request.input = input;

@@ -67,8 +67,8 @@ class PreparedCase {
   }
   // Whether they are what OperandTraits calls aligned.
   [[nodiscard]] bool is_aligned() const {
-    return packed_traits(gemm_.problem).aligned && gemm_.offset % 4 == 0 && gemm_.lda() % 4 == 0 &&
-           gemm_.ldb() % 4 == 0 && gemm_.ldc() % 4 == 0;
+    return unpadded_traits(gemm_.problem).aligned && gemm_.offset % 4 == 0 &&
+           gemm_.lda() % 4 == 0 && gemm_.ldb() % 4 == 0 && gemm_.ldc() % 4 == 0;
   }
   // Runs a kernel of the common signature. Returns how many words of C and of what lies around it
   // are not as they must be.

@@ -163,7 +163,7 @@ void check_late_reads() {
       "MIN_BLOCKS=2,SPLIT_K=1,ORDER=3,REGISTER_LEVEL=3,RASTER=1,PACK=0");
   const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
   const std::vector<std::string> images =
-      compile_all(*gpu, kernel, {configuration}, packed_traits(problem));
+      compile_all(*gpu, kernel, {configuration}, unpadded_traits(problem));
   const gpu::Module module(*gpu->driver, images.front());
   const gpu::Kernel loaded = module.kernel(kernel.name);
   const PreparedCase prepared(oracle, {problem});

@@ -61,7 +61,7 @@ struct Machine {
 
   // Puts a template's default kernel for a problem into the cubin store.
   static void compile(const std::string& name, const GemmProblem& problem) {
-    compile(name, problem, packed_traits(problem));
+    compile(name, problem, unpadded_traits(problem));
   }
   static void compile(const std::string& name, const GemmProblem& problem,
                       const OperandTraits& operands) {
@@ -233,8 +233,19 @@ TEST_SUITE("embedding on a GPU") {
       return machine.application.take_calls();
     };
     machine.cuda.set_script("devices=2;cuMemAlloc:2");
-    CHECK_FALSE(has(calls(), "cuTensorMapEncodeTiled"));
+    const std::string first = calls();
+    CHECK(has(first, "cuMemAlloc"));
+    CHECK_FALSE(has(first, "cuTensorMapEncodeTiled"));
+    CHECK_FALSE(has(calls(), "cuMemAlloc"));
+    CUstream_st* const capturing = machine.application.stream(true);
+    tuner.prepare(large);
+    static_cast<void>(machine.application.take_calls());
+    tuner.gemm(large, 1, &memory, 64, &memory, 2048, 0, &memory, 2048);
+    CHECK_FALSE(has(machine.application.take_calls(), "cuTensorMapEncodeTiled"));
+    CHECK_THROWS_AS(tuner.gemm(large, 1, &memory, 64, &memory, 2048, 0, &memory, 2048, capturing),
+                    UsageError);
     machine.cuda.set_script("devices=2");
+    tuner.prepare(large);
     CHECK(has(calls(), "cuTensorMapEncodeTiled cuLaunchKernel cuLaunchKernel"));
   }
 
@@ -353,7 +364,7 @@ TEST_SUITE("embedding on a GPU") {
     {
       CubinStore store = open_cubin_store();
       store.put(cubin_key("99.9 CL-1", std::string(kernel.source),
-                          compile_options(kernel, winner.configuration, packed_traits(kProblem),
+                          compile_options(kernel, winner.configuration, unpadded_traits(kProblem),
                                           "sm_90")),
                 {"// PTX", "", {}});
     }

@@ -38,8 +38,12 @@ TEST_SUITE("lookup") {
       database.put_winners({&winner, 1});
     }
     const DeviceQuery device{"class", "", {}};
-    const auto best = [&](const GemmProblem& problem, bool any_alignment) {
-      return find_best(&database, device, problem, false, any_alignment)->winner;
+    const auto best = [&](const GemmProblem& problem, bool without_tma) {
+      return find_best(&database, device, problem, false,
+                       [&](const Winner& winner) {
+                         return !without_tma || winner.template_name != "gemm_tma";
+                       })
+          ->winner;
     };
     CHECK(best(tuned, false).template_name == "gemm_tma");
     const GemmProblem odd{.m = 4095, .n = 4095, .k = 4095};

@@ -33,9 +33,10 @@ void fill_store() {
   const KernelTemplate& kernel = kernel_templates().front();
   for (std::int64_t m = 1; m <= 8; ++m) {
     const Configuration configuration = kernel.default_configuration(problem(m));
-    store.put(cubin_key("any", std::string(kernel.source),
-                        compile_options(kernel, configuration, packed_traits(problem(m)), "sm_90")),
-              {to_string(configuration), "", {}});
+    store.put(
+        cubin_key("any", std::string(kernel.source),
+                  compile_options(kernel, configuration, unpadded_traits(problem(m)), "sm_90")),
+        {to_string(configuration), "", {}});
   }
 }
 

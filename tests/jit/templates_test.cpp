@@ -95,7 +95,7 @@ void compile_sample(const KernelTemplate& kernel, Compiler& compiler, const std:
   for (const Configuration& configuration : chosen) {
     CAPTURE(to_string(configuration));
     const CompileReply reply = compiler.compile(
-        kernel, compile_options(kernel, configuration, packed_traits(kTiny), target));
+        kernel, compile_options(kernel, configuration, unpadded_traits(kTiny), target));
     check_resources(kernel, configuration, reply);
     CHECK(reply.resources.shared_bytes == kernel.shared_bytes(configuration));
     std::printf("%s %s %s: %d registers, %d bytes spilled\n", target.c_str(), kernel.name.c_str(),
@@ -116,7 +116,7 @@ void compile_defaults(const KernelTemplate& kernel, Compiler& compiler, const st
       const Configuration configuration = kernel.default_configuration(problem);
       CAPTURE(to_string(problem));
       const CompileReply reply = compiler.compile(
-          kernel, compile_options(kernel, configuration, packed_traits(problem), target));
+          kernel, compile_options(kernel, configuration, unpadded_traits(problem), target));
       check_resources(kernel, configuration, reply);
       CHECK(reply.resources.spill_bytes == 0);
     }

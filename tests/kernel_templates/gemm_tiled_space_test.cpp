@@ -148,7 +148,7 @@ TEST_SUITE("KernelTemplate") {
     const auto aligned = [](std::int64_t m, std::int64_t n, std::int64_t k, const char* layout) {
       GemmProblem problem{.m = m, .n = n, .k = k};
       set_layout(problem, layout);
-      return packed_traits(problem).aligned;
+      return unpadded_traits(problem).aligned;
     };
     CHECK(aligned(5, 4, 8, "NN"));
     CHECK_FALSE(aligned(4, 5, 8, "NN"));
