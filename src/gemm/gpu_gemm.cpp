@@ -1,8 +1,5 @@
 // gemm() on a GPU: enqueued in the application's context, on its stream.
-#include <atomic>
-#include <limits>
-#include <map>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,10 +8,10 @@
 
 #include "gemm/gemm_runner.hpp"
 #include "gemm/prepared_kernels.hpp"
+#include "gemm/stream_scratch.hpp"
 #include "gpu/context.hpp"
 #include "gpu/gemm_arguments.hpp"
 #include "gpu/module.hpp"
-#include "gpu/scratch.hpp"
 
 namespace autotune {
 namespace {
@@ -30,22 +27,14 @@ struct GpuKernel {
   gpu::Kernel kernel;
 };
 
-constexpr std::int64_t kNeverTooMuch = std::numeric_limits<std::int64_t>::max();
-
-// Of the thread that asks, from 1 on; no other thread ever has it.
-std::uint64_t thread_number() {
-  static std::atomic<std::uint64_t> last = 0;
-  thread_local const std::uint64_t own = ++last;
-  return own;
-}
-
 class GpuGemm : public GemmRunner {
  public:
   explicit GpuGemm(KernelSupply& supply)
       : driver_(gpu::Driver::open()),
         ordinal_(supply.device().ordinal),
         contexts_(driver_, ordinal_),
-        kernels_(supply) {}
+        kernels_(supply),
+        scratch_(*driver_) {}
   ~GpuGemm() override;
 
   MatchKind gemm(const GemmCall& call) override {
@@ -59,8 +48,8 @@ class GpuGemm : public GemmRunner {
     if (!suits(prepared.geometry)) {
       prepared = prepare(scope, call.problem, Placement::anywhere, suits, call.stream);
     }
-    std::optional<Scratch> scratch =
-        reserve(scope, prepared.geometry, call.stream, /*again=*/false);
+    auto scratch = scratch_.reserve(scope.id(), prepared.geometry.scratch_bytes(), call.stream,
+                                    /*again=*/false);
     if (!scratch) {
       prepared = prepare(scope, call.problem, Placement::frugal, suits, call.stream);
       scratch.emplace();
@@ -76,7 +65,8 @@ class GpuGemm : public GemmRunner {
     const auto prepare_for = [&](Placement placement) {
       const auto suits = [](const LaunchGeometry&) { return true; };
       Prepared prepared = prepare(scope, problem, placement, suits, stream);
-      if (!reserve(scope, prepared.geometry, stream, /*again=*/true)) {
+      if (!scratch_.reserve(scope.id(), prepared.geometry.scratch_bytes(), stream,
+                            /*again=*/true)) {
         prepared.match = prepare(scope, problem, Placement::frugal, suits, stream).match;
       }
       return prepared;
@@ -109,52 +99,10 @@ class GpuGemm : public GemmRunner {
                    Placement placement, Suits suits, CUstream_st* stream) {
     const auto load = [&](const std::string& image, const std::string& name,
                           const LaunchGeometry& geometry) {
-      refuse_capture(stream);
+      refuse_capture(*driver_, stream);
       return std::make_unique<GpuKernel>(*driver_, image, name, geometry);
     };
     return kernels_.find_or_prepare(scope.id(), problem, placement, suits, load);
-  }
-
-  // Loading and allocating would break it.
-  void refuse_capture(CUstream_st* stream) const {
-    if (!gpu::is_capturing(*driver_, stream)) return;
-    throw UsageError(
-        "a stream is being captured that gemm() must first load a kernel or allocate memory for: "
-        "call prepare() with it before the capture begins");
-  }
-
-  // What a kernel needs beside its operands, and the right to launch with it: a product's launches
-  // follow each other on the stream, with no other product's between them.
-  struct Scratch {
-    std::uint64_t address = 0;
-    std::unique_lock<std::mutex> launching = {};
-  };
-
-  // Products on one stream share it. Nothing where the device had no memory for so much, when it
-  // was asked last: `again` asks in any case.
-  std::optional<Scratch> reserve(const gpu::DeviceContexts::Scope& scope,
-                                 const LaunchGeometry& geometry, CUstream_st* stream, bool again) {
-    const std::int64_t bytes = geometry.scratch_bytes();
-    if (bytes == 0) return Scratch{};
-    OfStream* of_stream = nullptr;
-    {
-      const std::lock_guard lock(scratch_mutex_);
-      of_stream = &scratch_.try_emplace(key_of(scope, stream), *driver_).first->second;
-    }
-    std::unique_lock launching(of_stream->launching);
-    if (!of_stream->scratch.has(bytes)) {
-      if (bytes >= of_stream->too_much && !again) return std::nullopt;
-      refuse_capture(stream);
-    }
-    try {
-      const std::uint64_t address = of_stream->scratch.reserve(bytes, stream);
-      of_stream->too_much = kNeverTooMuch;
-      return Scratch{address, std::move(launching)};
-    } catch (const gpu::DriverError& error) {
-      if (!gpu::is_out_of_memory(error.code())) throw;
-      of_stream->too_much = bytes;
-      return std::nullopt;
-    }
   }
 
   static gpu::GemmOperands operands_of(const GemmCall& call) {
@@ -175,25 +123,7 @@ class GpuGemm : public GemmRunner {
   int ordinal_;
   gpu::DeviceContexts contexts_;
   PreparedKernels<GpuKernel> kernels_;
-  std::mutex scratch_mutex_;
-  struct OfStream {
-    explicit OfStream(const gpu::Driver& driver) : scratch(driver) {}
-    std::mutex launching;
-    gpu::Scratch scratch;
-    std::int64_t too_much = kNeverTooMuch;  // bytes: so many it did not get
-  };
-  struct StreamKey {
-    std::uint64_t context = 0;
-    CUstream_st* stream = nullptr;
-    std::uint64_t thread = 0;  // of a thread's own default stream
-
-    auto operator<=>(const StreamKey&) const = default;
-  };
-  static StreamKey key_of(const gpu::DeviceContexts::Scope& scope, CUstream_st* stream) {
-    const bool own = gpu::is_per_thread(stream);
-    return {scope.id(), stream, own ? thread_number() : 0};
-  }
-  std::map<StreamKey, OfStream> scratch_;
+  StreamScratch scratch_;
 };
 
 // What is in the primary context is unloaded and freed, if it still is the context it was. Contexts
@@ -215,10 +145,7 @@ GpuGemm::~GpuGemm() {
     if (kernel && key.context != living) kernel->module.leave_to_context();
   }
   kernels_.loaded().clear();
-  for (auto& [key, of_stream] : scratch_) {
-    if (key.context != living) of_stream.scratch.leave_to_context();
-  }
-  scratch_.clear();
+  scratch_.free_all(living);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct KernelChoice {
   std::string compiler_build;  // that it was measured with; empty when it was not
 };
 
-// How operands lie in memory: each serves where those before it do, and more kernels need those.
+// How operands lie in memory, from what all kernels can take to what fewest can:
 //   aligned    as OperandTraits has it
 //   mappable   as tensor maps need them, if the kernel takes any
 //   anywhere
@@ -42,7 +42,8 @@ class KernelSupply {
   // Results that could not be stored: from now on they are what is read.
   void keep_in_memory(TuningDatabase results);
 
-  // From the cubin store, which needs no compiler; else compiled now. Throws EnvironmentError
+  // From the cubin store, which needs no compiler; else compiled now. Without a compiler aligned
+  // operands may get the code for any. Throws EnvironmentError
   // without a compiler, Error with its first words when it refuses the kernel.
   [[nodiscard]] std::string image(const KernelChoice& choice, const OperandTraits& operands);
 

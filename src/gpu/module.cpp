@@ -32,14 +32,6 @@ std::set<std::string> names_in_ptx(const std::string& text) {
   return names;
 }
 
-std::set<std::string> kernels_with_packing(const std::set<std::string>& names) {
-  std::set<std::string> result;
-  for (const std::string& name : names) {
-    if (names.contains(name + kPackSuffix)) result.insert(name);
-  }
-  return result;
-}
-
 // The driver takes 32 bits of each size and would cut larger ones off.
 void require_launchable(const LaunchGeometry& geometry) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -94,15 +86,15 @@ void Kernel::launch(const LaunchGeometry& geometry, void** arguments, CUstream_s
   require_launchable(geometry);
   if (geometry.packing_blocks > 0) {
     if (packing_ == nullptr) throw Error("the module has no kernel that packs operands");
-    launch(packing_, {.grid = {geometry.packing_blocks, 1, 1}, .block = geometry.block}, arguments,
-           stream);
+    const LaunchGeometry packing{.grid = {geometry.packing_blocks, 1, 1}, .block = geometry.block};
+    require_launchable(packing);
+    launch(packing_, packing, arguments, stream);
   }
   launch(function_, geometry, arguments, stream);
 }
 
 void Kernel::launch(CUfunc_st* function, const LaunchGeometry& geometry, void** arguments,
                     CUstream_st* stream) const {
-  require_launchable(geometry);
   const auto size = [](std::int64_t value) { return static_cast<unsigned>(value); };
   driver_->check(
       driver_->api().cuLaunchKernel(
@@ -120,7 +112,7 @@ Module::Module(const Driver& driver, const std::string& image) : driver_(driver)
   if (looks_like_elf(image) ? !cubin : !is_text) {
     throw Error("the compiled kernel is damaged");
   }
-  packing_ = kernels_with_packing(cubin ? names_in(*cubin) : names_in_ptx(image));
+  kernels_ = cubin ? names_in(*cubin) : names_in_ptx(image);
   driver_.check(driver_.api().cuModuleLoadData(&module_, image.c_str()), "cuModuleLoadData");
 }
 
@@ -133,10 +125,9 @@ Kernel Module::kernel(const std::string& name) const {
   driver_.check(driver_.api().cuModuleGetFunction(&function, module_, name.c_str()),
                 "cuModuleGetFunction");
   CUfunction packing = nullptr;
-  if (packing_.contains(name)) {
-    driver_.check(
-        driver_.api().cuModuleGetFunction(&packing, module_, (name + kPackSuffix).c_str()),
-        "cuModuleGetFunction");
+  if (const std::string other = name + kPackSuffix; kernels_.contains(other)) {
+    driver_.check(driver_.api().cuModuleGetFunction(&packing, module_, other.c_str()),
+                  "cuModuleGetFunction");
   }
   return {driver_, function, packing};
 }

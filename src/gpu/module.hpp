@@ -63,7 +63,7 @@ class Module {
  private:
   const Driver& driver_;
   CUmod_st* module_ = nullptr;
-  std::set<std::string> packing_;  // the kernels that have one that packs for them
+  std::set<std::string> kernels_;  // their names
 };
 
 }  // namespace autotune::gpu
