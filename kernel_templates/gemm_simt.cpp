@@ -79,8 +79,8 @@ std::vector<TuningParameter> parameters() {
       {"MIN_BLOCKS", "blocks of an SM that the compiler leaves registers for", {1, 2, 3, 4, 6}},
       {"SPLIT_K",
        "blocks that share one tile's work; 0: as many as run at once share all work",
-       {0, 1, 2, 3, 4, 8, 16, 32, 64, 128}},
-      {"CLUSTER", "blocks of these that add up in shared memory", {1, 2, 4}},
+       {0, 1, 2, 3, 4, 8, 16, 32, 64, 66, 132}},
+      {"CLUSTER", "blocks of these that add up in shared memory", {1, 2}},
       {"ORDER",
        "products of one k by 0: rows, 1: columns; 2 to 5: in pieces of 4 or 2",
        {0, 1, 2, 3, 4, 5}},
@@ -258,7 +258,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const Values v{configuration};
   const std::int64_t all = tiles(v, problem);
   const std::int64_t phases = ceil_div(problem.k, v.block_k());
-  // A tile of 128 parts needs 13 counters, its own and one for each group of them, or up to 9 for
+  // A tile of 132 parts needs 13 counters, its own and one for each group of them, or up to 9 for
   // each block of a cluster; where tiles are so many, nothing is gained by splitting them.
   const std::int64_t most_tiles = kScratchCounters / (16 * v.cluster());
   const std::int64_t bytes = 2 * kFloatBytes * v.tile_m() * v.tile_n();
@@ -268,6 +268,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const bool shared = v.split_k() != 1 && all <= most_tiles && phases > 1 &&
                       (evenly || may_share(all * v.cluster() * clusters, bytes));
   LaunchGeometry result;
+  result.waits_for_launch_before = true;
   result.grid[0] = all * v.cluster();
   if (shared && evenly) {
     result.grid[0] = all * phases;

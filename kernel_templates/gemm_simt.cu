@@ -105,7 +105,7 @@
 #endif
 
 // Neighbours among those blocks that add up in each other's shared memory before they write to
-// global memory: 1, or with compute capability 9.0 also 2 or 4.
+// global memory: 1, or with compute capability 9.0 also 2.
 #ifndef CLUSTER
 #define CLUSTER 1
 #endif
@@ -123,6 +123,7 @@
 #define ALIGNED 0
 #endif
 
+#include "device/launch_order.cuh"
 #include "device/thread_tile.cuh"
 
 // The machine's own words, and what they mean on a processor that runs one thread at a time.
@@ -450,6 +451,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
 #else
   alignas(16) __shared__ float shared[kSharedFloats];
 #endif
+  await_launch_before();
   const Gemm gemm{c, m, n, ldc, alpha, beta};
   const Position position;
   const unsigned tiles_m = static_cast<unsigned>((m - 1) / kTileM + 1);

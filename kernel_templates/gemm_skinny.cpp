@@ -97,6 +97,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const bool shared = tiles <= kScratchCounters && may_share(tiles * wanted, v.tile_bytes());
   const std::int64_t parts = shared ? wanted : 1;
   LaunchGeometry result;
+  result.waits_for_launch_before = true;
   result.grid[0] = tiles * parts;
   result.block[0] = v.threads();
   result.dynamic_shared_bytes = v.shared_bytes();

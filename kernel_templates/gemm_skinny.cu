@@ -68,6 +68,7 @@
 #define TRANSPOSE_B 0
 #endif
 
+#include "device/launch_order.cuh"
 #include "device/vector.cuh"
 #include "device/visibility.cuh"
 
@@ -378,6 +379,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #else
   alignas(16) __shared__ float shared[kSharedFloats];
 #endif
+  await_launch_before();
   const long long all_few = FEW_SIDE == 0 ? m : n;
   const long long all_lines = FEW_SIDE == 0 ? n : m;
   const unsigned tiles_few = static_cast<unsigned>(all_few - 1) / FEW + 1;
@@ -424,9 +426,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   float* const group_sums = shared + 4;  // behind the word that says who is last
   if (parts > 1) {
     for (int e = threadIdx.x; e < kTile; e += kThreads) own[e] = sum_of_slices(e);
-    publish();
     __syncthreads();
     if (threadIdx.x == 0) {
+      publish();
       int* const counter = reinterpret_cast<int*>(scratch) + tile;
       const bool is_last = count(counter) + 1 == static_cast<int>(parts);
       if (is_last) *counter = 0;

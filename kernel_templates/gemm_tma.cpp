@@ -13,6 +13,8 @@ namespace {
 constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kBarrierBytes = 8;
 constexpr std::int64_t kMapElements = 4;  // of which a mapped operand's rows are multiples
+constexpr std::int64_t kCopyThreads = 128;
+constexpr std::int64_t kCopyRegisters = 40;  // of such a thread
 
 // A configuration's values by name. A rule sees only those of its parameters set.
 struct Values {
@@ -34,12 +36,11 @@ struct Values {
   [[nodiscard]] std::int64_t stages() const { return c.at("STAGES"); }
   [[nodiscard]] std::int64_t min_blocks() const { return c.at("MIN_BLOCKS"); }
   [[nodiscard]] std::int64_t split_k() const { return c.at("SPLIT_K"); }
-  [[nodiscard]] bool packs() const { return c.at("PACK") == 1; }
 
   // Of dynamic shared memory. along_k: the operand lies so in memory.
   [[nodiscard]] std::int64_t shared_bytes(bool a_along_k, bool b_along_k) const {
     const auto operand = [this](std::int64_t lines, bool along_k) {
-      return block_k() * (lines + (along_k && !packs() ? 4 : 0));
+      return block_k() * (lines + (along_k ? 4 : 0));
     };
     const std::int64_t stage = operand(tile_m(), a_along_k) + operand(tile_n(), b_along_k);
     const std::int64_t exchanged = slices() > 1 ? threads() * results() / 2 : 0;
@@ -59,18 +60,17 @@ std::vector<TuningParameter> parameters() {
       {"LANES_M", "lanes of a warp along M; the others are along N", {4, 8}},
       {"WARPS_M", "warps of a block along M", {1, 2, 4}},
       {"WARPS_N", "warps of a block along N", {1, 2, 4}},
-      {"SLICES", "parts of each phase that different warps multiply", {1, 2, 4}},
+      {"SLICES", "parts of each phase that different warps multiply", {1, 2, 4, 8}},
       {"BLOCK_K", "elements of K in a phase", {16, 32, 64}},
       {"UNROLL", "steps of the inner loop between two branches", {8, 16}},
       {"STAGES", "phases in shared memory", {3, 4, 6, 8}},
-      {"MIN_BLOCKS", "blocks of an SM that the compiler leaves registers for", {1, 2}},
-      {"SPLIT_K", "blocks that share one tile's work", {1, 2, 3, 4, 8, 16, 32, 64}},
+      {"MIN_BLOCKS", "blocks of an SM that the compiler leaves registers for", {1, 2, 3}},
+      {"SPLIT_K", "blocks that share one tile's work", {1, 2, 3, 4, 8, 16, 32, 33, 64, 66, 132}},
       {"ORDER",
        "products of one k by 0: rows, 1: columns; 2 to 5: in pieces of 4 or 2",
        {0, 1, 2, 3, 4, 5}},
       {"REGISTER_LEVEL", "ptxas's register usage level; others are as one of these", {3, 5, 8}},
       {"RASTER", "tiles along M whose blocks run side by side", {1, 8}},
-      {"PACK", "1: operands that lie along K are packed by a kernel of its own", {0, 1}},
   };
 }
 
@@ -92,7 +92,7 @@ std::vector<Constraint> constraints() {
             return std::max(v.tile_m(), v.tile_n()) <= 256 && balanced(v.tile_m(), v.tile_n(), 4);
           }),
       constraint_on<Values>(
-          "threads", "a block has 128 or 256 threads", kTile + ParameterNames{"SLICES"},
+          "threads", "128 or 256 threads of a block multiply", kTile + ParameterNames{"SLICES"},
           [](const Values& v) { return v.threads() == 128 || v.threads() == 256; }),
       constraint_on<Values>("block_k", "each slice has 8 to 32 elements of K in a phase",
                             {"SLICES", "BLOCK_K"},
@@ -108,16 +108,18 @@ std::vector<Constraint> constraints() {
                             }),
       constraint_on<Values>(
           "shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
-          kTile + ParameterNames{"SLICES", "BLOCK_K", "STAGES", "MIN_BLOCKS", "PACK"},
+          kTile + ParameterNames{"SLICES", "BLOCK_K", "STAGES", "MIN_BLOCKS"},
           [](const Values& v) {
             return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
           }),
-      constraint_on<Values>(
-          "registers", "the blocks that MIN_BLOCKS asks for fit an SM's registers",
-          kTile + ParameterNames{"SLICES", "MIN_BLOCKS"},
-          [](const Values& v) {
-            return v.min_blocks() * v.threads() * v.registers() <= kRegistersPerSm;
-          }),
+      constraint_on<Values>("registers",
+                            "the blocks that MIN_BLOCKS asks for fit an SM's registers",
+                            kTile + ParameterNames{"SLICES", "MIN_BLOCKS"},
+                            [](const Values& v) {
+                              const std::int64_t of_block =
+                                  v.threads() * v.registers() + kCopyThreads * kCopyRegisters;
+                              return v.min_blocks() * of_block <= kRegistersPerSm;
+                            }),
       constraint_on<Values>("warps", "an SM has 8 to 16 warps",
                             kTile + ParameterNames{"SLICES", "MIN_BLOCKS"},
                             [](const Values& v) {
@@ -137,10 +139,6 @@ std::vector<Constraint> constraints() {
                               return v.split_k() == 1 ||
                                      (v.c.at("ORDER") <= 1 && v.c.at("REGISTER_LEVEL") == 5);
                             }),
-      constraint_on<Values>(
-          "pack", "packing is for large matrices, whose tiles nobody shares",
-          {"SLICES", "SPLIT_K", "PACK"},
-          [](const Values& v) { return !v.packs() || (v.split_k() == 1 && v.slices() == 1); }),
   };
 }
 
@@ -150,26 +148,19 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const bool b_along_k = problem.op_b == Operation::transposed;
   const std::int64_t tiles = ceil_div(problem.m, v.tile_m()) * ceil_div(problem.n, v.tile_n());
   const std::int64_t phases = ceil_div(problem.k, v.block_k());
-  // A tile of 64 parts needs up to 9 counters.
+  // A tile of 132 parts needs 12 counters.
   const std::int64_t blocks = tiles * std::min(v.split_k(), phases);
   const std::int64_t bytes = 2 * kFloatBytes * v.tile_m() * v.tile_n();
   const bool shared =
       v.split_k() > 1 && tiles <= kScratchCounters / 16 && phases > 1 && may_share(blocks, bytes);
   LaunchGeometry result;
+  result.waits_for_launch_before = true;
   result.grid[0] = shared ? blocks : tiles;
-  result.block[0] = v.threads();
+  result.block[0] = v.threads() + kCopyThreads;
   result.dynamic_shared_bytes = v.shared_bytes(a_along_k, b_along_k);
   if (shared) result.scratch_bytes_per_block = bytes;
   if (!a_along_k) result.box_a = {v.block_k(), v.tile_m()};
   if (!b_along_k) result.box_b = {v.block_k(), v.tile_n()};
-  const auto pack = [&](std::int64_t tiles_along, std::int64_t lines) {
-    constexpr std::int64_t kMost = std::int64_t{1} << 59;  // more than there is, and no overflow
-    result.packing_blocks += tiles_along * phases;
-    result.packed_bytes +=
-        kFloatBytes * std::min(tiles_along * lines * phases * v.block_k(), kMost);
-  };
-  if (v.packs() && a_along_k) pack(ceil_div(problem.m, v.tile_m()), v.tile_m());
-  if (v.packs() && b_along_k) pack(ceil_div(problem.n, v.tile_n()), v.tile_n());
   return result;
 }
 
@@ -196,31 +187,28 @@ double results(const GemmProblem& problem) {
   return static_cast<double>(problem.m) * static_cast<double>(problem.n);
 }
 constexpr double kMany = 1500.0 * 1500;
-// From so many rows and columns on each packed element serves often enough to be worth its copy.
-constexpr std::int64_t kWorthPacking = 2048;
 
 // What did well on an H200.
 Configuration default_configuration(const GemmProblem& problem) {
   if (results(problem) < kMany) {
     return Configuration::parse(
         "THREAD_M=8,THREAD_N=16,LANES_M=8,WARPS_M=1,WARPS_N=2,SLICES=4,BLOCK_K=64,UNROLL=8,"
-        "STAGES=4,MIN_BLOCKS=1,SPLIT_K=1,ORDER=1,REGISTER_LEVEL=5,RASTER=8,PACK=0");
+        "STAGES=4,MIN_BLOCKS=1,SPLIT_K=1,ORDER=0,REGISTER_LEVEL=8,RASTER=8");
   }
-  Configuration result = Configuration::parse(
+  return Configuration::parse(
       "THREAD_M=8,THREAD_N=16,LANES_M=8,WARPS_M=2,WARPS_N=4,SLICES=1,BLOCK_K=32,UNROLL=8,"
-      "STAGES=4,MIN_BLOCKS=1,SPLIT_K=1,ORDER=1,REGISTER_LEVEL=5,RASTER=8");
-  result.set("PACK", std::min(problem.m, problem.n) >= kWorthPacking ? 1 : 0);
-  return result;
+      "STAGES=4,MIN_BLOCKS=1,SPLIT_K=1,ORDER=3,REGISTER_LEVEL=3,RASTER=8");
 }
 
 }  // namespace
 
 KernelTemplate make_gemm_tma(std::string_view source) {
   return {.name = "gemm_tma",
-          .interface_number = 2,
+          .interface_number = 3,
           .source = source,
           .space = ConfigSpace(parameters(), constraints()),
           .min_compute_capability = 90,
+          .end_compute_capability = 120,
           .supports = supports,
           .default_configuration = default_configuration,
           .geometry = geometry,
@@ -229,12 +217,12 @@ KernelTemplate make_gemm_tma(std::string_view source) {
           .warp_accesses = {},
           .first_choice =
               [](const GemmProblem& problem) {
-                const bool maps_any =
-                    problem.op_a == Operation::transposed || problem.op_b == Operation::plain;
                 return supports(problem) && results(problem) >= kMany &&
-                       std::min(problem.m, problem.n) >= (maps_any ? 1024 : kWorthPacking);
+                       std::min(problem.m, problem.n) >= 1024;
               },
           .takes_tensor_maps = true,
+          .copying_threads = kCopyThreads,
+          .architecture_specific = true,
           .ptxas_options = register_level_option,
           .knows_alignment = true,
           .launch_parameter = kSplit};

@@ -1,16 +1,15 @@
 // gemm_tma: C = alpha * op(A) * op(B) + beta * C in strict FP32 for compute capability 9.0, where
-// the copy unit (TMA) brings operands to shared memory.
+// the copy unit (TMA) and warps of their own bring operands to shared memory.
 //
 // The block's tile, its warps and lanes, and what they add up are those of gemm_simt. What differs
 // is how the operands get there. Memory holds op(B) row after row and op(A)'s transpose likewise:
 // of such an operand one instruction asks for a whole phase of BLOCK_K rows, and the unit supplies
 // zeros beyond the matrix. An operand that lies along K in memory must be transposed on the way,
-// which the unit cannot do: all threads copy its elements singly, a part of them in each step of
-// the inner loop, or (PACK) a kernel of its own does so before, once for all tiles that share them,
-// as Goto and van de Geijn pack operands ("Anatomy of High-Performance Matrix Multiplication", ACM
-// TOMS 34, 2008). Warps do not wait for each other: each buffer has a barrier that says when it is
-// filled and one that says when all warps have left it. The warps take turns in asking for the next
-// phase, since who asks is late.
+// which the unit cannot do: its elements are copied singly. All that is done by four warps, one for
+// each of the SM's schedulers, which take the cycles that the warps which multiply leave; these in
+// turn get most of the copying warps' registers, and their inner loop has nothing but products.
+// CUTLASS's kernels for tensor cores divide their work so. Warps do not wait for each other: each
+// buffer has a barrier that says when it is filled and one that says when all warps have left it.
 //
 // A result is one chain of fused multiply-adds over k = 0 .. K-1 that starts at 0, unless SLICES or
 // SPLIT_K share it; then the parts are added in an order that is always the same. Zeros beyond K
@@ -18,9 +17,10 @@
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31. An operand that
 // comes by TMA begins at a multiple of 16 bytes, and its leading dimension is a multiple of 4.
-// Launch: kThreads threads, kSharedFloats of dynamic shared memory; blocks along x: one or,
-// with SPLIT_K, any number for each tile of C. scratch and the tensor maps: see
-// kernel_template.hpp.
+// Launch: kThreads + kCopyThreads threads, kSharedFloats of dynamic shared memory; blocks along x:
+// one or, with SPLIT_K, any number for each tile of C. scratch and the tensor maps: see
+// kernel_template.hpp. Code for any later device, too (compute_90), cannot move registers from warp
+// to warp and has too few of them for large tiles.
 
 // Results of one lane: 4, 8 or 16 along each side.
 #ifndef THREAD_M
@@ -85,12 +85,6 @@
 #define SPLIT_K 1
 #endif
 
-// 1: operands that lie along K are packed: before gemm_tma, gemm_tma_pack writes their tiles to the
-// scratch, phase after phase as shared memory keeps them. Only without SPLIT_K.
-#ifndef PACK
-#define PACK 0
-#endif
-
 // Not tuned but given by the operands. 1: memory holds the transpose of op(A), of op(B).
 #ifndef TRANSPOSE_A
 #define TRANSPOSE_A 0
@@ -105,12 +99,24 @@
 #endif
 
 #define CLUSTER 1
+#include "device/launch_order.cuh"
 #include "device/thread_tile.cuh"
 
 // What the driver makes of an operand's place and shape (CUtensorMap).
 struct alignas(64) TensorMap {
   unsigned long long words[16];
 };
+
+// The threads that copy, behind the kThreads that multiply. A multiple of 128, as these are:
+// registers are moved by whole groups of four warps.
+constexpr int kCopyThreads = 128;
+// Of a thread when the kernel starts, of one that copies and of one that multiplies afterwards.
+constexpr int kFirstRegisters = 65536 / (MIN_BLOCKS * (kThreads + kCopyThreads)) / 8 * 8;
+constexpr int kCopyRegisters = 40;
+constexpr int kFreeRegisters =
+    kFirstRegisters * (kThreads + kCopyThreads) - kCopyRegisters * kCopyThreads;
+constexpr int kRegisters = least(kFreeRegisters / kThreads / 8 * 8, 240);
+static_assert(kThreads % 128 == 0 && kFirstRegisters < kRegisters && kFirstRegisters <= 240);
 
 using Barrier = unsigned long long;
 
@@ -168,10 +174,12 @@ __device__ __forceinline__ void await(Barrier* barrier, unsigned parity) {
       : "memory");
 }
 
-// One element, or 0 in its place.
-__device__ __forceinline__ void copy_or_zero(float* to, const float* from, bool is_there) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(to)), "l"(from),
-               "r"(is_there ? 4 : 0));
+// One element, or 0 in its place: kFrom bytes behind `from`, to kTo bytes behind `to`. The machine
+// adds what is known beforehand at no cost.
+template <int kTo, int kFrom>
+__device__ __forceinline__ void copy_or_zero(unsigned to, const float* from, bool is_there) {
+  asm volatile("cp.async.ca.shared.global [%0 + %3], [%1 + %4], 4, %2;" ::"r"(to), "l"(from),
+               "r"(is_there ? 4 : 0), "n"(kTo), "n"(kFrom));
 }
 
 __device__ __forceinline__ void await_all_copies() {
@@ -188,28 +196,30 @@ __device__ __forceinline__ void copy_box(float* to, const TensorMap& map, int co
       : "memory");
 }
 
-// What lies side by side in memory as in shared memory.
-__device__ __forceinline__ void copy_bytes(float* to, const float* from, int bytes,
-                                           Barrier* barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-          "r"(shared_address(to)),
-      "l"(from), "r"(bytes), "r"(shared_address(barrier))
-      : "memory");
+// By all warps of a group: each thread keeps so many registers and gives the others back, or waits
+// until it has so many. Only code for one architecture alone can do so.
+template <int kCount>
+__device__ __forceinline__ void keep_registers() {
+#ifdef __CUDA_ARCH_SPECIFIC__
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCount));
+#endif
 }
-
-constexpr int kSteps = kSliceK / kStepK;  // of the inner loop, in a phase
+template <int kCount>
+__device__ __forceinline__ void take_registers() {
+#ifdef __CUDA_ARCH_SPECIFIC__
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kCount));
+#endif
+}
 
 // One operand of the block's tile. A "line" is a row of op(A) or a column of op(B): seen so, both
 // operands are lines of K elements, and a result is the product of two lines. Shared memory keeps
 // them k after k.
-//   kLines    of the tile
-//   kAlongK   memory holds a line's elements side by side: they are packed, or threads copy them
-template <int kLines, bool kAlongK>
+//   kLines     of the tile
+//   kByThread  memory holds a line's elements side by side: threads copy them, one by one
+template <int kLines, bool kByThread>
 struct Operand {
   static constexpr int kTileLines = kLines;
-  static constexpr bool kPacked = kAlongK && PACK;
-  static constexpr bool kByThreads = kAlongK && !PACK;
+  static constexpr bool kByThreads = kByThread;
   static constexpr bool kByLine = false;
   // From one k to the next. The space between lets threads write 8 k of 4 lines at once.
   static constexpr int kPitch = kLines + (kByThreads ? 4 : 0);
@@ -220,65 +230,54 @@ struct Operand {
 
   // Threads side by side have 8 neighbours along K; each copies BLOCK_K / 8 elements of every
   // kLineStep-th line.
-  static constexpr int kLineStep = kThreads / 8;
-  static constexpr int kLinesEach = (kLines + kLineStep - 1) / kLineStep;
-  static constexpr int kLinesAStep = (kLinesEach + kSteps - 1) / kSteps;
+  static constexpr int kLineStep = kCopyThreads / 8;
+  static_assert(kLines % kLineStep == 0, "all threads copy as many lines");
 
   const TensorMap& map;
   int first_line, first_k;  // of the tile, in the matrix
-  // This thread's first element of the phase that is copied next; of an operand that is packed the
-  // first phase.
-  const float* phase;
-  const float* next;    // and of the line that is
-  long long line_step;  // elements from one of its lines to the next
-  int lines_left;       // lines of the matrix from the tile's first on, at most kLines
+  const float* own;         // this thread's first element of the phase that is copied next
+  long long line_step;      // elements from one of its lines to the next
+  int lines_left;           // lines of the matrix from the tile's first on, at most kLines
 
-  // packed: the tile in the scratch.
-  __device__ __forceinline__ Operand(const TensorMap& tensor_map, const float* packed,
-                                     const float* source, long long ld, long long lines,
-                                     long long line, long long k)
+  __device__ __forceinline__ Operand(const TensorMap& tensor_map, const float* source, long long ld,
+                                     long long lines, long long line, long long k)
       : map(tensor_map), first_line(static_cast<int>(line)), first_k(static_cast<int>(k)) {
-    phase = kPacked ? packed : source + (line + own_line()) * ld + k + own_k();
-    next = phase;
+    own = source + (line + own_line()) * ld + k + own_k();
     line_step = ld * kLineStep;
     lines_left = lines - line < kLines ? static_cast<int>(lines - line) : kLines;
   }
 
-  static __device__ __forceinline__ int own_line() { return threadIdx.x / 8; }
-  static __device__ __forceinline__ int own_k() { return threadIdx.x % 8; }
+  static __device__ __forceinline__ int own_line() { return (threadIdx.x - kThreads) / 8; }
+  static __device__ __forceinline__ int own_k() { return (threadIdx.x - kThreads) % 8; }
 
   // Asks for a whole phase; by one thread.
-  __device__ __forceinline__ void ask(float* to, int phase_index, Barrier* barrier) const {
-    if (kPacked) {
-      copy_bytes(to, phase + static_cast<long long>(phase_index) * kSize, kBoxBytes, barrier);
-    } else if (!kByThreads) {
-      copy_box(to, map, first_line, first_k + phase_index * BLOCK_K, barrier);
-    }
+  __device__ __forceinline__ void ask(float* to, int phase, Barrier* barrier) const {
+    if (!kByThreads) copy_box(to, map, first_line, first_k + phase * BLOCK_K, barrier);
   }
 
-  // Begins this thread's copies for one step of the phase of which the matrix has k_left elements
-  // of each line, or a negative number.
-  __device__ __forceinline__ void copy_step(float* to, int step, int k_left) {
+  // Begins this thread's copies of the next phase, of which the matrix has k_left elements of each
+  // line.
+  __device__ __forceinline__ void copy(float* to, int k_left) {
     if (!kByThreads) return;
-    to += place(own_line(), own_k());
+    const unsigned own_place = shared_address(to + place(own_line(), own_k()));
+    const float* from = own;
 #pragma unroll
-    for (int i = 0; i < kLinesAStep; ++i) {
-      const int round = step * kLinesAStep + i;
-      if (kLinesEach % kSteps != 0 && round >= kLinesEach) break;
-      const int line = own_line() + round * kLineStep;
-      if (kLines % kLineStep != 0 && line >= kLines) break;
-      const int k_here = line < lines_left ? k_left - own_k() : 0;
-#pragma unroll
-      for (int k = 0; k < BLOCK_K; k += 8) {
-        copy_or_zero(to + place(round * kLineStep, k), next + k, k < k_here);
-      }
-      next += line_step;
+    for (int line = 0; line < kLines; line += kLineStep) {
+      const int k_here = own_line() + line < lines_left ? k_left - own_k() : 0;
+      copy_line<0>(own_place + 4 * line, from, k_here);
+      from += line_step;
     }
+    own += BLOCK_K;
   }
 
-  __device__ __forceinline__ void next_phase() {
-    phase += BLOCK_K;
-    next = phase;
+ private:
+  // Copies every eighth element of a line, from its kth on; k_here: elements that there are.
+  template <int k>
+  static __device__ __forceinline__ void copy_line(unsigned to, const float* from, int k_here) {
+    if constexpr (k < BLOCK_K) {
+      copy_or_zero<4 * k * kPitch, 4 * k>(to, from, k < k_here);
+      copy_line<k + 8>(to, from, k_here);
+    }
   }
 };
 
@@ -286,6 +285,7 @@ using OperandA = Operand<kTileM, !TRANSPOSE_A>;
 using OperandB = Operand<kTileN, TRANSPOSE_B>;
 constexpr bool kAnyByThreads = OperandA::kByThreads || OperandB::kByThreads;
 constexpr bool kAnyByTma = !OperandA::kByThreads || !OperandB::kByThreads;
+constexpr int kCopyingThreads = kAnyByThreads ? kCopyThreads : 1;
 constexpr int kStage = OperandA::kSize + OperandB::kSize;
 constexpr int kExchanged = SLICES > 1 ? kThreads* kResults / 2 : 0;
 constexpr int kBuffers = STAGES * kStage > kExchanged ? STAGES* kStage : kExchanged;
@@ -316,99 +316,81 @@ struct Place {
   }
 };
 
-// The buffers, and how their phases get into them.
-struct Pipeline {
-  static constexpr int kWarps = kThreads / 32;
-  static constexpr int kAhead = STAGES - 2;  // phases
+// The buffers, and what says when they are filled and when they are free.
+struct Buffers {
+  static constexpr int kWarps = kThreads / 32;  // that multiply
 
   float* shared;
   Barrier* filled;  // of each buffer: its phase has arrived
   Barrier* left;    // all warps are done with its phase
-  OperandA a;
-  OperandB b;
-  int k_count;
-  int phases;
 
-  __device__ __forceinline__ Pipeline(float* buffers, Barrier* barriers, const OperandA& of_a,
-                                      const OperandB& of_b, int k)
-      : shared(buffers), filled(barriers), left(barriers + STAGES), a(of_a), b(of_b), k_count(k) {
-    phases = (k - 1) / BLOCK_K + 1;
-  }
+  __device__ __forceinline__ explicit Buffers(float* all)
+      : shared(all), filled(reinterpret_cast<Barrier*>(all + kBuffers)), left(filled + STAGES) {}
 
-  static __device__ __forceinline__ void open(Barrier* barriers) {
+  // By one thread, before others use them.
+  __device__ __forceinline__ void open() const {
     for (int stage = 0; stage < STAGES; ++stage) {
-      open_barrier(barriers + stage, kAnyByTma + (kAnyByThreads ? kThreads : 0));
-      open_barrier(barriers + STAGES + stage, kWarps);
+      open_barrier(filled + stage, kAnyByTma + (kAnyByThreads ? kCopyThreads : 0));
+      open_barrier(left + stage, kWarps);
     }
     publish_barriers();
   }
-
-  // By one thread, when all warps have left the place.
-  __device__ __forceinline__ void ask(const Place& place, int phase) const {
-    if (!kAnyByTma) return;
-    arrive_expecting(filled + place.stage, OperandA::kBoxBytes + OperandB::kBoxBytes);
-    a.ask(shared + place.offset, phase, filled + place.stage);
-    b.ask(shared + place.offset + OperandA::kSize, phase, filled + place.stage);
+  __device__ __forceinline__ void await_filled(const Place& place) const {
+    await(filled + place.stage, place.round);
   }
-
-  // By all threads. Phases beyond the last are zeros that nobody reads.
-  __device__ __forceinline__ void copy_step(const Place& place, int phase, int step) {
-    const int k_left = static_cast<int>(k_count - static_cast<unsigned>(phase) * BLOCK_K);
-    a.copy_step(shared + place.offset, step, k_left);
-    b.copy_step(shared + place.offset + OperandA::kSize, step, k_left);
+  __device__ __forceinline__ void await_left(const Place& place) const {
+    await(left + place.stage, place.round ^ 1);
   }
-  __device__ __forceinline__ void end_copies(const Place& place) {
-    if (!kAnyByThreads) return;
-    arrive_with_copies(filled + place.stage);
-    a.next_phase();
-    b.next_phase();
-  }
-
-  // The first phases.
-  __device__ __forceinline__ void begin() {
-    if (threadIdx.x == 0) {
-      Place place{0};
-      for (int phase = 0; phase < least(kAhead, phases); ++phase, place.next()) ask(place, phase);
-    }
-    if (!kAnyByThreads) return;
-    Place place{0};
-#pragma unroll 1
-    for (int phase = 0; phase < kAhead; ++phase, place.next()) {
-#pragma unroll 1
-      for (int step = 0; step < kSteps; ++step) copy_step(place, phase, step);
-      end_copies(place);
-    }
-  }
-
-  // When a phase begins: makes sure that the place for the one kAhead of it is free, and lets one
-  // warp ask for what TMA copies.
-  __device__ __forceinline__ void begin_phase(int phase, const Place& filling) const {
-    if (kAnyByThreads) await(left + filling.stage, filling.round ^ 1);
-    if (static_cast<unsigned>(phase) % kWarps != threadIdx.x / 32) return;
-    if (threadIdx.x % 32 == 0 && phase + kAhead < phases) {
-      if (!kAnyByThreads) await(left + filling.stage, filling.round ^ 1);
-      ask(filling, phase + kAhead);
-    }
+  // By a whole warp.
+  __device__ __forceinline__ void leave(const Place& place) const {
+    if (kAnyByTma) finish_reads();
     __syncwarp();
+    if (threadIdx.x % 32 == 0) arrive(left + place.stage);
   }
 };
 
+__device__ __forceinline__ int phases_of(int k_count) {
+  return (k_count - 1) / BLOCK_K + 1;
+}
+
+// Brings all phases; by the kCopyingThreads behind those that multiply.
+__device__ __forceinline__ void bring(const Buffers& buffers, OperandA a, OperandB b, int k_count) {
+  Place place{0};
+  const int phases = phases_of(k_count);
+#pragma unroll 1
+  for (int phase = 0; phase < phases; ++phase, place.next()) {
+    float* const to_a = buffers.shared + place.offset;
+    float* const to_b = to_a + OperandA::kSize;
+    Barrier* const filled = buffers.filled + place.stage;
+    buffers.await_left(place);
+    if (kAnyByTma && threadIdx.x == kThreads) {
+      arrive_expecting(filled, OperandA::kBoxBytes + OperandB::kBoxBytes);
+      a.ask(to_a, phase, filled);
+      b.ask(to_b, phase, filled);
+    }
+    if (!kAnyByThreads) continue;
+    a.copy(to_a, k_count - phase * BLOCK_K);
+    b.copy(to_b, k_count - phase * BLOCK_K);
+    arrive_with_copies(filled);
+  }
+  await_all_copies();
+}
+
 // Adds the products of all phases.
-__device__ __forceinline__ void accumulate(Pipeline& pipeline, const Position& position,
-                                           Sums& sums) {
+__device__ __forceinline__ void accumulate(const Buffers& buffers, const Position& position,
+                                           int k_count, Sums& sums) {
+  constexpr int kSteps = kSliceK / kStepK;  // of the inner loop, in a phase
   const int first_k = position.slice * kSliceK;
   int first_a = OperandA::place(position.row, first_k);  // this thread's places in a buffer
   int first_b = OperandA::kSize + OperandB::place(position.column, first_k);
   // The compiler shall keep them, not compute them again and again.
   asm volatile("" : "+r"(first_a), "+r"(first_b));
 
-  pipeline.begin();
   Place reading{0};
-  Place filling{Pipeline::kAhead};
-  int phase = 0;
+  int phases_left = phases_of(k_count);
   int step = 0;
-  const float* own_a = pipeline.shared + first_a;  // for the step's first k
-  const float* own_b = pipeline.shared + first_b;
+  const float* own_a = buffers.shared + first_a;  // for the step's first k
+  const float* own_b = buffers.shared + first_b;
   const auto next_step = [&] {
     if (++step < kSteps) {
       own_a += OperandA::place(0, kStepK);
@@ -416,29 +398,23 @@ __device__ __forceinline__ void accumulate(Pipeline& pipeline, const Position& p
       return;
     }
     step = 0;
-    finish_reads();
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) arrive(pipeline.left + reading.stage);
-    pipeline.end_copies(filling);
-    ++phase;
-    // Behind the last phase k = 0 of this one is read again, in vain: zeros may come to the next.
-    if (phase < pipeline.phases) reading.next();
-    filling.next();
-    own_a = pipeline.shared + reading.offset + first_a;
-    own_b = pipeline.shared + reading.offset + first_b;
-    if (phase < pipeline.phases) await(pipeline.filled + reading.stage, reading.round);
-    pipeline.begin_phase(phase, filling);
+    buffers.leave(reading);
+    if (--phases_left > 0) {
+      reading.next();
+      buffers.await_filled(reading);
+    }
+    // Behind the last phase k = 0 of this one is read again, in vain.
+    own_a = buffers.shared + reading.offset + first_a;
+    own_b = buffers.shared + reading.offset + first_b;
   };
 
-  pipeline.begin_phase(0, filling);
-  await(pipeline.filled, 0);
+  buffers.await_filled(reading);
   FragmentA fragments_a[2];
   FragmentB fragments_b[2];
   fragments_a[0].load(own_a, 0);
   fragments_b[0].load(own_b, 0);
 #pragma unroll 1
-  for (int steps = pipeline.phases * kSteps; steps > 0; --steps) {
-    pipeline.copy_step(filling, phase + Pipeline::kAhead, step);
+  while (phases_left > 0) {
 #pragma unroll
     for (int k = 0; k < kStepK; ++k) {
       const int loaded = k + 1;
@@ -448,114 +424,29 @@ __device__ __forceinline__ void accumulate(Pipeline& pipeline, const Position& p
       multiply(fragments_a[k % 2], fragments_b[k % 2], k, sums);
     }
   }
-  await_all_copies();
 }
 
 // Where the tile lies. Boxes begin at whole 16 bytes: along an operand with a map the last tile is
 // moved back as if the matrix ended so, too. What is beyond it is zeros, which nobody stores.
 template <typename Operand>
 __device__ __forceinline__ TileSpan span_of(unsigned index, long long all) {
-  constexpr bool kMapped = !Operand::kByThreads && !Operand::kPacked;
-  TileSpan span(index, Operand::kTileLines, kMapped ? (all + 3) / 4 * 4 : all);
+  TileSpan span(index, Operand::kTileLines, Operand::kByThreads ? all : (all + 3) / 4 * 4);
   const long long left = all - span.first - span.skipped;
-  if (kMapped && left < span.owned) span.owned = static_cast<unsigned>(left);
+  if (!Operand::kByThreads && left < span.owned) span.owned = static_cast<unsigned>(left);
   return span;
 }
 
-// Where the scratch has the first phase of a tile of A, or of B behind all of A's. phases: of a
-// tile.
-__device__ __forceinline__ float* packed_tile_of_a(float* scratch, long long tile,
-                                                   long long phases) {
-  return scratch + kCounters + tile * phases * OperandA::kSize;
-}
-__device__ __forceinline__ float* packed_tile_of_b(float* scratch, long long tile, long long phases,
-                                                   unsigned tiles_of_a) {
-  float* const behind_a =
-      OperandA::kPacked ? packed_tile_of_a(scratch, tiles_of_a, phases) : scratch + kCounters;
-  return behind_a + tile * phases * OperandB::kSize;
-}
-
-#if PACK && (!TRANSPOSE_A || TRANSPOSE_B)
-static_assert(SPLIT_K == 1, "a tile has one block");
-
-// Packs a tile's phase, with zeros beyond the matrix. first: the tile's first element of it;
-// lines_left, k_left: what the matrix has of it.
-template <typename Operand>
-__device__ __forceinline__ void pack(const float* first, long long ld, long long lines_left,
-                                     long long k_left, float* packed, float* shared) {
-  constexpr int kLines = Operand::kTileLines;
-  constexpr int kPitch = kLines + 1;
-  constexpr int kWidth = ALIGNED ? 4 : 1;
-  constexpr int kAcross = BLOCK_K / kWidth;  // threads side by side
-  constexpr int kReads = Operand::kSize / (kThreads * kWidth);
-  static_assert(kLines * BLOCK_K == Operand::kSize && kReads > 0, "there is work for all threads");
-  const int own_k = threadIdx.x % kAcross * kWidth;
-  const int own_line = threadIdx.x / kAcross;
-  Vector<kWidth> elements[kReads];
-#pragma unroll
-  for (int i = 0; i < kReads; ++i) {
-    const int line = own_line + i * (kThreads / kAcross);
-    elements[i] = {};
-    if (line < lines_left && own_k < k_left) elements[i] = read<kWidth>(first + line * ld + own_k);
-  }
-#pragma unroll
-  for (int i = 0; i < kReads; ++i) {
-    const int line = own_line + i * (kThreads / kAcross);
-#pragma unroll
-    for (int e = 0; e < kWidth; ++e) shared[(own_k + e) * kPitch + line] = elements[i].at[e];
-  }
-  __syncthreads();
-#pragma unroll
-  for (int i = 0; i < Operand::kSize / (4 * kThreads); ++i) {
-    const int place = 4 * static_cast<int>(threadIdx.x + i * kThreads);
-    Vector<4> lines;
-#pragma unroll
-    for (int e = 0; e < 4; ++e) lines.at[e] = shared[place / kLines * kPitch + place % kLines + e];
-    write<4>(packed + place, lines);
-  }
-}
-
-// A block for each phase of each tile, A's first: of operands that lie along K alone. Arguments and
-// block as gemm_tma has them.
-extern "C" __global__ void __launch_bounds__(kThreads)
-    gemm_tma_pack(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
-                  long long m, long long n, long long k, long long lda, long long ldb,
-                  long long ldc, float alpha, float beta, float* __restrict__ scratch) {
-  constexpr int kMostLines =
-      OperandA::kPacked && (!OperandB::kPacked || kTileM > kTileN) ? kTileM : kTileN;
-  __shared__ float shared[BLOCK_K * (kMostLines + 1)];
-  const auto phases = static_cast<unsigned>((k - 1) / BLOCK_K + 1);
-  const auto tiles_m = static_cast<unsigned>((m - 1) / kTileM + 1);
-  const unsigned tile = blockIdx.x / phases;
-  const long long phase = blockIdx.x % phases;
-  const long long first_k = phase * BLOCK_K;
-  const unsigned tiles_of_a = OperandA::kPacked ? tiles_m : 0;
-  if (OperandA::kPacked && tile < tiles_of_a) {
-    const long long line = span_of<OperandA>(tile, m).first;
-    pack<OperandA>(a + line * lda + first_k, lda, m - line, k - first_k,
-                   packed_tile_of_a(scratch, tile, phases) + phase * OperandA::kSize, shared);
-  } else if (OperandB::kPacked) {
-    const long long line = span_of<OperandB>(tile - tiles_of_a, n).first;
-    pack<OperandB>(
-        b + line * ldb + first_k, ldb, n - line, k - first_k,
-        packed_tile_of_b(scratch, tile - tiles_of_a, phases, tiles_m) + phase * OperandB::kSize,
-        shared);
-  }
-}
-#endif
-
-extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
+extern "C" __global__ void __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS)
     gemm_tma(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
              long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
              float alpha, float beta, float* __restrict__ scratch,
              const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
   extern __shared__ __align__(128) float shared[];
-  const auto barriers = reinterpret_cast<Barrier*>(shared + kBuffers);
-  if (threadIdx.x == 0) Pipeline::open(barriers);
+  const Buffers buffers(shared);
+  if (threadIdx.x == 0) buffers.open();
   __syncthreads();
+  await_launch_before();
 
-  const Gemm gemm{c, m, n, ldc, alpha, beta};
-  const Position position;
   const unsigned tiles_m = static_cast<unsigned>((m - 1) / kTileM + 1);
   const unsigned tiles_n = static_cast<unsigned>((n - 1) / kTileN + 1);
   const Schedule schedule(static_cast<long long>(tiles_m) * tiles_n, k);
@@ -572,17 +463,24 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
     const long long end = (schedule.begin(blockIdx.x + 1LL) - of_tile) * BLOCK_K;
     if (end < k) k_end = end;
   }
-  const long long phases = schedule.phases_per_tile;
-  const float* const packed_a = packed_tile_of_a(scratch, at.along_m, phases);
-  const float* const packed_b = packed_tile_of_b(scratch, at.along_n, phases, tiles_m);
-  Pipeline pipeline(shared, barriers, OperandA(map_a, packed_a, a, lda, m, in_m.first, first_k),
-                    OperandB(map_b, packed_b, b, ldb, n, in_n.first, first_k),
-                    static_cast<int>(k_end - first_k));
+  const int k_count = static_cast<int>(k_end - first_k);
+
+  if (threadIdx.x >= kThreads) {
+    keep_registers<kCopyRegisters>();
+    if (threadIdx.x < kThreads + kCopyingThreads) {
+      bring(buffers, OperandA(map_a, a, lda, m, in_m.first, first_k),
+            OperandB(map_b, b, ldb, n, in_n.first, first_k), k_count);
+    }
+    return;
+  }
+  take_registers<kRegisters>();
+  const Gemm gemm{c, m, n, ldc, alpha, beta};
+  const Position position;
   Sums sums = {};
-  accumulate(pipeline, position, sums);
+  accumulate(buffers, position, k_count, sums);
   float* const results = &sums[0][0];
   add_slices<SLICES, kResults>(results, shared);
-  if (SPLIT_K != 1 && k_end - first_k < k) {
+  if (SPLIT_K != 1 && k_count < k) {
     const Parts parts(scratch, schedule, tile, static_cast<long long>(tiles_m) * tiles_n);
     if (!add_blocks(parts, shared, results)) return;
   }

@@ -17,7 +17,7 @@ std::vector<const KernelTemplate*> templates_for(const DeviceInfo& device) {
       device.is_host() ? kAnyGpu : 10 * device.compute_major + device.compute_minor;
   std::vector<const KernelTemplate*> result;
   for (const KernelTemplate& kernel : kernel_templates()) {
-    if (kernel.min_compute_capability <= capability) result.push_back(&kernel);
+    if (runs_on(kernel, capability)) result.push_back(&kernel);
   }
   return result;
 }
@@ -25,6 +25,10 @@ std::vector<const KernelTemplate*> templates_for(const DeviceInfo& device) {
 OperandTraits unpadded_traits(const GemmProblem& problem) {
   const bool aligned = problem.lda() % 4 == 0 && problem.ldb() % 4 == 0 && problem.ldc() % 4 == 0;
   return {problem.op_a, problem.op_b, aligned};
+}
+
+bool runs_on(const KernelTemplate& kernel, int capability) {
+  return kernel.min_compute_capability <= capability && capability < kernel.end_compute_capability;
 }
 
 int needed_capability(const KernelTemplate& kernel, const Configuration& configuration) {
@@ -62,11 +66,16 @@ OperandTraits compiled_for(const KernelTemplate& kernel, OperandTraits operands)
   return operands;
 }
 
+std::string architecture_option(const KernelTemplate& kernel, const std::string& architecture) {
+  const bool own = kernel.architecture_specific && architecture.starts_with("sm_");
+  return "-arch=" + architecture + (own ? "a" : "");
+}
+
 std::vector<std::string> compile_options(const KernelTemplate& kernel,
                                          const Configuration& configuration,
                                          const OperandTraits& operands,
                                          const std::string& architecture) {
-  std::vector<std::string> options = {"-arch=" + architecture};
+  std::vector<std::string> options = {architecture_option(kernel, architecture)};
   // -v changes the cubin's bytes, so it is always on; its log is the only source of spill counts.
   options.emplace_back("-Xptxas=-v");
   if (kernel.ptxas_options) {
@@ -96,7 +105,7 @@ std::vector<Constraint> device_constraints(const KernelTemplate& kernel, const D
       {"device_compute_capability", "the device must have the compute capability that it needs",
        [&kernel, host = device.is_host(),
         capability = 10 * device.compute_major + device.compute_minor](const Configuration& c) {
-         return host || capability >= needed_capability(kernel, c);
+         return host || (runs_on(kernel, capability) && capability >= needed_capability(kernel, c));
        }},
       {"device_threads_per_block", "a block may not have more threads than the device allows",
        [&kernel, smallest, limit = device.max_threads_per_block](const Configuration& c) {

@@ -16,14 +16,9 @@
 // is compiled with one macro for each parameter of the configuration (see LaunchParameter) and with
 // the macros TRANSPOSE_A, TRANSPOSE_B and ALIGNED (0 or 1: see OperandTraits).
 //
-// scratch: memory for blocks that share the work of one result and for packed operands, as much as
-// geometry() asks for. Its first kScratchCounters words are zero when a kernel starts and must be
-// so when it ends; the rest holds anything. Launches that may run at the same time get memory of
-// their own.
-//
-// Where geometry() has packing_blocks, a kernel <name>_pack with the first twelve arguments runs
-// before, with so many blocks of the same shape and no dynamic shared memory; what it leaves in the
-// scratch behind the counters is there when <name> starts.
+// scratch: memory for blocks that share the work of one result, as much as geometry() asks for. Its
+// first kScratchCounters words are zero when a kernel starts and must be so when it ends; the rest
+// holds anything. Launches that may run at the same time get memory of their own.
 #pragma once
 
 #include <functional>
@@ -80,7 +75,8 @@ struct KernelTemplate {
   int interface_number = 0;  // raised by hand when the parameters change meaning
   std::string_view source;
   ConfigSpace space;
-  int min_compute_capability = 0;  // 10 * major + minor; of the least demanding configuration
+  int min_compute_capability = 0;     // 10 * major + minor; of the least demanding configuration
+  int end_compute_capability = 1000;  // from here on devices lack what it needs
 
   std::function<bool(const GemmProblem&)> supports;
   std::function<Configuration(const GemmProblem&)> default_configuration;
@@ -98,6 +94,10 @@ struct KernelTemplate {
   std::function<int(const Configuration&)> configuration_capability = {};
   // Whether geometry() asks for tensor maps, which not all operands can have: see LaunchGeometry.
   bool takes_tensor_maps = false;
+  // Of a block: they bring operands for the others, and need few registers.
+  std::int64_t copying_threads = 0;
+  // Whether code for a device's own architecture uses what later ones may lack (sm_90a).
+  bool architecture_specific = false;
   // For parameters that are the compiler's and not the kernel's.
   std::function<std::vector<std::string>(const Configuration&)> ptxas_options = {};
   // Whether its code depends on OperandTraits::aligned.
@@ -114,6 +114,8 @@ struct KernelTemplate {
 // nullptr when there is none of that name.
 [[nodiscard]] const KernelTemplate* find_kernel_template(std::string_view name);
 
+// Whether devices of a compute capability, 10 * major + minor, can run any configuration.
+[[nodiscard]] bool runs_on(const KernelTemplate& kernel, int capability);
 // The least compute capability, 10 * major + minor, for one configuration of a template.
 [[nodiscard]] int needed_capability(const KernelTemplate& kernel,
                                     const Configuration& configuration);
@@ -128,8 +130,11 @@ struct KernelTemplate {
 // The traits whose values the macros have.
 [[nodiscard]] OperandTraits compiled_for(const KernelTemplate& kernel, OperandTraits operands);
 
-// NVRTC's options for one configuration: the macros and what every template is compiled with.
-// The architecture ("sm_90") is the first of them.
+// NVRTC's option for an architecture: "sm_90", a device's own, or "compute_90", for later ones too.
+[[nodiscard]] std::string architecture_option(const KernelTemplate& kernel,
+                                              const std::string& architecture);
+// NVRTC's options for one configuration: the macros and what every template is compiled with. That
+// for the architecture is the first of them.
 [[nodiscard]] std::vector<std::string> compile_options(const KernelTemplate& kernel,
                                                        const Configuration& configuration,
                                                        const OperandTraits& operands,

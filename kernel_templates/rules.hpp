@@ -43,7 +43,8 @@ using ParameterNames = std::vector<std::string>;
 // and what they leave in the scratch costs more than they gain.
 [[nodiscard]] constexpr bool may_share(std::int64_t blocks, std::int64_t bytes_each) {
   constexpr std::int64_t kMostScratch = 256 << 20;  // bytes
-  return blocks * bytes_each <= kMostScratch;
+  constexpr std::int64_t kMostBlocks = 4096;
+  return blocks <= kMostBlocks && blocks * bytes_each <= kMostScratch;
 }
 
 // Where blocks share a tile's work, they see from the grid how many they are.

@@ -4,6 +4,9 @@
 #include <fstream>
 #include <limits>
 #include <string>
+#include <thread>
+
+#include <sched.h>
 
 namespace autotune {
 namespace {
@@ -43,22 +46,46 @@ std::int64_t available_in(const fs::path& group) {
   return std::max<std::int64_t>(most - used + of_files, 0);
 }
 
-}  // namespace
+// Cores' worth of time that a control group has.
+std::int64_t cores_in(const fs::path& group) {
+  std::ifstream file(group / "cpu.max");
+  std::int64_t quota = 0;
+  std::int64_t period = 0;
+  if (!(file >> quota >> period) || period <= 0) return kUnlimited;  // "max 100000", or no file
+  return (quota + period - 1) / period;
+}
 
-std::int64_t available_memory_bytes(const fs::path& root) {
-  std::int64_t available = available_on_machine(root);
+// The least that `limit` says of the groups that this process is in: each group's limit holds for
+// those in it.
+std::int64_t least_of_groups(const fs::path& root, std::int64_t (*limit)(const fs::path&)) {
+  std::int64_t least = kUnlimited;
   const fs::path groups = root / "sys/fs/cgroup";
   std::ifstream file(root / "proc/self/cgroup");
   std::string line;
   while (std::getline(file, line)) {
     if (line.rfind("0::/", 0) != 0) continue;
-    // Each group's limit holds for those in it.
     for (fs::path group = line.substr(4);; group = group.parent_path()) {
-      available = std::min(available, available_in(groups / group));
+      least = std::min(least, limit(groups / group));
       if (group.empty()) break;
     }
   }
-  return available;
+  return least;
+}
+
+}  // namespace
+
+std::int64_t available_memory_bytes(const fs::path& root) {
+  return std::min(available_on_machine(root), least_of_groups(root, available_in));
+}
+
+int usable_cores(const fs::path& root) {
+  std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
+  cpu_set_t own;
+  if (sched_getaffinity(0, sizeof own, &own) == 0) {
+    cores = std::min<std::int64_t>(cores, CPU_COUNT(&own));
+  }
+  return static_cast<int>(
+      std::max<std::int64_t>(1, std::min(cores, least_of_groups(root, cores_in))));
 }
 
 int compile_jobs_for(int cores, std::int64_t memory_bytes) {

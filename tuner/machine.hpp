@@ -1,4 +1,4 @@
-// What this machine can spare for compile workers.
+// What this machine can spare for compile workers: memory and cores.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,10 @@ inline constexpr std::int64_t kCompileMemoryBytes = std::int64_t{1} << 30;
 // Memory that processes can still have: of the machine, and of the control groups that this process
 // is in. `root` stands in for the file system's. INT64_MAX where nothing says.
 [[nodiscard]] std::int64_t available_memory_bytes(const std::filesystem::path& root = "/");
+
+// Cores that this process may run on: those of the machine, less where a scheduler (Slurm, taskset)
+// or a control group's quota of processor time allows fewer; at least 1.
+[[nodiscard]] int usable_cores(const std::filesystem::path& root = "/");
 
 // Compile workers for so many cores and so much memory: cores - 2, as many as have memory, at
 // least 1.

@@ -12,9 +12,9 @@ std::string execution_key(const GemmProblem& problem, const std::string& templat
   for (const std::int64_t extent : geometry.grid) hasher.add(extent);
   for (const std::int64_t extent : geometry.block) hasher.add(extent);
   hasher.add(geometry.dynamic_shared_bytes).add(geometry.scratch_bytes_per_block);
-  hasher.add(geometry.packed_bytes).add(geometry.packing_blocks);
   for (const std::int64_t extent : geometry.box_a) hasher.add(extent);
   for (const std::int64_t extent : geometry.box_b) hasher.add(extent);
+  hasher.add(std::int64_t{geometry.waits_for_launch_before});
   return hasher.add(geometry.resident_blocks_per_sm).digest();
 }
 

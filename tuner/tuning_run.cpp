@@ -1,7 +1,6 @@
 #include "tuner/tuning_run.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <random>
 #include <set>
 #include <utility>
@@ -143,33 +142,20 @@ void TuningRun::learn_environment() {
 void TuningRun::plan() {
   open_.clear();
   aged_.clear();
-  known_.clear();
   stored_->load_winners();
   if (!request_.fresh) stored_->load_trials(lanes_);
   for (Lane& lane : lanes_) {
     if (!request_.fresh && completion_->holds(lane)) continue;
-    if (lane.exhausted() && !lacks_finals(lane.problem())) {
-      known_.push_back(&lane);
-      continue;
-    }
     const bool retime =
         !request_.fresh && stored_->winner(lane) && completion_->held_in_another_environment(lane);
     (retime ? aged_ : open_).push_back(&lane);
   }
 }
 
+// A winner that other requests left was chosen from their trials, not from all that are known now.
 bool TuningRun::lacks_finals(const GemmProblem& problem) const {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  double best_us = kNone;
-  double winner_us = kNone;
-  for (const Lane& lane : lanes_) {
-    if (lane.problem() != problem) continue;
-    if (const Trial* best = lane.best()) best_us = std::min(best_us, best->measurement.median_us);
-    if (const auto winner = stored_->winner_of_today(lane)) {
-      winner_us = std::min(winner_us, winner->median_us);
-    }
-  }
-  return kFinalistMargin * best_us < winner_us;
+  return std::any_of(open_.begin(), open_.end(),
+                     [&](const Lane* lane) { return lane->problem() == problem; });
 }
 
 bool TuningRun::take_devices() {
@@ -391,7 +377,6 @@ TuneReport TuningRun::finished_report(SearchEnd end) {
       }
     };
     if (end != SearchEnd::good_enough) add(open_, end);
-    add(known_, SearchEnd::exhausted);
     add(aged_, SearchEnd::budget);
     if (!completed.empty()) storing([&] { setup_.database->put_completed(completed); });
   }

@@ -77,9 +77,8 @@ class TuningRun {
 
   std::vector<CandidateSpace> spaces_;
   std::vector<Lane> lanes_;
-  std::vector<Lane*> open_;   // to be searched
-  std::vector<Lane*> aged_;   // complete in another environment
-  std::vector<Lane*> known_;  // whole, from other requests
+  std::vector<Lane*> open_;  // to be searched
+  std::vector<Lane*> aged_;  // complete in another environment
   std::int64_t total_trials_ = 0;
   RunInfo run_;
   std::optional<StoredResults> stored_;

@@ -119,16 +119,16 @@ class Autotuner {
   // lda, ldb, ldc: elements from one row in memory to the next, at least problem.lda() and so on.
   // C overlaps neither A nor B; beta = 0 does not read it. Gives how good the match was.
   //
-  // On a GPU the pointers are device addresses; the call enqueues one kernel, or two, on `stream`
+  // On a GPU the pointers are device addresses; the call enqueues one kernel on `stream`
   // (nullptr: the default stream) and returns. It works in the thread's current context, which must
   // belong to this device, or without one in the device's primary context; the current context and
   // device and the CUDA runtime's pending error stay as they are. On the host device the pointers
   // are to host memory, `stream` must be nullptr, and the call returns with the result.
   //
   // The first call for a problem in a context is cold: it reads the database and loads the kernel,
-  // compiled if need be. So is the first on a stream when the kernel shares results between blocks
-  // or packs operands: it allocates memory, at most an eighth of the device's, which the stream
-  // keeps; where there is none, another kernel is taken. Some kernels need operands at multiples of
+  // compiled if need be. So is the first on a stream when the kernel shares results between blocks:
+  // it allocates memory, at most an eighth of the device's, which the stream keeps; where there is
+  // none, another kernel is taken. Some kernels need operands at multiples of
   // 16 bytes with leading dimensions and rows that are multiples of 4: the first call with others
   // is cold too, and gets another kernel (prepare() makes all ready). Later ones look it up under a
   // shared lock and launch: no I/O, no allocation, no synchronisation, so they may be captured into

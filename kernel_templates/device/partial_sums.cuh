@@ -96,9 +96,9 @@ __device__ __forceinline__ float* partial_sums(float* scratch, const Schedule& s
 // Whether this block is the last of `expected` that count themselves. What the others wrote to the
 // scratch before is then there to be read; the counter is zero again.
 __device__ __forceinline__ bool arrives_last(int* counter, int expected, int* shared_flag) {
-  publish();
   __syncthreads();
   if (threadIdx.x == 0) {
+    publish();
     const bool last = count(counter) + 1 == expected;
     if (last) *counter = 0;
     publish();
@@ -171,19 +171,31 @@ struct Parts {
     }
   }
 
-  // Adds up every `step`th part of those from `first` to before `end`.
+  // Adds up every `step`th part of those from `first` to before `end`. Reading takes long, so as
+  // many are under way at once as a thread has registers for; beyond the last, zeros are added.
   __device__ __forceinline__ void add(int first, int end, int step, float* results) const {
-    constexpr int kUnderWay = kOfBlock < 64 ? 64 / kOfBlock : 1;  // parts
+    constexpr int kFloats = 65536 / (MIN_BLOCKS * kThreads) >= 168 ? 128 : 64;
+    constexpr int kMost = SPLIT_K == 0 ? 1 : 128;  // parts: with even shares a tile has few
+    constexpr int kUnderWay = kOfBlock < kFloats ? least(kFloats / kOfBlock, kMost) : 1;
 #pragma unroll
     for (int e = 0; e < kOfBlock; ++e) results[e] = 0;
-#pragma unroll kUnderWay
-    for (int part = first; part < end; part += step) {
-      const float* const from = place(part);
+#pragma unroll 1
+    for (int next = first; next < end; next += kUnderWay * step) {
 #pragma unroll
       for (int i = 0; i < kOfBlock; i += kWidth) {
-        const auto vector = read_others<kWidth>(from + exchange_place<kWidth>(threadIdx.x, i));
+        Vector<kWidth> taken[kUnderWay];
 #pragma unroll
-        for (int e = 0; e < kWidth; ++e) results[i + e] += vector.at[e];
+        for (int p = 0; p < kUnderWay; ++p) {
+          const int part = next + p * step;
+          taken[p] = {};
+          if (part >= end) continue;
+          taken[p] = read_others<kWidth>(place(part) + exchange_place<kWidth>(threadIdx.x, i));
+        }
+#pragma unroll
+        for (int p = 0; p < kUnderWay; ++p) {
+#pragma unroll
+          for (int e = 0; e < kWidth; ++e) results[i + e] += taken[p].at[e];
+        }
       }
     }
   }

@@ -7,7 +7,8 @@ __device__ __forceinline__ int count(int* counter) {
   return atomicAdd(counter, 1);
 }
 
-// What this block wrote before, others see before what it writes after.
+// What this thread wrote before, and others of its block before they met it at a barrier, other
+// blocks see before what it writes after.
 __device__ __forceinline__ void publish() {
   __threadfence();
 }

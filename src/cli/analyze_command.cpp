@@ -141,9 +141,13 @@ void note_what_is_missing(AnalysisReport& report) {
 
 void check_template(const KernelTemplate& kernel, const std::string& architecture) {
   if (architecture.empty()) return;
-  if (std::stoi(architecture.substr(3)) >= kernel.min_compute_capability) return;
-  throw UsageError(fmt::format("--template: {} needs sm_{} or newer, not {}", kernel.name,
-                               kernel.min_compute_capability, architecture));
+  const int capability = std::stoi(architecture.substr(3));
+  if (runs_on(kernel, capability)) return;
+  const std::string needed = capability < kernel.min_compute_capability
+                                 ? fmt::format("sm_{} or newer", kernel.min_compute_capability)
+                                 : fmt::format("one before sm_{}", kernel.end_compute_capability);
+  throw UsageError(
+      fmt::format("--template: {} needs {}, not {}", kernel.name, needed, architecture));
 }
 
 AnalysisReport make_report(const AnalyzeOptions& options) {

@@ -56,10 +56,6 @@ void print_launch(const ChosenConfiguration& chosen, const GemmProblem& problem,
   fmt::print("block           {}\n", fmt::join(geometry.block, " x "));
   fmt::print("shared memory   {} bytes static, {} dynamic\n",
              chosen.kernel->shared_bytes(chosen.configuration), geometry.dynamic_shared_bytes);
-  if (geometry.packing_blocks > 0) {
-    fmt::print("packing         {} blocks of {}_pack before, {} bytes of packed operands\n",
-               geometry.packing_blocks, chosen.kernel->name, geometry.packed_bytes);
-  }
   fmt::print("compile options {}\n", fmt::join(options, " "));
 }
 

@@ -54,9 +54,8 @@ void to_json(json& j, const LaunchGeometry& g) {
            {"block", g.block},
            {"dynamic_shared_bytes", g.dynamic_shared_bytes},
            {"scratch_bytes_per_block", g.scratch_bytes_per_block},
-           {"packed_bytes", g.packed_bytes},
-           {"packing_blocks", g.packing_blocks},
            {"resident_blocks_per_sm", g.resident_blocks_per_sm},
+           {"waits_for_launch_before", g.waits_for_launch_before},
            {"box_a", g.box_a},
            {"box_b", g.box_b}};
 }
@@ -66,9 +65,8 @@ void from_json(const json& j, LaunchGeometry& g) {
   j.at("block").get_to(g.block);
   read(j, "dynamic_shared_bytes", g.dynamic_shared_bytes);
   read(j, "scratch_bytes_per_block", g.scratch_bytes_per_block);
-  read(j, "packed_bytes", g.packed_bytes);
-  read(j, "packing_blocks", g.packing_blocks);
   read(j, "resident_blocks_per_sm", g.resident_blocks_per_sm);
+  read(j, "waits_for_launch_before", g.waits_for_launch_before);
   read(j, "box_a", g.box_a);
   read(j, "box_b", g.box_b);
 }

@@ -15,15 +15,15 @@ struct LaunchGeometry {
   std::array<std::int64_t, 3> grid = {1, 1, 1};   // blocks
   std::array<std::int64_t, 3> block = {1, 1, 1};  // threads
   std::int64_t dynamic_shared_bytes = 0;
-  // Of global memory for each block, beside the counters, and for operands that are packed; both 0:
-  // the kernel needs no scratch. See kernel_templates/kernel_template.hpp.
+  // Of global memory for each block, beside the counters; 0: the kernel needs no scratch. See
+  // kernel_templates/kernel_template.hpp.
   std::int64_t scratch_bytes_per_block = 0;
-  std::int64_t packed_bytes = 0;
-  // Not 0: before the kernel, the one with "_pack" behind its name runs with so many blocks.
-  std::int64_t packing_blocks = 0;
   // Not 0: the kernel works with any number of blocks, and at most so many for each SM are
   // launched.
   std::int64_t resident_blocks_per_sm = 0;
+  // The kernel itself waits for what was launched before it on its stream, so a device that can
+  // prepares its launch meanwhile.
+  bool waits_for_launch_before = false;
   // Rows and columns, as memory has them, that one instruction copies of A or B. Not 0: the kernel
   // needs a tensor map of the operand, which must begin at a multiple of 16 bytes and have a
   // leading dimension that is a multiple of 4.
@@ -34,7 +34,7 @@ struct LaunchGeometry {
   [[nodiscard]] std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
 
   [[nodiscard]] std::int64_t scratch_bytes() const {
-    const std::int64_t bytes = blocks() * scratch_bytes_per_block + packed_bytes;
+    const std::int64_t bytes = blocks() * scratch_bytes_per_block;
     return bytes == 0 ? 0 : 4 * kScratchCounters + bytes;
   }
   [[nodiscard]] bool needs_map_a() const { return box_a[0] > 0; }

@@ -52,9 +52,9 @@ class GpuGemm : public GemmRunner {
                                     /*again=*/false);
     if (!scratch) {
       prepared = prepare(scope, call.problem, Placement::frugal, suits, call.stream);
-      scratch.emplace();
+      scratch = 0;
     }
-    operands.scratch = scratch->address;
+    operands.scratch = *scratch;
     gpu::GemmArguments arguments(*driver_, prepared.geometry, call.problem, operands);
     prepared.kernel->kernel.launch(prepared.geometry, arguments.pointers(), call.stream);
     return prepared.match;

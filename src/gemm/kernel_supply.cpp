@@ -149,7 +149,8 @@ StoredCubin KernelSupply::compile(const CompileRequest& request) {
     throw EnvironmentError("the kernel is not in the cubin store, and " + compiler.problem);
   }
   CompileRequest targeted = request;
-  targeted.options.front() = "-arch=" + compile_target(device_, compiler.architectures);
+  targeted.options.front() = architecture_option(*find_kernel_template(request.name),
+                                                 compile_target(device_, compiler.architectures));
   auto reply = std::get<CompileReply>(compiler_->handle(targeted));
   if (!reply.ok) {
     throw Error(fmt::format("{} does not compile: {}", request.name,

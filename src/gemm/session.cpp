@@ -1,6 +1,5 @@
 #include "gemm/session.hpp"
 
-#include <thread>
 #include <utility>
 
 #include "autotune/error.hpp"
@@ -20,8 +19,7 @@ TunerSetup setup_of(const std::vector<DeviceInfo>& devices, WorkerFactory make_c
   for (const DeviceInfo& device : devices) {
     setup.measuring.push_back({.info = device, .make_worker = measuring(device), .reserve = {}});
   }
-  setup.compile_jobs = compile_jobs_for(static_cast<int>(std::thread::hardware_concurrency()),
-                                        available_memory_bytes());
+  setup.compile_jobs = compile_jobs_for(usable_cores(), available_memory_bytes());
   return setup;
 }
 

@@ -1,7 +1,6 @@
 #include "gemm/stream_scratch.hpp"
 
 #include <atomic>
-#include <utility>
 
 #include "autotune/error.hpp"
 
@@ -26,12 +25,11 @@ void refuse_capture(const gpu::Driver& driver, CUstream_st* stream) {
       "call prepare() with it before the capture begins");
 }
 
-std::optional<StreamScratch::Reserved> StreamScratch::reserve(std::uint64_t context,
-                                                              std::int64_t bytes,
-                                                              CUstream_st* stream, bool again) {
-  if (bytes == 0) return Reserved{};
+std::optional<std::uint64_t> StreamScratch::reserve(std::uint64_t context, std::int64_t bytes,
+                                                    CUstream_st* stream, bool again) {
+  if (bytes == 0) return 0;
   OfStream& own = of(context, stream);
-  std::unique_lock launching(own.launching);
+  const std::lock_guard lock(own.mutex);
   if (!own.scratch.has(bytes)) {
     if (bytes >= own.too_much && !again) return std::nullopt;
     refuse_capture(driver_, stream);
@@ -39,7 +37,7 @@ std::optional<StreamScratch::Reserved> StreamScratch::reserve(std::uint64_t cont
   try {
     const std::uint64_t address = own.scratch.reserve(bytes, stream);
     own.too_much = kNever;
-    return Reserved{address, std::move(launching)};
+    return address;
   } catch (const gpu::DriverError& error) {
     if (!gpu::is_out_of_memory(error.code())) throw;
     own.too_much = bytes;

@@ -18,20 +18,13 @@ void refuse_capture(const gpu::Driver& driver, CUstream_st* stream);
 // Thread-safe.
 class StreamScratch {
  public:
-  // With it the right to launch: a product's launches follow each other on the stream, with no
-  // other product's between them.
-  struct Reserved {
-    std::uint64_t address = 0;
-    std::unique_lock<std::mutex> launching = {};
-  };
-
   explicit StreamScratch(const gpu::Driver& driver) : driver_(driver) {}
 
-  // In the current context, whose number is `context`. Nothing where the device had no memory for
-  // so much when it was asked last; `again` asks in any case. Throws as refuse_capture() does where
-  // it would have to allocate, and DriverError.
-  [[nodiscard]] std::optional<Reserved> reserve(std::uint64_t context, std::int64_t bytes,
-                                                CUstream_st* stream, bool again);
+  // An address in the current context, whose number is `context`; 0 for 0 bytes. Nothing where the
+  // device had no memory for so much when it was asked last; `again` asks in any case. Throws as
+  // refuse_capture() does where it would have to allocate, and DriverError.
+  [[nodiscard]] std::optional<std::uint64_t> reserve(std::uint64_t context, std::int64_t bytes,
+                                                     CUstream_st* stream, bool again);
   // Frees what is in the current context, `living`. Other contexts take along what is in them.
   void free_all(std::uint64_t living);
 
@@ -47,7 +40,7 @@ class StreamScratch {
   };
   struct OfStream {
     explicit OfStream(const gpu::Driver& driver) : scratch(driver) {}
-    std::mutex launching;
+    std::mutex mutex;
     gpu::Scratch scratch;
     std::int64_t too_much = kNever;  // bytes: so many it did not get
   };

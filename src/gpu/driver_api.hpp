@@ -58,7 +58,7 @@
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050,                          \
     PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050)                      \
   X(cuTensorMapEncodeTiled, 12000, PFN_cuTensorMapEncodeTiled_v12000)           \
-  X(cuLaunchKernel, 4000, PFN_cuLaunchKernel_v4000)
+  X(cuLaunchKernelEx, 11060, PFN_cuLaunchKernelEx_v11060)
 
 namespace autotune::gpu {
 

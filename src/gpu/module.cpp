@@ -1,8 +1,6 @@
 #include "gpu/module.hpp"
 
 #include <limits>
-#include <optional>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -11,26 +9,6 @@
 
 namespace autotune::gpu {
 namespace {
-
-// Of a kernel that packs operands for the one with the name before it.
-constexpr const char* kPackSuffix = "_pack";
-
-std::set<std::string> names_in(const CubinInfo& cubin) {
-  std::set<std::string> names;
-  for (const CubinKernel& kernel : cubin.kernels) names.insert(kernel.name);
-  return names;
-}
-
-// What stands behind each ".entry", up to its arguments.
-std::set<std::string> names_in_ptx(const std::string& text) {
-  constexpr std::string_view kEntry = ".entry ";
-  std::set<std::string> names;
-  for (std::size_t at = text.find(kEntry); at != std::string::npos; at = text.find(kEntry, at)) {
-    at += kEntry.size();
-    names.insert(text.substr(at, text.find_first_of("( \n", at) - at));
-  }
-  return names;
-}
 
 // The driver takes 32 bits of each size and would cut larger ones off.
 void require_launchable(const LaunchGeometry& geometry) {
@@ -44,6 +22,11 @@ void require_launchable(const LaunchGeometry& geometry) {
 }
 
 }  // namespace
+
+Kernel::Kernel(const Driver& driver, CUfunc_st* function) : driver_(&driver), function_(function) {
+  constexpr int kFirstToWait = 90;  // 10 * compute capability
+  can_wait_ = attribute(CU_FUNC_ATTRIBUTE_BINARY_VERSION) >= kFirstToWait;
+}
 
 int Kernel::attribute(int which) const {
   int value = 0;
@@ -84,35 +67,32 @@ void Kernel::allow_dynamic_shared(std::int64_t bytes) const {
 
 void Kernel::launch(const LaunchGeometry& geometry, void** arguments, CUstream_st* stream) const {
   require_launchable(geometry);
-  if (geometry.packing_blocks > 0) {
-    if (packing_ == nullptr) throw Error("the module has no kernel that packs operands");
-    const LaunchGeometry packing{.grid = {geometry.packing_blocks, 1, 1}, .block = geometry.block};
-    require_launchable(packing);
-    launch(packing_, packing, arguments, stream);
-  }
-  launch(function_, geometry, arguments, stream);
-}
-
-void Kernel::launch(CUfunc_st* function, const LaunchGeometry& geometry, void** arguments,
-                    CUstream_st* stream) const {
   const auto size = [](std::int64_t value) { return static_cast<unsigned>(value); };
-  driver_->check(
-      driver_->api().cuLaunchKernel(
-          function, size(geometry.grid[0]), size(geometry.grid[1]), size(geometry.grid[2]),
-          size(geometry.block[0]), size(geometry.block[1]), size(geometry.block[2]),
-          size(geometry.dynamic_shared_bytes), stream, arguments, nullptr),
-      "cuLaunchKernel");
+  CUlaunchAttribute before{};
+  before.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  before.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config{};
+  config.gridDimX = size(geometry.grid[0]);
+  config.gridDimY = size(geometry.grid[1]);
+  config.gridDimZ = size(geometry.grid[2]);
+  config.blockDimX = size(geometry.block[0]);
+  config.blockDimY = size(geometry.block[1]);
+  config.blockDimZ = size(geometry.block[2]);
+  config.sharedMemBytes = size(geometry.dynamic_shared_bytes);
+  config.hStream = stream;
+  config.attrs = &before;
+  config.numAttrs = geometry.waits_for_launch_before && can_wait_ ? 1 : 0;
+  driver_->check(driver_->api().cuLaunchKernelEx(&config, function_, arguments, nullptr),
+                 "cuLaunchKernelEx");
 }
 
 Module::Module(const Driver& driver, const std::string& image) : driver_(driver) {
   // PTX is text; anything else with zero bytes (a fat binary, a cubin with a damaged head) has
   // offsets of its own, which the driver would follow.
   const bool is_text = image.find('\0') == std::string::npos;
-  const std::optional<CubinInfo> cubin = read_cubin(image);
-  if (looks_like_elf(image) ? !cubin : !is_text) {
+  if (looks_like_elf(image) ? !read_cubin(image) : !is_text) {
     throw Error("the compiled kernel is damaged");
   }
-  kernels_ = cubin ? names_in(*cubin) : names_in_ptx(image);
   driver_.check(driver_.api().cuModuleLoadData(&module_, image.c_str()), "cuModuleLoadData");
 }
 
@@ -124,12 +104,7 @@ Kernel Module::kernel(const std::string& name) const {
   CUfunction function = nullptr;
   driver_.check(driver_.api().cuModuleGetFunction(&function, module_, name.c_str()),
                 "cuModuleGetFunction");
-  CUfunction packing = nullptr;
-  if (const std::string other = name + kPackSuffix; kernels_.contains(other)) {
-    driver_.check(driver_.api().cuModuleGetFunction(&packing, module_, other.c_str()),
-                  "cuModuleGetFunction");
-  }
-  return {driver_, function, packing};
+  return {driver_, function};
 }
 
 }  // namespace autotune::gpu

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <string>
 
 #include "core/launch_geometry.hpp"
@@ -16,9 +15,7 @@ namespace autotune::gpu {
 // A kernel of a module; valid as long as the module.
 class Kernel {
  public:
-  // packing: the kernel that packs operands for this one; or nullptr.
-  Kernel(const Driver& driver, CUfunc_st* function, CUfunc_st* packing)
-      : driver_(&driver), function_(function), packing_(packing) {}
+  Kernel(const Driver& driver, CUfunc_st* function);
 
   // As the driver reports them for the loaded code.
   [[nodiscard]] int registers() const;
@@ -30,21 +27,18 @@ class Kernel {
 
   // Allows launches with this much dynamic shared memory; needed beyond 48 KiB.
   void allow_dynamic_shared(std::int64_t bytes) const;
-  // Behind the kernel that packs its operands, if the geometry has one. `arguments`: a pointer to
-  // each of the kernel's arguments. Throws Error for a grid or block that is too large for the
-  // driver to be told.
+  // `arguments`: a pointer to each of the kernel's arguments. Throws Error for a grid or block that
+  // is too large for the driver to be told.
   void launch(const LaunchGeometry& geometry, void** arguments, CUstream_st* stream) const;
   void launch(const LaunchGeometry& geometry, void** arguments, const Stream& stream) const {
     launch(geometry, arguments, stream.handle());
   }
 
  private:
-  void launch(CUfunc_st* function, const LaunchGeometry& geometry, void** arguments,
-              CUstream_st* stream) const;
   [[nodiscard]] int attribute(int which) const;
   const Driver* driver_;
   CUfunc_st* function_;
-  CUfunc_st* packing_;
+  bool can_wait_ = false;  // for the launch before it
 };
 
 class Module {
@@ -63,7 +57,6 @@ class Module {
  private:
   const Driver& driver_;
   CUmod_st* module_ = nullptr;
-  std::set<std::string> kernels_;  // their names
 };
 
 }  // namespace autotune::gpu

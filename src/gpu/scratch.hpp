@@ -1,5 +1,5 @@
-// Global memory for blocks that share the work of a result, and for packed operands: what kernels
-// get as `scratch` (kernel_templates/kernel_template.hpp).
+// Global memory for blocks that share the work of a result: what kernels get as `scratch`
+// (kernel_templates/kernel_template.hpp).
 #pragma once
 
 #include <deque>

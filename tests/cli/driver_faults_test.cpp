@@ -93,7 +93,7 @@ TEST_SUITE("driver faults") {
     check_candidate_faults("cuModuleLoadData", "@2+", "load_failed: 1");
   }
   TEST_CASE("each poisonous code at launching costs the candidate alone") {
-    check_candidate_faults("cuLaunchKernel", "@7+", "launch_failed: 1");
+    check_candidate_faults("cuLaunchKernelEx", "@7+", "launch_failed: 1");
   }
   TEST_CASE("each poisonous code at synchronising costs the candidate alone") {
     check_candidate_faults("cuStreamSynchronize", "@2+", "launch_failed: 1");
@@ -114,7 +114,7 @@ TEST_SUITE("driver faults") {
     if (!can_compile()) return;
     const FakeMachine machine;
     for (const char* script :
-         {"cuModuleLoadData:700", "cuStreamSynchronize:700", "cuLaunchKernel:719",
+         {"cuModuleLoadData:700", "cuStreamSynchronize:700", "cuLaunchKernelEx:719",
           "cuDevicePrimaryCtxRetain:46", "cuStreamCreate:2", "cuEventCreate:2", "cuMemAlloc:2",
           "cuMemHostAlloc:2", "cuMemGetInfo:2", "cuCtxPushCurrent:201", "cuEventRecord:700",
           "cuModuleGetFunction:500", "cuFuncSetAttribute:1"}) {

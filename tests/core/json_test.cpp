@@ -66,9 +66,8 @@ TEST_SUITE("JSON") {
                                           .block = {16, 16, 1},
                                           .dynamic_shared_bytes = 1024,
                                           .scratch_bytes_per_block = 4096,
-                                          .packed_bytes = std::int64_t{1} << 33,
-                                          .packing_blocks = 77,
                                           .resident_blocks_per_sm = 3,
+                                          .waits_for_launch_before = true,
                                           .box_a = {32, 64},
                                           .box_b = {16, 256}};
     CHECK(json(before).get<autotune::LaunchGeometry>() == before);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills tuning runs at random moments and checks that nothing that was stored is lost.
 
-usage: kill_storm.py PROGRAM [--kills N] [--longest 1.5] [--sizes 1024,2048] [--seed 1] [options of tune]
+usage: kill_storm.py PROGRAM [--kills N] [--longest 1.5] [--sizes 1024,2048] [--round-trials 600] [--seed 1] [options of tune]
 
 Each round starts `PROGRAM tune --fresh --trials 600` on one database and sends SIGKILL, after a
 random time, either to the program or to one of its workers. After each round: no process of it is
@@ -86,6 +86,7 @@ def main():
     parser.add_argument("--kills", type=int, default=int(os.environ.get("AUTOTUNE_TEST_KILLS", 20)))
     parser.add_argument("--longest", type=float, default=1.5, help="seconds until the kill, at most")
     parser.add_argument("--sizes", default="1024,2048")
+    parser.add_argument("--round-trials", default="600", help="of a round that nobody ends")
     parser.add_argument("--seed", type=int, default=1)
     arguments, further = parser.parse_known_args()
     rng = random.Random(arguments.seed)
@@ -97,7 +98,7 @@ def main():
         known = set()
         hits = {"program": 0, "worker": 0, "ended before": 0}
         for kill in range(arguments.kills):
-            process = subprocess.Popen([*command, "--fresh", "--trials", "600"], env=environment, stdout=subprocess.DEVNULL,
+            process = subprocess.Popen([*command, "--fresh", "--trials", arguments.round_trials], env=environment, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, text=True)
             time.sleep(rng.uniform(0.05, arguments.longest))
             workers = children(process.pid)

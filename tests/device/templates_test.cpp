@@ -158,9 +158,9 @@ void check_late_reads() {
   const gpu::Stream stream(*gpu->driver);
   const Oracle oracle(*gpu, stream);
   const KernelTemplate& kernel = *find_kernel_template("gemm_tma");
-  const Configuration configuration = Configuration::parse(
-      "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=4,WARPS_N=1,SLICES=2,BLOCK_K=16,UNROLL=8,STAGES=8,"
-      "MIN_BLOCKS=2,SPLIT_K=1,ORDER=3,REGISTER_LEVEL=3,RASTER=1,PACK=0");
+  const Configuration configuration = kernel.space.validated(Configuration::parse(
+      "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=2,WARPS_N=1,SLICES=2,BLOCK_K=16,UNROLL=8,STAGES=8,"
+      "MIN_BLOCKS=3,SPLIT_K=1,ORDER=3,REGISTER_LEVEL=3,RASTER=1"));
   const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
   const std::vector<std::string> images =
       compile_all(*gpu, kernel, {configuration}, unpadded_traits(problem));

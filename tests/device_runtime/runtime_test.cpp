@@ -232,18 +232,18 @@ TEST_SUITE("embedding beside the CUDA runtime") {
     CHECK(right == std::vector<int>(4, 1));
   }
 
-  TEST_CASE("products on one stream keep what they packed, from several threads and in a graph") {
+  TEST_CASE("products on one stream keep their sums, from several threads and in a graph") {
     if (!gpu_is_here()) return;
     const TemporaryStorage storage;
     Autotuner tuner(kFirst);
-    const GemmProblem large{.m = 2048, .n = 2048, .k = 2048};
+    const GemmProblem deep{.m = 64, .n = 64, .k = 65536};  // blocks share its tiles
     constexpr int kRuns = 20;
     const auto product = [&](float step) {
-      return Product{.problem = large,
-                     .lda = 2048,
-                     .ldb = 2048,
-                     .ldc = 2048,
-                     .host_a = waves(large.m * large.k, step)};
+      return Product{.problem = deep,
+                     .lda = deep.k,
+                     .ldb = deep.n,
+                     .ldc = deep.n,
+                     .host_a = waves(deep.m * deep.k, step)};
     };
     const auto results = [&](float step, cudaStream_t stream) {
       const Product one = product(step);
@@ -270,7 +270,7 @@ TEST_SUITE("embedding beside the CUDA runtime") {
 
     const Stream stream;
     const Product captured = product(steps[0]);
-    tuner.prepare(large, stream);
+    tuner.prepare(deep, stream);
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t executable = nullptr;
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
@@ -281,6 +281,29 @@ TEST_SUITE("embedding beside the CUDA runtime") {
     CHECK(captured.c.values(stream) == alone[0]);
     check(cudaGraphExecDestroy(executable));
     check(cudaGraphDestroy(graph));
+  }
+
+  TEST_CASE("a product has what the one before it on the stream has written") {
+    if (!gpu_is_here()) return;
+    const TemporaryStorage storage;
+    Autotuner tuner(kFirst);
+    // Each product moves all columns by one; after as many they are back.
+    for (const std::int64_t n : {32, 96, 256, 1600}) {
+      CAPTURE(n);
+      std::vector<float> next(static_cast<std::size_t>(n * n));
+      for (std::int64_t i = 0; i < n; ++i) next[static_cast<std::size_t>(i * n + (i + 1) % n)] = 1;
+      const std::vector<float> values = waves(n * n, 0.7f);
+      const Matrix moving(next);
+      const Matrix one(values);
+      const Matrix other(std::vector<float>(values.size()));
+      const Stream stream;
+      for (std::int64_t step = 0; step < n; step += 2) {
+        const GemmProblem problem{.m = n, .n = n, .k = n};
+        tuner.gemm(problem, 1, one.data(), n, moving.data(), n, 0, other.data(), n, stream);
+        tuner.gemm(problem, 1, other.data(), n, moving.data(), n, 0, one.data(), n, stream);
+      }
+      CHECK(one.values(stream) == values);
+    }
   }
 
   TEST_CASE("the device may be reset before the Autotuner is destroyed") {

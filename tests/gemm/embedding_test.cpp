@@ -70,7 +70,7 @@ struct Machine {
     CubinStore store = open_cubin_store();
     store.put(cubin_key("any", std::string(kernel.source),
                         compile_options(kernel, configuration, operands, "sm_90")),
-              {"// PTX\n.entry " + name + "(\n.entry " + name + "_pack(", "", {}});
+              {"// PTX\n.entry " + name + "(", "", {}});
   }
 
   [[nodiscard]] std::string calls_of(Autotuner& tuner, CUstream_st* stream = nullptr) const {
@@ -104,7 +104,7 @@ TEST_SUITE("embedding on a GPU") {
       static_cast<void>(machine.application.take_calls());
       tuner.gemm(problem, 1, a, lda, b, ldb, 0, memory, 1604);
       const std::string calls = machine.application.take_calls();
-      CHECK(has(calls, "cuLaunchKernel"));
+      CHECK(has(calls, "cuLaunchKernelEx"));
       return has(calls, "cuTensorMapEncodeTiled");
     };
     CHECK(maps(memory, memory, 1602, 1604));
@@ -156,13 +156,13 @@ TEST_SUITE("embedding on a GPU") {
     CHECK(has(machine.calls_of(tuner), "cuModuleLoadData cuModuleGetFunction"));
     CHECK(machine.application.context_depth() == 0);
     CHECK(machine.calls_of(tuner) ==
-          "cuCtxGetCurrent cuCtxPushCurrent cuCtxGetId cuLaunchKernel cuCtxPopCurrent");
+          "cuCtxGetCurrent cuCtxPushCurrent cuCtxGetId cuLaunchKernelEx cuCtxPopCurrent");
   }
 
   TEST_CASE("the current context is used as it is, and each has kernels of its own") {
     const Machine machine;
     Autotuner tuner;
-    const std::string warm = "cuCtxGetCurrent cuCtxGetDevice cuCtxGetId cuLaunchKernel";
+    const std::string warm = "cuCtxGetCurrent cuCtxGetDevice cuCtxGetId cuLaunchKernelEx";
     for (const int context : {0, 1, 2}) {
       CAPTURE(context);
       machine.application.push_context(0, context);
@@ -192,7 +192,7 @@ TEST_SUITE("embedding on a GPU") {
   TEST_CASE("a fault leaves the contexts as they were") {
     Machine machine;
     Autotuner tuner;
-    machine.cuda.set_script("devices=2;cuLaunchKernel:700");
+    machine.cuda.set_script("devices=2;cuLaunchKernelEx:700");
     alignas(16) float memory = 0;
     CHECK_THROWS_AS(tuner.gemm(kProblem, 1, &memory, 32, &memory, 48, 0, &memory, 48), Error);
     machine.cuda.set_script("devices=2;cuModuleLoadData:200");
@@ -200,53 +200,31 @@ TEST_SUITE("embedding on a GPU") {
     CHECK(machine.application.context_depth() == 0);
   }
 
-  TEST_CASE("a kernel that packs its operands runs before the one that multiplies") {
-    const Machine machine;
-    const GemmProblem large{.m = 2048, .n = 2048, .k = 64};
-    const GemmProblem small{.m = 1600, .n = 1600, .k = 64};
-    Machine::compile("gemm_tma", large);
-    Machine::compile("gemm_tma", small);
-    Autotuner tuner;
-    alignas(16) float memory = 0;
-    const auto launches = [&](const GemmProblem& problem) {
-      static_cast<void>(machine.application.take_calls());
-      tuner.gemm(problem, 1, &memory, 64, &memory, problem.n, 0, &memory, problem.n);
-      const std::string calls = machine.application.take_calls();
-      return has(calls, "cuLaunchKernel") + has(calls, "cuLaunchKernel cuLaunchKernel");
-    };
-    CHECK(launches(large) == 2);
-    CHECK(launches(small) == 1);
-    // Where that would take much of the device's memory, another kernel is chosen.
-    CHECK(tuner.best({.m = 2048, .n = 2048, .k = 1 << 30}).template_name == "gemm_simt");
-  }
-
-  TEST_CASE("without memory for packed operands another kernel is taken") {
+  TEST_CASE("without memory for shared results another kernel is taken") {
     Machine machine;
-    const GemmProblem large{.m = 2048, .n = 2048, .k = 64};
-    Machine::compile("gemm_tma", large);
-    Machine::compile("gemm_simt", large, {});
+    const GemmProblem deep{.m = 64, .n = 64, .k = 65536};
+    Machine::compile("gemm_simt", deep);
+    Machine::compile("gemm_tiled", deep);
     Autotuner tuner;
     alignas(16) float memory = 0;
+    const auto run = [&](CUstream_st* stream) {
+      tuner.gemm(deep, 1, &memory, deep.k, &memory, 64, 0, &memory, 64, stream);
+    };
     const auto calls = [&] {
       static_cast<void>(machine.application.take_calls());
-      tuner.gemm(large, 1, &memory, 64, &memory, 2048, 0, &memory, 2048);
+      run(nullptr);
       return machine.application.take_calls();
     };
     machine.cuda.set_script("devices=2;cuMemAlloc:2");
-    const std::string first = calls();
-    CHECK(has(first, "cuMemAlloc"));
-    CHECK_FALSE(has(first, "cuTensorMapEncodeTiled"));
-    CHECK_FALSE(has(calls(), "cuMemAlloc"));
+    CHECK(has(calls(), "cuMemAlloc"));
+    CHECK_FALSE(has(calls(), "cuMemAlloc"));  // it is not asked again
     CUstream_st* const capturing = machine.application.stream(true);
-    tuner.prepare(large);
-    static_cast<void>(machine.application.take_calls());
-    tuner.gemm(large, 1, &memory, 64, &memory, 2048, 0, &memory, 2048);
-    CHECK_FALSE(has(machine.application.take_calls(), "cuTensorMapEncodeTiled"));
-    CHECK_THROWS_AS(tuner.gemm(large, 1, &memory, 64, &memory, 2048, 0, &memory, 2048, capturing),
-                    UsageError);
+    tuner.prepare(deep);
+    CHECK_FALSE(has(calls(), "cuMemAlloc"));
+    CHECK_THROWS_AS(run(capturing), UsageError);
     machine.cuda.set_script("devices=2");
-    tuner.prepare(large);
-    CHECK(has(calls(), "cuTensorMapEncodeTiled cuLaunchKernel cuLaunchKernel"));
+    tuner.prepare(deep);
+    CHECK_FALSE(has(calls(), "cuMemAlloc"));
   }
 
   TEST_CASE("without a compiler code for any operands serves aligned ones") {
@@ -315,7 +293,7 @@ TEST_SUITE("embedding on a GPU") {
                     UsageError);
     CHECK_FALSE(has(machine.application.take_calls(), "cuModuleLoadData"));
     tuner.prepare(kProblem);
-    CHECK(has(machine.calls_of(tuner, capturing), "cuLaunchKernel"));
+    CHECK(has(machine.calls_of(tuner, capturing), "cuLaunchKernelEx"));
   }
 
   TEST_CASE("kernels are unloaded from the primary context, and left to those of the application") {

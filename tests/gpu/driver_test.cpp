@@ -122,7 +122,7 @@ TEST_SUITE("Driver") {
         CHECK(code_of(action, call) == 0);
       };
       fail("cuModuleLoadData", [&] { const gpu::Module other(*driver, "// PTX"); });
-      fail("cuLaunchKernel", [&] { kernel.launch({}, nullptr, stream); });
+      fail("cuLaunchKernelEx", [&] { kernel.launch({}, nullptr, stream); });
       fail("cuTensorMapEncodeTiled", [&] {
         const gpu::GemmArguments arguments(*driver, {.box_b = {32, 64}},
                                            {.m = 64, .n = 64, .k = 64}, {});
@@ -235,7 +235,7 @@ TEST_SUITE("Graph") {
   }
 
   TEST_CASE("a capture that fails ends the capture") {
-    FakeCuda fake("cuLaunchKernel:700");
+    FakeCuda fake("cuLaunchKernelEx:700");
     const auto driver = gpu::Driver::open();
     const gpu::Stream stream(*driver);
     const gpu::Module module(*driver, "// PTX");
@@ -243,7 +243,7 @@ TEST_SUITE("Graph") {
     const auto capture = [&] {
       const gpu::Graph graph(stream, [&] { kernel.launch({}, nullptr, stream); });
     };
-    CHECK(code_of(capture, "cuLaunchKernel") == 700);
+    CHECK(code_of(capture, "cuLaunchKernelEx") == 700);
     fake.set_script("cuGraphInstantiateWithFlags:2");
     CHECK(code_of(capture, "cuGraphInstantiateWithFlags") == 2);
     fake.set_script("cuStreamBeginCapture:900");

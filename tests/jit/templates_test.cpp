@@ -128,7 +128,7 @@ void compile_templates(const std::string& target) {
   if (!compiler.usable(target)) return;
   for (const KernelTemplate& kernel : autotune::kernel_templates()) {
     CAPTURE(kernel.name);
-    if (std::stoi(target.substr(3)) < kernel.min_compute_capability) continue;
+    if (!autotune::runs_on(kernel, std::stoi(target.substr(3)))) continue;
     // Siblings of sm_80, which ptxas treats much the same.
     if (target != "sm_86" && target != "sm_89") compile_sample(kernel, compiler, target);
     compile_defaults(kernel, compiler, target);

@@ -64,7 +64,8 @@ TEST_SUITE("gemm_skinny space") {
     CHECK(gemm_skinny().geometry(c, {.m = 1, .n = 128, .k = 8}).scratch_bytes() == 0);
     const Configuration shared = gemm_skinny().space.validated(Configuration::parse(
         "FEW_SIDE=0,FEW=1,LINES=4,LANES_K=32,WARPS=1,SLICES=8,UNROLL=8,SPLIT_K=8,KEEP=0"));
-    CHECK(gemm_skinny().geometry(shared, plain).blocks() == 1024 * 8);
+    CHECK(gemm_skinny().geometry(shared, {.m = 1, .n = 2048, .k = 4096}).blocks() == 512 * 8);
+    CHECK(gemm_skinny().geometry(shared, plain).blocks() == 1024);  // there is enough to do
   }
 }
 

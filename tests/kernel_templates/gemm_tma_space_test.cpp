@@ -83,33 +83,16 @@ TEST_SUITE("gemm_tma space") {
 
   TEST_CASE("shared memory has the padded phases and two barriers of each") {
     const LaunchGeometry geometry =
-        gemm_tma().geometry(changed("STAGES=3,BLOCK_K=32,PACK=0"), problem(129, 256, 999, "NN"));
+        gemm_tma().geometry(changed("STAGES=3,BLOCK_K=32"), problem(129, 256, 999, "NN"));
     CHECK(geometry.blocks() == 2);
-    CHECK(geometry.threads() == 256);
+    CHECK(geometry.threads() == 256 + 128);  // those that copy
     CHECK(geometry.scratch_bytes() == 0);
     CHECK(geometry.dynamic_shared_bytes == 3 * 32 * (128 + 4 + 256) * 4 + 3 * 2 * 8);
   }
 
-  TEST_CASE("each phase of a tile is packed by a block, of the operands that are along K") {
-    const Configuration one = changed("STAGES=3,BLOCK_K=32,PACK=1");  // tiles of 128 x 256
-    const auto geometry = [&](const char* layout) {
-      return gemm_tma().geometry(one, problem(129, 300, 999, layout));
-    };
-    CHECK(geometry("NN").packing_blocks == 2 * 32);
-    CHECK(geometry("NN").scratch_bytes() == 4 * kScratchCounters + 2 * 32 * 4 * 128 * 32);
-    CHECK(geometry("NN").dynamic_shared_bytes == 3 * 32 * (128 + 256) * 4 + 3 * 2 * 8);
-    CHECK(geometry("NT").packing_blocks == 2 * 32 + 2 * 32);
-    CHECK(geometry("NT").scratch_bytes() == 4 * kScratchCounters + 2 * 32 * 4 * 384 * 32);
-    CHECK(geometry("TT").packed_bytes == 2 * 32 * 4 * 256 * 32);
-    CHECK(geometry("TN").packing_blocks == 0);
-    CHECK(geometry("TN").scratch_bytes() == 0);
-    const GemmProblem huge{.m = 2147483647, .n = 8192, .k = 2147483647};
-    CHECK(gemm_tma().geometry(one, huge).scratch_bytes() > std::int64_t{1} << 60);
-  }
-
   TEST_CASE("a split gives each tile blocks as long as it has phases for them") {
     const Configuration split =
-        changed("SPLIT_K=8,RASTER=1,WARPS_M=1,WARPS_N=2,SLICES=4,BLOCK_K=64,STAGES=3,PACK=0");
+        changed("SPLIT_K=8,RASTER=1,WARPS_M=1,WARPS_N=2,SLICES=4,BLOCK_K=64,STAGES=3");
     CHECK(gemm_tma().geometry(split, problem(64, 128, 8 * 64, "NN")).blocks() == 8);
     CHECK(gemm_tma().geometry(split, problem(64, 128, 100, "NN")).blocks() == 2);
     CHECK(gemm_tma().geometry(split, problem(64, 128, 64, "NN")).scratch_bytes() == 0);

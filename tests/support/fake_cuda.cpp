@@ -440,11 +440,11 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, v
   return CUDA_SUCCESS;
 }
 
-CUresult cuLaunchKernel(CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned,
-                        CUstream stream, void**, void**) {
-  const double threads = 1.0 * grid_x * grid_y * grid_z * block_x * block_y * block_z;
-  launch(stream, kLaunchMs + 1e-6 * threads * static_cast<double>(setting("thread_ns", 0)));
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction, void**, void**) {
+  const CUlaunchConfig& c = *config;
+  const double threads =
+      1.0 * c.gridDimX * c.gridDimY * c.gridDimZ * c.blockDimX * c.blockDimY * c.blockDimZ;
+  launch(c.hStream, kLaunchMs + 1e-6 * threads * static_cast<double>(setting("thread_ns", 0)));
   return CUDA_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <doctest/doctest.h>
+#include <sched.h>
 #include <unistd.h>
 
 namespace autotune {
@@ -29,6 +30,7 @@ class Root {
     std::ofstream(path_ / file) << text;
   }
   std::int64_t available() const { return available_memory_bytes(path_); }
+  const fs::path& path() const { return path_; }
 
  private:
   fs::path path_;
@@ -67,6 +69,27 @@ TEST_SUITE("machine") {
     root.write("sys/fs/cgroup/memory.max", "100");
     root.write("sys/fs/cgroup/memory.current", "200");
     CHECK(root.available() == 0);
+  }
+
+  TEST_CASE("a group's quota and the scheduler's set limit the cores") {
+    const int of_machine = usable_cores("/nonexistent");
+    CHECK(of_machine >= 1);
+    const Root root;
+    root.write("proc/self/cgroup", "0::/slice/job\n");
+    root.write("sys/fs/cgroup/slice/job/cpu.max", "max 100000");
+    CHECK(usable_cores(root.path()) == of_machine);
+    root.write("sys/fs/cgroup/slice/cpu.max", "50000 100000");
+    CHECK(usable_cores(root.path()) == 1);
+    cpu_set_t before;
+    REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+    int first = 0;
+    while (!CPU_ISSET(first, &before)) ++first;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    CHECK(usable_cores("/nonexistent") == 1);
+    REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
   }
 
   TEST_CASE("compile jobs are cores - 2, as many as have memory, and at least one") {

@@ -171,12 +171,15 @@ TEST_SUITE("tune on several devices") {
     CHECK(asked == 1);
     CHECK(f.run().measured == 0);
     CHECK(asked == 1);
-    // Another request, of which every trial is known.
+    // Another request, of which every trial is known, but no finals.
     f.request.filter.tile_widths = {1};
     const TuneReport part = f.run();
     CHECK(part.measured == 0);
     CHECK(part.known == 6 * 4);
-    CHECK(asked == 1);
+    CHECK(part.problems[0].winner->confirmed);
+    CHECK(asked == 2);
+    CHECK(f.run().measured == 0);
+    CHECK(asked == 2);
   }
 
   TEST_CASE("what another run has stored while the device was waited for is not measured again") {
