@@ -258,7 +258,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const Values v{configuration};
   const std::int64_t all = tiles(v, problem);
   const std::int64_t phases = ceil_div(problem.k, v.block_k());
-  // A tile of 132 parts needs 13 counters, its own and one for each group of them, or up to 9 for
+  // A tile of 132 parts needs 12 counters, its own and one for each group of them, or up to 9 for
   // each block of a cluster; where tiles are so many, nothing is gained by splitting them.
   const std::int64_t most_tiles = kScratchCounters / (16 * v.cluster());
   const std::int64_t bytes = 2 * kFloatBytes * v.tile_m() * v.tile_n();

@@ -126,6 +126,8 @@
 #include "device/launch_order.cuh"
 #include "device/thread_tile.cuh"
 
+constexpr int kRegisters = 65536 / (MIN_BLOCKS * kThreads);  // of a thread, at most
+
 // The machine's own words, and what they mean on a processor that runs one thread at a time.
 #ifdef __CUDA_ARCH__
 

@@ -148,11 +148,9 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const bool b_along_k = problem.op_b == Operation::transposed;
   const std::int64_t tiles = ceil_div(problem.m, v.tile_m()) * ceil_div(problem.n, v.tile_n());
   const std::int64_t phases = ceil_div(problem.k, v.block_k());
-  // A tile of 132 parts needs 12 counters.
   const std::int64_t blocks = tiles * std::min(v.split_k(), phases);
   const std::int64_t bytes = 2 * kFloatBytes * v.tile_m() * v.tile_n();
-  const bool shared =
-      v.split_k() > 1 && tiles <= kScratchCounters / 16 && phases > 1 && may_share(blocks, bytes);
+  const bool shared = v.split_k() > 1 && phases > 1 && may_share(blocks, bytes);
   LaunchGeometry result;
   result.waits_for_launch_before = true;
   result.grid[0] = shared ? blocks : tiles;
@@ -175,7 +173,7 @@ TileShape tile_shape(const Configuration& configuration) {
           .block_k = v.block_k()};
 }
 
-// With rows that TMA can copy where it does so unpacked.
+// With rows that TMA can copy, where it copies them.
 bool supports(const GemmProblem& problem) {
   const bool maps_a = problem.op_a == Operation::transposed;
   const bool maps_b = problem.op_b == Operation::plain;

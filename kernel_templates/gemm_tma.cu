@@ -196,17 +196,22 @@ __device__ __forceinline__ void copy_box(float* to, const TensorMap& map, int co
       : "memory");
 }
 
+// CUDA before 12.9 has the second alone, for compute capability 9.0.
+#if defined(__CUDA_ARCH_SPECIFIC__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define MOVES_REGISTERS
+#endif
+
 // By all warps of a group: each thread keeps so many registers and gives the others back, or waits
 // until it has so many. Only code for one architecture alone can do so.
 template <int kCount>
 __device__ __forceinline__ void keep_registers() {
-#ifdef __CUDA_ARCH_SPECIFIC__
+#ifdef MOVES_REGISTERS
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCount));
 #endif
 }
 template <int kCount>
 __device__ __forceinline__ void take_registers() {
-#ifdef __CUDA_ARCH_SPECIFIC__
+#ifdef MOVES_REGISTERS
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kCount));
 #endif
 }

@@ -76,7 +76,7 @@ TuneReport TuningRun::execute() {
     benches_->settle_all();
     if (!open_.empty()) end = search();
   }
-  settle();
+  settle(end);
   return finished_report(end);
 }
 
@@ -153,9 +153,16 @@ void TuningRun::plan() {
 }
 
 // A winner that other requests left was chosen from their trials, not from all that are known now.
-bool TuningRun::lacks_finals(const GemmProblem& problem) const {
-  return std::any_of(open_.begin(), open_.end(),
-                     [&](const Lane* lane) { return lane->problem() == problem; });
+// A search that finds what is known good enough leaves it at that.
+bool TuningRun::lacks_finals(const GemmProblem& problem, SearchEnd end) const {
+  bool is_open = false;
+  bool has_winner = false;
+  for (const Lane& lane : lanes_) {
+    if (lane.problem() != problem) continue;
+    is_open |= std::find(open_.begin(), open_.end(), &lane) != open_.end();
+    has_winner |= stored_->winner_of_today(lane).has_value();
+  }
+  return is_open && (end != SearchEnd::good_enough || !has_winner);
 }
 
 bool TuningRun::take_devices() {
@@ -233,7 +240,7 @@ SearchEnd TuningRun::search() {
   return end;
 }
 
-void TuningRun::settle() {
+void TuningRun::settle(SearchEnd end) {
   std::vector<Contest> contests;
   for (const GemmProblem& problem : request_.problems) {
     Contest& contest = contests.emplace_back();
@@ -247,7 +254,7 @@ void TuningRun::settle() {
           static_cast<std::int64_t>(lane.space().configurations.size());
     }
   }
-  play_finals(contests);
+  play_finals(contests, end);
   for (Contest& contest : contests) {
     ProblemResult& result = contest.result;
     // Takes too long for an answer that is known.
@@ -267,10 +274,10 @@ void TuningRun::settle() {
   }
 }
 
-void TuningRun::play_finals(std::vector<Contest>& contests) {
+void TuningRun::play_finals(std::vector<Contest>& contests, SearchEnd end) {
   const auto enough = [this] { return stop_.stop_requested() || out_of_time(); };
   for (Contest& contest : contests) {
-    const bool undecided = contest.result.measured > 0 || lacks_finals(contest.result.problem);
+    const bool undecided = contest.result.measured > 0 || lacks_finals(contest.result.problem, end);
     if (!benches_ || !undecided || stop_.stop_requested()) continue;
     const auto finalists = std::make_shared<std::vector<Finalist>>(choose_finalists(contest.lanes));
     if (finalists->empty()) continue;
@@ -371,7 +378,8 @@ TuneReport TuningRun::finished_report(SearchEnd end) {
     std::vector<CompletedRequest> completed;
     const auto add = [&](const std::vector<Lane*>& lanes, SearchEnd how) {
       for (const Lane* lane : lanes) {
-        for (CompletedRequest& row : completion_->rows(*lane, how)) {
+        const SearchEnd own = lane->exhausted() ? SearchEnd::exhausted : how;
+        for (CompletedRequest& row : completion_->rows(*lane, own)) {
           completed.push_back(std::move(row));
         }
       }

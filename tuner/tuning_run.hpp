@@ -45,7 +45,7 @@ class TuningRun {
   // Takes in what is known and sorts out the lanes with something left to do.
   void plan();
   // Whether a run that found trials of the problem ended before it played them off.
-  [[nodiscard]] bool lacks_finals(const GemmProblem& problem) const;
+  [[nodiscard]] bool lacks_finals(const GemmProblem& problem, SearchEnd end) const;
   // False when somebody asked to stop first.
   bool take_devices();
   void measure_rates();
@@ -53,9 +53,9 @@ class TuningRun {
   void time_stored_finalists(Lane& lane);
   SearchEnd search();
   // Decides the problems' winners: by finals where there are new trials, else by what is known.
-  void settle();
+  void settle(SearchEnd end);
   // Of different problems on different devices at the same time, of one problem on one device.
-  void play_finals(std::vector<Contest>& contests);
+  void play_finals(std::vector<Contest>& contests, SearchEnd end);
   void declare_winner(Contest& contest, const std::vector<Finalist>& finalists,
                       const Verdict& verdict);
   TuneReport finished_report(SearchEnd end);

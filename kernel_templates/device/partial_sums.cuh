@@ -174,7 +174,7 @@ struct Parts {
   // Adds up every `step`th part of those from `first` to before `end`. Reading takes long, so as
   // many are under way at once as a thread has registers for; beyond the last, zeros are added.
   __device__ __forceinline__ void add(int first, int end, int step, float* results) const {
-    constexpr int kFloats = 65536 / (MIN_BLOCKS * kThreads) >= 168 ? 128 : 64;
+    constexpr int kFloats = kRegisters >= 168 ? 128 : 64;
     constexpr int kMost = SPLIT_K == 0 ? 1 : 128;  // parts: with even shares a tile has few
     constexpr int kUnderWay = kOfBlock < kFloats ? least(kFloats / kOfBlock, kMost) : 1;
 #pragma unroll

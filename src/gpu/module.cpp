@@ -24,8 +24,10 @@ void require_launchable(const LaunchGeometry& geometry) {
 }  // namespace
 
 Kernel::Kernel(const Driver& driver, CUfunc_st* function) : driver_(&driver), function_(function) {
-  constexpr int kFirstToWait = 90;  // 10 * compute capability
-  can_wait_ = attribute(CU_FUNC_ATTRIBUTE_BINARY_VERSION) >= kFirstToWait;
+  constexpr int kFirstToWait = 90;        // 10 * compute capability
+  constexpr int kFirstToCapture = 12030;  // driver in whose graphs launches may be prepared
+  can_wait_ = driver.cuda_version() >= kFirstToCapture &&
+              attribute(CU_FUNC_ATTRIBUTE_BINARY_VERSION) >= kFirstToWait;
 }
 
 int Kernel::attribute(int which) const {

@@ -223,7 +223,9 @@ TEST_SUITE("embedding on a GPU") {
     CHECK_FALSE(has(calls(), "cuMemAlloc"));
     CHECK_THROWS_AS(run(capturing), UsageError);
     machine.cuda.set_script("devices=2");
+    static_cast<void>(machine.application.take_calls());
     tuner.prepare(deep);
+    CHECK(has(machine.application.take_calls(), "cuMemAlloc"));
     CHECK_FALSE(has(calls(), "cuMemAlloc"));
   }
 

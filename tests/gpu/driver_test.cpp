@@ -234,6 +234,24 @@ TEST_SUITE("Graph") {
     CHECK(end.elapsed_us_since(start) == doctest::Approx(3 * one_us));
   }
 
+  TEST_CASE("launches that wait for the one before are prepared where the device can do so") {
+    const auto prepared = [](const std::string& script, bool waits) {
+      const FakeCuda fake(script);
+      const gpu::SharedLibrary library = *gpu::SharedLibrary::open(AUTOTUNE_FAKE_CUDA);
+      const auto count = library.function<int (*)()>("fake_cuda_prepared_launches");
+      const auto driver = gpu::Driver::open();
+      const gpu::Stream stream(*driver);
+      const gpu::Module module(*driver, "// PTX");
+      const int before = count();
+      module.kernel("any").launch({.waits_for_launch_before = waits}, nullptr, stream);
+      return count() - before;
+    };
+    CHECK(prepared("", true) == 1);
+    CHECK(prepared("", false) == 0);
+    CHECK(prepared("binary=80", true) == 0);
+    CHECK(prepared("driver=12020", true) == 0);
+  }
+
   TEST_CASE("a capture that fails ends the capture") {
     FakeCuda fake("cuLaunchKernelEx:700");
     const auto driver = gpu::Driver::open();

@@ -98,6 +98,7 @@ struct Stream {
 double clock_ms = 0;
 std::vector<CUcontext> current_contexts;
 std::string call_log;
+int prepared_launches = 0;
 std::string calls_taken;
 
 // Handles are addresses of these, or of objects of their own.
@@ -418,8 +419,8 @@ CUresult cuModuleGetFunction(CUfunction* handle, CUmodule, const char*) {
   return give(handle, &function);
 }
 
-CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
-  *value = 32;
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction) {
+  *value = which == CU_FUNC_ATTRIBUTE_BINARY_VERSION ? static_cast<int>(setting("binary", 90)) : 32;
   return CUDA_SUCCESS;
 }
 
@@ -442,6 +443,11 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, v
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction, void**, void**) {
   const CUlaunchConfig& c = *config;
+  for (unsigned i = 0; i < c.numAttrs; ++i) {
+    const CUlaunchAttribute& attribute = c.attrs[i];
+    prepared_launches += attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                         attribute.value.programmaticStreamSerializationAllowed == 1;
+  }
   const double threads =
       1.0 * c.gridDimX * c.gridDimY * c.gridDimZ * c.blockDimX * c.blockDimY * c.blockDimZ;
   launch(c.hStream, kLaunchMs + 1e-6 * threads * static_cast<double>(setting("thread_ns", 0)));
@@ -525,6 +531,11 @@ __attribute__((visibility("default"))) CUstream fake_cuda_stream(bool capturing)
   static autotune::fake::Stream streams[2];
   streams[1].capturing = true;
   return reinterpret_cast<CUstream>(&streams[capturing ? 1 : 0]);
+}
+
+// For tests: launches so far that may be prepared while the one before them ends.
+__attribute__((visibility("default"))) int fake_cuda_prepared_launches() {
+  return autotune::fake::prepared_launches;
 }
 
 // For tests: the driver's functions called since the last time, with a blank between them.
