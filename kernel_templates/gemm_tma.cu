@@ -22,7 +22,7 @@
 // kernel_template.hpp. Code for any later device, too (compute_90), cannot move registers from warp
 // to warp and has too few of them for large tiles.
 
-// Results of one lane: 4, 8 or 16 along each side.
+// Results of one lane along each side: 8 or 16.
 #ifndef THREAD_M
 #define THREAD_M 8
 #endif
@@ -43,7 +43,7 @@
 #define WARPS_N 4
 #endif
 
-// Parts of each phase that different warps of the block multiply: 1, 2 or 4.
+// Parts of each phase that different warps of the block multiply: 1, 2, 4 or 8.
 #ifndef SLICES
 #define SLICES 1
 #endif
@@ -53,7 +53,7 @@
 #define BLOCK_K 32
 #endif
 
-// Buffers in shared memory, each for one phase: 3 to 8. Copies begin STAGES - 2 phases ahead.
+// Buffers in shared memory, each for one phase: 3, 4, 6 or 8.
 #ifndef STAGES
 #define STAGES 4
 #endif
@@ -219,12 +219,12 @@ __device__ __forceinline__ void take_registers() {
 // One operand of the block's tile. A "line" is a row of op(A) or a column of op(B): seen so, both
 // operands are lines of K elements, and a result is the product of two lines. Shared memory keeps
 // them k after k.
-//   kLines     of the tile
-//   kByThread  memory holds a line's elements side by side: threads copy them, one by one
-template <int kLines, bool kByThread>
+//   kLines    of the tile
+//   kAlongK   memory holds a line's elements side by side: threads copy them, one by one
+template <int kLines, bool kAlongK>
 struct Operand {
   static constexpr int kTileLines = kLines;
-  static constexpr bool kByThreads = kByThread;
+  static constexpr bool kByThreads = kAlongK;
   static constexpr bool kByLine = false;
   // From one k to the next. The space between lets threads write 8 k of 4 lines at once.
   static constexpr int kPitch = kLines + (kByThreads ? 4 : 0);
