@@ -94,7 +94,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const std::int64_t batches = ceil_div(problem.k, v.batch());
   // Counters are few; where tiles are many, nothing is gained by splitting them.
   const std::int64_t wanted = std::min(configuration.at("SPLIT_K"), batches);
-  const bool shared = tiles <= kScratchCounters && may_share(tiles * wanted, v.tile_bytes());
+  const bool shared = may_share(tiles * wanted, v.tile_bytes());
   const std::int64_t parts = shared ? wanted : 1;
   LaunchGeometry result;
   result.waits_for_launch_before = true;

@@ -14,7 +14,7 @@ constexpr double kFmasPerCycle = 128;  // of an SM
 // multiply-adds.
 constexpr double kReadCost = 2;         // of 4 elements from shared memory
 constexpr double kCopyCost = 7;         // of an element to shared memory
-constexpr double kSideCopyCost = 2;     // of one by threads that do nothing else
+constexpr double kSideCopyCost = 2;     // of one by threads that do nothing else: not fitted
 constexpr double kStoreCost = 10;       // of a result
 constexpr double kShareCost = 200;      // of a result that blocks add up
 constexpr double kIdleWarps = 0.2;      // that an SM lacks to be busy all the time

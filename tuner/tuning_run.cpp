@@ -152,8 +152,6 @@ void TuningRun::plan() {
   }
 }
 
-// A winner that other requests left was chosen from their trials, not from all that are known now.
-// A search that finds what is known good enough leaves it at that.
 bool TuningRun::lacks_finals(const GemmProblem& problem, SearchEnd end) const {
   bool is_open = false;
   bool has_winner = false;

@@ -44,7 +44,9 @@ class TuningRun {
   void learn_environment();
   // Takes in what is known and sorts out the lanes with something left to do.
   void plan();
-  // Whether a run that found trials of the problem ended before it played them off.
+  // Whether the problem's winner was not chosen from all that is known: other requests found
+  // trials, or a run ended before its finals. A search that finds what is known good enough leaves
+  // it at that.
   [[nodiscard]] bool lacks_finals(const GemmProblem& problem, SearchEnd end) const;
   // False when somebody asked to stop first.
   bool take_devices();
@@ -52,7 +54,7 @@ class TuningRun {
   // For a lane that was complete in another environment: has the best of then timed again.
   void time_stored_finalists(Lane& lane);
   SearchEnd search();
-  // Decides the problems' winners: by finals where there are new trials, else by what is known.
+  // Decides the problems' winners: by finals where they are lacking, else by what is known.
   void settle(SearchEnd end);
   // Of different problems on different devices at the same time, of one problem on one device.
   void play_finals(std::vector<Contest>& contests, SearchEnd end);

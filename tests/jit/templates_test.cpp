@@ -75,7 +75,13 @@ void check_resources(const KernelTemplate& kernel, const Configuration& configur
   REQUIRE(reply.ok);
   const autotune::Resources& resources = reply.resources;
   CHECK(resources.registers > 0);
-  CHECK(resources.registers * kernel.geometry(configuration, kTiny).threads() <= 65536);
+  const std::int64_t threads = kernel.geometry(configuration, kTiny).threads();
+  CHECK(resources.registers * threads <= 65536);
+  // Warps that take registers from others wait for ever unless the kernel starts with all it may.
+  if (kernel.architecture_specific) {
+    const std::int64_t of_sm = configuration.at("MIN_BLOCKS") * threads;
+    CHECK(resources.registers == 65536 / of_sm / 8 * 8);
+  }
   CHECK(resources.cubin_bytes == static_cast<std::int64_t>(reply.cubin.size()));
   // A stack without spills is an array that was not kept in registers: of 16 bytes at least. For
   // sm_120 ptxas has a kernel with TMA store zeros to 8 bytes that nothing reads.
