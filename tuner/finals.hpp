@@ -19,13 +19,15 @@ namespace autotune {
 
 // No finalist is further behind the best trial than this.
 inline constexpr double kFinalistMargin = 1.05;
+inline constexpr std::size_t kMostFinalists = 32;
 
 // A configuration that was among the best. Its kernel outlives it.
 struct Finalist {
   const KernelTemplate* kernel = nullptr;
   Configuration configuration;
   GemmProblem problem;
-  double screened_us = 0;  // its median in the search
+  double screened_us = 0;   // its median in the search
+  bool won_before = false;  // for the same problem on the same silicon
   const BuiltKernel* built = nullptr;
 
   // Filled by the finals.
@@ -33,11 +35,12 @@ struct Finalist {
   std::vector<double> samples_us;  // one a round
 };
 
-// The correct trials of a problem's lanes that were sampled to the end and are close to the best,
-// fastest first, not yet built.
+// The correct trials of a problem's lanes that were sampled to the end and are close to the best:
+// those that won before, then the others, fastest first. Not yet built, and more than will play.
 [[nodiscard]] std::vector<Finalist> choose_finalists(const std::vector<Lane*>& lanes);
-// Has the first few built and leaves out the rest; of those that run the same machine code,
-// launched alike, all but the first.
+// Has the first of them built and leaves out the rest: the most there may be, or so many that the
+// first rounds take about a second, but at least 6. Of those that run the same machine code, launched alike, all but
+// the first are left out too.
 void build_finalists(std::vector<Finalist>& finalists,
                      const std::function<const BuiltKernel&(const Finalist&)>& build);
 
@@ -48,9 +51,11 @@ struct Verdict {
   std::vector<std::size_t> ties;  // statistically as fast, the winner left out
 };
 
-// The winner by medians. Finalists within 2 % of the fastest whose intervals overlap its interval
-// tie with it; of those the cheapest wins: fewest registers a block, then least shared memory.
-// Finalists whose trial is not ok, or without samples, are left out; nullopt when none remain.
+// The winner by medians. Finalists within 0.5 % of the fastest tie with it, as do those within 2 %
+// whose intervals overlap its interval. Of these one that won before stays the winner, so that a
+// search that finds nothing better changes nothing; else the cheapest wins: fewest registers a
+// block, then least shared memory. Finalists whose trial is not ok, or without samples, are left
+// out; nullopt when none remain.
 [[nodiscard]] std::optional<Verdict> judge(std::span<const Finalist> finalists);
 
 struct FinalsResult {
@@ -58,8 +63,9 @@ struct FinalsResult {
   std::optional<double> cublas_us;  // median in the same rounds
 };
 
-// Times every finalist once a round. Ends early, on whole rounds, when `enough` says so. A finalist
-// that fails is out; its trial says why. What an earlier call found is forgotten.
+// Times every finalist once a round. After the first rounds one that cannot win or tie any more is
+// not timed again. Ends early, on whole rounds, when `enough` says so. A finalist that fails is
+// out; its trial says why. What an earlier call found is forgotten.
 [[nodiscard]] FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist>& finalists,
                                       bool with_cublas, TrialRunner& runner,
                                       const std::function<bool()>& enough);

@@ -34,16 +34,20 @@ std::vector<std::size_t> CandidateSpace::with_the_code_of(std::size_t index) con
 }
 
 Lane::Lane(const GemmProblem& problem, const CandidateSpace& space, const std::string& strategy,
-           std::uint64_t seed, Estimate estimate, const std::vector<Configuration>& starts)
+           std::uint64_t seed, Estimate estimate, const std::vector<StartingPoint>& starts)
     : problem_(problem),
       space_(&space),
       estimate_(std::move(estimate)),
       strategy_(make_strategy(strategy, {&space.configurations, seed, estimate_})) {
-  const auto add = [this](const Configuration& configuration) {
-    if (const auto index = space_->index_of(configuration)) suggest(*index);
-  };
-  add(space.kernel->default_configuration(problem));
-  for (const Configuration& start : starts) add(start);
+  if (const auto index = space.index_of(space.kernel->default_configuration(problem))) {
+    suggest(*index);
+  }
+  for (const StartingPoint& start : starts) {
+    const auto index = space.index_of(start.configuration);
+    if (!index) continue;
+    suggest(*index);
+    if (start.won_here) won_.insert(*index);
+  }
 }
 
 std::optional<std::size_t> Lane::propose() {

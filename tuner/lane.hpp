@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernel_templates/kernel_template.hpp"
+#include "tuner/starting_points.hpp"
 #include "tuner/strategy.hpp"
 
 namespace autotune {
@@ -34,9 +35,8 @@ struct CandidateSpace {
 class Lane {
  public:
   // `space` is shared by the lanes of a template and outlives them. `estimate` may be empty.
-  // `starts`: of the space.
   Lane(const GemmProblem& problem, const CandidateSpace& space, const std::string& strategy,
-       std::uint64_t seed, Estimate estimate, const std::vector<Configuration>& starts);
+       std::uint64_t seed, Estimate estimate, const std::vector<StartingPoint>& starts);
 
   // What to try next: the template's default first, so that there is an incumbent to screen
   // against, then the starts, then what the strategy says.
@@ -62,6 +62,8 @@ class Lane {
   [[nodiscard]] std::int64_t measured() const {
     return static_cast<std::int64_t>(trials_.size()) - known_;
   }
+  // Whether this configuration was a winner for this problem before.
+  [[nodiscard]] bool has_won(std::size_t index) const { return won_.contains(index); }
   // Whether every configuration of the space has its trial.
   [[nodiscard]] bool exhausted() const { return trials_.size() == space_->configurations.size(); }
   // The fastest correct trial; nullptr when there is none.
@@ -74,6 +76,7 @@ class Lane {
   std::unique_ptr<SearchStrategy> strategy_;
   std::deque<std::size_t> first_;  // the default, the starts and what was suggested
   std::set<std::size_t> named_;    // these, and what the strategy has named
+  std::set<std::size_t> won_;
   std::map<std::size_t, Trial> trials_;
   std::optional<std::size_t> best_;
   std::int64_t known_ = 0;

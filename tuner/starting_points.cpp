@@ -5,6 +5,7 @@
 #include "autotune/error.hpp"
 
 #include "core/problem_distance.hpp"
+#include "tuner/lane.hpp"
 
 namespace autotune {
 namespace {
@@ -13,30 +14,38 @@ constexpr std::size_t kMost = 8;
 
 }  // namespace
 
-std::vector<Configuration> starting_points(const GemmProblem& problem, const CandidateSpace& space,
+std::vector<StartingPoint> starting_points(const GemmProblem& problem,
+                                           const std::string& silicon_class,
+                                           const CandidateSpace& space,
                                            std::span<const Winner> winners) {
-  std::vector<std::pair<double, Configuration>> near;
+  std::vector<std::pair<double, StartingPoint>> near;
   for (const Winner& winner : winners) {
     if (winner.template_name != space.kernel->name ||
         winner.interface_number != space.kernel->interface_number) {
       continue;
     }
+    const bool won_here = winner.problem == problem && winner.silicon_class == silicon_class;
     try {
       // JSON keeps parameters in alphabetical order; here they are in the template's.
-      near.emplace_back(octaves_apart(problem, winner.problem),
-                        space.kernel->space.validated(winner.configuration));
+      near.emplace_back(
+          octaves_apart(problem, winner.problem),
+          StartingPoint{space.kernel->space.validated(winner.configuration), won_here});
     } catch (const UsageError&) {
       continue;
     }
   }
-  std::stable_sort(near.begin(), near.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Configuration> points;
-  for (auto& [distance, configuration] : near) {
+  std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) {
+    return std::pair(!a.second.won_here, a.first) < std::pair(!b.second.won_here, b.first);
+  });
+  std::vector<StartingPoint> points;
+  for (auto& [distance, point] : near) {
     if (points.size() == kMost) break;
-    if (space.index_of(configuration) &&
-        std::find(points.begin(), points.end(), configuration) == points.end()) {
-      points.push_back(std::move(configuration));
+    const auto is_same = [&point = point](const StartingPoint& other) {
+      return other.configuration == point.configuration;
+    };
+    if (space.index_of(point.configuration) &&
+        std::none_of(points.begin(), points.end(), is_same)) {
+      points.push_back(std::move(point));
     }
   }
   return points;

@@ -1,18 +1,29 @@
-// Where the search of a problem begins: with what has won elsewhere.
+// Where the search of a problem begins: with what has won before.
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
+#include "autotune/configuration.hpp"
+#include "autotune/problem.hpp"
+
 #include "core/winner.hpp"
-#include "tuner/lane.hpp"
 
 namespace autotune {
 
-// Configurations of the space that won for other problems, or on other devices: those of the
-// nearest problems first, at most eight. Winners of other templates, and configurations that the
-// space does not have, are left out.
-[[nodiscard]] std::vector<Configuration> starting_points(const GemmProblem& problem,
+struct CandidateSpace;
+
+struct StartingPoint {
+  Configuration configuration;
+  bool won_here = false;  // for this very problem, on this silicon
+};
+
+// Configurations of the space that won for this problem, for others or on other devices: those of
+// the nearest problems first, at most eight. Winners of other templates, and configurations that
+// the space does not have, are left out.
+[[nodiscard]] std::vector<StartingPoint> starting_points(const GemmProblem& problem,
+                                                         const std::string& silicon_class,
                                                          const CandidateSpace& space,
                                                          std::span<const Winner> winners);
 

@@ -112,7 +112,7 @@ void TuningRun::make_lanes() {
     lanes_.emplace_back(
         problem, *space, request_.strategy, request_.seed,
         estimate_for(*space->kernel, space->configurations, problem, setup_.device.silicon_class()),
-        starting_points(problem, *space, winners));
+        starting_points(problem, setup_.device.silicon_class(), *space, winners));
   }
 }
 
@@ -280,6 +280,11 @@ void TuningRun::play_finals(std::vector<Contest>& contests, SearchEnd end) {
     const auto finalists = std::make_shared<std::vector<Finalist>>(choose_finalists(contest.lanes));
     if (finalists->empty()) continue;
     const GemmProblem& problem = contest.result.problem;
+    // They are in the cubin store; in parallel where somebody has emptied it.
+    for (std::size_t i = 0; i < std::min(finalists->size(), kMostFinalists); ++i) {
+      const Finalist& finalist = (*finalists)[i];
+      (void)builder_->request(*finalist.kernel, finalist.configuration, problem);
+    }
     build_finalists(*finalists, [&](const Finalist& finalist) -> const BuiltKernel& {
       return build(*finalist.kernel, finalist.configuration, problem);
     });

@@ -145,8 +145,8 @@ void print_summary(const TuneReport& report, const TunerSetup& setup) {
     } else if (!result.winner->confirmed) {
       fmt::print("{}: unconfirmed, from the search alone\n", to_string(result.problem));
     } else if (!result.winner->ties.empty()) {
-      fmt::print("{}: statistically tied with {} others, of which it is the cheapest\n",
-                 to_string(result.problem), result.winner->ties.size());
+      fmt::print("{}: statistically tied with {} others\n", to_string(result.problem),
+                 result.winner->ties.size());
     }
     if (result.winner && (result.measured > 0 || result.reached_share > 0)) {
       fmt::print("{}", reached_line(result));

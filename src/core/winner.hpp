@@ -27,7 +27,7 @@ struct Winner {
   double low_us = 0;  // 95 % confidence interval of the median
   double high_us = 0;
   bool confirmed = false;           // chosen in interleaved finals; false: best of the screenings
-  std::vector<Configuration> ties;  // statistically as fast; the winner is the cheapest of them
+  std::vector<Configuration> ties;  // of the same template, statistically as fast
   Verification verification;
   Resources resources;
   std::optional<DeviceRates> rates;  // of the device in the same environment

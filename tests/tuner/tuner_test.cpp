@@ -518,14 +518,14 @@ TEST_SUITE("tune") {
       if (macro(cubin, "A") == 2) cubin = "-DX=5 -DA=2";
       return outcome;
     };
-    std::set<int> played;
+    int played = 0;
     f.script->measure = [&](const MeasureRequest& m) {
       const int a = macro(m.cubin, "A");
-      if (m.samples == 1 && a == 1) played.insert(macro(m.cubin, "X"));
+      if (m.samples == 1 && a == 2) ++played;
       return WorkerOutcome(WorkerReply(measured(a == 2 ? 10 : a == 1 ? 10.2 : 20)));
     };
     const TuneReport report = f.run();
-    CHECK(played.size() == 5);
+    CHECK(played == 11);  // rounds
     REQUIRE(report.problems.front().winner);
     for (const Configuration& tie : report.problems.front().winner->ties) CHECK(tie.at("A") == 1);
   }
