@@ -39,8 +39,8 @@ struct Finalist {
 // those that won before, then the others, fastest first. Not yet built, and more than will play.
 [[nodiscard]] std::vector<Finalist> choose_finalists(const std::vector<Lane*>& lanes);
 // Has the first of them built and leaves out the rest: the most there may be, or so many that the
-// first rounds take about a second, but at least 6. Of those that run the same machine code, launched alike, all but
-// the first are left out too.
+// first rounds take about a second, but at least 6. Of those that run the same machine code,
+// launched alike, all but the first are left out too.
 void build_finalists(std::vector<Finalist>& finalists,
                      const std::function<const BuiltKernel&(const Finalist&)>& build);
 

@@ -58,6 +58,8 @@ struct TuneRequest {
   SpaceFilter filter;
   // Unlimited: exhaustive up to 5,000 trials over all problems; more, or on the host device, 30 s.
   Budget budget;
+  // From when on the budget's time counts. Empty: from the call.
+  std::optional<std::chrono::steady_clock::time_point> began;
   // A problem's search ends once its best has reached this share of the best of the space.
   std::optional<double> until;
   // A name of strategy_names(); empty: exhaustive, or model in a budget or until a share is

@@ -21,8 +21,9 @@ namespace {
 // Without a budget, a space up to this many trials is searched to the end.
 constexpr std::int64_t kExhaustiveTrials = 5000;
 constexpr double kDefaultBudget_s = 30;
-// The part of a time budget that the search leaves for the finals.
-constexpr double kFinalsShare = 0.1;
+// The parts of a time budget after which the search ends, and the finals.
+constexpr double kSearchShare = 0.9;
+constexpr double kFinalsShare = 0.98;
 // Of a lane that was complete in another environment, so many are timed again.
 constexpr std::size_t kTimedAgain = 6;
 // Between two looks at a kernel that is being compiled; compile timeouts end the wait.
@@ -55,7 +56,11 @@ std::string found_too_large(const std::vector<Lane*>& lanes) {
 
 TuningRun::TuningRun(const TuneRequest& request, TunerSetup& setup,
                      const ProgressCallback& progress, std::stop_token stop)
-    : request_(request), setup_(setup), progress_(progress), stop_(std::move(stop)) {
+    : request_(request),
+      setup_(setup),
+      progress_(progress),
+      stop_(std::move(stop)),
+      start_(request.began.value_or(Clock::now())) {
   run_ = {new_guid(), setup.device.label, setup.device.uuid, request.command, utc_now()};
 }
 
@@ -212,7 +217,7 @@ void TuningRun::time_stored_finalists(Lane& lane) {
 SearchEnd TuningRun::search() {
   SearchLimits limits;
   if (request_.budget.seconds) {
-    const std::chrono::duration<double> share(*request_.budget.seconds * (1 - kFinalsShare));
+    const std::chrono::duration<double> share(kSearchShare * *request_.budget.seconds);
     limits.deadline = start_ + std::chrono::duration_cast<Clock::duration>(share);
   }
   limits.trials = request_.budget.trials;
@@ -252,13 +257,20 @@ void TuningRun::settle(SearchEnd end) {
           static_cast<std::int64_t>(lane.space().configurations.size());
     }
   }
-  play_finals(contests, end);
+  start_finals(contests, end);
+  const auto estimate_shares = [&] {
+    for (Contest& contest : contests) {
+      // Takes too long for an answer that is known.
+      if (contest.result.measured == 0 && !request_.until) continue;
+      contest.result.reached_share = reached_share({contest.lanes.begin(), contest.lanes.end()});
+    }
+  };
+  // Meanwhile; kernels of the host device would be disturbed.
+  if (!setup_.device.is_host()) estimate_shares();
+  if (benches_) benches_->settle_all();
+  if (setup_.device.is_host()) estimate_shares();
   for (Contest& contest : contests) {
     ProblemResult& result = contest.result;
-    // Takes too long for an answer that is known.
-    if (result.measured > 0 || request_.until) {
-      result.reached_share = reached_share({contest.lanes.begin(), contest.lanes.end()});
-    }
     if (!result.winner) {
       result.winner = stored_->known_best(contest.lanes, request_.fresh, stop_.stop_requested());
     }
@@ -272,8 +284,12 @@ void TuningRun::settle(SearchEnd end) {
   }
 }
 
-void TuningRun::play_finals(std::vector<Contest>& contests, SearchEnd end) {
-  const auto enough = [this] { return stop_.stop_requested() || out_of_time(); };
+void TuningRun::start_finals(std::vector<Contest>& contests, SearchEnd end) {
+  const auto enough = [this] {
+    return stop_.stop_requested() ||
+           (request_.budget.seconds &&
+            seconds_since(start_) > kFinalsShare * *request_.budget.seconds);
+  };
   for (Contest& contest : contests) {
     const bool undecided = contest.result.measured > 0 || lacks_finals(contest.result.problem, end);
     if (!benches_ || !undecided || stop_.stop_requested()) continue;
@@ -300,7 +316,6 @@ void TuningRun::play_finals(std::vector<Contest>& contests, SearchEnd end) {
     report_progress("finals", nullptr);
     benches_->submit({problem, run, done});
   }
-  if (benches_) benches_->settle_all();
 }
 
 void TuningRun::declare_winner(Contest& contest, const std::vector<Finalist>& finalists,
@@ -365,10 +380,6 @@ void TuningRun::report_progress(const char* phase, const Trial* last, const Devi
                            static_cast<double>(progress.done);
   }
   progress_(progress);
-}
-
-bool TuningRun::out_of_time() const {
-  return request_.budget.seconds && seconds_since(start_) > *request_.budget.seconds;
 }
 
 TuneReport TuningRun::finished_report(SearchEnd end) {

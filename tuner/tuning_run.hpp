@@ -56,8 +56,9 @@ class TuningRun {
   SearchEnd search();
   // Decides the problems' winners: by finals where they are lacking, else by what is known.
   void settle(SearchEnd end);
-  // Of different problems on different devices at the same time, of one problem on one device.
-  void play_finals(std::vector<Contest>& contests, SearchEnd end);
+  // Of different problems on different devices at the same time, of one problem on one device. They
+  // have been played once the benches have settled; the contests are kept until then.
+  void start_finals(std::vector<Contest>& contests, SearchEnd end);
   void declare_winner(Contest& contest, const std::vector<Finalist>& finalists,
                       const Verdict& verdict);
   TuneReport finished_report(SearchEnd end);
@@ -69,13 +70,12 @@ class TuningRun {
   template <typename Write>
   void storing(Write write);
   void report_progress(const char* phase, const Trial* last, const DeviceUse* failed = nullptr);
-  [[nodiscard]] bool out_of_time() const;
 
   TuneRequest request_;  // with the effective strategy and budget, problems merged
   TunerSetup& setup_;
   const ProgressCallback& progress_;
   std::stop_token stop_;
-  Clock::time_point start_ = Clock::now();  // of the budget
+  Clock::time_point start_;  // of the budget
 
   std::vector<CandidateSpace> spaces_;
   std::vector<Lane> lanes_;

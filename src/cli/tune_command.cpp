@@ -1,5 +1,6 @@
 // autotune tune: the default command.
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 
@@ -63,6 +64,7 @@ double parse_duration(const std::string& text) {
 
 TuneRequest make_request(const TuneOptions& options) {
   TuneRequest request;
+  request.began = std::chrono::steady_clock::now();
   request.problems = parse_sizes(options.sizes);
   for (GemmProblem& problem : request.problems) {
     problem.math = math_from_string(options.math);
