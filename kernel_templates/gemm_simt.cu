@@ -151,9 +151,12 @@ __device__ __forceinline__ void await_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kOpen));
 }
 
-// All threads of the cluster come here; what they wrote before, all see afterwards.
-__device__ __forceinline__ void await_cluster() {
+// All threads of the cluster say that they have come here, and wait until all have; what they wrote
+// before the one, all see after the other.
+__device__ __forceinline__ void arrive_in_cluster() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void await_cluster() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
@@ -188,6 +191,7 @@ inline void close_copies() {}
 template <int kOpen>
 inline void await_copies() {}
 // There are no clusters.
+inline void arrive_in_cluster() {}
 inline void await_cluster() {}
 template <int kElements>
 inline Vector<kElements> read_of_block(const float* own, int) {
@@ -410,7 +414,7 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
 }
 
 // Adds up what the cluster's blocks have, in their order. Each keeps its part of the results, the
-// first block the first.
+// first block the first. Until await_cluster() others may still read this block's shared memory.
 __device__ __forceinline__ void add_cluster(float* results, float* shared) {
   constexpr int kWidth = least(kOfBlock, 4);
   const int own = static_cast<int>(blockIdx.x % CLUSTER) * kOfBlock;
@@ -422,6 +426,7 @@ __device__ __forceinline__ void add_cluster(float* results, float* shared) {
     for (int e = 0; e < kWidth; ++e) given.at[e] = results[i + e];
     write<kWidth>(shared + exchange_place<kWidth>(threadIdx.x, i), given);
   }
+  arrive_in_cluster();
   await_cluster();
 #pragma unroll
   for (int i = 0; i < kOfBlock; i += kWidth) {
@@ -435,7 +440,7 @@ __device__ __forceinline__ void add_cluster(float* results, float* shared) {
       for (int e = 0; e < kWidth; ++e) results[i + e] += taken.at[e];
     }
   }
-  await_cluster();  // nobody reads this block's shared memory any more
+  arrive_in_cluster();
 }
 
 #if CLUSTER > 1
@@ -453,11 +458,12 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
 #else
   alignas(16) __shared__ float shared[kSharedFloats];
 #endif
-  await_launch_before();
   const Gemm gemm{c, m, n, ldc, alpha, beta};
   const Position position;
   const unsigned tiles_m = static_cast<unsigned>((m - 1) / kTileM + 1);
   const unsigned tiles_n = static_cast<unsigned>((n - 1) / kTileN + 1);
+  const long long tiles = static_cast<long long>(tiles_m) * tiles_n;
+  const Schedule schedule(tiles, k);
 
   // Computes one tile, or adds its phases from `begin` to `end` to what other blocks do.
   const auto work = [&](unsigned tile, long long begin, long long k_end) {
@@ -469,16 +475,18 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
     OperandB operand_b(b, ldb, n, in_n.first, first_k);
     const int k_count = static_cast<int>(k_end - first_k);
     Sums sums = {};
+    await_launch_before(k_count | operand_a.lines_left | operand_b.lines_left);
     accumulate(operand_a, operand_b, k_count, position, shared, sums);
     float* const results = &sums[0][0];
     add_slices<SLICES, kResults>(results, shared);
     if (CLUSTER > 1) add_cluster(results, shared);
+    bool stores = true;
     if (SPLIT_K != 1 && (CLUSTER > 1 || k_count < k)) {
-      const long long tiles = static_cast<long long>(tiles_m) * tiles_n;
-      const Schedule schedule(tiles, k);
       const Parts parts(scratch, schedule, tile, tiles);
-      if ((CLUSTER == 1 || parts.count > 1) && !add_blocks(parts, shared, results)) return;
+      if (CLUSTER == 1 || parts.count > 1) stores = add_blocks(parts, results);
     }
+    if (CLUSTER > 1) await_cluster();  // nobody reads this block's shared memory any more
+    if (!stores) return;
     const int first = position.slice * kOfSlice + static_cast<int>(blockIdx.x % CLUSTER) * kOfBlock;
     gemm.store(results, first, in_m, in_n, EXCHANGE ? shared : nullptr);
   };
@@ -487,7 +495,6 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
     work(blockIdx.x, 0, k);
     return;
   }
-  const Schedule schedule(static_cast<long long>(tiles_m) * tiles_n, k);
   long long phase = schedule.begin(blockIdx.x);
   const long long end = schedule.begin(blockIdx.x + 1LL);
   // Works on what is left of one tile. Gives the phase that comes next.

@@ -126,9 +126,11 @@ __device__ __forceinline__ Vector<kElements> read_once(const float* from, CacheP
   }
   return v;
 }
+template <int kElements>
 __device__ __forceinline__ void copy_async(float* to, const float* from) {
   const auto shared = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared), "l"(from));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from),
+               "n"(4 * kElements));
 }
 __device__ __forceinline__ void await_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
@@ -147,8 +149,9 @@ template <int kElements>
 inline Vector<kElements> read_once(const float* from, CachePolicy) {
   return read<kElements>(from);
 }
+template <int kElements>
 inline void copy_async(float* to, const float* from) {
-  *to = *from;
+  write(to, read<kElements>(from));
 }
 inline void await_copies() {}
 // All threads of the block come here together.
@@ -194,16 +197,34 @@ __device__ __forceinline__ int place(int f, int k) {
 // changes no sum.
 __device__ __forceinline__ void copy_few(const Lines& few, long long k, int count, float* shared) {
   const int rounded = (count - 1) / kStep * kStep + kStep;
-#pragma unroll 4
-  for (int e = threadIdx.x; e < FEW * rounded; e += kThreads) {
-    const int f = kFewAlongK ? e / rounded : e % FEW;
-    const int at_k = kFewAlongK ? e % rounded : e / FEW;
+  const int thread = threadIdx.x;
+  const auto copy_one = [&](int f, int at_k, const float* from) {
     float* const to = shared + place(f, at_k);
     if (f < few.left && at_k < count) {
-      copy_async(to,
-                 few.at + (kFewAlongK ? f * few.leading + k + at_k : (k + at_k) * few.leading + f));
+      copy_async<1>(to, from);
     } else {
       *to = -0.0f;
+    }
+  };
+  if (kFewAlongK || (FEW == 1 && few.leading == 1)) {
+#pragma unroll 1
+    for (int f = 0; f < FEW; ++f) {
+      const float* const line = few.at + f * few.leading + k;
+      int by_four = 0;  // elements that come in vectors
+      if ((kAlongK || FEW == 1) && reinterpret_cast<unsigned long long>(line) % 16 == 0) {
+        by_four = f < few.left ? count / 4 * 4 : 0;
+#pragma unroll 4
+        for (int e = 4 * thread; e < by_four; e += 4 * kThreads) {
+          copy_async<4>(shared + place(f, e), line + e);
+        }
+      }
+#pragma unroll 4
+      for (int e = by_four + thread; e < rounded; e += kThreads) copy_one(f, e, line + e);
+    }
+  } else {
+#pragma unroll 4
+    for (int e = thread; e < FEW * rounded; e += kThreads) {
+      copy_one(e % FEW, e / FEW, few.at + (k + e / FEW) * few.leading + e % FEW);
     }
   }
   await_copies();
@@ -379,7 +400,6 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #else
   alignas(16) __shared__ float shared[kSharedFloats];
 #endif
-  await_launch_before();
   const long long all_few = FEW_SIDE == 0 ? m : n;
   const long long all_lines = FEW_SIDE == 0 ? n : m;
   const unsigned tiles_few = static_cast<unsigned>(all_few - 1) / FEW + 1;
@@ -404,6 +424,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const Lines few(FEW_SIDE == 0 ? a : b, FEW_SIDE == 0 ? lda : ldb, all_few, first_few, kFewAlongK);
   const Lines many(FEW_SIDE == 0 ? b : a, FEW_SIDE == 0 ? ldb : lda, all_lines, own_line, kAlongK);
   Sums sums = {};
+  await_launch_before(static_cast<int>(end - begin) | few.left | many.left);
   accumulate(few, many, begin, end, shared, sums);
   put(sums, shared + threadIdx.x / (32 * WARPS) * kTile);
   __syncthreads();
@@ -423,22 +444,11 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     for (unsigned p = first; p < parts; p += kGroups) sum += read_others<1>(from + p * kTile).at[0];
     return sum;
   };
-  float* const group_sums = shared + 4;  // behind the word that says who is last
   if (parts > 1) {
     for (int e = threadIdx.x; e < kTile; e += kThreads) own[e] = sum_of_slices(e);
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      publish();
-      int* const counter = reinterpret_cast<int*>(scratch) + tile;
-      const bool is_last = count(counter) + 1 == static_cast<int>(parts);
-      if (is_last) *counter = 0;
-      publish();
-      *reinterpret_cast<int*>(shared) = is_last;
-    }
-    __syncthreads();
-    if (*reinterpret_cast<int*>(shared) == 0) return;
+    if (!arrives_last(reinterpret_cast<int*>(scratch) + tile, static_cast<int>(parts))) return;
     if (kGroups > 1 && threadIdx.x < kGroups * kTile) {
-      group_sums[threadIdx.x] = sum_of_parts(threadIdx.x % kTile, threadIdx.x / kTile);
+      shared[threadIdx.x] = sum_of_parts(threadIdx.x % kTile, threadIdx.x / kTile);
     }
     __syncthreads();
   }
@@ -454,7 +464,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       sum = sum_of_parts(e, 0);
     } else {
 #pragma unroll
-      for (int group = 0; group < kGroups; ++group) sum += group_sums[group * kTile + e];
+      for (int group = 0; group < kGroups; ++group) sum += shared[group * kTile + e];
     }
     float* const to = c + (FEW_SIDE == 0 ? f * ldc + line : line * ldc + f);
     const float product = alpha * sum;

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kBarrierBytes = 8;
-constexpr std::int64_t kMapElements = 4;  // of which a mapped operand's rows are multiples
 constexpr std::int64_t kCopyThreads = 128;
 constexpr std::int64_t kCopyRegisters = 40;  // of such a thread
 
@@ -157,8 +156,9 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   result.block[0] = v.threads() + kCopyThreads;
   result.dynamic_shared_bytes = v.shared_bytes(a_along_k, b_along_k);
   if (shared) result.scratch_bytes_per_block = bytes;
-  if (!a_along_k) result.box_a = {v.block_k(), v.tile_m()};
-  if (!b_along_k) result.box_b = {v.block_k(), v.tile_n()};
+  const bool aligned = unpadded_traits(problem).aligned;
+  if (aligned && !a_along_k) result.box_a = {v.block_k(), v.tile_m()};
+  if (aligned && !b_along_k) result.box_b = {v.block_k(), v.tile_n()};
   return result;
 }
 
@@ -173,12 +173,8 @@ TileShape tile_shape(const Configuration& configuration) {
           .block_k = v.block_k()};
 }
 
-// With rows that TMA can copy, where it copies them.
 bool supports(const GemmProblem& problem) {
-  const bool maps_a = problem.op_a == Operation::transposed;
-  const bool maps_b = problem.op_b == Operation::plain;
-  return problem.math == Math::strict && (!maps_a || problem.lda() % kMapElements == 0) &&
-         (!maps_b || problem.ldb() % kMapElements == 0);
+  return problem.math == Math::strict;
 }
 
 double results(const GemmProblem& problem) {

@@ -5,22 +5,22 @@
 // is how the operands get there. Memory holds op(B) row after row and op(A)'s transpose likewise:
 // of such an operand one instruction asks for a whole phase of BLOCK_K rows, and the unit supplies
 // zeros beyond the matrix. An operand that lies along K in memory must be transposed on the way,
-// which the unit cannot do: its elements are copied singly. All that is done by four warps, one for
-// each of the SM's schedulers, which take the cycles that the warps which multiply leave; these in
-// turn get most of the copying warps' registers, and their inner loop has nothing but products.
-// CUTLASS's kernels for tensor cores divide their work so. Warps do not wait for each other: each
-// buffer has a barrier that says when it is filled and one that says when all warps have left it.
+// which the unit cannot do, nor can it copy rows that do not begin at multiples of 16 bytes: their
+// elements are copied singly. All that is done by four warps, one for each of the SM's schedulers,
+// which take the cycles that the warps which multiply leave; these in turn get most of the copying
+// warps' registers, and their inner loop has nothing but products. CUTLASS's kernels for tensor
+// cores divide their work so. Warps do not wait for each other: each buffer has a barrier that says
+// when it is filled and one that says when all warps have left it.
 //
 // A result is one chain of fused multiply-adds over k = 0 .. K-1 that starts at 0, unless SLICES or
 // SPLIT_K share it; then the parts are added in an order that is always the same. Zeros beyond K
 // turn a sum of -0, which only underflow can leave, into +0.
 //
-// Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31. An operand that
-// comes by TMA begins at a multiple of 16 bytes, and its leading dimension is a multiple of 4.
+// Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31.
 // Launch: kThreads + kCopyThreads threads, kSharedFloats of dynamic shared memory; blocks along x:
-// one or, with SPLIT_K, any number for each tile of C. scratch and the tensor maps: see
-// kernel_template.hpp. Code for any later device, too (compute_90), cannot move registers from warp
-// to warp and has too few of them for large tiles.
+// one or, with SPLIT_K, any number for each tile of C. scratch and the tensor maps, which ALIGNED
+// code has: see kernel_template.hpp. Code for any later device, too (compute_90), cannot move
+// registers from warp to warp and has too few of them for large tiles.
 
 // Results of one lane along each side: 8 or 16.
 #ifndef THREAD_M
@@ -220,40 +220,51 @@ __device__ __forceinline__ void take_registers() {
 // operands are lines of K elements, and a result is the product of two lines. Shared memory keeps
 // them k after k.
 //   kLines    of the tile
-//   kAlongK   memory holds a line's elements side by side: threads copy them, one by one
+//   kAlongK   memory holds a line's elements side by side, else those of one k
 template <int kLines, bool kAlongK>
 struct Operand {
-  static constexpr int kTileLines = kLines;
-  static constexpr bool kByThreads = kAlongK;
+  static constexpr bool kByThreads = kAlongK || !ALIGNED;
   static constexpr bool kByLine = false;
   // From one k to the next. The space between lets threads write 8 k of 4 lines at once.
-  static constexpr int kPitch = kLines + (kByThreads ? 4 : 0);
+  static constexpr int kPitch = kLines + (kAlongK ? 4 : 0);
   static constexpr int kSize = (kPitch * BLOCK_K + 31) / 32 * 32;
   static constexpr int kBoxBytes = kByThreads ? 0 : 4 * kLines * BLOCK_K;
 
   static __device__ __forceinline__ int place(int line, int k) { return k * kPitch + line; }
 
-  // Threads side by side have 8 neighbours along K; each copies BLOCK_K / 8 elements of every
-  // kLineStep-th line.
-  static constexpr int kLineStep = kCopyThreads / 8;
-  static_assert(kLines % kLineStep == 0, "all threads copy as many lines");
+  // A phase as memory has it: rows of neighbours. Threads side by side have neighbours, and each
+  // copies one in kNeighbours elements of one in kRowStep rows.
+  static constexpr int kRows = kAlongK ? kLines : BLOCK_K;
+  static constexpr int kColumns = kAlongK ? BLOCK_K : kLines;
+  static constexpr int kNeighbours = kAlongK ? 8 : 32;
+  static constexpr int kRowStep = kCopyThreads / kNeighbours;
+  static_assert(kRows % kRowStep == 0 && kColumns % kNeighbours == 0, "all copy as many elements");
+  // That the code has side by side. Longer code costs the warps that multiply well chosen
+  // registers.
+  static constexpr int kRowsAtOnce = kAlongK ? kRows / kRowStep : 4;
+  // From one row to the next and from one neighbour to the next, in shared memory.
+  static constexpr int kRowPitch = kAlongK ? 1 : kPitch;
+  static constexpr int kColumnPitch = kAlongK ? kPitch : 1;
 
   const TensorMap& map;
   int first_line, first_k;  // of the tile, in the matrix
   const float* own;         // this thread's first element of the phase that is copied next
-  long long line_step;      // elements from one of its lines to the next
+  long long row_step;       // elements from one of its rows to the next
   int lines_left;           // lines of the matrix from the tile's first on, at most kLines
 
   __device__ __forceinline__ Operand(const TensorMap& tensor_map, const float* source, long long ld,
                                      long long lines, long long line, long long k)
       : map(tensor_map), first_line(static_cast<int>(line)), first_k(static_cast<int>(k)) {
-    own = source + (line + own_line()) * ld + k + own_k();
-    line_step = ld * kLineStep;
+    const long long row = kAlongK ? line : k;
+    own = source + (row + own_row()) * ld + (kAlongK ? k : line) + own_column();
+    row_step = ld * kRowStep;
     lines_left = lines - line < kLines ? static_cast<int>(lines - line) : kLines;
   }
 
-  static __device__ __forceinline__ int own_line() { return (threadIdx.x - kThreads) / 8; }
-  static __device__ __forceinline__ int own_k() { return (threadIdx.x - kThreads) % 8; }
+  static __device__ __forceinline__ int own_row() { return (threadIdx.x - kThreads) / kNeighbours; }
+  static __device__ __forceinline__ int own_column() {
+    return (threadIdx.x - kThreads) % kNeighbours;
+  }
 
   // Asks for a whole phase; by one thread.
   __device__ __forceinline__ void ask(float* to, int phase, Barrier* barrier) const {
@@ -264,24 +275,28 @@ struct Operand {
   // line.
   __device__ __forceinline__ void copy(float* to, int k_left) {
     if (!kByThreads) return;
-    const unsigned own_place = shared_address(to + place(own_line(), own_k()));
+    const int rows_left = kAlongK ? lines_left : k_left;
+    const int columns_left = (kAlongK ? k_left : lines_left) - own_column();
+    const unsigned own_place =
+        shared_address(to + own_row() * kRowPitch + own_column() * kColumnPitch);
     const float* from = own;
-#pragma unroll
-    for (int line = 0; line < kLines; line += kLineStep) {
-      const int k_here = own_line() + line < lines_left ? k_left - own_k() : 0;
-      copy_line<0>(own_place + 4 * line, from, k_here);
-      from += line_step;
+#pragma unroll kRowsAtOnce
+    for (int row = 0; row < kRows; row += kRowStep) {
+      copy_row<0>(own_place + 4 * row * kRowPitch, from,
+                  own_row() + row < rows_left ? columns_left : 0);
+      from += row_step;
     }
-    own += BLOCK_K;
+    own = kAlongK ? own + BLOCK_K : from;
   }
 
  private:
-  // Copies every eighth element of a line, from its kth on; k_here: elements that there are.
-  template <int k>
-  static __device__ __forceinline__ void copy_line(unsigned to, const float* from, int k_here) {
-    if constexpr (k < BLOCK_K) {
-      copy_or_zero<4 * k * kPitch, 4 * k>(to, from, k < k_here);
-      copy_line<k + 8>(to, from, k_here);
+  // Copies one in kNeighbours elements of a row, from one on; columns_left: that there are.
+  template <int kColumn>
+  static __device__ __forceinline__ void copy_row(unsigned to, const float* from,
+                                                  int columns_left) {
+    if constexpr (kColumn < kColumns) {
+      copy_or_zero<4 * kColumn * kColumnPitch, 4 * kColumn>(to, from, kColumn < columns_left);
+      copy_row<kColumn + kNeighbours>(to, from, columns_left);
     }
   }
 };
@@ -431,16 +446,6 @@ __device__ __forceinline__ void accumulate(const Buffers& buffers, const Positio
   }
 }
 
-// Where the tile lies. Boxes begin at whole 16 bytes: along an operand with a map the last tile is
-// moved back as if the matrix ended so, too. What is beyond it is zeros, which nobody stores.
-template <typename Operand>
-__device__ __forceinline__ TileSpan span_of(unsigned index, long long all) {
-  TileSpan span(index, Operand::kTileLines, Operand::kByThreads ? all : (all + 3) / 4 * 4);
-  const long long left = all - span.first - span.skipped;
-  if (!Operand::kByThreads && left < span.owned) span.owned = static_cast<unsigned>(left);
-  return span;
-}
-
 extern "C" __global__ void __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS)
     gemm_tma(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
              long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
@@ -450,15 +455,14 @@ extern "C" __global__ void __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS
   const Buffers buffers(shared);
   if (threadIdx.x == 0) buffers.open();
   __syncthreads();
-  await_launch_before();
 
   const unsigned tiles_m = static_cast<unsigned>((m - 1) / kTileM + 1);
   const unsigned tiles_n = static_cast<unsigned>((n - 1) / kTileN + 1);
   const Schedule schedule(static_cast<long long>(tiles_m) * tiles_n, k);
   const auto tile = static_cast<unsigned>(SPLIT_K == 1 ? blockIdx.x : schedule.tile_of(blockIdx.x));
   const TilePosition at(tile, tiles_m, tiles_n);
-  const TileSpan in_m = span_of<OperandA>(at.along_m, m);
-  const TileSpan in_n = span_of<OperandB>(at.along_n, n);
+  const TileSpan in_m(at.along_m, kTileM, m);
+  const TileSpan in_n(at.along_n, kTileN, n);
 
   long long first_k = 0;
   long long k_end = k;
@@ -470,6 +474,7 @@ extern "C" __global__ void __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS
   }
   const int k_count = static_cast<int>(k_end - first_k);
 
+  await_launch_before(k_count | static_cast<int>(in_m.owned | in_n.owned));
   if (threadIdx.x >= kThreads) {
     keep_registers<kCopyRegisters>();
     if (threadIdx.x < kThreads + kCopyingThreads) {
@@ -487,7 +492,7 @@ extern "C" __global__ void __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS
   add_slices<SLICES, kResults>(results, shared);
   if (SPLIT_K != 1 && k_count < k) {
     const Parts parts(scratch, schedule, tile, static_cast<long long>(tiles_m) * tiles_n);
-    if (!add_blocks(parts, shared, results)) return;
+    if (!add_blocks(parts, results)) return;
   }
-  gemm.store(results, position.slice * kOfSlice, in_m, in_n, nullptr);
+  gemm.store(results, position.slice * kOfSlice, in_m, in_n, ALIGNED ? nullptr : shared);
 }

@@ -10,7 +10,8 @@
 //                                     float alpha, float beta, float* scratch);
 //
 // and behind these, where a kernel takes tensor maps, `const __grid_constant__ TensorMap map_a` and
-// `map_b` (128 bytes each; of an operand that geometry() names no box of, nothing).
+// `map_b` (128 bytes each; of an operand that geometry() names no box of, nothing). Code for
+// operands that are not aligned does not use them.
 //
 // It computes C = alpha * op(A) * op(B) + beta * C, row-major, leading dimensions in elements, and
 // is compiled with one macro for each parameter of the configuration (see LaunchParameter) and with
@@ -92,7 +93,7 @@ struct KernelTemplate {
   std::function<bool(const GemmProblem&)> first_choice = {};
   // What a configuration needs beyond min_compute_capability.
   std::function<int(const Configuration&)> configuration_capability = {};
-  // Whether geometry() asks for tensor maps, which not all operands can have: see LaunchGeometry.
+  // Whether geometry() asks for tensor maps where operands are aligned: see LaunchGeometry.
   bool takes_tensor_maps = false;
   // Of a block: they bring operands for the others, and need few registers.
   std::int64_t copying_threads = 0;

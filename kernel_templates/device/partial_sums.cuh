@@ -93,23 +93,6 @@ __device__ __forceinline__ float* partial_sums(float* scratch, const Schedule& s
   return scratch + kCounters + (2 * block + second) * kTileM * kTileN;
 }
 
-// Whether this block is the last of `expected` that count themselves. What the others wrote to the
-// scratch before is then there to be read; the counter is zero again.
-__device__ __forceinline__ bool arrives_last(int* counter, int expected, int* shared_flag) {
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    publish();
-    const bool last = count(counter) + 1 == expected;
-    if (last) *counter = 0;
-    publish();
-    *shared_flag = last;
-  }
-  __syncthreads();
-  const bool last = *shared_flag != 0;
-  __syncthreads();  // the flag's place is used again
-  return last;
-}
-
 // The parts of one tile, each the sums of a block or of a cluster, and how they are added: up to
 // kAtOnce by one block; of more, groups of neighbours first, each by one block, then the groups'
 // sums. The blocks of a cluster have different results: each has parts of its own.
@@ -204,21 +187,20 @@ struct Parts {
 // Leaves this block's sums in the scratch. In the block that comes last with a part of the tile,
 // `results` becomes the sum of all of them, in an order that depends on nothing but the problem;
 // false in the others.
-__device__ bool add_blocks(const Parts& parts, float* shared, float* results) {
-  int* const flag = reinterpret_cast<int*>(shared);
+__device__ bool add_blocks(const Parts& parts, float* results) {
   const int own = static_cast<int>(blockIdx.x - parts.schedule.first_block(parts.tile)) / CLUSTER;
   parts.put(own, results);
   if (parts.count <= Parts::kAtOnce) {
-    if (!arrives_last(parts.counter(), parts.count, flag)) return false;
+    if (!arrives_last(parts.counter(), parts.count)) return false;
     parts.add(0, parts.count, 1, results);
     return true;
   }
   const int first = own / parts.group * parts.group;
   const int end = least(first + parts.group, parts.count);
-  if (!arrives_last(parts.group_counter(own / parts.group), end - first, flag)) return false;
+  if (!arrives_last(parts.group_counter(own / parts.group), end - first)) return false;
   parts.add(first, end, 1, results);
   parts.put(first, results);
-  if (!arrives_last(parts.counter(), Parts::groups(parts.count), flag)) return false;
+  if (!arrives_last(parts.counter(), Parts::groups(parts.count))) return false;
   parts.add(0, parts.count, parts.group, results);
   return true;
 }

@@ -95,7 +95,8 @@ struct Gemm {
   }
 
   // Where results cannot be stored as vectors. So that lanes side by side store results side by
-  // side, those of a warp exchange them first.
+  // side, those of a warp exchange them first. As products: sums that went there as vectors
+  // themselves would get registers of the banks that b's have.
   __device__ __forceinline__ void store_exchanged(const float* results, int first,
                                                   const TileSpan& in_m, const TileSpan& in_n,
                                                   const Position& position, float* shared) const {
@@ -119,7 +120,7 @@ struct Gemm {
       for (int j = 0; j < kColumns; j += kChunk) {
         Vector<kChunk> v;
 #pragma unroll
-        for (int e = 0; e < kChunk; ++e) v.at[e] = results[i * kColumns + j + e];
+        for (int e = 0; e < kChunk; ++e) v.at[e] = alpha * results[i * kColumns + j + e];
         sync_warp();
         write<kChunk>(of_warp + (lane_m * kLanesN + lane_n) * kChunk, v);
         sync_warp();
@@ -129,14 +130,16 @@ struct Gemm {
           const int down = e * kRows * SideM::kChunk + SideM::offset(i);
           if (!owns_column || !in_m.owns(row + down)) continue;
           float* const to = own + down * ldc + SideN::offset(j);
-          *to = result(of_warp[e * 32 + lane], beta != 0.0f ? *to : 0.0f);
+          *to = with_before(of_warp[e * 32 + lane], beta != 0.0f ? *to : 0.0f);
         }
       }
     }
   }
 
   __device__ __forceinline__ float result(float sum, float before) const {
-    const float product = alpha * sum;
+    return with_before(alpha * sum, before);
+  }
+  __device__ __forceinline__ float with_before(float product, float before) const {
     return beta == 0.0f ? product : fmaf(beta, before, product);
   }
 };

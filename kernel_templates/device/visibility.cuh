@@ -3,14 +3,21 @@
 
 #ifdef __CUDA_ARCH__
 
+// Adds 1; how many have done so before. What this thread wrote earlier, and others of its block
+// before they met it at a barrier, is there for who counts later to read; so is for this one, and
+// those that it meets at a barrier afterwards, what who counted earlier wrote.
 __device__ __forceinline__ int count(int* counter) {
-  return atomicAdd(counter, 1);
+  int before;
+  asm volatile("atom.add.acq_rel.gpu.global.s32 %0, [%1], 1;"
+               : "=r"(before)
+               : "l"(counter)
+               : "memory");
+  return before;
 }
 
-// What this thread wrote before, and others of its block before they met it at a barrier, other
-// blocks see before what it writes after.
-__device__ __forceinline__ void publish() {
-  __threadfence();
+// Whether it is so for any thread of the block; all of them come here.
+__device__ __forceinline__ bool any_thread(bool own) {
+  return __syncthreads_or(own) != 0;
 }
 
 // What another block wrote: not from this SM's cache.
@@ -33,10 +40,30 @@ __device__ __forceinline__ Vector<kElements> read_others(const float* from) {
 inline int count(int* counter) {
   return __atomic_fetch_add(counter, 1, __ATOMIC_ACQ_REL);
 }
-inline void publish() {}
+inline bool any_thread(bool own) {
+  __shared__ int all[1];
+  __syncthreads();
+  if (threadIdx.x == 0) all[0] = 0;
+  __syncthreads();
+  if (own) all[0] = 1;
+  __syncthreads();
+  return all[0] != 0;
+}
 template <int kElements>
 inline Vector<kElements> read_others(const float* from) {
   return read<kElements>(from);
 }
 
 #endif
+
+// Whether this block is the last of `expected` that count themselves. What the others wrote to the
+// scratch before is then there to be read; the counter is zero again.
+__device__ __forceinline__ bool arrives_last(int* counter, int expected) {
+  __syncthreads();
+  bool last = false;
+  if (threadIdx.x == 0) {
+    last = count(counter) + 1 == expected;
+    if (last) *counter = 0;
+  }
+  return any_thread(last);
+}

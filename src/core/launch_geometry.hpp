@@ -24,9 +24,8 @@ struct LaunchGeometry {
   // The kernel itself waits for what was launched before it on its stream, so a device that can
   // prepares its launch meanwhile.
   bool waits_for_launch_before = false;
-  // Rows and columns, as memory has them, that one instruction copies of A or B. Not 0: the kernel
-  // needs a tensor map of the operand, which must begin at a multiple of 16 bytes and have a
-  // leading dimension that is a multiple of 4.
+  // Rows and columns, as memory has them, that one instruction copies of A or B. Not 0: the kernel,
+  // compiled for aligned operands, needs a tensor map of the operand.
   std::array<std::int64_t, 2> box_a = {0, 0};
   std::array<std::int64_t, 2> box_b = {0, 0};
 
@@ -39,6 +38,12 @@ struct LaunchGeometry {
   }
   [[nodiscard]] bool needs_map_a() const { return box_a[0] > 0; }
   [[nodiscard]] bool needs_map_b() const { return box_b[0] > 0; }
+  // As the kernel is launched that is compiled for any operands.
+  [[nodiscard]] LaunchGeometry without_maps() const {
+    LaunchGeometry result = *this;
+    result.box_a = result.box_b = {0, 0};
+    return result;
+  }
   // As it is launched on a device of so many SMs.
   [[nodiscard]] LaunchGeometry on_device(int sm_count) const {
     LaunchGeometry result = *this;

@@ -135,7 +135,7 @@ const std::string& Autotuner::device_name() const {
 
 BestConfiguration Autotuner::best(const GemmProblem& problem) const {
   check_problem(problem);
-  return implementation_->supply.choose(problem, Placement::mappable).best;
+  return implementation_->supply.choose(problem, Placement::anywhere).best;
 }
 
 TuningResult Autotuner::tune(const GemmProblem& problem, const TuningOptions& options) {

@@ -2,7 +2,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "autotune/error.hpp"
 
@@ -40,18 +39,12 @@ class GpuGemm : public GemmRunner {
   MatchKind gemm(const GemmCall& call) override {
     const gpu::DeviceContexts::Scope scope(contexts_);
     gpu::GemmOperands operands = operands_of(call);
-    const auto suits = [&](const LaunchGeometry& geometry) {
-      return gpu::can_map(geometry, operands);
-    };
-    const Placement placement = is_aligned(call) ? Placement::aligned : Placement::mappable;
-    auto prepared = prepare(scope, call.problem, placement, suits, call.stream);
-    if (!suits(prepared.geometry)) {
-      prepared = prepare(scope, call.problem, Placement::anywhere, suits, call.stream);
-    }
+    const Placement placement = is_aligned(call) ? Placement::aligned : Placement::anywhere;
+    auto prepared = prepare(scope, call.problem, placement, call.stream);
     auto scratch = scratch_.reserve(scope.id(), prepared.geometry.scratch_bytes(), call.stream,
                                     /*again=*/false);
     if (!scratch) {
-      prepared = prepare(scope, call.problem, Placement::frugal, suits, call.stream);
+      prepared = prepare(scope, call.problem, Placement::frugal, call.stream);
       scratch = 0;
     }
     operands.scratch = *scratch;
@@ -63,30 +56,22 @@ class GpuGemm : public GemmRunner {
   MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) override {
     const gpu::DeviceContexts::Scope scope(contexts_);
     const auto prepare_for = [&](Placement placement) {
-      const auto suits = [](const LaunchGeometry&) { return true; };
-      Prepared prepared = prepare(scope, problem, placement, suits, stream);
+      Prepared prepared = prepare(scope, problem, placement, stream);
       if (!scratch_.reserve(scope.id(), prepared.geometry.scratch_bytes(), stream,
                             /*again=*/true)) {
-        prepared.match = prepare(scope, problem, Placement::frugal, suits, stream).match;
+        prepared.match = prepare(scope, problem, Placement::frugal, stream).match;
       }
-      return prepared;
+      return prepared.match;
     };
-    const bool aligned = unpadded_traits(problem).aligned;
-    const auto prepared = prepare_for(aligned ? Placement::aligned : Placement::mappable);
-    std::vector<Placement> others;
-    if (aligned) others.push_back(Placement::mappable);
-    if (prepared.geometry.needs_map_a() || prepared.geometry.needs_map_b()) {
-      others.push_back(Placement::anywhere);
+    if (!unpadded_traits(problem).aligned) return prepare_for(Placement::anywhere);
+    const MatchKind match = prepare_for(Placement::aligned);
+    try {
+      prepare_for(Placement::anywhere);
+    } catch (const EnvironmentError&) {
+      // Without a compiler aligned operands are ready all the same; for others gemm() says it
+      // again.
     }
-    for (const Placement placement : others) {
-      try {
-        prepare_for(placement);
-      } catch (const EnvironmentError&) {
-        // Without a compiler. Operands that lie as the first kernel needs them are ready all the
-        // same; for others gemm() says it again.
-      }
-    }
-    return prepared.match;
+    return match;
   }
 
   void forget_choices() override { kernels_.forget_choices(); }
@@ -94,15 +79,14 @@ class GpuGemm : public GemmRunner {
  private:
   using Prepared = PreparedKernels<GpuKernel>::Prepared;
 
-  template <typename Suits>
   Prepared prepare(const gpu::DeviceContexts::Scope& scope, const GemmProblem& problem,
-                   Placement placement, Suits suits, CUstream_st* stream) {
+                   Placement placement, CUstream_st* stream) {
     const auto load = [&](const std::string& image, const std::string& name,
                           const LaunchGeometry& geometry) {
       refuse_capture(*driver_, stream);
       return std::make_unique<GpuKernel>(*driver_, image, name, geometry);
     };
-    return kernels_.find_or_prepare(scope.id(), problem, placement, suits, load);
+    return kernels_.find_or_prepare(scope.id(), problem, placement, load);
   }
 
   static gpu::GemmOperands operands_of(const GemmCall& call) {

@@ -61,8 +61,7 @@ class HostGemm : public GemmRunner {
       if (!launcher_) launcher_.emplace();
       return std::make_unique<HostKernel>(launcher_->load(image, name));
     };
-    const auto suits = [](const LaunchGeometry&) { return true; };
-    return kernels_.find_or_prepare(kOnlyContext, problem, placement, suits, load);
+    return kernels_.find_or_prepare(kOnlyContext, problem, placement, load);
   }
 
   std::optional<HostLauncher> launcher_;  // with threads, so made with the first kernel

@@ -18,10 +18,6 @@ namespace {
 // found where there is no compiler to ask for its build.
 constexpr const char* kAnyBuild = "any";
 
-bool may_map(Placement placement) {
-  return placement == Placement::aligned || placement == Placement::mappable;
-}
-
 bool fits_device(const KernelTemplate& kernel, const Configuration& configuration,
                  const DeviceInfo& device) {
   const std::vector<Constraint> constraints = device_constraints(kernel, device);
@@ -42,8 +38,7 @@ bool is_modest(const KernelTemplate& kernel, const Configuration& configuration,
 
 bool can_serve(const KernelTemplate& kernel, const Configuration& configuration,
                const GemmProblem& problem, Placement placement, const DeviceInfo& device) {
-  return (may_map(placement) || !kernel.takes_tensor_maps) &&
-         fits_device(kernel, configuration, device) &&
+  return fits_device(kernel, configuration, device) &&
          is_modest(kernel, configuration, problem, placement, device);
 }
 

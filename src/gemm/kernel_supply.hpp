@@ -22,12 +22,11 @@ struct KernelChoice {
   std::string compiler_build;  // that it was measured with; empty when it was not
 };
 
-// How operands lie in memory, from what all kernels can take to what fewest can:
+// How operands lie in memory:
 //   aligned    as OperandTraits has it
-//   mappable   as tensor maps need them, if the kernel takes any
 //   anywhere
 //   frugal     likewise, and there is no memory for anything beside them
-enum class Placement : std::uint8_t { aligned, mappable, anywhere, frugal };
+enum class Placement : std::uint8_t { aligned, anywhere, frugal };
 
 // Thread-safe.
 class KernelSupply {

@@ -24,7 +24,7 @@ class PreparedKernels {
   struct Prepared {
     MatchKind match = MatchKind::predicted;
     LaunchGeometry geometry;
-    const Loaded* kernel = nullptr;  // as long as this object; none where it does not suit
+    const Loaded* kernel = nullptr;  // as long as this object
   };
 
   // By what a kernel's code depends on, beside the device.
@@ -40,33 +40,27 @@ class PreparedKernels {
   explicit PreparedKernels(KernelSupply& supply) : supply_(supply) {}
 
   // `load(image, name, geometry)` gives a std::unique_ptr<Loaded>; all launches of a kernel need
-  // the same shared memory. `suits(geometry)`: whether what is chosen can be launched; only then is
-  // it loaded.
-  template <typename Suits, typename Load>
+  // the same shared memory.
+  template <typename Load>
   Prepared find_or_prepare(std::uint64_t context, const GemmProblem& problem, Placement placement,
-                           Suits suits, Load load) {
+                           Load load) {
     const Asked asked{context, problem, placement};
-    const auto is_ready = [&](const std::optional<Prepared>& known) {
-      return known && (known->kernel != nullptr || !suits(known->geometry));
-    };
-    if (const auto known = find(asked); is_ready(known)) return *known;
+    if (const auto known = find(asked)) return *known;
     const std::lock_guard lock(preparing_);
-    if (const auto known = find(asked); is_ready(known)) return *known;
+    if (const auto known = find(asked)) return *known;
 
     const KernelChoice choice = supply_.choose(problem, placement);
     const KernelTemplate& kernel = *choice.kernel;
     const Configuration& configuration = choice.best.configuration;
-    const LaunchGeometry geometry =
+    LaunchGeometry geometry =
         kernel.geometry(configuration, problem).on_device(supply_.device().sm_count);
-    Prepared prepared{choice.best.match, geometry, nullptr};
-    if (suits(geometry)) {
-      const OperandTraits operands =
-          compiled_for(kernel, {problem.op_a, problem.op_b, placement == Placement::aligned});
-      std::unique_ptr<Loaded>& loaded =
-          loaded_[{context, kernel.name, compiled_as(kernel, configuration), operands}];
-      if (!loaded) loaded = load(supply_.image(choice, operands), kernel.name, geometry);
-      prepared.kernel = loaded.get();
-    }
+    if (placement != Placement::aligned) geometry = geometry.without_maps();
+    const OperandTraits operands =
+        compiled_for(kernel, {problem.op_a, problem.op_b, placement == Placement::aligned});
+    std::unique_ptr<Loaded>& loaded =
+        loaded_[{context, kernel.name, compiled_as(kernel, configuration), operands}];
+    if (!loaded) loaded = load(supply_.image(choice, operands), kernel.name, geometry);
+    const Prepared prepared{choice.best.match, geometry, loaded.get()};
     const std::unique_lock writing(ready_mutex_);
     ready_.insert_or_assign(asked, prepared);
     return prepared;

@@ -6,13 +6,6 @@ namespace autotune::gpu {
 namespace {
 
 constexpr std::int64_t kFloatBytes = 4;
-constexpr std::int64_t kMapAlignment = 16;                   // bytes
-constexpr std::int64_t kMostStride = std::int64_t{1} << 40;  // bytes, beyond what a map can have
-
-bool can_be_mapped(std::uint64_t address, std::int64_t leading) {
-  return address % kMapAlignment == 0 && leading % (kMapAlignment / kFloatBytes) == 0 &&
-         leading < kMostStride / kFloatBytes;
-}
 
 // Of a row-major matrix of which `box` rows and columns are copied at a time; zeros beyond it.
 void encode(const Driver& driver, CUtensorMap* map, std::uint64_t address, std::int64_t rows,
@@ -32,11 +25,6 @@ void encode(const Driver& driver, CUtensorMap* map, std::uint64_t address, std::
 }
 
 }  // namespace
-
-bool can_map(const LaunchGeometry& geometry, const GemmOperands& operands) {
-  return (!geometry.needs_map_a() || can_be_mapped(operands.a, operands.lda)) &&
-         (!geometry.needs_map_b() || can_be_mapped(operands.b, operands.ldb));
-}
 
 GemmArguments::GemmArguments(const Driver& driver, const LaunchGeometry& geometry,
                              const GemmProblem& problem, const GemmOperands& operands)

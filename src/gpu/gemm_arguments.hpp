@@ -25,12 +25,9 @@ struct GemmOperands {
   std::uint64_t scratch = 0;
 };
 
-// Whether the operands lie as the geometry's tensor maps need them.
-[[nodiscard]] bool can_map(const LaunchGeometry& geometry, const GemmOperands& operands);
-
 class GemmArguments {
  public:
-  // Throws DriverError when the driver makes no tensor map of an operand; see can_map().
+  // Throws DriverError when the driver makes no tensor map of an operand.
   GemmArguments(const Driver& driver, const LaunchGeometry& geometry, const GemmProblem& problem,
                 const GemmOperands& operands);
   GemmArguments(const GemmArguments&) = delete;

@@ -61,10 +61,6 @@ class PreparedCase {
  public:
   PreparedCase(const Oracle& oracle, const GemmCase& gemm);
 
-  // Whether a launch with this geometry can take the operands as they lie.
-  [[nodiscard]] bool suits(const LaunchGeometry& geometry) const {
-    return gpu::can_map(geometry, operands(geometry));
-  }
   // Whether they are what OperandTraits calls aligned.
   [[nodiscard]] bool is_aligned() const {
     return unpadded_traits(gemm_.problem).aligned && gemm_.offset % 4 == 0 &&

@@ -29,26 +29,26 @@ Winner winner_of(const std::string& template_name, const GemmProblem& problem, d
 
 TEST_SUITE("lookup") {
   TEST_CASE("a faster winner that cannot serve a size does not hide one that can") {
-    const GemmProblem tuned{.m = 4096, .n = 4096, .k = 4096};
-    const GemmProblem far{.m = 512, .n = 512, .k = 512};
+    const GemmProblem tuned{.m = 32, .n = 4096, .k = 4096};
+    const GemmProblem far{.m = 32, .n = 512, .k = 512};
     TuningDatabase database = TuningDatabase::in_memory();
     for (const Winner& winner :
-         {winner_of("gemm_tma", tuned, 10), winner_of("gemm_simt", tuned, 11),
+         {winner_of("gemm_skinny", tuned, 10), winner_of("gemm_simt", tuned, 11),
           winner_of("gemm_simt", far, 1)}) {
       database.put_winners({&winner, 1});
     }
     const DeviceQuery device{"class", "", {}};
-    const auto best = [&](const GemmProblem& problem, bool without_tma) {
+    const auto best = [&](const GemmProblem& problem, bool without_skinny) {
       return find_best(&database, device, problem, false,
                        [&](const Winner& winner) {
-                         return !without_tma || winner.template_name != "gemm_tma";
+                         return !without_skinny || winner.template_name != "gemm_skinny";
                        })
           ->winner;
     };
-    CHECK(best(tuned, false).template_name == "gemm_tma");
-    const GemmProblem odd{.m = 4095, .n = 4095, .k = 4095};
-    CHECK(best(odd, false).template_name == "gemm_simt");
-    CHECK(best(odd, false).problem == tuned);
+    CHECK(best(tuned, false).template_name == "gemm_skinny");
+    const GemmProblem wider{.m = 33, .n = 4096, .k = 4096};  // than gemm_skinny supports
+    CHECK(best(wider, false).template_name == "gemm_simt");
+    CHECK(best(wider, false).problem == tuned);
     CHECK(best(tuned, true).template_name == "gemm_simt");
     CHECK(best(tuned, true).problem == tuned);
   }

@@ -40,13 +40,6 @@ void fill_store() {
   }
 }
 
-bool any(const LaunchGeometry&) {
-  return true;
-}
-bool none(const LaunchGeometry&) {
-  return false;
-}
-
 TEST_SUITE("PreparedKernels") {
   TEST_CASE("each kernel is loaded once a context, whoever asks and how often") {
     const TemporaryStorage storage;
@@ -66,8 +59,7 @@ TEST_SUITE("PreparedKernels") {
         for (std::int64_t i = 0; i < 40; ++i) {
           const std::uint64_t context = static_cast<std::uint64_t>(i % 2);
           const GemmProblem asked = problem(1 + i / 2 % 8);
-          const auto prepared =
-              kernels.find_or_prepare(context, asked, Placement::aligned, any, load);
+          const auto prepared = kernels.find_or_prepare(context, asked, Placement::aligned, load);
           const KernelTemplate& kernel = kernel_templates().front();
           const Configuration expected = kernel.default_configuration(asked);
           if (*prepared.kernel != to_string(expected)) ++wrong;
@@ -92,32 +84,35 @@ TEST_SUITE("PreparedKernels") {
                          const LaunchGeometry&) -> std::unique_ptr<int> {
       throw Error("no memory");
     };
-    CHECK_THROWS_AS(kernels.find_or_prepare(0, problem(1), Placement::aligned, any, fail), Error);
+    CHECK_THROWS_AS(kernels.find_or_prepare(0, problem(1), Placement::aligned, fail), Error);
     const auto load = [](const std::string&, const std::string&, const LaunchGeometry&) {
       return std::make_unique<int>(7);
     };
-    CHECK(*kernels.find_or_prepare(0, problem(1), Placement::aligned, any, load).kernel == 7);
+    CHECK(*kernels.find_or_prepare(0, problem(1), Placement::aligned, load).kernel == 7);
   }
 
-  TEST_CASE("a kernel is loaded by the first call that it suits") {
+  TEST_CASE("a kernel for aligned operands gets tensor maps, one for any operands none") {
     const TemporaryStorage storage;
-    fill_store();
-    KernelSupply supply(some_gpu(), "");
-    PreparedKernels<int> kernels(supply);
-    int loads = 0;
-    const auto load = [&](const std::string&, const std::string&, const LaunchGeometry&) {
-      return std::make_unique<int>(++loads);
-    };
-    const auto unsuited = kernels.find_or_prepare(0, problem(1), Placement::aligned, none, load);
-    CHECK(unsuited.kernel == nullptr);
-    CHECK(unsuited.geometry.blocks() > 0);
-    CHECK(loads == 0);
-    for (int call = 0; call < 2; ++call) {
-      CHECK(kernels.find_or_prepare(0, problem(1), Placement::aligned, any, load).kernel !=
-            nullptr);
-      static_cast<void>(kernels.find_or_prepare(0, problem(1), Placement::aligned, none, load));
+    const GemmProblem large{.m = 2048, .n = 2048, .k = 2048};
+    const KernelTemplate& kernel = *find_kernel_template("gemm_tma");
+    for (const bool aligned : {false, true}) {
+      open_cubin_store().put(cubin_key("any", std::string(kernel.source),
+                                       compile_options(kernel, kernel.default_configuration(large),
+                                                       {large.op_a, large.op_b, aligned}, "sm_90")),
+                             {aligned ? "aligned" : "any", "", {}});
     }
-    CHECK(loads == 1);
+    KernelSupply supply(some_gpu(), "");
+    PreparedKernels<std::string> kernels(supply);
+    const auto load = [](const std::string& image, const std::string&, const LaunchGeometry&) {
+      return std::make_unique<std::string>(image);
+    };
+    const auto aligned = kernels.find_or_prepare(0, large, Placement::aligned, load);
+    CHECK(*aligned.kernel == "aligned");
+    CHECK(aligned.geometry.needs_map_b());
+    const auto any = kernels.find_or_prepare(0, large, Placement::anywhere, load);
+    CHECK(*any.kernel == "any");
+    CHECK_FALSE(any.geometry.needs_map_b());
+    CHECK(any.geometry.dynamic_shared_bytes == aligned.geometry.dynamic_shared_bytes);
   }
 }
 

@@ -98,10 +98,12 @@ void compile_sample(const KernelTemplate& kernel, Compiler& compiler, const std:
   });
   if (kernel.space.raw_count() > 100'000 && target != "sm_90")
     chosen.resize(std::min<std::size_t>(4, chosen.size()));
+  autotune::OperandTraits operands = unpadded_traits(kTiny);
   for (const Configuration& configuration : chosen) {
     CAPTURE(to_string(configuration));
-    const CompileReply reply = compiler.compile(
-        kernel, compile_options(kernel, configuration, unpadded_traits(kTiny), target));
+    operands.aligned = !operands.aligned;  // by turns
+    const CompileReply reply =
+        compiler.compile(kernel, compile_options(kernel, configuration, operands, target));
     check_resources(kernel, configuration, reply);
     CHECK(reply.resources.shared_bytes == kernel.shared_bytes(configuration));
     std::printf("%s %s %s: %d registers, %d bytes spilled\n", target.c_str(), kernel.name.c_str(),

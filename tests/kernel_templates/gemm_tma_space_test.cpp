@@ -56,17 +56,6 @@ TEST_SUITE("gemm_tma space") {
     }
   }
 
-  TEST_CASE("operands that are not along K in memory need rows of whole 16 bytes") {
-    const auto supports = [](const GemmProblem& shape) { return gemm_tma().supports(shape); };
-    CHECK(supports(problem(1023, 1024, 1021, "NN")));
-    CHECK_FALSE(supports(problem(1024, 1023, 1024, "NN")));
-    CHECK(supports(problem(1024, 1023, 1021, "TT")));
-    CHECK_FALSE(supports(problem(1023, 1024, 1024, "TT")));
-    CHECK_FALSE(supports(problem(1022, 1024, 1024, "TN")));
-    CHECK(supports(problem(1024, 1020, 1021, "TN")));
-    CHECK(supports(problem(1023, 1025, 1021, "NT")));
-  }
-
   TEST_CASE("boxes are a phase of the tile, of the operands that are not along K") {
     const Configuration one = changed("BLOCK_K=32");  // tiles of 128 x 256
     using Box = std::array<std::int64_t, 2>;
@@ -79,6 +68,15 @@ TEST_SUITE("gemm_tma space") {
     const LaunchGeometry turned = gemm_tma().geometry(one, problem(512, 512, 512, "TT"));
     CHECK(turned.box_a == Box{32, 128});
     CHECK_FALSE(turned.needs_map_b());
+  }
+
+  TEST_CASE("operands whose rows TMA cannot copy have no boxes") {
+    const Configuration one = changed("BLOCK_K=32");
+    for (const auto& [m, n, k] : {std::tuple(512, 513, 512), std::tuple(512, 512, 513)}) {
+      const LaunchGeometry geometry = gemm_tma().geometry(one, problem(m, n, k, "NN"));
+      CHECK_FALSE(geometry.needs_map_b());
+    }
+    CHECK(gemm_tma().geometry(one, problem(513, 512, 512, "NN")).needs_map_b());
   }
 
   TEST_CASE("shared memory has the padded phases and two barriers of each") {
