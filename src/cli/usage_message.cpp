@@ -63,6 +63,12 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// "autotune db export".
+std::string words_of(const CLI::App& command) {
+  if (command.get_parent() == nullptr) return "autotune";
+  return words_of(*command.get_parent()) + " " + command.get_name();
+}
+
 }  // namespace
 
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
@@ -75,8 +81,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
       std::string(error.what()).find("--sizes") != std::string::npos) {
     return "--sizes is missing: say which sizes, for example --sizes 1024,2048x512x1024";
   }
-  return one_line(error.what()) + " ('autotune " +
-         (command.get_parent() != nullptr ? command.get_name() + " " : "") + "--help' explains)";
+  return one_line(error.what()) + " ('" + words_of(command) + " --help' explains)";
 }
 
 }  // namespace autotune
