@@ -18,18 +18,14 @@ import subprocess
 import sys
 import tempfile
 
+from kill_storm import agree
+
 
 def output_of(command, environment):
     run = subprocess.run(command, env=environment, capture_output=True, text=True)
     if run.returncode != 0:
         sys.exit(f"same_winner: {' '.join(command)} ended with {run.returncode}: {run.stderr}")
     return json.loads(run.stdout)
-
-
-def agree(one, other):
-    """Whether one has the other's winner, be it as a tie."""
-    names = lambda result: [result["configuration"], *result["ties"]]
-    return one["configuration"] in names(other) or other["configuration"] in names(one)
 
 
 def sampled(document):
