@@ -18,8 +18,8 @@
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, any alignment.
 // Launch: kThreads threads, kSharedFloats of dynamic shared memory; blocks along x: as many as C
-// has tiles, or with SPLIT_K any number up to the phases of all tiles. scratch: see
-// kernel_template.hpp.
+// has tiles, with SPLIT_K any number up to the phases of all tiles, or CLUSTER for each tile if
+// these are fewer. scratch: see kernel_template.hpp.
 
 // Results of one lane: 4, 8 or 16 along each side.
 #ifndef THREAD_M
@@ -475,7 +475,9 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
     OperandB operand_b(b, ldb, n, in_n.first, first_k);
     const int k_count = static_cast<int>(k_end - first_k);
     Sums sums = {};
-    await_launch_before(k_count | operand_a.lines_left | operand_b.lines_left);
+    // A cluster's second block may have nothing of K.
+    const int positive = CLUSTER > 1 && k_count < 1 ? 1 : k_count;
+    await_launch_before(positive | operand_a.lines_left | operand_b.lines_left);
     accumulate(operand_a, operand_b, k_count, position, shared, sums);
     float* const results = &sums[0][0];
     add_slices<SLICES, kResults>(results, shared);

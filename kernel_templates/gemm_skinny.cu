@@ -192,7 +192,7 @@ __device__ __forceinline__ int place(int f, int k) {
   return kAlongK ? f * kChunk + k : k * FEW + f;
 }
 
-// Copies `count` elements of K of each, as many more as complete a batch, from k on. Beyond them
+// Copies `count` elements of K of each, as many more as complete a step, from k on. Beyond them
 // and beyond the matrix it puts -0: it meets +0, and their product, -0, is the one number that
 // changes no sum.
 __device__ __forceinline__ void copy_few(const Lines& few, long long k, int count, float* shared) {

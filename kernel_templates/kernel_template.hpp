@@ -55,7 +55,7 @@ struct OperandTraits {
   Operation op_a = Operation::plain;
   Operation op_b = Operation::plain;
   // Pointers are multiples of 16 bytes; leading dimensions, and the extents of all matrices along
-  // which elements lie side by side, are multiples of 4.
+  // which elements lie side by side, are multiples of 4; leading dimensions are less than 2^38.
   bool aligned = false;
 
   auto operator<=>(const OperandTraits&) const = default;

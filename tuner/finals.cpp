@@ -13,20 +13,19 @@ namespace {
 constexpr int kRounds = 11;
 // So many are played by all.
 constexpr int kFirstRounds = 3;
-constexpr double kFirstRounds_us = 1e6;
-constexpr std::size_t kFewestFinalists = 6;
+constexpr std::size_t kFewestFinalists = 4;
+constexpr std::size_t kMostFinalists = 32;
+// What the first rounds may take, beside what launches and verification do.
+constexpr double kFirstRounds_s = 1;
+constexpr double kFirstRoundsShare = 0.6;  // of the time there is
+// A sample takes 2 ms or a launch, some launches before it, and as much for all around it.
+constexpr double kSample_us = 4000;
+constexpr double kLaunches = 3;
 
 constexpr double kTieMargin = 1.02;
-// Medians of one kernel differ by so much from process to process, however steady they are in each
-// (benchmarks/results/nvidia-h200/2026-11-22-finals).
+// Medians of one kernel mostly differ by less from process to process, however steady they are in
+// each (benchmarks/results/nvidia-h200/2026-11-22-finals).
 constexpr double kRepeatability = 1.005;
-
-// A sample takes 2 ms or a launch, and some launches before it.
-std::size_t most_finalists(double launch_us) {
-  const double one_us = 2000 + 3 * launch_us;
-  const double fitting = kFirstRounds_us / (kFirstRounds * one_us);
-  return std::clamp(static_cast<std::size_t>(fitting), kFewestFinalists, kMostFinalists);
-}
 
 // What a configuration takes from an SM: of equally fast ones the cheapest leaves most to others
 // and is the least likely to be hurt by a small change of the compiler.
@@ -42,23 +41,29 @@ bool in_the_running(const Finalist& finalist) {
   return finalist.last.ok() && !finalist.samples_us.empty();
 }
 
-// The one in the running with the least median; nullptr when none is.
-const Finalist* fastest_of(std::span<const Finalist> finalists) {
-  const Finalist* fastest = nullptr;
+// Of those in the running that have played most rounds the one with the least median; nullptr when
+// there is none.
+const Finalist* leader_of(std::span<const Finalist> finalists) {
+  const auto rank = [](const Finalist& finalist) {
+    return std::tuple(-static_cast<int>(finalist.samples_us.size()), median(finalist.samples_us));
+  };
+  const Finalist* leader = nullptr;
   for (const Finalist& finalist : finalists) {
     if (!in_the_running(finalist)) continue;
-    if (fastest == nullptr || median(finalist.samples_us) < median(fastest->samples_us)) {
-      fastest = &finalist;
-    }
+    if (leader == nullptr || rank(finalist) < rank(*leader)) leader = &finalist;
   }
-  return fastest;
+  return leader;
 }
 
-bool ties_with(const Finalist& fastest, const Finalist& other) {
-  const double ratio = median(other.samples_us) / median(fastest.samples_us);
+// By the rounds that both have played: what happens to the device later says nothing of who was
+// faster.
+bool ties_with(const Finalist& leader, const Finalist& other) {
+  const std::size_t rounds = std::min(leader.samples_us.size(), other.samples_us.size());
+  const auto own = std::span(leader.samples_us).first(rounds);
+  const auto others = std::span(other.samples_us).first(rounds);
+  const double ratio = median(others) / median(own);
   if (ratio <= kRepeatability) return true;
-  return ratio <= kTieMargin &&
-         median_interval(other.samples_us).low <= median_interval(fastest.samples_us).high;
+  return ratio <= kTieMargin && median_interval(others).low <= median_interval(own).high;
 }
 
 // One sample of a finalist; verified in the first round.
@@ -96,10 +101,16 @@ std::vector<Finalist> choose_finalists(const std::vector<Lane*>& lanes) {
   return finalists;
 }
 
-void build_finalists(std::vector<Finalist>& finalists,
+std::size_t most_finalists(double launch_us, std::optional<double> seconds) {
+  const double first_rounds_s =
+      std::min(kFirstRounds_s, kFirstRoundsShare * std::max(0.0, seconds.value_or(1e9)));
+  const double fitting =
+      1e6 * first_rounds_s / (kFirstRounds * (kSample_us + kLaunches * launch_us));
+  return std::clamp(static_cast<std::size_t>(fitting), kFewestFinalists, kMostFinalists);
+}
+
+void build_finalists(std::vector<Finalist>& finalists, std::size_t most,
                      const std::function<const BuiltKernel&(const Finalist&)>& build) {
-  if (finalists.empty()) return;
-  const std::size_t most = most_finalists(finalists.front().screened_us);
   std::vector<Finalist> built;
   std::set<std::string> keys;
   for (Finalist& finalist : finalists) {
@@ -116,14 +127,16 @@ void build_finalists(std::vector<Finalist>& finalists,
 }
 
 std::optional<Verdict> judge(std::span<const Finalist> finalists) {
-  const Finalist* fastest = fastest_of(finalists);
-  if (fastest == nullptr) return std::nullopt;
+  const Finalist* leader = leader_of(finalists);
+  if (leader == nullptr) return std::nullopt;
   std::vector<std::size_t> tied;
   for (std::size_t i = 0; i < finalists.size(); ++i) {
-    if (in_the_running(finalists[i]) && ties_with(*fastest, finalists[i])) tied.push_back(i);
+    if (in_the_running(finalists[i]) && ties_with(*leader, finalists[i])) tied.push_back(i);
   }
   const auto preference = [&](std::size_t i) {
-    return std::tuple(!finalists[i].won_before, cost(finalists[i]));
+    const Finalist& finalist = finalists[i];
+    const bool dropped_out = finalist.samples_us.size() < leader->samples_us.size();
+    return std::tuple(dropped_out, !finalist.won_before, cost(finalist));
   };
   const std::size_t winner = *std::min_element(
       tied.begin(), tied.end(),
@@ -134,15 +147,22 @@ std::optional<Verdict> judge(std::span<const Finalist> finalists) {
 
 FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist>& finalists,
                         bool with_cublas, TrialRunner& runner,
-                        const std::function<bool()>& enough) {
+                        std::optional<std::chrono::steady_clock::time_point> deadline,
+                        const std::stop_token& stop) {
   for (Finalist& finalist : finalists) finalist.samples_us.clear();
   std::vector<double> cublas_us;
-  for (int round = 0; round < kRounds && (round == 0 || !enough()); ++round) {
-    const Finalist* fastest = round < kFirstRounds ? nullptr : fastest_of(finalists);
+  int round = 0;
+  const auto goes_on = [&] {
+    if (round == kRounds || stop.stop_requested()) return false;
+    return round < kFirstRounds || !deadline || std::chrono::steady_clock::now() < *deadline;
+  };
+  for (; goes_on(); ++round) {
+    const Finalist* leader = round < kFirstRounds ? nullptr : leader_of(finalists);
     std::vector<Finalist*> playing;
     for (Finalist& finalist : finalists) {
-      const bool is_left = round == 0 || in_the_running(finalist);
-      if (is_left && (fastest == nullptr || ties_with(*fastest, finalist))) {
+      const bool played_all = finalist.samples_us.size() == static_cast<std::size_t>(round);
+      const bool is_left = round == 0 || (played_all && in_the_running(finalist));
+      if (is_left && (leader == nullptr || ties_with(*leader, finalist))) {
         playing.push_back(&finalist);
       }
     }
@@ -153,7 +173,10 @@ FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist>& final
       if (trial.ok()) cublas_us.push_back(trial.measurement.median_us);
     }
   }
-  return {judge(finalists), cublas_us.empty() ? std::nullopt : std::optional(median(cublas_us))};
+  FinalsResult result;
+  if (round >= kFirstRounds) result.verdict = judge(finalists);
+  if (!cublas_us.empty()) result.cublas_us = median(cublas_us);
+  return result;
 }
 
 }  // namespace autotune

@@ -1,11 +1,14 @@
 // The best of a search, timed again side by side. Screenings were taken minutes apart at different
-// clocks and temperatures; finals take one sample of each finalist in turn, round after round, so
-// that what changes with time changes for all of them.
+// clocks and temperatures; finals take one sample of each finalist in turn, round after round, and
+// two are compared by the rounds that both have played: what changes with time changes for both.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "core/trial.hpp"
@@ -19,7 +22,6 @@ namespace autotune {
 
 // No finalist is further behind the best trial than this.
 inline constexpr double kFinalistMargin = 1.05;
-inline constexpr std::size_t kMostFinalists = 32;
 
 // A configuration that was among the best. Its kernel outlives it.
 struct Finalist {
@@ -38,10 +40,12 @@ struct Finalist {
 // The correct trials of a problem's lanes that were sampled to the end and are close to the best:
 // those that won before, then the others, fastest first. Not yet built, and more than will play.
 [[nodiscard]] std::vector<Finalist> choose_finalists(const std::vector<Lane*>& lanes);
-// Has the first of them built and leaves out the rest: the most there may be, or so many that the
-// first rounds take about a second, but at least 6. Of those that run the same machine code,
-// launched alike, all but the first are left out too.
-void build_finalists(std::vector<Finalist>& finalists,
+// How many should play, 4 to 32, when a launch takes so long: what fits into the first rounds of
+// about a second, or of six tenths of the time that there is.
+[[nodiscard]] std::size_t most_finalists(double launch_us, std::optional<double> seconds);
+// Has the first of them built, at most so many, and leaves out the rest. Of those that run the same
+// machine code, launched alike, all but the first are left out too.
+void build_finalists(std::vector<Finalist>& finalists, std::size_t most,
                      const std::function<const BuiltKernel&(const Finalist&)>& build);
 
 // What the finals say. Indices into the finalists.
@@ -51,11 +55,11 @@ struct Verdict {
   std::vector<std::size_t> ties;  // statistically as fast, the winner left out
 };
 
-// The winner by medians. Finalists within 0.5 % of the fastest tie with it, as do those within 2 %
-// whose intervals overlap its interval. Of these one that won before stays the winner, so that a
-// search that finds nothing better changes nothing; else the cheapest wins: fewest registers a
-// block, then least shared memory. Finalists whose trial is not ok, or without samples, are left
-// out; nullopt when none remain.
+// The leader is the fastest of those that played most rounds. Finalists within 0.5 % of it tie with
+// it, as do those within 2 % whose intervals overlap its interval, all by the rounds that both
+// played. Of these one that won before stays the winner, so that a search that finds nothing better
+// changes nothing; else the cheapest wins: fewest registers a block, then least shared memory.
+// Finalists whose trial is not ok, or without samples, are left out; nullopt when none remain.
 [[nodiscard]] std::optional<Verdict> judge(std::span<const Finalist> finalists);
 
 struct FinalsResult {
@@ -63,11 +67,13 @@ struct FinalsResult {
   std::optional<double> cublas_us;  // median in the same rounds
 };
 
-// Times every finalist once a round. After the first rounds one that cannot win or tie any more is
-// not timed again. Ends early, on whole rounds, when `enough` says so. A finalist that fails is
-// out; its trial says why. What an earlier call found is forgotten.
+// Times every finalist once a round. After three rounds those that do not tie with the leader drop
+// out; from then on it ends with the first round behind the deadline. A finalist that fails is out;
+// its trial says why. Without a verdict when stopped before three rounds. What an earlier call
+// found is forgotten.
 [[nodiscard]] FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist>& finalists,
                                       bool with_cublas, TrialRunner& runner,
-                                      const std::function<bool()>& enough);
+                                      std::optional<std::chrono::steady_clock::time_point> deadline,
+                                      const std::stop_token& stop);
 
 }  // namespace autotune

@@ -135,7 +135,7 @@ struct TuneReport {
   bool complete = false;  // the space was exhausted or the budget used up
   std::optional<DeviceRates> rates;
   std::string storage_problem;  // why results could not be stored; empty when they were
-  std::string note;             // e.g. "driver changed: 5 stored finalists timed again"
+  std::string note;             // e.g. on what was timed again after a change of driver
 };
 
 // What a progress display needs to know. Calls come from the thread that runs tune().

@@ -1,6 +1,7 @@
 #include "tuner/tuning_run.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <random>
 #include <set>
 #include <utility>
@@ -21,7 +22,8 @@ namespace {
 // Without a budget, a space up to this many trials is searched to the end.
 constexpr std::int64_t kExhaustiveTrials = 5000;
 constexpr double kDefaultBudget_s = 30;
-// The parts of a time budget after which the search ends, and the finals.
+// The parts of a time budget after which the search ends, and finals do that had their first
+// rounds.
 constexpr double kSearchShare = 0.9;
 constexpr double kFinalsShare = 0.98;
 // Of a lane that was complete in another environment, so many are timed again.
@@ -209,8 +211,8 @@ void TuningRun::time_stored_finalists(Lane& lane) {
     if (chosen.size() == kTimedAgain) break;
   }
   report_.note = fmt::format(
-      "results of another driver, NVRTC, template source or measuring protocol: the stored "
-      "finalists of {} were timed again",
+      "results of another driver, NVRTC, template source or measuring protocol: the best stored "
+      "trials of {} were timed again",
       to_string(lane.problem()));
 }
 
@@ -263,6 +265,7 @@ void TuningRun::settle(SearchEnd end) {
       // Takes too long for an answer that is known.
       if (contest.result.measured == 0 && !request_.until) continue;
       contest.result.reached_share = reached_share({contest.lanes.begin(), contest.lanes.end()});
+      if (benches_) static_cast<void>(benches_->settle_one());  // a winner is stored at once
     }
   };
   // Meanwhile; kernels of the host device would be disturbed.
@@ -285,33 +288,46 @@ void TuningRun::settle(SearchEnd end) {
 }
 
 void TuningRun::start_finals(std::vector<Contest>& contests, SearchEnd end) {
-  const auto enough = [this] {
-    return stop_.stop_requested() ||
-           (request_.budget.seconds &&
-            seconds_since(start_) > kFinalsShare * *request_.budget.seconds);
-  };
+  using Finalists = std::vector<Finalist>;
+  std::vector<std::pair<Contest*, std::shared_ptr<Finalists>>> open;
   for (Contest& contest : contests) {
     const bool undecided = contest.result.measured > 0 || lacks_finals(contest.result.problem, end);
     if (!benches_ || !undecided || stop_.stop_requested()) continue;
-    const auto finalists = std::make_shared<std::vector<Finalist>>(choose_finalists(contest.lanes));
-    if (finalists->empty()) continue;
-    const GemmProblem& problem = contest.result.problem;
+    auto finalists = std::make_shared<Finalists>(choose_finalists(contest.lanes));
+    if (!finalists->empty()) open.emplace_back(&contest, std::move(finalists));
+  }
+  // Each gets its part of the time that is left when it begins.
+  const auto to_begin = std::make_shared<std::atomic<int>>(static_cast<int>(open.size()));
+  const auto part_s = [this](int of) -> std::optional<double> {
+    if (!request_.budget.seconds) return std::nullopt;
+    const double left_s = kFinalsShare * *request_.budget.seconds - seconds_since(start_);
+    return std::max(0.0, left_s) * static_cast<double>(benches_->size()) / of;
+  };
+  for (auto& [contest, finalists] : open) {
+    const GemmProblem& problem = contest->result.problem;
+    const std::size_t most =
+        most_finalists(finalists->front().screened_us, part_s(static_cast<int>(open.size())));
     // They are in the cubin store; in parallel where somebody has emptied it.
-    for (std::size_t i = 0; i < std::min(finalists->size(), kMostFinalists); ++i) {
+    for (std::size_t i = 0; i < std::min(finalists->size(), most); ++i) {
       const Finalist& finalist = (*finalists)[i];
       (void)builder_->request(*finalist.kernel, finalist.configuration, problem);
     }
-    build_finalists(*finalists, [&](const Finalist& finalist) -> const BuiltKernel& {
+    build_finalists(*finalists, most, [&](const Finalist& finalist) -> const BuiltKernel& {
       return build(*finalist.kernel, finalist.configuration, problem);
     });
     const auto finals = std::make_shared<FinalsResult>();
-    const auto run = [=, this, with_cublas = request_.compare_cublas](TrialRunner& runner) {
+    const auto run = [=, this, &problem, finalists = finalists](TrialRunner& runner) {
       if (stop_.stop_requested()) return;
-      *finals = run_finals(problem, *finalists, with_cublas, runner, enough);
+      std::optional<Clock::time_point> deadline;
+      if (const auto seconds = part_s(std::max(1, (*to_begin)--))) {
+        deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                      std::chrono::duration<double>(*seconds));
+      }
+      *finals = run_finals(problem, *finalists, request_.compare_cublas, runner, deadline, stop_);
     };
-    const auto done = [=, this, &contest] {
-      contest.result.cublas_us = finals->cublas_us;
-      if (finals->verdict) declare_winner(contest, *finalists, *finals->verdict);
+    const auto done = [=, this, contest = contest, finalists = finalists] {
+      contest->result.cublas_us = finals->cublas_us;
+      if (finals->verdict) declare_winner(*contest, *finalists, *finals->verdict);
     };
     report_progress("finals", nullptr);
     benches_->submit({problem, run, done});
@@ -392,6 +408,7 @@ TuneReport TuningRun::finished_report(SearchEnd end) {
     std::vector<CompletedRequest> completed;
     const auto add = [&](const std::vector<Lane*>& lanes, SearchEnd how) {
       for (const Lane* lane : lanes) {
+        if (lane->trials().empty()) continue;  // the budget did not last until there was one
         const SearchEnd own = lane->exhausted() ? SearchEnd::exhausted : how;
         for (CompletedRequest& row : completion_->rows(*lane, own)) {
           completed.push_back(std::move(row));

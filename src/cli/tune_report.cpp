@@ -141,7 +141,9 @@ void print_summary(const TuneReport& report, const TunerSetup& setup) {
   for (const ProblemResult& result : report.problems) {
     if (!result.too_large.empty()) continue;  // said on standard error
     if (!result.winner) {
-      fmt::print("{}: no configuration gave a correct result\n", to_string(result.problem));
+      fmt::print("{}: {}\n", to_string(result.problem),
+                 result.measured + result.known > 0 ? "no configuration gave a correct result"
+                                                    : "the budget ended before the first trial");
     } else if (!result.winner->confirmed) {
       fmt::print("{}: unconfirmed, from the search alone\n", to_string(result.problem));
     } else if (!result.winner->ties.empty()) {

@@ -59,7 +59,7 @@ struct Silicon {
 [[nodiscard]] Silicon parse_silicon_class(const std::string& silicon_class);
 
 // What a result depends on besides the silicon. When it differs, a stored result is aged: still
-// an answer, but its finalists are timed again by the next tuning run.
+// an answer, but the best of its trials are timed again by the next tuning run.
 struct Environment {
   std::string driver;       // "580.159.04", or the CUDA version of the driver
   std::string nvrtc_build;  // "13.0.88 CL-36424714"

@@ -24,7 +24,7 @@ struct Winner {
 
   Configuration configuration;
   double median_us = 0;
-  double low_us = 0;  // 95 % confidence interval of the median
+  double low_us = 0;  // 95 % confidence interval of the median, or the range of few samples
   double high_us = 0;
   bool confirmed = false;           // chosen in interleaved finals; false: best of the screenings
   std::vector<Configuration> ties;  // of the same template, statistically as fast

@@ -48,7 +48,7 @@ TEST_SUITE("a changed machine") {
     CHECK(has(machine.go_on("", "3").out, "3 measured, 0 known"));
     CHECK(has(machine.go_on("", "3").out, "0 measured, 3 known"));
     const ProgramResult newer = machine.go_on("driver=13010", "3");
-    CHECK(has(newer.err, "finalists of 64x64x64 were timed again"));
+    CHECK(has(newer.err, "trials of 64x64x64 were timed again"));
     CHECK(newer.exit_code == kSuccess);
     CHECK(has(machine.go_on("attribute16=100", "3").out, "3 measured, 0 known"));  // SMs
     CHECK(has(machine.go_on("", "3").out, "0 measured, 3 known"));
