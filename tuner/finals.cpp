@@ -15,7 +15,8 @@ constexpr int kRounds = 11;
 constexpr int kFirstRounds = 3;
 constexpr std::size_t kFewestFinalists = 4;
 constexpr std::size_t kMostFinalists = 32;
-// What the first rounds may take, beside what launches and verification do.
+// What the first rounds should take: a second, or less where time is short. Verification comes on
+// top of it.
 constexpr double kFirstRounds_s = 1;
 constexpr double kFirstRoundsShare = 0.6;  // of the time there is
 // A sample takes 2 ms or a launch, some launches before it, and as much for all around it.

@@ -57,9 +57,10 @@ struct Verdict {
 
 // The leader is the fastest of those that played most rounds. Finalists within 0.5 % of it tie with
 // it, as do those within 2 % whose intervals overlap its interval, all by the rounds that both
-// played. Of these one that won before stays the winner, so that a search that finds nothing better
-// changes nothing; else the cheapest wins: fewest registers a block, then least shared memory.
-// Finalists whose trial is not ok, or without samples, are left out; nullopt when none remain.
+// played. Of these, but not of those that have dropped out, one that won before stays the winner,
+// so that a search that finds nothing better changes nothing; else the cheapest wins: fewest
+// registers a block, then least shared memory. Finalists whose trial is not ok, or without samples,
+// are left out; nullopt when none remain.
 [[nodiscard]] std::optional<Verdict> judge(std::span<const Finalist> finalists);
 
 struct FinalsResult {

@@ -1,7 +1,6 @@
 #include "tuner/tuning_run.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <random>
 #include <set>
 #include <utility>
@@ -296,17 +295,20 @@ void TuningRun::start_finals(std::vector<Contest>& contests, SearchEnd end) {
     auto finalists = std::make_shared<Finalists>(choose_finalists(contest.lanes));
     if (!finalists->empty()) open.emplace_back(&contest, std::move(finalists));
   }
-  // Each gets its part of the time that is left when it begins.
-  const auto to_begin = std::make_shared<std::atomic<int>>(static_cast<int>(open.size()));
-  const auto part_s = [this](int of) -> std::optional<double> {
+  // What each of so many gets of the time that is left.
+  const auto part_s = [this](std::size_t of) -> std::optional<double> {
     if (!request_.budget.seconds) return std::nullopt;
     const double left_s = kFinalsShare * *request_.budget.seconds - seconds_since(start_);
-    return std::max(0.0, left_s) * static_cast<double>(benches_->size()) / of;
+    const double at_once = static_cast<double>(benches_->size()) / static_cast<double>(of);
+    return std::max(0.0, left_s) * std::min(1.0, at_once);
   };
-  for (auto& [contest, finalists] : open) {
-    const GemmProblem& problem = contest->result.problem;
-    const std::size_t most =
-        most_finalists(finalists->front().screened_us, part_s(static_cast<int>(open.size())));
+  const auto first_part_s = open.empty() ? std::nullopt : part_s(open.size());
+  for (std::size_t begun = 0; begun < open.size(); ++begun) {
+    Contest* const contest = open[begun].first;
+    const auto finalists = open[begun].second;
+    const GemmProblem problem = contest->result.problem;
+    const std::size_t left = open.size() - begun;
+    const std::size_t most = most_finalists(finalists->front().screened_us, first_part_s);
     // They are in the cubin store; in parallel where somebody has emptied it.
     for (std::size_t i = 0; i < std::min(finalists->size(), most); ++i) {
       const Finalist& finalist = (*finalists)[i];
@@ -316,16 +318,17 @@ void TuningRun::start_finals(std::vector<Contest>& contests, SearchEnd end) {
       return build(*finalist.kernel, finalist.configuration, problem);
     });
     const auto finals = std::make_shared<FinalsResult>();
-    const auto run = [=, this, &problem, finalists = finalists](TrialRunner& runner) {
+    const auto run = [=, this](TrialRunner& runner) {
+      *finals = {};
       if (stop_.stop_requested()) return;
       std::optional<Clock::time_point> deadline;
-      if (const auto seconds = part_s(std::max(1, (*to_begin)--))) {
+      if (const auto seconds = part_s(left)) {
         deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                       std::chrono::duration<double>(*seconds));
       }
       *finals = run_finals(problem, *finalists, request_.compare_cublas, runner, deadline, stop_);
     };
-    const auto done = [=, this, contest = contest, finalists = finalists] {
+    const auto done = [=, this] {
       contest->result.cublas_us = finals->cublas_us;
       if (finals->verdict) declare_winner(*contest, *finalists, *finals->verdict);
     };
@@ -406,9 +409,14 @@ TuneReport TuningRun::finished_report(SearchEnd end) {
   report_.complete = !report_.interrupted;
   if (report_.complete && report_.storage_problem.empty()) {
     std::vector<CompletedRequest> completed;
+    const auto was_tried = [this](const GemmProblem& problem) {
+      return std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane& lane) {
+        return lane.problem() == problem && !lane.trials().empty();
+      });
+    };
     const auto add = [&](const std::vector<Lane*>& lanes, SearchEnd how) {
       for (const Lane* lane : lanes) {
-        if (lane->trials().empty()) continue;  // the budget did not last until there was one
+        if (!was_tried(lane->problem())) continue;  // the budget did not last for a single trial
         const SearchEnd own = lane->exhausted() ? SearchEnd::exhausted : how;
         for (CompletedRequest& row : completion_->rows(*lane, own)) {
           completed.push_back(std::move(row));

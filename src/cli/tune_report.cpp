@@ -143,7 +143,7 @@ void print_summary(const TuneReport& report, const TunerSetup& setup) {
     if (!result.winner) {
       fmt::print("{}: {}\n", to_string(result.problem),
                  result.measured + result.known > 0 ? "no configuration gave a correct result"
-                                                    : "the budget ended before the first trial");
+                                                    : "ended before the first trial");
     } else if (!result.winner->confirmed) {
       fmt::print("{}: unconfirmed, from the search alone\n", to_string(result.problem));
     } else if (!result.winner->ties.empty()) {

@@ -153,6 +153,16 @@ TEST_SUITE("finals") {
     CHECK(f.run().measured == kValid);
   }
 
+  TEST_CASE("a budget that ends before every template had a trial is used up all the same") {
+    TuneFixture f;
+    KernelTemplate other = fake_template();
+    other.name = "other";
+    f.request.templates = {&f.kernel, &other};
+    f.request.budget.trials = 1;
+    CHECK(f.run().measured == 1);
+    CHECK(f.run().measured == 0);
+  }
+
   TEST_CASE("who cannot win any more is not timed to the end") {
     TuneFixture f;
     std::map<std::string, int> samples;
