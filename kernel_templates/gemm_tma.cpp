@@ -211,8 +211,7 @@ KernelTemplate make_gemm_tma(std::string_view source) {
           .warp_accesses = {},
           .first_choice =
               [](const GemmProblem& problem) {
-                return supports(problem) && results(problem) >= kMany &&
-                       std::min(problem.m, problem.n) >= 1024;
+                return results(problem) >= kMany && std::min(problem.m, problem.n) >= 1024;
               },
           .takes_tensor_maps = true,
           .copying_threads = kCopyThreads,

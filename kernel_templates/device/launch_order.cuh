@@ -3,9 +3,9 @@
 // Waits until the launch before has ended and what it wrote can be read. Kernels of which every
 // thread does so before it touches global memory may be launched while the one before is still
 // ending (LaunchGeometry::waits_for_launch_before): what a launch costs beside its work is then
-// hidden, 0.2 to 0.3 us on an H200. No kernel may let the
-// next one begin earlier (griddepcontrol.launch_dependents): loads by the read-only path count on
-// memory that nobody writes while the kernel runs.
+// hidden, 0.2 to 0.3 us on an H200. No kernel may let the next one begin earlier
+// (griddepcontrol.launch_dependents): loads by the read-only path count on memory that nobody
+// writes while the kernel runs.
 //
 // `positive` is what the kernel has computed by then: a number that is never less than 1, or there
 // is no wait. Without it the compiler has the wait first, and all that comes before the first
