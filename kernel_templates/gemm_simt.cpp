@@ -50,10 +50,9 @@ struct Values {
       return block_k() * (lines + (along_k && lines % 8 == 0 ? 4 : 0));
     };
     const std::int64_t stage = operand(tile_m(), a_along_k) + operand(tile_n(), b_along_k);
-    const std::int64_t exchanged = slices() > 1    ? threads() * results() / 2
-                                   : cluster() > 1 ? threads() * results()
-                                                   : 0;
-    return kFloatBytes * std::max(stages() * stage, exchanged);
+    const std::int64_t exchanged = slices() > 1 ? threads() * results() / 2 : 0;
+    return kFloatBytes * std::max(stages() * stage, exchanged) +
+           cluster_bytes(cluster(), threads() * results() / slices());
   }
 
   // An estimate: results, fragments, addresses.

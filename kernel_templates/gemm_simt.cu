@@ -123,10 +123,13 @@
 #define ALIGNED 0
 #endif
 
+#include "device/barrier.cuh"
 #include "device/launch_order.cuh"
 #include "device/thread_tile.cuh"
 
 constexpr int kRegisters = 65536 / (MIN_BLOCKS * kThreads);  // of a thread, at most
+
+#include "device/cluster.cuh"
 
 // The machine's own words, and what they mean on a processor that runs one thread at a time.
 #ifdef __CUDA_ARCH__
@@ -151,36 +154,6 @@ __device__ __forceinline__ void await_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kOpen));
 }
 
-// All threads of the cluster say that they have come here, and wait until all have; what they wrote
-// before the one, all see after the other.
-__device__ __forceinline__ void arrive_in_cluster() {
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-}
-__device__ __forceinline__ void await_cluster() {
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-
-// From the shared memory of a block of the cluster, at its place in this block's.
-template <int kElements>
-__device__ __forceinline__ Vector<kElements> read_of_block(const float* own, int block) {
-  unsigned there;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;"
-      : "=r"(there)
-      : "r"(static_cast<unsigned>(__cvta_generic_to_shared(own))), "r"(block));
-  Vector<kElements> v;
-  if constexpr (kElements == 4) {
-    asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
-                 : "r"(there));
-  } else {
-#pragma unroll
-    for (int e = 0; e < kElements; ++e) {
-      asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v.at[e]) : "r"(there + 4 * e));
-    }
-  }
-  return v;
-}
-
 #else
 
 template <int kElements>
@@ -190,13 +163,6 @@ inline void copy_async(float* to, const float* from) {
 inline void close_copies() {}
 template <int kOpen>
 inline void await_copies() {}
-// There are no clusters.
-inline void arrive_in_cluster() {}
-inline void await_cluster() {}
-template <int kElements>
-inline Vector<kElements> read_of_block(const float* own, int) {
-  return read<kElements>(own);
-}
 
 #endif
 
@@ -325,11 +291,10 @@ struct Operand {
 using OperandA = Operand<kTileM, !TRANSPOSE_A>;
 using OperandB = Operand<kTileN, TRANSPOSE_B>;
 constexpr int kStage = OperandA::kSize + OperandB::kSize;
-// What slices or blocks give each other: half of all results at first, or a block's.
-constexpr int kExchanged = SLICES > 1    ? kThreads* kResults / 2
-                           : CLUSTER > 1 ? kThreads* kResults
-                                         : 0;
-constexpr int kSharedFloats = STAGES * kStage > kExchanged ? STAGES* kStage : kExchanged;
+// What slices give each other at first: half of all results.
+constexpr int kExchanged = SLICES > 1 ? kThreads* kResults / 2 : 0;
+constexpr int kBuffers = STAGES * kStage > kExchanged ? STAGES* kStage : kExchanged;
+constexpr int kSharedFloats = kBuffers + Cluster::kFloats;
 using SideM = Side<THREAD_M, LANES_M, OperandA::kByLine>;
 using SideN = Side<THREAD_N, kLanesN, OperandB::kByLine>;
 using FragmentA = Fragment<OperandA, SideM, THREAD_M>;
@@ -413,42 +378,6 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
   }
 }
 
-// Adds up what the cluster's blocks have, in their order. Each keeps its part of the results, the
-// first block the first. Until await_cluster() others may still read this block's shared memory.
-__device__ __forceinline__ void add_cluster(float* results, float* shared) {
-  constexpr int kWidth = least(kOfBlock, 4);
-  const int own = static_cast<int>(blockIdx.x % CLUSTER) * kOfBlock;
-  __syncthreads();
-#pragma unroll
-  for (int i = 0; i < kOfSlice; i += kWidth) {
-    Vector<kWidth> given;
-#pragma unroll
-    for (int e = 0; e < kWidth; ++e) given.at[e] = results[i + e];
-    write<kWidth>(shared + exchange_place<kWidth>(threadIdx.x, i), given);
-  }
-  arrive_in_cluster();
-  await_cluster();
-#pragma unroll
-  for (int i = 0; i < kOfBlock; i += kWidth) {
-#pragma unroll
-    for (int e = 0; e < kWidth; ++e) results[i + e] = 0;
-#pragma unroll
-    for (int block = 0; block < CLUSTER; ++block) {
-      const auto taken =
-          read_of_block<kWidth>(shared + exchange_place<kWidth>(threadIdx.x, own + i), block);
-#pragma unroll
-      for (int e = 0; e < kWidth; ++e) results[i + e] += taken.at[e];
-    }
-  }
-  arrive_in_cluster();
-}
-
-#if CLUSTER > 1
-#define IN_CLUSTERS __cluster_dims__(CLUSTER, 1, 1)
-#else
-#define IN_CLUSTERS
-#endif
-
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
     gemm_simt(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
               long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
@@ -458,6 +387,8 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
 #else
   alignas(16) __shared__ float shared[kSharedFloats];
 #endif
+  const Cluster cluster(shared + kBuffers);
+  cluster.open();
   const Gemm gemm{c, m, n, ldc, alpha, beta};
   const Position position;
   const unsigned tiles_m = static_cast<unsigned>((m - 1) / kTileM + 1);
@@ -481,15 +412,14 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
     accumulate(operand_a, operand_b, k_count, position, shared, sums);
     float* const results = &sums[0][0];
     add_slices<SLICES, kResults>(results, shared);
-    if (CLUSTER > 1) add_cluster(results, shared);
+    cluster.add(results);
     bool stores = true;
     if (SPLIT_K != 1 && (CLUSTER > 1 || k_count < k)) {
       const Parts parts(scratch, schedule, tile, tiles);
       if (CLUSTER == 1 || parts.count > 1) stores = add_blocks(parts, results);
     }
-    if (CLUSTER > 1) await_cluster();  // nobody reads this block's shared memory any more
     if (!stores) return;
-    const int first = position.slice * kOfSlice + static_cast<int>(blockIdx.x % CLUSTER) * kOfBlock;
+    const int first = position.slice * kOfSlice + Cluster::rank() * kOfBlock;
     gemm.store(results, first, in_m, in_n, EXCHANGE ? shared : nullptr);
   };
 

@@ -35,6 +35,7 @@ struct Values {
   [[nodiscard]] std::int64_t stages() const { return c.at("STAGES"); }
   [[nodiscard]] std::int64_t min_blocks() const { return c.at("MIN_BLOCKS"); }
   [[nodiscard]] std::int64_t split_k() const { return c.at("SPLIT_K"); }
+  [[nodiscard]] std::int64_t cluster() const { return c.at("CLUSTER"); }
 
   // Of dynamic shared memory. along_k: the operand lies so in memory.
   [[nodiscard]] std::int64_t shared_bytes(bool a_along_k, bool b_along_k) const {
@@ -43,7 +44,8 @@ struct Values {
     };
     const std::int64_t stage = operand(tile_m(), a_along_k) + operand(tile_n(), b_along_k);
     const std::int64_t exchanged = slices() > 1 ? threads() * results() / 2 : 0;
-    return kFloatBytes * std::max(stages() * stage, exchanged) + 2 * stages() * kBarrierBytes;
+    return kFloatBytes * std::max(stages() * stage, exchanged) + 2 * stages() * kBarrierBytes +
+           cluster_bytes(cluster(), threads() * results() / slices());
   }
 
   // An estimate: results, fragments, addresses.
@@ -60,11 +62,12 @@ std::vector<TuningParameter> parameters() {
       {"WARPS_M", "warps of a block along M", {1, 2, 4}},
       {"WARPS_N", "warps of a block along N", {1, 2, 4}},
       {"SLICES", "parts of each phase that different warps multiply", {1, 2, 4, 8}},
-      {"BLOCK_K", "elements of K in a phase", {16, 32, 64}},
+      {"BLOCK_K", "elements of K in a phase", {16, 32, 64, 128}},
       {"UNROLL", "steps of the inner loop between two branches", {8, 16}},
       {"STAGES", "phases in shared memory", {3, 4, 6, 8}},
       {"MIN_BLOCKS", "blocks of an SM that the compiler leaves registers for", {1, 2, 3}},
       {"SPLIT_K", "blocks that share one tile's work", {1, 2, 3, 4, 8, 16, 32, 33, 64, 66, 132}},
+      {"CLUSTER", "blocks of these that add up in shared memory", {1, 2}},
       {"ORDER",
        "products of one k by 0: rows, 1: columns; 2 to 5: in pieces of 4 or 2",
        {0, 1, 2, 3, 4, 5}},
@@ -99,15 +102,17 @@ std::vector<Constraint> constraints() {
       constraint_on<Values>("unroll", "UNROLL is 8 where a slice has no more in a phase",
                             {"SLICES", "BLOCK_K", "UNROLL"},
                             [](const Values& v) { return v.c.at("UNROLL") <= v.slice_k(); }),
-      constraint_on<Values>("phases", "shared memory holds 96 to 256 elements of K of each line",
-                            {"BLOCK_K", "STAGES"},
-                            [](const Values& v) {
-                              const std::int64_t held = v.stages() * v.block_k();
-                              return held >= 96 && held <= 256;
-                            }),
+      constraint_on<Values>(
+          "phases",
+          "shared memory holds 96 to 256 elements of K of each line, in phases of 128 up to 384",
+          {"BLOCK_K", "STAGES"},
+          [](const Values& v) {
+            const std::int64_t held = v.stages() * v.block_k();
+            return held >= 96 && held <= (v.block_k() < 128 ? 256 : 384);
+          }),
       constraint_on<Values>(
           "shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
-          kTile + ParameterNames{"SLICES", "BLOCK_K", "STAGES", "MIN_BLOCKS"},
+          kTile + ParameterNames{"SLICES", "BLOCK_K", "STAGES", "MIN_BLOCKS", "CLUSTER"},
           [](const Values& v) {
             return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
           }),
@@ -132,6 +137,12 @@ std::vector<Constraint> constraints() {
             return v.split_k() == 1 ||
                    (v.c.at("RASTER") == 1 && (v.slices() > 1 || v.results() < 128));
           }),
+      constraint_on<Values>(
+          "cluster", "clusters, and phases of 128, are for tiles that 32 blocks or more share",
+          {"BLOCK_K", "SPLIT_K", "CLUSTER"},
+          [](const Values& v) {
+            return v.split_k() >= 32 || (v.cluster() == 1 && v.block_k() < 128);
+          }),
       constraint_on<Values>("compiler", "where blocks share tiles, the compiler is not varied",
                             {"SPLIT_K", "ORDER", "REGISTER_LEVEL"},
                             [](const Values& v) {
@@ -147,12 +158,14 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const bool b_along_k = problem.op_b == Operation::transposed;
   const std::int64_t tiles = ceil_div(problem.m, v.tile_m()) * ceil_div(problem.n, v.tile_n());
   const std::int64_t phases = ceil_div(problem.k, v.block_k());
-  const std::int64_t blocks = tiles * std::min(v.split_k(), phases);
+  const std::int64_t clusters =
+      tiles * std::max<std::int64_t>(1, std::min(v.split_k(), phases) / v.cluster());
+  const std::int64_t blocks = clusters * v.cluster();
   const std::int64_t bytes = 2 * kFloatBytes * v.tile_m() * v.tile_n();
   const bool shared = v.split_k() > 1 && phases > 1 && may_share(blocks, bytes);
   LaunchGeometry result;
   result.waits_for_launch_before = true;
-  result.grid[0] = shared ? blocks : tiles;
+  result.grid[0] = shared ? blocks : tiles * v.cluster();
   result.block[0] = v.threads() + kCopyThreads;
   result.dynamic_shared_bytes = v.shared_bytes(a_along_k, b_along_k);
   if (shared) result.scratch_bytes_per_block = bytes;
@@ -187,11 +200,11 @@ Configuration default_configuration(const GemmProblem& problem) {
   if (results(problem) < kMany) {
     return Configuration::parse(
         "THREAD_M=8,THREAD_N=16,LANES_M=8,WARPS_M=1,WARPS_N=2,SLICES=4,BLOCK_K=64,UNROLL=8,"
-        "STAGES=4,MIN_BLOCKS=1,SPLIT_K=1,ORDER=0,REGISTER_LEVEL=8,RASTER=8");
+        "STAGES=4,MIN_BLOCKS=1,SPLIT_K=1,CLUSTER=1,ORDER=0,REGISTER_LEVEL=8,RASTER=8");
   }
   return Configuration::parse(
       "THREAD_M=8,THREAD_N=16,LANES_M=8,WARPS_M=2,WARPS_N=4,SLICES=1,BLOCK_K=32,UNROLL=8,"
-      "STAGES=4,MIN_BLOCKS=1,SPLIT_K=1,ORDER=3,REGISTER_LEVEL=3,RASTER=8");
+      "STAGES=4,MIN_BLOCKS=1,SPLIT_K=1,CLUSTER=1,ORDER=3,REGISTER_LEVEL=3,RASTER=8");
 }
 
 }  // namespace

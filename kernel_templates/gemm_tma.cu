@@ -48,7 +48,7 @@
 #define SLICES 1
 #endif
 
-// Elements of K in a phase: 16, 32 or 64.
+// Elements of K in a phase: 16, 32, 64 or 128.
 #ifndef BLOCK_K
 #define BLOCK_K 32
 #endif
@@ -85,6 +85,12 @@
 #define SPLIT_K 1
 #endif
 
+// Neighbours among those blocks that add up in each other's shared memory before they write to
+// global memory: 1 or 2.
+#ifndef CLUSTER
+#define CLUSTER 1
+#endif
+
 // Not tuned but given by the operands. 1: memory holds the transpose of op(A), of op(B).
 #ifndef TRANSPOSE_A
 #define TRANSPOSE_A 0
@@ -98,7 +104,7 @@
 #define ALIGNED 0
 #endif
 
-#define CLUSTER 1
+#include "device/barrier.cuh"
 #include "device/launch_order.cuh"
 #include "device/thread_tile.cuh"
 
@@ -118,21 +124,7 @@ constexpr int kFreeRegisters =
 constexpr int kRegisters = least(kFreeRegisters / kThreads / 8 * 8, 240);
 static_assert(kThreads % 128 == 0 && kFirstRegisters < kRegisters && kFirstRegisters <= 240);
 
-using Barrier = unsigned long long;
-
-__device__ __forceinline__ unsigned shared_address(const void* pointer) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-}
-
-__device__ __forceinline__ void open_barrier(Barrier* barrier, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
-               "r"(arrivals));
-}
-
-// Before other threads, and the copy unit, use the barriers that this one has opened.
-__device__ __forceinline__ void publish_barriers() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
+#include "device/cluster.cuh"
 
 // What the copy unit writes afterwards cannot overtake this thread's reads before. Without it, a
 // warp's last reads of a phase may still be waiting when the next one is there: on an H200 that
@@ -141,37 +133,10 @@ __device__ __forceinline__ void finish_reads() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-__device__ __forceinline__ void arrive(Barrier* barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
-               : "memory");
-}
-
-// Arrives, and adds so many bytes to what the barrier waits for.
-__device__ __forceinline__ void arrive_expecting(Barrier* barrier, int bytes) {
-  asm volatile(
-      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
-      "r"(bytes)
-      : "memory");
-}
-
 // Arrives when this thread's copies so far have.
 __device__ __forceinline__ void arrive_with_copies(Barrier* barrier) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(barrier))
                : "memory");
-}
-
-// Until the barrier's round of this parity is over. The rounds are 0, 1, 0, 1 and so on, and the
-// one before the first counts as over.
-__device__ __forceinline__ void await(Barrier* barrier, unsigned parity) {
-  asm volatile(
-      "{\n"
-      ".reg .pred over;\n"
-      "again:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n"
-      "@!over bra again;\n"
-      "}" ::"r"(shared_address(barrier)),
-      "r"(parity)
-      : "memory");
 }
 
 // One element, or 0 in its place: kFrom bytes behind `from`, to kTo bytes behind `to`. The machine
@@ -309,7 +274,8 @@ constexpr int kCopyingThreads = kAnyByThreads ? kCopyThreads : 1;
 constexpr int kStage = OperandA::kSize + OperandB::kSize;
 constexpr int kExchanged = SLICES > 1 ? kThreads* kResults / 2 : 0;
 constexpr int kBuffers = STAGES * kStage > kExchanged ? STAGES* kStage : kExchanged;
-constexpr int kSharedFloats = kBuffers + 2 * STAGES * sizeof(Barrier) / sizeof(float);
+constexpr int kBarriers = 2 * STAGES * sizeof(Barrier) / sizeof(float);
+constexpr int kSharedFloats = kBuffers + kBarriers + Cluster::kFloats;
 static_assert(kSharedFloats * sizeof(float) <= 227 * 1024, "an SM has no more shared memory");
 using SideM = Side<THREAD_M, LANES_M, false>;
 using SideN = Side<THREAD_N, kLanesN, false>;
@@ -446,14 +412,16 @@ __device__ __forceinline__ void accumulate(const Buffers& buffers, const Positio
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS)
+extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS)
     gemm_tma(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
              long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
              float alpha, float beta, float* __restrict__ scratch,
              const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
   extern __shared__ __align__(128) float shared[];
   const Buffers buffers(shared);
+  const Cluster cluster(shared + kBuffers + kBarriers);
   if (threadIdx.x == 0) buffers.open();
+  cluster.open();
   __syncthreads();
 
   const unsigned tiles_m = static_cast<unsigned>((m - 1) / kTileM + 1);
@@ -472,7 +440,8 @@ extern "C" __global__ void __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS
     const long long end = (schedule.begin(blockIdx.x + 1LL) - of_tile) * BLOCK_K;
     if (end < k) k_end = end;
   }
-  const int k_count = static_cast<int>(k_end - first_k);
+  // A cluster's second block may have nothing of K.
+  const int k_count = CLUSTER > 1 && k_end < first_k ? 0 : static_cast<int>(k_end - first_k);
 
   await_launch_before(k_count | static_cast<int>(in_m.owned | in_n.owned));
   if (threadIdx.x >= kThreads) {
@@ -481,6 +450,7 @@ extern "C" __global__ void __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS
       bring(buffers, OperandA(map_a, a, lda, m, in_m.first, first_k),
             OperandB(map_b, b, ldb, n, in_n.first, first_k), k_count);
     }
+    cluster.await_open();
     return;
   }
   take_registers<kRegisters>();
@@ -490,9 +460,11 @@ extern "C" __global__ void __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS
   accumulate(buffers, position, k_count, sums);
   float* const results = &sums[0][0];
   add_slices<SLICES, kResults>(results, shared);
-  if (SPLIT_K != 1 && k_count < k) {
+  cluster.add(results);
+  if (SPLIT_K != 1 && (CLUSTER > 1 || k_count < k)) {
     const Parts parts(scratch, schedule, tile, static_cast<long long>(tiles_m) * tiles_n);
-    if (!add_blocks(parts, results)) return;
+    if ((CLUSTER == 1 || parts.count > 1) && !add_blocks(parts, results)) return;
   }
-  gemm.store(results, position.slice * kOfSlice, in_m, in_n, ALIGNED ? nullptr : shared);
+  gemm.store(results, position.slice * kOfSlice + Cluster::rank() * kOfBlock, in_m, in_n,
+             ALIGNED ? nullptr : shared);
 }

@@ -48,6 +48,11 @@ using ParameterNames = std::vector<std::string>;
   return blocks <= kMostBlocks && blocks * bytes_each <= kMostScratch;
 }
 
+// Of the shared memory of each of a cluster's blocks, which have so many results of one tile.
+[[nodiscard]] constexpr std::int64_t cluster_bytes(std::int64_t blocks, std::int64_t results) {
+  return blocks == 1 ? 0 : 4 * (results / blocks * (blocks - 1)) + 16;
+}
+
 // Where blocks share a tile's work, they see from the grid how many they are.
 inline const LaunchParameter kSplit = {.name = "SPLIT_K", .least = 2};
 

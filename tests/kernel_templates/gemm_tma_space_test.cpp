@@ -95,6 +95,26 @@ TEST_SUITE("gemm_tma space") {
     CHECK(gemm_tma().geometry(split, problem(64, 128, 100, "NN")).blocks() == 2);
     CHECK(gemm_tma().geometry(split, problem(64, 128, 64, "NN")).scratch_bytes() == 0);
   }
+
+  TEST_CASE("a cluster's blocks are whole clusters, with memory for what they give each other") {
+    const std::string tile =  // of 32 x 64, eight slices
+        "THREAD_N=8,LANES_M=4,WARPS_M=1,WARPS_N=1,SLICES=8,BLOCK_K=128,STAGES=3,RASTER=1,";
+    const Configuration one = changed(tile + "SPLIT_K=33,CLUSTER=1");
+    const Configuration two = changed(tile + "SPLIT_K=33,CLUSTER=2");
+    const auto blocks = [](const Configuration& c, std::int64_t k) {
+      return gemm_tma().geometry(c, problem(64, 64, k, "NN")).blocks();
+    };
+    CHECK(blocks(one, 65536) == 2 * 33);
+    CHECK(blocks(two, 65536) == 2 * 32);
+    CHECK(blocks(two, 3 * 128) == 2 * 2);
+    CHECK(blocks(two, 1) == 2 * 2);  // the second of each has nothing to do
+    const auto shared = [](const Configuration& c) {
+      return gemm_tma().geometry(c, problem(64, 64, 65536, "NN")).dynamic_shared_bytes;
+    };
+    // Of 32 x 64 results half go to the other block; a barrier, with what is behind it, has 16
+    // bytes.
+    CHECK(shared(two) - shared(one) == 32 * 64 / 2 * 4 + 16);
+  }
 }
 
 }  // namespace
