@@ -264,8 +264,9 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const std::int64_t clusters =
       std::max<std::int64_t>(1, std::min(v.split_k(), phases) / v.cluster());
   const bool evenly = v.split_k() == kEvenly;
-  const bool shared = v.split_k() != 1 && all <= most_tiles && phases > 1 &&
-                      (evenly || may_share(all * v.cluster() * clusters, bytes));
+  const bool shared =
+      evenly ? phases > 1
+             : clusters > 1 && all <= most_tiles && may_share(all * v.cluster() * clusters, bytes);
   LaunchGeometry result;
   result.waits_for_launch_before = true;
   result.grid[0] = all * v.cluster();

@@ -396,18 +396,20 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
   const long long tiles = static_cast<long long>(tiles_m) * tiles_n;
   const Schedule schedule(tiles, k);
 
-  // Computes one tile, or adds its phases from `begin` to `end` to what other blocks do.
-  const auto work = [&](unsigned tile, long long begin, long long k_end) {
+  // Computes one tile, or adds this block's share of it to what other blocks have.
+  const auto work = [&](const Share& share) {
+    const auto tile = static_cast<unsigned>(share.tile);
     const TilePosition at(tile, tiles_m, tiles_n);
     const TileSpan in_m(at.along_m, kTileM, m);
     const TileSpan in_n(at.along_n, kTileN, n);
-    const long long first_k = begin * BLOCK_K;
+    const long long first_k = share.begin * BLOCK_K;
     OperandA operand_a(a, lda, m, in_m.first, first_k);
     OperandB operand_b(b, ldb, n, in_n.first, first_k);
-    const int k_count = static_cast<int>(k_end - first_k);
+    const int k_count = static_cast<int>(share.k_end(k) - first_k);
     Sums sums = {};
     // A cluster's second block may have nothing of K.
     const int positive = CLUSTER > 1 && k_count < 1 ? 1 : k_count;
+    cluster.await_open();
     await_launch_before(positive | operand_a.lines_left | operand_b.lines_left);
     accumulate(operand_a, operand_b, k_count, position, shared, sums);
     float* const results = &sums[0][0];
@@ -423,28 +425,10 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
     gemm.store(results, first, in_m, in_n, EXCHANGE ? shared : nullptr);
   };
 
-  if (SPLIT_K == 1) {
-    work(blockIdx.x, 0, k);
-    return;
-  }
-  long long phase = schedule.begin(blockIdx.x);
-  const long long end = schedule.begin(blockIdx.x + 1LL);
-  // Works on what is left of one tile. Gives the phase that comes next.
-  const auto work_on_tile = [&] {
-    const long long tile =
-        SPLIT_K == 0 ? phase / schedule.phases_per_tile : schedule.tile_of(blockIdx.x);
-    const long long of_tile = tile * schedule.phases_per_tile;
-    const long long left =
-        end - of_tile < schedule.phases_per_tile ? end - of_tile : schedule.phases_per_tile;
-    work(static_cast<unsigned>(tile), phase - of_tile, left * BLOCK_K < k ? left * BLOCK_K : k);
-    return of_tile + left;
-  };
-  if (SPLIT_K > 1) {
-    work_on_tile();
-    return;
-  }
-  while (phase < end) {
-    phase = work_on_tile();
-    __syncthreads();  // nobody reads shared memory any more
-  }
+  Shares shares(schedule);
+  Share share = shares.first();
+  do {
+    work(share);
+    if (SPLIT_K == 0) __syncthreads();  // nobody reads shared memory any more
+  } while (shares.next(share));
 }

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kBarrierBytes = 8;
+constexpr std::int64_t kExchangedBytes = 16;  // of a thread
+constexpr std::int64_t kEvenly = 0;           // as SPLIT_K
 constexpr std::int64_t kCopyThreads = 128;
 constexpr std::int64_t kCopyRegisters = 40;  // of such a thread
 
@@ -45,6 +47,7 @@ struct Values {
     const std::int64_t stage = operand(tile_m(), a_along_k) + operand(tile_n(), b_along_k);
     const std::int64_t exchanged = slices() > 1 ? threads() * results() / 2 : 0;
     return kFloatBytes * std::max(stages() * stage, exchanged) + 2 * stages() * kBarrierBytes +
+           (split_k() == kEvenly ? kExchangedBytes * threads() : 0) +
            cluster_bytes(cluster(), threads() * results() / slices());
   }
 
@@ -66,7 +69,9 @@ std::vector<TuningParameter> parameters() {
       {"UNROLL", "steps of the inner loop between two branches", {8, 16}},
       {"STAGES", "phases in shared memory", {3, 4, 6, 8}},
       {"MIN_BLOCKS", "blocks of an SM that the compiler leaves registers for", {1, 2, 3}},
-      {"SPLIT_K", "blocks that share one tile's work", {1, 2, 3, 4, 8, 16, 32, 33, 64, 66, 132}},
+      {"SPLIT_K",
+       "blocks that share one tile's work; 0: as many as run at once share the last tiles",
+       {0, 1, 2, 3, 4, 8, 16, 32, 33, 64, 66, 132}},
       {"CLUSTER", "blocks of these that add up in shared memory", {1, 2}},
       {"ORDER",
        "products of one k by 0: rows, 1: columns; 2 to 5: in pieces of 4 or 2",
@@ -112,7 +117,7 @@ std::vector<Constraint> constraints() {
           }),
       constraint_on<Values>(
           "shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
-          kTile + ParameterNames{"SLICES", "BLOCK_K", "STAGES", "MIN_BLOCKS", "CLUSTER"},
+          kTile + ParameterNames{"SLICES", "BLOCK_K", "STAGES", "MIN_BLOCKS", "SPLIT_K", "CLUSTER"},
           [](const Values& v) {
             return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
           }),
@@ -131,9 +136,12 @@ std::vector<Constraint> constraints() {
                               return threads >= 256 && threads <= 512;
                             }),
       constraint_on<Values>(
-          "split", "blocks share tiles of slices or 64 results a lane, in one order",
+          "split",
+          "blocks share tiles of slices or 64 results a lane, in one order; evenly those without "
+          "slices, in any",
           kTile + ParameterNames{"SLICES", "SPLIT_K", "RASTER"},
           [](const Values& v) {
+            if (v.split_k() == kEvenly) return v.slices() == 1;
             return v.split_k() == 1 ||
                    (v.c.at("RASTER") == 1 && (v.slices() > 1 || v.results() < 128));
           }),
@@ -141,12 +149,13 @@ std::vector<Constraint> constraints() {
           "cluster", "clusters, and phases of 128, are for tiles that 32 blocks or more share",
           {"BLOCK_K", "SPLIT_K", "CLUSTER"},
           [](const Values& v) {
-            return v.split_k() >= 32 || (v.cluster() == 1 && v.block_k() < 128);
+            if (v.split_k() < 32) return v.cluster() == 1 && v.block_k() < 128;
+            return v.split_k() % v.cluster() == 0;
           }),
       constraint_on<Values>("compiler", "where blocks share tiles, the compiler is not varied",
                             {"SPLIT_K", "ORDER", "REGISTER_LEVEL"},
                             [](const Values& v) {
-                              return v.split_k() == 1 ||
+                              return v.split_k() <= 1 ||
                                      (v.c.at("ORDER") <= 1 && v.c.at("REGISTER_LEVEL") == 5);
                             }),
   };
@@ -158,14 +167,19 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const bool b_along_k = problem.op_b == Operation::transposed;
   const std::int64_t tiles = ceil_div(problem.m, v.tile_m()) * ceil_div(problem.n, v.tile_n());
   const std::int64_t phases = ceil_div(problem.k, v.block_k());
-  const std::int64_t clusters =
-      tiles * std::max<std::int64_t>(1, std::min(v.split_k(), phases) / v.cluster());
-  const std::int64_t blocks = clusters * v.cluster();
+  const std::int64_t clusters =  // of a tile
+      std::max<std::int64_t>(1, std::min(v.split_k(), phases) / v.cluster());
+  const std::int64_t blocks = tiles * clusters * v.cluster();
   const std::int64_t bytes = 2 * kFloatBytes * v.tile_m() * v.tile_n();
-  const bool shared = v.split_k() > 1 && phases > 1 && may_share(blocks, bytes);
+  const bool evenly = v.split_k() == kEvenly;
+  const bool shared = evenly ? phases > 1 : clusters > 1 && may_share(blocks, bytes);
   LaunchGeometry result;
   result.waits_for_launch_before = true;
   result.grid[0] = shared ? blocks : tiles * v.cluster();
+  if (shared && evenly) {
+    result.grid[0] = tiles * phases;
+    result.resident_blocks_per_sm = v.min_blocks();
+  }
   result.block[0] = v.threads() + kCopyThreads;
   result.dynamic_shared_bytes = v.shared_bytes(a_along_k, b_along_k);
   if (shared) result.scratch_bytes_per_block = bytes;

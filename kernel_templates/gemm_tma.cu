@@ -18,7 +18,8 @@
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31.
 // Launch: kThreads + kCopyThreads threads, kSharedFloats of dynamic shared memory; blocks along x:
-// one or, with SPLIT_K, any number for each tile of C. scratch and the tensor maps, which ALIGNED
+// as many as C has tiles, or for each tile any number with SPLIT_K, a multiple of CLUSTER; with
+// SPLIT_K == 0 any number up to the phases of all tiles. scratch and the tensor maps, which ALIGNED
 // code has: see kernel_template.hpp. Code for any later device, too (compute_90), cannot move
 // registers from warp to warp and has too few of them for large tiles.
 
@@ -80,7 +81,8 @@
 #endif
 
 // Blocks that share the work of one tile: 1, or with any larger value as many as the launch has for
-// each.
+// each. 0: the launch has as many blocks as run at once, which take whole tiles in turn and share
+// the last ones evenly; the next tile's operands are brought while results are stored.
 #ifndef SPLIT_K
 #define SPLIT_K 1
 #endif
@@ -104,6 +106,7 @@
 #define ALIGNED 0
 #endif
 
+#define COPYING_WARPS
 #include "device/barrier.cuh"
 #include "device/launch_order.cuh"
 #include "device/thread_tile.cuh"
@@ -274,8 +277,10 @@ constexpr int kCopyingThreads = kAnyByThreads ? kCopyThreads : 1;
 constexpr int kStage = OperandA::kSize + OperandB::kSize;
 constexpr int kExchanged = SLICES > 1 ? kThreads* kResults / 2 : 0;
 constexpr int kBuffers = STAGES * kStage > kExchanged ? STAGES* kStage : kExchanged;
-constexpr int kBarriers = 2 * STAGES * sizeof(Barrier) / sizeof(float);
-constexpr int kSharedFloats = kBuffers + kBarriers + Cluster::kFloats;
+constexpr int kBarrierFloats = 2 * STAGES * sizeof(Barrier) / sizeof(float);
+// Where warps exchange results: with SPLIT_K == 0 operands may be arriving in the buffers.
+constexpr int kExchange = SPLIT_K == 0 ? 4 * kThreads : 0;
+constexpr int kSharedFloats = kBuffers + kBarrierFloats + kExchange + Cluster::kFloats;
 static_assert(kSharedFloats * sizeof(float) <= 227 * 1024, "an SM has no more shared memory");
 using SideM = Side<THREAD_M, LANES_M, false>;
 using SideN = Side<THREAD_N, kLanesN, false>;
@@ -339,9 +344,9 @@ __device__ __forceinline__ int phases_of(int k_count) {
   return (k_count - 1) / BLOCK_K + 1;
 }
 
-// Brings all phases; by the kCopyingThreads behind those that multiply.
-__device__ __forceinline__ void bring(const Buffers& buffers, OperandA a, OperandB b, int k_count) {
-  Place place{0};
+// Brings all phases, from `place` on; by the kCopyingThreads behind those that multiply.
+__device__ __forceinline__ void bring(const Buffers& buffers, Place& place, OperandA a, OperandB b,
+                                      int k_count) {
   const int phases = phases_of(k_count);
 #pragma unroll 1
   for (int phase = 0; phase < phases; ++phase, place.next()) {
@@ -359,12 +364,11 @@ __device__ __forceinline__ void bring(const Buffers& buffers, OperandA a, Operan
     b.copy(to_b, k_count - phase * BLOCK_K);
     arrive_with_copies(filled);
   }
-  await_all_copies();
 }
 
-// Adds the products of all phases.
-__device__ __forceinline__ void accumulate(const Buffers& buffers, const Position& position,
-                                           int k_count, Sums& sums) {
+// Adds the products of all phases, which are at `reading` and the places behind it.
+__device__ __forceinline__ void accumulate(const Buffers& buffers, Place& reading,
+                                           const Position& position, int k_count, Sums& sums) {
   constexpr int kSteps = kSliceK / kStepK;  // of the inner loop, in a phase
   const int first_k = position.slice * kSliceK;
   int first_a = OperandA::place(position.row, first_k);  // this thread's places in a buffer
@@ -372,11 +376,10 @@ __device__ __forceinline__ void accumulate(const Buffers& buffers, const Positio
   // The compiler shall keep them, not compute them again and again.
   asm volatile("" : "+r"(first_a), "+r"(first_b));
 
-  Place reading{0};
   int phases_left = phases_of(k_count);
   int step = 0;
-  const float* own_a = buffers.shared + first_a;  // for the step's first k
-  const float* own_b = buffers.shared + first_b;
+  const float* own_a = buffers.shared + reading.offset + first_a;  // for the step's first k
+  const float* own_b = buffers.shared + reading.offset + first_b;
   const auto next_step = [&] {
     if (++step < kSteps) {
       own_a += OperandA::place(0, kStepK);
@@ -410,7 +413,28 @@ __device__ __forceinline__ void accumulate(const Buffers& buffers, const Positio
       multiply(fragments_a[k % 2], fragments_b[k % 2], k, sums);
     }
   }
+  reading.next();
 }
+
+// Where a share's tile lies, and its part of K.
+struct Task {
+  TileSpan in_m, in_n;
+  long long first_k;
+  int k_count;
+
+  __device__ __forceinline__ Task(const Share& share, unsigned tiles_m, unsigned tiles_n,
+                                  long long m, long long n, long long k)
+      : Task(share, TilePosition(static_cast<unsigned>(share.tile), tiles_m, tiles_n), m, n, k) {}
+
+ private:
+  __device__ __forceinline__ Task(const Share& share, const TilePosition& at, long long m,
+                                  long long n, long long k)
+      : in_m(at.along_m, kTileM, m), in_n(at.along_n, kTileN, n), first_k(share.begin * BLOCK_K) {
+    const long long k_end = share.k_end(k);
+    // A cluster's second block may have nothing of K.
+    k_count = CLUSTER > 1 && k_end < first_k ? 0 : static_cast<int>(k_end - first_k);
+  }
+};
 
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS)
     gemm_tma(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
@@ -419,52 +443,52 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads + kCopyThreads
              const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
   extern __shared__ __align__(128) float shared[];
   const Buffers buffers(shared);
-  const Cluster cluster(shared + kBuffers + kBarriers);
+  const Cluster cluster(shared + kBuffers + kBarrierFloats + kExchange);
   if (threadIdx.x == 0) buffers.open();
   cluster.open();
   __syncthreads();
 
   const unsigned tiles_m = static_cast<unsigned>((m - 1) / kTileM + 1);
   const unsigned tiles_n = static_cast<unsigned>((n - 1) / kTileN + 1);
-  const Schedule schedule(static_cast<long long>(tiles_m) * tiles_n, k);
-  const auto tile = static_cast<unsigned>(SPLIT_K == 1 ? blockIdx.x : schedule.tile_of(blockIdx.x));
-  const TilePosition at(tile, tiles_m, tiles_n);
-  const TileSpan in_m(at.along_m, kTileM, m);
-  const TileSpan in_n(at.along_n, kTileN, n);
+  const long long tiles = static_cast<long long>(tiles_m) * tiles_n;
+  const Schedule schedule(tiles, k);
+  Shares shares(schedule);
+  Share share = shares.first();
 
-  long long first_k = 0;
-  long long k_end = k;
-  if (SPLIT_K != 1) {
-    const long long of_tile = tile * schedule.phases_per_tile;
-    first_k = (schedule.begin(blockIdx.x) - of_tile) * BLOCK_K;
-    const long long end = (schedule.begin(blockIdx.x + 1LL) - of_tile) * BLOCK_K;
-    if (end < k) k_end = end;
-  }
-  // A cluster's second block may have nothing of K.
-  const int k_count = CLUSTER > 1 && k_end < first_k ? 0 : static_cast<int>(k_end - first_k);
-
-  await_launch_before(k_count | static_cast<int>(in_m.owned | in_n.owned));
+  cluster.await_open();
+  await_launch_before(static_cast<int>(share.end));
   if (threadIdx.x >= kThreads) {
     keep_registers<kCopyRegisters>();
     if (threadIdx.x < kThreads + kCopyingThreads) {
-      bring(buffers, OperandA(map_a, a, lda, m, in_m.first, first_k),
-            OperandB(map_b, b, ldb, n, in_n.first, first_k), k_count);
+      Place filling{0};
+      do {
+        const Task task(share, tiles_m, tiles_n, m, n, k);
+        bring(buffers, filling, OperandA(map_a, a, lda, m, task.in_m.first, task.first_k),
+              OperandB(map_b, b, ldb, n, task.in_n.first, task.first_k), task.k_count);
+      } while (shares.next(share));
+      await_all_copies();
     }
-    cluster.await_open();
     return;
   }
   take_registers<kRegisters>();
   const Gemm gemm{c, m, n, ldc, alpha, beta};
   const Position position;
-  Sums sums = {};
-  accumulate(buffers, position, k_count, sums);
-  float* const results = &sums[0][0];
-  add_slices<SLICES, kResults>(results, shared);
-  cluster.add(results);
-  if (SPLIT_K != 1 && (CLUSTER > 1 || k_count < k)) {
-    const Parts parts(scratch, schedule, tile, static_cast<long long>(tiles_m) * tiles_n);
-    if ((CLUSTER == 1 || parts.count > 1) && !add_blocks(parts, results)) return;
-  }
-  gemm.store(results, position.slice * kOfSlice + Cluster::rank() * kOfBlock, in_m, in_n,
-             ALIGNED ? nullptr : shared);
+  Place reading{0};
+  do {
+    const Task task(share, tiles_m, tiles_n, m, n, k);
+    Sums sums = {};
+    accumulate(buffers, reading, position, task.k_count, sums);
+    float* const results = &sums[0][0];
+    add_slices<SLICES, kResults>(results, shared);
+    cluster.add(results);
+    if (SPLIT_K != 1 && (CLUSTER > 1 || task.k_count < k)) {
+      const Parts parts(scratch, schedule, share.tile, tiles);
+      if ((CLUSTER == 1 || parts.count > 1) && !add_blocks(parts, results)) continue;
+    }
+    gemm.store(results, position.slice * kOfSlice + Cluster::rank() * kOfBlock, task.in_m,
+               task.in_n,
+               ALIGNED        ? nullptr
+               : SPLIT_K == 0 ? shared + kBuffers + kBarrierFloats
+                              : shared);
+  } while (shares.next(share));
 }

@@ -22,24 +22,23 @@ class Cluster {
 
   static __device__ __forceinline__ int rank() { return static_cast<int>(blockIdx.x % CLUSTER); }
 
-  // By all threads of the block, before anything else.
+  // All threads of the block come to open() first, to await_open() before any of them adds: then
+  // the barriers of the whole cluster are open.
   __device__ __forceinline__ void open() const {
     if (threadIdx.x == 0) {
       open_barrier(all_here_, 1);
       arrive_expecting(all_here_, (CLUSTER - 1) * kPart * static_cast<int>(sizeof(float)));
       publish_barriers();
     }
-    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
   }
-  // By all threads of the block, once, those that add by add(): the others' barriers are open.
   __device__ __forceinline__ void await_open() const {
-    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
   }
 
-  // Of the kOfSlice results of each of kThreads threads, kOfBlock remain: the sums over the
+  // By kThreads threads: of the kOfSlice results of each kOfBlock remain, the sums over the
   // cluster's blocks, in their order.
   __device__ __forceinline__ void add(float* results) const {
-    await_open();
     float own[kOfBlock];
 #pragma unroll
     for (int part = 0; part < CLUSTER; ++part) {

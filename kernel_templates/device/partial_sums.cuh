@@ -20,7 +20,7 @@ __device__ __forceinline__ void add_slices(float* results, float* shared) {
     constexpr int kWidth = least(kHalf, 4);
     constexpr int kApart = kSlices / 2 * kSliceThreads;  // from a thread to its partner
     const bool upper = threadIdx.x & kApart;
-    __syncthreads();
+    meet();
 #pragma unroll
     for (int i = 0; i < kHalf; i += kWidth) {
       Vector<kWidth> given;
@@ -29,7 +29,7 @@ __device__ __forceinline__ void add_slices(float* results, float* shared) {
         given.at[e] = upper ? results[i + e] : results[i + e + kHalf];
       write<kWidth>(shared + exchange_place<kWidth>(threadIdx.x, i), given);
     }
-    __syncthreads();
+    meet();
 #pragma unroll
     for (int i = 0; i < kHalf; i += kWidth) {
       const auto taken = read<kWidth>(shared + exchange_place<kWidth>(threadIdx.x ^ kApart, i));
@@ -42,21 +42,34 @@ __device__ __forceinline__ void add_slices(float* results, float* shared) {
   }
 }
 
-// Who does what of the work: the phases of every tile, tile after tile, in as many shares as there
-// are blocks. With SPLIT_K above 1 each tile has the same number of blocks to itself; with 0 a
-// share goes on from one tile to the next.
+// Who does what of the work: the phases of every tile, tile after tile. With SPLIT_K above 1 each
+// tile has the same number of blocks to itself. With 0 blocks first take whole tiles in turn; those
+// that are left when not all have one any more they share evenly, each a number of phases that may
+// go on from one tile to the next. Where that would be less than half a tile each, they share one
+// whole tile each as well, so that few blocks meet in a tile.
 struct Schedule {
   long long phases_per_tile;
+  long long first_shared;  // tile; 0 unless SPLIT_K == 0
   long long share;   // SPLIT_K == 0: phases of a block; the first `longer` blocks have one more
   long long longer;  // else: blocks of a tile, and 0
 
   __device__ __forceinline__ Schedule(long long tiles, long long k) {
     phases_per_tile = (k - 1) / BLOCK_K + 1;
-    share = SPLIT_K == 0 ? tiles * phases_per_tile / gridDim.x
-                         : gridDim.x / static_cast<unsigned>(tiles);
-    longer = SPLIT_K == 0 ? tiles * phases_per_tile % gridDim.x : 0;
+    first_shared = 0;
+    if (SPLIT_K != 0) {
+      share = gridDim.x / static_cast<unsigned>(tiles);
+      longer = 0;
+      return;
+    }
+    const long long blocks = gridDim.x;
+    const long long rest = tiles % blocks;
+    first_shared = tiles - rest;
+    if (rest > 0 && 2 * rest < blocks && first_shared > 0) first_shared -= blocks;
+    const long long shared_phases = (tiles - first_shared) * phases_per_tile;
+    share = shared_phases / blocks;
+    longer = shared_phases % blocks;
   }
-  // The first phase of a block's share.
+  // The first phase of a block's share, counted from that of the first tile that is shared.
   __device__ __forceinline__ long long begin(long long block) const {
     if (SPLIT_K == 0) return block * share + (block < longer ? block : longer);
     // Divisions of 64 bits take long.
@@ -69,20 +82,86 @@ struct Schedule {
   }
   // Where a block's share begins.
   __device__ __forceinline__ long long tile_of(long long block) const {
-    if (SPLIT_K == 0) return begin(block) / phases_per_tile;
+    if (SPLIT_K == 0) return first_shared + begin(block) / phases_per_tile;
     return static_cast<unsigned>(block) / static_cast<unsigned>(share);
   }
   // The block whose share has the first phase of a tile, or the last one.
   __device__ __forceinline__ long long first_block(long long tile) const {
-    return SPLIT_K == 0 ? block_of(tile * phases_per_tile) : tile * share;
+    return SPLIT_K == 0 ? block_of((tile - first_shared) * phases_per_tile) : tile * share;
   }
   __device__ __forceinline__ long long last_block(long long tile) const {
-    return SPLIT_K == 0 ? block_of((tile + 1) * phases_per_tile - 1) : (tile + 1) * share - 1;
+    return SPLIT_K == 0 ? block_of((tile - first_shared + 1) * phases_per_tile - 1)
+                        : (tile + 1) * share - 1;
   }
   __device__ __forceinline__ long long block_of(long long phase) const {
     const long long of_longer = longer * (share + 1);
     return phase < of_longer ? phase / (share + 1) : longer + (phase - of_longer) / share;
   }
+};
+
+// Phases [begin, end) of a tile.
+struct Share {
+  long long tile, begin, end;
+
+  // Their last element of K, and one.
+  __device__ __forceinline__ long long k_end(long long k) const {
+    return SPLIT_K == 1 || end * BLOCK_K > k ? k : end * BLOCK_K;
+  }
+};
+
+// What this block does, one after the other: more than one share with SPLIT_K == 0 alone. After the
+// first nothing is divided: the machine's division of 64 bits takes more registers than threads
+// have that only copy.
+class Shares {
+ public:
+  __device__ __forceinline__ explicit Shares(const Schedule& schedule)
+      : phases_per_tile_(schedule.phases_per_tile),
+        first_shared_(schedule.first_shared),
+        whole_(blockIdx.x) {
+    if (SPLIT_K == 1) return;
+    const long long begin = schedule.begin(blockIdx.x);
+    left_ = schedule.begin(blockIdx.x + 1LL) - begin;
+    tile_ = schedule.tile_of(blockIdx.x);
+    begin_ = begin - (tile_ - first_shared_) * phases_per_tile_;
+  }
+
+  __device__ __forceinline__ Share first() {
+    if (SPLIT_K == 1) return {whole_, 0, phases_per_tile_};
+    if (SPLIT_K == 0 && whole_ < first_shared_) return whole_tile();
+    return share_of_tile();
+  }
+
+  // False when nothing is left.
+  __device__ __forceinline__ bool next(Share& share) {
+    if (SPLIT_K != 0) return false;
+    if (whole_ < first_shared_) {
+      share = whole_tile();
+      return true;
+    }
+    if (left_ == 0) return false;
+    share = share_of_tile();
+    return true;
+  }
+
+ private:
+  __device__ __forceinline__ Share whole_tile() {
+    const Share share{whole_, 0, phases_per_tile_};
+    whole_ += gridDim.x;
+    return share;
+  }
+  __device__ __forceinline__ Share share_of_tile() {
+    const long long end = begin_ + left_ < phases_per_tile_ ? begin_ + left_ : phases_per_tile_;
+    const Share share{tile_, begin_, end};
+    left_ -= end - begin_;
+    begin_ = 0;
+    ++tile_;
+    return share;
+  }
+
+  long long phases_per_tile_, first_shared_;
+  long long whole_;         // the next tile that this block has to itself
+  long long tile_, begin_;  // where its share of the others goes on
+  long long left_;          // phases of that
 };
 
 // A block's sums for parts of tiles, in the scratch: of the first tile that it works on, and of
@@ -104,13 +183,13 @@ struct Parts {
   float* scratch;
   const Schedule& schedule;
   long long tile;
-  long long tiles;
+  long long tiles;  // that are shared
   int count;
   int group;  // parts in each but the last
 
   __device__ __forceinline__ Parts(float* all, const Schedule& s, long long of_tile,
                                    long long all_tiles)
-      : scratch(all), schedule(s), tile(of_tile), tiles(all_tiles) {
+      : scratch(all), schedule(s), tile(of_tile), tiles(all_tiles - s.first_shared) {
     count = static_cast<int>(s.last_block(tile) - s.first_block(tile) + 1) / CLUSTER;
     group = group_size(count);
   }
@@ -127,14 +206,17 @@ struct Parts {
 
   // Of the blocks with the same results: first one for all of them, behind these one a group.
   __device__ __forceinline__ int* counter() const {
-    return reinterpret_cast<int*>(scratch) + tile * CLUSTER + blockIdx.x % CLUSTER;
+    return reinterpret_cast<int*>(scratch) + of_tile();
   }
   __device__ __forceinline__ int* group_counter(int index) const {
     const long long most_parts =
-        SPLIT_K == 0 ? schedule.phases_per_tile / schedule.share + 2 : count;
-    const long long of_blocks = tile * CLUSTER + blockIdx.x % CLUSTER;
+        SPLIT_K == 0 ? schedule.phases_per_tile / (schedule.share > 0 ? schedule.share : 1) + 2
+                     : count;
     return reinterpret_cast<int*>(scratch) + tiles * CLUSTER +
-           of_blocks * groups(static_cast<int>(most_parts)) + index;
+           of_tile() * groups(static_cast<int>(most_parts)) + index;
+  }
+  __device__ __forceinline__ long long of_tile() const {
+    return (tile - schedule.first_shared) * CLUSTER + blockIdx.x % CLUSTER;
   }
 
   __device__ __forceinline__ float* place(int part) const {
@@ -143,13 +225,19 @@ struct Parts {
     return partial_sums(scratch, schedule, block, tile);
   }
 
+  // Vectors have neighbours the other way round: sums get the registers that the vector wants, and
+  // these shall not be of the banks that b's have.
+  static __device__ __forceinline__ int swapped(int element) {
+    return kWidth > 1 ? element ^ 1 : element;
+  }
+
   __device__ __forceinline__ void put(int part, const float* results) const {
     float* const to = place(part);
 #pragma unroll
     for (int i = 0; i < kOfBlock; i += kWidth) {
       Vector<kWidth> vector;
 #pragma unroll
-      for (int e = 0; e < kWidth; ++e) vector.at[e] = results[i + e];
+      for (int e = 0; e < kWidth; ++e) vector.at[e] = results[i + swapped(e)];
       write<kWidth>(to + exchange_place<kWidth>(threadIdx.x, i), vector);
     }
   }
@@ -177,7 +265,7 @@ struct Parts {
 #pragma unroll
         for (int p = 0; p < kUnderWay; ++p) {
 #pragma unroll
-          for (int e = 0; e < kWidth; ++e) results[i + e] += taken[p].at[e];
+          for (int e = 0; e < kWidth; ++e) results[i + swapped(e)] += taken[p].at[e];
         }
       }
     }
@@ -187,20 +275,20 @@ struct Parts {
 // Leaves this block's sums in the scratch. In the block that comes last with a part of the tile,
 // `results` becomes the sum of all of them, in an order that depends on nothing but the problem;
 // false in the others.
-__device__ bool add_blocks(const Parts& parts, float* results) {
-  const int own = static_cast<int>(blockIdx.x - parts.schedule.first_block(parts.tile)) / CLUSTER;
-  parts.put(own, results);
-  if (parts.count <= Parts::kAtOnce) {
-    if (!arrives_last(parts.counter(), parts.count)) return false;
-    parts.add(0, parts.count, 1, results);
-    return true;
+__device__ __forceinline__ bool add_blocks(const Parts& parts, float* results) {
+  int own = static_cast<int>(blockIdx.x - parts.schedule.first_block(parts.tile)) / CLUSTER;
+  int step = 1;
+#pragma unroll 1
+  while (true) {  // once, or for the group and then for all groups: the code is long
+    parts.put(own, results);
+    const bool in_group = step < parts.group && parts.group < parts.count;
+    const int begin = in_group ? own / parts.group * parts.group : 0;
+    const int end = in_group ? least(begin + parts.group, parts.count) : parts.count;
+    int* const counter = in_group ? parts.group_counter(own / parts.group) : parts.counter();
+    if (!arrives_last(counter, (end - begin - 1) / step + 1)) return false;
+    parts.add(begin, end, step, results);
+    if (!in_group) return true;
+    own = begin;
+    step = parts.group;
   }
-  const int first = own / parts.group * parts.group;
-  const int end = least(first + parts.group, parts.count);
-  if (!arrives_last(parts.group_counter(own / parts.group), end - first)) return false;
-  parts.add(first, end, 1, results);
-  parts.put(first, results);
-  if (!arrives_last(parts.counter(), Parts::groups(parts.count))) return false;
-  parts.add(0, parts.count, parts.group, results);
-  return true;
 }

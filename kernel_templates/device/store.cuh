@@ -113,7 +113,7 @@ struct Gemm {
     const int column =
         position.column - lane_n * kChunk + lane % kAcross + SideN::offset(first % THREAD_N);
     float* const own = c + (in_m.first + row) * ldc + in_n.first + column;
-    __syncthreads();  // nobody reads operands there any more
+    meet();  // nobody reads operands there any more
 #pragma unroll
     for (int i = 0; i < kOfBlock / kColumns; ++i) {
 #pragma unroll

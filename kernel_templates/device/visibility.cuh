@@ -15,10 +15,40 @@ __device__ __forceinline__ int count(int* counter) {
   return before;
 }
 
-// Whether it is so for any thread of the block; all of them come here.
+#ifdef COPYING_WARPS
+
+// Meets the first kThreads of the block; warps that copy are behind these.
+__device__ __forceinline__ void meet() {
+  asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
+}
+// The same, and whether it is so for any of them.
+__device__ __forceinline__ bool any_thread(bool own) {
+  int any;
+  asm volatile(
+      "{\n"
+      ".reg .pred own, any;\n"
+      "setp.ne.s32 own, %1, 0;\n"
+      "barrier.cta.red.or.pred any, 1, %2, own;\n"
+      "selp.s32 %0, 1, 0, any;\n"
+      "}"
+      : "=r"(any)
+      : "r"(static_cast<int>(own)), "n"(kThreads)
+      : "memory");
+  return any != 0;
+}
+
+#else
+
+// Meets the other threads of the block.
+__device__ __forceinline__ void meet() {
+  __syncthreads();
+}
+// The same, and whether it is so for any of them.
 __device__ __forceinline__ bool any_thread(bool own) {
   return __syncthreads_or(own) != 0;
 }
+
+#endif
 
 // What another block wrote: not from this SM's cache.
 template <int kElements>
@@ -40,6 +70,9 @@ __device__ __forceinline__ Vector<kElements> read_others(const float* from) {
 inline int count(int* counter) {
   return __atomic_fetch_add(counter, 1, __ATOMIC_ACQ_REL);
 }
+inline void meet() {
+  __syncthreads();
+}
 inline bool any_thread(bool own) {
   __shared__ int all[1];
   __syncthreads();
@@ -59,7 +92,7 @@ inline Vector<kElements> read_others(const float* from) {
 // Whether this block is the last of `expected` that count themselves. What the others wrote to the
 // scratch before is then there to be read; the counter is zero again.
 __device__ __forceinline__ bool arrives_last(int* counter, int expected) {
-  __syncthreads();
+  meet();
   bool last = false;
   if (threadIdx.x == 0) {
     last = count(counter) + 1 == expected;

@@ -148,8 +148,9 @@ Nvrtc::Nvrtc() {
   }
   path_ = library->path();
   auto api = std::make_unique<Api>(std::move(*library));
-  if (!api->complete() || api->nvrtcVersion(&major_, &minor_) != NVRTC_SUCCESS || major_ < 12) {
-    throw EnvironmentError(path_ + " is no NVRTC of CUDA 12.0 or newer");
+  if (!api->complete() || api->nvrtcVersion(&major_, &minor_) != NVRTC_SUCCESS || major_ < 12 ||
+      (major_ == 12 && minor_ < 1)) {
+    throw EnvironmentError(path_ + " is no NVRTC of CUDA 12.1 or newer");
   }
   int count = 0;
   api->nvrtcGetNumSupportedArchs(&count);

@@ -113,10 +113,15 @@ void check_template(const Gpu& gpu, const KernelTemplate& kernel, const OperandT
     for (const PreparedCase& one : prepared) {
       CAPTURE(to_string(one.gemm()));
       if (operands.aligned && !one.is_aligned()) continue;
-      LaunchGeometry geometry =
-          kernel.geometry(all[i], one.gemm().problem).on_device(gpu.device.sm_count);
-      if (!operands.aligned) geometry = geometry.without_maps();
-      REQUIRE(one.mismatches(loaded, geometry) == 0);
+      const LaunchGeometry geometry = kernel.geometry(all[i], one.gemm().problem);
+      // Blocks that share all work: on a smaller device each has several tiles and parts of tiles.
+      std::vector<int> sm_counts = {gpu.device.sm_count};
+      if (geometry.resident_blocks_per_sm > 0) sm_counts.insert(sm_counts.end(), {1, 3, 8});
+      for (const int sm_count : sm_counts) {
+        CAPTURE(sm_count);
+        const LaunchGeometry launch = geometry.on_device(sm_count);
+        REQUIRE(one.mismatches(loaded, operands.aligned ? launch : launch.without_maps()) == 0);
+      }
       ++checked;
     }
     REQUIRE(checked > 0);
@@ -159,7 +164,7 @@ void check_late_reads() {
   const KernelTemplate& kernel = *find_kernel_template("gemm_tma");
   const Configuration configuration = kernel.space.validated(Configuration::parse(
       "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=2,WARPS_N=1,SLICES=2,BLOCK_K=16,UNROLL=8,STAGES=8,"
-      "MIN_BLOCKS=3,SPLIT_K=1,ORDER=3,REGISTER_LEVEL=3,RASTER=1"));
+      "MIN_BLOCKS=3,SPLIT_K=1,CLUSTER=1,ORDER=3,REGISTER_LEVEL=3,RASTER=1"));
   const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
   const PreparedCase prepared(oracle, {problem});
   // Copies by TMA overtake in another way than those by threads.
