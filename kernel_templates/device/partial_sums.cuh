@@ -45,9 +45,12 @@ __device__ __forceinline__ void add_slices(float* results, float* shared) {
 // Who does what of the work: the phases of every tile, tile after tile. With SPLIT_K above 1 each
 // tile has the same number of blocks to itself. With 0 blocks first take whole tiles in turn; those
 // that are left when not all have one any more they share evenly, each a number of phases that may
-// go on from one tile to the next. Where that would be less than half a tile each, they share one
-// whole tile each as well, so that few blocks meet in a tile.
+// go on from one tile to the next. Where so many would meet in a tile that their parts are added in
+// groups, they share one whole tile each as well; else not, since blocks at different k find less
+// of what they read in the L2 cache.
 struct Schedule {
+  static constexpr int kFewTiles = 6;  // for so many blocks one
+
   long long phases_per_tile;
   long long first_shared;  // tile; 0 unless SPLIT_K == 0
   long long share;   // SPLIT_K == 0: phases of a block; the first `longer` blocks have one more
@@ -64,7 +67,7 @@ struct Schedule {
     const long long blocks = gridDim.x;
     const long long rest = tiles % blocks;
     first_shared = tiles - rest;
-    if (rest > 0 && 2 * rest < blocks && first_shared > 0) first_shared -= blocks;
+    if (rest > 0 && kFewTiles * rest < blocks && first_shared > 0) first_shared -= blocks;
     const long long shared_phases = (tiles - first_shared) * phases_per_tile;
     share = shared_phases / blocks;
     longer = shared_phases % blocks;
