@@ -77,7 +77,7 @@ std::vector<TuningParameter> parameters() {
       {"DOUBLE_BUFFER", "1: elements are read from shared memory one k ahead", {0, 1}},
       {"MIN_BLOCKS", "blocks of an SM that the compiler leaves registers for", {1, 2, 3, 4, 6}},
       {"SPLIT_K",
-       "blocks that share one tile's work; 0: as many as run at once share all work",
+       "blocks that share one tile's work; 0: as many as run at once share the last tiles",
        {0, 1, 2, 3, 4, 8, 16, 32, 64, 66, 132}},
       {"CLUSTER", "blocks of these that add up in shared memory", {1, 2}},
       {"ORDER",

@@ -99,7 +99,8 @@
 #endif
 
 // Blocks that share the work of one tile: 1, or with any larger value as many as the launch has for
-// each. 0: the launch has as many blocks as run at once, and each gets an equal share of all work.
+// each. 0: the launch has as many blocks as run at once, which take whole tiles in turn and share
+// the last ones evenly.
 #ifndef SPLIT_K
 #define SPLIT_K 1
 #endif
@@ -398,11 +399,10 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
 
   // Computes one tile, or adds this block's share of it to what other blocks have.
   const auto work = [&](const Share& share) {
-    const auto tile = static_cast<unsigned>(share.tile);
-    const TilePosition at(tile, tiles_m, tiles_n);
+    const TilePosition at(share.tile, tiles_m, tiles_n);
     const TileSpan in_m(at.along_m, kTileM, m);
     const TileSpan in_n(at.along_n, kTileN, n);
-    const long long first_k = share.begin * BLOCK_K;
+    const long long first_k = share.first_k();
     OperandA operand_a(a, lda, m, in_m.first, first_k);
     OperandB operand_b(b, ldb, n, in_n.first, first_k);
     const int k_count = static_cast<int>(share.k_end(k) - first_k);
@@ -417,7 +417,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
     cluster.add(results);
     bool stores = true;
     if (SPLIT_K != 1 && (CLUSTER > 1 || k_count < k)) {
-      const Parts parts(scratch, schedule, tile, tiles);
+      const Parts parts(scratch, schedule, share.tile, tiles);
       if (CLUSTER == 1 || parts.count > 1) stores = add_blocks(parts, results);
     }
     if (!stores) return;
@@ -425,10 +425,10 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
     gemm.store(results, first, in_m, in_n, EXCHANGE ? shared : nullptr);
   };
 
-  Shares shares(schedule);
-  Share share = shares.first();
+  Worklist worklist(schedule);
+  Share share = worklist.first();
   do {
     work(share);
     if (SPLIT_K == 0) __syncthreads();  // nobody reads shared memory any more
-  } while (shares.next(share));
+  } while (worklist.next(share));
 }

@@ -125,6 +125,7 @@ constexpr int kCopyRegisters = 40;
 constexpr int kFreeRegisters =
     kFirstRegisters * (kThreads + kCopyThreads) - kCopyRegisters * kCopyThreads;
 constexpr int kRegisters = least(kFreeRegisters / kThreads / 8 * 8, 240);
+static_assert(SPLIT_K != 0 || (SLICES == 1 && CLUSTER == 1), "buffers and barriers are in use");
 static_assert(kThreads % 128 == 0 && kFirstRegisters < kRegisters && kFirstRegisters <= 240);
 
 #include "device/cluster.cuh"
@@ -424,12 +425,12 @@ struct Task {
 
   __device__ __forceinline__ Task(const Share& share, unsigned tiles_m, unsigned tiles_n,
                                   long long m, long long n, long long k)
-      : Task(share, TilePosition(static_cast<unsigned>(share.tile), tiles_m, tiles_n), m, n, k) {}
+      : Task(share, TilePosition(share.tile, tiles_m, tiles_n), m, n, k) {}
 
  private:
   __device__ __forceinline__ Task(const Share& share, const TilePosition& at, long long m,
                                   long long n, long long k)
-      : in_m(at.along_m, kTileM, m), in_n(at.along_n, kTileN, n), first_k(share.begin * BLOCK_K) {
+      : in_m(at.along_m, kTileM, m), in_n(at.along_n, kTileN, n), first_k(share.first_k()) {
     const long long k_end = share.k_end(k);
     // A cluster's second block may have nothing of K.
     k_count = CLUSTER > 1 && k_end < first_k ? 0 : static_cast<int>(k_end - first_k);
@@ -452,8 +453,8 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads + kCopyThreads
   const unsigned tiles_n = static_cast<unsigned>((n - 1) / kTileN + 1);
   const long long tiles = static_cast<long long>(tiles_m) * tiles_n;
   const Schedule schedule(tiles, k);
-  Shares shares(schedule);
-  Share share = shares.first();
+  Worklist worklist(schedule);
+  Share share = worklist.first();
 
   cluster.await_open();
   await_launch_before(static_cast<int>(share.end));
@@ -465,7 +466,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads + kCopyThreads
         const Task task(share, tiles_m, tiles_n, m, n, k);
         bring(buffers, filling, OperandA(map_a, a, lda, m, task.in_m.first, task.first_k),
               OperandB(map_b, b, ldb, n, task.in_n.first, task.first_k), task.k_count);
-      } while (shares.next(share));
+      } while (worklist.next(share));
       await_all_copies();
     }
     return;
@@ -490,5 +491,5 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads + kCopyThreads
                ALIGNED        ? nullptr
                : SPLIT_K == 0 ? shared + kBuffers + kBarrierFloats
                               : shared);
-  } while (shares.next(share));
+  } while (worklist.next(share));
 }

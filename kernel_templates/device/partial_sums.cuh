@@ -45,9 +45,8 @@ __device__ __forceinline__ void add_slices(float* results, float* shared) {
 // Who does what of the work: the phases of every tile, tile after tile. With SPLIT_K above 1 each
 // tile has the same number of blocks to itself. With 0 blocks first take whole tiles in turn; those
 // that are left when not all have one any more they share evenly, each a number of phases that may
-// go on from one tile to the next. Where so many would meet in a tile that their parts are added in
-// groups, they share one whole tile each as well; else not, since blocks at different k find less
-// of what they read in the L2 cache.
+// go on from one tile to the next. Where many would meet in a tile, they share one whole tile each
+// as well; else not, since blocks at different k find less of what they read in the L2 cache.
 struct Schedule {
   static constexpr int kFewTiles = 6;  // for so many blocks one
 
@@ -104,28 +103,34 @@ struct Schedule {
 
 // Phases [begin, end) of a tile.
 struct Share {
-  long long tile, begin, end;
+  unsigned tile, begin, end;
 
-  // Their last element of K, and one.
+  __device__ __forceinline__ long long first_k() const {
+    return static_cast<long long>(begin) * BLOCK_K;
+  }
+  // Behind their last element of K.
   __device__ __forceinline__ long long k_end(long long k) const {
-    return SPLIT_K == 1 || end * BLOCK_K > k ? k : end * BLOCK_K;
+    const long long whole = static_cast<long long>(end) * BLOCK_K;
+    return SPLIT_K == 1 || whole > k ? k : whole;
   }
 };
 
-// What this block does, one after the other: more than one share with SPLIT_K == 0 alone. After the
+// What this block does, one share after the other: more than one with SPLIT_K == 0 alone. After the
 // first nothing is divided: the machine's division of 64 bits takes more registers than threads
-// have that only copy.
-class Shares {
+// have that only copy. Numbers of 32 bits, since they are kept while a tile is multiplied.
+class Worklist {
  public:
-  __device__ __forceinline__ explicit Shares(const Schedule& schedule)
-      : phases_per_tile_(schedule.phases_per_tile),
-        first_shared_(schedule.first_shared),
+  __device__ __forceinline__ explicit Worklist(const Schedule& schedule)
+      : phases_per_tile_(static_cast<unsigned>(schedule.phases_per_tile)),
+        first_shared_(static_cast<unsigned>(schedule.first_shared)),
         whole_(blockIdx.x) {
     if (SPLIT_K == 1) return;
     const long long begin = schedule.begin(blockIdx.x);
-    left_ = schedule.begin(blockIdx.x + 1LL) - begin;
-    tile_ = schedule.tile_of(blockIdx.x);
-    begin_ = begin - (tile_ - first_shared_) * phases_per_tile_;
+    const long long tile = schedule.tile_of(blockIdx.x);
+    tile_ = static_cast<unsigned>(tile);
+    begin_ =
+        static_cast<unsigned>(begin - (tile - schedule.first_shared) * schedule.phases_per_tile);
+    left_ = static_cast<unsigned>(schedule.begin(blockIdx.x + 1LL) - begin);
   }
 
   __device__ __forceinline__ Share first() {
@@ -153,7 +158,7 @@ class Shares {
     return share;
   }
   __device__ __forceinline__ Share share_of_tile() {
-    const long long end = begin_ + left_ < phases_per_tile_ ? begin_ + left_ : phases_per_tile_;
+    const unsigned end = begin_ + left_ < phases_per_tile_ ? begin_ + left_ : phases_per_tile_;
     const Share share{tile_, begin_, end};
     left_ -= end - begin_;
     begin_ = 0;
@@ -161,10 +166,10 @@ class Shares {
     return share;
   }
 
-  long long phases_per_tile_, first_shared_;
-  long long whole_;         // the next tile that this block has to itself
-  long long tile_, begin_;  // where its share of the others goes on
-  long long left_;          // phases of that
+  unsigned phases_per_tile_, first_shared_;
+  unsigned whole_;         // the next tile that this block has to itself
+  unsigned tile_, begin_;  // where its share of the others goes on
+  unsigned left_;          // phases of that
 };
 
 // A block's sums for parts of tiles, in the scratch: of the first tile that it works on, and of
@@ -255,6 +260,7 @@ struct Parts {
     for (int e = 0; e < kOfBlock; ++e) results[e] = 0;
 #pragma unroll 1
     for (int next = first; next < end; next += kUnderWay * step) {
+      const float* const place_of_next = place(next);  // with even shares there are divisions in it
 #pragma unroll
       for (int i = 0; i < kOfBlock; i += kWidth) {
         Vector<kWidth> taken[kUnderWay];
@@ -263,7 +269,8 @@ struct Parts {
           const int part = next + p * step;
           taken[p] = {};
           if (part >= end) continue;
-          taken[p] = read_others<kWidth>(place(part) + exchange_place<kWidth>(threadIdx.x, i));
+          const float* const from = p == 0 ? place_of_next : place(part);
+          taken[p] = read_others<kWidth>(from + exchange_place<kWidth>(threadIdx.x, i));
         }
 #pragma unroll
         for (int p = 0; p < kUnderWay; ++p) {
@@ -275,23 +282,31 @@ struct Parts {
   }
 };
 
+#ifdef COPYING_WARPS
+constexpr int kSeparateLevels = 1;
+#else
+constexpr int kSeparateLevels = 2;
+#endif
+
 // Leaves this block's sums in the scratch. In the block that comes last with a part of the tile,
-// `results` becomes the sum of all of them, in an order that depends on nothing but the problem;
-// false in the others.
+// `results` becomes the sum of all of them, in an order that depends on the problem and the launch
+// alone; false in the others.
 __device__ __forceinline__ bool add_blocks(const Parts& parts, float* results) {
   int own = static_cast<int>(blockIdx.x - parts.schedule.first_block(parts.tile)) / CLUSTER;
   int step = 1;
-#pragma unroll 1
-  while (true) {  // once, or for the group and then for all groups: the code is long
+  // First the group's parts, where there are groups, then those of all. Written out where the
+  // compiler otherwise wants more registers than there are.
+#pragma unroll kSeparateLevels
+  for (int level = parts.group < parts.count ? 0 : 1; level < 2; ++level) {
+    const bool in_group = level == 0;
     parts.put(own, results);
-    const bool in_group = step < parts.group && parts.group < parts.count;
     const int begin = in_group ? own / parts.group * parts.group : 0;
     const int end = in_group ? least(begin + parts.group, parts.count) : parts.count;
     int* const counter = in_group ? parts.group_counter(own / parts.group) : parts.counter();
     if (!arrives_last(counter, (end - begin - 1) / step + 1)) return false;
     parts.add(begin, end, step, results);
-    if (!in_group) return true;
     own = begin;
     step = parts.group;
   }
+  return true;
 }

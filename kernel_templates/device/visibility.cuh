@@ -28,7 +28,7 @@ __device__ __forceinline__ bool any_thread(bool own) {
       "{\n"
       ".reg .pred own, any;\n"
       "setp.ne.s32 own, %1, 0;\n"
-      "barrier.cta.red.or.pred any, 1, %2, own;\n"
+      "bar.red.or.pred any, 1, %2, own;\n"
       "selp.s32 %0, 1, 0, any;\n"
       "}"
       : "=r"(any)

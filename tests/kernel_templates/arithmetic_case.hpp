@@ -71,7 +71,7 @@ inline std::uint32_t bits(float value) {
 // On a device of few SMs.
 inline LaunchGeometry geometry_of(const KernelTemplate& kernel, const KernelInstance& instance,
                                   const GemmProblem& problem) {
-  constexpr int kSmCount = 2;
+  constexpr int kSmCount = 4;
   return kernel.geometry(instance.configuration, problem).on_device(kSmCount);
 }
 

@@ -244,7 +244,8 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 
 // The order in which a configuration adds up: chains over the k of each slice, added in halves
 // within a block. The blocks' sums of a tile are added one after the other; more than
-// one block adds at once go in groups of neighbours first.
+// one block adds at once go in groups of neighbours first. Blocks that share evenly take whole
+// tiles as long as there is one for each.
 class Order {
  public:
   Order(const Configuration& c, const GemmProblem& problem, std::int64_t blocks)
@@ -262,7 +263,9 @@ class Order {
 
   template <typename Add>
   float sum(std::int64_t row, std::int64_t column, const Add& add) const {
-    const std::int64_t first = tile_of(row / rows_, column / columns_) * phases_;
+    const std::int64_t tile = tile_of(row / rows_, column / columns_);
+    if (tile < first_shared()) return block_sum(0, phases_, add);
+    const std::int64_t first = (tile - first_shared()) * phases_;
     std::vector<float> parts;
     for (std::int64_t block = 0; block < blocks_; ++block) {
       const std::int64_t from = std::max(begin(block), first);
@@ -293,10 +296,17 @@ class Order {
     const std::int64_t rows = std::min(raster_, tiles_m_ - group * raster_);
     return group * raster_ * tiles_n_ + tile_n * rows + tile_m % raster_;
   }
+  std::int64_t first_shared() const {
+    const std::int64_t tiles = tiles_m_ * tiles_n_;
+    if (split_ != 0 || tiles < blocks_) return 0;
+    const std::int64_t rest = tiles % blocks_;
+    const bool few = rest > 0 && 6 * rest < blocks_;
+    return tiles - rest - (few ? blocks_ : 0);
+  }
   std::int64_t begin(std::int64_t block) const {
     const std::int64_t tiles = tiles_m_ * tiles_n_;
     if (split_ == 0) {
-      const std::int64_t work = tiles * phases_;
+      const std::int64_t work = (tiles - first_shared()) * phases_;
       return block * (work / blocks_) + std::min(block, work % blocks_);
     }
     const std::int64_t of_tile = blocks_ / tiles;
@@ -342,6 +352,8 @@ TEST_SUITE("gemm_simt arithmetic") {
         {{1, 300, 40}, 1, 0, 0, 0},          // one row
         {{300, 1, 7}, 0, 1, 0, 0},           // one column, fewer elements of K than a phase
         {{5, 6, 333}, 1, 0, 0, 0},           // many phases
+        {{330, 300, 40}, 1, 0, 0, 0},        // more tiles than blocks that share evenly
+        {{570, 100, 40}, 1, 0, 0, 0},        // one tile more than these
     };
     for (const Instance* instance : kInstances) {
       for (ArithmeticCase test : cases) {
