@@ -17,20 +17,22 @@ REGISTER = re.compile(r"-?\|?R(\d+)(\.reuse)?")
 
 
 def instructions(cubin):
-    """The instructions' texts in their order, and each label's index."""
+    """The instructions' texts in their order, each label's index, and which have a predicate."""
     listing = subprocess.run(["nvdisasm", "-c", cubin], capture_output=True, text=True, check=True)
-    found, labels = [], {}
+    found, labels, predicated = [], {}, set()
     for line in listing.stdout.splitlines():
         if label := re.match(r"\s*(\.L_x_\d+):", line):
             labels[label.group(1)] = len(found)
-        elif instruction := re.match(r"\s*/\*[0-9a-f]+\*/\s+(?:@!?U?P\d+ )?(.*?);", line):
-            found.append(instruction.group(1).strip())
-    return found, labels
+        elif instruction := re.match(r"\s*/\*[0-9a-f]+\*/\s+(@!?U?P[\dT]+ )?(.*?);", line):
+            if instruction.group(1):
+                predicated.add(len(found))
+            found.append(instruction.group(2).strip())
+    return found, labels, predicated
 
 
 def main_loop(cubin):
     """The multiply-adds of the shortest loop that has most of them."""
-    found, labels = instructions(cubin)
+    found, labels, _ = instructions(cubin)
     loops = []
     for end, text in enumerate(found):
         target = re.search(r"BRA.*`\((\.L_x_\d+)\)", text)
