@@ -12,7 +12,6 @@ KernelTemplate make_gemm_simt(std::string_view source);
 namespace {
 
 constexpr std::int64_t kFloatBytes = 4;
-constexpr std::int64_t kEvenly = 0;  // as SPLIT_K
 constexpr int kClusterCapability = 90;
 
 // A configuration's values by name. A rule sees only those of its parameters set.

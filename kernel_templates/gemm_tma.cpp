@@ -13,7 +13,6 @@ namespace {
 constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kBarrierBytes = 8;
 constexpr std::int64_t kExchangedBytes = 16;  // of a thread
-constexpr std::int64_t kEvenly = 0;           // as SPLIT_K
 constexpr std::int64_t kCopyThreads = 128;
 constexpr std::int64_t kCopyRegisters = 40;  // of such a thread
 

@@ -53,6 +53,8 @@ using ParameterNames = std::vector<std::string>;
   return blocks == 1 ? 0 : 4 * (results / blocks * (blocks - 1)) + 16;
 }
 
+// As SPLIT_K: as many blocks as run at once, which share the last tiles evenly.
+inline constexpr std::int64_t kEvenly = 0;
 // Where blocks share a tile's work, they see from the grid how many they are.
 inline const LaunchParameter kSplit = {.name = "SPLIT_K", .least = 2};
 
