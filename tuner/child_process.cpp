@@ -149,6 +149,8 @@ ChildProcess::End ChildProcess::finish(std::chrono::milliseconds patience) {
   End end{"could not be killed: its device may need a reset", exit.has_value()};
   if (exit) {
     end.reason = killed && WIFSIGNALED(exit->status) ? "killed" : describe(exit->status);
+    end.killed_by_others =
+        !killed && WIFSIGNALED(exit->status) && WTERMSIG(exit->status) == SIGKILL;
     end.peak_bytes = exit->peak_bytes;
   }
   if (const std::string words = last_words(); !words.empty()) end.reason += ": " + words;

@@ -34,7 +34,8 @@ class ChildProcess {
   struct End {
     std::string reason;  // "killed by signal 11 (SIGSEGV)", "exited with code 3", and last words
     bool ended = true;
-    std::int64_t peak_bytes = 0;  // of memory, where it ended
+    bool killed_by_others = false;  // SIGKILL that finish() did not send
+    std::int64_t peak_bytes = 0;    // of memory, where it ended
   };
   // Ends the child: with SIGKILL, unless it ends by itself within `patience`. Says how it ended,
   // with the last line that it wrote on standard error. A child that cannot be killed (a driver

@@ -30,7 +30,25 @@ class ProcessWorker : public Worker {
         device_ordinal_(device_ordinal),
         memory_mib_(memory_bytes / kMiB) {}
 
+  // A worker that something else kills, the system where memory is short or a person, says nothing
+  // about its request: another one is asked, once, since a candidate may kill its own process.
   WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout) override {
+    killed_by_others_ = false;
+    WorkerOutcome outcome = attempt(request, timeout);
+    return killed_by_others_ ? attempt(request, timeout) : outcome;
+  }
+
+  // The call finds its socket at an end. But the C++ compiler of the host device is a process of
+  // its own, which would outlive its worker: it is waited for.
+  void interrupt() override {
+    if (device_ordinal_ == kHostOrdinal) return;
+    const std::lock_guard lock(mutex_);
+    interrupted_ = true;
+    if (child_) ::shutdown(child_->socket(), SHUT_RDWR);
+  }
+
+ private:
+  WorkerOutcome attempt(const WorkerRequest& request, std::chrono::milliseconds timeout) {
     constexpr std::chrono::hours kLongest(1000);  // keeps the sum below in range
     const Deadline deadline =
         std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(timeout, kLongest);
@@ -61,16 +79,6 @@ class ProcessWorker : public Worker {
     }
   }
 
-  // The call finds its socket at an end. But the C++ compiler of the host device is a process of
-  // its own, which would outlive its worker: it is waited for.
-  void interrupt() override {
-    if (device_ordinal_ == kHostOrdinal) return;
-    const std::lock_guard lock(mutex_);
-    interrupted_ = true;
-    if (child_) ::shutdown(child_->socket(), SHUT_RDWR);
-  }
-
- private:
   void start() {
     const std::lock_guard lock(mutex_);
     if (interrupted_) throw Error("the worker was interrupted");
@@ -93,6 +101,7 @@ class ProcessWorker : public Worker {
     }();
     const ChildProcess::End end = child_->finish(at_once ? std::chrono::milliseconds(0) : patience);
     forget_child();
+    killed_by_others_ = end.killed_by_others && !at_once;
     return {kind, prefix + end.reason + memory_note(kind, end.peak_bytes / kMiB), !end.ended};
   }
 
@@ -109,6 +118,7 @@ class ProcessWorker : public Worker {
   std::int64_t memory_mib_;
   std::mutex mutex_;  // of what interrupt() looks at
   bool interrupted_ = false;
+  bool killed_by_others_ = false;      // in the last attempt
   std::optional<ChildProcess> child_;  // this thread alone changes it
 };
 

@@ -77,6 +77,11 @@ int run_winners(const DbOptions& options) {
 }
 
 int run_merge(const DbOptions& options) {
+  // A database that is not there shall leave everything as it is.
+  for (const std::string& other : options.others) {
+    if (TuningDatabase::open_read_only(other)) continue;
+    throw UsageError(other + ": there is no database, or nothing in it");
+  }
   TuningDatabase database = TuningDatabase::open(path_of(options));
   for (const std::string& other : options.others) {
     const MergeCounts counts = database.merge(other);

@@ -42,20 +42,27 @@ std::string document_of(const ExportOptions& options, std::span<const StoredTria
   return trials_as_csv(trials);
 }
 
-// A file that was not written whole is no file.
+// The whole file or none: until it is there, what was there before stays.
 void write_file(const std::string& path, const std::string& bytes) {
+  namespace fs = std::filesystem;
   const auto fail = [&path](int error) {
     throw StorageError("--output: " + path + ": cannot be written: " + std::strerror(error));
   };
-  std::ofstream file(path, std::ios::binary);
-  if (!file) fail(errno);  // what is there stays as it is
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  const bool replaced = !fs::exists(status) || fs::is_regular_file(status);  // not /dev/stdout
+  const fs::path target = replaced ? fs::weakly_canonical(path, error) : fs::path(path);
+  const fs::path written = replaced ? fs::path(target.string() + ".part") : target;
+  std::ofstream file(written, std::ios::binary);
+  if (!file) fail(errno);
   file << bytes;
   file.close();
-  if (file) return;
-  const int error = errno;
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);
-  fail(error);
+  const int write_error = file ? 0 : errno;
+  if (replaced && write_error == 0) fs::rename(written, target, error);
+  if (write_error == 0 && !error) return;
+  const int reason = write_error != 0 ? write_error : error.value();
+  if (replaced) fs::remove(written, error);
+  fail(reason);
 }
 
 }  // namespace

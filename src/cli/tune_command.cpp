@@ -198,7 +198,7 @@ int run_tune(const TuneOptions& options) {
     if (devices.size() > 1) fmt::print("{} x ", devices.size());
     fmt::print("{}\n{}", describe(device), result_table(report).text());
     print_summary(report, setup);
-    if (!opened.database.path().empty()) {
+    if (!opened.database.path().empty() && report.storage_problem.empty()) {
       fmt::print("stored in {}\n", opened.database.path().string());
     }
   }

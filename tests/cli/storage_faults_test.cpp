@@ -60,18 +60,13 @@ class FileSizeLimit {
     ::getrlimit(RLIMIT_FSIZE, &before_);
     const rlimit limit = {bytes, before_.rlim_max};
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
   }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
+  ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
   FileSizeLimit(const FileSizeLimit&) = delete;
   FileSizeLimit& operator=(const FileSizeLimit&) = delete;
 
  private:
   rlimit before_{};
-  void (*handler_)(int);
 };
 
 TEST_SUITE("storage that fails") {
@@ -93,6 +88,24 @@ TEST_SUITE("storage that fails") {
     const json again = json::parse(program(search("33,34,35")).out);
     CHECK(again["measured"].get<std::int64_t>() == 4 * kTrials - stored);
     CHECK(trials_in(program.database) == 4 * kTrials);
+  }
+
+  TEST_CASE("an export that does not fit leaves the file that was there") {
+    const Program program;
+    REQUIRE(program(search("32")).exit_code == kSuccess);
+    const std::string path = program.database + ".json";
+    const std::vector<std::string> to_file = {"db", "export", "--format", "json", "--output", path};
+    REQUIRE(program(to_file).exit_code == kSuccess);
+    const auto size = std::filesystem::file_size(path);
+    ProgramResult result;
+    {
+      const FileSizeLimit limit(1000);
+      result = program(to_file);
+    }
+    CHECK(result.exit_code == kUsage);
+    CHECK(result.err == "autotune: --output: " + path + ": cannot be written: File too large\n");
+    CHECK(std::filesystem::file_size(path) == size);
+    CHECK_FALSE(std::filesystem::exists(path + ".part"));
   }
 
   TEST_CASE("a file that is deleted while the program tunes is told") {

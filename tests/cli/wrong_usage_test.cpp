@@ -79,6 +79,7 @@ const std::vector<Case>& cases() {
       {{"--sizes", "64", "--shard", "3/2"}, 2, "no part 3 of 2"},
       {{"--sizes", "64", "--shard", "1/x"}, 2, "'x'"},
       {{"db", "merge"}, 2, "files"},
+      {{"db", "merge", "/nowhere/a.db", "--db", "/nowhere/else.db"}, 2, "/nowhere/a.db"},
       {{"--sizes", "64", "--only", "TILE_WIDTH"}, 2, "'TILE_WIDTH'"},
       {{"--sizes", "64", "--only", "TILE=8"}, 2, "'TILE'"},
       {{"--sizes", "64", "--only", "TILE_WIDTH=9"}, 2, "TILE_WIDTH: 9"},

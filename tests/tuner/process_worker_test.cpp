@@ -154,6 +154,21 @@ TEST_SUITE("ProcessWorker") {
     CHECK_FALSE(has_children());
   }
 
+  TEST_CASE("a worker that something else kills is replaced and asked again") {
+    for (const WorkerRequest& request : kEveryRequest) {
+      for (const std::string moment : {"after", "inside"}) {
+        CAPTURE(request.index());
+        CAPTURE(moment);
+        const auto worker = make_worker();
+        {
+          const ScriptGuard script("2 " + moment + " kill");
+          pid_of(*worker);
+        }
+        CHECK(answers(*worker, request));
+      }
+    }
+  }
+
   TEST_CASE("a worker that hangs at any moment of any message is killed and replaced") {
     for (const WorkerRequest& request : kEveryRequest) {
       for (const std::string moment : {"before", "after", "inside"}) {

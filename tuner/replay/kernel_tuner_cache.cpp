@@ -17,8 +17,8 @@ RecordedResult read_entry(const OrderedJson& entry, const std::vector<std::strin
   RecordedResult read{.configuration = OrderedJson::object()};
   for (const std::string& name : parameters) read.configuration[name] = entry.at(name);
   const OrderedJson& value = entry.at(objective);
-  if (value.is_string()) {
-    read.status = status_from_error(value);
+  if (!value.is_number()) {
+    read.status = status_from_error(value.is_string() ? value.get<std::string>() : "");
     return read;
   }
   const std::string unit = objective.rfind("time", 0) == 0 ? "ms" : "";

@@ -1,5 +1,7 @@
 #include "tuner/replay/objective.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 
@@ -16,8 +18,11 @@ double microseconds_in(const std::string& unit) {
   return found == units.end() ? 1 : found->second;
 }
 
-bool is_rate(const std::string& name, const std::string& unit) {
-  return name.find("/s") != std::string::npos || unit.find("/s") != std::string::npos;
+// GB/s, and of whatever spelling GFLOP/s, GFLOPS, GFLOPS/W or GFLOP/J.
+bool is_rate(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return text.find("/s") != std::string::npos || text.find("flop") != std::string::npos;
 }
 
 }  // namespace
@@ -26,7 +31,7 @@ std::optional<double> objective_cost(const std::string& name, double value,
                                      const std::string& unit) {
   constexpr double kFailed = 1e20;  // how Kernel Tuner once marked what did not run
   if (!std::isfinite(value) || value <= 0 || value >= kFailed) return std::nullopt;
-  return is_rate(name, unit) ? 1 / value : value * microseconds_in(unit);
+  return is_rate(name) || is_rate(unit) ? 1 / value : value * microseconds_in(unit);
 }
 
 }  // namespace autotune

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,8 +43,36 @@ std::string content_of(const std::string& path) {
   return std::move(*plain);
 }
 
+// Python writes numbers that JSON has not. The length of one that begins here, or 0.
+std::size_t python_number_at(const std::string& text, std::size_t place) {
+  for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
+    if (text.compare(place, word.size(), word) == 0) return word.size();
+  }
+  return 0;
+}
+
+// They become null.
+std::string without_python_numbers(const std::string& text) {
+  std::string plain;
+  plain.reserve(text.size());
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\' && i + 1 < text.size()) {
+      plain += text[i++];
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (const std::size_t length = quoted ? 0 : python_number_at(text, i); length > 0) {
+      plain += "null";
+      i += length - 1;
+      continue;
+    }
+    plain += text[i];
+  }
+  return plain;
+}
+
 OrderedJson parse(const std::string& path) {
-  const std::string text = content_of(path);
+  const std::string text = without_python_numbers(content_of(path));
   try {
     return OrderedJson::parse(text);
   } catch (const OrderedJson::parse_error& error) {
@@ -194,8 +223,8 @@ std::vector<RecordedSpace> read_recorded_spaces(const std::string& path) {
     }
     spaces.back().name = name;
     if (spaces.back().correct == 0) {
-      throw UsageError(
-          fmt::format("{}: {}: no configuration is correct, so there is no best one", path, name));
+      throw UsageError(fmt::format("{}: of {} no configuration is correct, so there is no best one",
+                                   path, name));
     }
   }
   return spaces;

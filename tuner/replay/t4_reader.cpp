@@ -1,5 +1,6 @@
 // T4 results. Kernel Tuner's spelling differs in keys that do not matter here, in the unit, which
 // stands for the whole file, and in values that are texts where a configuration failed.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -57,7 +58,10 @@ std::optional<double> cost_of(const OrderedJson& result, const std::string& time
     return objective_cost(name, value, has_unit ? unit : time_unit);
   }
   const OrderedJson runtimes = result.at("times").value("runtimes", OrderedJson::array());
-  if (runtimes.empty()) return std::nullopt;
+  const auto is_number = [](const OrderedJson& value) { return value.is_number(); };
+  if (runtimes.empty() || !std::all_of(runtimes.begin(), runtimes.end(), is_number)) {
+    return std::nullopt;
+  }
   return objective_cost("time", median(runtimes.get<std::vector<double>>()), time_unit);
 }
 

@@ -221,13 +221,21 @@ TEST_SUITE("recorded spaces") {
     CHECK(cost(two + R"(["time"])", "seconds") == 2e6);
     CHECK(cost(two + R"(["energy", "time"])") == 7);
     CHECK(cost(two + R"(["GFLOP/s"])") == 0.25);
+    for (const std::string rate : {"GFLOPS", "TFLOPs", "GFLOPS/W", "GFLOP/J", "GB/s"}) {
+      CAPTURE(rate);
+      const std::string one = R"("times": {}, "measurements": [{"name": ")";
+      CHECK(cost(one + rate + R"(", "value": 4}], "objectives": [")" + rate + R"("])") == 0.25);
+      CHECK(cost(one + R"(rate", "value": 4, "unit": ")" + rate +
+                 R"("}], "objectives": ["rate"])") == 0.25);
+    }
     CHECK(cost(two + R"(["absent"])") == 2000);
     CHECK(cost(R"("times": {"runtimes": [5, 3, 4]})") == 4000);
     CHECK(cost(R"("times": {"runtimes": [5, 3, 4]})", "microseconds") == 4);
   }
 
   TEST_CASE("a time that is none is a failure, never the best") {
-    for (const char* value : {"0", "-1", "null", "\"InvalidConfig\"", "1e20"}) {
+    for (const char* value :
+         {"0", "-1", "null", "\"InvalidConfig\"", "1e20", "NaN", "Infinity", "-Infinity"}) {
       CAPTURE(value);
       const auto spaces = read_text(
           t4(ran(R"({"A": 1})", 3) + "," +
@@ -237,6 +245,19 @@ TEST_SUITE("recorded spaces") {
       CHECK(spaces.front().correct == 1);
       CHECK(spaces.front().best_us == 3);
     }
+  }
+
+  TEST_CASE("what Python calls numbers is none, in a text it is a text") {
+    const auto spaces = read_text(
+        t4(ran(R"({"A": "NaN \" NaN"})", 3) + "," +
+           result(R"({"A": 1})", R"("invalidity": "correct", "times": {"runtimes": [1, NaN]})")));
+    CHECK(spaces.front().correct == 1);
+    CHECK(spaces.front().best_us == 3);
+    const auto cache =
+        read_text(R"({"tune_params_keys": ["A"], "cache": {"1": {"A": 1, "time": NaN},)"
+                  R"("2": {"A": 2, "time": 0.5}}})");
+    CHECK(cache.front().correct == 1);
+    CHECK(cache.front().best_us == 500);
   }
 
   TEST_CASE("of several results of one configuration the last counts") {
