@@ -293,6 +293,14 @@ constexpr int kSeparateLevels = 2;
 // alone; false in the others.
 __device__ __forceinline__ bool add_blocks(const Parts& parts, float* results) {
   int own = static_cast<int>(blockIdx.x - parts.schedule.first_block(parts.tile)) / CLUSTER;
+  // With a step that the compiler knows, adding takes half a microsecond less. Blocks that stay
+  // have no registers for a second piece of code.
+  if (SPLIT_K != 0 && parts.group == parts.count) {
+    parts.put(own, results);
+    if (!arrives_last(parts.counter(), parts.count)) return false;
+    parts.add(0, parts.count, 1, results);
+    return true;
+  }
   int step = 1;
   // First the group's parts, where there are groups, then those of all. Written out where the
   // compiler otherwise wants more registers than there are.
