@@ -20,7 +20,9 @@ namespace {
 
 // A worker that closed its socket is about to end; it gets this long to do so by itself, so that
 // the reason is its own.
-constexpr std::chrono::milliseconds kExitPatience(200);
+constexpr std::chrono::milliseconds kExitPatience(1000);
+// What a new worker needs more for its first answer than one that has answered before.
+constexpr std::chrono::seconds kColdStart(30);
 constexpr std::int64_t kMiB = 1 << 20;
 
 class ProcessWorker : public Worker {
@@ -35,7 +37,12 @@ class ProcessWorker : public Worker {
   WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout) override {
     killed_by_others_ = false;
     WorkerOutcome outcome = attempt(request, timeout);
-    return killed_by_others_ ? attempt(request, timeout) : outcome;
+    if (!killed_by_others_) return outcome;
+    try {
+      return attempt(request, timeout + kColdStart);
+    } catch (const Error&) {
+      return outcome;  // no other one can be started
+    }
   }
 
   // The call finds its socket at an end. But the C++ compiler of the host device is a process of
@@ -101,7 +108,7 @@ class ProcessWorker : public Worker {
     }();
     const ChildProcess::End end = child_->finish(at_once ? std::chrono::milliseconds(0) : patience);
     forget_child();
-    killed_by_others_ = end.killed_by_others && !at_once;
+    killed_by_others_ = end.killed_by_others && kind == WorkerFailure::Kind::died && !at_once;
     return {kind, prefix + end.reason + memory_note(kind, end.peak_bytes / kMiB), !end.ended};
   }
 

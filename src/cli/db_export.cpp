@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "autotune/error.hpp"
 
@@ -42,26 +43,37 @@ std::string document_of(const ExportOptions& options, std::span<const StoredTria
   return trials_as_csv(trials);
 }
 
-// The whole file or none: until it is there, what was there before stays.
+// Of a file that is replaced, what was there stays until the new one is whole. Anything else (a
+// link, /dev/stdout, a file where the folder takes no other) is written in its place.
 void write_file(const std::string& path, const std::string& bytes) {
   namespace fs = std::filesystem;
   const auto fail = [&path](int error) {
     throw StorageError("--output: " + path + ": cannot be written: " + std::strerror(error));
   };
   std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  const bool replaced = !fs::exists(status) || fs::is_regular_file(status);  // not /dev/stdout
-  const fs::path target = replaced ? fs::weakly_canonical(path, error) : fs::path(path);
-  const fs::path written = replaced ? fs::path(target.string() + ".part") : target;
-  std::ofstream file(written, std::ios::binary);
+  const fs::file_status before = fs::symlink_status(path, error);
+  if (fs::is_regular_file(before) && ::access(path.c_str(), W_OK) != 0) fail(errno);
+  const fs::path beside =
+      fs::path(path).parent_path() / fmt::format(".autotune-export-{}", ::getpid());
+  std::ofstream file;
+  if (fs::is_regular_file(before)) file.open(beside, std::ios::binary);
+  const bool replaces = file.is_open();
+  if (!replaces) {
+    file.clear();
+    file.open(path, std::ios::binary);
+  }
   if (!file) fail(errno);
   file << bytes;
   file.close();
   const int write_error = file ? 0 : errno;
-  if (replaced && write_error == 0) fs::rename(written, target, error);
-  if (write_error == 0 && !error) return;
+  if (replaces && write_error == 0) {
+    fs::permissions(beside, before.permissions(), error);
+    if (!error) fs::rename(beside, path, error);
+  }
+  if (write_error == 0 && !(replaces && error)) return;
   const int reason = write_error != 0 ? write_error : error.value();
-  if (replaced) fs::remove(written, error);
+  // A file that was not written whole is no file.
+  if (replaces || !fs::exists(before)) fs::remove(replaces ? beside : fs::path(path), error);
   fail(reason);
 }
 

@@ -105,7 +105,45 @@ TEST_SUITE("storage that fails") {
     CHECK(result.exit_code == kUsage);
     CHECK(result.err == "autotune: --output: " + path + ": cannot be written: File too large\n");
     CHECK(std::filesystem::file_size(path) == size);
-    CHECK_FALSE(std::filesystem::exists(path + ".part"));
+    const std::filesystem::directory_iterator folder(std::filesystem::path(path).parent_path());
+    for (const auto& entry : folder) {
+      CHECK_FALSE(has(entry.path().filename().string(), ".autotune-export"));
+    }
+  }
+
+  TEST_CASE("an export replaces a file, with its permissions, and writes where a link leads") {
+    const Program program;
+    REQUIRE(program(search("32")).exit_code == kSuccess);
+    const std::string path = program.database + ".csv";
+    const std::string link = program.database + ".link";
+    const auto written = [&](const std::string& to) {
+      const std::vector<std::string> command = {"db", "export", "--format", "csv", "--output", to};
+      return program(command).exit_code == kSuccess;
+    };
+    REQUIRE(written(path));
+    const auto size = std::filesystem::file_size(path);
+    const auto only_mine = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+    std::filesystem::permissions(path, only_mine);
+    std::filesystem::create_symlink(path, link);
+    for (const std::string& to : {path, link}) {
+      CAPTURE(to);
+      std::filesystem::resize_file(path, 3 * size);
+      CHECK(written(to));
+      CHECK(std::filesystem::file_size(path) == size);
+      CHECK(std::filesystem::status(path).permissions() == only_mine);
+    }
+    CHECK(std::filesystem::is_symlink(link));
+  }
+
+  TEST_CASE("a merge of which one database is none takes nothing in") {
+    const Program program;
+    REQUIRE(program(search("32")).exit_code == kSuccess);
+    const std::string target = program.database + ".target";
+    const ProgramResult result =
+        program({"db", "merge", program.database, "/nowhere/a.db", "--db", target});
+    CHECK(result.exit_code == kUsage);
+    CHECK(result.err == "autotune: /nowhere/a.db: there is no database, or nothing in it\n");
+    CHECK_FALSE(std::filesystem::exists(target));
   }
 
   TEST_CASE("a file that is deleted while the program tunes is told") {

@@ -1,9 +1,8 @@
 #include "tuner/replay/objective.hpp"
 
-#include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
+#include <regex>
 
 namespace autotune {
 namespace {
@@ -18,11 +17,10 @@ double microseconds_in(const std::string& unit) {
   return found == units.end() ? 1 : found->second;
 }
 
-// GB/s, and of whatever spelling GFLOP/s, GFLOPS, GFLOPS/W or GFLOP/J.
-bool is_rate(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return text.find("/s") != std::string::npos || text.find("flop") != std::string::npos;
+// GB/s; GFLOP/s, GFLOPS, GFLOPS/W, GFLOP/J, and so on in any case.
+bool is_rate(const std::string& text) {
+  static const std::regex of_operations("[kmgtp]?flops?(/.*)?", std::regex::icase);
+  return text.find("/s") != std::string::npos || std::regex_match(text, of_operations);
 }
 
 }  // namespace

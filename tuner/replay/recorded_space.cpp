@@ -51,24 +51,21 @@ std::size_t python_number_at(const std::string& text, std::size_t place) {
   return 0;
 }
 
-// They become null.
-std::string without_python_numbers(const std::string& text) {
-  std::string plain;
-  plain.reserve(text.size());
+// They become texts of the same length, so that places of faults stay what they are.
+std::string without_python_numbers(std::string text) {
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (quoted && text[i] == '\\' && i + 1 < text.size()) {
-      plain += text[i++];
-    } else if (text[i] == '"') {
+    if (text[i] == '"') {
       quoted = !quoted;
-    } else if (const std::size_t length = quoted ? 0 : python_number_at(text, i); length > 0) {
-      plain += "null";
+    } else if (quoted) {
+      if (text[i] == '\\') ++i;
+    } else if (const std::size_t length = python_number_at(text, i); length > 0) {
+      text[i] = '"';
       i += length - 1;
-      continue;
+      text[i] = '"';
     }
-    plain += text[i];
   }
-  return plain;
+  return text;
 }
 
 OrderedJson parse(const std::string& path) {

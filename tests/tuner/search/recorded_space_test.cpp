@@ -228,6 +228,11 @@ TEST_SUITE("recorded spaces") {
       CHECK(cost(one + R"(rate", "value": 4, "unit": ")" + rate +
                  R"("}], "objectives": ["rate"])") == 0.25);
     }
+    for (const std::string other : {"flops_count", "energy_per_flop", "J/GFLOP"}) {
+      CAPTURE(other);
+      CHECK(cost(R"("times": {}, "measurements": [{"name": ")" + other +
+                 R"(", "value": 4}], "objectives": [")" + other + R"("])") == 4);
+    }
     CHECK(cost(two + R"(["absent"])") == 2000);
     CHECK(cost(R"("times": {"runtimes": [5, 3, 4]})") == 4000);
     CHECK(cost(R"("times": {"runtimes": [5, 3, 4]})", "microseconds") == 4);
