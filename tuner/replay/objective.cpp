@@ -1,8 +1,10 @@
 #include "tuner/replay/objective.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
-#include <regex>
+#include <string_view>
 
 namespace autotune {
 namespace {
@@ -18,9 +20,15 @@ double microseconds_in(const std::string& unit) {
 }
 
 // GB/s; GFLOP/s, GFLOPS, GFLOPS/W, GFLOP/J, and so on in any case.
-bool is_rate(const std::string& text) {
-  static const std::regex of_operations("[kmgtp]?flops?(/.*)?", std::regex::icase);
-  return text.find("/s") != std::string::npos || std::regex_match(text, of_operations);
+bool is_rate(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (text.find("/s") != std::string::npos) return true;
+  const std::size_t flop = text.find("flop");
+  if (flop > 1) return false;  // only the letter for a thousand or more may be before it
+  std::string_view rest = std::string_view(text).substr(flop + 4);
+  if (rest.starts_with('s')) rest.remove_prefix(1);
+  return rest.empty() || rest.front() == '/';
 }
 
 }  // namespace
