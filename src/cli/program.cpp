@@ -97,8 +97,8 @@ void hold_standard_descriptors() {
 
 int run_program(int argc, char** argv) {
   hold_standard_descriptors();
-  std::signal(SIGXFSZ,
-              SIG_IGN);  // a file that may not grow is a write that fails, as on a full disk
+  // A file that may not grow is a write that fails, as on a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     if (argc > 1 && std::strcmp(argv[1], "worker") == 0) return run_worker_command(argc, argv);
     const int code = parse_and_run(argc, argv);
