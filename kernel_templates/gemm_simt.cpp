@@ -264,10 +264,11 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
       std::max<std::int64_t>(1, std::min(v.split_k(), phases) / v.cluster());
   const bool evenly = v.split_k() == kEvenly;
   const bool shared =
-      evenly ? phases > 1
+      evenly ? may_share_evenly(phases)
              : clusters > 1 && all <= most_tiles && may_share(all * v.cluster() * clusters, bytes);
   LaunchGeometry result;
   result.waits_for_launch_before = true;
+  result.raster = std::min(v.c.at("RASTER"), ceil_div(problem.m, v.tile_m()));
   result.grid[0] = all * v.cluster();
   if (shared && evenly) {
     result.grid[0] = all * phases;
@@ -363,7 +364,7 @@ KernelTemplate make_gemm_simt(std::string_view source) {
               },
           .ptxas_options = register_level_option,
           .knows_alignment = true,
-          .launch_parameter = kSplit};
+          .launch_parameters = {kSplit, kRaster}};
 }
 
 }  // namespace autotune

@@ -19,7 +19,7 @@
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, any alignment.
 // Launch: kThreads threads, kSharedFloats of dynamic shared memory; blocks along x: as many as C
 // has tiles, with SPLIT_K any number up to the phases of all tiles, or CLUSTER for each tile if
-// these are fewer. scratch: see kernel_template.hpp.
+// these are fewer. scratch and raster: see kernel_template.hpp.
 
 // Results of one lane: 4, 8 or 16 along each side.
 #ifndef THREAD_M
@@ -86,11 +86,6 @@
 // Blocks of an SM that the compiler must leave registers for.
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1
-#endif
-
-// Tiles along M whose blocks run side by side, so that they find their part of B in the L2 cache.
-#ifndef RASTER
-#define RASTER 8
 #endif
 
 // 1: results that cannot be stored as vectors go to lanes side by side first.
@@ -382,7 +377,7 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
     gemm_simt(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
               long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
-              float alpha, float beta, float* __restrict__ scratch) {
+              float alpha, float beta, float* __restrict__ scratch, unsigned raster) {
 #ifdef __CUDA_ARCH__
   extern __shared__ __align__(16) float shared[];
 #else
@@ -392,14 +387,14 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
   cluster.open();
   const Gemm gemm{c, m, n, ldc, alpha, beta};
   const Position position;
-  const unsigned tiles_m = static_cast<unsigned>((m - 1) / kTileM + 1);
-  const unsigned tiles_n = static_cast<unsigned>((n - 1) / kTileN + 1);
-  const long long tiles = static_cast<long long>(tiles_m) * tiles_n;
-  const Schedule schedule(tiles, k);
+  const Tiles tiles{static_cast<unsigned>((m - 1) / kTileM + 1),
+                    static_cast<unsigned>((n - 1) / kTileN + 1), raster};
+  const long long all_tiles = static_cast<long long>(tiles.along_m) * tiles.along_n;
+  const Schedule schedule(all_tiles, k);
 
   // Computes one tile, or adds this block's share of it to what other blocks have.
   const auto work = [&](const Share& share) {
-    const TilePosition at(share.tile, tiles_m, tiles_n);
+    const TilePosition at(share.tile, tiles);
     const TileSpan in_m(at.along_m, kTileM, m);
     const TileSpan in_n(at.along_n, kTileN, n);
     const long long first_k = share.first_k();
@@ -417,7 +412,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads, MIN_BLOCKS)
     cluster.add(results);
     bool stores = true;
     if (SPLIT_K != 1 && (CLUSTER > 1 || k_count < k)) {
-      const Parts parts(scratch, schedule, share.tile, tiles);
+      const Parts parts(scratch, schedule, share.tile, all_tiles);
       if (CLUSTER == 1 || parts.count > 1) stores = add_blocks(parts, results);
     }
     if (!stores) return;

@@ -174,7 +174,7 @@ KernelTemplate make_gemm_skinny(std::string_view source) {
                 constexpr std::int64_t kVeryFew = 4;
                 return std::min(problem.m, problem.n) <= kVeryFew;
               },
-          .launch_parameter = kSplit};
+          .launch_parameters = {kSplit}};
 }
 
 }  // namespace autotune

@@ -394,7 +394,7 @@ __device__ __forceinline__ void put(Sums& sums, float* tile) {
 extern "C" __global__ void __launch_bounds__(kThreads)
     gemm_skinny(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
                 long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
-                float alpha, float beta, float* __restrict__ scratch) {
+                float alpha, float beta, float* __restrict__ scratch, unsigned) {
 #ifdef __CUDA_ARCH__
   extern __shared__ __align__(16) float shared[];
 #else

@@ -201,7 +201,7 @@ __device__ __forceinline__ void multiply(const float* a_tile, const float* b_til
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH* TILE_WIDTH)
     gemm_tiled(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
                long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
-               float alpha, float beta, float*) {
+               float alpha, float beta, float*, unsigned) {
   alignas(16) __shared__ float a_tile[OperandA::kSize];
   alignas(16) __shared__ float b_tile[OperandB::kSize];
 

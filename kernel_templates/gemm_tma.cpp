@@ -164,16 +164,18 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const Values v{configuration};
   const bool a_along_k = problem.op_a == Operation::plain;
   const bool b_along_k = problem.op_b == Operation::transposed;
-  const std::int64_t tiles = ceil_div(problem.m, v.tile_m()) * ceil_div(problem.n, v.tile_n());
+  const std::int64_t tiles_m = ceil_div(problem.m, v.tile_m());
+  const std::int64_t tiles = tiles_m * ceil_div(problem.n, v.tile_n());
   const std::int64_t phases = ceil_div(problem.k, v.block_k());
   const std::int64_t clusters =  // of a tile
       std::max<std::int64_t>(1, std::min(v.split_k(), phases) / v.cluster());
   const std::int64_t blocks = tiles * clusters * v.cluster();
   const std::int64_t bytes = 2 * kFloatBytes * v.tile_m() * v.tile_n();
   const bool evenly = v.split_k() == kEvenly;
-  const bool shared = evenly ? phases > 1 : clusters > 1 && may_share(blocks, bytes);
+  const bool shared = evenly ? may_share_evenly(phases) : clusters > 1 && may_share(blocks, bytes);
   LaunchGeometry result;
   result.waits_for_launch_before = true;
+  result.raster = std::min(v.c.at("RASTER"), tiles_m);
   result.grid[0] = shared ? blocks : tiles * v.cluster();
   if (shared && evenly) {
     result.grid[0] = tiles * phases;
@@ -244,7 +246,7 @@ KernelTemplate make_gemm_tma(std::string_view source) {
           .architecture_specific = true,
           .ptxas_options = register_level_option,
           .knows_alignment = true,
-          .launch_parameter = kSplit};
+          .launch_parameters = {kSplit, kRaster}};
 }
 
 }  // namespace autotune

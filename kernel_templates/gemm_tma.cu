@@ -19,9 +19,9 @@
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31.
 // Launch: kThreads + kCopyThreads threads, kSharedFloats of dynamic shared memory; blocks along x:
 // as many as C has tiles, or for each tile any number with SPLIT_K, a multiple of CLUSTER; with
-// SPLIT_K == 0 any number up to the phases of all tiles. scratch and the tensor maps, which ALIGNED
-// code has: see kernel_template.hpp. Code for any later device, too (compute_90), cannot move
-// registers from warp to warp and has too few of them for large tiles.
+// SPLIT_K == 0 any number up to the phases of all tiles. scratch, raster and the tensor maps, which
+// ALIGNED code has: see kernel_template.hpp. Code for any later device, too (compute_90), cannot
+// move registers from warp to warp and has too few of them for large tiles.
 
 // Results of one lane along each side: 8 or 16.
 #ifndef THREAD_M
@@ -73,11 +73,6 @@
 // Blocks of an SM that the compiler must leave registers for.
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1
-#endif
-
-// Tiles along M whose blocks run side by side, so that they find their part of B in the L2 cache.
-#ifndef RASTER
-#define RASTER 8
 #endif
 
 // Blocks that share the work of one tile: 1, or with any larger value as many as the launch has for
@@ -423,9 +418,9 @@ struct Task {
   long long first_k;
   int k_count;
 
-  __device__ __forceinline__ Task(const Share& share, unsigned tiles_m, unsigned tiles_n,
-                                  long long m, long long n, long long k)
-      : Task(share, TilePosition(share.tile, tiles_m, tiles_n), m, n, k) {}
+  __device__ __forceinline__ Task(const Share& share, const Tiles& tiles, long long m, long long n,
+                                  long long k)
+      : Task(share, TilePosition(share.tile, tiles), m, n, k) {}
 
  private:
   __device__ __forceinline__ Task(const Share& share, const TilePosition& at, long long m,
@@ -440,7 +435,7 @@ struct Task {
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS)
     gemm_tma(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
              long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
-             float alpha, float beta, float* __restrict__ scratch,
+             float alpha, float beta, float* __restrict__ scratch, unsigned raster,
              const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
   extern __shared__ __align__(128) float shared[];
   const Buffers buffers(shared);
@@ -449,10 +444,10 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads + kCopyThreads
   cluster.open();
   __syncthreads();
 
-  const unsigned tiles_m = static_cast<unsigned>((m - 1) / kTileM + 1);
-  const unsigned tiles_n = static_cast<unsigned>((n - 1) / kTileN + 1);
-  const long long tiles = static_cast<long long>(tiles_m) * tiles_n;
-  const Schedule schedule(tiles, k);
+  const Tiles tiles{static_cast<unsigned>((m - 1) / kTileM + 1),
+                    static_cast<unsigned>((n - 1) / kTileN + 1), raster};
+  const long long all_tiles = static_cast<long long>(tiles.along_m) * tiles.along_n;
+  const Schedule schedule(all_tiles, k);
   Worklist worklist(schedule);
   Share share = worklist.first();
 
@@ -463,7 +458,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads + kCopyThreads
     if (threadIdx.x < kThreads + kCopyingThreads) {
       Place filling{0};
       do {
-        const Task task(share, tiles_m, tiles_n, m, n, k);
+        const Task task(share, tiles, m, n, k);
         bring(buffers, filling, OperandA(map_a, a, lda, m, task.in_m.first, task.first_k),
               OperandB(map_b, b, ldb, n, task.in_n.first, task.first_k), task.k_count);
       } while (worklist.next(share));
@@ -476,14 +471,14 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads + kCopyThreads
   const Position position;
   Place reading{0};
   do {
-    const Task task(share, tiles_m, tiles_n, m, n, k);
+    const Task task(share, tiles, m, n, k);
     Sums sums = {};
     accumulate(buffers, reading, position, task.k_count, sums);
     float* const results = &sums[0][0];
     add_slices<SLICES, kResults>(results, shared);
     cluster.add(results);
     if (SPLIT_K != 1 && (CLUSTER > 1 || task.k_count < k)) {
-      const Parts parts(scratch, schedule, share.tile, tiles);
+      const Parts parts(scratch, schedule, share.tile, all_tiles);
       if ((CLUSTER == 1 || parts.count > 1) && !add_blocks(parts, results)) continue;
     }
     gemm.store(results, position.slice * kOfSlice + Cluster::rank() * kOfBlock, task.in_m,

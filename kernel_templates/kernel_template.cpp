@@ -3,6 +3,25 @@
 #include <algorithm>
 
 namespace autotune {
+namespace {
+
+const std::vector<std::int64_t>& values_of(const KernelTemplate& kernel, const std::string& name) {
+  const std::vector<TuningParameter>& all = kernel.space.parameters();
+  return std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; })
+      ->values;
+}
+
+// Whether the code knows nothing of a parameter.
+bool is_of_the_launch(const KernelTemplate& kernel, const TuningParameter& parameter) {
+  return std::any_of(kernel.launch_parameters.begin(), kernel.launch_parameters.end(),
+                     [&](const auto& one) {
+                       return one.name == parameter.name &&
+                              std::all_of(parameter.values.begin(), parameter.values.end(),
+                                          [&](std::int64_t value) { return value >= one.least; });
+                     });
+}
+
+}  // namespace
 
 const KernelTemplate* find_kernel_template(std::string_view name) {
   for (const KernelTemplate& kernel : kernel_templates()) {
@@ -37,8 +56,7 @@ int needed_capability(const KernelTemplate& kernel, const Configuration& configu
 }
 
 Configuration compiled_as(const KernelTemplate& kernel, Configuration configuration) {
-  if (kernel.launch_parameter) {
-    const auto& [name, least] = *kernel.launch_parameter;
+  for (const auto& [name, least] : kernel.launch_parameters) {
     configuration.set(name, std::min(configuration.at(name), least));
   }
   return configuration;
@@ -47,15 +65,16 @@ Configuration compiled_as(const KernelTemplate& kernel, Configuration configurat
 std::vector<Configuration> with_the_code_of(const KernelTemplate& kernel,
                                             const Configuration& configuration) {
   std::vector<Configuration> result = {configuration};
-  if (!kernel.launch_parameter) return result;
-  const auto& [name, least] = *kernel.launch_parameter;
-  const std::int64_t own = configuration.at(name);
-  for (const TuningParameter& parameter : kernel.space.parameters()) {
-    if (parameter.name != name || own < least) continue;
-    for (const std::int64_t value : parameter.values) {
+  for (const auto& [name, least] : kernel.launch_parameters) {
+    const std::int64_t own = configuration.at(name);
+    if (own < least) continue;
+    const std::vector<Configuration> so_far = result;
+    for (const std::int64_t value : values_of(kernel, name)) {
       if (value < least || value == own) continue;
-      result.push_back(configuration);
-      result.back().set(name, value);
+      for (Configuration one : so_far) {
+        one.set(name, value);
+        result.push_back(std::move(one));
+      }
     }
   }
   return result;
@@ -86,6 +105,7 @@ std::vector<std::string> compile_options(const KernelTemplate& kernel,
   options.emplace_back("--no-source-include");
   const Configuration compiled = compiled_as(kernel, configuration);
   for (const TuningParameter& parameter : kernel.space.parameters()) {
+    if (is_of_the_launch(kernel, parameter)) continue;
     options.push_back("-D" + parameter.name + "=" + std::to_string(compiled.at(parameter.name)));
   }
   const auto set = [&](const char* macro, bool value) {
@@ -121,7 +141,7 @@ std::vector<Constraint> device_constraints(const KernelTemplate& kernel, const D
        }},
       {"device_scratch", "on the host device no blocks may wait for each other's results",
        [&kernel, host = device.is_host()](const Configuration& c) {
-         const GemmProblem deep{.m = 1, .n = 1, .k = 1 << 30};
+         const GemmProblem deep{.m = 1, .n = 1, .k = 1 << 20};
          return !host || kernel.geometry(c, deep).scratch_bytes_per_block == 0;
        }},
       {"device_tensor_maps", "the host device has no unit that copies by tensor maps",

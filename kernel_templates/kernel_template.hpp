@@ -7,7 +7,7 @@
 //   extern "C" __global__ void <name>(const float* a, const float* b, float* c,
 //                                     long long m, long long n, long long k,
 //                                     long long lda, long long ldb, long long ldc,
-//                                     float alpha, float beta, float* scratch);
+//                                     float alpha, float beta, float* scratch, unsigned raster);
 //
 // and behind these, where a kernel takes tensor maps, `const __grid_constant__ TensorMap map_a` and
 // `map_b` (128 bytes each; of an operand that geometry() names no box of, nothing). Code for
@@ -19,7 +19,8 @@
 //
 // scratch: memory for blocks that share the work of one result, as much as geometry() asks for. Its
 // first kScratchCounters words are zero when a kernel starts and must be so when it ends; the rest
-// holds anything. Launches that may run at the same time get memory of their own.
+// holds anything. Launches that may run at the same time get memory of their own. raster: that of
+// geometry().
 #pragma once
 
 #include <functional>
@@ -64,7 +65,8 @@ struct OperandTraits {
 // Of operands that no padding separates, at multiples of 16 bytes.
 [[nodiscard]] OperandTraits unpadded_traits(const GemmProblem& problem);
 
-// A parameter that from the value `least` on is the launch's matter and not the code's.
+// A parameter that from the value `least` on is the launch's matter and not the code's. Where all
+// its values are, the code has no macro for it.
 struct LaunchParameter {
   std::string name;
   std::int64_t least = 0;
@@ -103,8 +105,8 @@ struct KernelTemplate {
   std::function<std::vector<std::string>(const Configuration&)> ptxas_options = {};
   // Whether its code depends on OperandTraits::aligned.
   bool knows_alignment = false;
-  // Configurations that differ in it alone are compiled once, with the least of its values.
-  std::optional<LaunchParameter> launch_parameter = {};
+  // Configurations that differ in these alone are compiled once, with the least of their values.
+  std::vector<LaunchParameter> launch_parameters = {};
 };
 
 // The templates that the program was built with, in alphabetical order.
@@ -123,8 +125,8 @@ struct KernelTemplate {
 
 // The configuration whose values the macros have.
 [[nodiscard]] Configuration compiled_as(const KernelTemplate& kernel, Configuration configuration);
-// The configurations with the machine code of this one: itself, and those that only their launch
-// parameter tells apart, whether valid or not.
+// The configurations with the machine code of this one: itself first, and those that only their
+// launch parameters tell apart, whether valid or not.
 [[nodiscard]] std::vector<Configuration> with_the_code_of(const KernelTemplate& kernel,
                                                           const Configuration& configuration);
 

@@ -48,6 +48,13 @@ using ParameterNames = std::vector<std::string>;
   return blocks <= kMostBlocks && blocks * bytes_each <= kMostScratch;
 }
 
+// Whether blocks may share evenly tiles of so many phases each: they count the phases of all tiles
+// that they share in 32 bits. These are fewer than 7/6 of the blocks, and 8192 blocks are more than
+// any device runs at once.
+[[nodiscard]] constexpr bool may_share_evenly(std::int64_t phases) {
+  return phases > 1 && phases <= 1 << 18;
+}
+
 // Of the shared memory of each of a cluster's blocks, which have so many results of one tile.
 [[nodiscard]] constexpr std::int64_t cluster_bytes(std::int64_t blocks, std::int64_t results) {
   return blocks == 1 ? 0 : 4 * (results / blocks * (blocks - 1)) + 16;
@@ -57,6 +64,8 @@ using ParameterNames = std::vector<std::string>;
 inline constexpr std::int64_t kEvenly = 0;
 // Where blocks share a tile's work, they see from the grid how many they are.
 inline const LaunchParameter kSplit = {.name = "SPLIT_K", .least = 2};
+// Which tile a block has is told by an argument (LaunchGeometry::raster).
+inline const LaunchParameter kRaster = {.name = "RASTER", .least = 1};
 
 // A constraint whose rule sees the configuration as `Values`, a template's names for its
 // parameters. `parameters`: those that the rule looks at.

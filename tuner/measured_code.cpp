@@ -15,7 +15,7 @@ std::string execution_key(const GemmProblem& problem, const std::string& templat
   for (const std::int64_t extent : geometry.box_a) hasher.add(extent);
   for (const std::int64_t extent : geometry.box_b) hasher.add(extent);
   hasher.add(std::int64_t{geometry.waits_for_launch_before});
-  return hasher.add(geometry.resident_blocks_per_sm).digest();
+  return hasher.add(geometry.resident_blocks_per_sm).add(geometry.raster).digest();
 }
 
 bool MeasuredCode::fill_in(Trial& trial, const std::string& code, const LaunchGeometry& geometry) {

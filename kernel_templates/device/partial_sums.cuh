@@ -42,6 +42,14 @@ __device__ __forceinline__ void add_slices(float* results, float* shared) {
   }
 }
 
+// Counts of tiles and phases. Blocks that share evenly have fewer than 2^32 to share (rules.hpp),
+// and divisions of 64 bits take long and many registers.
+#if SPLIT_K == 0
+using Count = unsigned;
+#else
+using Count = long long;
+#endif
+
 // Who does what of the work: the phases of every tile, tile after tile. With SPLIT_K above 1 each
 // tile has the same number of blocks to itself. With 0 blocks first take whole tiles in turn; those
 // that are left when not all have one any more they share evenly, each a number of phases that may
@@ -50,29 +58,29 @@ __device__ __forceinline__ void add_slices(float* results, float* shared) {
 struct Schedule {
   static constexpr int kFewTiles = 6;  // for so many blocks one
 
-  long long phases_per_tile;
-  long long first_shared;  // tile; 0 unless SPLIT_K == 0
-  long long share;   // SPLIT_K == 0: phases of a block; the first `longer` blocks have one more
-  long long longer;  // else: blocks of a tile, and 0
+  Count phases_per_tile;
+  Count first_shared;  // tile; 0 unless SPLIT_K == 0
+  Count share;         // SPLIT_K == 0: phases of a block; the first `longer` blocks have one more
+  Count longer;        // else: blocks of a tile, and 0
 
   __device__ __forceinline__ Schedule(long long tiles, long long k) {
-    phases_per_tile = (k - 1) / BLOCK_K + 1;
+    phases_per_tile = static_cast<Count>(k - 1) / BLOCK_K + 1;
     first_shared = 0;
     if (SPLIT_K != 0) {
       share = gridDim.x / static_cast<unsigned>(tiles);
       longer = 0;
       return;
     }
-    const long long blocks = gridDim.x;
-    const long long rest = tiles % blocks;
-    first_shared = tiles - rest;
+    const Count blocks = gridDim.x;
+    const Count rest = static_cast<Count>(tiles) % blocks;
+    first_shared = static_cast<Count>(tiles) - rest;
     if (rest > 0 && kFewTiles * rest < blocks && first_shared > 0) first_shared -= blocks;
-    const long long shared_phases = (tiles - first_shared) * phases_per_tile;
+    const Count shared_phases = (static_cast<Count>(tiles) - first_shared) * phases_per_tile;
     share = shared_phases / blocks;
     longer = shared_phases % blocks;
   }
   // The first phase of a block's share, counted from that of the first tile that is shared.
-  __device__ __forceinline__ long long begin(long long block) const {
+  __device__ __forceinline__ Count begin(Count block) const {
     if (SPLIT_K == 0) return block * share + (block < longer ? block : longer);
     // Divisions of 64 bits take long.
     const auto blocks = static_cast<unsigned>(share);
@@ -83,20 +91,20 @@ struct Schedule {
            (part < more ? part : more);
   }
   // Where a block's share begins.
-  __device__ __forceinline__ long long tile_of(long long block) const {
+  __device__ __forceinline__ Count tile_of(Count block) const {
     if (SPLIT_K == 0) return first_shared + begin(block) / phases_per_tile;
     return static_cast<unsigned>(block) / static_cast<unsigned>(share);
   }
   // The block whose share has the first phase of a tile, or the last one.
-  __device__ __forceinline__ long long first_block(long long tile) const {
+  __device__ __forceinline__ Count first_block(Count tile) const {
     return SPLIT_K == 0 ? block_of((tile - first_shared) * phases_per_tile) : tile * share;
   }
-  __device__ __forceinline__ long long last_block(long long tile) const {
+  __device__ __forceinline__ Count last_block(Count tile) const {
     return SPLIT_K == 0 ? block_of((tile - first_shared + 1) * phases_per_tile - 1)
                         : (tile + 1) * share - 1;
   }
-  __device__ __forceinline__ long long block_of(long long phase) const {
-    const long long of_longer = longer * (share + 1);
+  __device__ __forceinline__ Count block_of(Count phase) const {
+    const Count of_longer = longer * (share + 1);
     return phase < of_longer ? phase / (share + 1) : longer + (phase - of_longer) / share;
   }
 };
@@ -125,12 +133,12 @@ class Worklist {
         first_shared_(static_cast<unsigned>(schedule.first_shared)),
         whole_(blockIdx.x) {
     if (SPLIT_K == 1) return;
-    const long long begin = schedule.begin(blockIdx.x);
-    const long long tile = schedule.tile_of(blockIdx.x);
+    const Count begin = schedule.begin(blockIdx.x);
+    const Count tile = schedule.tile_of(blockIdx.x);
     tile_ = static_cast<unsigned>(tile);
     begin_ =
         static_cast<unsigned>(begin - (tile - schedule.first_shared) * schedule.phases_per_tile);
-    left_ = static_cast<unsigned>(schedule.begin(blockIdx.x + 1LL) - begin);
+    left_ = static_cast<unsigned>(schedule.begin(blockIdx.x + Count{1}) - begin);
   }
 
   __device__ __forceinline__ Share first() {
@@ -175,9 +183,9 @@ class Worklist {
 // A block's sums for parts of tiles, in the scratch: of the first tile that it works on, and of
 // its last when that is another.
 __device__ __forceinline__ float* partial_sums(float* scratch, const Schedule& schedule,
-                                               long long block, long long tile) {
+                                               Count block, Count tile) {
   const int second = SPLIT_K == 0 && schedule.tile_of(block) != tile;
-  return scratch + kCounters + (2 * block + second) * kTileM * kTileN;
+  return scratch + kCounters + (2LL * block + second) * kTileM * kTileN;
 }
 
 // The parts of one tile, each the sums of a block or of a cluster, and how they are added: up to
@@ -190,14 +198,17 @@ struct Parts {
 
   float* scratch;
   const Schedule& schedule;
-  long long tile;
-  long long tiles;  // that are shared
+  Count tile;
+  Count tiles;  // that are shared
   int count;
   int group;  // parts in each but the last
 
-  __device__ __forceinline__ Parts(float* all, const Schedule& s, long long of_tile,
+  __device__ __forceinline__ Parts(float* all, const Schedule& s, Count of_tile,
                                    long long all_tiles)
-      : scratch(all), schedule(s), tile(of_tile), tiles(all_tiles - s.first_shared) {
+      : scratch(all),
+        schedule(s),
+        tile(of_tile),
+        tiles(static_cast<Count>(all_tiles) - s.first_shared) {
     count = static_cast<int>(s.last_block(tile) - s.first_block(tile) + 1) / CLUSTER;
     group = group_size(count);
   }
@@ -217,18 +228,18 @@ struct Parts {
     return reinterpret_cast<int*>(scratch) + of_tile();
   }
   __device__ __forceinline__ int* group_counter(int index) const {
-    const long long most_parts =
+    const Count most_parts =
         SPLIT_K == 0 ? schedule.phases_per_tile / (schedule.share > 0 ? schedule.share : 1) + 2
                      : count;
     return reinterpret_cast<int*>(scratch) + tiles * CLUSTER +
            of_tile() * groups(static_cast<int>(most_parts)) + index;
   }
-  __device__ __forceinline__ long long of_tile() const {
+  __device__ __forceinline__ Count of_tile() const {
     return (tile - schedule.first_shared) * CLUSTER + blockIdx.x % CLUSTER;
   }
 
   __device__ __forceinline__ float* place(int part) const {
-    const long long block =
+    const Count block =
         schedule.first_block(tile) + part * CLUSTER + static_cast<int>(blockIdx.x % CLUSTER);
     return partial_sums(scratch, schedule, block, tile);
   }

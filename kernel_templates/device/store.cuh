@@ -1,16 +1,22 @@
 // Where a tile lies in C, and how its results get there. Of the including kernel: SideM and SideN.
 // Behind thread_tile.cuh and products.cuh.
 
-// Which tile of C the blocks with one number work on: RASTER rows of tiles at a time, column after
-// column.
+// Where the tiles of C are: their rows and columns, and how many rows of tiles the blocks with one
+// number after the other work on at a time, column after column.
+struct Tiles {
+  unsigned along_m, along_n, raster;
+};
+
 struct TilePosition {
   unsigned along_m, along_n;
 
-  __device__ __forceinline__ TilePosition(unsigned tile, unsigned tiles_m, unsigned tiles_n) {
-    const unsigned group = tile / (RASTER * tiles_n);
-    const unsigned rows = tiles_m - group * RASTER < RASTER ? tiles_m - group * RASTER : RASTER;
-    const unsigned in_group = tile - group * RASTER * tiles_n;
-    along_m = group * RASTER + in_group % rows;
+  __device__ __forceinline__ TilePosition(unsigned tile, const Tiles& tiles) {
+    const unsigned in_rows = tiles.raster * tiles.along_n;
+    const unsigned first_row = tile / in_rows * tiles.raster;
+    const unsigned in_group = tile % in_rows;
+    const unsigned rows_left = tiles.along_m - first_row;
+    const unsigned rows = rows_left < tiles.raster ? rows_left : tiles.raster;
+    along_m = first_row + in_group % rows;
     along_n = in_group / rows;
   }
 };

@@ -55,6 +55,7 @@ void to_json(json& j, const LaunchGeometry& g) {
            {"dynamic_shared_bytes", g.dynamic_shared_bytes},
            {"scratch_bytes_per_block", g.scratch_bytes_per_block},
            {"resident_blocks_per_sm", g.resident_blocks_per_sm},
+           {"raster", g.raster},
            {"waits_for_launch_before", g.waits_for_launch_before},
            {"box_a", g.box_a},
            {"box_b", g.box_b}};
@@ -66,6 +67,7 @@ void from_json(const json& j, LaunchGeometry& g) {
   read(j, "dynamic_shared_bytes", g.dynamic_shared_bytes);
   read(j, "scratch_bytes_per_block", g.scratch_bytes_per_block);
   read(j, "resident_blocks_per_sm", g.resident_blocks_per_sm);
+  read(j, "raster", g.raster);
   read(j, "waits_for_launch_before", g.waits_for_launch_before);
   read(j, "box_a", g.box_a);
   read(j, "box_b", g.box_b);

@@ -21,6 +21,9 @@ struct LaunchGeometry {
   // Not 0: the kernel works with any number of blocks, and at most so many for each SM are
   // launched.
   std::int64_t resident_blocks_per_sm = 0;
+  // Rows of tiles that blocks side by side work on at a time: an argument of kernels that leave the
+  // order of tiles to the launch.
+  std::int64_t raster = 1;
   // The kernel itself waits for what was launched before it on its stream, so a device that can
   // prepares its launch meanwhile.
   bool waits_for_launch_before = false;

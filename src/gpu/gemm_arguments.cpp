@@ -28,7 +28,11 @@ void encode(const Driver& driver, CUtensorMap* map, std::uint64_t address, std::
 
 GemmArguments::GemmArguments(const Driver& driver, const LaunchGeometry& geometry,
                              const GemmProblem& problem, const GemmOperands& operands)
-    : operands_(operands), m_(problem.m), n_(problem.n), k_(problem.k) {
+    : operands_(operands),
+      m_(problem.m),
+      n_(problem.n),
+      k_(problem.k),
+      raster_(static_cast<std::uint32_t>(geometry.raster)) {
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
   const bool plain_a = problem.op_a == Operation::plain;
   const bool plain_b = problem.op_b == Operation::plain;
@@ -41,8 +45,8 @@ GemmArguments::GemmArguments(const Driver& driver, const LaunchGeometry& geometr
            plain_b ? n_ : k_, operands.ldb, geometry.box_b);
   }
   GemmOperands& o = operands_;
-  pointers_ = {&o.a,   &o.b,   &o.c,     &m_,     &n_,        &k_,     &o.lda,
-               &o.ldb, &o.ldc, &o.alpha, &o.beta, &o.scratch, &map_a_, &map_b_};
+  pointers_ = {&o.a,   &o.b,     &o.c,    &m_,        &n_,      &k_,     &o.lda, &o.ldb,
+               &o.ldc, &o.alpha, &o.beta, &o.scratch, &raster_, &map_a_, &map_b_};
 }
 
 }  // namespace autotune::gpu

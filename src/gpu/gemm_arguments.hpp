@@ -44,9 +44,10 @@ class GemmArguments {
 
   GemmOperands operands_;
   std::int64_t m_, n_, k_;
+  std::uint32_t raster_;
   TensorMap map_a_{};
   TensorMap map_b_{};
-  std::array<void*, 14> pointers_;
+  std::array<void*, 15> pointers_;
 };
 
 }  // namespace autotune::gpu

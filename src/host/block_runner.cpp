@@ -139,8 +139,8 @@ AUTOTUNE_SWITCHES_STACKS void BlockRunner::enter(Arrival arrival) {
   auto& self = *static_cast<BlockRunner*>(arrival.data);
   *self.suspended_ = arrival.fctx;
   const KernelArguments& a = *self.arguments_;
-  self.kernel_.function(a.a, a.b, a.c, a.m, a.n, a.k, a.lda, a.ldb, a.ldc, a.alpha, a.beta,
-                        nullptr);
+  self.kernel_.function(a.a, a.b, a.c, a.m, a.n, a.k, a.lda, a.ldb, a.ldc, a.alpha, a.beta, nullptr,
+                        static_cast<unsigned>(self.geometry_.raster));
   self.ended_thread_ = self.current_;
   self.switch_to_next();  // for good
 }

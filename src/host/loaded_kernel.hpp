@@ -11,7 +11,7 @@ namespace autotune {
 // The signature that all kernels share (kernel_templates/kernel_template.hpp).
 using HostKernelFunction = void(const float* a, const float* b, float* c, long long m, long long n,
                                 long long k, long long lda, long long ldb, long long ldc,
-                                float alpha, float beta, float* scratch);
+                                float alpha, float beta, float* scratch, unsigned raster);
 
 // A kernel in this process, and where it looks up which thread it is.
 struct KernelEntry {

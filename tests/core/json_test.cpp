@@ -67,6 +67,7 @@ TEST_SUITE("JSON") {
                                           .dynamic_shared_bytes = 1024,
                                           .scratch_bytes_per_block = 4096,
                                           .resident_blocks_per_sm = 3,
+                                          .raster = 8,
                                           .waits_for_launch_before = true,
                                           .box_a = {32, 64},
                                           .box_b = {16, 256}};

@@ -16,7 +16,7 @@ using autotune::LaunchGeometry;
 
 // c[i] = i + (what thread n - 1 - i has written to shared memory) in each of k phases; n threads.
 void exchange(const float*, const float*, float* c, long long, long long n, long long k, long long,
-              long long, long long, float, float, float*) {
+              long long, long long, float, float, float*, unsigned) {
   __shared__ float shared[1024];
   const unsigned i = threadIdx.x;
   float sum = 0;
@@ -31,7 +31,7 @@ void exchange(const float*, const float*, float* c, long long, long long n, long
 
 // c gets, for each thread, what it sees of its place.
 void places(const float*, const float*, float* c, long long, long long, long long, long long,
-            long long, long long, float, float, float*) {
+            long long, long long, float, float, float*, unsigned) {
   const unsigned number = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
   const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
   c[number] = static_cast<float>(1000 * block + number);
@@ -39,7 +39,7 @@ void places(const float*, const float*, float* c, long long, long long, long lon
 
 // Thread (1, 2, 0) ends without the barrier.
 void one_leaves(const float*, const float*, float*, long long, long long, long long, long long,
-                long long, long long, float, float, float*) {
+                long long, long long, float, float, float*, unsigned) {
   if (threadIdx.x == 1 && threadIdx.y == 2) return;
 #line 7001
   __syncthreads();
@@ -47,7 +47,7 @@ void one_leaves(const float*, const float*, float*, long long, long long, long l
 
 // Half of the threads go to another barrier than the rest.
 void two_barriers(const float*, const float*, float*, long long, long long, long long, long long,
-                  long long, long long, float, float, float*) {
+                  long long, long long, float, float, float*, unsigned) {
   if (threadIdx.x < 2) {
 #line 8001
     __syncthreads();
@@ -59,7 +59,7 @@ void two_barriers(const float*, const float*, float*, long long, long long, long
 
 // Thread 0 waits once more often than the others.
 void one_waits_longer(const float*, const float*, float*, long long, long long, long long,
-                      long long, long long, long long, float, float, float*) {
+                      long long, long long, long long, float, float, float*, unsigned) {
   for (unsigned i = 0; i < (threadIdx.x == 0 ? 3 : 2); ++i) {
 #line 9001
     __syncthreads();

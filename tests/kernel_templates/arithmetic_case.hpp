@@ -16,7 +16,7 @@
 namespace autotune::test {
 
 using KernelFunction = void(const float*, const float*, float*, long long, long long, long long,
-                            long long, long long, long long, float, float, float*);
+                            long long, long long, long long, float, float, float*, unsigned);
 
 // A kernel's text as C++, for one configuration and layout.
 struct KernelInstance {
@@ -118,7 +118,7 @@ inline int wrong_elements(const KernelTemplate& kernel, const KernelInstance& in
     Matrix again = c;
     cuda_on_cpu::launch(geometry, [&] {
       instance.kernel(a.data(), b.data(), again.data(), m, n, k, a.ld, b.ld, again.ld, test.alpha,
-                      test.beta, words);
+                      test.beta, words, static_cast<unsigned>(geometry.raster));
     });
     if (run + 1 == runs) c = again;
   }

@@ -159,6 +159,29 @@ TEST_SUITE("KernelTemplate") {
     CHECK_FALSE(aligned(4, 4, 6, "TT"));
   }
 
+  TEST_CASE("in which order blocks take tiles is the launch's matter") {
+    const GemmProblem problem{.m = 2048, .n = 2048, .k = 64};
+    for (const char* name : {"gemm_simt", "gemm_tma"}) {
+      CAPTURE(name);
+      const autotune::KernelTemplate& kernel = *autotune::find_kernel_template(name);
+      Configuration one = kernel.default_configuration({.m = 4096, .n = 4096, .k = 4096});
+      Configuration other = one;
+      one.set("RASTER", 1);
+      other.set("RASTER", 8);
+      const auto options = [&](const Configuration& c) {
+        return autotune::compile_options(kernel, c, {}, "sm_90");
+      };
+      CHECK(options(one) == options(other));
+      for (const std::string& option : options(one)) CHECK(option.find("RASTER") == option.npos);
+      CHECK(kernel.geometry(one, problem).raster == 1);
+      CHECK(kernel.geometry(other, problem).raster == 8);
+      // More rows of tiles than there are make no difference.
+      CHECK(kernel.geometry(other, {.m = 16, .n = 2048, .k = 64}).raster == 1);
+      const std::vector<Configuration> alike = with_the_code_of(kernel, one);
+      CHECK(std::find(alike.begin(), alike.end(), other) != alike.end());
+    }
+  }
+
   TEST_CASE("how many blocks share a tile is the launch's matter") {
     for (const char* name : {"gemm_simt", "gemm_skinny", "gemm_tma"}) {
       CAPTURE(name);
@@ -172,7 +195,9 @@ TEST_SUITE("KernelTemplate") {
       CHECK(options(1) != options(2));
 
       configuration.set("SPLIT_K", 1);
-      CHECK(with_the_code_of(kernel, configuration).size() == 1);
+      for (const Configuration& one : with_the_code_of(kernel, configuration)) {
+        CHECK(one.at("SPLIT_K") == 1);
+      }
       configuration.set("SPLIT_K", 4);
       const std::vector<Configuration> alike = with_the_code_of(kernel, configuration);
       CHECK(alike.front() == configuration);

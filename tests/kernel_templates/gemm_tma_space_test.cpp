@@ -96,6 +96,19 @@ TEST_SUITE("gemm_tma space") {
     CHECK(gemm_tma().geometry(split, problem(64, 128, 64, "NN")).scratch_bytes() == 0);
   }
 
+  TEST_CASE("blocks share tiles evenly as long as 32 bits count what they share") {
+    const Configuration evenly = changed("SPLIT_K=0,BLOCK_K=32,STAGES=3");
+    const auto shares = [&](std::int64_t k) {
+      const LaunchGeometry geometry = gemm_tma().geometry(evenly, problem(64, 64, k, "NN"));
+      CHECK((geometry.resident_blocks_per_sm > 0) == (geometry.scratch_bytes() > 0));
+      return geometry.scratch_bytes() > 0;
+    };
+    CHECK_FALSE(shares(32));
+    CHECK(shares(33));
+    CHECK(shares(32 << 18));
+    CHECK_FALSE(shares((32 << 18) + 1));
+  }
+
   TEST_CASE("a cluster's blocks are whole clusters, with memory for what they give each other") {
     const std::string tile =  // of 32 x 64, eight slices
         "THREAD_N=8,LANES_M=4,WARPS_M=1,WARPS_N=1,SLICES=8,BLOCK_K=128,STAGES=3,RASTER=1,";

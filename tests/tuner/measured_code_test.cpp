@@ -25,6 +25,7 @@ TEST_SUITE("MeasuredCode") {
     CHECK(key([](LaunchGeometry& g) { g.dynamic_shared_bytes = 4; }) != same);
     CHECK(key([](LaunchGeometry& g) { g.scratch_bytes_per_block = 4; }) != same);
     CHECK(key([](LaunchGeometry& g) { g.resident_blocks_per_sm = 2; }) != same);
+    CHECK(key([](LaunchGeometry& g) { g.raster = 8; }) != same);
     CHECK(key([](LaunchGeometry& g) { g.waits_for_launch_before = true; }) != same);
     CHECK(key([](LaunchGeometry& g) { g.box_a = {8, 8}; }) != same);
     CHECK(key([](LaunchGeometry& g) { g.box_b = {8, 8}; }) != same);

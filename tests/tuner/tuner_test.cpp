@@ -78,7 +78,7 @@ TEST_SUITE("tune") {
     TuneFixture f;
     f.setup.compile_jobs = 1;
     f.request.strategy = "model";
-    f.kernel.launch_parameter = {"A", 2};
+    f.kernel.launch_parameters = {{"A", 2}};
     f.kernel.geometry = [](const Configuration& c, const GemmProblem&) {
       return LaunchGeometry{.grid = {c.at("A"), 1, 1}, .block = {32, 1, 1}};
     };
@@ -428,7 +428,7 @@ TEST_SUITE("tune") {
     int compiles = 0;
     for (std::int64_t shard = 1; shard <= 4; ++shard) {
       Fixture f;
-      f.kernel.launch_parameter = {"A", 2};
+      f.kernel.launch_parameters = {{"A", 2}};
       f.request.filter.shard = shard;
       f.request.filter.shards = 4;
       f.run();

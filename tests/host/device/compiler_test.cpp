@@ -39,8 +39,8 @@ class Variable {
 
 std::string kernel(const std::string& body) {
   return "extern \"C\" __global__ void probe(const float* a, const float* b, float* c, long long m,"
-         " long long, long long, long long, long long, long long, float alpha, float beta, float*) "
-         "{" +
+         " long long, long long, long long, long long, long long, float alpha, float beta, float*, "
+         "unsigned) {" +
          body + "}";
 }
 
@@ -48,7 +48,7 @@ float run(const HostCompileResult& compiled, float alpha = 0, float beta = 0) {
   REQUIRE_MESSAGE(compiled.ok, compiled.log);
   const LoadedKernel loaded(compiled.image, "probe");
   float c = -1;
-  loaded.entry().function(nullptr, nullptr, &c, 0, 0, 0, 0, 0, 0, alpha, beta, nullptr);
+  loaded.entry().function(nullptr, nullptr, &c, 0, 0, 0, 0, 0, 0, alpha, beta, nullptr, 1);
   return c;
 }
 

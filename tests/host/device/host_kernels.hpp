@@ -11,7 +11,8 @@ inline std::string simple(const std::string& before, const std::string& store) {
   return R"(
 extern "C" __global__ void simple(const float* a, const float* b, float* c, long long m,
                                   long long n, long long k, long long lda, long long ldb,
-                                  long long ldc, float alpha, float beta, float*) {
+                                  long long ldc, float alpha, float beta, float*,
+                                  unsigned) {
   static int runs = 0;
   const long long tiles_n = (n + 7) / 8;
   const long long row = blockIdx.x / tiles_n * 8 + threadIdx.y;
