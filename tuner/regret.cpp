@@ -20,7 +20,8 @@ constexpr std::size_t kRegretLeaders = 3;
 constexpr std::size_t kMostDifferentNear = 2;
 constexpr std::size_t kMostNear = 1'000;
 // Deviations are taken to be larger than the trials bear out: the process that foretells a trial
-// has learned from trials that were chosen by it.
+// has learned from trials that were chosen by it. And the larger the more trials failed: then it
+// has learned from what happened to work, not from what was chosen.
 constexpr double kCaution = 1.4;
 constexpr double kRisk = 0.05;
 
@@ -75,7 +76,9 @@ Outlook::Outlook(const std::vector<Configuration>& configurations,
   if (!known_) return;
   best_us_ = trials.at(model.leaders(1).front()).measurement.median_us;
   const GaussianProcess process = model.fit();
-  const double caution = kCaution * overconfidence(process);
+  const double trials_a_success =
+      static_cast<double>(trials.size()) / static_cast<double>(successes);
+  const double caution = kCaution * trials_a_success * overconfidence(process);
   const auto look_at = [&](std::size_t index, double count) {
     const std::vector<float> point = model.point(index);
     GaussianProcess::Settled settled;
