@@ -3,7 +3,7 @@
 # autotune_embed(TARGET SET name GLOB pattern [INCLUDES pattern]): compiles the files into TARGET,
 # each with what it includes of the second pattern in its place. The target can then call
 # `std::span<const autotune::EmbeddedFile> autotune::embedded_<name>()`
-# (src/core/embedded_file.hpp). Files are in alphabetical order, named without their folder.
+# (src/base/core/embedded_file.hpp). Files are in alphabetical order, named without their folder.
 function(autotune_embed target)
   cmake_parse_arguments(arg "" "SET;GLOB;INCLUDES" "" ${ARGN})
   file(GLOB files CONFIGURE_DEPENDS ${arg_GLOB})

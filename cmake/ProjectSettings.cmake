@@ -19,7 +19,8 @@ target_compile_options(autotune_settings INTERFACE
   -Wno-missing-field-initializers  # designated initialisers leave the rest at its default
   $<$<BOOL:${AUTOTUNE_DEV}>:-Werror>)
 target_include_directories(autotune_settings INTERFACE
-  ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
+  ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src/base ${PROJECT_SOURCE_DIR}/src/app
+  ${PROJECT_SOURCE_DIR}/include
   ${PROJECT_BINARY_DIR}/include)
 if(AUTOTUNE_SANITIZER STREQUAL "address")
   target_compile_options(autotune_settings INTERFACE -fsanitize=address,undefined

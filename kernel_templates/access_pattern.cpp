@@ -4,7 +4,7 @@
 #include <array>
 #include <set>
 
-#include "kernel_templates/rules.hpp"
+#include "kernel_templates/template_support.hpp"
 
 namespace autotune {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "kernel_templates/gemm_skinny_accesses.hpp"
 #include "kernel_templates/kernel_template.hpp"
-#include "kernel_templates/rules.hpp"
+#include "kernel_templates/template_support.hpp"
 
 namespace autotune {
 

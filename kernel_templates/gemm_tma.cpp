@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernel_templates/kernel_template.hpp"
-#include "kernel_templates/rules.hpp"
+#include "kernel_templates/template_support.hpp"
 
 namespace autotune {
 

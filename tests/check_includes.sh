@@ -1,28 +1,33 @@
 #!/usr/bin/env bash
-# Holds the modules to the direction that CMakeLists.txt gives them, CUDA to src/gpu, SQLite to db,
+# Holds the modules to the direction that CMakeLists.txt gives them, CUDA to src/base/gpu, SQLite to db,
 # and the tree free of paths of one machine and of left-over marks.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 failures=0
 fail() { echo "$*"; failures=$((failures + 1)); }
 
-# The include prefix of each module.
-declare -A prefix=([core]=core [gpu]=gpu [host]=host [db]=db [kernel_templates]=kernel_templates
-                   [tuner]=tuner [gemm]=gemm [cli]=cli)
+# How files of a folder are named in includes.
+prefix_of() { sed -E 's#^src/(base|app)/##' <<<"$1"; }
 
+declare -A prefix=()
+modules=$(sed -nE 's/^autotune_module\(([a-z_]+) ([a-z_/]+) DEPENDS ?([a-z_ ]*)\)/\1 \2 \3/p' CMakeLists.txt)
+while read -r module folder _; do prefix[$module]=$(prefix_of "$folder"); done <<<"$modules"
 while read -r module folder allowed; do
   for other in "${!prefix[@]}"; do
     [[ " $module $allowed " == *" $other "* ]] && continue
     while IFS= read -r line; do fail "$line: $module may not use $other"; done \
       < <(grep -rnE "#include \"${prefix[$other]}/" "$folder" --include=*.cpp --include=*.hpp)
   done
-done < <(sed -nE 's/^autotune_module\(([a-z_]+) ([a-z_/]+) DEPENDS ?([a-z_ ]*)\)/\1 \2 \3/p' CMakeLists.txt)
+  [[ " $module $allowed " == *" run "* ]] && continue
+  while IFS= read -r line; do fail "$line: $module may not use the tuner"; done \
+    < <(grep -rnE '#include "tuner/[a-z_]+\.hpp' "$folder" --include=*.cpp --include=*.hpp)
+done <<<"$modules"
 
 sources=(include src kernel_templates tuner db)
-while IFS= read -r line; do fail "$line: only src/gpu sees CUDA's headers"; done \
-  < <(grep -rnE '#include <(cuda|cudaTypedefs|nvrtc|cublas[a-z_0-9]*|nvml)\.h>' "${sources[@]}" | grep -v '^src/gpu/')
+while IFS= read -r line; do fail "$line: only src/base/gpu sees CUDA's headers"; done \
+  < <(grep -rnE '#include <(cuda|cudaTypedefs|nvrtc|cublas[a-z_0-9]*|nvml)\.h>' "${sources[@]}" | grep -v '^src/base/gpu/')
 while IFS= read -r line; do fail "$line: only db sees SQLite"; done \
-  < <(grep -rnE '#include <(sqlite3\.h|SQLiteCpp/.*)>' "${sources[@]}" | grep -vE '^(db/|src/cli/version_text\.cpp)')
+  < <(grep -rnE '#include <(sqlite3\.h|SQLiteCpp/.*)>' "${sources[@]}" | grep -vE '^(db/|src/app/cli/version_text\.cpp)')
 while IFS= read -r line; do fail "$line: public headers include the standard library and each other"; done \
   < <(grep -rnE '#include' include | grep -vE '#include (<[a-z_]+>|"autotune/)')
 if git rev-parse >/dev/null 2>&1; then

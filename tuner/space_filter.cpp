@@ -1,10 +1,11 @@
+#include "tuner/space_filter.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/hash.hpp"
-#include "tuner/tuner.hpp"
 
 namespace autotune {
 namespace {

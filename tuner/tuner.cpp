@@ -6,7 +6,7 @@
 
 #include "autotune/error.hpp"
 
-#include "tuner/tuning_run.hpp"
+#include "tuner/run/tuning_run.hpp"
 
 namespace autotune {
 

@@ -31,8 +31,8 @@
 #include "gpu/memory.hpp"
 #include "gpu/nvml.hpp"
 #include "random_matrix.hpp"
-#include "tuner/statistics.hpp"
-#include "tuner/worker.hpp"
+#include "core/statistics.hpp"
+#include "tuner/worker/worker.hpp"
 
 namespace autotune {
 namespace {

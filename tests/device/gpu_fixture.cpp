@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "gpu/device.hpp"
-#include "tuner/kernel_builder.hpp"
+#include "core/compile_target.hpp"
 
 namespace autotune {
 

@@ -11,8 +11,8 @@
 #include "kernel_templates/kernel_template.hpp"
 #include "tests/device/gpu_fixture.hpp"
 #include "tests/device/planted_kernels.hpp"
-#include "tuner/verification.hpp"
-#include "tuner/worker.hpp"
+#include "tuner/measure/verification.hpp"
+#include "tuner/worker/worker.hpp"
 
 namespace autotune {
 namespace {

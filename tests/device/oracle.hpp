@@ -13,7 +13,7 @@
 #include "gpu/gemm_arguments.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/module.hpp"
-#include "gpu/scratch.hpp"
+#include "gpu/workspace.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "tests/device/gpu_fixture.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tuner/protocol.hpp"
+#include "tuner/worker/protocol.hpp"
 
 namespace autotune {
 

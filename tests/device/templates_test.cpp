@@ -17,7 +17,7 @@
 
 #include <doctest/doctest.h>
 
-#include "gpu/cubin.hpp"
+#include "core/cubin.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "tests/device/oracle.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "autotune/autotuner.hpp"
 
-#include "tests/gemm/temporary_storage.hpp"
+#include "tests/app/api/temporary_storage.hpp"
 
 namespace autotune::test {
 namespace {

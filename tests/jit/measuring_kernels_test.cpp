@@ -10,14 +10,14 @@
 
 #include "autotune/error.hpp"
 
-#include "gpu/cubin.hpp"
+#include "core/cubin.hpp"
 #include "gpu/nvrtc.hpp"
 
 namespace autotune {
 namespace {
 
 std::string kernel_text(const std::string& file) {
-  const auto path = std::filesystem::path(AUTOTUNE_SOURCE_DIR) / "tuner" / "kernels" / file;
+  const auto path = std::filesystem::path(AUTOTUNE_SOURCE_DIR) / "tuner" / "measure" / "kernels" / file;
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return text.str();
@@ -43,10 +43,10 @@ void compile_everywhere(const std::string& file, std::vector<std::string> expect
          ++at) {
       CHECK(result.log.substr(at - 3, 3) == " 0 ");
     }
-    const auto cubin = gpu::read_cubin(result.image);
+    const auto cubin = read_cubin(result.image);
     REQUIRE(cubin.has_value());
     std::vector<std::string> names;
-    for (const gpu::CubinKernel& kernel : cubin->kernels) names.push_back(kernel.name);
+    for (const CubinKernel& kernel : cubin->kernels) names.push_back(kernel.name);
     std::sort(names.begin(), names.end());
     CHECK(names == expected);
   }

@@ -9,7 +9,7 @@
 
 #include "autotune/error.hpp"
 
-#include "gpu/cubin.hpp"
+#include "core/cubin.hpp"
 
 namespace autotune::gpu {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "core/occupancy.hpp"
 #include "kernel_templates/kernel_template.hpp"
-#include "tuner/worker.hpp"
+#include "tuner/worker/worker.hpp"
 
 using autotune::CompileReply;
 using autotune::Configuration;

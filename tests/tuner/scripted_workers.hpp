@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "tuner/worker.hpp"
+#include "tuner/worker/worker.hpp"
 
 namespace autotune::test {
 

@@ -18,7 +18,7 @@
 #include "core/compression.hpp"
 #include "db/shipped_winners.hpp"
 #include "kernel_templates/kernel_template.hpp"
-#include "tuner/estimate.hpp"
+#include "kernel_templates/prior.hpp"
 #include "tuner/replay/parameter_values.hpp"
 #include "tuner/replay/recorded_result.hpp"
 
@@ -184,7 +184,7 @@ bool has_parameters_of(const KernelTemplate& kernel, const Configuration& record
 
 }  // namespace
 
-Estimate estimate_for(const RecordedSpace& space) {
+Prior prior_for(const RecordedSpace& space) {
   const KernelTemplate* const kernel = find_kernel_template(space.template_name);
   const std::vector<Winner> winners = shipped_winners("", space.device);
   if (!space.problem || kernel == nullptr || space.device.empty() || winners.empty()) return {};
@@ -193,8 +193,8 @@ Estimate estimate_for(const RecordedSpace& space) {
     if (!has_parameters_of(*kernel, recorded)) return {};
     configurations->push_back(completed(*kernel, recorded));
   }
-  const Estimate estimate =
-      estimate_for(*kernel, *configurations, *space.problem, winners.front().silicon_class);
+  const Prior estimate =
+      prior_for(*kernel, *configurations, *space.problem, winners.front().silicon_class);
   if (!estimate) return {};
   return [configurations, estimate](std::size_t index) { return estimate(index); };
 }

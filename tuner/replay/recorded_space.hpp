@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/trial.hpp"
-#include "tuner/strategy.hpp"
+#include "tuner/search/strategy.hpp"
 
 namespace autotune {
 
@@ -27,7 +27,7 @@ struct RecordedSpace {
 
 // What a search of `space` would be given: empty but for a template and a device that this program
 // knows. Valid as long as `space`.
-[[nodiscard]] Estimate estimate_for(const RecordedSpace& space);
+[[nodiscard]] Prior prior_for(const RecordedSpace& space);
 
 // Reads T4 results, cache files of Kernel Tuner and what `db export` writes, plain or compressed
 // with zstd. Throws UsageError that names the file: absent, none of these, a space without a

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "host/thread_pool.hpp"
+#include "core/thread_pool.hpp"
 #include "tuner/replay/recorded_space.hpp"
-#include "tuner/strategy.hpp"
+#include "tuner/search/strategy.hpp"
 
 namespace autotune {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "tuner/regret.hpp"
+#include "tuner/search/regret.hpp"
 
 namespace autotune {
 namespace {
@@ -15,7 +15,7 @@ struct Stop {
   double reached;  // in truth
 };
 
-std::optional<Stop> run_until(double share, const RecordedSpace& space, const Estimate& estimate,
+std::optional<Stop> run_until(double share, const RecordedSpace& space, const Prior& estimate,
                               SearchStrategy& strategy, const ReplayOptions& options) {
   std::map<std::size_t, Trial> trials;
   double best_us = 0;
@@ -41,7 +41,7 @@ StoppingRecord replay_until(double share, const RecordedSpace& space, const std:
                             const ReplayOptions& options, ThreadPool& threads,
                             const std::function<void()>& on_repeat) {
   std::vector<std::optional<Stop>> stops(options.repeats);
-  const Estimate estimate = estimate_for(space);
+  const Prior estimate = prior_for(space);
   for_each_repeat(options, threads, on_repeat, [&](std::size_t repeat, std::uint64_t seed) {
     const auto made = make_strategy(strategy, {&space.configurations, seed, estimate});
     stops[repeat] = run_until(share, space, estimate, *made, options);

@@ -7,7 +7,7 @@
 #include "core/json.hpp"
 #include "tuner/replay/objective.hpp"
 #include "tuner/replay/recorded_result.hpp"
-#include "tuner/statistics.hpp"
+#include "core/statistics.hpp"
 
 namespace autotune {
 namespace {

@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tuner/child_process.hpp"
-#include "tuner/worker.hpp"
+#include "tuner/worker/child_process.hpp"
+#include "tuner/worker/worker.hpp"
 
 namespace {
 

@@ -1,10 +1,10 @@
-#include "tuner/regret.hpp"
+#include "tuner/search/regret.hpp"
 
 #include <cmath>
 
 #include <doctest/doctest.h>
 
-#include "tuner/strategy.hpp"
+#include "tuner/search/strategy.hpp"
 
 namespace autotune {
 namespace {

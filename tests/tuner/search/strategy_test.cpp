@@ -1,5 +1,5 @@
 // The contract of tuner/strategy.hpp, for every strategy that is registered.
-#include "tuner/strategy.hpp"
+#include "tuner/search/strategy.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -87,7 +87,7 @@ Trial trial_taking(double time_us) {
 // The least time of so many trials, each reported once `ahead` more were proposed.
 double best_after(int trials, const std::string& name, const std::vector<Configuration>& space,
                   std::uint64_t seed, std::size_t ahead, double (*time_us)(const Configuration&),
-                  Estimate estimate = {}) {
+                  Prior estimate = {}) {
   const auto strategy = make_strategy(
       name, {.configurations = &space, .seed = seed, .estimate = std::move(estimate)});
   std::deque<std::size_t> waiting;

@@ -1,4 +1,4 @@
-#include "tuner/model/trend.hpp"
+#include "tuner/search/model/trend.hpp"
 
 #include <doctest/doctest.h>
 

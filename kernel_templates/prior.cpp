@@ -1,0 +1,22 @@
+#include "kernel_templates/prior.hpp"
+
+#include <optional>
+
+#include "core/device_info.hpp"
+#include "kernel_templates/cost_model.hpp"
+
+namespace autotune {
+
+Prior prior_for(const KernelTemplate& kernel,
+                      const std::vector<Configuration>& configurations, const GemmProblem& problem,
+                      const std::string& silicon_class) {
+  const Silicon silicon = parse_silicon_class(silicon_class);
+  const std::optional<SmLimits> sm = sm_limits(silicon.architecture);
+  if (!sm || silicon.sm_count == 0) return {};
+  return [&kernel, &configurations, problem, sm = *sm,
+          sm_count = silicon.sm_count](std::size_t index) {
+    return predicted_cycles(kernel, configurations[index], problem, sm, sm_count);
+  };
+}
+
+}  // namespace autotune

@@ -1,0 +1,78 @@
+// gemm() on the host device: in host memory, done when the call returns.
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "autotune/error.hpp"
+
+#include "api/gemm_backend.hpp"
+#include "api/kernel_cache.hpp"
+#include "cpu/launcher.hpp"
+
+namespace autotune {
+namespace {
+
+constexpr std::uint64_t kOnlyContext = 0;
+
+class HostGemm : public GemmRunner {
+ public:
+  explicit HostGemm(KernelSupply& supply) : kernels_(supply) {}
+
+  MatchKind gemm(const GemmCall& call) override {
+    refuse_stream(call.stream);
+    const auto prepared =
+        prepare_kernel(call.problem, is_aligned(call) ? Placement::aligned : Placement::anywhere);
+    const auto [m, n, k, op_a, op_b, math] = call.problem;
+    const KernelArguments arguments{call.a,   call.b,   call.c,   m,          n,        k,
+                                    call.lda, call.ldb, call.ldc, call.alpha, call.beta};
+    std::vector<std::int64_t> blocks(static_cast<std::size_t>(prepared.geometry.blocks()));
+    std::iota(blocks.begin(), blocks.end(), 0);
+    const std::lock_guard lock(launching_);
+    const auto fault = launcher_->launch(*prepared.kernel, arguments, prepared.geometry, blocks);
+    if (fault) throw Error("gemm: " + *fault);
+    return prepared.match;
+  }
+
+  MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) override {
+    refuse_stream(stream);
+    if (!unpadded_traits(problem).aligned)
+      return prepare_kernel(problem, Placement::anywhere).match;
+    const MatchKind match = prepare_kernel(problem, Placement::aligned).match;
+    try {
+      prepare_kernel(problem, Placement::anywhere);
+    } catch (const EnvironmentError&) {
+      // Without a compiler aligned operands are ready all the same; for others gemm() says it
+      // again.
+    }
+    return match;
+  }
+
+  void forget_choices() override { kernels_.forget_choices(); }
+
+ private:
+  static void refuse_stream(const CUstream_st* stream) {
+    if (stream != nullptr) throw UsageError("stream: the host device has none");
+  }
+
+  PreparedKernels<HostKernel>::Prepared prepare_kernel(const GemmProblem& problem,
+                                                       Placement placement) {
+    const auto load = [this](const std::string& image, const std::string& name,
+                             const LaunchGeometry&) {
+      if (!launcher_) launcher_.emplace();
+      return std::make_unique<HostKernel>(launcher_->load(image, name));
+    };
+    return kernels_.find_or_prepare(kOnlyContext, problem, placement, load);
+  }
+
+  std::optional<HostLauncher> launcher_;  // with threads, so made with the first kernel
+  std::mutex launching_;
+  PreparedKernels<HostKernel> kernels_;
+};
+
+}  // namespace
+
+std::unique_ptr<GemmRunner> make_host_gemm(KernelSupply& supply) {
+  return std::make_unique<HostGemm>(supply);
+}
+
+}  // namespace autotune

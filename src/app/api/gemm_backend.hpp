@@ -1,0 +1,57 @@
+// One device's way of running gemm().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "autotune/match_kind.hpp"
+#include "autotune/problem.hpp"
+
+#include "api/kernel_selector.hpp"
+
+struct CUstream_st;
+
+namespace autotune {
+
+// The arguments of Autotuner::gemm(), checked but for what only the device knows.
+struct GemmCall {
+  GemmProblem problem;
+  float alpha;
+  const float* a;
+  std::int64_t lda;
+  const float* b;
+  std::int64_t ldb;
+  float beta;
+  float* c;
+  std::int64_t ldc;
+  CUstream_st* stream;
+};
+
+// Whether a kernel may take OperandTraits::aligned for granted. A tensor map's rows are less than
+// 2^40 bytes apart.
+[[nodiscard]] inline bool is_aligned(const GemmCall& call) {
+  const auto begins = [](const float* matrix) {
+    return reinterpret_cast<std::uintptr_t>(matrix) % 16 == 0;
+  };
+  const auto steps = [](std::int64_t leading) {
+    return leading % 4 == 0 && leading < std::int64_t{1} << 38;
+  };
+  return unpadded_traits(call.problem).aligned && begins(call.a) && begins(call.b) &&
+         begins(call.c) && steps(call.lda) && steps(call.ldb) && steps(call.ldc);
+}
+
+// Thread-safe.
+class GemmRunner {
+ public:
+  virtual ~GemmRunner() = default;
+  virtual MatchKind gemm(const GemmCall& call) = 0;
+  virtual MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) = 0;
+  // From now on kernels are chosen anew. Those that are loaded stay so: work may be under way.
+  virtual void forget_choices() = 0;
+};
+
+// `supply` outlives the runner. Throws EnvironmentError when the device cannot be opened.
+[[nodiscard]] std::unique_ptr<GemmRunner> make_gpu_gemm(KernelSupply& supply);
+[[nodiscard]] std::unique_ptr<GemmRunner> make_host_gemm(KernelSupply& supply);
+
+}  // namespace autotune

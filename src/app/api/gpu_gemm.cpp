@@ -1,0 +1,141 @@
+// gemm() on a GPU: enqueued in the application's context, on its stream.
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "autotune/error.hpp"
+
+#include "api/gemm_backend.hpp"
+#include "api/kernel_cache.hpp"
+#include "api/stream_workspace.hpp"
+#include "gpu/context.hpp"
+#include "gpu/gemm_arguments.hpp"
+#include "gpu/module.hpp"
+
+namespace autotune {
+namespace {
+
+struct GpuKernel {
+  GpuKernel(const gpu::Driver& driver, const std::string& image, const std::string& name,
+            const LaunchGeometry& geometry)
+      : module(driver, image), kernel(module.kernel(name)) {
+    kernel.allow_dynamic_shared(geometry.dynamic_shared_bytes);
+  }
+
+  gpu::Module module;
+  gpu::Kernel kernel;
+};
+
+class GpuGemm : public GemmRunner {
+ public:
+  explicit GpuGemm(KernelSupply& supply)
+      : driver_(gpu::Driver::open()),
+        ordinal_(supply.device().ordinal),
+        contexts_(driver_, ordinal_),
+        kernels_(supply),
+        scratch_(*driver_) {}
+  ~GpuGemm() override;
+
+  MatchKind gemm(const GemmCall& call) override {
+    const gpu::DeviceContexts::Scope scope(contexts_);
+    gpu::GemmOperands operands = operands_of(call);
+    const Placement placement = is_aligned(call) ? Placement::aligned : Placement::anywhere;
+    auto prepared = prepare(scope, call.problem, placement, call.stream);
+    auto scratch = scratch_.reserve(scope.id(), prepared.geometry.scratch_bytes(), call.stream,
+                                    /*again=*/false);
+    if (!scratch) {
+      prepared = prepare(scope, call.problem, Placement::frugal, call.stream);
+      scratch = 0;
+    }
+    operands.scratch = *scratch;
+    gpu::GemmArguments arguments(*driver_, prepared.geometry, call.problem, operands);
+    prepared.kernel->kernel.launch(prepared.geometry, arguments.pointers(), call.stream);
+    return prepared.match;
+  }
+
+  MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) override {
+    const gpu::DeviceContexts::Scope scope(contexts_);
+    const auto prepare_for = [&](Placement placement) {
+      Prepared prepared = prepare(scope, problem, placement, stream);
+      if (!scratch_.reserve(scope.id(), prepared.geometry.scratch_bytes(), stream,
+                            /*again=*/true)) {
+        prepared.match = prepare(scope, problem, Placement::frugal, stream).match;
+      }
+      return prepared.match;
+    };
+    if (!unpadded_traits(problem).aligned) return prepare_for(Placement::anywhere);
+    const MatchKind match = prepare_for(Placement::aligned);
+    try {
+      prepare_for(Placement::anywhere);
+    } catch (const EnvironmentError&) {
+      // Without a compiler aligned operands are ready all the same; for others gemm() says it
+      // again.
+    }
+    return match;
+  }
+
+  void forget_choices() override { kernels_.forget_choices(); }
+
+ private:
+  using Prepared = PreparedKernels<GpuKernel>::Prepared;
+
+  Prepared prepare(const gpu::DeviceContexts::Scope& scope, const GemmProblem& problem,
+                   Placement placement, CUstream_st* stream) {
+    const auto load = [&](const std::string& image, const std::string& name,
+                          const LaunchGeometry& geometry) {
+      refuse_capture(*driver_, stream);
+      return std::make_unique<GpuKernel>(*driver_, image, name, geometry);
+    };
+    return kernels_.find_or_prepare(scope.id(), problem, placement, load);
+  }
+
+  static gpu::GemmOperands operands_of(const GemmCall& call) {
+    const auto address = [](const float* matrix) {
+      return reinterpret_cast<std::uint64_t>(matrix);
+    };
+    return {.a = address(call.a),
+            .lda = call.lda,
+            .b = address(call.b),
+            .ldb = call.ldb,
+            .c = address(call.c),
+            .ldc = call.ldc,
+            .alpha = call.alpha,
+            .beta = call.beta};
+  }
+
+  std::shared_ptr<const gpu::Driver> driver_;
+  int ordinal_;
+  gpu::DeviceContexts contexts_;
+  PreparedKernels<GpuKernel> kernels_;
+  StreamScratch scratch_;
+};
+
+// What is in the primary context is unloaded and freed, if it still is the context it was. Contexts
+// of the application's own may be gone; a context takes along what is in it.
+GpuGemm::~GpuGemm() {
+  std::uint64_t living = 0;
+  std::optional<gpu::PrimaryContext> primary;
+  std::optional<gpu::ContextGuard> guard;
+  try {
+    if (gpu::PrimaryContext::is_active(*driver_, ordinal_)) {
+      primary.emplace(driver_, ordinal_);
+      guard.emplace(*primary);
+      living = gpu::current_context_id(*driver_);
+    }
+  } catch (const gpu::DriverError&) {
+    // Then nothing can be unloaded.
+  }
+  for (auto& [key, kernel] : kernels_.loaded()) {
+    if (kernel && key.context != living) kernel->module.leave_to_context();
+  }
+  kernels_.loaded().clear();
+  scratch_.free_all(living);
+}
+
+}  // namespace
+
+std::unique_ptr<GemmRunner> make_gpu_gemm(KernelSupply& supply) {
+  return std::make_unique<GpuGemm>(supply);
+}
+
+}  // namespace autotune

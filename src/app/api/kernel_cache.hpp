@@ -1,0 +1,95 @@
+// The kernels that gemm() has chosen and loaded. What is ready is found under a shared lock; what
+// is not is made ready by one thread at a time, while the others go on with what is.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "core/launch_geometry.hpp"
+#include "api/kernel_selector.hpp"
+
+namespace autotune {
+
+// `Loaded`: a kernel in one context of the device. Thread-safe.
+template <typename Loaded>
+class PreparedKernels {
+ public:
+  struct Prepared {
+    MatchKind match = MatchKind::predicted;
+    LaunchGeometry geometry;
+    const Loaded* kernel = nullptr;  // as long as this object
+  };
+
+  // By what a kernel's code depends on, beside the device.
+  struct Key {
+    std::uint64_t context = 0;
+    std::string kernel_name;
+    Configuration compiled_as;
+    OperandTraits operands;
+
+    auto operator<=>(const Key&) const = default;
+  };
+
+  explicit PreparedKernels(KernelSupply& supply) : supply_(supply) {}
+
+  // `load(image, name, geometry)` gives a std::unique_ptr<Loaded>; all launches of a kernel need
+  // the same shared memory.
+  template <typename Load>
+  Prepared find_or_prepare(std::uint64_t context, const GemmProblem& problem, Placement placement,
+                           Load load) {
+    const Asked asked{context, problem, placement};
+    if (const auto known = find(asked)) return *known;
+    const std::lock_guard lock(preparing_);
+    if (const auto known = find(asked)) return *known;
+
+    const KernelChoice choice = supply_.choose(problem, placement);
+    const KernelTemplate& kernel = *choice.kernel;
+    const Configuration& configuration = choice.best.configuration;
+    LaunchGeometry geometry =
+        kernel.geometry(configuration, problem).on_device(supply_.device().sm_count);
+    if (placement != Placement::aligned) geometry = geometry.without_maps();
+    const OperandTraits operands =
+        compiled_for(kernel, {problem.op_a, problem.op_b, placement == Placement::aligned});
+    std::unique_ptr<Loaded>& loaded =
+        loaded_[{context, kernel.name, compiled_as(kernel, configuration), operands}];
+    if (!loaded) loaded = load(supply_.image(choice, operands), kernel.name, geometry);
+    const Prepared prepared{choice.best.match, geometry, loaded.get()};
+    const std::unique_lock writing(ready_mutex_);
+    ready_.insert_or_assign(asked, prepared);
+    return prepared;
+  }
+
+  void forget_choices() {
+    const std::lock_guard lock(preparing_);
+    const std::unique_lock writing(ready_mutex_);
+    ready_.clear();
+  }
+
+  // Nobody else may use the object any more.
+  [[nodiscard]] std::map<Key, std::unique_ptr<Loaded>>& loaded() { return loaded_; }
+
+ private:
+  using Asked = std::tuple<std::uint64_t, GemmProblem, Placement>;
+
+  std::optional<Prepared> find(const Asked& asked) {
+    const std::shared_lock reading(ready_mutex_);
+    const auto place = ready_.find(asked);
+    if (place == ready_.end()) return std::nullopt;
+    return place->second;
+  }
+
+  KernelSupply& supply_;
+  std::mutex preparing_;
+  std::map<Key, std::unique_ptr<Loaded>> loaded_;  // by the thread that prepares
+  std::shared_mutex ready_mutex_;
+  std::map<Asked, Prepared> ready_;
+};
+
+}  // namespace autotune

@@ -1,0 +1,71 @@
+#include "api/setup.hpp"
+
+#include <utility>
+
+#include "autotune/error.hpp"
+
+#include "cpu/device.hpp"
+#include "tuner/measure/cpu_service.hpp"
+#include "core/posix/host_resources.hpp"
+
+namespace autotune {
+namespace {
+
+TunerSetup setup_of(const std::vector<DeviceInfo>& devices, WorkerFactory make_compile_worker,
+                    const std::function<WorkerFactory(const DeviceInfo&)>& measuring) {
+  TunerSetup setup;
+  setup.device = devices.front();
+  setup.make_compile_worker = std::move(make_compile_worker);
+  for (const DeviceInfo& device : devices) {
+    setup.measuring.push_back({.info = device, .make_worker = measuring(device), .reserve = {}});
+  }
+  setup.compile_jobs = compile_jobs_for(usable_cores(), available_memory_bytes());
+  return setup;
+}
+
+}  // namespace
+
+OpenedDatabase open_results(const std::string& named) {
+  if (!named.empty()) return {TuningDatabase::open(named), ""};
+  try {
+    return {TuningDatabase::open(default_database_path()), ""};
+  } catch (const StorageError& error) {
+    return {TuningDatabase::in_memory(), error.what()};
+  }
+}
+
+std::optional<TuningDatabase> read_results(const std::string& named) {
+  if (!named.empty()) return TuningDatabase::open_read_only(named);
+  try {
+    return TuningDatabase::open_read_only(default_database_path());
+  } catch (const StorageError&) {
+    return std::nullopt;
+  }
+}
+
+CubinStore open_cubin_store() {
+  const auto path = default_cubin_store_path();
+  return path ? CubinStore::open(*path) : CubinStore::disabled();
+}
+
+std::unique_ptr<WorkerService> make_service(const DeviceInfo& device) {
+  return device.is_host() ? make_host_service() : make_gpu_service(device.ordinal);
+}
+
+TunerSetup in_process_setup(const DeviceInfo& device) {
+  const auto make_worker = [device] { return make_in_process_worker(make_service(device)); };
+  return setup_of({device}, make_worker, [&](const DeviceInfo&) { return make_worker; });
+}
+
+TunerSetup isolated_setup(const std::vector<DeviceInfo>& devices,
+                          const std::filesystem::path& program) {
+  const auto maker = [&](const DeviceInfo& device, std::int64_t memory_bytes) -> WorkerFactory {
+    return [=, ordinal = device.ordinal] {
+      return make_process_worker(program, ordinal, memory_bytes);
+    };
+  };
+  return setup_of(devices, maker(devices.front(), kCompileMemoryBytes),
+                  [&](const DeviceInfo& device) { return maker(device, 0); });
+}
+
+}  // namespace autotune

@@ -1,0 +1,37 @@
+// Compiles and measures single configurations, for run and sweep.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tuner/compile/kernel_builder.hpp"
+#include "tuner/devices/trial_runner.hpp"
+#include "tuner/tuner.hpp"
+
+namespace autotune {
+
+// Belongs to one thread.
+class CandidateRunner {
+ public:
+  // Throws EnvironmentError when there is no compiler, or none for this device. All references
+  // outlive this.
+  CandidateRunner(const TunerSetup& setup, CubinStore& cubins);
+
+  // Starts compiling; run() then finds it done, or sooner.
+  void prepare(const KernelTemplate& kernel, const Configuration& configuration,
+               const GemmProblem& problem);
+  // Throws EnvironmentError for a problem beyond the device's memory.
+  [[nodiscard]] Trial run(const KernelTemplate& kernel, const Configuration& configuration,
+                          const GemmProblem& problem, const MeasureOptions& options);
+
+ private:
+  DeviceInfo device_;
+  TrialRunner runner_;
+  CompilePool pool_;
+  std::unique_ptr<KernelBuilder> builder_;
+};
+
+// For what went wrong first.
+[[nodiscard]] int exit_code_for(const std::vector<Trial>& trials);
+
+}  // namespace autotune

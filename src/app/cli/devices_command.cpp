@@ -1,0 +1,56 @@
+// autotune devices: what --device can name on this machine.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "autotune/error.hpp"
+
+#include "cli/command.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/table.hpp"
+#include "gpu/gpu.hpp"
+#include "cpu/device.hpp"
+
+namespace autotune {
+namespace {
+
+int run_devices(bool as_json) {
+  const DriverReport driver = inspect_driver();
+  if (!driver.usable && !driver.no_gpu) throw EnvironmentError(driver.problem);
+  if (driver.no_gpu) fmt::print(stderr, "autotune: {}\n", driver.problem);
+  std::vector<DeviceInfo> devices = driver.devices;
+  devices.push_back(host_device_info());
+  nlohmann::ordered_json document = {{"schema", 1}, {"command", "devices"}};
+  document["devices"] = nlohmann::ordered_json::array();
+  Table table({"device", "name", "architecture", "SMs or cores", "memory GiB", "UUID"});
+  for (const DeviceInfo& device : devices) {
+    const std::string option = device.is_host() ? "host" : std::to_string(device.ordinal);
+    const double memory_gib = static_cast<double>(device.memory_bytes) * 0x1p-30;
+    table.add({option, device.label, device.architecture(), std::to_string(device.sm_count),
+               fmt::format("{:.1f}", memory_gib), device.uuid});
+    document["devices"].push_back({{"device", option},
+                                   {"label", device.label},
+                                   {"architecture", device.architecture()},
+                                   {"sm_count", device.sm_count},
+                                   {"memory_bytes", device.memory_bytes},
+                                   {"silicon_class", device.silicon_class()},
+                                   {"uuid", device.uuid},
+                                   {"driver", device.driver_release}});
+  }
+  fmt::print("{}", as_json ? document.dump(2) + "\n" : table.text());
+  return exit_code::kDone;
+}
+
+}  // namespace
+
+void add_devices_command(CommandLine& line) {
+  auto as_json = std::make_shared<bool>(false);
+  CLI::App* command = line.app.add_subcommand("devices", "List what --device can name here");
+  command->add_flag("--json", *as_json, "Print JSON");
+  command->callback(
+      [&line, as_json] { line.action = [as_json] { return run_devices(*as_json); }; });
+}
+
+}  // namespace autotune

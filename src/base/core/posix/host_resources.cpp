@@ -1,0 +1,97 @@
+#include "core/posix/host_resources.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <thread>
+
+#include <sched.h>
+
+namespace autotune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+
+// A file with one number; "max" and everything else that is none limits nothing.
+std::int64_t number_in(const fs::path& path) {
+  std::int64_t value = 0;
+  return std::ifstream(path) >> value ? value : kUnlimited;
+}
+
+std::int64_t available_on_machine(const fs::path& root) {
+  std::ifstream file(root / "proc/meminfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    constexpr std::string_view kName = "MemAvailable:";
+    if (line.rfind(kName, 0) == 0) return std::stoll(line.substr(kName.size())) * 1024;
+  }
+  return kUnlimited;
+}
+
+// Of a control group. Its pages of files count as used, but are given up where memory is needed.
+std::int64_t available_in(const fs::path& group) {
+  const std::int64_t most = number_in(group / "memory.max");
+  const std::int64_t used = number_in(group / "memory.current");
+  if (most == kUnlimited || used == kUnlimited) return most;
+  std::ifstream file(group / "memory.stat");
+  std::string name;
+  std::int64_t value = 0;
+  std::int64_t of_files = 0;
+  while (file >> name >> value) {
+    if (name == "inactive_file" || name == "active_file") of_files += value;
+  }
+  return std::max<std::int64_t>(most - used + of_files, 0);
+}
+
+// Cores' worth of time that a control group has.
+std::int64_t cores_in(const fs::path& group) {
+  std::ifstream file(group / "cpu.max");
+  std::int64_t quota = 0;
+  std::int64_t period = 0;
+  if (!(file >> quota >> period) || period <= 0) return kUnlimited;  // "max 100000", or no file
+  return (quota + period - 1) / period;
+}
+
+// The least that `limit` says of the groups that this process is in: each group's limit holds for
+// those in it.
+std::int64_t least_of_groups(const fs::path& root, std::int64_t (*limit)(const fs::path&)) {
+  std::int64_t least = kUnlimited;
+  const fs::path groups = root / "sys/fs/cgroup";
+  std::ifstream file(root / "proc/self/cgroup");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.rfind("0::/", 0) != 0) continue;
+    for (fs::path group = line.substr(4);; group = group.parent_path()) {
+      least = std::min(least, limit(groups / group));
+      if (group.empty()) break;
+    }
+  }
+  return least;
+}
+
+}  // namespace
+
+std::int64_t available_memory_bytes(const fs::path& root) {
+  return std::min(available_on_machine(root), least_of_groups(root, available_in));
+}
+
+int usable_cores(const fs::path& root) {
+  std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
+  cpu_set_t own;
+  if (sched_getaffinity(0, sizeof own, &own) == 0) {
+    cores = std::min<std::int64_t>(cores, CPU_COUNT(&own));
+  }
+  return static_cast<int>(
+      std::max<std::int64_t>(1, std::min(cores, least_of_groups(root, cores_in))));
+}
+
+int compile_jobs_for(int cores, std::int64_t memory_bytes) {
+  const std::int64_t with_memory = memory_bytes / kCompileMemoryBytes;
+  return static_cast<int>(
+      std::max<std::int64_t>(1, std::min<std::int64_t>(cores - 2, with_memory)));
+}
+
+}  // namespace autotune

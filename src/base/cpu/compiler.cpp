@@ -1,0 +1,207 @@
+#include "cpu/compiler.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "autotune/error.hpp"
+
+#include "core/embedded_file.hpp"
+#include "core/hash.hpp"
+#include "cpu/frame_limit.hpp"
+#include "core/posix/run_program.hpp"
+
+namespace autotune {
+
+std::span<const EmbeddedFile> embedded_cpu_prelude();
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kFolderPrefix = "autotune-compile-";
+
+fs::path temporary_folder() {
+  std::error_code error;
+  fs::path folder = fs::temp_directory_path(error);
+  if (error) {
+    throw EnvironmentError("there is no folder for temporary files: set TMPDIR to one");
+  }
+  return folder;
+}
+
+// Folders of compilers that were killed: their names say whose they were.
+void remove_abandoned_folders() {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(temporary_folder(), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kFolderPrefix)) continue;
+    const pid_t owner = std::atoi(name.c_str() + kFolderPrefix.size());
+    if (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH) {
+      fs::remove_all(entry.path(), ignored);
+    }
+  }
+}
+
+// A folder of this user alone, gone with this object.
+class PrivateFolder {
+ public:
+  PrivateFolder() {
+    std::string name =
+        (temporary_folder() / fmt::format("{}{}-XXXXXX", kFolderPrefix, getpid())).string();
+    if (mkdtemp(name.data()) == nullptr) {
+      throw EnvironmentError(
+          fmt::format("no folder for compiling can be made in {}: set TMPDIR to another",
+                      temporary_folder().string()));
+    }
+    path_ = name;
+  }
+  ~PrivateFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::optional<std::string> find_program(const std::string& name) {
+  const auto usable = [](const std::string& path) {
+    std::error_code ignored;
+    return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
+  };
+  if (name.find('/') != std::string::npos) return usable(name) ? std::optional(name) : std::nullopt;
+  const char* const folders = std::getenv("PATH");
+  std::istringstream list(folders != nullptr ? folders : "/usr/bin:/bin");
+  for (std::string folder; std::getline(list, folder, ':');) {
+    const std::string path = (folder.empty() ? "." : folder) + "/" + name;
+    if (usable(path)) return path;
+  }
+  return std::nullopt;
+}
+
+// The compiler's path and what $CXX has behind it.
+std::vector<std::string> find_compiler() {
+  if (const char* const wish = std::getenv("CXX"); wish != nullptr && *wish != '\0') {
+    std::istringstream words(wish);
+    std::vector<std::string> command{std::istream_iterator<std::string>(words), {}};
+    if (command.empty()) command.emplace_back(wish);
+    if (const auto path = find_program(command.front())) {
+      command.front() = *path;
+      return command;
+    }
+    throw EnvironmentError(fmt::format(
+        "the C++ compiler named in CXX was not found: {}. Name another, or unset CXX", wish));
+  }
+  for (const char* name : {"c++", "g++", "clang++"}) {
+    if (const auto path = find_program(name)) return {*path};
+  }
+  throw EnvironmentError(
+      "the host device compiles kernels with the system's C++ compiler, and none was found (c++, "
+      "g++, clang++): install g++, or name one in CXX");
+}
+
+bool sanitized() {
+#if defined(__SANITIZE_ADDRESS__)
+  const char* const wish = std::getenv("AUTOTUNE_HOST_SANITIZE");
+  return wish != nullptr && std::string_view(wish) == "1";
+#else
+  return false;  // the kernel would lack the sanitizer's library
+#endif
+}
+
+std::vector<std::string> fixed_options(bool is_clang) {
+  std::vector<std::string> options = {
+      "-std=c++17", "-O2", "-fPIC", "-shared", "-x", "c++",
+      // Results must not depend on what the compiler contracts: templates write their fma.
+      "-ffp-contract=off",
+      // Nothing of one kernel may be taken for another's; a copy must go when it is unloaded.
+      "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics",
+      "-Wno-unknown-pragmas"};
+  if (is_clang) {
+    options.push_back(fmt::format("-Wframe-larger-than={}", kMaxFrameBytes));
+    options.emplace_back("-Werror=frame-larger-than");
+  } else {
+    options.push_back(fmt::format("-Werror=frame-larger-than={}", kMaxFrameBytes));
+  }
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("fma")) options.emplace_back("-mfma");
+#endif
+  if (sanitized()) {
+    options.insert(options.end(), {"-g1", "-fsanitize=address,undefined",
+                                   "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"});
+  }
+  return options;
+}
+
+std::string prelude() {
+  std::string text;
+  for (const EmbeddedFile& file : embedded_cpu_prelude()) text += file.text;
+  return text;
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text << std::flush;
+  if (!file) throw EnvironmentError(fmt::format("{} could not be written", path.string()));
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  if (bytes.empty()) throw EnvironmentError(fmt::format("{} could not be read", path.string()));
+  return bytes;
+}
+
+}  // namespace
+
+HostCompiler::HostCompiler() : command_(find_compiler()) {
+  remove_abandoned_folders();
+  const std::string version = run_program({path(), "--version"}).output;
+  FieldHasher ours;
+  ours.add(prelude());
+  const std::vector<std::string> options =
+      fixed_options(version.find("clang") != std::string::npos);
+  command_.insert(command_.end(), options.begin(), options.end());
+  for (const std::string& word : command_) ours.add(word);
+  build_ = fmt::format("{}, host {:.8}", version.substr(0, version.find('\n')), ours.digest());
+}
+
+HostCompileResult HostCompiler::compile(const std::string& name, const std::string& source,
+                                        const std::vector<std::string>& options) const {
+  const PrivateFolder folder;
+  const fs::path words = folder.path() / "prelude.hpp";
+  const fs::path input = folder.path() / "kernel.cu";
+  const fs::path output = folder.path() / "kernel.so";
+  write_file(words, prelude());
+  write_file(input, fmt::format("#line 1 \"{}.cu\"\n{}", name, source));
+
+  std::vector<std::string> command = command_;
+  for (const std::string& option : options) {
+    if (option.starts_with("-D")) command.push_back(option);
+  }
+  command.insert(command.end(),
+                 {"-include", words.string(), input.string(), "-o", output.string()});
+  const ProgramResult result = run_program(command);
+  if (result.exit_code != 0) {
+    const std::string reason =
+        fmt::format("error: {} ended with exit code {}\n", path(), result.exit_code);
+    return {false, "", result.output.empty() ? reason : result.output};
+  }
+  return {true, read_file(output), result.output};
+}
+
+}  // namespace autotune

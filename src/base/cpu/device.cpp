@@ -1,0 +1,49 @@
+#include "cpu/device.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cpu/launcher.hpp"
+
+namespace autotune {
+namespace {
+
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) {
+      return line.substr(colon + 2);
+    }
+  }
+  utsname machine{};  // not every processor has a name there
+  return uname(&machine) == 0 ? machine.machine : "unknown";
+}
+
+}  // namespace
+
+DeviceInfo host_device_info() {
+  DeviceInfo device;
+  device.cpu_model = cpu_model();
+  device.label = "host: " + device.cpu_model;
+  device.ordinal = kHostOrdinal;
+  device.sm_count = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  device.max_threads_per_block = 1024;
+  device.max_threads_per_sm = 1024;
+  device.max_blocks_per_sm = 1;
+  device.registers_per_block = 65536;
+  device.registers_per_sm = 65536;
+  device.shared_per_block = 48 * 1024;
+  device.shared_per_block_optin = HostLauncher::kMaxSharedBytes;
+  device.shared_per_sm = device.shared_per_block_optin;
+  device.memory_bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  device.l2_bytes = std::max(0L, sysconf(_SC_LEVEL2_CACHE_SIZE));
+  return device;
+}
+
+}  // namespace autotune

@@ -1,0 +1,55 @@
+// Launches kernels on the host device: spreads blocks over the machine's cores. One caller at a
+// time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "cpu/block_runner.hpp"
+#include "core/thread_pool.hpp"
+
+namespace autotune {
+
+class HostLauncher;
+
+// A compiled kernel, ready to be launched by one launcher.
+class HostKernel {
+ public:
+  // Throws as LoadedKernel does. `copies`: threads that will run it at most.
+  HostKernel(const std::string& image, const std::string& name, std::size_t copies);
+
+ private:
+  friend class HostLauncher;
+  std::deque<LoadedKernel> copies_;  // one a thread
+};
+
+class HostLauncher {
+ public:
+  // That a block may have, as on a large GPU.
+  static constexpr std::int64_t kMaxSharedBytes = 227 * 1024;
+
+  // threads: 0 for one a core.
+  explicit HostLauncher(std::size_t threads = 0);
+
+  [[nodiscard]] ThreadPool& pool() { return pool_; }
+  [[nodiscard]] HostKernel load(const std::string& image, const std::string& name) {
+    return HostKernel(image, name, pool_.size());
+  }
+
+  // Runs the given blocks of the grid and waits for them. Gives what is wrong with the first block
+  // found faulty (see BlockRunner); the others still run. Throws Error for a block of too many
+  // threads, or with too much shared memory.
+  std::optional<std::string> launch(const HostKernel& kernel, const KernelArguments& arguments,
+                                    const LaunchGeometry& geometry,
+                                    std::span<const std::int64_t> blocks);
+
+ private:
+  ThreadPool pool_;
+  std::deque<BlockRunner> runners_;  // one a thread
+};
+
+}  // namespace autotune

@@ -1,0 +1,39 @@
+// One copy of a compiled kernel, loaded into this process. Each thread that runs blocks has a copy
+// of its own, since a kernel's shared memory is static in it.
+#pragma once
+
+#include <string>
+
+#include "cpu/prelude/block_state.hpp"
+
+namespace autotune {
+
+// The signature that all kernels share (kernel_templates/kernel_template.hpp).
+using HostKernelFunction = void(const float* a, const float* b, float* c, long long m, long long n,
+                                long long k, long long lda, long long ldb, long long ldc,
+                                float alpha, float beta, float* scratch, unsigned raster);
+
+// A kernel in this process, and where it looks up which thread it is.
+struct KernelEntry {
+  HostKernelFunction* function;
+  autotune_block_state* state;
+};
+
+class LoadedKernel {
+ public:
+  // image: the bytes of a shared object made by HostCompiler. Throws Error when it cannot be
+  // loaded or has no kernel of that name.
+  LoadedKernel(const std::string& image, const std::string& name);
+  ~LoadedKernel();
+  LoadedKernel(const LoadedKernel&) = delete;
+  LoadedKernel& operator=(const LoadedKernel&) = delete;
+
+  [[nodiscard]] const KernelEntry& entry() const { return entry_; }
+
+ private:
+  int file_ = -1;
+  void* library_ = nullptr;
+  KernelEntry entry_{};
+};
+
+}  // namespace autotune

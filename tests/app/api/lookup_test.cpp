@@ -1,0 +1,71 @@
+// Which winner answers for a problem.
+#include "api/lookup.hpp"
+
+#include <doctest/doctest.h>
+
+#include "core/hash.hpp"
+#include "db/shipped_winners.hpp"
+#include "kernel_templates/kernel_template.hpp"
+
+namespace autotune::test {
+namespace {
+
+Winner winner_of(const std::string& template_name, const GemmProblem& problem, double us) {
+  const KernelTemplate& kernel = *find_kernel_template(template_name);
+  Winner winner;
+  winner.silicon_class = "class";
+  winner.device_label = "device";
+  winner.problem = problem;
+  winner.template_name = kernel.name;
+  winner.interface_number = kernel.interface_number;
+  winner.source_hash = content_hash(kernel.source);
+  winner.environment = {"580.1", "13.0.88 CL-1", "", kMeasuringProtocol};
+  winner.configuration = kernel.default_configuration(problem);
+  winner.median_us = winner.low_us = winner.high_us = us;
+  winner.confirmed = true;
+  winner.measured_at = "2026-11-22T05:40:44Z";
+  return winner;
+}
+
+TEST_SUITE("lookup") {
+  TEST_CASE("a faster winner that cannot serve a size does not hide one that can") {
+    const GemmProblem tuned{.m = 32, .n = 4096, .k = 4096};
+    const GemmProblem far{.m = 32, .n = 512, .k = 512};
+    TuningDatabase database = TuningDatabase::in_memory();
+    for (const Winner& winner :
+         {winner_of("gemm_skinny", tuned, 10), winner_of("gemm_simt", tuned, 11),
+          winner_of("gemm_simt", far, 1)}) {
+      database.put_winners({&winner, 1});
+    }
+    const DeviceQuery device{"class", "", {}};
+    const auto best = [&](const GemmProblem& problem, bool without_skinny) {
+      return find_best(&database, device, problem, false,
+                       [&](const Winner& winner) {
+                         return !without_skinny || winner.template_name != "gemm_skinny";
+                       })
+          ->winner;
+    };
+    CHECK(best(tuned, false).template_name == "gemm_skinny");
+    const GemmProblem wider{.m = 33, .n = 4096, .k = 4096};  // than gemm_skinny supports
+    CHECK(best(wider, false).template_name == "gemm_simt");
+    CHECK(best(wider, false).problem == tuned);
+    CHECK(best(tuned, true).template_name == "gemm_simt");
+    CHECK(best(tuned, true).problem == tuned);
+  }
+
+  TEST_CASE("what ships is of the templates as they are") {
+    for (const Winner& winner : shipped_winners("", "")) {
+      CAPTURE(to_string(winner.problem));
+      CAPTURE(winner.template_name);
+      const KernelTemplate* kernel = find_kernel_template(winner.template_name);
+      REQUIRE(kernel != nullptr);
+      CHECK(winner.interface_number == kernel->interface_number);
+      CHECK(winner.source_hash == content_hash(kernel->source));
+      CHECK(kernel->supports(winner.problem));
+      CHECK_NOTHROW(static_cast<void>(kernel->space.validated(winner.configuration)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace autotune::test

@@ -1,0 +1,267 @@
+// The program on the host device, end to end: what a machine without a GPU can do.
+#include <csignal>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/app/cli/running_program.hpp"
+
+namespace autotune::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kAwkward = "1,7x1x3,70x33x51,1x97x5,2x2x1000";
+
+// A small part of the space, so that a search of all of it takes seconds.
+std::vector<std::string> small_search(const std::string& sizes) {
+  return {"--sizes", sizes,      "--device", "host", "--tile-width", "8", "--results-per-thread",
+          "2",       "--unroll", "full"};
+}
+
+std::vector<std::string> with(std::vector<std::string> arguments,
+                              std::initializer_list<const char*> more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+json parsed(const ProgramResult& result) {
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == kSuccess);
+  return json::parse(result.out);
+}
+
+// A document with its fields and without their values; of a list the first item.
+nlohmann::ordered_json shape(const nlohmann::ordered_json& document) {
+  if (document.is_number()) return 0;
+  if (document.is_string()) return "";
+  if (document.is_boolean()) return false;
+  nlohmann::ordered_json result = document;
+  if (document.is_array()) {
+    result = nlohmann::ordered_json::array();
+    if (!document.empty()) result.push_back(shape(document.front()));
+  } else {
+    for (auto& [name, value] : result.items()) value = shape(value);
+  }
+  return result;
+}
+
+void check_shape(const ProgramResult& result, const std::string& golden_file) {
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == kSuccess);
+  const std::string found = shape(nlohmann::ordered_json::parse(result.out)).dump(2) + "\n";
+  CHECK(found == golden(golden_file));
+}
+
+TEST_SUITE("program on the host device") {
+  TEST_CASE("awkward shapes are tuned, stored and answered, and never measured twice") {
+    const Program program;
+    const json first = parsed(program(with(small_search(kAwkward), {"--json"})));
+    CHECK(first["measured"] > 0);
+    CHECK(first["results"].size() == 5);
+    for (const json& result : first["results"]) {
+      CHECK(result["status"] == "ok");
+      CHECK(result["integers_exact"] == true);
+      CHECK(result["confirmed"] == true);
+    }
+    CHECK(has(first["device"]["label"], "host: "));
+    CHECK(first["device"]["architecture"] == "host");
+
+    const json second = parsed(program(with(small_search(kAwkward), {"--json"})));
+    CHECK(second["measured"] == 0);
+    CHECK(second["known"] == first["measured"]);
+    for (std::size_t i = 0; i < 5; ++i) {
+      CHECK(second["results"][i]["configuration"] == first["results"][i]["configuration"]);
+    }
+
+    const json answer = parsed(program(
+        {"query", "--device", first["device"]["label"], "--sizes", kAwkward, "--exact", "--json"}));
+    for (std::size_t i = 0; i < 5; ++i) {
+      CHECK(answer["results"][i]["match"] == "exact");
+      CHECK(answer["results"][i]["configuration"] == first["results"][i]["configuration"]);
+    }
+  }
+
+  TEST_CASE("auto takes the host device where there is no GPU, and says so") {
+    const Program program;
+    const ProgramResult result = program(
+        {"--sizes", "33", "--tile-width", "8", "--results-per-thread", "1x1", "--trials", "2"});
+    CHECK(result.exit_code == kSuccess);
+    CHECK(lines(result.err) == 1);
+    CHECK(has(result.err, "no NVIDIA driver on this machine"));
+    CHECK(has(result.err, "using the host device, whose times say nothing about a GPU"));
+    CHECK(result.out.rfind("host: ", 0) == 0);
+    CHECK(has(result.out, "2 measured"));
+
+    const ProgramResult answer = program({"query", "--sizes", "33"});
+    CHECK(answer.exit_code == kSuccess);
+    CHECK(answer.out.rfind("host: ", 0) == 0);
+  }
+
+  TEST_CASE("a GPU that was asked for is not replaced") {
+    const Program program;
+    const ProgramResult result = program({"--sizes", "33", "--device", "0"});
+    CHECK(result.exit_code == kEnvironment);
+    CHECK(result.out == "");
+    CHECK(has(result.err, "the device host needs no GPU"));
+    CHECK_FALSE(std::filesystem::exists(program.database));
+  }
+
+  TEST_CASE("a large problem is tuned on a part of its blocks and says so") {
+    const Program program;
+    const std::vector<std::string> tune = {"--sizes",  "1500", "--device", "host",
+                                           "--trials", "2",    "--seed",   "7"};
+    const ProgramResult result = program(tune);
+    CHECK(result.exit_code == kSuccess);
+    CHECK(has(result.out, "1500x1500x1500: verified and timed on "));
+    const json stored = parsed(program(with(tune, {"--json"})));
+    CHECK(stored["measured"] == 0);
+    CHECK(has(stored["results"][0]["note"], " blocks"));
+  }
+
+  TEST_CASE("run verifies and times a configuration in every layout") {
+    const Program program;
+    for (const char* layout : {"NN", "NT", "TN", "TT"}) {
+      CAPTURE(layout);
+      const json document =
+          parsed(program({"run", "--device", "host", "--sizes", "70x33x51", "--layout", layout,
+                          "--config", "TILE_WIDTH=8,RESULTS_M=2,RESULTS_N=4,UNROLL=8", "--json"}));
+      const json& result = document["results"][0];
+      CHECK(result["status"] == "ok");
+      CHECK(result["layout"] == layout);
+      CHECK(result["integers_exact"] == true);
+      CHECK(result["configuration"]["RESULTS_N"] == 4);
+    }
+  }
+
+  TEST_CASE("sweep prints a row a size and a column a combination") {
+    const Program program;
+    const ProgramResult table =
+        program({"sweep", "--device", "host", "--sizes", "48,96x32x64", "--tile-width", "8,16",
+                 "--results-per-thread", "1,4", "--launches", "1", "--csv"});
+    CAPTURE(table.out);
+    CAPTURE(table.err);
+    CHECK(table.exit_code == kSuccess);
+    CHECK(table.out.rfind("size,R1 T8,R1 T16,R4 T8,R4 T16\r\n48x48x48,", 0) == 0);
+    CHECK(lines(table.out) == 3);
+    CHECK(has(table.out, "("));  // speed-up against one result
+  }
+
+  TEST_CASE("the documents of tune, run and sweep have the fields that they are known for") {
+    const Program program;
+    check_shape(program({"--sizes", "9", "--device", "host", "--trials", "1", "--json"}),
+                "tune.fields.json");
+    check_shape(program({"run", "--sizes", "9", "--device", "host", "--json"}), "run.fields.json");
+    check_shape(program({"sweep", "--sizes", "9", "--device", "host", "--tile-width", "8",
+                         "--results-per-thread", "1", "--launches", "1", "--json"}),
+                "sweep.fields.json");
+    check_shape(program({"devices", "--json"}), "devices.fields.json");
+  }
+
+  TEST_CASE("what the host device has not got is refused") {
+    const Program program;
+    ProgramResult result = program({"--sizes", "8", "--device", "host", "--compare", "cublas"});
+    CHECK(result.exit_code == kEnvironment);
+    CHECK(has(result.err, "the host device has no cuBLAS"));
+    result = program({"show", "--sizes", "8", "--ptx"});
+    CHECK(result.exit_code == kUsage);
+    CHECK(has(result.err, "--arch sm_90"));
+    result = program({"query", "--device", "host: no such", "--sizes", "8"});
+    CHECK(result.exit_code == kNothingStored);
+  }
+
+  TEST_CASE("a problem beyond memory is refused before anything is compiled") {
+    const Program program;
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"tune"}, {"run"}, {"sweep"}}) {
+      const ProgramResult result =
+          program(with(command, {"--device", "host", "--sizes", "2000000x2000000x8"}));
+      CHECK(result.exit_code == kEnvironment);
+      CHECK(result.out == "");
+      CHECK(lines(result.err) == 1);
+      CHECK(has(result.err, "2000000x2000000x8 needs "));
+    }
+  }
+
+  TEST_CASE("a machine without a compiler says so") {
+    Program program;
+    program.environment.emplace_back("CXX", "/nonexistent/c++");
+    const ProgramResult result = program({"--sizes", "8", "--device", "host"});
+    CHECK(result.exit_code == kEnvironment);
+    CHECK(lines(result.err) == 1);
+    CHECK(has(result.err, "the C++ compiler named in CXX was not found: /nonexistent/c++"));
+  }
+
+  TEST_CASE("a compiler or a temporary folder that does not work is named and nothing stored") {
+    Program program;
+    program.environment.emplace_back("CXX", "/bin/false");
+    ProgramResult result = program({"--sizes", "8", "--device", "host"});
+    CHECK(result.exit_code == kEnvironment);
+    CHECK(has(result.err, "/bin/false does not compile an empty kernel"));
+    program.environment.back() = {"TMPDIR", "/proc"};
+    result = program({"--sizes", "8", "--device", "host"});
+    CHECK(result.exit_code == kEnvironment);
+    CHECK(has(result.err, "in /proc: set TMPDIR to another"));
+    program.environment.back() = {"TMPDIR", "/nonexistent"};
+    result = program({"--sizes", "8", "--device", "host"});
+    CHECK(result.exit_code == kEnvironment);
+    CHECK(has(result.err, "set TMPDIR to one"));
+    CHECK(trials_in(program.database) == 0);
+  }
+
+  TEST_CASE("host is a device's name in query and show, and no architecture's in analyze") {
+    const Program program;
+    REQUIRE(program({"--sizes", "8", "--device", "host", "--trials", "1"}).exit_code == kSuccess);
+    CHECK(program({"query", "--device", "host", "--sizes", "8"}).exit_code == kSuccess);
+    CHECK(has(program({"show", "--device", "host", "--sizes", "8"}).out, "tuned for this size"));
+    // What suits the host is no answer for a GPU.
+    CHECK(has(program({"show", "--arch", "sm_90", "--sizes", "8"}).out, "chosen because  default"));
+    CHECK(program({"analyze", "--device", "host"}).exit_code == kUsage);
+  }
+
+  TEST_CASE("output that cannot be written is no success") {
+    const Program program;
+    for (const std::string output : {"> /dev/full", ">&-"}) {
+      CAPTURE(output);
+      const ProgramResult result =
+          run_program("/bin/sh", {"-c", std::string(AUTOTUNE_PROGRAM) + " devices " + output},
+                      program.environment);
+      CHECK(result.exit_code == 1);
+      CHECK(has(result.err, "standard output could not be written"));
+    }
+    const ProgramResult silent =
+        run_program("/bin/sh", {"-c", AUTOTUNE_PROGRAM " devices 2>&-"}, program.environment);
+    CHECK(silent.exit_code == kSuccess);
+    CHECK(has(silent.out, "host: "));
+  }
+
+  TEST_CASE("the space comes as a table and as JSON") {
+    const Program program;
+    const std::vector<std::string> arguments = {"--sizes", "8,9", "--device", "host", "--dry-run"};
+    const json document = parsed(program(with(arguments, {"--json"})));
+    CHECK(document["dry_run"] == true);
+    const std::int64_t valid = document["spaces"][0]["valid"];
+    CHECK(valid > 300);
+    CHECK(document["trials"] == 2 * valid);
+    CHECK(has(program(arguments).out, std::to_string(2 * valid) + " trials over 2 sizes\n"));
+  }
+
+  TEST_CASE("a killed run is continued, and nothing that was stored is measured again") {
+    const Program program;
+    const std::vector<std::string> tune = with(small_search("40,41,42"), {"--json"});
+    RunningProgram killed(program, tune);
+    killed.wait_for_trials(3);
+    killed.finish_with(SIGKILL);
+    const std::int64_t stored = trials_in(program.database);
+    REQUIRE(stored >= 3);
+
+    const json document = parsed(program(tune));
+    CHECK(document["known"] == stored);
+    CHECK(document["measured"] > 0);
+    CHECK(trials_in(program.database) - stored == document["measured"]);
+    CHECK(document["results"].size() == 3);
+  }
+}
+
+}  // namespace
+}  // namespace autotune::test

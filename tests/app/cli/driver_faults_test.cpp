@@ -1,0 +1,172 @@
+// The program against a driver that fails on command: whatever goes wrong, it ends with a
+// documented exit code and a clear line, leaves no process behind and a database that opens.
+#include <doctest/doctest.h>
+
+#include "tests/app/cli/fake_machine.hpp"
+#include "tests/support/fake_cuda.hpp"
+#include "tuner/worker/worker.hpp"
+
+namespace autotune::test {
+namespace {
+
+void check_candidate_faults(const std::string& call, const std::string& from,
+                            const std::string& status) {
+  if (!can_compile()) return;
+  const FakeMachine machine;
+  // Stores what the device can do, so that workers measure candidates at once.
+  REQUIRE(machine.tune("", "1").exit_code == kSuccess);
+  for (const int code : kPoisonousCodes) {
+    const std::string script = call + ":" + std::to_string(code) + from;
+    const ProgramResult result = machine.tune(script, "1");
+    CAPTURE(script);
+    CAPTURE(result.out);
+    CAPTURE(result.err);
+    CHECK(result.exit_code == kNoneCorrect);
+    CHECK(has(result.out, status));
+    CHECK(has(result.out, "64x64x64: no configuration gave a correct result"));
+    CHECK_FALSE(has(result.err, "waiting for another run"));  // the last one left no lock
+  }
+}
+
+TEST_SUITE("driver faults") {
+  TEST_CASE("devices lists both devices and the host") {
+    const ProgramResult result = FakeMachine().run("devices=2", {"devices"});
+    CHECK(result.exit_code == kSuccess);
+    CHECK(result.err == "");
+    CHECK(lines(result.out) == 4);
+    CHECK(has(result.out, "\nhost "));
+    CHECK(has(result.out, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"));
+    CHECK(has(result.out, "GPU-00010203-0405-0607-0809-0a0b0c0d0e10"));
+  }
+
+  TEST_CASE("a machine without a GPU uses the host device and says why") {
+    struct Case {
+      const char* script;
+      const char* reason;
+    };
+    const FakeMachine machine;
+    for (const Case& c :
+         {Case{"stub", "is the CUDA toolkit's stub"}, Case{"devices=0", "it sees no GPU"}}) {
+      CAPTURE(c.script);
+      const ProgramResult result = machine.run(c.script, {"run", "--sizes", "16"});
+      CHECK(result.exit_code == kSuccess);
+      CHECK(result.out.rfind("host: ", 0) == 0);
+      check_line(result, c.reason);
+      check_line(machine.run(c.script, {"run", "--sizes", "16", "--device", "0"}), c.reason);
+      check_line(machine.run(c.script, {"devices"}), c.reason);
+    }
+  }
+
+  TEST_CASE("a driver that cannot be used ends every command with its reason") {
+    struct Case {
+      const char* script;
+      const char* reason;
+    };
+    const Case cases[] = {{"driver=11030", "supports CUDA 11.3, but 12.0 is needed"},
+                          {"cuInit:803", "(803)"},
+                          {"cuDeviceGetCount:999", "cuDeviceGetCount"},
+                          {"cuDeviceGetName:700", "cuDeviceGetName"}};
+    const FakeMachine machine;
+    for (const Case& c : cases) {
+      CAPTURE(c.script);
+      for (const std::vector<std::string>& arguments :
+           {std::vector<std::string>{"devices"}, {"--sizes", "64"}, {"run", "--sizes", "64"}}) {
+        const ProgramResult result = machine.run(c.script, arguments);
+        CHECK(result.exit_code == kEnvironment);
+        CHECK(result.out == "");
+        check_line(result, c.reason);
+      }
+    }
+  }
+
+  TEST_CASE("a driver without faults finds a winner") {
+    if (!can_compile()) return;
+    const ProgramResult result = FakeMachine().tune("", "3");
+    CAPTURE(result.err);
+    CHECK(result.exit_code == kSuccess);
+    CHECK(has(result.out, "3 measured"));
+  }
+
+  // For each moment: from the first call on that is about a candidate. Loading the kernels that
+  // check, filling operands and waiting for them come before.
+  TEST_CASE("each poisonous code at loading costs the candidate alone") {
+    check_candidate_faults("cuModuleLoadData", "@2+", "load_failed: 1");
+  }
+  TEST_CASE("each poisonous code at launching costs the candidate alone") {
+    check_candidate_faults("cuLaunchKernelEx", "@7+", "launch_failed: 1");
+  }
+  TEST_CASE("each poisonous code at synchronising costs the candidate alone") {
+    check_candidate_faults("cuStreamSynchronize", "@2+", "launch_failed: 1");
+  }
+
+  TEST_CASE("a candidate that faults is followed by others in a new worker") {
+    if (!can_compile()) return;
+    const FakeMachine machine;
+    // The first worker's third module is the first candidate; later workers measure no rates, and
+    // their third is their second candidate.
+    const ProgramResult result = machine.tune("cuModuleLoadData:700@3", "3");
+    CAPTURE(result.err);
+    CHECK(has(result.out, "3 measured"));
+    CHECK(has(result.out, "load_failed: 2"));
+  }
+
+  TEST_CASE("a driver that always faults ends the search") {
+    if (!can_compile()) return;
+    const FakeMachine machine;
+    for (const char* script :
+         {"cuModuleLoadData:700", "cuStreamSynchronize:700", "cuLaunchKernelEx:719",
+          "cuDevicePrimaryCtxRetain:46", "cuStreamCreate:2", "cuEventCreate:2", "cuMemAlloc:2",
+          "cuMemHostAlloc:2", "cuMemGetInfo:2", "cuCtxPushCurrent:201", "cuEventRecord:700",
+          "cuModuleGetFunction:500", "cuFuncSetAttribute:1"}) {
+      CAPTURE(script);
+      const ProgramResult result = machine.tune(script, "2");
+      CAPTURE(result.err);
+      if (result.exit_code == kEnvironment) {
+        check_line(result, std::string(script).substr(0, std::string(script).find(':')));
+      } else {
+        CHECK(result.exit_code == kNoneCorrect);
+        CHECK(has(result.out, "no configuration gave a correct result"));
+      }
+    }
+  }
+
+  TEST_CASE("a size for which there is no memory is said to be so") {
+    if (!can_compile()) return;
+    const FakeMachine machine;
+    REQUIRE(machine.tune("", "1").exit_code == kSuccess);
+    for (const char* script : {"cuMemAlloc:2@2+", "memory=300000000"}) {
+      CAPTURE(script);
+      const ProgramResult result = machine.tune(script, "3");
+      CHECK(result.exit_code == kEnvironment);
+      check_line(result, "64x64x64 needs");
+    }
+  }
+}
+
+TEST_SUITE("ProcessWorker on a driver") {
+  TEST_CASE("a driver that hangs is given up and the next worker answers") {
+    if (!can_compile()) return;
+    FakeCuda fake;
+    const MeasureRequest request{.problem = {.m = 8, .n = 8, .k = 8},
+                                 .kernel_name = "any",
+                                 .cubin = "// PTX",
+                                 .geometry = {},
+                                 .samples = 0};
+    for (const char* script : {"cuInit:hang", "cuStreamSynchronize:hang@1"}) {
+      CAPTURE(script);
+      fake.set_script(script);
+      const auto worker = make_process_worker(AUTOTUNE_PROGRAM, 0);
+      const WorkerOutcome outcome = worker->call(request, std::chrono::seconds(2));
+      REQUIRE(std::holds_alternative<WorkerFailure>(outcome));
+      CHECK(std::get<WorkerFailure>(outcome).kind == WorkerFailure::Kind::timed_out);
+      CHECK(std::get<WorkerFailure>(outcome).reason == "no answer within 2000 ms, killed");
+      fake.set_script("");
+      const WorkerOutcome next = worker->call(request, std::chrono::minutes(2));
+      REQUIRE(std::holds_alternative<WorkerReply>(next));
+      CHECK(std::get<MeasureReply>(std::get<WorkerReply>(next)).status == TrialStatus::ok);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace autotune::test

@@ -1,0 +1,73 @@
+// Signals that end the program: what was measured is kept and printed, and nothing is left behind.
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+#include "tests/app/cli/running_program.hpp"
+
+namespace autotune::test {
+namespace {
+
+const std::vector<std::string> kSearch = {
+    "--sizes", "40,41,42", "--device", "host",   "--tile-width",   "8",     "--results-per-thread",
+    "2",       "--unroll", "full",     "--only", "VECTOR_WIDTH=1", "--json"};
+
+TEST_SUITE("signals") {
+  TEST_CASE("an interrupt prints and keeps the best so far, and the next run goes on") {
+    const OrphanWatch orphans;
+    for (const int signal : {SIGINT, SIGTERM}) {
+      CAPTURE(signal);
+      const Program program;
+      RunningProgram interrupted(program, kSearch);
+      interrupted.wait_for_trials(2);
+      const ProgramResult result = interrupted.finish_with(signal);
+      CAPTURE(result.err);
+      CHECK(result.exit_code == kInterrupted);
+      CHECK(OrphanWatch::has_no_children());
+      const auto document = nlohmann::json::parse(result.out);
+      const std::int64_t stored = trials_in(program.database);
+      CHECK(document["measured"] == stored);
+      CHECK(stored >= 2);
+      REQUIRE(document["results"].size() == 3);
+      CHECK(document["results"][0]["status"] == "ok");
+
+      const auto next = nlohmann::json::parse(program(kSearch).out);
+      CHECK(next["known"] == stored);
+      CHECK(next["measured"] > 0);
+    }
+  }
+
+  TEST_CASE("a signal before the first trial leaves no process and no half-made file") {
+    const OrphanWatch orphans;
+    const Program program;
+    RunningProgram interrupted(program, kSearch);
+    while (interrupted.is_running() && !std::filesystem::exists(program.database)) {
+    }
+    const ProgramResult result = interrupted.finish_with(SIGTERM);
+    CAPTURE(result.err);
+    CHECK(result.exit_code == kInterrupted);
+    CHECK(OrphanWatch::has_no_children());
+    CHECK(program({"db", "stats"}).exit_code == kSuccess);
+  }
+
+  TEST_CASE("a reader that goes away costs the output and nothing that was stored") {
+    const OrphanWatch orphans;
+    const Program program;
+    const std::string pipe = program.folder.path() / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    const pid_t child = start_program(AUTOTUNE_PROGRAM, kSearch, program.environment, pipe);
+    ::close(::open(pipe.c_str(), O_RDONLY));
+    const int code = finished_program(child, "", "").exit_code;
+    CHECK((code == 1000 + SIGPIPE || code == 1));  // 1: whoever started the tests ignores SIGPIPE
+    CHECK(OrphanWatch::has_no_children());
+
+    const auto next = nlohmann::json::parse(program(kSearch).out);
+    CHECK(next["measured"] == 0);
+    CHECK(next["known"] == trials_in(program.database));
+    CHECK(next["results"][0]["confirmed"] == true);
+  }
+}
+
+}  // namespace
+}  // namespace autotune::test

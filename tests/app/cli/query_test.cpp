@@ -1,0 +1,172 @@
+// What query and db print, from databases that the test makes; neither driver nor NVRTC is there.
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "core/hash.hpp"
+#include "db/tuning_database.hpp"
+#include "kernel_templates/kernel_template.hpp"
+#include "tests/app/cli/program.hpp"
+
+namespace autotune::test {
+namespace {
+
+using nlohmann::json;
+
+Winner winner_for(std::int64_t size, double median_us) {
+  const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
+  Winner winner;
+  winner.silicon_class = "sm_90/132sm/test";
+  winner.device_label = "Test GPU";
+  winner.problem = {.m = size, .n = size, .k = size};
+  winner.template_name = kernel.name;
+  winner.interface_number = kernel.interface_number;
+  winner.source_hash = content_hash(kernel.source);
+  winner.environment = {"580.1", "13.0.88", "0.1.0", kMeasuringProtocol};
+  winner.configuration = kernel.default_configuration(winner.problem);
+  winner.median_us = median_us;
+  winner.low_us = median_us - 1;
+  winner.high_us = median_us + 1;
+  winner.confirmed = true;
+  winner.measured_at = "2026-01-02T03:04:05Z";
+  return winner;
+}
+
+struct StoredWinners : Program {
+  StoredWinners() {
+    TuningDatabase opened = TuningDatabase::open(database);
+    const Winner winners[] = {winner_for(1024, 100), winner_for(2048, 600)};
+    opened.put_winners(winners);
+  }
+};
+
+TEST_SUITE("query") {
+  TEST_CASE("the golden document: an exact match, a near one") {
+    const ProgramResult result = StoredWinners()(
+        {"query", "--device", "test gpu", "--sizes", "1024,1500x1400x1300", "--json"});
+    CHECK(result.exit_code == 0);
+    CHECK(result.out == golden("query.json"));
+  }
+
+  TEST_CASE("an exact match comes with its figures") {
+    const StoredWinners program;
+    const ProgramResult result =
+        program({"query", "--device", "test gpu", "--sizes", "1024", "--json"});
+    REQUIRE(result.exit_code == 0);
+    const json document = json::parse(result.out);
+    CHECK(document["schema"] == 1);
+    CHECK(document["command"] == "query");
+    REQUIRE(document["results"].size() == 1);
+    const json& entry = document["results"][0];
+    CHECK(entry["match"] == "exact");
+    CHECK(entry["m"] == 1024);
+    CHECK(entry["status"] == "ok");
+    CHECK(entry["median_us"] == 100.0);
+    CHECK(entry["gflops"].get<double>() == doctest::Approx(2.0 * 1024 * 1024 * 1024 / 100 * 1e-3));
+    CHECK(entry["configuration"]["TILE_WIDTH"] == 16);
+    CHECK(entry["confirmed"] == true);
+    CHECK(entry["shipped"] == false);
+  }
+
+  TEST_CASE("a size nobody tuned gets the nearest one and says so") {
+    const StoredWinners program;
+    const ProgramResult result =
+        program({"query", "--device", "Test GPU", "--sizes", "1900", "--json"});
+    REQUIRE(result.exit_code == 0);
+    const json entry = json::parse(result.out)["results"][0];
+    CHECK(entry["match"] == "nearest size");
+    CHECK(entry["m"] == 1900);
+    CHECK(entry["tuned_for"] == "2048x2048x2048");
+  }
+
+  TEST_CASE("exact refuses what is only near") {
+    const StoredWinners program;
+    const ProgramResult result =
+        program({"query", "--device", "Test GPU", "--sizes", "1900", "--exact"});
+    CHECK(result.exit_code == 4);
+    CHECK(result.err.find("Test GPU") != std::string::npos);
+  }
+
+  TEST_CASE("without sizes all of the device are listed") {
+    const StoredWinners program;
+    const ProgramResult result = program({"query", "--device", "Test GPU"});
+    CHECK(result.exit_code == 0);
+    CHECK(result.out.find("1024x1024x1024") != std::string::npos);
+    CHECK(result.out.find("2048x2048x2048") != std::string::npos);
+  }
+
+  TEST_CASE("another layout is another problem") {
+    const StoredWinners program;
+    CHECK(
+        program({"query", "--device", "Test GPU", "--sizes", "1024", "--layout", "TN"}).exit_code ==
+        4);
+  }
+
+  TEST_CASE("explain says where an answer is from") {
+    const StoredWinners program;
+    const ProgramResult result =
+        program({"query", "--device", "Test GPU", "--sizes", "1024", "--explain"});
+    CHECK(result.out.find("tuned for this size") != std::string::npos);
+    CHECK(result.out.find("from the database") != std::string::npos);
+    CHECK(result.out.find("2026-01-02T03:04:05Z") != std::string::npos);
+  }
+
+  TEST_CASE("asking writes nothing") {
+    const StoredWinners program;
+    const auto before = std::filesystem::last_write_time(program.database);
+    CHECK(program({"query", "--device", "Test GPU", "--sizes", "1024"}).exit_code == 0);
+    CHECK(std::filesystem::last_write_time(program.database) == before);
+  }
+}
+
+TEST_SUITE("db") {
+  TEST_CASE("stats count what is stored") {
+    const StoredWinners program;
+    const ProgramResult result = program({"db", "stats", "--json"});
+    REQUIRE(result.exit_code == 0);
+    const json document = json::parse(result.out);
+    CHECK(document["winners"] == 2);
+    CHECK(document["trials"] == 0);
+    CHECK(document["path"] == program.database);
+  }
+
+  TEST_CASE("winners come as lines that read back") {
+    const StoredWinners program;
+    const ProgramResult result = program({"db", "winners"});
+    REQUIRE(lines(result.out) == 2);
+    const json first = json::parse(result.out.substr(0, result.out.find('\n')));
+    CHECK(first["problem"]["m"] == 1024);
+    CHECK(first["template"] == "gemm_tiled");
+  }
+
+  TEST_CASE("path prints where the database lies") {
+    const Program program;
+    CHECK(program({"db", "path"}).out == program.database + "\n");
+  }
+}
+
+TEST_SUITE("program") {
+  TEST_CASE("help and version end well") {
+    const Program program;
+    const ProgramResult help = program({"--help"});
+    CHECK(help.exit_code == 0);
+    for (const char* command : {"tune", "query", "show", "run", "sweep", "analyze", "devices",
+                                "doctor", "db", "replay"}) {
+      CHECK(help.out.find(command) != std::string::npos);
+    }
+    const ProgramResult version = program({"--version"});
+    CHECK(version.exit_code == 0);
+    CHECK(version.out.rfind("autotune ", 0) == 0);
+    CHECK(version.out.find("SQLite ") != std::string::npos);
+  }
+
+  TEST_CASE("help and query run without NVRTC") {
+    StoredWinners program;
+    program.environment.emplace_back("AUTOTUNE_NVRTC", "/nonexistent/libnvrtc.so");
+    CHECK(program({"--help"}).exit_code == 0);
+    CHECK(program({"query", "--device", "Test GPU", "--sizes", "1024"}).exit_code == 0);
+    CHECK(program({"--version"}).out.find("NVRTC not found") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace autotune::test

@@ -1,0 +1,237 @@
+// The text of tuner/kernels/verification.cu, run on the CPU.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "autotune/problem.hpp"
+
+#include "tests/kernel_templates/cuda_on_cpu.hpp"
+#include "tuner/measure/verification.hpp"
+
+namespace kernels {
+
+using cuda_on_cpu::__syncthreads;
+using cuda_on_cpu::blockIdx;
+using cuda_on_cpu::threadIdx;
+using std::fabs;
+using std::fma;
+using std::fmax;
+using std::isfinite;
+using std::min;
+
+struct {
+  unsigned x;
+} gridDim;
+
+float __uint_as_float(unsigned bits) {
+  return std::bit_cast<float>(bits);
+}
+
+#include "tests/tuner/measure/verification_kernels.inc"
+
+}  // namespace kernels
+
+namespace autotune {
+namespace {
+
+constexpr std::uint32_t kPoison = 0x7fc0dead;
+constexpr std::int64_t kFront = 5;
+
+void launch(std::int64_t blocks, const std::function<void()>& kernel) {
+  kernels::gridDim.x = static_cast<unsigned>(blocks);
+  cuda_on_cpu::launch({.grid = {blocks, 1, 1}, .block = {kernels::kThreads, 1, 1}}, kernel);
+}
+
+std::vector<float> integers(std::int64_t count, std::uint64_t seed) {
+  std::vector<float> out(static_cast<std::size_t>(count));
+  launch(2, [&] { kernels::fill_integers(out.data(), count, seed); });
+  return out;
+}
+
+std::vector<float> uniform(std::int64_t count, std::uint64_t seed) {
+  std::vector<float> out(static_cast<std::size_t>(count));
+  launch(2, [&] { kernels::fill_uniform(out.data(), count, seed); });
+  return out;
+}
+
+kernels::View view(const std::vector<float>& data, Operation op, std::int64_t ld) {
+  return op == Operation::plain ? kernels::View{data.data(), ld, 1}
+                                : kernels::View{data.data(), 1, ld};
+}
+
+float at(const kernels::View& x, std::int64_t i, std::int64_t j) {
+  return x.data[i * x.row + j * x.column];
+}
+
+// A result with `margin` words on both sides, as the check kernels see it.
+struct Result {
+  std::vector<std::uint32_t> words;
+  std::int64_t count;
+
+  explicit Result(const std::vector<float>& values)
+      : words(values.size() + 2 * kFront, kPoison), count(std::ssize(values)) {
+    std::memcpy(words.data() + kFront, values.data(), values.size() * sizeof(float));
+  }
+  void set(std::int64_t i, float value) {
+    words[static_cast<std::size_t>(kFront + i)] = std::bit_cast<std::uint32_t>(value);
+  }
+  [[nodiscard]] kernels::Area area() const {
+    return {words.data(), kFront, count, std::ssize(words), kPoison};
+  }
+};
+
+kernels::Finding found(const std::vector<kernels::Finding>& findings) {
+  kernels::Finding all = findings.front();
+  for (std::size_t i = 1; i < findings.size(); ++i) kernels::merge(all, findings[i]);
+  return all;
+}
+
+kernels::Finding check_integers(const Result& result, const std::vector<float>& expected) {
+  std::vector<kernels::Finding> findings(2);
+  launch(2, [&] { kernels::check_integers(result.area(), expected.data(), findings.data()); });
+  return found(findings);
+}
+
+kernels::Finding check_real(const Result& result, const std::vector<double>& expected,
+                            const std::vector<float>& magnitudes, double bound) {
+  std::vector<kernels::Finding> findings(2);
+  launch(2, [&] {
+    kernels::check_real(result.area(), expected.data(), magnitudes.data(), kUnitRoundoff, bound,
+                        findings.data());
+  });
+  return found(findings);
+}
+
+TEST_SUITE("VerificationKernels") {
+  TEST_CASE("host and device agree on what a finding is") {
+    CHECK(sizeof(kernels::Finding) == sizeof(Finding));
+    CHECK(offsetof(kernels::Finding, reference_squares) == offsetof(Finding, reference_squares));
+    CHECK(offsetof(kernels::Finding, wrong) == offsetof(Finding, wrong));
+    CHECK(offsetof(kernels::Finding, outside) == offsetof(Finding, outside));
+  }
+
+  TEST_CASE("integers take all five values about equally often") {
+    const std::vector<float> data = integers(10000, 1);
+    for (const float value : {-2.0f, -1.0f, 0.0f, 1.0f, 2.0f}) {
+      const auto times = std::count(data.begin(), data.end(), value);
+      CHECK(times > 1800);
+      CHECK(times < 2200);
+    }
+  }
+
+  TEST_CASE("uniform data fills the interval without a zero") {
+    const std::vector<float> data = uniform(10000, 1);
+    double sum = 0;
+    for (const float value : data) {
+      CHECK(std::abs(value) < 1);
+      CHECK(value != 0);
+      sum += value;
+    }
+    CHECK(std::abs(sum / 10000) < 0.03);
+    CHECK(*std::min_element(data.begin(), data.end()) < -0.99f);
+    CHECK(*std::max_element(data.begin(), data.end()) > 0.99f);
+    CHECK(std::set<float>(data.begin(), data.end()).size() > 9900);
+  }
+
+  TEST_CASE("a seed gives the same data again and another seed other data") {
+    CHECK(uniform(1000, 3) == uniform(1000, 3));
+    CHECK(uniform(1000, 3) != uniform(1000, 4));
+  }
+
+  TEST_CASE("linear data runs from one end towards the other") {
+    std::vector<float> out(4);
+    launch(1, [&] { kernels::fill_linear(out.data(), 4, 1.0, 0.0); });
+    CHECK(out == std::vector<float>{1.0f, 0.75f, 0.5f, 0.25f});
+  }
+
+  TEST_CASE("the references are right whichever way operands lie") {
+    constexpr std::int64_t kM = 70;
+    constexpr std::int64_t kN = 130;
+    constexpr std::int64_t kK = 37;
+    for (const char* layout : {"NN", "TT"}) {
+      CAPTURE(layout);
+      GemmProblem problem{.m = kM, .n = kN, .k = kK};
+      set_layout(problem, layout);
+      const std::vector<float> a_data = integers(kM * kK, 1);
+      const std::vector<float> b_data = integers(kK * kN, 2);
+      const kernels::View a = view(a_data, problem.op_a, problem.lda());
+      const kernels::View b = view(b_data, problem.op_b, problem.ldb());
+
+      std::vector<float> exact(kM * kN);
+      std::vector<double> sums(kM * kN);
+      std::vector<float> magnitudes(kM * kN);
+      launch(2 * 3, [&] { kernels::reference_integers(a, b, kM, kN, kK, exact.data()); });
+      launch(2 * 3,
+             [&] { kernels::reference_real(a, b, kM, kN, kK, sums.data(), magnitudes.data()); });
+
+      int wrong = 0;
+      for (std::int64_t i = 0; i < kM * kN; ++i) {
+        double sum = 0;
+        double magnitude = 0;
+        for (std::int64_t p = 0; p < kK; ++p) {
+          const double product = static_cast<double>(at(a, i / kN, p)) * at(b, p, i % kN);
+          sum += product;
+          magnitude += std::abs(product);
+        }
+        const auto at_i = static_cast<std::size_t>(i);
+        if (exact[at_i] != sum || sums[at_i] != sum || magnitudes[at_i] != magnitude) ++wrong;
+      }
+      CHECK(wrong == 0);
+    }
+  }
+
+  TEST_CASE("integers must be equal and nothing outside may change") {
+    const std::vector<float> expected = integers(600, 5);
+    Result result(expected);
+    CHECK(check_integers(result, expected).wrong == 0);
+    CHECK(check_integers(result, expected).outside == 0);
+
+    result.set(599, expected[599] + 1);
+    result.set(17, std::bit_cast<float>(kPoison));  // never written
+    kernels::Finding finding = check_integers(result, expected);
+    CHECK(finding.wrong == 2);
+    CHECK(finding.first_wrong == 17);
+    CHECK(finding.outside == 0);
+
+    result.set(-1, 0);
+    result.set(600, 0);
+    finding = check_integers(result, expected);
+    CHECK(finding.outside == 2);
+  }
+
+  TEST_CASE("errors are taken relative to the magnitudes") {
+    const std::vector<double> expected = {1, -2, 0};
+    const std::vector<float> magnitudes = {1, 4, 2};
+    Result result({1, -2, 0});
+    result.set(1, -2 + 0x1p-21f);  // 8 u, of 4 u allowed for each unit of the bound
+    kernels::Finding finding = check_real(result, expected, magnitudes, 2);
+    CHECK(finding.wrong == 0);
+    CHECK(finding.max_error_ratio == 2);
+    CHECK(finding.error_squares == 0x1p-42);
+    CHECK(finding.reference_squares == 5);
+
+    finding = check_real(result, expected, magnitudes, 1.5);
+    CHECK(finding.wrong == 1);
+    CHECK(finding.first_wrong == 1);
+  }
+
+  TEST_CASE("what is no number is wrong and leaves the error figures alone") {
+    const std::vector<double> expected = {1, 1, 1, 0};
+    const std::vector<float> magnitudes = {1, 1, 1, 0};
+    Result result(
+        {1, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1});
+    const kernels::Finding finding = check_real(result, expected, magnitudes, 10);
+    CHECK(finding.wrong == 3);  // the last: an error where no product is anything but zero
+    CHECK(finding.max_error_ratio == 0);
+    CHECK(finding.error_squares == 0);
+  }
+}
+
+}  // namespace
+}  // namespace autotune

@@ -1,0 +1,346 @@
+// Files of recorded results, as several programs write them, and what is none.
+#include "tuner/replay/recorded_space.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <numeric>
+
+#include <doctest/doctest.h>
+
+#include "autotune/error.hpp"
+
+#include "core/compression.hpp"
+#include "tests/support/run_program.hpp"
+#include "tuner/search/regret.hpp"
+
+namespace autotune {
+namespace {
+
+const std::string kData = AUTOTUNE_SOURCE_DIR "/tests/data/";
+
+// A file with this content, read.
+std::vector<RecordedSpace> read_text(const std::string& text) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() / "recorded.json";
+  std::ofstream(path, std::ios::binary) << text;
+  return read_recorded_spaces(path);
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    static_cast<void>(read_text(text));
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "read";
+}
+
+std::string t4(const std::string& results) {
+  return R"({"schema_version": "1.0.0", "results": [)" + results + "]}";
+}
+
+// A result with these members, and what the schema asks for.
+std::string result(const std::string& configuration, const std::string& rest) {
+  return R"({"configuration": )" + configuration + R"(, "times": {}, "correctness": 1, )" + rest +
+         "}";
+}
+
+std::string ran(const std::string& configuration, double time) {
+  return result(configuration, R"("invalidity": "correct", "measurements": [{"name": "time",)"
+                               R"( "unit": "us", "value": )" +
+                                   std::to_string(time) + "}]");
+}
+
+// How nearly two rows of figures lie on a line: Pearson's coefficient, -1 to 1.
+double correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto count = static_cast<double>(a.size());
+  const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / count;
+  const double mean_b = std::accumulate(b.begin(), b.end(), 0.0) / count;
+  double ab = 0;
+  double aa = 0;
+  double bb = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ab += (a[i] - mean_a) * (b[i] - mean_b);
+    aa += (a[i] - mean_a) * (a[i] - mean_a);
+    bb += (b[i] - mean_b) * (b[i] - mean_b);
+  }
+  return ab / std::sqrt(aa * bb);
+}
+
+TEST_SUITE("recorded spaces") {
+  TEST_CASE("estimated rates of a template are in line with the measured ones") {
+    const auto spaces = read_recorded_spaces(kData + "h200-gemm_simt.t4.json.zst");
+    REQUIRE(spaces.size() == 4);
+    for (const RecordedSpace& space : spaces) {
+      CAPTURE(space.name);
+      const Prior estimate = prior_for(space);
+      REQUIRE(estimate);
+      std::vector<double> estimated;
+      std::vector<double> measured;
+      for (std::size_t i = 0; i < space.trials.size(); ++i) {
+        if (!space.trials[i].ok()) continue;
+        estimated.push_back(1 / estimate(i));
+        measured.push_back(1 / space.trials[i].measurement.median_us);
+      }
+      CHECK(correlation(estimated, measured) > 0.93);
+    }
+  }
+
+  TEST_CASE("an estimate makes surer how good the best is") {
+    const RecordedSpace space = read_recorded_spaces(kData + "h200-gemm_simt.t4.json.zst").at(2);
+    std::map<std::size_t, Trial> trials;
+    double best_us = 1e9;
+    for (std::size_t i = 0; i < space.trials.size(); i += 31) {
+      trials.emplace(i, space.trials[i]);
+      if (space.trials[i].ok()) best_us = std::min(best_us, space.trials[i].measurement.median_us);
+    }
+    const auto share = [&](const Prior& estimate) {
+      return reached_share({Outlook(space.configurations, trials, estimate)}, best_us);
+    };
+    const double with = share(prior_for(space));
+    CHECK(with > share({}) + 0.02);
+    CHECK(with <= space.best_us / best_us);
+  }
+
+  TEST_CASE("there is no estimate for kernels or devices that are not known") {
+    const auto foreign = read_recorded_spaces(kData + "kernel_tuner.t4.json");
+    CHECK_FALSE(prior_for(foreign.front()));
+    auto spaces = read_recorded_spaces(kData + "h200-gemm_simt.t4.json.zst");
+    RecordedSpace elsewhere = spaces.front();
+    elsewhere.device = "Voodoo 2";
+    CHECK_FALSE(prior_for(elsewhere));
+    RecordedSpace older = spaces.front();
+    older.template_name = "gemm_skinny";
+    CHECK_FALSE(prior_for(older));
+    RecordedSpace broken = spaces.front();
+    broken.configurations.back().set("LANES_M", 0);
+    CHECK_FALSE(prior_for(broken));
+  }
+
+  TEST_CASE("T4 as the schema has it") {
+    const auto spaces = read_text(
+        t4(ran(R"({"B": 2, "A": 16})", 8) + "," + ran(R"({"B": 4, "A": 16})", 4.5) + "," +
+           result(R"({"B": 4, "A": 32})", R"("invalidity": "timeout", "unknown": {"key": 1})")));
+    REQUIRE(spaces.size() == 1);
+    const RecordedSpace& space = spaces.front();
+    CHECK(space.name == "recorded.json");
+    CHECK_FALSE(space.problem);
+    REQUIRE(space.configurations.size() == 3);
+    CHECK(space.configurations[0] == Configuration({{"B", 2}, {"A", 16}}));
+    CHECK(space.configurations[2] == Configuration({{"B", 4}, {"A", 32}}));
+    CHECK(space.trials[1].configuration == space.configurations[1]);
+    CHECK(space.trials[1].measurement.median_us == 4.5);
+    CHECK(space.trials[2].status == TrialStatus::run_timeout);
+    CHECK(space.correct == 2);
+    CHECK(space.best_us == 4.5);
+  }
+
+  TEST_CASE("each reason of a failure has its status, an unknown one too") {
+    const auto status = [](const std::string& word) {
+      const auto spaces =
+          read_text(t4(ran(R"({"A": 1})", 1) + "," +
+                       result(R"({"A": 2})", R"("measurements": [{"name": "time", "value": 0.5}],)"
+                                             R"("invalidity": ")" +
+                                                 word + "\"")));
+      CHECK(spaces.front().correct == (word == "correct" ? 2 : 1));
+      return spaces.front().trials[1].status;
+    };
+    CHECK(status("correct") == TrialStatus::ok);
+    CHECK(status("timeout") == TrialStatus::run_timeout);
+    CHECK(status("compile") == TrialStatus::compile_failed);
+    CHECK(status("runtime") == TrialStatus::launch_failed);
+    CHECK(status("correctness") == TrialStatus::wrong_result);
+    CHECK(status("constraints") == TrialStatus::rejected_spills);
+    CHECK(status("device_limits") == TrialStatus::launch_failed);
+  }
+
+  TEST_CASE("T4 as Kernel Tuner writes it, with values of every kind") {
+    const auto spaces = read_recorded_spaces(kData + "kernel_tuner.t4.json");
+    REQUIRE(spaces.size() == 1);
+    const RecordedSpace& space = spaces.front();
+    REQUIRE(space.configurations.size() == 3);
+    CHECK(space.name == "kernel_tuner.t4.json");
+    // Fractions and texts are ranks: 0.25, 0.5, 1, and float4 before float2, as they appear.
+    CHECK(to_string(space.configurations[0]) ==
+          "block_size_x=32,tile_size=2,unroll=1,use_shmem=1,vector=0");
+    CHECK(to_string(space.configurations[1]) ==
+          "block_size_x=16,tile_size=4,unroll=0,use_shmem=0,vector=1");
+    CHECK(to_string(space.configurations[2]) ==
+          "block_size_x=64,tile_size=4,unroll=2,use_shmem=1,vector=0");
+    CHECK(space.trials[0].measurement.median_us == 1500);
+    CHECK(space.trials[2].status == TrialStatus::compile_failed);
+    CHECK(space.best_us == 750);
+  }
+
+  TEST_CASE("a cache file of Kernel Tuner") {
+    const auto spaces = read_recorded_spaces(kData + "kernel_tuner_cache.json");
+    REQUIRE(spaces.size() == 1);
+    const RecordedSpace& space = spaces.front();
+    REQUIRE(space.configurations.size() == 4);
+    CHECK(to_string(space.configurations[1]) == "block_size_x=16,block_size_y=2");
+    CHECK(space.best_us == 3875);
+    CHECK(space.trials[2].status == TrialStatus::compile_failed);
+    CHECK_FALSE(space.trials[3].ok());  // 1e20 for a time
+    CHECK(space.correct == 2);
+  }
+
+  TEST_CASE("numbers that are texts, as KTT writes them, are numbers") {
+    const auto spaces = read_text(t4(ran(R"({"A": "128"})", 1) + "," + ran(R"({"A": "16"})", 2)));
+    CHECK(to_string(spaces.front().configurations[0]) == "A=128");
+    CHECK(to_string(spaces.front().configurations[1]) == "A=16");
+  }
+
+  TEST_CASE("numbers come before texts, and equal ones are one value") {
+    const auto spaces =
+        read_text(t4(ran(R"({"A": "auto"})", 1) + "," + ran(R"({"A": 8})", 2) + "," +
+                     ran(R"({"A": 2.0})", 3) + "," + ran(R"({"A": null})", 4)));
+    CHECK(to_string(spaces.front().configurations[0]) == "A=2");
+    CHECK(to_string(spaces.front().configurations[1]) == "A=1");
+    CHECK(to_string(spaces.front().configurations[2]) == "A=0");
+    CHECK(to_string(spaces.front().configurations[3]) == "A=3");
+  }
+
+  TEST_CASE("the objective is what counts; a rate is to be large; else the runs themselves") {
+    const auto cost = [](const std::string& rest, const std::string& unit = "") {
+      const std::string metadata =
+          unit.empty() ? "" : R"("metadata": {"timeunit": ")" + unit + R"("}, )";
+      return read_text("{" + metadata +
+                       R"("results": [{"configuration": {"A": 1},)"
+                       R"("invalidity": "correct", )" +
+                       rest + "}]}")
+          .front()
+          .best_us;
+    };
+    const std::string two = R"("times": {}, "measurements": [{"name": "time", "value": 2},)"
+                            R"({"name": "energy", "value": 7, "unit": "J"},)"
+                            R"({"name": "GFLOP/s", "value": 4}], "objectives": )";
+    CHECK(cost(two + R"(["time"])") == 2000);
+    CHECK(cost(two + R"(["time"])", "nanoseconds") == doctest::Approx(0.002));
+    CHECK(cost(two + R"(["time"])", "seconds") == 2e6);
+    CHECK(cost(two + R"(["energy", "time"])") == 7);
+    CHECK(cost(two + R"(["GFLOP/s"])") == 0.25);
+    for (const std::string rate : {"GFLOPS", "TFLOPs", "GFLOPS/W", "GFLOP/J", "GB/s"}) {
+      CAPTURE(rate);
+      const std::string one = R"("times": {}, "measurements": [{"name": ")";
+      CHECK(cost(one + rate + R"(", "value": 4}], "objectives": [")" + rate + R"("])") == 0.25);
+      CHECK(cost(one + R"(rate", "value": 4, "unit": ")" + rate +
+                 R"("}], "objectives": ["rate"])") == 0.25);
+    }
+    for (const std::string other : {"flops_count", "energy_per_flop", "J/GFLOP"}) {
+      CAPTURE(other);
+      CHECK(cost(R"("times": {}, "measurements": [{"name": ")" + other +
+                 R"(", "value": 4}], "objectives": [")" + other + R"("])") == 4);
+    }
+    CHECK(cost(two + R"(["absent"])") == 2000);
+    CHECK(cost(R"("times": {"runtimes": [5, 3, 4]})") == 4000);
+    CHECK(cost(R"("times": {"runtimes": [5, 3, 4]})", "microseconds") == 4);
+  }
+
+  TEST_CASE("a time that is none is a failure, never the best") {
+    for (const char* value :
+         {"0", "-1", "null", "\"InvalidConfig\"", "1e20", "NaN", "Infinity", "-Infinity"}) {
+      CAPTURE(value);
+      const auto spaces = read_text(
+          t4(ran(R"({"A": 1})", 3) + "," +
+             result(R"({"A": 2})", R"("invalidity": "correct", "measurements": [{"name": "time",)"
+                                   R"("value": )" +
+                                       std::string(value) + "}]")));
+      CHECK(spaces.front().correct == 1);
+      CHECK(spaces.front().best_us == 3);
+    }
+  }
+
+  TEST_CASE("what Python calls numbers is none, in a text it is a text") {
+    const auto spaces = read_text(
+        t4(ran(R"({"A": "NaN \" NaN"})", 3) + "," +
+           result(R"({"A": 1})", R"("invalidity": "correct", "times": {"runtimes": [1, NaN]})")));
+    CHECK(spaces.front().correct == 1);
+    CHECK(spaces.front().best_us == 3);
+    const auto cache =
+        read_text(R"({"tune_params_keys": ["A"], "cache": {"1": {"A": 1, "time": NaN},)"
+                  R"("2": {"A": 2, "time": 0.5}}})");
+    CHECK(cache.front().correct == 1);
+    CHECK(cache.front().best_us == 500);
+  }
+
+  TEST_CASE("of several results of one configuration the last counts") {
+    const auto spaces = read_text(
+        t4(ran(R"({"A": 1})", 3) + "," + ran(R"({"A": 2})", 5) + "," + ran(R"({"A": 1})", 9)));
+    CHECK(spaces.front().configurations.size() == 2);
+    CHECK(spaces.front().best_us == 5);
+  }
+
+  TEST_CASE("problems, templates and devices of one file are spaces of their own") {
+    const auto own = [](const char* size, const char* kernel, const char* device) {
+      return result(R"({"A": 1})",
+                    std::string(R"("invalidity": "correct", "measurements": [{"name": "time",)") +
+                        R"("value": 1, "unit": "us"}], "problem": {"m": )" + size +
+                        R"(, "n": 3, "k": 4, "layout": "TN"}, "template": ")" + kernel +
+                        R"(", "device": ")" + device + "\"");
+    };
+    const auto spaces = read_text(t4(own("8", "fast", "GPU") + "," + own("2", "fast", "GPU") + "," +
+                                     own("8", "fast", "GPU") + "," + own("8", "slow", "GPU") + "," +
+                                     own("8", "fast", "CPU")));
+    REQUIRE(spaces.size() == 4);
+    CHECK(spaces[0].name == "8x3x4 TN fast on GPU");
+    CHECK(spaces[1].name == "2x3x4 TN fast on GPU");
+    CHECK(spaces[2].name == "8x3x4 TN slow on GPU");
+    CHECK(spaces[3].name == "8x3x4 TN fast on CPU");
+    REQUIRE(spaces[1].problem);
+    CHECK(spaces[1].problem->m == 2);
+    CHECK(spaces[1].trials[0].problem == *spaces[1].problem);
+    CHECK(spaces[1].trials[0].template_name == "fast");
+  }
+
+  TEST_CASE("compressed files read alike") {
+    const std::string text = t4(ran(R"({"A": 1})", 3));
+    CHECK(read_text(compressed(text, 3)).front().best_us == 3);
+    CHECK(refusal(compressed(text, 3).substr(0, 20)).find("no whole zstd file") !=
+          std::string::npos);
+  }
+
+  TEST_CASE("the recording of an H200") {
+    const auto spaces = read_recorded_spaces(kData + "h200-64x64x65536.t4.json.zst");
+    REQUIRE(spaces.size() == 1);
+    CHECK(spaces[0].name == "64x64x65536 gemm_simt on NVIDIA H200");
+    CHECK(spaces[0].configurations.size() == 342);
+    CHECK(spaces[0].correct == 288);
+    CHECK(spaces[0].configurations[0].entries().front().first == "THREAD_M");  // not by alphabet
+  }
+
+  TEST_CASE("what is no recording is refused in one line that names the file and what is wrong") {
+    const std::string fails = result(R"({"A": 1})", R"("invalidity": "runtime")");
+    const std::pair<std::string, std::string> cases[] = {
+        {"", "is empty"},
+        {"autotune,1,2\n", "no whole JSON document: there is a fault at byte 1"},
+        {t4(ran(R"({"A": 1})", 3)).substr(0, 90), "it ends too early at byte 91 of 90"},
+        {"\x1f\x8b\x08", "gzip"},
+        {"[]", "no recorded results"},
+        {R"({"schema": 1})", "no recorded results"},
+        {t4(""), "has no results"},
+        {R"({"results": 7})", "not as T4 1.0.0 has them"},
+        {t4("7"), "not as T4 1.0.0 has them"},
+        {t4(R"({"times": {}})"), "key 'configuration' not found"},
+        {t4(R"({"configuration": {}, "times": {}})"), "key 'invalidity' not found"},
+        {R"({"cache": {"1": {"time": 1}}})", "key 'tune_params_keys' not found"},
+        {R"({"trials": [{}]})", "key 'problem' not found"},
+        {t4(fails), "no configuration is correct"},
+        {t4(ran(R"({"A": 1})", 3) + "," + ran(R"({"B": 1})", 3)), "the same parameters"},
+    };
+    for (const auto& [text, what] : cases) {
+      CAPTURE(text);
+      const std::string message = refusal(text);
+      CAPTURE(message);
+      CHECK(message.find("recorded.json: ") != std::string::npos);
+      CHECK(message.find(what) != std::string::npos);
+      CHECK(message.find('\n') == std::string::npos);
+    }
+    CHECK_THROWS_AS(read_recorded_spaces("/nonexistent/file"), UsageError);
+    CHECK_THROWS_AS(read_recorded_spaces("/"), UsageError);
+  }
+}
+
+}  // namespace
+}  // namespace autotune

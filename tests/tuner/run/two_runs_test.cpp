@@ -1,0 +1,153 @@
+// Runs that use one database at the same time: together they measure everything once.
+#include <csignal>
+#include <thread>
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/hash.hpp"
+#include "tests/support/run_program.hpp"
+#include "tests/tuner/tune_fixture.hpp"
+#include "tuner/run/trial_claims.hpp"
+
+namespace autotune::test {
+namespace {
+
+// The fixture on a database in a file.
+struct RunOnFile : TuneFixture {
+  explicit RunOnFile(const std::filesystem::path& path) : file(TuningDatabase::open(path)) {
+    setup.database = &file;
+  }
+  // Calls `last` when so many trials are done or known.
+  TuneReport run_until(std::int64_t done, const std::function<void()>& last) {
+    return tune(request, setup,
+                [&](const TuneProgress& p) {
+                  if (p.last != nullptr) seen.push_back(*p.last);
+                  if (p.last != nullptr && static_cast<std::int64_t>(seen.size()) == done) last();
+                },
+                {});
+  }
+  TuningDatabase file;
+};
+
+// What the fixture's trials are found by.
+TrialScope scope_of(const TuneFixture& f) {
+  return {f.setup.device.silicon_class(),
+          f.kernel.name,
+          f.kernel.interface_number,
+          content_hash(f.kernel.source),
+          {.driver = f.setup.device.driver_text(),
+           .nvrtc_build = f.script->nvrtc_build,
+           .tool_version = "",
+           .measuring_protocol = kMeasuringProtocol}};
+}
+
+const Configuration kChosen({{"X", 5}, {"A", 1}});
+
+TEST_SUITE("two runs") {
+  TEST_CASE("at the same time they measure everything once, and both have the best") {
+    const TemporaryFolder folder;
+    const std::filesystem::path path = folder.path() / "results.db";
+    RunOnFile first(path);
+    RunOnFile second(path);
+    for (RunOnFile* run : {&first, &second}) {
+      run->request.problems = {kSmall, kLarge};
+      run->script->measure = [&, answer = run->script->measure](const MeasureRequest& asked) {
+        // Both are at work before either goes on.
+        while (first.script->measures == 0 || second.script->measures == 0) {
+          std::this_thread::yield();
+        }
+        return answer(asked);
+      };
+    }
+    TuneReport reports[2];
+    std::thread other([&] { reports[1] = second.run(); });
+    reports[0] = first.run();
+    other.join();
+    CHECK(reports[0].measured + reports[1].measured == 2 * kValid);
+    CHECK(first.file.stats().trials == 2 * kValid);
+    for (const TuneReport& report : reports) {
+      CHECK(report.measured > 0);
+      CHECK(report.measured + report.known == 2 * kValid);
+      REQUIRE(report.problems.size() == 2);
+      CHECK(to_string(report.problems[0].winner->configuration) == "X=7,A=2");
+      CHECK(to_string(report.problems[1].winner->configuration) == "X=3,A=4");
+    }
+    CHECK(first.run().measured == 0);
+  }
+
+  TEST_CASE("a trial that another run gives up is measured here, after all others") {
+    const TemporaryFolder folder;
+    RunOnFile f(folder.path() / "results.db");
+    const TrialClaims other(f.file.path());
+    const TrialClaims::Key key = TrialClaims::key_of(scope_of(f), kSmall, kChosen);
+    REQUIRE(other.claim(key));
+    const TuneReport report = f.run_until(kValid - 1, [&] { other.release(key); });
+    CHECK(report.measured == kValid);
+    CHECK(f.seen.back().configuration == kChosen);
+  }
+
+  TEST_CASE("a trial that another run stores is waited for and not measured here") {
+    const TemporaryFolder folder;
+    RunOnFile f(folder.path() / "results.db");
+    const TrialClaims other(f.file.path());
+    const TrialClaims::Key key = TrialClaims::key_of(scope_of(f), kSmall, kChosen);
+    REQUIRE(other.claim(key));
+    const TuneReport report = f.run_until(kValid - 1, [&] {
+      Trial trial{.problem = kSmall, .template_name = "fake", .configuration = kChosen};
+      trial.measurement = measured(1).measurement;
+      TuningDatabase::open(f.file.path())
+          .add_trials(scope_of(f), {.guid = "another run"}, {&trial, 1});
+      other.release(key);
+    });
+    CHECK(report.measured == kValid - 1);
+    CHECK(report.known == 1);
+    CHECK(report.complete);
+  }
+
+  TEST_CASE("a trial that another run never makes is measured in the end") {
+    const TemporaryFolder folder;
+    RunOnFile f(folder.path() / "results.db");
+    f.setup.other_runs_timeout = std::chrono::milliseconds(0);
+    const TrialClaims other(f.file.path());
+    REQUIRE(other.claim(TrialClaims::key_of(scope_of(f), kSmall, kChosen)));
+    CHECK(f.run().measured == kValid);
+    CHECK(f.seen.back().configuration == kChosen);
+  }
+
+  TEST_CASE("claims are given up when a process or a search ends") {
+    const TemporaryFolder folder;
+    RunOnFile f(folder.path() / "results.db");
+    const TrialClaims claims(f.file.path());
+    const TrialClaims::Key key = TrialClaims::key_of(scope_of(f), kSmall, kChosen);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const TrialClaims own(f.file.path());
+      CHECK(own.claim(key));
+      ::kill(::getpid(), SIGKILL);
+    }
+    ::waitpid(child, nullptr, 0);
+    CHECK(claims.claim(key));
+    claims.release(key);
+
+    f.request.budget.trials = 3;
+    f.run();
+    for (std::int64_t x = 1; x <= 10; ++x) {
+      const Configuration configuration({{"X", x}, {"A", 1}});
+      CHECK(claims.claim(TrialClaims::key_of(scope_of(f), kSmall, configuration)));
+    }
+  }
+
+  TEST_CASE("a fresh run neither waits for others nor takes what they have") {
+    const TemporaryFolder folder;
+    RunOnFile f(folder.path() / "results.db");
+    f.request.fresh = true;
+    const TrialClaims other(f.file.path());
+    REQUIRE(other.claim(TrialClaims::key_of(scope_of(f), kSmall, kChosen)));
+    CHECK(f.run().measured == kValid);
+  }
+}
+
+}  // namespace
+}  // namespace autotune::test

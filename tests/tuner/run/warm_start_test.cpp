@@ -1,0 +1,58 @@
+// Where searches begin: with what won before, the nearest first.
+#include "tuner/run/warm_start.hpp"
+
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "tests/tuner/tune_fixture.hpp"
+#include "tuner/run/search_task.hpp"
+
+namespace autotune::test {
+namespace {
+
+Winner won(const std::string& silicon_class, const GemmProblem& problem, int x) {
+  Winner winner;
+  winner.silicon_class = silicon_class;
+  winner.problem = problem;
+  winner.template_name = "fake";
+  winner.interface_number = 1;
+  winner.configuration = Configuration({{"A", 1}, {"X", x}});  // as JSON orders them
+  return winner;
+}
+
+}  // namespace
+
+TEST_SUITE("starting points") {
+  TEST_CASE("what won for the very problem on the very silicon comes first and is told apart") {
+    const KernelTemplate kernel = fake_template();
+    const CandidateSpace space(kernel, kernel.space.enumerate({}).configurations);
+    const std::vector<Winner> winners = {won("other", kSmall, 1), won("this", kLarge, 2),
+                                         won("this", kSmall, 3), won("other", kSmall, 3)};
+    const auto points = starting_points(kSmall, "this", space, winners);
+    REQUIRE(points.size() == 3);
+    const auto is = [&](std::size_t i, int x, bool won_here) {
+      CHECK(points[i].configuration.at("X") == x);
+      CHECK(points[i].won_here == won_here);
+    };
+    is(0, 3, true);
+    is(1, 1, false);
+    is(2, 2, false);
+  }
+
+  TEST_CASE("winners of other templates, interfaces and spaces are left out, and more than eight") {
+    const KernelTemplate kernel = fake_template();
+    const CandidateSpace space(kernel, kernel.space.enumerate({}).configurations);
+    Winner other = won("this", kSmall, 1);
+    other.template_name = "another";
+    Winner older = won("this", kSmall, 2);
+    older.interface_number = 0;
+    CHECK(starting_points(kSmall, "this", space, std::vector{other, older}).empty());
+    CHECK(starting_points(kSmall, "this", space, std::vector{won("this", kSmall, 11)}).empty());
+    std::vector<Winner> many;
+    for (int x = 1; x <= 10; ++x) many.push_back(won("this", kSmall, x));
+    CHECK(starting_points(kSmall, "this", space, many).size() == 8);
+  }
+}
+
+}  // namespace autotune::test

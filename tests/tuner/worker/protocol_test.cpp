@@ -1,0 +1,208 @@
+// Encoding of messages, and what becomes of bytes that are none.
+#include "tuner/worker/protocol.hpp"
+
+#include <limits>
+#include <random>
+
+#include <doctest/doctest.h>
+
+namespace autotune {
+namespace {
+
+using std::string_literals::operator""s;
+
+const std::string kBytes =
+    "\x7f"
+    "ELF\0\xff\xfe binary \0"s;
+
+MeasureRequest full_measure_request() {
+  return {.problem = {.m = 129, .n = 2147483647, .k = 65, .op_a = Operation::transposed},
+          .kernel_name = "gemm",
+          .cubin = kBytes,
+          .geometry = {.grid = {3, 2, 1}, .block = {16, 8, 1}, .dynamic_shared_bytes = 100000},
+          .input = InputData::linear,
+          .seed = std::numeric_limits<std::uint64_t>::max(),
+          .verify = false,
+          .samples = 9,
+          .min_sample_us = 0.1,
+          .launches_per_sample = 4,
+          .stop_above_us = 1.0 / 3,
+          .baseline = "cublas"};
+}
+
+MeasureReply full_measure_reply() {
+  return {.status = TrialStatus::wrong_result,
+          .detail = "not UTF-8: \xff\xc3",
+          .measurement = {.samples_us = {1.25, 1.0 / 3, 1e9},
+                          .median_us = 1.25,
+                          .spread_us = 0.5,
+                          .launches_per_sample = 7,
+                          .screened_out = true,
+                          .sm_clock_mhz = 1980,
+                          .throttle_reasons = 0x8000000000000001},
+          .verification = {.integers_exact = true,
+                           .max_error_ratio = 2.5,
+                           .error_bound = 19,
+                           .frobenius_error = 1e-7},
+          .poisoned = true};
+}
+
+std::vector<WorkerRequest> sample_requests() {
+  return {DescribeCompilerRequest{}, CalibrateRequest{},
+          CompileRequest{"gemm", "a\0b"s, {"-DX=1", "", "--no-cache"}}, full_measure_request()};
+}
+
+std::vector<WorkerReply> sample_replies() {
+  return {DescribeCompilerReply{"13.0.88", "/usr/lib/libnvrtc.so", {"sm_75", "sm_90"}, ""},
+          CalibrateReply{66900.5, 4000, "none"},
+          CompileReply{true, kBytes, "log \xff", {.registers = 128, .compile_ms = 0.1}},
+          full_measure_reply()};
+}
+
+// Bytes flipped, cut out, doubled, or put in place of others, a few times over.
+std::string mutated(std::string bytes, std::mt19937_64& random) {
+  for (std::uint64_t changes = 1 + random() % 4; changes > 0 && !bytes.empty(); --changes) {
+    const std::size_t at = random() % bytes.size();
+    const std::size_t length = 1 + random() % 8;
+    switch (random() % 5) {
+      case 0:
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
+        break;
+      case 1:
+        bytes[at] = static_cast<char>(random());
+        break;
+      case 2:
+        bytes.erase(at, length);
+        break;
+      case 3:
+        bytes.insert(at, bytes.substr(at, length));
+        break;
+      default:
+        bytes.resize(at);
+    }
+  }
+  return bytes;
+}
+
+TEST_SUITE("Protocol") {
+  TEST_CASE("requests come back as they were") {
+    const auto request =
+        std::get<MeasureRequest>(decode_request(encode(WorkerRequest(full_measure_request()))));
+    const MeasureRequest expected = full_measure_request();
+    CHECK(request.problem == expected.problem);
+    CHECK(request.kernel_name == expected.kernel_name);
+    CHECK(request.cubin == expected.cubin);
+    CHECK(request.geometry == expected.geometry);
+    CHECK(request.input == expected.input);
+    CHECK(request.seed == expected.seed);
+    CHECK(request.verify == expected.verify);
+    CHECK(request.samples == expected.samples);
+    CHECK(request.min_sample_us == expected.min_sample_us);
+    CHECK(request.launches_per_sample == expected.launches_per_sample);
+    CHECK(request.stop_above_us == expected.stop_above_us);
+    CHECK(request.baseline == expected.baseline);
+
+    const CompileRequest compile{"gemm", "a\0b"s, {"-DX=1", "", "--no-cache"}};
+    const auto copy = std::get<CompileRequest>(decode_request(encode(WorkerRequest(compile))));
+    CHECK(copy.name == compile.name);
+    CHECK(copy.source == compile.source);
+    CHECK(copy.options == compile.options);
+  }
+
+  TEST_CASE("replies come back as they were") {
+    const auto reply =
+        std::get<MeasureReply>(decode_reply(encode(WorkerReply(full_measure_reply()))));
+    const MeasureReply expected = full_measure_reply();
+    CHECK(reply.status == expected.status);
+    CHECK(reply.detail == expected.detail);
+    CHECK(reply.measurement == expected.measurement);
+    CHECK(reply.verification == expected.verification);
+    CHECK(reply.poisoned == expected.poisoned);
+
+    const auto compiled = std::get<CompileReply>(decode_reply(encode(sample_replies()[2])));
+    CHECK(compiled.ok);
+    CHECK(compiled.cubin == kBytes);
+    CHECK(compiled.log == "log \xff");
+    CHECK(compiled.resources == Resources{.registers = 128, .compile_ms = 0.1});
+
+    const auto compiler =
+        std::get<DescribeCompilerReply>(decode_reply(encode(sample_replies()[0])));
+    CHECK(compiler.build == "13.0.88");
+    CHECK(compiler.path == "/usr/lib/libnvrtc.so");
+    CHECK(compiler.architectures == std::vector<std::string>{"sm_75", "sm_90"});
+
+    const auto rates = std::get<CalibrateReply>(decode_reply(encode(sample_replies()[1])));
+    CHECK(rates.fma_gflops == 66900.5);
+    CHECK(rates.copy_gbps == 4000);
+    CHECK(rates.problem == "none");
+  }
+
+  TEST_CASE("every kind keeps its kind") {
+    for (const WorkerRequest& request : sample_requests()) {
+      CHECK(decode_request(encode(request)).index() == request.index());
+    }
+    for (const WorkerReply& reply : sample_replies()) {
+      CHECK(decode_reply(encode(reply)).index() == reply.index());
+      CHECK(is_poisoned(decode_reply(encode(reply))) == is_poisoned(reply));
+    }
+  }
+
+  TEST_CASE("bytes that are no message are refused") {
+    const std::string cases[] = {
+        "",
+        "no CBOR",
+        "\xa0",                    // an empty object
+        "\xa1\x64kind\x65other"s,  // an unknown kind
+        "\xa1\x64kind\x67"
+        "compile"s,                              // a kind without its members
+        "\xa1\x64kind\x01",                      // a kind that is a number
+        std::string(1 << 20, '\x81'),            // a million arrays in each other
+        "\x9b\x7f\xff\xff\xff\xff\xff\xff\xff",  // an array of 2^63 - 1 elements
+        "\x5b\x7f\xff\xff\xff\xff\xff\xff\xff",  // as many bytes
+    };
+    for (const std::string& bytes : cases) {
+      CHECK_THROWS_AS(static_cast<void>(decode_request(bytes)), Error);
+      CHECK_THROWS_AS(static_cast<void>(decode_reply(bytes)), Error);
+    }
+  }
+
+  TEST_CASE("a message cut off anywhere is refused") {
+    const std::string bytes = encode(WorkerReply(full_measure_reply()));
+    for (std::size_t length = 0; length < bytes.size(); ++length) {
+      CHECK_THROWS_AS(static_cast<void>(decode_reply(bytes.substr(0, length))), Error);
+    }
+  }
+
+  TEST_CASE("mutated messages are read or refused and nothing else") {
+    std::mt19937_64 random(20);
+    int refused = 0;
+    const auto requests = sample_requests();
+    const auto replies = sample_replies();
+    for (int i = 0; i < 10'000; ++i) {
+      const std::size_t which = random() % requests.size();
+      try {
+        if (i % 2 == 0) {
+          static_cast<void>(decode_request(mutated(encode(requests[which]), random)));
+        } else {
+          static_cast<void>(decode_reply(mutated(encode(replies[which]), random)));
+        }
+      } catch (const Error&) {
+        ++refused;
+      }
+    }
+    CHECK(refused > 1000);
+    CHECK(refused < 10'000);
+  }
+
+  TEST_CASE("random bytes are refused") {
+    std::mt19937_64 random(21);
+    for (int i = 0; i < 1000; ++i) {
+      std::string bytes(random() % 200, '\0');
+      for (char& byte : bytes) byte = static_cast<char>(random());
+      CHECK_THROWS_AS(static_cast<void>(decode_request(bytes)), Error);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace autotune

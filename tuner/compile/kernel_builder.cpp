@@ -1,0 +1,100 @@
+#include "tuner/compile/kernel_builder.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+#include "core/cubin.hpp"
+
+namespace autotune {
+namespace {
+
+// A kernel that spills loses to the same one with fewer results: it is rejected, not timed.
+BuiltKernel judged(StoredCubin compiled) {
+  BuiltKernel kernel{TrialStatus::ok, "", std::move(compiled.cubin), compiled.resources};
+  kernel.code = machine_code_hash(kernel.image);
+  if (kernel.resources.spill_bytes > 0) {
+    kernel.status = TrialStatus::rejected_spills;
+    kernel.detail = fmt::format("spills {} bytes at {} registers", kernel.resources.spill_bytes,
+                                kernel.resources.registers);
+  }
+  return kernel;
+}
+
+std::string first_error_line(const std::string& log) {
+  std::size_t start = log.find("error");
+  if (start == std::string::npos) start = 0;
+  start = start == 0 ? 0 : log.rfind('\n', start) + 1;  // npos + 1 == 0
+  const std::string line = log.substr(start, log.find('\n', start) - start);
+  return line.empty() ? "the compiler gave no message" : line;
+}
+
+BuiltKernel failed(const WorkerFailure& failure) {
+  const bool timed_out = failure.kind == WorkerFailure::Kind::timed_out;
+  return {timed_out ? TrialStatus::compile_timeout : TrialStatus::compile_crashed,
+          failure.reason,
+          "",
+          {}};
+}
+
+}  // namespace
+
+KernelBuilder::KernelBuilder(CompilePool& pool, CubinStore* store, std::string nvrtc_build,
+                             std::string target)
+    : pool_(pool),
+      store_(store),
+      nvrtc_build_(std::move(nvrtc_build)),
+      target_(std::move(target)) {}
+
+KernelBuilder::Ticket KernelBuilder::request(const KernelTemplate& kernel,
+                                             const Configuration& configuration,
+                                             const GemmProblem& problem) {
+  CompileRequest request{kernel.name, std::string(kernel.source),
+                         compile_options(kernel, configuration, unpadded_traits(problem), target_)};
+  std::string key = cubin_key(nvrtc_build_, request.source, request.options);
+  const auto [position, is_new] = tickets_.try_emplace(key, built_.size());
+  if (!is_new) return position->second;
+
+  keys_.push_back(std::move(key));
+  built_.emplace_back();
+  const Ticket ticket = position->second;
+  if (std::optional<StoredCubin> stored = store_ ? store_->find(keys_[ticket]) : std::nullopt) {
+    built_[ticket] = std::make_unique<BuiltKernel>(judged(std::move(*stored)));
+    ++reused_;
+  } else {
+    pool_.submit({ticket, std::move(request)});
+    ++in_flight_;
+  }
+  return ticket;
+}
+
+void KernelBuilder::collect(std::chrono::steady_clock::time_point deadline) {
+  if (in_flight_ == 0) return;
+  while (std::optional<CompileOutcome> outcome = pool_.wait_until(deadline)) {
+    finish(std::move(*outcome));
+    deadline = {};  // take what else is there, without waiting
+  }
+}
+
+void KernelBuilder::finish(CompileOutcome outcome) {
+  --in_flight_;
+  ++compiled_;
+  std::unique_ptr<const BuiltKernel>& slot = built_[outcome.id];
+  if (const auto* failure = std::get_if<WorkerFailure>(&outcome.result)) {
+    slot = std::make_unique<BuiltKernel>(failed(*failure));
+    return;
+  }
+  auto& reply = std::get<CompileReply>(outcome.result);
+  if (!reply.ok) {
+    slot = std::make_unique<BuiltKernel>(
+        BuiltKernel{TrialStatus::compile_failed, first_error_line(reply.log), "", reply.resources});
+    return;
+  }
+  StoredCubin compiled{std::move(reply.cubin), std::move(reply.log), reply.resources};
+  if (store_) store_->put(keys_[outcome.id], compiled);
+  slot = std::make_unique<BuiltKernel>(judged(std::move(compiled)));
+}
+
+}  // namespace autotune

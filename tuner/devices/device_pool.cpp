@@ -1,0 +1,225 @@
+#include "tuner/devices/device_pool.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+namespace autotune {
+namespace {
+
+// The owner looks that often whether it was asked to stop.
+constexpr std::chrono::milliseconds kBetweenLooks(100);
+
+// A device that costs so many workers in a row, with jobs that others have no trouble with, is out.
+constexpr int kLostInARow = 20;
+
+std::chrono::steady_clock::time_point next_look() {
+  return std::chrono::steady_clock::now() + kBetweenLooks;
+}
+
+}  // namespace
+
+Benches::Benches(const std::vector<MeasuringDevice>& devices, std::chrono::milliseconds allowance,
+                 Signal& news, FailureSink on_failure)
+    : news_(news), on_failure_(std::move(on_failure)), left_(devices.size()) {
+  for (const MeasuringDevice& device : devices) {
+    benches_.push_back({.device = device, .use = {.device = device.info}});
+  }
+  for (std::size_t i = 0; i < benches_.size(); ++i) {
+    threads_.emplace_back(
+        [this, i, allowance](const std::stop_token& stop) { work(stop, i, allowance); });
+  }
+}
+
+Benches::~Benches() {
+  stop_threads();
+}
+
+bool Benches::wait_for_device(const std::stop_token& stop) {
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (reserved_ > 0 || left_ == 0) return true;
+    }
+    if (stop.stop_requested()) return false;
+    news_.wait_until(next_look());
+  }
+}
+
+void Benches::submit(BenchJob job) {
+  ++open_;
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back({std::move(job), std::nullopt});
+  }
+  changed_.notify_all();
+}
+
+bool Benches::settle_one() {
+  tell_failures();
+  BenchJob job;
+  {
+    const std::lock_guard lock(mutex_);
+    if (finished_.empty()) {
+      if (left_ == 0) std::rethrow_exception(last_error_);
+      return false;
+    }
+    job = std::move(finished_.front());
+    finished_.pop_front();
+  }
+  --open_;
+  job.done();
+  return true;
+}
+
+void Benches::settle_all() {
+  while (open_ > 0) {
+    if (!settle_one()) news_.wait_until(next_look());
+  }
+}
+
+void Benches::drop_queued() {
+  const std::lock_guard lock(mutex_);
+  open_ -= queue_.size();
+  queue_.clear();
+}
+
+void Benches::close() {
+  drop_queued();
+  stop_threads();
+  tell_failures();
+}
+
+std::vector<DeviceUse> Benches::use() {
+  const std::lock_guard lock(mutex_);
+  std::vector<DeviceUse> all;
+  for (const Bench& bench : benches_) all.push_back(bench.use);
+  return all;
+}
+
+void Benches::work(const std::stop_token& stop, std::size_t index,
+                   std::chrono::milliseconds allowance) {
+  const MeasuringDevice& device = benches_[index].device;
+  const std::shared_ptr<void> reservation = device.reserve ? device.reserve(stop) : nullptr;
+  if (stop.stop_requested()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ++reserved_;
+  }
+  announce();
+
+  std::optional<Entry> entry;
+  try {
+    TrialRunner runner(device.make_worker, allowance);
+    if (benches_.size() > 1) runner.calibrate();  // or one that cannot be opened takes jobs first
+    while ((entry = take(stop, index))) run(index, runner, entry);
+  } catch (const std::exception& error) {
+    fail(index, std::move(entry), error.what());
+  }
+}
+
+std::optional<Benches::Entry> Benches::take(const std::stop_token& stop, std::size_t index) {
+  std::unique_lock lock(mutex_);
+  std::deque<Entry>::iterator found;
+  changed_.wait(lock, stop, [&] { return (found = choose(index)) != queue_.end(); });
+  if (stop.stop_requested()) return std::nullopt;
+  Entry entry = std::move(*found);
+  queue_.erase(found);
+  std::vector<GemmProblem>& problems = benches_[index].problems;
+  if (std::find(problems.begin(), problems.end(), entry.job.problem) == problems.end()) {
+    problems.push_back(entry.job.problem);
+  }
+  return entry;
+}
+
+// Setting up a problem's operands takes time: a bench leaves problems that others have set up to
+// them as long as it has others to do.
+std::deque<Benches::Entry>::iterator Benches::choose(std::size_t index) {
+  const auto has_set_up = [](const Bench& bench, const GemmProblem& problem) {
+    return std::find(bench.problems.begin(), bench.problems.end(), problem) != bench.problems.end();
+  };
+  auto of_others = queue_.end();
+  for (auto entry = queue_.begin(); entry != queue_.end(); ++entry) {
+    if (entry->cost_worker_of == index && reserved_ > 1) continue;
+    const GemmProblem& problem = entry->job.problem;
+    if (has_set_up(benches_[index], problem) ||
+        std::none_of(benches_.begin(), benches_.end(),
+                     [&](const Bench& bench) { return has_set_up(bench, problem); })) {
+      return entry;
+    }
+    if (of_others == queue_.end()) of_others = entry;
+  }
+  return of_others;
+}
+
+void Benches::run(std::size_t index, TrialRunner& runner, std::optional<Entry>& entry) {
+  const int failures_before = runner.failures();
+  const double busy_before_s = runner.busy_s();
+  entry->job.run(runner);
+  {
+    const std::lock_guard lock(mutex_);
+    Bench& bench = benches_[index];
+    bench.use.busy_s += runner.busy_s() - busy_before_s;
+    bench.use.workers_replaced = runner.failures();
+    bench.use.equal_kernels = runner.equal_kernels();
+    const bool cost_worker = runner.failures() > failures_before;
+    if (!cost_worker) bench.lost_in_a_row = 0;
+    if (cost_worker && entry->cost_worker_of) benches_[*entry->cost_worker_of].lost_in_a_row = 0;
+    // What took a device with it is not tried on another.
+    if (cost_worker && !entry->cost_worker_of && reserved_ > 1 && !runner.is_stuck()) {
+      entry->cost_worker_of = index;
+      if (++bench.lost_in_a_row == kLostInARow) {
+        throw EnvironmentError(fmt::format("{} jobs in a row cost their worker", kLostInARow));
+      }
+      queue_.push_front(std::move(*entry));
+    } else {
+      finished_.push_back(std::move(entry->job));
+    }
+    entry.reset();
+  }
+  announce();
+}
+
+void Benches::fail(std::size_t index, std::optional<Entry> entry, const std::string& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    Bench& bench = benches_[index];
+    bench.problems.clear();
+    bench.use.failure = reason;
+    --reserved_;
+    if (--left_ == 0) {
+      last_error_ = std::current_exception();
+    } else {
+      failed_.push_back(bench.use);
+    }
+    if (entry) {
+      entry->cost_worker_of.reset();
+      queue_.push_front(std::move(*entry));
+    }
+  }
+  announce();
+}
+
+void Benches::tell_failures() {
+  std::deque<DeviceUse> failed;
+  {
+    const std::lock_guard lock(mutex_);
+    failed.swap(failed_);
+  }
+  for (const DeviceUse& use : failed) on_failure_(use);
+}
+
+void Benches::stop_threads() {
+  for (std::jthread& thread : threads_) thread.request_stop();
+  threads_.clear();
+}
+
+void Benches::announce() {
+  changed_.notify_all();
+  news_.raise();
+}
+
+}  // namespace autotune

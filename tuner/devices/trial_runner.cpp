@@ -1,0 +1,133 @@
+#include "tuner/devices/trial_runner.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+namespace autotune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Candidates may kill workers one after another; so many without a single answer between them
+// means that the device is unusable.
+constexpr int kFailuresInARow = 20;
+
+constexpr int kAttempts = 3;
+
+}  // namespace
+
+TrialRunner::TrialRunner(const WorkerFactory& make_worker, std::chrono::milliseconds allowance)
+    : worker_(make_worker()), allowance_(allowance), time_limit_(allowance) {}
+
+Trial TrialRunner::run(const KernelTemplate& kernel, const Configuration& configuration,
+                       const GemmProblem& problem, const BuiltKernel& built,
+                       const MeasureOptions& options) {
+  Trial trial{.problem = problem,
+              .template_name = kernel.name,
+              .configuration = configuration,
+              .status = built.status,
+              .detail = built.detail,
+              .resources = built.resources};
+  if (!trial.ok()) return trial;
+  MeasureRequest request;
+  request.kernel_name = kernel.name;
+  request.cubin = built.image;
+  request.geometry = kernel.geometry(configuration, problem);
+  const LaunchGeometry geometry = request.geometry;
+  if (options.once_per_code && measured_code_.fill_in(trial, built.code, geometry)) return trial;
+  trial = measure(std::move(request), options, std::move(trial));
+  if (options.once_per_code) measured_code_.keep(trial, built.code, geometry);
+  return trial;
+}
+
+Trial TrialRunner::run_cublas(const GemmProblem& problem, const MeasureOptions& options) {
+  MeasureRequest request;
+  request.baseline = "cublas";
+  return measure(std::move(request), options, {.problem = problem, .template_name = "cublas"});
+}
+
+DescribeCompilerReply TrialRunner::describe_compiler() {
+  auto reply = ask<DescribeCompilerReply>(DescribeCompilerRequest{}, "no worker could be started");
+  if (reply.build.empty()) throw EnvironmentError(reply.problem);
+  return reply;
+}
+
+CalibrateReply TrialRunner::calibrate() {
+  return ask<CalibrateReply>(CalibrateRequest{}, "the device could not be opened for measuring");
+}
+
+template <typename Reply>
+Reply TrialRunner::ask(const WorkerRequest& request, const char* failed) {
+  // No candidate is involved: a worker that somebody killed is replaced, and one that dies of the
+  // machine dies again.
+  for (int attempt = 1;; ++attempt) {
+    WorkerOutcome outcome = call(request, allowance_);
+    const auto* failure = std::get_if<WorkerFailure>(&outcome);
+    if (failure == nullptr) return std::get<Reply>(std::get<WorkerReply>(std::move(outcome)));
+    if (attempt == kAttempts) {
+      throw EnvironmentError(fmt::format("{}: {}", failed, failure->reason));
+    }
+  }
+}
+
+Trial TrialRunner::measure(MeasureRequest request, const MeasureOptions& options, Trial trial) {
+  request.problem = trial.problem;
+  request.verify = options.verify;
+  request.samples = options.samples;
+  request.min_sample_us = options.min_sample_us;
+  request.launches_per_sample = options.launches_per_sample;
+  request.stop_above_us = options.stop_above_us;
+  request.input = options.input;
+
+  const double busy_before_s = busy_s_;
+  WorkerOutcome outcome = call(request, time_limit_.limit(trial.problem, options));
+  if (auto* failure = std::get_if<WorkerFailure>(&outcome)) {
+    const bool timed_out = failure->kind == WorkerFailure::Kind::timed_out;
+    trial.status = timed_out ? TrialStatus::run_timeout : TrialStatus::run_crashed;
+    trial.detail = std::move(failure->reason);
+    return trial;
+  }
+  auto reply = std::get<MeasureReply>(std::get<WorkerReply>(std::move(outcome)));
+  time_limit_.took(trial.problem, busy_s_ - busy_before_s);
+  if (reply.poisoned) {
+    ++failures_;
+    time_limit_.lost_worker();
+  }
+  trial.status = reply.status;
+  trial.detail = std::move(reply.detail);
+  trial.measurement = std::move(reply.measurement);
+  trial.verification = reply.verification;
+  return trial;
+}
+
+WorkerOutcome TrialRunner::call(const WorkerRequest& request, std::chrono::milliseconds timeout) {
+  if (!stuck_.empty()) {
+    throw EnvironmentError(fmt::format(
+        "a measuring worker is stuck in the device's driver, which is of no use until the device "
+        "is reset or the machine started again: {}",
+        stuck_));
+  }
+  const Clock::time_point start = Clock::now();
+  WorkerOutcome outcome = worker_->call(request, timeout);
+  busy_s_ += std::chrono::duration<double>(Clock::now() - start).count();
+
+  const auto* failure = std::get_if<WorkerFailure>(&outcome);
+  if (failure == nullptr) {
+    failures_in_a_row_ = 0;
+    return outcome;
+  }
+  ++failures_;
+  time_limit_.lost_worker();
+  if (failure->left_running) stuck_ = failure->reason;
+  if (++failures_in_a_row_ == kFailuresInARow) {
+    throw EnvironmentError(fmt::format("the measuring worker failed {} times in a row, last: {}",
+                                       kFailuresInARow, failure->reason));
+  }
+  return outcome;
+}
+
+}  // namespace autotune

@@ -1,0 +1,73 @@
+// Runs built kernels in a measuring worker and turns what happens into trials.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "core/trial.hpp"
+#include "kernel_templates/kernel_template.hpp"
+#include "tuner/compile/kernel_builder.hpp"
+#include "tuner/devices/code_cache.hpp"
+#include "tuner/devices/time_limit.hpp"
+#include "tuner/worker/worker.hpp"
+
+namespace autotune {
+
+// How one measurement is taken; the fields are MeasureRequest's (tuner/protocol.hpp) but the last.
+struct MeasureOptions {
+  bool verify = true;
+  int samples = 5;
+  double min_sample_us = 2000;
+  int launches_per_sample = 0;
+  double stop_above_us = 0;
+  InputData input = InputData::uniform;
+  bool once_per_code = false;  // what runs the same as a configuration before is not measured again
+};
+
+// Belongs to one thread, which must outlive it (see make_process_worker).
+class TrialRunner {
+ public:
+  // `allowance` is the time a call to a new worker may take besides the kernel's own work.
+  TrialRunner(const WorkerFactory& make_worker, std::chrono::milliseconds allowance);
+
+  // Never throws for what the kernel does. Throws EnvironmentError when workers keep dying, since
+  // then it is not the kernels' fault; and, once a worker could not be killed, at every further
+  // call of any function that needs one: that worker has the device.
+  Trial run(const KernelTemplate& kernel, const Configuration& configuration,
+            const GemmProblem& problem, const BuiltKernel& built, const MeasureOptions& options);
+
+  // cuBLAS on the same problem and data; detail is its version, or why it could not be timed.
+  Trial run_cublas(const GemmProblem& problem, const MeasureOptions& options);
+
+  // The compiler that candidates are compiled with. Throws EnvironmentError when there is none.
+  DescribeCompilerReply describe_compiler();
+
+  // The device's measured rates. Throws EnvironmentError when it cannot be used at all.
+  CalibrateReply calibrate();
+
+  // A worker could not be killed.
+  [[nodiscard]] bool is_stuck() const { return !stuck_.empty(); }
+  // Trials that were not measured, since another configuration runs the same.
+  [[nodiscard]] std::int64_t equal_kernels() const { return measured_code_.filled_in(); }
+  // Time spent in calls, and workers that died or were killed.
+  [[nodiscard]] double busy_s() const { return busy_s_; }
+  [[nodiscard]] int failures() const { return failures_; }
+
+ private:
+  WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout);
+  template <typename Reply>
+  Reply ask(const WorkerRequest& request, const char* failed);
+  Trial measure(MeasureRequest request, const MeasureOptions& options, Trial trial);
+
+  std::unique_ptr<Worker> worker_;
+  std::chrono::milliseconds allowance_;
+  RunTimeLimit time_limit_;
+  MeasuredCode measured_code_;
+  double busy_s_ = 0;
+  int failures_ = 0;
+  int failures_in_a_row_ = 0;
+  std::string stuck_;  // why the worker that could not be killed was to be ended
+};
+
+}  // namespace autotune

@@ -1,0 +1,75 @@
+#include "tuner/measure/cpu_service.hpp"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "autotune/error.hpp"
+
+#include "cpu/calibration.hpp"
+#include "cpu/compiler.hpp"
+#include "tuner/measure/cpu_measurer.hpp"
+
+namespace autotune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class HostService : public WorkerService {
+ public:
+  WorkerReply handle(const WorkerRequest& request) override {
+    return std::visit([this](const auto& one) { return WorkerReply(answer(one)); }, request);
+  }
+
+ private:
+  DescribeCompilerReply answer(const DescribeCompilerRequest&) {
+    try {
+      const HostCompileResult probe = compiler().compile("probe", "int probe;", {});
+      if (!probe.ok) {
+        throw EnvironmentError(compiler().path() + " does not compile an empty kernel: " +
+                               probe.log.substr(0, probe.log.find('\n')));
+      }
+      return {compiler().build(), compiler().path(), {"host"}, ""};
+    } catch (const EnvironmentError& error) {
+      return {"", "", {}, error.what()};
+    }
+  }
+
+  CompileReply answer(const CompileRequest& request) {
+    const Clock::time_point start = Clock::now();
+    HostCompileResult result = compiler().compile(request.name, request.source, request.options);
+    CompileReply reply{result.ok, std::move(result.image), std::move(result.log), {}};
+    reply.resources.cubin_bytes = static_cast<std::int64_t>(reply.cubin.size());
+    reply.resources.compile_ms =
+        std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    return reply;
+  }
+
+  MeasureReply answer(const MeasureRequest& request) { return device().measure(request); }
+
+  CalibrateReply answer(const CalibrateRequest&) {
+    ThreadPool& pool = device().pool();
+    return {measure_multiply_adds(pool), measure_copying(pool), ""};
+  }
+
+  // A worker either compiles or measures: each is made when it is first needed.
+  HostCompiler& compiler() {
+    if (!compiler_) compiler_.emplace();
+    return *compiler_;
+  }
+  HostMeasurer& device() {
+    if (!device_) device_.emplace();
+    return *device_;
+  }
+
+  std::optional<HostCompiler> compiler_;
+  std::optional<HostMeasurer> device_;
+};
+
+}  // namespace
+
+std::unique_ptr<WorkerService> make_host_service() {
+  return std::make_unique<HostService>();
+}
+
+}  // namespace autotune

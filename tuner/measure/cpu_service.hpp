@@ -1,0 +1,14 @@
+// The service behind `--device host`: compiles portable kernels with the system's C++ compiler and
+// runs them on the CPU (src/host). Results mean what they mean on a GPU; of a large problem only a
+// sample of blocks is run, and the reply's detail says so.
+#pragma once
+
+#include <memory>
+
+#include "tuner/worker/worker.hpp"
+
+namespace autotune {
+
+[[nodiscard]] std::unique_ptr<WorkerService> make_host_service();
+
+}  // namespace autotune

@@ -1,0 +1,50 @@
+#include "tuner/measure/verification.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace autotune {
+
+Finding merged(std::span<const Finding> blocks) {
+  Finding all = blocks.front();
+  for (const Finding& block : blocks.subspan(1)) {
+    all.max_error_ratio = std::max(all.max_error_ratio, block.max_error_ratio);
+    all.error_squares += block.error_squares;
+    all.reference_squares += block.reference_squares;
+    all.wrong += block.wrong;
+    all.first_wrong = std::min(all.first_wrong, block.first_wrong);
+    all.outside += block.outside;
+  }
+  return all;
+}
+
+double error_bound(std::int64_t k, InputData input) {
+  const auto terms = static_cast<double>(k);
+  const double any_order = terms + 3;
+  return input == InputData::linear ? any_order : std::min(any_order, 4 + 4 * std::sqrt(terms));
+}
+
+double frobenius_error(const Finding& finding) {
+  if (finding.error_squares == 0) return 0;
+  return std::sqrt(finding.error_squares / finding.reference_squares);
+}
+
+CheckOutcome outcome_of(const Finding& finding, const GemmProblem& problem,
+                        const std::string& when) {
+  if (finding.outside > 0) {
+    return {TrialStatus::out_of_bounds,
+            fmt::format("wrote to {} {} outside of C {}", finding.outside,
+                        finding.outside == 1 ? "word" : "words", when)};
+  }
+  if (finding.wrong > 0) {
+    return {TrialStatus::wrong_result,
+            fmt::format("{} of {} elements are wrong {}, the first in row {}, column {}",
+                        finding.wrong, problem.m * problem.n, when, finding.first_wrong / problem.n,
+                        finding.first_wrong % problem.n)};
+  }
+  return {};
+}
+
+}  // namespace autotune

@@ -1,0 +1,64 @@
+// What a tuning run says of itself, while it runs and at its end.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/winner.hpp"
+#include "tuner/devices/measuring_device.hpp"
+
+namespace autotune {
+
+// What became of one problem.
+struct ProblemResult {
+  GemmProblem problem;
+  std::optional<Winner> winner;  // empty: no configuration is correct
+  std::string too_large;         // why, where no trial found memory for the problem
+  std::int64_t measured = 0;     // trials made in this call
+  std::int64_t known = 0;        // trials taken from the database
+  std::int64_t valid_configurations = 0;
+  // Of the best rate of the space, by estimate, at least (tuner/regret.hpp). 0: it cannot be told,
+  // or nothing was measured.
+  double reached_share = 0;
+  std::optional<double> cublas_us;  // median in the same finals
+};
+
+struct TuneReport {
+  std::vector<ProblemResult> problems;
+  std::map<TrialStatus, std::int64_t> statuses;  // of the trials measured in this call
+  std::int64_t measured = 0;
+  std::int64_t known = 0;
+  std::int64_t compiled = 0;
+  std::int64_t cubins_reused = 0;  // from the store
+  std::int64_t equal_kernels = 0;  // not measured: the machine code of another configuration
+  std::int64_t workers_replaced = 0;
+  double wall_s = 0;
+  double search_s = 0;             // wall time of the search, without start-up and finals
+  std::vector<DeviceUse> devices;  // those that were used; empty when nothing had to be measured
+  double compile_busy_s = 0;       // during the search, summed over the compile workers
+  bool interrupted = false;
+  bool complete = false;  // the space was exhausted or the budget used up
+  std::optional<DeviceRates> rates;
+  std::string storage_problem;  // why results could not be stored; empty when they were
+  std::string note;             // e.g. on what was timed again after a change of driver
+};
+
+// What a progress display needs to know. Calls come from the thread that runs tune().
+struct TuneProgress {
+  std::int64_t done = 0;   // trials, known ones included
+  std::int64_t total = 0;  // of the space over all problems
+  double elapsed_s = 0;
+  std::optional<double> remaining_s;
+  const Trial* last = nullptr;                          // the trial just finished, if any
+  const DeviceUse* failed = nullptr;                    // the device that has just failed, if any
+  const char* phase = "search";                         // "search", "finals"
+  std::vector<std::pair<GemmProblem, double>> best_us;  // of the problems with a correct trial
+};
+using ProgressCallback = std::function<void(const TuneProgress&)>;
+
+}  // namespace autotune

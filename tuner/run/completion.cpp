@@ -1,0 +1,65 @@
+#include "tuner/run/completion.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/hash.hpp"
+
+namespace autotune {
+
+Completion::Completion(TuningDatabase& database, const TuneRequest& request,
+                       std::string silicon_class, const Environment& environment)
+    : database_(database),
+      request_(request),
+      silicon_class_(std::move(silicon_class)),
+      environment_(environment) {}
+
+bool Completion::holds(const Lane& lane) const {
+  const std::string key = space_key(lane) + environment_key(lane);
+  return database_.completed(key).has_value() || covers_budget(key + strategy_key());
+}
+
+bool Completion::held_in_another_environment(const Lane& lane) const {
+  const std::string key = space_key(lane);
+  return database_.completed(key).has_value() || covers_budget(key + strategy_key());
+}
+
+std::vector<CompletedRequest> Completion::rows(const Lane& lane, SearchEnd end) const {
+  std::vector<CompletedRequest> result;
+  CompletedRequest row{.reason = end == SearchEnd::exhausted ? "exhausted" : "budget",
+                       .budget_s = request_.budget.seconds.value_or(0),
+                       .trials = request_.budget.trials.value_or(0)};
+  for (const std::string& where : {environment_key(lane), std::string()}) {
+    row.key = space_key(lane) + where;
+    if (end == SearchEnd::budget) row.key += strategy_key();
+    result.push_back(row);
+  }
+  return result;
+}
+
+std::string Completion::space_key(const Lane& lane) const {
+  return fmt::format("{}|{} {}|{}/{}|{}", silicon_class_, to_string(lane.problem()),
+                     to_string(lane.problem().math), lane.kernel().name,
+                     lane.kernel().interface_number, request_.filter.text());
+}
+
+std::string Completion::environment_key(const Lane& lane) const {
+  return fmt::format("|{}|{}|{}|{}", environment_.driver, environment_.nvrtc_build,
+                     environment_.measuring_protocol, content_hash(lane.kernel().source));
+}
+
+std::string Completion::strategy_key() const {
+  return fmt::format("|{}|{}|{}", request_.strategy, request_.seed,
+                     request_.budget.trials ? "trials" : "seconds");
+}
+
+bool Completion::covers_budget(const std::string& key) const {
+  const std::optional<CompletedRequest> row = database_.completed(key);
+  // What a budget ended does not cover a search without one.
+  if (row && request_.budget.unlimited()) return row->budget_s == 0 && row->trials == 0;
+  return row && (!request_.budget.seconds || row->budget_s >= *request_.budget.seconds) &&
+         (!request_.budget.trials || row->trials >= *request_.budget.trials);
+}
+
+}  // namespace autotune

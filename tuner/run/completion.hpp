@@ -1,0 +1,41 @@
+// Which requests were carried to their end, so that asking again measures nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "db/tuning_database.hpp"
+#include "tuner/run/search_task.hpp"
+#include "tuner/run/search.hpp"
+#include "tuner/tuner.hpp"
+
+namespace autotune {
+
+// Completion is kept for each lane (a problem in a template's space), in three strengths: the space
+// was exhausted, by whatever strategy; a strategy's budget was used up; either, but in another
+// environment.
+class Completion {
+ public:
+  // The request has its effective strategy and budget. All references outlive this.
+  Completion(TuningDatabase& database, const TuneRequest& request, std::string silicon_class,
+             const Environment& environment);
+
+  [[nodiscard]] bool holds(const Lane& lane) const;
+  // The lane was completed once, with another driver, NVRTC, template source or protocol.
+  [[nodiscard]] bool held_in_another_environment(const Lane& lane) const;
+  // What says that the lane was completed.
+  [[nodiscard]] std::vector<CompletedRequest> rows(const Lane& lane, SearchEnd end) const;
+
+ private:
+  [[nodiscard]] std::string space_key(const Lane& lane) const;
+  [[nodiscard]] std::string environment_key(const Lane& lane) const;
+  [[nodiscard]] std::string strategy_key() const;
+  [[nodiscard]] bool covers_budget(const std::string& key) const;
+
+  TuningDatabase& database_;
+  const TuneRequest& request_;
+  std::string silicon_class_;
+  const Environment& environment_;
+};
+
+}  // namespace autotune

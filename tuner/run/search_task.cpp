@@ -1,0 +1,90 @@
+#include "tuner/run/search_task.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace autotune {
+
+CandidateSpace::CandidateSpace(const KernelTemplate& template_, std::vector<Configuration> valid)
+    : kernel(&template_), configurations(std::move(valid)), sorted_(configurations.size()) {
+  std::iota(sorted_.begin(), sorted_.end(), std::uint32_t{0});
+  // As enumerated they mostly are.
+  if (std::is_sorted(configurations.begin(), configurations.end())) return;
+  std::sort(sorted_.begin(), sorted_.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return configurations[a] < configurations[b];
+  });
+}
+
+std::optional<std::size_t> CandidateSpace::index_of(const Configuration& configuration) const {
+  const auto place = std::lower_bound(sorted_.begin(), sorted_.end(), configuration,
+                                      [this](std::uint32_t index, const Configuration& one) {
+                                        return configurations[index] < one;
+                                      });
+  if (place == sorted_.end() || configurations[*place] != configuration) return std::nullopt;
+  return *place;
+}
+
+std::vector<std::size_t> CandidateSpace::with_the_code_of(std::size_t index) const {
+  std::vector<std::size_t> result;
+  for (const Configuration& one : autotune::with_the_code_of(*kernel, configurations[index])) {
+    if (const auto place = index_of(one)) result.push_back(*place);
+  }
+  return result;
+}
+
+Lane::Lane(const GemmProblem& problem, const CandidateSpace& space, const std::string& strategy,
+           std::uint64_t seed, Prior estimate, const std::vector<StartingPoint>& starts)
+    : problem_(problem),
+      space_(&space),
+      estimate_(std::move(estimate)),
+      strategy_(make_strategy(strategy, {&space.configurations, seed, estimate_})) {
+  if (const auto index = space.index_of(space.kernel->default_configuration(problem))) {
+    suggest(*index);
+  }
+  for (const StartingPoint& start : starts) {
+    const auto index = space.index_of(start.configuration);
+    if (!index) continue;
+    suggest(*index);
+    if (start.won_here) won_.insert(*index);
+  }
+}
+
+std::optional<std::size_t> Lane::propose() {
+  while (!first_.empty()) {
+    const std::size_t index = first_.front();
+    first_.pop_front();
+    if (!trials_.contains(index)) return index;
+  }
+  // The strategy learns of these only once they were measured, so it may name them meanwhile.
+  std::optional<std::size_t> index = strategy_->next();
+  while (index && !named_.insert(*index).second) index = strategy_->next();
+  return index;
+}
+
+void Lane::suggest(std::size_t index) {
+  if (name(index)) first_.push_back(index);
+}
+
+void Lane::record(std::size_t index, Trial trial) {
+  strategy_->report(index, trial);
+  const Trial& stored = trials_.insert_or_assign(index, std::move(trial)).first->second;
+  if (!stored.ok()) return;
+  const Trial* leader = best();
+  if (leader == nullptr || stored.measurement.median_us < leader->measurement.median_us) {
+    best_ = index;
+  }
+}
+
+void Lane::record_known(Trial trial) {
+  const std::optional<std::size_t> index = space_->index_of(trial.configuration);
+  if (!index || trials_.contains(*index)) return;
+  ++known_;
+  record(*index, std::move(trial));
+}
+
+const Trial* Lane::best() const {
+  return best_ ? &trials_.at(*best_) : nullptr;
+}
+
+}  // namespace autotune

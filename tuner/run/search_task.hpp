@@ -1,0 +1,85 @@
+// The search of one problem in one template's space: what is still to be tried, what became of the
+// rest, and the best so far.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "kernel_templates/kernel_template.hpp"
+#include "tuner/run/warm_start.hpp"
+#include "tuner/search/strategy.hpp"
+
+namespace autotune {
+
+// The configurations that are searched of one template, and the way back from one to its index.
+struct CandidateSpace {
+  const KernelTemplate* kernel = nullptr;
+  std::vector<Configuration> configurations;
+
+  CandidateSpace(const KernelTemplate& kernel, std::vector<Configuration> configurations);
+  [[nodiscard]] std::optional<std::size_t> index_of(const Configuration& configuration) const;
+  // Those that run the machine code of this one, itself first.
+  [[nodiscard]] std::vector<std::size_t> with_the_code_of(std::size_t index) const;
+
+ private:
+  std::vector<std::uint32_t> sorted_;  // indices, by configuration
+};
+
+class Lane {
+ public:
+  // `space` is shared by the lanes of a template and outlives them. `estimate` may be empty.
+  Lane(const GemmProblem& problem, const CandidateSpace& space, const std::string& strategy,
+       std::uint64_t seed, Prior estimate, const std::vector<StartingPoint>& starts);
+
+  // What to try next: the template's default first, so that there is an incumbent to screen
+  // against, then the starts, then what the strategy says.
+  std::optional<std::size_t> propose();
+  // Something that did well for another problem: is tried next, unless it was named before.
+  void suggest(std::size_t index);
+  // The same for a caller who tries it himself: false where it was named before, or is known.
+  bool name(std::size_t index) { return !knows(index) && named_.insert(index).second; }
+  [[nodiscard]] bool knows(std::size_t index) const {
+    return trials_.contains(index) || named_.contains(index);
+  }
+  void record(std::size_t index, Trial trial);
+  // Takes in a trial from the database, unless its configuration is not in this space or has a
+  // trial already.
+  void record_known(Trial trial);
+
+  [[nodiscard]] const GemmProblem& problem() const { return problem_; }
+  [[nodiscard]] const KernelTemplate& kernel() const { return *space_->kernel; }
+  [[nodiscard]] const CandidateSpace& space() const { return *space_; }
+  [[nodiscard]] const Prior& estimate() const { return estimate_; }
+  [[nodiscard]] const std::map<std::size_t, Trial>& trials() const { return trials_; }
+  [[nodiscard]] std::int64_t known() const { return known_; }
+  [[nodiscard]] std::int64_t measured() const {
+    return static_cast<std::int64_t>(trials_.size()) - known_;
+  }
+  // Whether this configuration was a winner for this problem before.
+  [[nodiscard]] bool has_won(std::size_t index) const { return won_.contains(index); }
+  // Whether every configuration of the space has its trial.
+  [[nodiscard]] bool exhausted() const { return trials_.size() == space_->configurations.size(); }
+  // The fastest correct trial; nullptr when there is none.
+  [[nodiscard]] const Trial* best() const;
+
+ private:
+  GemmProblem problem_;
+  const CandidateSpace* space_;
+  Prior estimate_;
+  std::unique_ptr<SearchStrategy> strategy_;
+  std::deque<std::size_t> first_;  // the default, the starts and what was suggested
+  std::set<std::size_t> named_;    // these, and what the strategy has named
+  std::set<std::size_t> won_;
+  std::map<std::size_t, Trial> trials_;
+  std::optional<std::size_t> best_;
+  std::int64_t known_ = 0;
+};
+
+}  // namespace autotune

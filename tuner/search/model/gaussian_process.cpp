@@ -1,0 +1,83 @@
+#include "tuner/search/model/gaussian_process.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace autotune {
+namespace {
+
+constexpr double kLeastShare = 1e-6;  // of the variance, that is never settled
+
+}  // namespace
+
+GaussianProcess::GaussianProcess(const Covariance& covariance, const Points& points,
+                                 const std::vector<double>& values)
+    : correlation_(covariance), alpha_(values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    add_pending(&points[i * correlation_.dimensions()]);
+  }
+  const auto count = static_cast<double>(values.size());
+  offset_ = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  for (double& value : alpha_) value -= offset_;
+  factor_.solve(alpha_);
+  variance_ = std::inner_product(alpha_.begin(), alpha_.end(), alpha_.begin(), 1e-12) / count;
+  factor_.solve_transposed(alpha_);
+}
+
+void GaussianProcess::add_pending(const float* point) {
+  std::vector<double> row;
+  for (std::size_t i = 0; i < factor_.size(); ++i) {
+    row.push_back(correlation_(point, &points_[i * correlation_.dimensions()]));
+  }
+  row.push_back(1 + correlation_.noise());
+  factor_.append(row);
+  points_.insert(points_.end(), point, point + correlation_.dimensions());
+}
+
+GaussianProcess::Rough GaussianProcess::rough(const float* point) const {
+  double mean = offset_;
+  double nearest = 0;
+  for (std::size_t i = 0; i < alpha_.size(); ++i) {
+    const double likeness = correlation_(point, &points_[i * correlation_.dimensions()]);
+    mean += alpha_[i] * likeness;
+    nearest = std::max(nearest, likeness);
+  }
+  const double rest = 1 - nearest * nearest / (1 + correlation_.noise());
+  return {mean, std::sqrt(variance_ * std::max(rest, kLeastShare))};
+}
+
+void GaussianProcess::settle(const float* point, Settled& settled) const {
+  const std::size_t first = settled.by.size();
+  for (std::size_t i = first; i < factor_.size(); ++i) {
+    settled.by.push_back(correlation_(point, &points_[i * correlation_.dimensions()]));
+  }
+  factor_.solve(settled.by, first);
+  for (std::size_t i = first; i < factor_.size(); ++i) {
+    settled.share += settled.by[i] * settled.by[i];
+  }
+}
+
+double GaussianProcess::deviation(const Settled& settled) const {
+  return std::sqrt(variance_ * std::max(1 - settled.share, kLeastShare));
+}
+
+double GaussianProcess::noisy_deviation(const Settled& settled) const {
+  return std::sqrt(variance_ * (std::max(1 - settled.share, kLeastShare) + correlation_.noise()));
+}
+
+// By the diagonal of the inverse (Rasmussen and Williams, equation 5.12).
+std::vector<double> GaussianProcess::left_out_errors() const {
+  std::vector<double> errors;
+  std::vector<double> column;
+  for (std::size_t i = 0; i < alpha_.size(); ++i) {
+    column.assign(alpha_.size(), 0.0);
+    column[i] = 1;
+    factor_.solve(column, i);
+    const double inverse = std::inner_product(column.begin(), column.end(), column.begin(), 0.0);
+    errors.push_back(alpha_[i] / std::sqrt(variance_ * inverse));
+  }
+  return errors;
+}
+
+}  // namespace autotune

@@ -1,0 +1,47 @@
+#include "tuner/search/model/triangle.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace autotune {
+namespace {
+
+// What rounding may leave of a diagonal that should be positive.
+constexpr double kLeastPivot = 1e-10;
+
+double dot(const double* a, const double* b, std::size_t count) {
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+}  // namespace
+
+void TriangularFactor::clear() {
+  size_ = 0;
+  packed_.clear();
+}
+
+void TriangularFactor::append(const std::vector<double>& row) {
+  std::vector<double> solved(row.begin(), row.end() - 1);
+  solve(solved);
+  const double rest = row.back() - dot(solved.data(), solved.data(), solved.size());
+  packed_.insert(packed_.end(), solved.begin(), solved.end());
+  packed_.push_back(std::sqrt(std::max(rest, kLeastPivot)));
+  ++size_;
+}
+
+void TriangularFactor::solve(std::vector<double>& x, std::size_t first) const {
+  for (std::size_t i = first; i < x.size(); ++i) {
+    x[i] = (x[i] - dot(row(i), x.data(), i)) / row(i)[i];
+  }
+}
+
+void TriangularFactor::solve_transposed(std::vector<double>& x) const {
+  for (std::size_t i = x.size(); i-- > 0;) {
+    x[i] /= row(i)[i];
+    for (std::size_t k = 0; k < i; ++k) x[k] -= row(i)[k] * x[i];
+  }
+}
+
+}  // namespace autotune

@@ -1,0 +1,207 @@
+// Bayesian optimization: a Gaussian process learns from the trials how time depends on the
+// parameters; what is expected to improve most on the best comes next. docs/search.md says more.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+
+#include "tuner/search/model/time_model.hpp"
+#include "tuner/search/strategies/neighbours.hpp"
+#include "tuner/search/strategies/untried.hpp"
+#include "tuner/search/strategy.hpp"
+
+namespace autotune {
+namespace {
+
+class Model : public SearchStrategy {
+ public:
+  explicit Model(const SearchSpace& space)
+      : configurations_(*space.configurations),
+        untried_(configurations_.size(), space.seed),
+        model_(configurations_, space.estimate) {}
+
+  std::optional<std::size_t> next() override {
+    std::optional<std::size_t> index;
+    if (model_.successes() >= kFirst && model_.can_fit()) index = guided();
+    if (!index && model_.trend().exists() && ++first_ % kBlindTurn != 0) {
+      index = fastest_by_estimate();
+    }
+    if (!index) index = untried_.take_next();
+    if (!index) return std::nullopt;
+    untried_.take(*index);
+    pending_.push_back(*index);
+    return index;
+  }
+
+  void report(std::size_t index, const Trial& trial) override {
+    untried_.take(index);
+    std::erase(pending_, index);
+    model_.report(index, trial);
+  }
+
+ private:
+  static constexpr std::size_t kFirst = 6;   // successes, before there is anything to go by
+  static constexpr std::size_t kField = 32;  // of which the best by its estimate is tried at first
+  static constexpr std::size_t kBlindTurn = 4;  // an estimate may be wrong: each so many at random
+  static constexpr std::size_t kRandom =
+      2'000;  // of the untried ones, at most, are looked at in a fit
+  static constexpr std::size_t kLeaders = 3;         // whose neighbours are looked at too
+  static constexpr std::size_t kMostDifferent = 2;   // parameters in which a neighbour differs
+  static constexpr std::size_t kNeighbours = 1'000;  // of one leader, at most
+  static constexpr std::size_t kShortlist = 200;     // of those looked at: the most promising
+  static constexpr std::size_t kRefitShare = 20;     // a new fit when 1 / 20 of the trials are new
+  // From so many successes on every third proposal is the most promising of the leaders' nearest
+  // neighbours, for spaces that the process does not understand.
+  static constexpr std::size_t kLocalFrom = 20;
+  static constexpr std::size_t kLocalTurn = 3;
+  static constexpr double kLeastChance = 1e-9;
+  static constexpr double kFarTail = 20;  // deviations, from where an expansion is exact enough
+
+  struct Candidate {
+    std::size_t index;
+    std::vector<float> point;
+    double mean;    // loss
+    double chance;  // of being valid
+    double promise;
+    GaussianProcess::Settled settled;
+  };
+
+  // Of a few at random, others each time.
+  std::optional<std::size_t> fastest_by_estimate() {
+    const std::vector<std::size_t> field = some_untried(kField);
+    if (field.empty()) return std::nullopt;
+    return *std::max_element(field.begin(), field.end(), [&](std::size_t a, std::size_t b) {
+      return model_.trend().rate(a) < model_.trend().rate(b);
+    });
+  }
+
+  std::vector<std::size_t> some_untried(std::size_t at_most) {
+    std::vector<std::size_t> indices;
+    const std::vector<std::uint32_t>& order = untried_.order();
+    for (std::size_t i = 0; i < order.size() && indices.size() < at_most; ++i) {
+      window_ = (window_ + 1) % order.size();
+      if (untried_.contains(order[window_])) indices.push_back(order[window_]);
+    }
+    return indices;
+  }
+
+  std::optional<std::size_t> guided() {
+    if (!process_ || shortlist_.empty() ||
+        model_.reports() >= fitted_at_ + std::max<std::size_t>(1, fitted_at_ / kRefitShare)) {
+      refit();
+    }
+    ++turn_;
+    std::optional<std::size_t> index;
+    if (turn_ % kLocalTurn == 0 && model_.successes() >= kLocalFrom) index = local();
+    if (!index) index = most_promising();
+    if (index) process_->add_pending(model_.point(*index).data());
+    return index;
+  }
+
+  void refit() {
+    process_ = model_.fit();
+    fitted_at_ = model_.reports();
+    for (const std::size_t index : pending_) process_->add_pending(model_.point(index).data());
+    const std::vector<std::size_t> indices = to_look_at();
+    shortlist_.clear();
+    for (const std::size_t index : indices) {
+      std::vector<float> point = model_.point(index);
+      const GaussianProcess::Rough rough = process_->rough(point.data());
+      const double mean = rough.mean + model_.trend().loss(index);
+      const double chance = model_.chance(point.data());
+      const double first = promise(mean, rough.deviation, chance);
+      shortlist_.push_back({index, std::move(point), mean, chance, first, {}});
+    }
+    std::stable_sort(shortlist_.begin(), shortlist_.end(), is_more_promising);
+    if (shortlist_.size() > kShortlist) shortlist_.resize(kShortlist);
+  }
+
+  static bool is_more_promising(const Candidate& a, const Candidate& b) {
+    return a.promise > b.promise;
+  }
+
+  // The logarithm of how much lower than the best's loss, which is 0, a loss is expected to be,
+  // times the chance that it works. Its logarithm, since far from the best it would be 0 for all.
+  static double promise(double mean, double deviation, double chance) {
+    const double z = mean / deviation;
+    const double log_density = -0.5 * z * z - 0.5 * std::log(2 * std::numbers::pi);
+    const double log_chance = std::log(std::max(chance, kLeastChance));
+    if (z > kFarTail) return log_chance + std::log(deviation) + log_density - 2 * std::log(z);
+    const double below = 0.5 * std::erfc(z / std::numbers::sqrt2);
+    return log_chance + std::log(deviation * std::exp(log_density) - mean * below);
+  }
+
+  // Some at random, others at each fit, what was promising before, and the leaders' neighbours.
+  std::vector<std::size_t> to_look_at() {
+    std::vector<std::size_t> indices = some_untried(kRandom);
+    for (const Candidate& candidate : shortlist_) {
+      if (untried_.contains(candidate.index)) indices.push_back(candidate.index);
+    }
+    for (const std::size_t leader : model_.leaders(kLeaders)) {
+      for (const Neighbour& neighbour : neighbours(leader)) {
+        if (untried_.contains(neighbour.index)) indices.push_back(neighbour.index);
+      }
+    }
+    std::sort(indices.begin(), indices.end());
+    indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
+    return indices;
+  }
+
+  std::optional<std::size_t> most_promising() {
+    std::erase_if(shortlist_, [this](const Candidate& c) { return !untried_.contains(c.index); });
+    if (shortlist_.empty()) return std::nullopt;
+    for (Candidate& candidate : shortlist_) {
+      process_->settle(candidate.point.data(), candidate.settled);
+      candidate.promise =
+          promise(candidate.mean, process_->deviation(candidate.settled), candidate.chance);
+    }
+    return std::min_element(shortlist_.begin(), shortlist_.end(), is_more_promising)->index;
+  }
+
+  // Of one leader after the other.
+  std::optional<std::size_t> local() {
+    const std::vector<std::size_t> leaders = model_.leaders(kLeaders);
+    const std::size_t leader = leaders[turn_ / kLocalTurn % leaders.size()];
+    std::optional<Neighbour> chosen;
+    double most = 0;
+    for (const Neighbour& neighbour : neighbours(leader)) {
+      if (!untried_.contains(neighbour.index)) continue;
+      if (chosen && neighbour.distance > chosen->distance) break;
+      const std::vector<float> point = model_.point(neighbour.index);
+      const double rate = model_.chance(point.data()) * (1 - process_->rough(point.data()).mean);
+      if (chosen && rate <= most) continue;
+      chosen = neighbour;
+      most = rate;
+    }
+    return chosen ? std::optional(chosen->index) : std::nullopt;
+  }
+
+  const std::vector<Neighbour>& neighbours(std::size_t leader) {
+    const auto [place, is_new] = neighbours_.try_emplace(leader);
+    if (is_new) {
+      place->second =
+          find_neighbours(configurations_, untried_, leader, kMostDifferent, kNeighbours);
+    }
+    return place->second;
+  }
+
+  const std::vector<Configuration>& configurations_;
+  Untried untried_;
+  TimeModel model_;
+  std::vector<std::size_t> pending_;  // named and not reported
+  std::optional<GaussianProcess> process_;
+  std::size_t fitted_at_ = 0;  // reports
+  std::vector<Candidate> shortlist_;
+  std::map<std::size_t, std::vector<Neighbour>> neighbours_;  // of whoever was a leader
+  std::size_t window_ = 0;                                    // of the random ones, its end
+  std::size_t first_ = 0;  // proposals by the estimate, or at random
+  std::size_t turn_ = 0;   // and those after it
+};
+
+}  // namespace
+
+std::unique_ptr<SearchStrategy> make_model(const SearchSpace& space) {
+  return std::make_unique<Model>(space);
+}
+
+}  // namespace autotune

@@ -1,0 +1,47 @@
+// The order in which configurations are tried. A strategy is one file in tuner/strategies/ and one
+// line in strategies.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autotune/configuration.hpp"
+
+#include "core/trial.hpp"
+
+namespace autotune {
+
+// Searches the configurations of one problem. Deterministic for a seed and a sequence of calls.
+class SearchStrategy {
+ public:
+  virtual ~SearchStrategy() = default;
+  // The index of a configuration to try next, each at most once; nullopt when there is none left.
+  // Up to a few dozen may be asked for before the first is reported.
+  virtual std::optional<std::size_t> next() = 0;
+  // What became of a configuration: a trial just made, or one already known from the database
+  // (then possibly before next() named it; next() will not name it any more).
+  virtual void report(std::size_t index, const Trial& trial) = 0;
+};
+
+// The predicted time of a configuration, by its index, in any unit; empty where nothing predicts it.
+using Prior = std::function<double(std::size_t)>;
+
+// The space that a strategy searches, valid for the strategy's life.
+struct SearchSpace {
+  const std::vector<Configuration>* configurations = nullptr;
+  std::uint64_t seed = 1;
+  Prior estimate = {};
+};
+
+// Names for --strategy, in alphabetical order.
+[[nodiscard]] std::vector<std::string> strategy_names();
+// Throws UsageError for a name that is none.
+[[nodiscard]] std::unique_ptr<SearchStrategy> make_strategy(const std::string& name,
+                                                            const SearchSpace& space);
+
+}  // namespace autotune

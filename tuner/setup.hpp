@@ -1,0 +1,28 @@
+// Where the tuner gets what it needs.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "db/cubin_store.hpp"
+#include "db/tuning_database.hpp"
+#include "tuner/devices/measuring_device.hpp"
+
+namespace autotune {
+
+// Where the tuner gets what it needs. All references outlive the call to tune().
+struct TunerSetup {
+  DeviceInfo device;  // what is tuned for
+  WorkerFactory make_compile_worker;
+  std::vector<MeasuringDevice> measuring;  // at least one, all of the silicon class of `device`
+  int compile_jobs = 1;
+  bool overlap = true;  // compile ahead of measuring; else strictly in turn
+  std::chrono::milliseconds compile_timeout{30'000};
+  std::chrono::milliseconds measure_timeout{30'000};  // beside the time the work itself should take
+  // For a trial that another run on the same database has claimed, when nothing else is left to do.
+  std::chrono::milliseconds other_runs_timeout{60'000};
+  TuningDatabase* database = nullptr;
+  CubinStore* cubins = nullptr;
+};
+
+}  // namespace autotune

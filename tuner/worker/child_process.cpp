@@ -1,0 +1,204 @@
+#include "tuner/worker/child_process.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "autotune/error.hpp"
+
+extern char** environ;
+
+namespace autotune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kKillPatience(2);
+// How long an idle child may take to end when its socket is closed.
+constexpr std::chrono::milliseconds kExitPatience(200);
+constexpr int kChildFd = 3;
+// What is kept of a child's standard error, for each request.
+constexpr off_t kErrorBytes = 64 << 10;
+
+[[noreturn]] void fail(const std::string& what, int error) {
+  throw Error(fmt::format("cannot start a worker: {}: {}", what, std::strerror(error)));
+}
+
+// The same file under a number that no file action in the child overwrites, and that is no
+// standard stream of a parent that was started without them.
+FileDescriptor moved_up(const FileDescriptor& file) {
+  FileDescriptor moved(::fcntl(file.get(), F_DUPFD_CLOEXEC, 10));
+  if (moved.get() < 0) fail("fcntl", errno);
+  return moved;
+}
+
+// A file of fixed size: a child that floods it gets an error, and memory stays bounded.
+FileDescriptor make_error_file() {
+  const FileDescriptor file(::memfd_create("worker-stderr", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (file.get() < 0) fail("memfd_create", errno);
+  if (::ftruncate(file.get(), kErrorBytes) != 0) fail("ftruncate", errno);
+  if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_GROW) != 0) fail("fcntl", errno);
+  return moved_up(file);
+}
+
+// Which descriptors and signals the child starts with.
+class SpawnSettings {
+ public:
+  SpawnSettings(int socket, int errors) {
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, socket, kChildFd);
+    ::posix_spawn_file_actions_addclosefrom_np(&actions, kChildFd + 1);
+
+    // Default handling of every signal, whatever the parent does with them. Ctrl-C in a terminal
+    // reaches all its processes: what it means is for the parent to decide.
+    sigset_t all, interrupt;
+    sigfillset(&all);
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawnattr_setsigdefault(&attributes, &all);
+    ::posix_spawnattr_setsigmask(&attributes, &interrupt);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  }
+  ~SpawnSettings() {
+    ::posix_spawnattr_destroy(&attributes);
+    ::posix_spawn_file_actions_destroy(&actions);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+};
+
+std::string describe(int status) {
+  if (!WIFSIGNALED(status)) return fmt::format("exited with code {}", WEXITSTATUS(status));
+  const char* name = ::sigabbrev_np(WTERMSIG(status));
+  return fmt::format("killed by signal {} (SIG{})", WTERMSIG(status), name ? name : "?");
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(const std::filesystem::path& program,
+                           std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), program.string());
+  arguments.insert(arguments.end(), {"--fd", std::to_string(kChildFd)});
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+
+  int sockets[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
+    fail("socketpair", errno);
+  }
+  const FileDescriptor ours(sockets[0]), theirs(sockets[1]);
+  socket_ = moved_up(ours);
+  errors_ = make_error_file();
+  const FileDescriptor child_socket = moved_up(theirs);
+  const SpawnSettings settings(child_socket.get(), errors_.get());
+  const int result = ::posix_spawn(&pid_, program.c_str(), &settings.actions, &settings.attributes,
+                                   argv.data(), environ);
+  if (result != 0) {
+    pid_ = -1;
+    fail(program.string(), result);
+  }
+}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ <= 0) return;
+  ::shutdown(socket(), SHUT_RDWR);
+  if (reap(Clock::now() + kExitPatience)) return;
+  ::kill(pid_, SIGKILL);
+  reap(Clock::now() + kKillPatience);
+}
+
+bool ChildProcess::hung_up() const {
+  pollfd entry{.fd = socket(), .events = 0, .revents = 0};
+  return ::poll(&entry, 1, 0) > 0;  // POLLHUP is always reported
+}
+
+void ChildProcess::forget_words() {
+  ::lseek(errors_.get(), 0, SEEK_SET);
+}
+
+ChildProcess::End ChildProcess::finish(std::chrono::milliseconds patience) {
+  std::optional<Exit> exit = reap(Clock::now() + patience);
+  const bool killed = !exit;
+  if (killed) {
+    ::kill(pid_, SIGKILL);
+    exit = reap(Clock::now() + kKillPatience);
+  }
+  pid_ = -1;
+  End end{"could not be killed: its device may need a reset", exit.has_value()};
+  if (exit) {
+    end.reason = killed && WIFSIGNALED(exit->status) ? "killed" : describe(exit->status);
+    end.killed_by_others =
+        !killed && WIFSIGNALED(exit->status) && WTERMSIG(exit->status) == SIGKILL;
+    end.peak_bytes = exit->peak_bytes;
+  }
+  if (const std::string words = last_words(); !words.empty()) end.reason += ": " + words;
+  return end;
+}
+
+std::optional<ChildProcess::Exit> ChildProcess::reap(Clock::time_point deadline) {
+  while (true) {
+    int status = 0;
+    rusage usage{};
+    const pid_t result = ::wait4(pid_, &status, WNOHANG, &usage);
+    if (result == pid_) return Exit{status, std::int64_t{usage.ru_maxrss} * 1024};
+    if (result < 0 && errno == ECHILD) return Exit{};  // this process has SIGCHLD ignored
+    if (Clock::now() >= deadline) return std::nullopt;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+std::string ChildProcess::last_words() const {
+  constexpr off_t kTail = 512;
+  // Writing moved the offset, which the child's standard error shares with this descriptor.
+  const off_t size = ::lseek(errors_.get(), 0, SEEK_CUR);
+  if (size <= 0) return "";
+  std::string tail(static_cast<std::size_t>(std::min(size, kTail)), '\0');
+  const ssize_t count =
+      ::pread(errors_.get(), tail.data(), tail.size(), std::max<off_t>(size - kTail, 0));
+  tail.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  while (!tail.empty() && tail.back() == '\n') tail.pop_back();
+  std::string line = tail.substr(tail.rfind('\n') + 1);  // npos + 1 == 0
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c); }, '?');
+  return line;
+}
+
+bool enter_worker_process(int parent_pid) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent_pid) return false;  // it was gone before the signal was armed
+  const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+  return true;
+}
+
+void limit_memory([[maybe_unused]] std::int64_t bytes) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  const rlimit limit{.rlim_cur = static_cast<rlim_t>(bytes),
+                     .rlim_max = static_cast<rlim_t>(bytes)};
+  ::setrlimit(RLIMIT_AS, &limit);
+#endif
+}
+
+}  // namespace autotune

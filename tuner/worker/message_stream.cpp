@@ -1,0 +1,90 @@
+// Messages on a socket: framing, deadlines, and what happens when the other side goes away.
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "tuner/worker/protocol.hpp"
+
+namespace autotune {
+namespace {
+
+constexpr std::size_t kHeaderBytes = 4;
+
+void wait_ready(int fd, short events, Deadline deadline) {
+  constexpr std::int64_t kLongestPollMs = 60'000;
+  while (true) {
+    const std::int64_t left_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                                     deadline - std::chrono::steady_clock::now())
+                                     .count();
+    if (left_ms < 0) throw MessageTimeout("no answer in time");
+    pollfd entry{.fd = fd, .events = events, .revents = 0};
+    const auto wait_ms = static_cast<int>(std::min(left_ms + 1, kLongestPollMs));
+    if (::poll(&entry, 1, wait_ms) != 0) return;  // ready, or the transfer says what is wrong
+  }
+}
+
+// One transfer of at least a byte; 0 when the other side is gone.
+template <typename Transfer>
+std::size_t transfer_some(int fd, short events, Deadline deadline, Transfer transfer) {
+  while (true) {
+    wait_ready(fd, events, deadline);
+    const ssize_t count = transfer();
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno == ECONNRESET || errno == EPIPE) return 0;
+    if (errno != EINTR && errno != EAGAIN) {
+      throw Error(std::string("cannot exchange a worker message: ") + std::strerror(errno));
+    }
+  }
+}
+
+// Gives the number of bytes read: fewer than asked for at the end of the stream.
+std::size_t read_up_to(int fd, char* data, std::size_t size, Deadline deadline) {
+  std::size_t done = 0;
+  while (done < size) {
+    const std::size_t count = transfer_some(
+        fd, POLLIN, deadline, [&] { return ::recv(fd, data + done, size - done, MSG_DONTWAIT); });
+    if (count == 0) break;
+    done += count;
+  }
+  return done;
+}
+
+}  // namespace
+
+void write_message(int fd, const std::string& bytes, Deadline deadline) {
+  if (bytes.size() > kMaxMessageBytes) throw Error("a worker message is too long");
+  std::string framed;
+  for (int shift = 0; shift < 32; shift += 8) {
+    framed += static_cast<char>(bytes.size() >> shift & 0xff);
+  }
+  framed += bytes;
+  std::size_t done = 0;
+  while (done < framed.size()) {
+    // MSG_NOSIGNAL: a worker that is gone is an error here, not a SIGPIPE.
+    const std::size_t count = transfer_some(fd, POLLOUT, deadline, [&] {
+      return ::send(fd, framed.data() + done, framed.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+    });
+    if (count == 0) throw Error("the other side of a worker message is gone");
+    done += count;
+  }
+}
+
+bool read_message(int fd, std::string& bytes, Deadline deadline) {
+  unsigned char header[kHeaderBytes];
+  const std::size_t got = read_up_to(fd, reinterpret_cast<char*>(header), kHeaderBytes, deadline);
+  if (got == 0) return false;
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < kHeaderBytes; ++i) size |= std::size_t{header[i]} << (8 * i);
+  if (got == kHeaderBytes && size > kMaxMessageBytes) throw Error("a worker message is too long");
+  if (got == kHeaderBytes) bytes.resize(size);
+  if (got < kHeaderBytes || read_up_to(fd, bytes.data(), size, deadline) < size) {
+    throw Error("a worker message ended in the middle");
+  }
+  return true;
+}
+
+}  // namespace autotune
