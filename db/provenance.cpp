@@ -8,9 +8,9 @@ namespace autotune {
 namespace {
 
 void bind_scope(SQLite::Statement& statement, const TrialScope& scope) {
-  statement.bind(":silicon_class", scope.silicon_class);
+  statement.bind(":silicon_class", scope.device_class);
   statement.bind(":template", scope.template_name);
-  statement.bind(":interface", scope.interface_number);
+  statement.bind(":interface", scope.space_version);
   statement.bind(":source_hash", scope.source_hash);
   statement.bind(":driver", scope.environment.driver);
   statement.bind(":nvrtc_build", scope.environment.nvrtc_build);
@@ -19,9 +19,9 @@ void bind_scope(SQLite::Statement& statement, const TrialScope& scope) {
 
 TrialScope scope_from(const SQLite::Statement& row) {
   TrialScope scope;
-  scope.silicon_class = row.getColumn("silicon_class").getString();
+  scope.device_class = row.getColumn("silicon_class").getString();
   scope.template_name = row.getColumn("template").getString();
-  scope.interface_number = row.getColumn("interface").getInt();
+  scope.space_version = row.getColumn("interface").getInt();
   scope.source_hash = row.getColumn("source_hash").getString();
   scope.environment.driver = row.getColumn("driver").getString();
   scope.environment.nvrtc_build = row.getColumn("nvrtc_build").getString();
@@ -32,7 +32,7 @@ TrialScope scope_from(const SQLite::Statement& row) {
 std::string run_hash(const RunColumns& run) {
   return FieldHasher()
       .add(run.info.guid)
-      .add(run.silicon_class)
+      .add(run.device_class)
       .add(run.info.device_label)
       .add(run.info.device_uuid)
       .add(run.info.command)
@@ -64,7 +64,7 @@ std::optional<std::int64_t> find_scope(SQLite::Database& database, const TrialSc
   return first_integer(select);
 }
 
-std::vector<StoredScope> select_scopes(SQLite::Database& database, const std::string& silicon_class,
+std::vector<StoredScope> select_scopes(SQLite::Database& database, const std::string& device_class,
                                        const std::string& device_label) {
   SQLite::Statement select(
       database,
@@ -72,7 +72,7 @@ std::vector<StoredScope> select_scopes(SQLite::Database& database, const std::st
       " (:device_label = '' OR silicon_class IN"
       " (SELECT silicon_class FROM run WHERE device_label = :device_label COLLATE NOCASE))"
       " ORDER BY id");
-  select.bind(":silicon_class", silicon_class);
+  select.bind(":silicon_class", device_class);
   select.bind(":device_label", device_label);
   std::vector<StoredScope> scopes;
   while (select.executeStep()) {
@@ -98,7 +98,7 @@ std::int64_t make_run(SQLite::Database& database, const RunColumns& run) {
       "INSERT INTO run (guid, silicon_class, device_label, device_uuid, command, started_at,"
       " tool_version, row_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
   insert.bind(1, run.info.guid);
-  insert.bind(2, run.silicon_class);
+  insert.bind(2, run.device_class);
   insert.bind(3, run.info.device_label);
   insert.bind(4, run.info.device_uuid);
   insert.bind(5, run.info.command);

@@ -22,7 +22,7 @@ struct StoredScope {
 // A row of run.
 struct RunColumns {
   RunInfo info;
-  std::string silicon_class;
+  std::string device_class;
   std::string tool_version;
 };
 
@@ -30,7 +30,7 @@ struct RunColumns {
                                                      const TrialScope& scope);
 // The scopes of a silicon class and of a label; an empty text stands for all.
 [[nodiscard]] std::vector<StoredScope> select_scopes(SQLite::Database& database,
-                                                     const std::string& silicon_class,
+                                                     const std::string& device_class,
                                                      const std::string& device_label);
 // The number of the row, which is made when it is not there.
 [[nodiscard]] std::int64_t make_scope(SQLite::Database& database, const TrialScope& scope);

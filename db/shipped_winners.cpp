@@ -15,7 +15,7 @@ namespace autotune {
 
 std::span<const EmbeddedFile> embedded_tuned();
 
-std::vector<Winner> shipped_winners(const std::string& silicon_class,
+std::vector<Winner> shipped_winners(const std::string& device_class,
                                     const std::string& device_label) {
   std::vector<Winner> winners;
   for (const EmbeddedFile& file : embedded_tuned()) {
@@ -26,7 +26,7 @@ std::vector<Winner> shipped_winners(const std::string& silicon_class,
       if (line.empty()) continue;
       try {
         auto winner = nlohmann::json::parse(line).get<Winner>();
-        const bool wanted = (silicon_class.empty() || winner.silicon_class == silicon_class) &&
+        const bool wanted = (device_class.empty() || winner.device_class == device_class) &&
                             (device_label.empty() ||
                              ::strcasecmp(winner.device_label.c_str(), device_label.c_str()) == 0);
         if (wanted) winners.push_back(std::move(winner));

@@ -145,11 +145,11 @@ std::vector<StoredTrial> trials_of(SQLite::Database& database, const StoredScope
 
 Winner unconfirmed(const Trial& trial, const TrialScope& scope, const RunColumns& run) {
   Winner winner;
-  winner.silicon_class = scope.silicon_class;
+  winner.device_class = scope.device_class;
   winner.device_label = run.info.device_label;
   winner.problem = trial.problem;
   winner.template_name = scope.template_name;
-  winner.interface_number = scope.interface_number;
+  winner.space_version = scope.space_version;
   winner.source_hash = scope.source_hash;
   winner.environment = scope.environment;
   winner.environment.tool_version = run.tool_version;
@@ -167,7 +167,7 @@ void insert_trials(SQLite::Database& database, const TrialScope& scope, const Ru
                    std::span<const Trial> trials) {
   const std::int64_t scope_id = make_scope(database, scope);
   const std::int64_t run_id =
-      make_run(database, {run, scope.silicon_class, scope.environment.tool_version});
+      make_run(database, {run, scope.device_class, scope.environment.tool_version});
   SQLite::Statement insert(
       database,
       "INSERT INTO trial (scope, run, m, n, k, layout, math, configuration, status, detail,"
@@ -249,7 +249,7 @@ std::int64_t select_last_trial(SQLite::Database& database) {
   return database.execAndGet("SELECT COALESCE(MAX(id), 0) FROM trial").getInt64();
 }
 
-std::vector<Winner> select_best_trials(SQLite::Database& database, const std::string& silicon_class,
+std::vector<Winner> select_best_trials(SQLite::Database& database, const std::string& device_class,
                                        const std::string& device_label) {
   SQLite::Statement fastest(
       database,
@@ -258,7 +258,7 @@ std::vector<Winner> select_best_trials(SQLite::Database& database, const std::st
           " AND k = :k AND layout = :layout AND math = :math AND status = 'ok' AND median_us > 0"
           " ORDER BY median_us");
   std::vector<Winner> result;
-  for (const auto& [id, scope] : select_scopes(database, silicon_class, device_label)) {
+  for (const auto& [id, scope] : select_scopes(database, device_class, device_label)) {
     for (const GemmProblem& problem : problems_of(database, id)) {
       fastest.reset();
       fastest.bind(":scope", id);

@@ -32,7 +32,7 @@ void insert_trials(SQLite::Database& database, const TrialScope& scope, const Ru
 
 // As TuningDatabase::best_trials().
 [[nodiscard]] std::vector<Winner> select_best_trials(SQLite::Database& database,
-                                                     const std::string& silicon_class,
+                                                     const std::string& device_class,
                                                      const std::string& device_label);
 
 }  // namespace autotune

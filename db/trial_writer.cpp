@@ -13,8 +13,8 @@ namespace {
 constexpr std::chrono::milliseconds kDelay(100);
 
 bool same_scope(const TrialScope& a, const TrialScope& b) {
-  return a.silicon_class == b.silicon_class && a.template_name == b.template_name &&
-         a.interface_number == b.interface_number && a.source_hash == b.source_hash &&
+  return a.device_class == b.device_class && a.template_name == b.template_name &&
+         a.space_version == b.space_version && a.source_hash == b.source_hash &&
          a.environment == b.environment;
 }
 

@@ -16,9 +16,9 @@
 namespace autotune {
 
 FieldHasher& add_scope(FieldHasher& hasher, const TrialScope& scope) {
-  return hasher.add(scope.silicon_class)
+  return hasher.add(scope.device_class)
       .add(scope.template_name)
-      .add(std::int64_t{scope.interface_number})
+      .add(std::int64_t{scope.space_version})
       .add(scope.source_hash)
       .add(scope.environment.driver)
       .add(scope.environment.nvrtc_build)
@@ -48,10 +48,10 @@ std::string hash_of(const CompletedRequest& request) {
       .digest();
 }
 
-std::string hash_of(const std::string& silicon_class, const Environment& environment,
+std::string hash_of(const std::string& device_class, const Environment& environment,
                     const DeviceRates& rates) {
   return FieldHasher()
-      .add(silicon_class)
+      .add(device_class)
       .add(environment.driver)
       .add(environment.nvrtc_build)
       .add(std::int64_t{environment.measuring_protocol})
@@ -168,19 +168,19 @@ void TuningDatabase::put_winners(std::span<const Winner> winners) {
   self.write([&] { insert_winners(self.database, winners); });
 }
 
-std::vector<Winner> TuningDatabase::winners(const std::string& silicon_class,
+std::vector<Winner> TuningDatabase::winners(const std::string& device_class,
                                             const std::string& device_label) const {
   std::vector<Winner> result;
   Implementation& self = *implementation_;
-  self.read([&] { result = select_winners(self.database, silicon_class, device_label); });
+  self.read([&] { result = select_winners(self.database, device_class, device_label); });
   return result;
 }
 
-std::vector<Winner> TuningDatabase::best_trials(const std::string& silicon_class,
+std::vector<Winner> TuningDatabase::best_trials(const std::string& device_class,
                                                 const std::string& device_label) const {
   std::vector<Winner> result;
   Implementation& self = *implementation_;
-  self.read([&] { result = select_best_trials(self.database, silicon_class, device_label); });
+  self.read([&] { result = select_best_trials(self.database, device_class, device_label); });
   return result;
 }
 
@@ -215,7 +215,7 @@ std::optional<CompletedRequest> TuningDatabase::completed(const std::string& key
   return result;
 }
 
-void TuningDatabase::put_rates(const std::string& silicon_class, const Environment& environment,
+void TuningDatabase::put_rates(const std::string& device_class, const Environment& environment,
                                const DeviceRates& rates) {
   Implementation& self = *implementation_;
   self.write([&] {
@@ -223,14 +223,14 @@ void TuningDatabase::put_rates(const std::string& silicon_class, const Environme
         self.database,
         "INSERT OR REPLACE INTO rates (silicon_class, driver, nvrtc_build, protocol, fma_gflops,"
         " copy_gbps, row_hash) VALUES (?, ?, ?, ?, ?, ?, ?)");
-    SQLite::bind(insert, silicon_class, environment.driver, environment.nvrtc_build,
+    SQLite::bind(insert, device_class, environment.driver, environment.nvrtc_build,
                  environment.measuring_protocol, rates.fma_gflops, rates.copy_gbps,
-                 hash_of(silicon_class, environment, rates));
+                 hash_of(device_class, environment, rates));
     insert.exec();
   });
 }
 
-std::optional<DeviceRates> TuningDatabase::rates(const std::string& silicon_class,
+std::optional<DeviceRates> TuningDatabase::rates(const std::string& device_class,
                                                  const Environment& environment) const {
   std::optional<DeviceRates> result;
   Implementation& self = *implementation_;
@@ -239,11 +239,11 @@ std::optional<DeviceRates> TuningDatabase::rates(const std::string& silicon_clas
         self.database,
         "SELECT fma_gflops, copy_gbps, row_hash FROM rates WHERE silicon_class = ? AND driver = ?"
         " AND nvrtc_build = ? AND protocol = ?");
-    SQLite::bind(select, silicon_class, environment.driver, environment.nvrtc_build,
+    SQLite::bind(select, device_class, environment.driver, environment.nvrtc_build,
                  environment.measuring_protocol);
     if (!select.executeStep()) return;
     const DeviceRates found = {select.getColumn(0).getDouble(), select.getColumn(1).getDouble()};
-    if (hash_of(silicon_class, environment, found) == select.getColumn(2).getString()) {
+    if (hash_of(device_class, environment, found) == select.getColumn(2).getString()) {
       result = found;
     }
   });

@@ -25,9 +25,9 @@ namespace autotune {
 // What trials are found by. A trial is known when all of this matches; with another environment or
 // source hash it is aged.
 struct TrialScope {
-  std::string silicon_class;
+  std::string device_class;
   std::string template_name;
-  int interface_number = 0;
+  int space_version = 0;
   std::string source_hash;
   Environment environment;
 };
@@ -121,21 +121,21 @@ class TuningDatabase {
   void put_winners(std::span<const Winner> winners);
   // Winners, fastest first within a problem. Either filter may be empty: a silicon class, a label
   // (matched without regard to case).
-  [[nodiscard]] std::vector<Winner> winners(const std::string& silicon_class,
+  [[nodiscard]] std::vector<Winner> winners(const std::string& device_class,
                                             const std::string& device_label) const;
 
   // The fastest correct trial of each problem and template, as unconfirmed winners: what a search
   // that never came to its finals leaves. Filters as for winners().
-  [[nodiscard]] std::vector<Winner> best_trials(const std::string& silicon_class,
+  [[nodiscard]] std::vector<Winner> best_trials(const std::string& device_class,
                                                 const std::string& device_label) const;
 
   // One transaction for all of them.
   void put_completed(const std::vector<CompletedRequest>& requests);
   [[nodiscard]] std::optional<CompletedRequest> completed(const std::string& key) const;
 
-  void put_rates(const std::string& silicon_class, const Environment& environment,
+  void put_rates(const std::string& device_class, const Environment& environment,
                  const DeviceRates& rates);
-  [[nodiscard]] std::optional<DeviceRates> rates(const std::string& silicon_class,
+  [[nodiscard]] std::optional<DeviceRates> rates(const std::string& device_class,
                                                  const Environment& environment) const;
 
   // Takes in what another database has: its trials, runs and rates, and its winners where there are

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 std::string winner_hash(const Winner& winner, const std::string& body) {
   return FieldHasher()
-      .add(winner.silicon_class)
+      .add(winner.device_class)
       .add(winner.template_name)
       .add(winner.problem.m)
       .add(winner.problem.n)
@@ -35,7 +35,7 @@ std::optional<Winner> winner_from(const SQLite::Statement& row) {
     const std::string body = row.getColumn("body").getString();
     Winner winner = json::parse(body).get<Winner>();
     // The columns that it was found by must be the ones that it says it is.
-    winner.silicon_class = row.getColumn("silicon_class").getString();
+    winner.device_class = row.getColumn("silicon_class").getString();
     winner.template_name = row.getColumn("template").getString();
     winner.problem = problem_from(row);
     winner.device_label = row.getColumn("device_label").getString();
@@ -66,7 +66,7 @@ void insert_winners(SQLite::Database& database, std::span<const Winner> winners)
   for (const Winner& winner : winners) {
     const std::string body = json_text(winner);
     bind_problem(insert, winner.problem);
-    insert.bind(":silicon_class", winner.silicon_class);
+    insert.bind(":silicon_class", winner.device_class);
     insert.bind(":template", winner.template_name);
     insert.bind(":device_label", winner.device_label);
     insert.bind(":body", body);
@@ -76,16 +76,16 @@ void insert_winners(SQLite::Database& database, std::span<const Winner> winners)
   }
 }
 
-std::vector<Winner> select_winners(SQLite::Database& database, const std::string& silicon_class,
+std::vector<Winner> select_winners(SQLite::Database& database, const std::string& device_class,
                                    const std::string& device_label) {
-  SQLite::Statement select(database, query(!silicon_class.empty(), !device_label.empty()));
-  if (!silicon_class.empty()) select.bind(":silicon_class", silicon_class);
+  SQLite::Statement select(database, query(!device_class.empty(), !device_label.empty()));
+  if (!device_class.empty()) select.bind(":silicon_class", device_class);
   if (!device_label.empty()) select.bind(":device_label", device_label);
   std::vector<Winner> result;
   while (select.executeStep()) {
     std::optional<Winner> winner = winner_from(select);
     // An index that is damaged may lead to a sound row of another device.
-    if (!winner || (!silicon_class.empty() && winner->silicon_class != silicon_class) ||
+    if (!winner || (!device_class.empty() && winner->device_class != device_class) ||
         (!device_label.empty() &&
          ::strcasecmp(winner->device_label.c_str(), device_label.c_str()) != 0)) {
       continue;
@@ -93,8 +93,8 @@ std::vector<Winner> select_winners(SQLite::Database& database, const std::string
     result.push_back(std::move(*winner));
   }
   std::sort(result.begin(), result.end(), [](const Winner& a, const Winner& b) {
-    return std::tie(a.silicon_class, a.problem, a.median_us) <
-           std::tie(b.silicon_class, b.problem, b.median_us);
+    return std::tie(a.device_class, a.problem, a.median_us) <
+           std::tie(b.device_class, b.problem, b.median_us);
   });
   return result;
 }

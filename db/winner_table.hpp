@@ -16,7 +16,7 @@ void insert_winners(SQLite::Database& database, std::span<const Winner> winners)
 
 // As TuningDatabase::winners().
 [[nodiscard]] std::vector<Winner> select_winners(SQLite::Database& database,
-                                                 const std::string& silicon_class,
+                                                 const std::string& device_class,
                                                  const std::string& device_label);
 
 }  // namespace autotune

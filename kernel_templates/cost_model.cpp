@@ -80,7 +80,7 @@ double round_cycles(const Work& work, std::int64_t blocks) {
   const double fmas = count * work.block_results() * work.block_k;
   const double busy = fmas / kFmasPerCycle * fma_cost(work) * (1 + kIdleWarps / warps);
   const double waits = work.block_k / static_cast<double>(work.tile.block_k) * kPhaseCycles;
-  const bool is_shared = work.geometry.scratch_bytes_per_block > 0;
+  const bool is_shared = work.geometry.workspace_bytes_per_block > 0;
   const double end_cost = kStoreCost + (is_shared ? kShareCost : 0);
   return std::max(busy, waits) + count * work.block_results() * end_cost / kFmasPerCycle +
          kRoundCycles;

@@ -258,7 +258,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const std::int64_t phases = ceil_div(problem.k, v.block_k());
   // A tile of 132 parts needs 12 counters, its own and one for each group of them, or up to 9 for
   // each block of a cluster; where tiles are so many, nothing is gained by splitting them.
-  const std::int64_t most_tiles = kScratchCounters / (16 * v.cluster());
+  const std::int64_t most_tiles = kWorkspaceCounters / (16 * v.cluster());
   const std::int64_t bytes = 2 * kFloatBytes * v.tile_m() * v.tile_n();
   const std::int64_t clusters =
       std::max<std::int64_t>(1, std::min(v.split_k(), phases) / v.cluster());
@@ -279,7 +279,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   result.block[0] = v.threads();
   result.dynamic_shared_bytes =
       v.shared_bytes(problem.op_a == Operation::plain, problem.op_b == Operation::transposed);
-  if (shared) result.scratch_bytes_per_block = bytes;
+  if (shared) result.workspace_bytes_per_block = bytes;
   return result;
 }
 
@@ -348,7 +348,7 @@ Configuration default_configuration(const GemmProblem& problem) {
 
 KernelTemplate make_gemm_simt(std::string_view source) {
   return {.name = "gemm_simt",
-          .interface_number = 3,
+          .space_version = 3,
           .source = source,
           .space = ConfigSpace(parameters(), constraints()),
           .min_compute_capability = 80,

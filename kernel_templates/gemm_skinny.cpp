@@ -101,7 +101,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   result.grid[0] = tiles * parts;
   result.block[0] = v.threads();
   result.dynamic_shared_bytes = v.shared_bytes();
-  if (parts > 1) result.scratch_bytes_per_block = v.tile_bytes();
+  if (parts > 1) result.workspace_bytes_per_block = v.tile_bytes();
   return result;
 }
 
@@ -156,7 +156,7 @@ Configuration default_configuration(const GemmProblem& problem) {
 
 KernelTemplate make_gemm_skinny(std::string_view source) {
   return {.name = "gemm_skinny",
-          .interface_number = 2,
+          .space_version = 2,
           .source = source,
           .space = ConfigSpace(parameters(), constraints()),
           .min_compute_capability = 80,

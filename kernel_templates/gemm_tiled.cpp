@@ -158,7 +158,7 @@ Configuration default_configuration(const GemmProblem& problem) {
 
 KernelTemplate make_gemm_tiled(std::string_view source) {
   return {.name = "gemm_tiled",
-          .interface_number = 1,
+          .space_version = 1,
           .source = source,
           .space = ConfigSpace(parameters(), constraints()),
           .min_compute_capability = 50,

@@ -183,7 +183,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   }
   result.block[0] = v.threads() + kCopyThreads;
   result.dynamic_shared_bytes = v.shared_bytes(a_along_k, b_along_k);
-  if (shared) result.scratch_bytes_per_block = bytes;
+  if (shared) result.workspace_bytes_per_block = bytes;
   const bool aligned = unpadded_traits(problem).aligned;
   if (aligned && !a_along_k) result.box_a = {v.block_k(), v.tile_m()};
   if (aligned && !b_along_k) result.box_b = {v.block_k(), v.tile_n()};
@@ -226,7 +226,7 @@ Configuration default_configuration(const GemmProblem& problem) {
 
 KernelTemplate make_gemm_tma(std::string_view source) {
   return {.name = "gemm_tma",
-          .interface_number = 3,
+          .space_version = 3,
           .source = source,
           .space = ConfigSpace(parameters(), constraints()),
           .min_compute_capability = 90,

@@ -33,7 +33,7 @@ const KernelTemplate* find_kernel_template(std::string_view name) {
 std::vector<const KernelTemplate*> templates_for(const DeviceInfo& device) {
   constexpr int kAnyGpu = 50;
   const int capability =
-      device.is_host() ? kAnyGpu : 10 * device.compute_major + device.compute_minor;
+      device.is_cpu() ? kAnyGpu : 10 * device.compute_major + device.compute_minor;
   std::vector<const KernelTemplate*> result;
   for (const KernelTemplate& kernel : kernel_templates()) {
     if (runs_on(kernel, capability)) result.push_back(&kernel);
@@ -123,7 +123,7 @@ std::vector<Constraint> device_constraints(const KernelTemplate& kernel, const D
   along_k.op_b = Operation::transposed;
   return {
       {"device_compute_capability", "the device must have the compute capability that it needs",
-       [&kernel, host = device.is_host(),
+       [&kernel, host = device.is_cpu(),
         capability = 10 * device.compute_major + device.compute_minor](const Configuration& c) {
          return host || (runs_on(kernel, capability) && capability >= needed_capability(kernel, c));
        }},
@@ -140,12 +140,12 @@ std::vector<Constraint> device_constraints(const KernelTemplate& kernel, const D
          return fixed <= limit && fixed + dynamic <= optin;
        }},
       {"device_scratch", "on the host device no blocks may wait for each other's results",
-       [&kernel, host = device.is_host()](const Configuration& c) {
+       [&kernel, host = device.is_cpu()](const Configuration& c) {
          const GemmProblem deep{.m = 1, .n = 1, .k = 1 << 20};
-         return !host || kernel.geometry(c, deep).scratch_bytes_per_block == 0;
+         return !host || kernel.geometry(c, deep).workspace_bytes_per_block == 0;
        }},
       {"device_tensor_maps", "the host device has no unit that copies by tensor maps",
-       [&kernel, host = device.is_host()](const Configuration&) {
+       [&kernel, host = device.is_cpu()](const Configuration&) {
          return !host || !kernel.takes_tensor_maps;
        }},
   };

@@ -18,9 +18,9 @@
 // the macros TRANSPOSE_A, TRANSPOSE_B and ALIGNED (0 or 1: see OperandTraits).
 //
 // scratch: memory for blocks that share the work of one result, as much as geometry() asks for. Its
-// first kScratchCounters words are zero when a kernel starts and must be so when it ends; the rest
-// holds anything. Launches that may run at the same time get memory of their own. raster: that of
-// geometry().
+// first kWorkspaceCounters words are zero when a kernel starts and must be so when it ends; the
+// rest holds anything. Launches that may run at the same time get memory of their own. raster: that
+// of geometry().
 #pragma once
 
 #include <functional>
@@ -74,8 +74,8 @@ struct LaunchParameter {
 
 // Immutable; shared freely between threads.
 struct KernelTemplate {
-  std::string name;          // file stem, C symbol, command-line name and database value
-  int interface_number = 0;  // raised by hand when the parameters change meaning
+  std::string name;       // file stem, C symbol, command-line name and database value
+  int space_version = 0;  // raised by hand when the parameters change meaning
   std::string_view source;
   ConfigSpace space;
   int min_compute_capability = 0;     // 10 * major + minor; of the least demanding configuration

@@ -7,10 +7,9 @@
 
 namespace autotune {
 
-Prior prior_for(const KernelTemplate& kernel,
-                      const std::vector<Configuration>& configurations, const GemmProblem& problem,
-                      const std::string& silicon_class) {
-  const Silicon silicon = parse_silicon_class(silicon_class);
+Prior prior_for(const KernelTemplate& kernel, const std::vector<Configuration>& configurations,
+                const GemmProblem& problem, const std::string& device_class) {
+  const DeviceClass silicon = parse_device_class(device_class);
   const std::optional<SmLimits> sm = sm_limits(silicon.architecture);
   if (!sm || silicon.sm_count == 0) return {};
   return [&kernel, &configurations, problem, sm = *sm,

@@ -41,7 +41,7 @@ using ParameterNames = std::vector<std::string>;
 
 // Whether so many blocks may share tiles: where they are many, a device has enough to do without,
 // and what they leave in the scratch costs more than they gain. A tile of 132 parts needs 12 of the
-// kScratchCounters, so they suffice for so many blocks.
+// kWorkspaceCounters, so they suffice for so many blocks.
 [[nodiscard]] constexpr bool may_share(std::int64_t blocks, std::int64_t bytes_each) {
   constexpr std::int64_t kMostScratch = 256 << 20;  // bytes
   constexpr std::int64_t kMostBlocks = 4096;

@@ -34,8 +34,8 @@ struct TuneReport {
   std::int64_t measured = 0;
   std::int64_t known = 0;
   std::int64_t compiled = 0;
-  std::int64_t cubins_reused = 0;  // from the store
-  std::int64_t equal_kernels = 0;  // not measured: the machine code of another configuration
+  std::int64_t cubins_reused = 0;      // from the store
+  std::int64_t duplicate_kernels = 0;  // not measured: the machine code of another configuration
   std::int64_t workers_replaced = 0;
   double wall_s = 0;
   double search_s = 0;             // wall time of the search, without start-up and finals

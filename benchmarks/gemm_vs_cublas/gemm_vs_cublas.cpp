@@ -25,13 +25,13 @@
 
 #include "accuracy.hpp"
 #include "cli/size_list.hpp"
+#include "core/statistics.hpp"
 #include "gpu/context.hpp"
 #include "gpu/cublas.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/nvml.hpp"
 #include "random_matrix.hpp"
-#include "core/statistics.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune {

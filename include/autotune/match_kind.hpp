@@ -8,7 +8,7 @@ namespace autotune {
 // From the best match to the worst.
 enum class MatchKind {
   exact,         // tuned for this silicon class and problem, in this environment
-  exact_aged,    // the same, measured with another driver, NVRTC build, template source or protocol
+  exact_stale,   // the same, measured with another driver, NVRTC build, template source or protocol
   nearest_size,  // tuned for this silicon class and the nearest problem that there is
   predicted,     // nothing is stored: the template's own guess for this problem
 };

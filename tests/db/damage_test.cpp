@@ -74,7 +74,7 @@ void check_best_trials(const fs::path& path) {
       const int number = static_cast<int>(best.configuration.at("NUMBER"));
       CHECK(best.configuration == some_trial(number).configuration);
       CHECK(best.median_us == 100.0 + number);
-      CHECK(best.silicon_class == some_scope().silicon_class);
+      CHECK(best.device_class == some_scope().device_class);
       CHECK(best.device_label == "NVIDIA H200");
       CHECK((best.problem == square(1024) || best.problem == square(2048)));
     }

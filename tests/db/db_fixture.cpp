@@ -31,9 +31,9 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 TrialScope some_scope() {
-  return {.silicon_class = "cc 9.0 sms 132",
+  return {.device_class = "cc 9.0 sms 132",
           .template_name = "gemm_tiled",
-          .interface_number = 1,
+          .space_version = 1,
           .source_hash = "0123456789abcdef",
           .environment = {"580.1", "13.0.88", "0.1.0", 1}};
 }
@@ -71,11 +71,11 @@ std::vector<Trial> some_trials(int first, int count, std::int64_t size) {
 
 Winner some_winner(std::int64_t size, double median_us) {
   Winner winner;
-  winner.silicon_class = some_scope().silicon_class;
+  winner.device_class = some_scope().device_class;
   winner.device_label = some_run().device_label;
   winner.problem = square(size);
   winner.template_name = "gemm_tiled";
-  winner.interface_number = 1;
+  winner.space_version = 1;
   winner.source_hash = some_scope().source_hash;
   winner.environment = some_scope().environment;
   winner.configuration = some_trial(1).configuration;

@@ -29,8 +29,8 @@ TEST_SUITE("shipped winners") {
       CHECK(winner.low_us <= winner.median_us);
       CHECK(winner.median_us <= winner.high_us);
       CHECK_FALSE(winner.configuration.empty());
-      CHECK_FALSE(winner.silicon_class.empty());
-      CHECK(seen.emplace(winner.silicon_class, winner.problem, winner.template_name).second);
+      CHECK_FALSE(winner.device_class.empty());
+      CHECK(seen.emplace(winner.device_class, winner.problem, winner.template_name).second);
     }
   }
 
@@ -45,7 +45,7 @@ TEST_SUITE("shipped winners") {
     const std::vector<Winner> by_label = shipped_winners("", lower);
     CHECK_FALSE(by_label.empty());
     for (const Winner& winner : by_label) CHECK(winner.device_label == all[0].device_label);
-    CHECK_FALSE(shipped_winners(all[0].silicon_class, "").empty());
+    CHECK_FALSE(shipped_winners(all[0].device_class, "").empty());
     CHECK(shipped_winners("none", "").empty());
     CHECK(shipped_winners("", "none").empty());
     CHECK(shipped_winners("none", lower).empty());

@@ -101,7 +101,7 @@ TEST_SUITE("TuningDatabase") {
     later.started_at = "2026-02-03T04:05:06Z";
     database.add_trials(some_scope(), later, {&again, 1});
     TrialScope other = some_scope();
-    other.silicon_class = "cc 8.0";
+    other.device_class = "cc 8.0";
     other.template_name = "gemm_simt";
     RunInfo elsewhere = some_run("run 3");
     elsewhere.device_label = "Another GPU";
@@ -114,7 +114,7 @@ TEST_SUITE("TuningDatabase") {
     CHECK(all[1].run.started_at == "2026-02-03T04:05:06Z");
     CHECK(all[1].run.guid == "run 2");
     CHECK(all[2].trial.problem == square(2048));
-    CHECK(all[3].scope.silicon_class == "cc 8.0");
+    CHECK(all[3].scope.device_class == "cc 8.0");
     CHECK(all[3].scope.environment.tool_version == "0.1.0");
     CHECK(all[3].run.device_label == "Another GPU");
     CHECK(database.all_trials("nvidia h200", "").size() == 3);
@@ -126,9 +126,9 @@ TEST_SUITE("TuningDatabase") {
     auto database = TuningDatabase::in_memory();
     database.add_trials(some_scope(), some_run(), some_trials(0, 1));
     std::vector<TrialScope> others(7, some_scope());
-    others[0].silicon_class += "x";
+    others[0].device_class += "x";
     others[1].template_name += "x";
-    others[2].interface_number += 1;
+    others[2].space_version += 1;
     others[3].source_hash += "x";
     others[4].environment.driver += "x";
     others[5].environment.nvrtc_build += "x";
@@ -167,13 +167,13 @@ TEST_SUITE("TuningDatabase") {
     Winner other_template = some_winner(1024, 90);
     other_template.template_name = "gemm_other";
     Winner other_device = some_winner(512, 50);
-    other_device.silicon_class = "cc 8.0";
+    other_device.device_class = "cc 8.0";
     other_device.device_label = "NVIDIA A100";
     database.put_winners(
         std::vector{some_winner(2048, 800), some_winner(1024, 120), other_template, other_device});
     database.put_winners(std::vector{some_winner(1024, 100)});
 
-    const std::vector<Winner> found = database.winners(some_scope().silicon_class, "");
+    const std::vector<Winner> found = database.winners(some_scope().device_class, "");
     REQUIRE(found.size() == 3);
     CHECK(text_of(found[0]) == text_of(other_template));
     CHECK(text_of(found[1]) == text_of(some_winner(1024, 100)));

@@ -2,8 +2,8 @@
 
 #include <cstdio>
 
-#include "gpu/device.hpp"
 #include "core/compile_target.hpp"
+#include "gpu/device.hpp"
 
 namespace autotune {
 

@@ -45,7 +45,7 @@ class Oracle {
   [[nodiscard]] const gpu::Driver& driver() const { return stream_.driver(); }
   [[nodiscard]] const gpu::Stream& stream() const { return stream_; }
   [[nodiscard]] std::uint64_t scratch(const LaunchGeometry& geometry) const {
-    return scratch_.reserve(geometry.scratch_bytes(), stream_.handle());
+    return scratch_.reserve(geometry.workspace_bytes(), stream_.handle());
   }
 
  private:
@@ -53,7 +53,7 @@ class Oracle {
   const gpu::Stream& stream_;
   gpu::Module module_;
   gpu::Kernel fill_, place_, expect_, copy_, compare_;
-  mutable gpu::Scratch scratch_;
+  mutable gpu::Workspace scratch_;
 };
 
 // A case on the device: its operands, C as it is before and as it must be afterwards.

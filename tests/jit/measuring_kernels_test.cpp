@@ -17,7 +17,8 @@ namespace autotune {
 namespace {
 
 std::string kernel_text(const std::string& file) {
-  const auto path = std::filesystem::path(AUTOTUNE_SOURCE_DIR) / "tuner" / "measure" / "kernels" / file;
+  const auto path =
+      std::filesystem::path(AUTOTUNE_SOURCE_DIR) / "tuner" / "measure" / "kernels" / file;
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return text.str();

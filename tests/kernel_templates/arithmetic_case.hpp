@@ -110,7 +110,7 @@ inline int wrong_elements(const KernelTemplate& kernel, const KernelInstance& in
   }
   const LaunchGeometry geometry = geometry_of(kernel, instance, test.problem);
   // Vectors of four floats lie in it.
-  std::vector<Vector4> scratch(static_cast<std::size_t>(geometry.scratch_bytes()) / 16);
+  std::vector<Vector4> scratch(static_cast<std::size_t>(geometry.workspace_bytes()) / 16);
   float* const words = scratch.empty() ? nullptr : scratch.front().at;
   // Twice with scratch memory: a kernel leaves its counters as it found them.
   const int runs = scratch.empty() ? 1 : 2;

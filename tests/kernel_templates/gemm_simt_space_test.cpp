@@ -72,7 +72,7 @@ TEST_SUITE("gemm_simt space") {
     const LaunchGeometry geometry = gemm_simt().geometry(one, {.m = 65, .n = 128, .k = 999});
     CHECK(geometry.blocks() == 2);
     CHECK(geometry.threads() == 128);
-    CHECK(geometry.scratch_bytes() == 0);
+    CHECK(geometry.workspace_bytes() == 0);
     // Three stages of 16 k; the tile of A is transposed and padded by 4.
     CHECK(geometry.dynamic_shared_bytes == 3 * 16 * (64 + 4 + 128) * 4);
     GemmProblem transposed{.m = 65, .n = 128, .k = 999};
@@ -85,19 +85,19 @@ TEST_SUITE("gemm_simt space") {
     const Configuration split = changed("SPLIT_K=3,RASTER=1");
     const GemmProblem deep{.m = 128, .n = 128, .k = 160};
     CHECK(gemm_simt().geometry(split, deep).blocks() == 6);
-    CHECK(gemm_simt().geometry(split, deep).scratch_bytes() ==
-          4 * kScratchCounters + 6 * 2 * 64 * 128 * 4);
+    CHECK(gemm_simt().geometry(split, deep).workspace_bytes() ==
+          4 * kWorkspaceCounters + 6 * 2 * 64 * 128 * 4);
     const GemmProblem shallow{.m = 128, .n = 128, .k = 20};  // two phases
     CHECK(gemm_simt().geometry(split, shallow).blocks() == 4);
     const GemmProblem flat{.m = 128, .n = 128, .k = 16};
     CHECK(gemm_simt().geometry(split, flat).blocks() == 2);
-    CHECK(gemm_simt().geometry(split, flat).scratch_bytes() == 0);
+    CHECK(gemm_simt().geometry(split, flat).workspace_bytes() == 0);
     // As many blocks as may share, with 64 KiB each, and one more row of tiles.
     const GemmProblem largest{.m = 64 * 35, .n = 128 * 39, .k = 64};
     CHECK(gemm_simt().geometry(split, largest).blocks() == 3 * 35 * 39);
     const GemmProblem larger{.m = 64 * 36, .n = 128 * 39, .k = 64};
     CHECK(gemm_simt().geometry(split, larger).blocks() == 36 * 39);
-    CHECK(gemm_simt().geometry(split, larger).scratch_bytes() == 0);
+    CHECK(gemm_simt().geometry(split, larger).workspace_bytes() == 0);
   }
 
   TEST_CASE("even shares take the blocks that a device runs at once") {

@@ -38,7 +38,7 @@ TEST_SUITE("gemm_skinny space") {
               const Configuration c = gemm_skinny().default_configuration(problem);
               CHECK_NOTHROW(static_cast<void>(gemm_skinny().space.validated(c)));
               const LaunchGeometry geometry = gemm_skinny().geometry(c, problem);
-              const bool split = geometry.scratch_bytes_per_block > 0;
+              const bool split = geometry.workspace_bytes_per_block > 0;
               CHECK(split == (c.at("SPLIT_K") > 1));
               CHECK(geometry.blocks() % c.at("SPLIT_K") == 0);
               CHECK(geometry.dynamic_shared_bytes <= 96 << 10);
@@ -61,7 +61,7 @@ TEST_SUITE("gemm_skinny space") {
     const GemmProblem plain{.m = 1, .n = 4096, .k = 4096};
     CHECK(gemm_skinny().geometry(c, plain).blocks() == 32 * 8);
     CHECK(gemm_skinny().geometry(c, {.m = 3, .n = 129, .k = 17}).blocks() == 3 * 2 * 3);
-    CHECK(gemm_skinny().geometry(c, {.m = 1, .n = 128, .k = 8}).scratch_bytes() == 0);
+    CHECK(gemm_skinny().geometry(c, {.m = 1, .n = 128, .k = 8}).workspace_bytes() == 0);
     const Configuration shared = gemm_skinny().space.validated(Configuration::parse(
         "FEW_SIDE=0,FEW=1,LINES=4,LANES_K=32,WARPS=1,SLICES=8,UNROLL=8,SPLIT_K=8,KEEP=0"));
     CHECK(gemm_skinny().geometry(shared, {.m = 1, .n = 2048, .k = 4096}).blocks() == 512 * 8);

@@ -84,7 +84,7 @@ TEST_SUITE("gemm_tma space") {
         gemm_tma().geometry(changed("STAGES=3,BLOCK_K=32"), problem(129, 256, 999, "NN"));
     CHECK(geometry.blocks() == 2);
     CHECK(geometry.threads() == 256 + 128);  // those that copy
-    CHECK(geometry.scratch_bytes() == 0);
+    CHECK(geometry.workspace_bytes() == 0);
     CHECK(geometry.dynamic_shared_bytes == 3 * 32 * (128 + 4 + 256) * 4 + 3 * 2 * 8);
   }
 
@@ -93,15 +93,15 @@ TEST_SUITE("gemm_tma space") {
         changed("SPLIT_K=8,RASTER=1,WARPS_M=1,WARPS_N=2,SLICES=4,BLOCK_K=64,STAGES=3");
     CHECK(gemm_tma().geometry(split, problem(64, 128, 8 * 64, "NN")).blocks() == 8);
     CHECK(gemm_tma().geometry(split, problem(64, 128, 100, "NN")).blocks() == 2);
-    CHECK(gemm_tma().geometry(split, problem(64, 128, 64, "NN")).scratch_bytes() == 0);
+    CHECK(gemm_tma().geometry(split, problem(64, 128, 64, "NN")).workspace_bytes() == 0);
   }
 
   TEST_CASE("blocks share tiles evenly as long as 32 bits count what they share") {
     const Configuration evenly = changed("SPLIT_K=0,BLOCK_K=32,STAGES=3");
     const auto shares = [&](std::int64_t k) {
       const LaunchGeometry geometry = gemm_tma().geometry(evenly, problem(64, 64, k, "NN"));
-      CHECK((geometry.resident_blocks_per_sm > 0) == (geometry.scratch_bytes() > 0));
-      return geometry.scratch_bytes() > 0;
+      CHECK((geometry.resident_blocks_per_sm > 0) == (geometry.workspace_bytes() > 0));
+      return geometry.workspace_bytes() > 0;
     };
     CHECK_FALSE(shares(32));
     CHECK(shares(33));

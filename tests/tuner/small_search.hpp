@@ -21,7 +21,7 @@ inline KernelTemplate one_parameter_template() {
   std::vector<std::int64_t> values;
   for (std::int64_t i = 1; i <= kConfigurations; ++i) values.push_back(i);
   return {.name = "one_parameter",
-          .interface_number = 1,
+          .space_version = 1,
           .source = "source",
           .space = ConfigSpace({{"X", "", values}}, {}),
           .supports = [](const GemmProblem&) { return true; },

@@ -22,7 +22,7 @@ inline KernelTemplate fake_template() {
                       [](const Configuration& c) { return c.at("X") * c.at("A") <= 20; }}});
   return {
       .name = "fake",
-      .interface_number = 1,
+      .space_version = 1,
       .source = "fake source",
       .space = std::move(space),
       .supports = [](const GemmProblem&) { return true; },

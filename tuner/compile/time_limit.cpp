@@ -18,8 +18,8 @@ constexpr std::size_t kCompilesKept = 101;
 
 std::chrono::milliseconds CompileTimeLimit::limit() const {
   if (seen_s_.size() < kCompilesNeeded) return most_;
-  const auto usual = std::chrono::milliseconds(
-      static_cast<std::int64_t>(1e3 * kCompileFactor * median(seen_s_)));
+  const auto usual =
+      std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * kCompileFactor * median(seen_s_)));
   return std::min(most_, std::max<std::chrono::milliseconds>(kLeastCompile, usual));
 }
 

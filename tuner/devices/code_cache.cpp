@@ -11,14 +11,14 @@ std::string execution_key(const GemmProblem& problem, const std::string& templat
   hasher.add(template_name).add(code);
   for (const std::int64_t extent : geometry.grid) hasher.add(extent);
   for (const std::int64_t extent : geometry.block) hasher.add(extent);
-  hasher.add(geometry.dynamic_shared_bytes).add(geometry.scratch_bytes_per_block);
+  hasher.add(geometry.dynamic_shared_bytes).add(geometry.workspace_bytes_per_block);
   for (const std::int64_t extent : geometry.box_a) hasher.add(extent);
   for (const std::int64_t extent : geometry.box_b) hasher.add(extent);
   hasher.add(std::int64_t{geometry.waits_for_launch_before});
   return hasher.add(geometry.resident_blocks_per_sm).add(geometry.raster).digest();
 }
 
-bool MeasuredCode::fill_in(Trial& trial, const std::string& code, const LaunchGeometry& geometry) {
+bool CodeCache::reuse(Trial& trial, const std::string& code, const LaunchGeometry& geometry) {
   const auto found =
       trials_.find(execution_key(trial.problem, trial.template_name, code, geometry));
   if (found == trials_.end()) return false;
@@ -28,12 +28,11 @@ bool MeasuredCode::fill_in(Trial& trial, const std::string& code, const LaunchGe
   if (!equal.detail.empty()) trial.detail += ": " + equal.detail;
   trial.measurement = equal.measurement;
   trial.verification = equal.verification;
-  ++filled_in_;
+  ++reused_;
   return true;
 }
 
-void MeasuredCode::keep(const Trial& trial, const std::string& code,
-                        const LaunchGeometry& geometry) {
+void CodeCache::keep(const Trial& trial, const std::string& code, const LaunchGeometry& geometry) {
   const bool is_of_the_code =
       trial.status != TrialStatus::run_crashed && trial.status != TrialStatus::out_of_memory;
   if (!is_of_the_code) return;

@@ -15,20 +15,20 @@ namespace autotune {
                                         const std::string& template_name, const std::string& code,
                                         const LaunchGeometry& geometry);
 
-class MeasuredCode {
+class CodeCache {
  public:
   // What became of a configuration that runs the same on the problem, as a trial of this one:
   // `trial` with its outcome, and a detail that names it. False when there is none.
-  bool fill_in(Trial& trial, const std::string& code, const LaunchGeometry& geometry);
+  bool reuse(Trial& trial, const std::string& code, const LaunchGeometry& geometry);
   // Keeps what says something of the code; a worker that died may have been killed by somebody.
   void keep(const Trial& trial, const std::string& code, const LaunchGeometry& geometry);
 
   // Trials that were filled in.
-  [[nodiscard]] std::int64_t filled_in() const { return filled_in_; }
+  [[nodiscard]] std::int64_t reused() const { return reused_; }
 
  private:
   std::map<std::string, Trial> trials_;
-  std::int64_t filled_in_ = 0;
+  std::int64_t reused_ = 0;
 };
 
 }  // namespace autotune

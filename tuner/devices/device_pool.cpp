@@ -22,34 +22,34 @@ std::chrono::steady_clock::time_point next_look() {
 
 }  // namespace
 
-Benches::Benches(const std::vector<MeasuringDevice>& devices, std::chrono::milliseconds allowance,
-                 Signal& news, FailureSink on_failure)
-    : news_(news), on_failure_(std::move(on_failure)), left_(devices.size()) {
+DevicePool::DevicePool(const std::vector<MeasuringDevice>& devices,
+                       std::chrono::milliseconds allowance, WakeUp& wake_up, FailureSink on_failure)
+    : wake_up_(wake_up), on_failure_(std::move(on_failure)), left_(devices.size()) {
   for (const MeasuringDevice& device : devices) {
-    benches_.push_back({.device = device, .use = {.device = device.info}});
+    devices_.push_back({.device = device, .use = {.device = device.info}});
   }
-  for (std::size_t i = 0; i < benches_.size(); ++i) {
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
     threads_.emplace_back(
         [this, i, allowance](const std::stop_token& stop) { work(stop, i, allowance); });
   }
 }
 
-Benches::~Benches() {
+DevicePool::~DevicePool() {
   stop_threads();
 }
 
-bool Benches::wait_for_device(const std::stop_token& stop) {
+bool DevicePool::wait_for_device(const std::stop_token& stop) {
   while (true) {
     {
       const std::lock_guard lock(mutex_);
       if (reserved_ > 0 || left_ == 0) return true;
     }
     if (stop.stop_requested()) return false;
-    news_.wait_until(next_look());
+    wake_up_.wait_until(next_look());
   }
 }
 
-void Benches::submit(BenchJob job) {
+void DevicePool::submit(DeviceJob job) {
   ++open_;
   {
     const std::lock_guard lock(mutex_);
@@ -58,9 +58,9 @@ void Benches::submit(BenchJob job) {
   changed_.notify_all();
 }
 
-bool Benches::settle_one() {
+bool DevicePool::drain_one() {
   tell_failures();
-  BenchJob job;
+  DeviceJob job;
   {
     const std::lock_guard lock(mutex_);
     if (finished_.empty()) {
@@ -75,34 +75,34 @@ bool Benches::settle_one() {
   return true;
 }
 
-void Benches::settle_all() {
+void DevicePool::drain_all() {
   while (open_ > 0) {
-    if (!settle_one()) news_.wait_until(next_look());
+    if (!drain_one()) wake_up_.wait_until(next_look());
   }
 }
 
-void Benches::drop_queued() {
+void DevicePool::drop_queued() {
   const std::lock_guard lock(mutex_);
   open_ -= queue_.size();
   queue_.clear();
 }
 
-void Benches::close() {
+void DevicePool::close() {
   drop_queued();
   stop_threads();
   tell_failures();
 }
 
-std::vector<DeviceUse> Benches::use() {
+std::vector<DeviceUse> DevicePool::use() {
   const std::lock_guard lock(mutex_);
   std::vector<DeviceUse> all;
-  for (const Bench& bench : benches_) all.push_back(bench.use);
+  for (const Bench& bench : devices_) all.push_back(bench.use);
   return all;
 }
 
-void Benches::work(const std::stop_token& stop, std::size_t index,
-                   std::chrono::milliseconds allowance) {
-  const MeasuringDevice& device = benches_[index].device;
+void DevicePool::work(const std::stop_token& stop, std::size_t index,
+                      std::chrono::milliseconds allowance) {
+  const MeasuringDevice& device = devices_[index].device;
   const std::shared_ptr<void> reservation = device.reserve ? device.reserve(stop) : nullptr;
   if (stop.stop_requested()) return;
   {
@@ -114,21 +114,21 @@ void Benches::work(const std::stop_token& stop, std::size_t index,
   std::optional<Entry> entry;
   try {
     TrialRunner runner(device.make_worker, allowance);
-    if (benches_.size() > 1) runner.calibrate();  // or one that cannot be opened takes jobs first
+    if (devices_.size() > 1) runner.calibrate();  // or one that cannot be opened takes jobs first
     while ((entry = take(stop, index))) run(index, runner, entry);
   } catch (const std::exception& error) {
     fail(index, std::move(entry), error.what());
   }
 }
 
-std::optional<Benches::Entry> Benches::take(const std::stop_token& stop, std::size_t index) {
+std::optional<DevicePool::Entry> DevicePool::take(const std::stop_token& stop, std::size_t index) {
   std::unique_lock lock(mutex_);
   std::deque<Entry>::iterator found;
   changed_.wait(lock, stop, [&] { return (found = choose(index)) != queue_.end(); });
   if (stop.stop_requested()) return std::nullopt;
   Entry entry = std::move(*found);
   queue_.erase(found);
-  std::vector<GemmProblem>& problems = benches_[index].problems;
+  std::vector<GemmProblem>& problems = devices_[index].problems;
   if (std::find(problems.begin(), problems.end(), entry.job.problem) == problems.end()) {
     problems.push_back(entry.job.problem);
   }
@@ -137,7 +137,7 @@ std::optional<Benches::Entry> Benches::take(const std::stop_token& stop, std::si
 
 // Setting up a problem's operands takes time: a bench leaves problems that others have set up to
 // them as long as it has others to do.
-std::deque<Benches::Entry>::iterator Benches::choose(std::size_t index) {
+std::deque<DevicePool::Entry>::iterator DevicePool::choose(std::size_t index) {
   const auto has_set_up = [](const Bench& bench, const GemmProblem& problem) {
     return std::find(bench.problems.begin(), bench.problems.end(), problem) != bench.problems.end();
   };
@@ -145,8 +145,8 @@ std::deque<Benches::Entry>::iterator Benches::choose(std::size_t index) {
   for (auto entry = queue_.begin(); entry != queue_.end(); ++entry) {
     if (entry->cost_worker_of == index && reserved_ > 1) continue;
     const GemmProblem& problem = entry->job.problem;
-    if (has_set_up(benches_[index], problem) ||
-        std::none_of(benches_.begin(), benches_.end(),
+    if (has_set_up(devices_[index], problem) ||
+        std::none_of(devices_.begin(), devices_.end(),
                      [&](const Bench& bench) { return has_set_up(bench, problem); })) {
       return entry;
     }
@@ -155,19 +155,19 @@ std::deque<Benches::Entry>::iterator Benches::choose(std::size_t index) {
   return of_others;
 }
 
-void Benches::run(std::size_t index, TrialRunner& runner, std::optional<Entry>& entry) {
+void DevicePool::run(std::size_t index, TrialRunner& runner, std::optional<Entry>& entry) {
   const int failures_before = runner.failures();
   const double busy_before_s = runner.busy_s();
   entry->job.run(runner);
   {
     const std::lock_guard lock(mutex_);
-    Bench& bench = benches_[index];
+    Bench& bench = devices_[index];
     bench.use.busy_s += runner.busy_s() - busy_before_s;
     bench.use.workers_replaced = runner.failures();
-    bench.use.equal_kernels = runner.equal_kernels();
+    bench.use.duplicate_kernels = runner.duplicate_kernels();
     const bool cost_worker = runner.failures() > failures_before;
     if (!cost_worker) bench.lost_in_a_row = 0;
-    if (cost_worker && entry->cost_worker_of) benches_[*entry->cost_worker_of].lost_in_a_row = 0;
+    if (cost_worker && entry->cost_worker_of) devices_[*entry->cost_worker_of].lost_in_a_row = 0;
     // What took a device with it is not tried on another.
     if (cost_worker && !entry->cost_worker_of && reserved_ > 1 && !runner.is_stuck()) {
       entry->cost_worker_of = index;
@@ -183,10 +183,10 @@ void Benches::run(std::size_t index, TrialRunner& runner, std::optional<Entry>& 
   announce();
 }
 
-void Benches::fail(std::size_t index, std::optional<Entry> entry, const std::string& reason) {
+void DevicePool::fail(std::size_t index, std::optional<Entry> entry, const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
-    Bench& bench = benches_[index];
+    Bench& bench = devices_[index];
     bench.problems.clear();
     bench.use.failure = reason;
     --reserved_;
@@ -203,7 +203,7 @@ void Benches::fail(std::size_t index, std::optional<Entry> entry, const std::str
   announce();
 }
 
-void Benches::tell_failures() {
+void DevicePool::tell_failures() {
   std::deque<DeviceUse> failed;
   {
     const std::lock_guard lock(mutex_);
@@ -212,14 +212,14 @@ void Benches::tell_failures() {
   for (const DeviceUse& use : failed) on_failure_(use);
 }
 
-void Benches::stop_threads() {
+void DevicePool::stop_threads() {
   for (std::jthread& thread : threads_) thread.request_stop();
   threads_.clear();
 }
 
-void Benches::announce() {
+void DevicePool::announce() {
   changed_.notify_all();
-  news_.raise();
+  wake_up_.raise();
 }
 
 }  // namespace autotune

@@ -14,14 +14,14 @@
 #include <thread>
 #include <vector>
 
-#include "tuner/devices/wake_up.hpp"
-#include "tuner/devices/trial_runner.hpp"
 #include "tuner/devices/measuring_device.hpp"
+#include "tuner/devices/trial_runner.hpp"
+#include "tuner/devices/wake_up.hpp"
 
 namespace autotune {
 
 // Something to be done on a device.
-struct BenchJob {
+struct DeviceJob {
   GemmProblem problem;  // a bench keeps to the problems that it has set up
   // In a bench's thread; all over again in another one's when the first device failed.
   std::function<void(TrialRunner&)> run;
@@ -31,29 +31,29 @@ struct BenchJob {
 // Belongs to one thread, its owner. A device that fails for good leaves its jobs to the others.
 // Where there is another device, a job that cost a worker is done once more there: what happens on
 // one device alone says nothing about a kernel.
-class Benches {
+class DevicePool {
  public:
   using FailureSink = std::function<void(const DeviceUse&)>;
 
-  // Reserves the devices, each in its bench's thread; of several, each is tried out. Raises `news`
-  // when there is something for the owner to do. `on_failure` hears, in the owner's thread, of
-  // devices that leave work to others.
-  Benches(const std::vector<MeasuringDevice>& devices, std::chrono::milliseconds allowance,
-          Signal& news, FailureSink on_failure);
+  // Reserves the devices, each in its bench's thread; of several, each is tried out. Raises
+  // `wake_up` when there is something for the owner to do. `on_failure` hears, in the owner's
+  // thread, of devices that leave work to others.
+  DevicePool(const std::vector<MeasuringDevice>& devices, std::chrono::milliseconds allowance,
+             WakeUp& wake_up, FailureSink on_failure);
   // As close(), but that nobody hears of failures.
-  ~Benches();
-  Benches(const Benches&) = delete;
-  Benches& operator=(const Benches&) = delete;
+  ~DevicePool();
+  DevicePool(const DevicePool&) = delete;
+  DevicePool& operator=(const DevicePool&) = delete;
 
   // Waits until a device is reserved. False when `stop` came first.
   bool wait_for_device(const std::stop_token& stop);
 
-  void submit(BenchJob job);
+  void submit(DeviceJob job);
   // Calls done() of the job that was finished first; false when none is. Throws what was wrong with
   // the last device when none is left.
-  bool settle_one();
+  bool drain_one();
   // Settles all that was submitted.
-  void settle_all();
+  void drain_all();
   // Forgets the jobs that have not begun.
   void drop_queued();
   // Drops what has not begun, waits for what has and gives the devices up.
@@ -67,7 +67,7 @@ class Benches {
 
  private:
   struct Entry {
-    BenchJob job;
+    DeviceJob job;
     std::optional<std::size_t> cost_worker_of;  // the first bench that lost one with it
   };
   struct Bench {
@@ -88,15 +88,15 @@ class Benches {
   void tell_failures();
   void stop_threads();
 
-  Signal& news_;
+  WakeUp& wake_up_;
   FailureSink on_failure_;
   std::size_t open_ = 0;  // the owner's, as all above
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::vector<Bench> benches_;
+  std::vector<Bench> devices_;
   std::deque<Entry> queue_;
-  std::deque<BenchJob> finished_;
+  std::deque<DeviceJob> finished_;
   std::deque<DeviceUse> failed_;   // of which the owner does not know yet
   std::size_t reserved_ = 0;       // devices, of those that are left
   std::size_t left_;               // devices that have not failed

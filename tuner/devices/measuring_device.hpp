@@ -26,7 +26,7 @@ struct DeviceUse {
   DeviceInfo device;
   double busy_s = 0;  // its measuring worker was at a job; in a report: during the search
   int workers_replaced = 0;
-  std::int64_t equal_kernels = 0;
+  std::int64_t duplicate_kernels = 0;
   std::string failure;  // why the others had to do without it; empty when it was in order
 };
 

@@ -38,9 +38,9 @@ Trial TrialRunner::run(const KernelTemplate& kernel, const Configuration& config
   request.cubin = built.image;
   request.geometry = kernel.geometry(configuration, problem);
   const LaunchGeometry geometry = request.geometry;
-  if (options.once_per_code && measured_code_.fill_in(trial, built.code, geometry)) return trial;
+  if (options.once_per_code && code_cache_.reuse(trial, built.code, geometry)) return trial;
   trial = measure(std::move(request), options, std::move(trial));
-  if (options.once_per_code) measured_code_.keep(trial, built.code, geometry);
+  if (options.once_per_code) code_cache_.keep(trial, built.code, geometry);
   return trial;
 }
 

@@ -49,7 +49,7 @@ class TrialRunner {
   // A worker could not be killed.
   [[nodiscard]] bool is_stuck() const { return !stuck_.empty(); }
   // Trials that were not measured, since another configuration runs the same.
-  [[nodiscard]] std::int64_t equal_kernels() const { return measured_code_.filled_in(); }
+  [[nodiscard]] std::int64_t duplicate_kernels() const { return code_cache_.reused(); }
   // Time spent in calls, and workers that died or were killed.
   [[nodiscard]] double busy_s() const { return busy_s_; }
   [[nodiscard]] int failures() const { return failures_; }
@@ -63,7 +63,7 @@ class TrialRunner {
   std::unique_ptr<Worker> worker_;
   std::chrono::milliseconds allowance_;
   RunTimeLimit time_limit_;
-  MeasuredCode measured_code_;
+  CodeCache code_cache_;
   double busy_s_ = 0;
   int failures_ = 0;
   int failures_in_a_row_ = 0;

@@ -1,4 +1,4 @@
-// Wakes one thread that waits for news of several kinds.
+// Wakes one thread that waits for wake_up of several kinds.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 namespace autotune {
 
 // Thread-safe. What is raised while nobody waits ends the next wait at once.
-class Signal {
+class WakeUp {
  public:
   void raise() {
     {

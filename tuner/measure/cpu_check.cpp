@@ -73,8 +73,8 @@ void compute(Workspace& work, const OperandView& a, const OperandView& b, const 
   }
 }
 
-Finding judge(const Workspace& work, const PoisonedMatrix& c, const Rectangle& piece,
-              Expectation expectation, double bound) {
+Finding rank_finalists(const Workspace& work, const PoisonedMatrix& c, const Rectangle& piece,
+                       Expectation expectation, double bound) {
   Finding finding;
   finding.first_wrong = std::numeric_limits<std::int64_t>::max();
   for (std::int64_t row = 0; row < piece.rows; ++row) {
@@ -131,7 +131,7 @@ Finding compare(const GemmProblem& problem, const OperandView& a, const OperandV
   std::vector<Finding> findings(pieces.size() + 1);
   pool.for_each(pieces.size(), [&](std::size_t item, std::size_t thread) {
     compute(work[thread], a, b, pieces[item], problem.k, expectation == Expectation::bounded);
-    findings[item] = judge(work[thread], c, pieces[item], expectation, bound);
+    findings[item] = rank_finalists(work[thread], c, pieces[item], expectation, bound);
   });
   findings.back().first_wrong = std::numeric_limits<std::int64_t>::max();
   findings.back().outside = c.written_outside();

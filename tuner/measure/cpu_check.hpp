@@ -6,9 +6,9 @@
 
 #include "autotune/problem.hpp"
 
+#include "core/thread_pool.hpp"
 #include "cpu/block_sample.hpp"
 #include "cpu/operands.hpp"
-#include "core/thread_pool.hpp"
 #include "tuner/measure/verification.hpp"
 
 namespace autotune {

@@ -10,10 +10,10 @@
 
 #include "autotune/error.hpp"
 
+#include "core/statistics.hpp"
 #include "cpu/device.hpp"
 #include "operation/memory_requirement.hpp"
 #include "tuner/measure/cpu_check.hpp"
-#include "core/statistics.hpp"
 
 namespace autotune {
 namespace {
@@ -44,10 +44,10 @@ std::string with_thousands(std::int64_t number) {
 }  // namespace
 
 // One request on its way.
-struct HostMeasurer::Run {
+struct CpuMeasurer::Run {
   const MeasureRequest& request;
   Operands& operands;
-  HostKernel kernel;
+  CpuKernel kernel;
   std::optional<TileGrid> grid;  // of the result, when only some blocks are run
   std::vector<std::int64_t> blocks = {0};
 
@@ -56,16 +56,17 @@ struct HostMeasurer::Run {
   }
 };
 
-MeasureReply HostMeasurer::measure(const MeasureRequest& request) {
+MeasureReply CpuMeasurer::measure(const MeasureRequest& request) {
   if (!request.baseline.empty()) {
     return failed(TrialStatus::launch_failed, "the host device has no " + request.baseline);
   }
   const std::string too_large =
       fmt::format("{} needs {:.1f} GiB of memory", to_string(request.problem),
                   cpu_bytes_needed(request.problem) * 0x1p-30);
-  const auto memory = static_cast<double>(host_device_info().memory_bytes);
-  if (cpu_bytes_needed(request.problem) > memory) return failed(TrialStatus::out_of_memory, too_large);
-  std::optional<HostKernel> kernel;
+  const auto memory = static_cast<double>(cpu_device_info().memory_bytes);
+  if (cpu_bytes_needed(request.problem) > memory)
+    return failed(TrialStatus::out_of_memory, too_large);
+  std::optional<CpuKernel> kernel;
   try {
     kernel = launcher_.load(request.cubin, request.kernel_name);
   } catch (const Error& error) {
@@ -80,7 +81,7 @@ MeasureReply HostMeasurer::measure(const MeasureRequest& request) {
   }
 }
 
-MeasureReply HostMeasurer::measure(Run& run) {
+MeasureReply CpuMeasurer::measure(Run& run) {
   MeasureReply reply;
   Verification& verification = reply.verification;
   const bool verify = run.request.verify;
@@ -102,7 +103,7 @@ MeasureReply HostMeasurer::measure(Run& run) {
   return reply;
 }
 
-HostMeasurer::Operands& HostMeasurer::operands_for(const MeasureRequest& request) {
+CpuMeasurer::Operands& CpuMeasurer::operands_for(const MeasureRequest& request) {
   const GemmProblem& problem = request.problem;
   if (operands_ && operands_->problem == problem && operands_->input == request.input &&
       operands_->seed == request.seed) {
@@ -124,7 +125,7 @@ HostMeasurer::Operands& HostMeasurer::operands_for(const MeasureRequest& request
 }
 
 // Runs block 0 alone to see how the launch divides the result.
-CheckOutcome HostMeasurer::choose_blocks(Run& run) {
+CheckOutcome CpuMeasurer::choose_blocks(Run& run) {
   run.operands.c.poison(pool());
   CheckOutcome outcome = launch(run, true);
   const std::int64_t all = run.request.geometry.blocks();
@@ -135,7 +136,7 @@ CheckOutcome HostMeasurer::choose_blocks(Run& run) {
   return outcome;
 }
 
-CheckOutcome HostMeasurer::launch(Run& run, bool on_integers) {
+CheckOutcome CpuMeasurer::launch(Run& run, bool on_integers) {
   const GemmProblem& p = run.request.problem;
   Operands& o = run.operands;
   const KernelArguments arguments{.a = on_integers ? o.integers_a.data() : o.a.data(),
@@ -160,7 +161,7 @@ CheckOutcome HostMeasurer::launch(Run& run, bool on_integers) {
 
 // Launches once, which is a sample if it lasts long enough, and then as often as the request asks
 // for. From a sample of blocks the time of all is inferred.
-CheckOutcome HostMeasurer::time(Run& run, Measurement& measurement) {
+CheckOutcome CpuMeasurer::time(Run& run, Measurement& measurement) {
   const MeasureRequest& request = run.request;
   const double share =
       static_cast<double>(request.geometry.blocks()) / static_cast<double>(run.blocks.size());
@@ -191,8 +192,8 @@ CheckOutcome HostMeasurer::time(Run& run, Measurement& measurement) {
   return outcome;
 }
 
-CheckOutcome HostMeasurer::check(const Run& run, bool on_integers, const std::string& when,
-                                 Verification& verification) {
+CheckOutcome CpuMeasurer::check(const Run& run, bool on_integers, const std::string& when,
+                                Verification& verification) {
   const GemmProblem& problem = run.request.problem;
   const Operands& o = run.operands;
   std::vector<Rectangle> parts = {{0, 0, problem.m, problem.n}};

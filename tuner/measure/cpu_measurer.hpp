@@ -8,12 +8,12 @@
 #include "cpu/block_sample.hpp"
 #include "cpu/launcher.hpp"
 #include "cpu/operands.hpp"
-#include "tuner/worker/protocol.hpp"
 #include "tuner/measure/verification.hpp"
+#include "tuner/worker/protocol.hpp"
 
 namespace autotune {
 
-class HostMeasurer {
+class CpuMeasurer {
  public:
   // Whatever the kernel does short of a crash is in the reply.
   MeasureReply measure(const MeasureRequest& request);
@@ -39,7 +39,7 @@ class HostMeasurer {
   CheckOutcome check(const Run& run, bool on_integers, const std::string& when,
                      Verification& verification);
 
-  HostLauncher launcher_;
+  CpuLauncher launcher_;
   std::optional<Operands> operands_;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-class HostService : public WorkerService {
+class CpuService : public WorkerService {
  public:
   WorkerReply handle(const WorkerRequest& request) override {
     return std::visit([this](const auto& one) { return WorkerReply(answer(one)); }, request);
@@ -24,7 +24,7 @@ class HostService : public WorkerService {
  private:
   DescribeCompilerReply answer(const DescribeCompilerRequest&) {
     try {
-      const HostCompileResult probe = compiler().compile("probe", "int probe;", {});
+      const CpuCompileResult probe = compiler().compile("probe", "int probe;", {});
       if (!probe.ok) {
         throw EnvironmentError(compiler().path() + " does not compile an empty kernel: " +
                                probe.log.substr(0, probe.log.find('\n')));
@@ -37,7 +37,7 @@ class HostService : public WorkerService {
 
   CompileReply answer(const CompileRequest& request) {
     const Clock::time_point start = Clock::now();
-    HostCompileResult result = compiler().compile(request.name, request.source, request.options);
+    CpuCompileResult result = compiler().compile(request.name, request.source, request.options);
     CompileReply reply{result.ok, std::move(result.image), std::move(result.log), {}};
     reply.resources.cubin_bytes = static_cast<std::int64_t>(reply.cubin.size());
     reply.resources.compile_ms =
@@ -53,23 +53,23 @@ class HostService : public WorkerService {
   }
 
   // A worker either compiles or measures: each is made when it is first needed.
-  HostCompiler& compiler() {
+  CpuCompiler& compiler() {
     if (!compiler_) compiler_.emplace();
     return *compiler_;
   }
-  HostMeasurer& device() {
+  CpuMeasurer& device() {
     if (!device_) device_.emplace();
     return *device_;
   }
 
-  std::optional<HostCompiler> compiler_;
-  std::optional<HostMeasurer> device_;
+  std::optional<CpuCompiler> compiler_;
+  std::optional<CpuMeasurer> device_;
 };
 
 }  // namespace
 
-std::unique_ptr<WorkerService> make_host_service() {
-  return std::make_unique<HostService>();
+std::unique_ptr<WorkerService> make_cpu_service() {
+  return std::make_unique<CpuService>();
 }
 
 }  // namespace autotune

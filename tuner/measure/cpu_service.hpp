@@ -9,6 +9,6 @@
 
 namespace autotune {
 
-[[nodiscard]] std::unique_ptr<WorkerService> make_host_service();
+[[nodiscard]] std::unique_ptr<WorkerService> make_cpu_service();
 
 }  // namespace autotune

@@ -8,6 +8,7 @@
 
 #include "autotune/error.hpp"
 
+#include "core/compile_target.hpp"
 #include "gpu/cublas.hpp"
 #include "gpu/device.hpp"
 #include "gpu/gemm_arguments.hpp"
@@ -15,7 +16,6 @@
 #include "gpu/workspace.hpp"
 #include "tuner/measure/calibration.hpp"
 #include "tuner/measure/gpu_workspace.hpp"
-#include "core/compile_target.hpp"
 #include "tuner/measure/launch_timer.hpp"
 #include "tuner/measure/module_cache.hpp"
 #include "tuner/measure/verification.hpp"
@@ -74,7 +74,7 @@ struct GpuMeasurer::Objects {
   VerificationKernels kernels;
   WorkspaceCache workspaces;
   ModuleCache modules;
-  gpu::Scratch scratch;
+  gpu::Workspace scratch;
   gpu::DeviceBuffer findings;  // of two checks
   gpu::PinnedBuffer host_findings;
   std::array<gpu::Event, 4> events;
@@ -189,7 +189,7 @@ void GpuMeasurer::measure(Run& run) {
     run.geometry = run.request.geometry.on_device(device_.sm_count);
     run.kernel->allow_dynamic_shared(run.geometry.dynamic_shared_bytes);
     run.scratch =
-        objects_->scratch.reserve(run.geometry.scratch_bytes(), objects_->stream.handle());
+        objects_->scratch.reserve(run.geometry.workspace_bytes(), objects_->stream.handle());
   }
   const bool verifying = run.request.verify;
   if (verifying && !verify(run)) return;

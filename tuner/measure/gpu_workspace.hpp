@@ -9,8 +9,8 @@
 #include "autotune/problem.hpp"
 
 #include "gpu/memory.hpp"
-#include "tuner/worker/protocol.hpp"
 #include "tuner/measure/verification_kernels.hpp"
+#include "tuner/worker/protocol.hpp"
 
 namespace autotune {
 

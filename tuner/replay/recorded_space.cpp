@@ -194,7 +194,7 @@ Prior prior_for(const RecordedSpace& space) {
     configurations->push_back(completed(*kernel, recorded));
   }
   const Prior estimate =
-      prior_for(*kernel, *configurations, *space.problem, winners.front().silicon_class);
+      prior_for(*kernel, *configurations, *space.problem, winners.front().device_class);
   if (!estimate) return {};
   return [configurations, estimate](std::size_t index) { return estimate(index); };
 }

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "core/json.hpp"
+#include "core/statistics.hpp"
 #include "tuner/replay/objective.hpp"
 #include "tuner/replay/recorded_result.hpp"
-#include "core/statistics.hpp"
 
 namespace autotune {
 namespace {

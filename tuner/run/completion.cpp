@@ -9,44 +9,44 @@
 namespace autotune {
 
 Completion::Completion(TuningDatabase& database, const TuneRequest& request,
-                       std::string silicon_class, const Environment& environment)
+                       std::string device_class, const Environment& environment)
     : database_(database),
       request_(request),
-      silicon_class_(std::move(silicon_class)),
+      device_class_(std::move(device_class)),
       environment_(environment) {}
 
-bool Completion::holds(const Lane& lane) const {
-  const std::string key = space_key(lane) + environment_key(lane);
+bool Completion::holds(const SearchTask& task) const {
+  const std::string key = space_key(task) + environment_key(task);
   return database_.completed(key).has_value() || covers_budget(key + strategy_key());
 }
 
-bool Completion::held_in_another_environment(const Lane& lane) const {
-  const std::string key = space_key(lane);
+bool Completion::complete_in_another_environment(const SearchTask& task) const {
+  const std::string key = space_key(task);
   return database_.completed(key).has_value() || covers_budget(key + strategy_key());
 }
 
-std::vector<CompletedRequest> Completion::rows(const Lane& lane, SearchEnd end) const {
+std::vector<CompletedRequest> Completion::rows(const SearchTask& task, SearchEnd end) const {
   std::vector<CompletedRequest> result;
   CompletedRequest row{.reason = end == SearchEnd::exhausted ? "exhausted" : "budget",
                        .budget_s = request_.budget.seconds.value_or(0),
                        .trials = request_.budget.trials.value_or(0)};
-  for (const std::string& where : {environment_key(lane), std::string()}) {
-    row.key = space_key(lane) + where;
+  for (const std::string& where : {environment_key(task), std::string()}) {
+    row.key = space_key(task) + where;
     if (end == SearchEnd::budget) row.key += strategy_key();
     result.push_back(row);
   }
   return result;
 }
 
-std::string Completion::space_key(const Lane& lane) const {
-  return fmt::format("{}|{} {}|{}/{}|{}", silicon_class_, to_string(lane.problem()),
-                     to_string(lane.problem().math), lane.kernel().name,
-                     lane.kernel().interface_number, request_.filter.text());
+std::string Completion::space_key(const SearchTask& task) const {
+  return fmt::format("{}|{} {}|{}/{}|{}", device_class_, to_string(task.problem()),
+                     to_string(task.problem().math), task.kernel().name,
+                     task.kernel().space_version, request_.filter.text());
 }
 
-std::string Completion::environment_key(const Lane& lane) const {
+std::string Completion::environment_key(const SearchTask& task) const {
   return fmt::format("|{}|{}|{}|{}", environment_.driver, environment_.nvrtc_build,
-                     environment_.measuring_protocol, content_hash(lane.kernel().source));
+                     environment_.measuring_protocol, content_hash(task.kernel().source));
 }
 
 std::string Completion::strategy_key() const {

@@ -5,36 +5,36 @@
 #include <vector>
 
 #include "db/tuning_database.hpp"
-#include "tuner/run/search_task.hpp"
 #include "tuner/run/search.hpp"
+#include "tuner/run/search_task.hpp"
 #include "tuner/tuner.hpp"
 
 namespace autotune {
 
-// Completion is kept for each lane (a problem in a template's space), in three strengths: the space
+// Completion is kept for each task (a problem in a template's space), in three strengths: the space
 // was exhausted, by whatever strategy; a strategy's budget was used up; either, but in another
 // environment.
 class Completion {
  public:
   // The request has its effective strategy and budget. All references outlive this.
-  Completion(TuningDatabase& database, const TuneRequest& request, std::string silicon_class,
+  Completion(TuningDatabase& database, const TuneRequest& request, std::string device_class,
              const Environment& environment);
 
-  [[nodiscard]] bool holds(const Lane& lane) const;
-  // The lane was completed once, with another driver, NVRTC, template source or protocol.
-  [[nodiscard]] bool held_in_another_environment(const Lane& lane) const;
-  // What says that the lane was completed.
-  [[nodiscard]] std::vector<CompletedRequest> rows(const Lane& lane, SearchEnd end) const;
+  [[nodiscard]] bool holds(const SearchTask& task) const;
+  // The task was completed once, with another driver, NVRTC, template source or protocol.
+  [[nodiscard]] bool complete_in_another_environment(const SearchTask& task) const;
+  // What says that the task was completed.
+  [[nodiscard]] std::vector<CompletedRequest> rows(const SearchTask& task, SearchEnd end) const;
 
  private:
-  [[nodiscard]] std::string space_key(const Lane& lane) const;
-  [[nodiscard]] std::string environment_key(const Lane& lane) const;
+  [[nodiscard]] std::string space_key(const SearchTask& task) const;
+  [[nodiscard]] std::string environment_key(const SearchTask& task) const;
   [[nodiscard]] std::string strategy_key() const;
   [[nodiscard]] bool covers_budget(const std::string& key) const;
 
   TuningDatabase& database_;
   const TuneRequest& request_;
-  std::string silicon_class_;
+  std::string device_class_;
   const Environment& environment_;
 };
 

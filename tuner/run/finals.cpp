@@ -79,16 +79,16 @@ void play(Finalist& finalist, bool first_round, TrialRunner& runner) {
 
 }  // namespace
 
-std::vector<Finalist> choose_finalists(const std::vector<Lane*>& lanes) {
+std::vector<Finalist> choose_finalists(const std::vector<SearchTask*>& tasks) {
   std::vector<Finalist> finalists;
-  for (const Lane* lane : lanes) {
-    for (const auto& [index, trial] : lane->trials()) {
+  for (const SearchTask* task : tasks) {
+    for (const auto& [index, trial] : task->trials()) {
       if (!trial.ok() || trial.measurement.screened_out) continue;
-      finalists.push_back({.kernel = &lane->kernel(),
+      finalists.push_back({.kernel = &task->kernel(),
                            .configuration = trial.configuration,
                            .problem = trial.problem,
                            .screened_us = trial.measurement.median_us,
-                           .won_before = lane->has_won(index)});
+                           .won_before = task->has_won(index)});
     }
   }
   if (finalists.empty()) return finalists;
@@ -127,7 +127,7 @@ void build_finalists(std::vector<Finalist>& finalists, std::size_t most,
   finalists = std::move(built);
 }
 
-std::optional<Verdict> judge(std::span<const Finalist> finalists) {
+std::optional<Ranking> rank_finalists(std::span<const Finalist> finalists) {
   const Finalist* leader = leader_of(finalists);
   if (leader == nullptr) return std::nullopt;
   std::vector<std::size_t> tied;
@@ -143,7 +143,7 @@ std::optional<Verdict> judge(std::span<const Finalist> finalists) {
       tied.begin(), tied.end(),
       [&](std::size_t a, std::size_t b) { return preference(a) < preference(b); });
   std::erase(tied, winner);
-  return Verdict{winner, median_interval(finalists[winner].samples_us), std::move(tied)};
+  return Ranking{winner, median_interval(finalists[winner].samples_us), std::move(tied)};
 }
 
 FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist>& finalists,
@@ -175,7 +175,7 @@ FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist>& final
     }
   }
   FinalsResult result;
-  if (round >= kFirstRounds) result.verdict = judge(finalists);
+  if (round >= kFirstRounds) result.ranking = rank_finalists(finalists);
   if (!cublas_us.empty()) result.cublas_us = median(cublas_us);
   return result;
 }

@@ -11,12 +11,12 @@
 #include <stop_token>
 #include <vector>
 
+#include "core/statistics.hpp"
 #include "core/trial.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "tuner/compile/kernel_builder.hpp"
-#include "tuner/run/search_task.hpp"
-#include "core/statistics.hpp"
 #include "tuner/devices/trial_runner.hpp"
+#include "tuner/run/search_task.hpp"
 
 namespace autotune {
 
@@ -37,9 +37,9 @@ struct Finalist {
   std::vector<double> samples_us;  // one a round
 };
 
-// The correct trials of a problem's lanes that were sampled to the end and are close to the best:
+// The correct trials of a problem's tasks that were sampled to the end and are close to the best:
 // those that won before, then the others, fastest first. Not yet built, and more than will play.
-[[nodiscard]] std::vector<Finalist> choose_finalists(const std::vector<Lane*>& lanes);
+[[nodiscard]] std::vector<Finalist> choose_finalists(const std::vector<SearchTask*>& tasks);
 // How many should play, 4 to 32, when a launch takes so long: what fits into the first rounds of
 // about a second, or of six tenths of the time that there is.
 [[nodiscard]] std::size_t most_finalists(double launch_us, std::optional<double> seconds);
@@ -49,7 +49,7 @@ void build_finalists(std::vector<Finalist>& finalists, std::size_t most,
                      const std::function<const BuiltKernel&(const Finalist&)>& build);
 
 // What the finals say. Indices into the finalists.
-struct Verdict {
+struct Ranking {
   std::size_t winner = 0;
   Interval interval;              // of the winner's median
   std::vector<std::size_t> ties;  // statistically as fast, the winner left out
@@ -61,16 +61,16 @@ struct Verdict {
 // so that a search that finds nothing better changes nothing; else the cheapest wins: fewest
 // registers a block, then least shared memory. Finalists whose trial is not ok, or without samples,
 // are left out; nullopt when none remain.
-[[nodiscard]] std::optional<Verdict> judge(std::span<const Finalist> finalists);
+[[nodiscard]] std::optional<Ranking> rank_finalists(std::span<const Finalist> finalists);
 
 struct FinalsResult {
-  std::optional<Verdict> verdict;
+  std::optional<Ranking> ranking;
   std::optional<double> cublas_us;  // median in the same rounds
 };
 
 // Times every finalist once a round. After three rounds those that do not tie with the leader drop
 // out; from then on it ends with the first round behind the deadline. A finalist that fails is out;
-// its trial says why. Without a verdict when stopped before three rounds. What an earlier call
+// its trial says why. Without a ranking when stopped before three rounds. What an earlier call
 // found is forgotten.
 [[nodiscard]] FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist>& finalists,
                                       bool with_cublas, TrialRunner& runner,

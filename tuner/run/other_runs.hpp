@@ -19,33 +19,33 @@ namespace autotune {
 // not brought it; the claim is kept until the trial is stored. So none is measured twice.
 class OtherRuns {
  public:
-  OtherRuns(const TrialClaims& claims, StoredResults& stored, std::vector<Lane>& lanes)
-      : claims_(claims), stored_(stored), lanes_(lanes) {}
+  OtherRuns(const TrialClaims& claims, StoredResults& stored, std::vector<SearchTask>& tasks)
+      : claims_(claims), stored_(stored), tasks_(tasks) {}
 
   // False when another run has claimed it.
-  [[nodiscard]] bool claim(const Lane& lane, std::size_t index) {
-    return claims_.claim(key_of(lane, index));
+  [[nodiscard]] bool claim(const SearchTask& task, std::size_t index) {
+    return claims_.claim(key_of(task, index));
   }
-  void release(const Lane& lane, std::size_t index) { claims_.release(key_of(lane, index)); }
+  void release(const SearchTask& task, std::size_t index) { claims_.release(key_of(task, index)); }
 
-  // Gives the lanes what was stored since the last time. What cannot be read is left for the next.
+  // Gives the tasks what was stored since the last time. What cannot be read is left for the next.
   void learn() {
     try {
-      stored_.load_trials(lanes_);
+      stored_.load_trials(tasks_);
     } catch (const StorageError&) {
       return;
     }
   }
 
  private:
-  [[nodiscard]] TrialClaims::Key key_of(const Lane& lane, std::size_t index) const {
-    return TrialClaims::key_of(stored_.scope_of(lane.kernel()), lane.problem(),
-                               lane.space().configurations[index]);
+  [[nodiscard]] TrialClaims::Key key_of(const SearchTask& task, std::size_t index) const {
+    return TrialClaims::key_of(stored_.scope_of(task.kernel()), task.problem(),
+                               task.space().configurations[index]);
   }
 
   const TrialClaims& claims_;
   StoredResults& stored_;
-  std::vector<Lane>& lanes_;
+  std::vector<SearchTask>& tasks_;
 };
 
 }  // namespace autotune

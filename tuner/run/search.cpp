@@ -24,7 +24,7 @@ constexpr std::size_t kTurnsOfTheLeader = 8;
 constexpr double kWorthSharing = 1.1;
 
 // The slowest of more are forgotten.
-constexpr std::size_t kMostSpare = 10'000;
+constexpr std::size_t kMostQueuedForReuse = 10'000;
 
 // Between two looks at the limits.
 constexpr std::chrono::milliseconds kBetweenLooks(100);
@@ -45,17 +45,17 @@ void lower(std::atomic<double>& least, double value) {
 
 }  // namespace
 
-Search::Search(std::vector<Lane*> lanes, KernelBuilder& builder, Benches& benches, Signal& news,
-               OtherRuns* others, TrialSink sink)
-    : lanes_(std::move(lanes)),
+Search::Search(std::vector<SearchTask*> tasks, KernelBuilder& builder, DevicePool& benches,
+               WakeUp& wake_up, OtherRuns* others, TrialSink sink)
+    : tasks_(std::move(tasks)),
       builder_(builder),
-      benches_(benches),
-      news_(news),
+      devices_(benches),
+      wake_up_(wake_up),
       others_(others),
       sink_(std::move(sink)) {
-  for (const Lane* lane : lanes_) {
-    const Trial* best = lane->best();
-    best_us_[lane] = std::make_shared<std::atomic<double>>(
+  for (const SearchTask* task : tasks_) {
+    const Trial* best = task->best();
+    best_us_[task] = std::make_shared<std::atomic<double>>(
         best ? best->measurement.median_us : std::numeric_limits<double>::infinity());
   }
 }
@@ -69,18 +69,18 @@ SearchEnd Search::run(const SearchLimits& limits) {
     builder_.collect({});
     use_idle_devices(limits);
     submit_built(limits);
-    if (benches_.settle_one()) continue;
-    const bool idle = waiting_.empty() && benches_.open_jobs() == 0;
-    if (idle && set_aside_.empty()) {
+    if (devices_.drain_one()) continue;
+    const bool idle = waiting_.empty() && devices_.open_jobs() == 0;
+    if (idle && deferred_.empty()) {
       return rule_->has_held() ? SearchEnd::good_enough : SearchEnd::exhausted;
     }
     if (!idle) idle_since_.reset();
     if (idle && !idle_since_) idle_since_ = Clock::now();
-    news_.wait_until(Clock::now() + kBetweenLooks);
+    wake_up_.wait_until(Clock::now() + kBetweenLooks);
   }
   waiting_.clear();
-  benches_.drop_queued();
-  benches_.settle_all();
+  devices_.drop_queued();
+  devices_.drain_all();
   while (!claimed_.empty()) release(*claimed_.begin());
   return *end;
 }
@@ -97,44 +97,44 @@ void Search::propose(const SearchLimits& limits) {
 }
 
 bool Search::has_room(const SearchLimits& limits) const {
-  const std::size_t under_way = waiting_.size() + benches_.open_jobs();
+  const std::size_t under_way = waiting_.size() + devices_.open_jobs();
   return under_way < limits.lookahead &&
          (!limits.trials || measured_ + static_cast<std::int64_t>(under_way) < *limits.trials);
 }
 
 bool Search::propose_one() {
-  for (std::size_t tries = 0; tries < kTurnsOfTheLeader * lanes_.size(); ++tries) {
-    const std::size_t round = turn_ / lanes_.size();
-    Lane& lane = *lanes_[turn_++ % lanes_.size()];
-    const bool passed_over = is_behind(lane) && round % kTurnsOfTheLeader != 0;
-    if (passed_over || rule_->holds(lane.problem())) continue;
-    if (const std::optional<std::size_t> index = lane.propose()) {
-      take_up({&lane, *index}, /*patient=*/true);
+  for (std::size_t tries = 0; tries < kTurnsOfTheLeader * tasks_.size(); ++tries) {
+    const std::size_t round = turn_ / tasks_.size();
+    SearchTask& task = *tasks_[turn_++ % tasks_.size()];
+    const bool passed_over = is_behind(task) && round % kTurnsOfTheLeader != 0;
+    if (passed_over || rule_->holds(task.problem())) continue;
+    if (const std::optional<std::size_t> index = task.propose()) {
+      enqueue({&task, *index}, /*patient=*/true);
       return true;
     }
   }
   return false;
 }
 
-void Search::take_up(const Claim& claim, bool patient) {
-  const auto& [lane, index] = claim;
-  if (others_ != nullptr && !others_->claim(*lane, index) && patient) {
-    set_aside_.push_back(claim);
+void Search::enqueue(const Claim& claim, bool patient) {
+  const auto& [task, index] = claim;
+  if (others_ != nullptr && !others_->claim(*task, index) && patient) {
+    deferred_.push_back(claim);
     return;
   }
   claimed_.insert(claim);
   const auto ticket =
-      builder_.request(lane->kernel(), lane->space().configurations[index], lane->problem());
-  waiting_.push_back({lane, index, ticket, learned_});
+      builder_.request(task->kernel(), task->space().configurations[index], task->problem());
+  waiting_.push_back({task, index, ticket, learned_});
 }
 
-// Whether another template is clearly faster for the lane's problem.
-bool Search::is_behind(const Lane& lane) const {
-  if (lane.trials().size() < kFairTrials || lane.best() == nullptr) return false;
-  return std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane* other) {
-    return other->problem() == lane.problem() && other->best() != nullptr &&
+// Whether another template is clearly faster for the task's problem.
+bool Search::is_behind(const SearchTask& task) const {
+  if (task.trials().size() < kFairTrials || task.best() == nullptr) return false;
+  return std::any_of(tasks_.begin(), tasks_.end(), [&](const SearchTask* other) {
+    return other->problem() == task.problem() && other->best() != nullptr &&
            kClearlyFaster * other->best()->measurement.median_us <
-               lane.best()->measurement.median_us;
+               task.best()->measurement.median_us;
   });
 }
 
@@ -143,8 +143,8 @@ void Search::submit_built(const SearchLimits& limits) {
     if (builder_.find(proposal.ticket) == nullptr) return false;
     // Before this run claimed it, another one may have made and stored it.
     if (proposal.learned == learned_) learn();
-    if (proposal.lane->trials().contains(proposal.index)) {
-      release({proposal.lane, proposal.index});
+    if (proposal.task->trials().contains(proposal.index)) {
+      release({proposal.task, proposal.index});
     } else {
       submit(proposal, limits);
     }
@@ -154,70 +154,71 @@ void Search::submit_built(const SearchLimits& limits) {
 
 void Search::submit(const Proposal& proposal, const SearchLimits& limits) {
   const auto outcome = std::make_shared<std::optional<Trial>>();
-  const auto run = [proposal, limits, outcome, best_us = best_us_.at(proposal.lane),
+  const auto run = [proposal, limits, outcome, best_us = best_us_.at(proposal.task),
                     &built = *builder_.find(proposal.ticket)](TrialRunner& runner) {
     outcome->reset();
     if (is_over(limits)) return;
-    const Lane& lane = *proposal.lane;
+    const SearchTask& task = *proposal.task;
     MeasureOptions options{.once_per_code = true};
     if (std::isfinite(best_us->load())) options.stop_above_us = kScreeningMargin * *best_us;
-    Trial trial = runner.run(lane.kernel(), lane.space().configurations[proposal.index],
-                             lane.problem(), built, options);
+    Trial trial = runner.run(task.kernel(), task.space().configurations[proposal.index],
+                             task.problem(), built, options);
     if (trial.ok()) lower(*best_us, trial.measurement.median_us);
     *outcome = std::move(trial);
   };
   const auto done = [this, proposal, outcome] {
     if (*outcome) record(proposal, std::move(**outcome));
   };
-  benches_.submit({proposal.lane->problem(), run, done});
+  devices_.submit({proposal.task->problem(), run, done});
 }
 
 void Search::record(const Proposal& proposal, Trial trial) {
   ++measured_;
-  claimed_.erase({proposal.lane, proposal.index});
-  sink_(*proposal.lane, trial);
-  proposal.lane->record(proposal.index, std::move(trial));
-  share(*proposal.lane, proposal.index);
+  claimed_.erase({proposal.task, proposal.index});
+  sink_(*proposal.task, trial);
+  proposal.task->record(proposal.index, std::move(trial));
+  share(*proposal.task, proposal.index);
 }
 
-void Search::share(const Lane& lane, std::size_t index) {
-  const Trial& trial = lane.trials().at(index);
+void Search::share(const SearchTask& task, std::size_t index) {
+  const Trial& trial = task.trials().at(index);
   if (!trial.ok()) return;
-  const double slowness = trial.measurement.median_us / lane.best()->measurement.median_us;
-  const std::vector<std::size_t> with_its_code = lane.space().with_the_code_of(index);
-  for (Lane* other : with_the_layout_of(lane)) {
-    const bool same_kernels = compiled_for(lane.kernel(), unpadded_traits(other->problem())) ==
-                              compiled_for(lane.kernel(), unpadded_traits(lane.problem()));
+  const double slowness = trial.measurement.median_us / task.best()->measurement.median_us;
+  const std::vector<std::size_t> with_its_code = task.space().with_the_code_of(index);
+  for (SearchTask* other : with_the_layout_of(task)) {
+    const bool same_kernels = compiled_for(task.kernel(), unpadded_traits(other->problem())) ==
+                              compiled_for(task.kernel(), unpadded_traits(task.problem()));
     for (const std::size_t alike : with_its_code) {
       if (alike == index && slowness <= kWorthSharing) {
         other->suggest(index);
       } else if (same_kernels && !other->knows(alike)) {
-        spare_.emplace(slowness, Claim(other, alike));
+        reuse_queue_.emplace(slowness, Claim(other, alike));
       }
     }
   }
-  while (spare_.size() > kMostSpare) spare_.erase(std::prev(spare_.end()));
+  while (reuse_queue_.size() > kMostQueuedForReuse)
+    reuse_queue_.erase(std::prev(reuse_queue_.end()));
 }
 
 // Where compiling is the limit, a trial of what is built already costs nothing. One thing at a time
 // means that nothing is measured while something is compiled.
 void Search::use_idle_devices(const SearchLimits& limits) {
   if (limits.trials || limits.lookahead == 1) return;
-  if (benches_.open_jobs() >= benches_.size()) return;
-  while (!spare_.empty()) {
-    const Claim claim = spare_.extract(spare_.begin()).mapped();
-    const auto& [lane, index] = claim;
-    if (is_behind(*lane) || rule_->holds(lane->problem()) || !lane->name(index)) continue;
-    take_up(claim, /*patient=*/true);
+  if (devices_.open_jobs() >= devices_.size()) return;
+  while (!reuse_queue_.empty()) {
+    const Claim claim = reuse_queue_.extract(reuse_queue_.begin()).mapped();
+    const auto& [task, index] = claim;
+    if (is_behind(*task) || rule_->holds(task->problem()) || !task->name(index)) continue;
+    enqueue(claim, /*patient=*/true);
     return;
   }
 }
 
-std::vector<Lane*> Search::with_the_layout_of(const Lane& lane) const {
-  std::vector<Lane*> result;
-  for (Lane* other : lanes_) {
-    if (&other->space() == &lane.space() && other->problem().op_a == lane.problem().op_a &&
-        other->problem().op_b == lane.problem().op_b) {
+std::vector<SearchTask*> Search::with_the_layout_of(const SearchTask& task) const {
+  std::vector<SearchTask*> result;
+  for (SearchTask* other : tasks_) {
+    if (&other->space() == &task.space() && other->problem().op_a == task.problem().op_a &&
+        other->problem().op_b == task.problem().op_b) {
       result.push_back(other);
     }
   }
@@ -228,12 +229,12 @@ void Search::follow_others(const SearchLimits& limits) {
   if (others_ == nullptr || Clock::now() < next_learning_) return;
   learn();
   const bool patient = !idle_since_ || Clock::now() - *idle_since_ < limits.patience;
-  for (const Claim& claim : std::exchange(set_aside_, {})) {
+  for (const Claim& claim : std::exchange(deferred_, {})) {
     if (claim.first->trials().contains(claim.second)) continue;
     if (has_room(limits)) {
-      take_up(claim, patient);
+      enqueue(claim, patient);
     } else {
-      set_aside_.push_back(claim);
+      deferred_.push_back(claim);
     }
   }
 }
@@ -242,8 +243,8 @@ void Search::learn() {
   ++learned_;
   if (others_ == nullptr) return;
   others_->learn();
-  for (const Lane* lane : lanes_) {
-    if (const Trial* best = lane->best()) lower(*best_us_.at(lane), best->measurement.median_us);
+  for (const SearchTask* task : tasks_) {
+    if (const Trial* best = task->best()) lower(*best_us_.at(task), best->measurement.median_us);
   }
   next_learning_ = Clock::now() + kBetweenLearning;
 }

@@ -33,8 +33,9 @@ std::vector<std::size_t> CandidateSpace::with_the_code_of(std::size_t index) con
   return result;
 }
 
-Lane::Lane(const GemmProblem& problem, const CandidateSpace& space, const std::string& strategy,
-           std::uint64_t seed, Prior estimate, const std::vector<StartingPoint>& starts)
+SearchTask::SearchTask(const GemmProblem& problem, const CandidateSpace& space,
+                       const std::string& strategy, std::uint64_t seed, Prior estimate,
+                       const std::vector<WarmStart>& starts)
     : problem_(problem),
       space_(&space),
       estimate_(std::move(estimate)),
@@ -42,7 +43,7 @@ Lane::Lane(const GemmProblem& problem, const CandidateSpace& space, const std::s
   if (const auto index = space.index_of(space.kernel->default_configuration(problem))) {
     suggest(*index);
   }
-  for (const StartingPoint& start : starts) {
+  for (const WarmStart& start : starts) {
     const auto index = space.index_of(start.configuration);
     if (!index) continue;
     suggest(*index);
@@ -50,7 +51,7 @@ Lane::Lane(const GemmProblem& problem, const CandidateSpace& space, const std::s
   }
 }
 
-std::optional<std::size_t> Lane::propose() {
+std::optional<std::size_t> SearchTask::propose() {
   while (!first_.empty()) {
     const std::size_t index = first_.front();
     first_.pop_front();
@@ -62,11 +63,11 @@ std::optional<std::size_t> Lane::propose() {
   return index;
 }
 
-void Lane::suggest(std::size_t index) {
+void SearchTask::suggest(std::size_t index) {
   if (name(index)) first_.push_back(index);
 }
 
-void Lane::record(std::size_t index, Trial trial) {
+void SearchTask::record(std::size_t index, Trial trial) {
   strategy_->report(index, trial);
   const Trial& stored = trials_.insert_or_assign(index, std::move(trial)).first->second;
   if (!stored.ok()) return;
@@ -76,14 +77,14 @@ void Lane::record(std::size_t index, Trial trial) {
   }
 }
 
-void Lane::record_known(Trial trial) {
+void SearchTask::record_known(Trial trial) {
   const std::optional<std::size_t> index = space_->index_of(trial.configuration);
   if (!index || trials_.contains(*index)) return;
   ++known_;
   record(*index, std::move(trial));
 }
 
-const Trial* Lane::best() const {
+const Trial* SearchTask::best() const {
   return best_ ? &trials_.at(*best_) : nullptr;
 }
 

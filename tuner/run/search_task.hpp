@@ -32,11 +32,11 @@ struct CandidateSpace {
   std::vector<std::uint32_t> sorted_;  // indices, by configuration
 };
 
-class Lane {
+class SearchTask {
  public:
-  // `space` is shared by the lanes of a template and outlives them. `estimate` may be empty.
-  Lane(const GemmProblem& problem, const CandidateSpace& space, const std::string& strategy,
-       std::uint64_t seed, Prior estimate, const std::vector<StartingPoint>& starts);
+  // `space` is shared by the tasks of a template and outlives them. `estimate` may be empty.
+  SearchTask(const GemmProblem& problem, const CandidateSpace& space, const std::string& strategy,
+             std::uint64_t seed, Prior estimate, const std::vector<WarmStart>& starts);
 
   // What to try next: the template's default first, so that there is an incumbent to screen
   // against, then the starts, then what the strategy says.

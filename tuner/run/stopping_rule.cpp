@@ -6,24 +6,24 @@
 
 namespace autotune {
 
-double reached_share(const std::vector<const Lane*>& lanes) {
-  std::vector<Outlook> outlooks;
+double reached_share(const std::vector<const SearchTask*>& tasks) {
+  std::vector<RegretEstimate> outlooks;
   const Trial* best = nullptr;
-  for (const Lane* lane : lanes) {
-    outlooks.emplace_back(lane->space().configurations, lane->trials(), lane->estimate());
-    const Trial* own = lane->best();
+  for (const SearchTask* task : tasks) {
+    outlooks.emplace_back(task->space().configurations, task->trials(), task->estimate());
+    const Trial* own = task->best();
     if (own == nullptr) continue;
     if (best == nullptr || own->measurement.median_us < best->measurement.median_us) best = own;
   }
   return best == nullptr ? 0 : reached_share(outlooks, best->measurement.median_us);
 }
 
-StoppingRule::StoppingRule(std::optional<double> share, const std::vector<const Lane*>& lanes)
+StoppingRule::StoppingRule(std::optional<double> share, const std::vector<const SearchTask*>& tasks)
     : share_(share) {
-  for (const Lane* lane : lanes) {
-    Progress& progress = problems_[lane->problem()];
-    progress.lanes.push_back(lane);
-    progress.next_look = kFirstLook;
+  for (const SearchTask* task : tasks) {
+    Progress& progress = problems_[task->problem()];
+    progress.tasks.push_back(task);
+    progress.next_look = kFirstCheck;
   }
 }
 
@@ -31,10 +31,10 @@ bool StoppingRule::holds(const GemmProblem& problem) {
   if (!share_) return false;
   Progress& progress = problems_.at(problem);
   std::size_t trials = 0;
-  for (const Lane* lane : progress.lanes) trials += lane->trials().size();
+  for (const SearchTask* task : progress.tasks) trials += task->trials().size();
   if (progress.reached || trials < progress.next_look) return progress.reached;
-  progress.next_look = look_after(trials);
-  progress.reached = reached_share(progress.lanes) >= *share_;
+  progress.next_look = next_check(trials);
+  progress.reached = reached_share(progress.tasks) >= *share_;
   return progress.reached;
 }
 

@@ -11,14 +11,14 @@
 
 namespace autotune {
 
-// The share of the best rate of the spaces of these lanes, all of one problem, that its best trial
+// The share of the best rate of the spaces of these tasks, all of one problem, that its best trial
 // has reached at least; 0 where nothing can be said.
-[[nodiscard]] double reached_share(const std::vector<const Lane*>& lanes);
+[[nodiscard]] double reached_share(const std::vector<const SearchTask*>& tasks);
 
 class StoppingRule {
  public:
   // Without a share it never holds.
-  StoppingRule(std::optional<double> share, const std::vector<const Lane*>& lanes);
+  StoppingRule(std::optional<double> share, const std::vector<const SearchTask*>& tasks);
 
   // Whether the problem's search may end. Looks again when a tenth more trials have been made.
   bool holds(const GemmProblem& problem);
@@ -27,7 +27,7 @@ class StoppingRule {
 
  private:
   struct Progress {
-    std::vector<const Lane*> lanes;
+    std::vector<const SearchTask*> tasks;
     std::size_t next_look = 0;  // trials
     bool reached = false;
   };

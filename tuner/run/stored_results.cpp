@@ -9,8 +9,8 @@
 #include "autotune/error.hpp"
 
 #include "core/hash.hpp"
-#include "tuner/run/finals.hpp"
 #include "core/statistics.hpp"
+#include "tuner/run/finals.hpp"
 
 namespace autotune {
 
@@ -26,24 +26,24 @@ StoredResults::StoredResults(TuningDatabase& database, const DeviceInfo& device,
       environment_(std::move(environment)),
       spaces_(spaces),
       run_guid_(std::move(run_guid)),
-      rates_(database.rates(device.silicon_class(), environment_)) {}
+      rates_(database.rates(device.device_class(), environment_)) {}
 
 void StoredResults::put_rates(const DeviceRates& rates) {
   rates_ = rates;
-  database_.put_rates(device_.silicon_class(), environment_, rates);
+  database_.put_rates(device_.device_class(), environment_, rates);
 }
 
 TrialScope StoredResults::scope_of(const KernelTemplate& kernel) const {
-  return {device_.silicon_class(), kernel.name, kernel.interface_number,
-          content_hash(kernel.source), environment_};
+  return {device_.device_class(), kernel.name, kernel.space_version, content_hash(kernel.source),
+          environment_};
 }
 
 void StoredResults::load_winners() {
   winners_.clear();
-  for (Winner& winner : database_.winners(device_.silicon_class(), "")) {
+  for (Winner& winner : database_.winners(device_.device_class(), "")) {
     const auto space = std::find_if(spaces_.begin(), spaces_.end(), [&](const CandidateSpace& s) {
       return s.kernel->name == winner.template_name &&
-             s.kernel->interface_number == winner.interface_number;
+             s.kernel->space_version == winner.space_version;
     });
     if (space == spaces_.end()) continue;
     try {
@@ -57,50 +57,50 @@ void StoredResults::load_winners() {
   }
 }
 
-void StoredResults::load_trials(std::vector<Lane>& lanes) {
+void StoredResults::load_trials(std::vector<SearchTask>& tasks) {
   if (last_rows_.empty()) {
     const std::int64_t last_row = database_.last_trial_row();
-    for (Lane& lane : lanes) {
-      for (Trial& trial : database_.trials(scope_of(lane.kernel()), lane.problem())) {
-        lane.record_known(std::move(trial));
+    for (SearchTask& task : tasks) {
+      for (Trial& trial : database_.trials(scope_of(task.kernel()), task.problem())) {
+        task.record_known(std::move(trial));
       }
-      last_rows_[&lane.kernel()] = last_row;
+      last_rows_[&task.kernel()] = last_row;
     }
     return;
   }
   for (auto& [kernel, last_row] : last_rows_) {
     for (const Trial& trial : database_.trials_after(last_row, scope_of(*kernel), run_guid_)) {
-      for (Lane& lane : lanes) {
-        if (&lane.kernel() == kernel && lane.problem() == trial.problem) lane.record_known(trial);
+      for (SearchTask& task : tasks) {
+        if (&task.kernel() == kernel && task.problem() == trial.problem) task.record_known(trial);
       }
     }
   }
 }
 
-std::optional<Winner> StoredResults::winner(const Lane& lane) const {
+std::optional<Winner> StoredResults::winner(const SearchTask& task) const {
   for (const Winner& winner : winners_) {
-    if (winner.problem == lane.problem() && winner.template_name == lane.kernel().name) {
+    if (winner.problem == task.problem() && winner.template_name == task.kernel().name) {
       return winner;
     }
   }
   return std::nullopt;
 }
 
-std::optional<Winner> StoredResults::winner_of_today(const Lane& lane) const {
-  std::optional<Winner> stored = winner(lane);
+std::optional<Winner> StoredResults::current_winner(const SearchTask& task) const {
+  std::optional<Winner> stored = winner(task);
   if (stored && stored->environment != environment_) stored.reset();
   return stored;
 }
 
-std::vector<Configuration> StoredResults::aged_finalists(const Lane& lane) const {
-  const std::optional<Winner> stored = winner(lane);
+std::vector<Configuration> StoredResults::stale_finalists(const SearchTask& task) const {
+  const std::optional<Winner> stored = winner(task);
   if (!stored) return {};
   std::vector<Configuration> finalists = {stored->configuration};
   finalists.insert(finalists.end(), stored->ties.begin(), stored->ties.end());
-  TrialScope scope = scope_of(lane.kernel());
+  TrialScope scope = scope_of(task.kernel());
   scope.environment = stored->environment;
   scope.source_hash = stored->source_hash;
-  std::vector<Trial> trials = database_.trials(scope, lane.problem());
+  std::vector<Trial> trials = database_.trials(scope, task.problem());
   std::erase_if(trials, [](const Trial& trial) { return !trial.ok(); });
   std::sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) {
     return a.measurement.median_us < b.measurement.median_us;
@@ -109,21 +109,21 @@ std::vector<Configuration> StoredResults::aged_finalists(const Lane& lane) const
   return finalists;
 }
 
-std::optional<Winner> StoredResults::known_best(const std::vector<Lane*>& lanes, bool fresh,
+std::optional<Winner> StoredResults::known_best(const std::vector<SearchTask*>& tasks, bool fresh,
                                                 bool missed) const {
   std::optional<Winner> best;
   const auto consider = [&](Winner candidate) {
     if (!best || comparable_us(candidate) < comparable_us(*best)) best = std::move(candidate);
   };
-  for (const Lane* lane : lanes) {
-    const std::optional<Winner> stored = winner_of_today(*lane);
-    const Trial* trial = lane->best();
+  for (const SearchTask* task : tasks) {
+    const std::optional<Winner> stored = current_winner(*task);
+    const Trial* trial = task->best();
     const bool is_beaten = missed && stored && trial != nullptr &&
                            kFinalistMargin * trial->measurement.median_us < stored->median_us;
-    if (!fresh && stored && !is_beaten && lane->space().index_of(stored->configuration)) {
+    if (!fresh && stored && !is_beaten && task->space().index_of(stored->configuration)) {
       consider(*stored);
     } else if (trial != nullptr) {
-      consider(winner_from(*trial, lane->kernel()));
+      consider(winner_from(*trial, task->kernel()));
     }
   }
   return best;
@@ -131,11 +131,11 @@ std::optional<Winner> StoredResults::known_best(const std::vector<Lane*>& lanes,
 
 Winner StoredResults::winner_from(const Trial& trial, const KernelTemplate& kernel) const {
   Winner winner;
-  winner.silicon_class = device_.silicon_class();
+  winner.device_class = device_.device_class();
   winner.device_label = device_.label;
   winner.problem = trial.problem;
   winner.template_name = kernel.name;
-  winner.interface_number = kernel.interface_number;
+  winner.space_version = kernel.space_version;
   winner.source_hash = content_hash(kernel.source);
   winner.environment = environment_;
   winner.configuration = trial.configuration;
@@ -154,12 +154,12 @@ Winner StoredResults::winner_from(const Trial& trial, const KernelTemplate& kern
   return winner;
 }
 
-bool StoredResults::may_store(const Winner& winner, const std::vector<Lane*>& lanes) const {
-  return std::none_of(lanes.begin(), lanes.end(), [&](const Lane* lane) {
-    const std::optional<Winner> stored = this->winner(*lane);
+bool StoredResults::may_store(const Winner& winner, const std::vector<SearchTask*>& tasks) const {
+  return std::none_of(tasks.begin(), tasks.end(), [&](const SearchTask* task) {
+    const std::optional<Winner> stored = this->winner(*task);
     return stored && stored->template_name == winner.template_name &&
            stored->environment == environment_ && stored->source_hash == winner.source_hash &&
-           !lane->space().index_of(stored->configuration) && stored->median_us < winner.median_us;
+           !task->space().index_of(stored->configuration) && stored->median_us < winner.median_us;
   });
 }
 

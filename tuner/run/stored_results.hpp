@@ -31,26 +31,26 @@ class StoredResults {
   void put_rates(const DeviceRates& rates);
 
   void load_winners();
-  // Gives the lanes the trials that other runs stored since the last call; at first, all.
-  void load_trials(std::vector<Lane>& lanes);
+  // Gives the tasks the trials that other runs stored since the last call; at first, all.
+  void load_trials(std::vector<SearchTask>& tasks);
 
-  // The stored winner of the lane's problem and template, of whatever environment. Its
+  // The stored winner of the task's problem and template, of whatever environment. Its
   // configurations have their parameters in the order of the space.
-  [[nodiscard]] std::optional<Winner> winner(const Lane& lane) const;
+  [[nodiscard]] std::optional<Winner> winner(const SearchTask& task) const;
   // The same, of this environment alone.
-  [[nodiscard]] std::optional<Winner> winner_of_today(const Lane& lane) const;
-  // The trials that the lane's winner of another environment was chosen from: its finalists first,
+  [[nodiscard]] std::optional<Winner> current_winner(const SearchTask& task) const;
+  // The trials that the task's winner of another environment was chosen from: its finalists first,
   // then the other correct ones, fastest first.
-  [[nodiscard]] std::vector<Configuration> aged_finalists(const Lane& lane) const;
-  // The winner of finals, or the best of the lanes' trials where there is none, or the search is a
+  [[nodiscard]] std::vector<Configuration> stale_finalists(const SearchTask& task) const;
+  // The winner of finals, or the best of the tasks' trials where there is none, or the search is a
   // fresh one. Where finals were `missed`, also a trial that is clearly faster than the winner.
-  [[nodiscard]] std::optional<Winner> known_best(const std::vector<Lane*>& lanes, bool fresh,
+  [[nodiscard]] std::optional<Winner> known_best(const std::vector<SearchTask*>& tasks, bool fresh,
                                                  bool missed) const;
   // A winner of this environment, unconfirmed.
   [[nodiscard]] Winner winner_from(const Trial& trial, const KernelTemplate& kernel) const;
   // Whether the winner is worth storing: a search of a part of the space must not displace a better
   // one from outside that part.
-  [[nodiscard]] bool may_store(const Winner& winner, const std::vector<Lane*>& lanes) const;
+  [[nodiscard]] bool may_store(const Winner& winner, const std::vector<SearchTask*>& tasks) const;
 
  private:
   TuningDatabase& database_;

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "db/tuning_database.hpp"
 #include "core/posix/file_descriptor.hpp"
+#include "db/tuning_database.hpp"
 
 namespace autotune {
 

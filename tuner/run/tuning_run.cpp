@@ -26,7 +26,7 @@ constexpr double kDefaultBudget_s = 30;
 // rounds.
 constexpr double kSearchShare = 0.9;
 constexpr double kFinalsShare = 0.98;
-// Of a lane that was complete in another environment, so many are timed again.
+// Of a task that was complete in another environment, so many are timed again.
 constexpr std::size_t kTimedAgain = 6;
 // Between two looks at a kernel that is being compiled; compile timeouts end the wait.
 constexpr std::chrono::milliseconds kPatience(200);
@@ -42,10 +42,10 @@ std::string new_guid() {
 
 // What trials said for which the device had no memory; empty when any that was launched failed in
 // another way.
-std::string found_too_large(const std::vector<Lane*>& lanes) {
+std::string found_too_large(const std::vector<SearchTask*>& tasks) {
   std::string why;
-  for (const Lane* lane : lanes) {
-    for (const auto& [index, trial] : lane->trials()) {
+  for (const SearchTask* task : tasks) {
+    for (const auto& [index, trial] : task->trials()) {
       if (trial.status == TrialStatus::rejected_spills) continue;
       if (trial.status != TrialStatus::out_of_memory) return "";
       why = trial.detail;
@@ -67,27 +67,27 @@ TuningRun::TuningRun(const TuneRequest& request, TunerSetup& setup,
 }
 
 TuneReport TuningRun::execute() {
-  make_lanes();
+  make_tasks();
   learn_environment();
   plan();
-  if (!open_.empty() || !aged_.empty()) {
+  if (!open_.empty() || !stale_.empty()) {
     if (take_devices()) plan();  // of what others have measured meanwhile
   }
-  const bool measuring = benches_ && !stop_.stop_requested() && !(open_.empty() && aged_.empty());
+  const bool measuring = devices_ && !stop_.stop_requested() && !(open_.empty() && stale_.empty());
   SearchEnd end = SearchEnd::exhausted;
   if (measuring) {
     if (!stored_->rates()) measure_rates();
-    for (Lane* lane : aged_) {
-      if (!stop_.stop_requested()) time_stored_finalists(*lane);
+    for (SearchTask* task : stale_) {
+      if (!stop_.stop_requested()) time_stored_finalists(*task);
     }
-    benches_->settle_all();
+    devices_->drain_all();
     if (!open_.empty()) end = search();
   }
   settle(end);
   return finished_report(end);
 }
 
-void TuningRun::make_lanes() {
+void TuningRun::make_tasks() {
   for (SpaceSummary& summary : summarize_space(request_, setup_.device)) {
     if (summary.enumeration.configurations.empty()) continue;
     spaces_.emplace_back(*summary.kernel, std::move(summary.enumeration.configurations));
@@ -116,15 +116,15 @@ void TuningRun::make_lanes() {
   std::vector<Winner> winners = setup_.database->winners("", "");
   for (Winner& winner : shipped_winners("", "")) winners.push_back(std::move(winner));
   for (const auto& [problem, space] : searches) {
-    lanes_.emplace_back(
+    tasks_.emplace_back(
         problem, *space, request_.strategy, request_.seed,
-        prior_for(*space->kernel, space->configurations, problem, setup_.device.silicon_class()),
-        starting_points(problem, setup_.device.silicon_class(), *space, winners));
+        prior_for(*space->kernel, space->configurations, problem, setup_.device.device_class()),
+        warm_starts(problem, setup_.device.device_class(), *space, winners));
   }
 }
 
 std::optional<double> TuningRun::default_budget_s() const {
-  if (setup_.device.is_host() || total_trials_ > kExhaustiveTrials) return kDefaultBudget_s;
+  if (setup_.device.is_cpu() || total_trials_ > kExhaustiveTrials) return kDefaultBudget_s;
   return std::nullopt;
 }
 
@@ -136,11 +136,11 @@ void TuningRun::learn_environment() {
                           .tool_version = kVersion,
                           .measuring_protocol = kMeasuringProtocol};
   stored_.emplace(*setup_.database, setup_.device, std::move(environment), spaces_, run_.guid);
-  completion_.emplace(*setup_.database, request_, setup_.device.silicon_class(),
+  completion_.emplace(*setup_.database, request_, setup_.device.device_class(),
                       stored_->environment());
 
   pool_ = std::make_unique<CompilePool>(setup_.make_compile_worker, setup_.compile_jobs,
-                                        setup_.compile_timeout, [this] { news_.raise(); });
+                                        setup_.compile_timeout, [this] { wake_up_.raise(); });
   builder_ = std::make_unique<KernelBuilder>(*pool_, setup_.cubins, compiler.build,
                                              compile_target(setup_.device, compiler.architectures));
   writer_ = std::make_unique<TrialWriter>(*setup_.database, run_);
@@ -148,24 +148,24 @@ void TuningRun::learn_environment() {
 
 void TuningRun::plan() {
   open_.clear();
-  aged_.clear();
+  stale_.clear();
   stored_->load_winners();
-  if (!request_.fresh) stored_->load_trials(lanes_);
-  for (Lane& lane : lanes_) {
-    if (!request_.fresh && completion_->holds(lane)) continue;
-    const bool retime =
-        !request_.fresh && stored_->winner(lane) && completion_->held_in_another_environment(lane);
-    (retime ? aged_ : open_).push_back(&lane);
+  if (!request_.fresh) stored_->load_trials(tasks_);
+  for (SearchTask& task : tasks_) {
+    if (!request_.fresh && completion_->holds(task)) continue;
+    const bool retime = !request_.fresh && stored_->winner(task) &&
+                        completion_->complete_in_another_environment(task);
+    (retime ? stale_ : open_).push_back(&task);
   }
 }
 
 bool TuningRun::lacks_finals(const GemmProblem& problem, SearchEnd end) const {
   bool is_open = false;
   bool has_winner = false;
-  for (const Lane& lane : lanes_) {
-    if (lane.problem() != problem) continue;
-    is_open |= std::find(open_.begin(), open_.end(), &lane) != open_.end();
-    has_winner |= stored_->winner_of_today(lane).has_value();
+  for (const SearchTask& task : tasks_) {
+    if (task.problem() != problem) continue;
+    is_open |= std::find(open_.begin(), open_.end(), &task) != open_.end();
+    has_winner |= stored_->current_winner(task).has_value();
   }
   return is_open && (end != SearchEnd::good_enough || !has_winner);
 }
@@ -173,47 +173,47 @@ bool TuningRun::lacks_finals(const GemmProblem& problem, SearchEnd end) const {
 bool TuningRun::take_devices() {
   claims_.emplace(setup_.database->path());
   const Clock::time_point began = Clock::now();
-  benches_ = std::make_unique<Benches>(
-      setup_.measuring, setup_.measure_timeout, news_,
+  devices_ = std::make_unique<DevicePool>(
+      setup_.measuring, setup_.measure_timeout, wake_up_,
       [this](const DeviceUse& failed) { report_progress("search", nullptr, &failed); });
-  const bool taken = benches_->wait_for_device(stop_);
+  const bool taken = devices_->wait_for_device(stop_);
   start_ += Clock::now() - began;  // waiting for others takes nothing from the budget
   return taken;
 }
 
 void TuningRun::measure_rates() {
   const auto reply = std::make_shared<CalibrateReply>();
-  benches_->submit({{}, [reply](TrialRunner& runner) { *reply = runner.calibrate(); }, [] {}});
-  benches_->settle_all();
+  devices_->submit({{}, [reply](TrialRunner& runner) { *reply = runner.calibrate(); }, [] {}});
+  devices_->drain_all();
   if (!reply->problem.empty()) return;
   storing([&] { stored_->put_rates({reply->fma_gflops, reply->copy_gbps}); });
 }
 
-void TuningRun::time_stored_finalists(Lane& lane) {
+void TuningRun::time_stored_finalists(SearchTask& task) {
   std::set<std::size_t> chosen;
-  for (const Configuration& configuration : stored_->aged_finalists(lane)) {
+  for (const Configuration& configuration : stored_->stale_finalists(task)) {
     if (stop_.stop_requested()) return;
-    const std::optional<std::size_t> index = lane.space().index_of(configuration);
-    if (!index || lane.trials().contains(*index) || !chosen.insert(*index).second) continue;
-    const BuiltKernel& built = build(lane.kernel(), configuration, lane.problem());
+    const std::optional<std::size_t> index = task.space().index_of(configuration);
+    if (!index || task.trials().contains(*index) || !chosen.insert(*index).second) continue;
+    const BuiltKernel& built = build(task.kernel(), configuration, task.problem());
     const auto trial = std::make_shared<std::optional<Trial>>();
-    const auto run = [=, this, &lane, &built](TrialRunner& runner) {
+    const auto run = [=, this, &task, &built](TrialRunner& runner) {
       trial->reset();
       if (stop_.stop_requested()) return;
-      *trial = runner.run(lane.kernel(), configuration, lane.problem(), built, {});
+      *trial = runner.run(task.kernel(), configuration, task.problem(), built, {});
     };
-    const auto done = [=, this, &lane] {
+    const auto done = [=, this, &task] {
       if (!*trial) return;
-      record(lane, **trial);
-      lane.record(*index, std::move(**trial));
+      record(task, **trial);
+      task.record(*index, std::move(**trial));
     };
-    benches_->submit({lane.problem(), run, done});
+    devices_->submit({task.problem(), run, done});
     if (chosen.size() == kTimedAgain) break;
   }
   report_.note = fmt::format(
       "results of another driver, NVRTC, template source or measuring protocol: the best stored "
       "trials of {} were timed again",
-      to_string(lane.problem()));
+      to_string(task.problem()));
 }
 
 SearchEnd TuningRun::search() {
@@ -224,7 +224,7 @@ SearchEnd TuningRun::search() {
   }
   limits.trials = request_.budget.trials;
   limits.until = request_.until;
-  for (const Lane& lane : lanes_) limits.judged.push_back(&lane);
+  for (const SearchTask& task : tasks_) limits.judged.push_back(&task);
   const std::size_t ahead =
       open_.size() *
       std::max(4 * static_cast<std::size_t>(setup_.compile_jobs), 2 * setup_.measuring.size());
@@ -233,53 +233,53 @@ SearchEnd TuningRun::search() {
   limits.patience = setup_.other_runs_timeout;
 
   const Clock::time_point began = Clock::now();
-  const std::vector<DeviceUse> before = benches_->use();
-  OtherRuns others(*claims_, *stored_, lanes_);
-  Search search(open_, *builder_, *benches_, news_, request_.fresh ? nullptr : &others,
-                [this](const Lane& lane, const Trial& trial) { record(lane, trial); });
+  const std::vector<DeviceUse> before = devices_->use();
+  OtherRuns others(*claims_, *stored_, tasks_);
+  Search search(open_, *builder_, *devices_, wake_up_, request_.fresh ? nullptr : &others,
+                [this](const SearchTask& task, const Trial& trial) { record(task, trial); });
   const SearchEnd end = search.run(limits);
   report_.search_s = seconds_since(began);
   report_.compile_busy_s = pool_->busy_s();
-  report_.devices = benches_->use();
+  report_.devices = devices_->use();
   for (std::size_t i = 0; i < before.size(); ++i) report_.devices[i].busy_s -= before[i].busy_s;
   return end;
 }
 
 void TuningRun::settle(SearchEnd end) {
-  std::vector<Contest> contests;
+  std::vector<FinalRanking> contests;
   for (const GemmProblem& problem : request_.problems) {
-    Contest& contest = contests.emplace_back();
+    FinalRanking& contest = contests.emplace_back();
     contest.result.problem = problem;
-    for (Lane& lane : lanes_) {
-      if (lane.problem() != problem) continue;
-      contest.lanes.push_back(&lane);
-      contest.result.measured += lane.measured();
-      contest.result.known += lane.known();
+    for (SearchTask& task : tasks_) {
+      if (task.problem() != problem) continue;
+      contest.tasks.push_back(&task);
+      contest.result.measured += task.measured();
+      contest.result.known += task.known();
       contest.result.valid_configurations +=
-          static_cast<std::int64_t>(lane.space().configurations.size());
+          static_cast<std::int64_t>(task.space().configurations.size());
     }
   }
   start_finals(contests, end);
   const auto estimate_shares = [&] {
-    for (Contest& contest : contests) {
+    for (FinalRanking& contest : contests) {
       // Takes too long for an answer that is known.
       if (contest.result.measured == 0 && !request_.until) continue;
-      contest.result.reached_share = reached_share({contest.lanes.begin(), contest.lanes.end()});
-      if (benches_) static_cast<void>(benches_->settle_one());  // a winner is stored at once
+      contest.result.reached_share = reached_share({contest.tasks.begin(), contest.tasks.end()});
+      if (devices_) static_cast<void>(devices_->drain_one());  // a winner is stored at once
     }
   };
   // Meanwhile; kernels of the host device would be disturbed.
-  if (!setup_.device.is_host()) estimate_shares();
-  if (benches_) benches_->settle_all();
-  if (setup_.device.is_host()) estimate_shares();
-  for (Contest& contest : contests) {
+  if (!setup_.device.is_cpu()) estimate_shares();
+  if (devices_) devices_->drain_all();
+  if (setup_.device.is_cpu()) estimate_shares();
+  for (FinalRanking& contest : contests) {
     ProblemResult& result = contest.result;
     if (!result.winner) {
-      result.winner = stored_->known_best(contest.lanes, request_.fresh, stop_.stop_requested());
+      result.winner = stored_->known_best(contest.tasks, request_.fresh, stop_.stop_requested());
     }
     if (!result.winner) {
-      result.too_large = contest.lanes.empty() ? why_too_large(result.problem, setup_.device)
-                                               : found_too_large(contest.lanes);
+      result.too_large = contest.tasks.empty() ? why_too_large(result.problem, setup_.device)
+                                               : found_too_large(contest.tasks);
     }
     report_.measured += result.measured;
     report_.known += result.known;
@@ -287,25 +287,25 @@ void TuningRun::settle(SearchEnd end) {
   }
 }
 
-void TuningRun::start_finals(std::vector<Contest>& contests, SearchEnd end) {
+void TuningRun::start_finals(std::vector<FinalRanking>& contests, SearchEnd end) {
   using Finalists = std::vector<Finalist>;
-  std::vector<std::pair<Contest*, std::shared_ptr<Finalists>>> open;
-  for (Contest& contest : contests) {
+  std::vector<std::pair<FinalRanking*, std::shared_ptr<Finalists>>> open;
+  for (FinalRanking& contest : contests) {
     const bool undecided = contest.result.measured > 0 || lacks_finals(contest.result.problem, end);
-    if (!benches_ || !undecided || stop_.stop_requested()) continue;
-    auto finalists = std::make_shared<Finalists>(choose_finalists(contest.lanes));
+    if (!devices_ || !undecided || stop_.stop_requested()) continue;
+    auto finalists = std::make_shared<Finalists>(choose_finalists(contest.tasks));
     if (!finalists->empty()) open.emplace_back(&contest, std::move(finalists));
   }
   // What each of so many gets of the time that is left.
   const auto part_s = [this](std::size_t of) -> std::optional<double> {
     if (!request_.budget.seconds) return std::nullopt;
     const double left_s = kFinalsShare * *request_.budget.seconds - seconds_since(start_);
-    const double at_once = static_cast<double>(benches_->size()) / static_cast<double>(of);
+    const double at_once = static_cast<double>(devices_->size()) / static_cast<double>(of);
     return std::max(0.0, left_s) * std::min(1.0, at_once);
   };
   const auto first_part_s = open.empty() ? std::nullopt : part_s(open.size());
   for (std::size_t begun = 0; begun < open.size(); ++begun) {
-    Contest* const contest = open[begun].first;
+    FinalRanking* const contest = open[begun].first;
     const auto finalists = open[begun].second;
     const GemmProblem problem = contest->result.problem;
     const std::size_t left = open.size() - begun;
@@ -331,25 +331,25 @@ void TuningRun::start_finals(std::vector<Contest>& contests, SearchEnd end) {
     };
     const auto done = [=, this] {
       contest->result.cublas_us = finals->cublas_us;
-      if (finals->verdict) declare_winner(*contest, *finalists, *finals->verdict);
+      if (finals->ranking) declare_winner(*contest, *finalists, *finals->ranking);
     };
     report_progress("finals", nullptr);
-    benches_->submit({problem, run, done});
+    devices_->submit({problem, run, done});
   }
 }
 
-void TuningRun::declare_winner(Contest& contest, const std::vector<Finalist>& finalists,
-                               const Verdict& verdict) {
-  const Finalist& first = finalists[verdict.winner];
+void TuningRun::declare_winner(FinalRanking& contest, const std::vector<Finalist>& finalists,
+                               const Ranking& ranking) {
+  const Finalist& first = finalists[ranking.winner];
   Winner winner = stored_->winner_from(first.last, *first.kernel);
   winner.median_us = median(first.samples_us);
-  winner.low_us = verdict.interval.low;
-  winner.high_us = verdict.interval.high;
+  winner.low_us = ranking.interval.low;
+  winner.high_us = ranking.interval.high;
   winner.confirmed = true;
-  for (const std::size_t tie : verdict.ties) {
+  for (const std::size_t tie : ranking.ties) {
     if (finalists[tie].kernel == first.kernel) winner.ties.push_back(finalists[tie].configuration);
   }
-  if (stored_->may_store(winner, contest.lanes)) {
+  if (stored_->may_store(winner, contest.tasks)) {
     writer_->flush();
     storing([&] { setup_.database->put_winners({&winner, 1}); });
   }
@@ -364,9 +364,9 @@ const BuiltKernel& TuningRun::build(const KernelTemplate& kernel,
   return *builder_->find(ticket);
 }
 
-void TuningRun::record(const Lane& lane, const Trial& trial) {
+void TuningRun::record(const SearchTask& task, const Trial& trial) {
   ++report_.statuses[trial.status];
-  const TrialScope scope = stored_->scope_of(lane.kernel());
+  const TrialScope scope = stored_->scope_of(task.kernel());
   const TrialClaims::Key key = TrialClaims::key_of(scope, trial.problem, trial.configuration);
   writer_->add(scope, trial, [this, key] { claims_->release(key); });
   report_progress("search", &trial);
@@ -385,10 +385,10 @@ void TuningRun::report_progress(const char* phase, const Trial* last, const Devi
   if (!progress_) return;
   TuneProgress progress{.total = total_trials_, .last = last, .failed = failed, .phase = phase};
   progress.elapsed_s = seconds_since(start_);
-  for (const Lane& lane : lanes_) {
-    progress.done += static_cast<std::int64_t>(lane.trials().size());
-    if (const Trial* best = lane.best()) {
-      progress.best_us.emplace_back(lane.problem(), best->measurement.median_us);
+  for (const SearchTask& task : tasks_) {
+    progress.done += static_cast<std::int64_t>(task.trials().size());
+    if (const Trial* best = task.best()) {
+      progress.best_us.emplace_back(task.problem(), best->measurement.median_us);
     }
   }
   if (request_.budget.trials) progress.total = std::min(total_trials_, *request_.budget.trials);
@@ -411,32 +411,32 @@ TuneReport TuningRun::finished_report(SearchEnd end) {
   if (report_.complete && report_.storage_problem.empty()) {
     std::vector<CompletedRequest> completed;
     const auto was_tried = [this](const GemmProblem& problem) {
-      return std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane& lane) {
-        return lane.problem() == problem && !lane.trials().empty();
+      return std::any_of(tasks_.begin(), tasks_.end(), [&](const SearchTask& task) {
+        return task.problem() == problem && !task.trials().empty();
       });
     };
-    const auto add = [&](const std::vector<Lane*>& lanes, SearchEnd how) {
-      for (const Lane* lane : lanes) {
-        if (!was_tried(lane->problem())) continue;  // the budget did not last for a single trial
-        const SearchEnd own = lane->exhausted() ? SearchEnd::exhausted : how;
-        for (CompletedRequest& row : completion_->rows(*lane, own)) {
+    const auto add = [&](const std::vector<SearchTask*>& tasks, SearchEnd how) {
+      for (const SearchTask* task : tasks) {
+        if (!was_tried(task->problem())) continue;  // the budget did not last for a single trial
+        const SearchEnd own = task->exhausted() ? SearchEnd::exhausted : how;
+        for (CompletedRequest& row : completion_->rows(*task, own)) {
           completed.push_back(std::move(row));
         }
       }
     };
     if (end != SearchEnd::good_enough) add(open_, end);
-    add(aged_, SearchEnd::budget);
+    add(stale_, SearchEnd::budget);
     if (!completed.empty()) storing([&] { setup_.database->put_completed(completed); });
   }
-  if (report_.devices.empty() && benches_) report_.devices = benches_->use();
+  if (report_.devices.empty() && devices_) report_.devices = devices_->use();
   report_.compiled = builder_->compiled();
   report_.cubins_reused = builder_->reused();
   report_.workers_replaced = pool_->failures();
-  if (benches_) {
-    benches_->close();
-    for (const DeviceUse& use : benches_->use()) {
+  if (devices_) {
+    devices_->close();
+    for (const DeviceUse& use : devices_->use()) {
       report_.workers_replaced += use.workers_replaced;
-      report_.equal_kernels += use.equal_kernels;
+      report_.duplicate_kernels += use.duplicate_kernels;
     }
   }
   report_.wall_s = seconds_since(start_);

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "db/trial_writer.hpp"
-#include "tuner/devices/device_pool.hpp"
 #include "tuner/compile/compile_pool.hpp"
+#include "tuner/compile/kernel_builder.hpp"
+#include "tuner/devices/device_pool.hpp"
+#include "tuner/devices/wake_up.hpp"
 #include "tuner/run/completion.hpp"
 #include "tuner/run/finals.hpp"
-#include "tuner/compile/kernel_builder.hpp"
-#include "tuner/run/search_task.hpp"
 #include "tuner/run/search.hpp"
-#include "tuner/devices/wake_up.hpp"
+#include "tuner/run/search_task.hpp"
 #include "tuner/run/stored_results.hpp"
 #include "tuner/run/trial_claims.hpp"
 #include "tuner/tuner.hpp"
@@ -33,16 +33,16 @@ class TuningRun {
   using Clock = std::chrono::steady_clock;
 
   // A problem on its way to its winner.
-  struct Contest {
+  struct FinalRanking {
     ProblemResult result;
-    std::vector<Lane*> lanes;
+    std::vector<SearchTask*> tasks;
   };
 
-  void make_lanes();
+  void make_tasks();
   // In seconds, where the request sets no budget; nullopt: until the space is exhausted.
   [[nodiscard]] std::optional<double> default_budget_s() const;
   void learn_environment();
-  // Takes in what is known and sorts out the lanes with something left to do.
+  // Takes in what is known and sorts out the tasks with something left to do.
   void plan();
   // Whether the problem's winner was not chosen from all that is known: other requests found
   // trials, or a run ended before its finals. A search that finds what is known good enough leaves
@@ -51,21 +51,21 @@ class TuningRun {
   // False when somebody asked to stop first.
   bool take_devices();
   void measure_rates();
-  // For a lane that was complete in another environment: has the best of then timed again.
-  void time_stored_finalists(Lane& lane);
+  // For a task that was complete in another environment: has the best of then timed again.
+  void time_stored_finalists(SearchTask& task);
   SearchEnd search();
   // Decides the problems' winners: by finals where they are lacking, else by what is known.
   void settle(SearchEnd end);
   // Of different problems on different devices at the same time, of one problem on one device. They
   // have been played once the benches have settled; the contests are kept until then.
-  void start_finals(std::vector<Contest>& contests, SearchEnd end);
-  void declare_winner(Contest& contest, const std::vector<Finalist>& finalists,
-                      const Verdict& verdict);
+  void start_finals(std::vector<FinalRanking>& contests, SearchEnd end);
+  void declare_winner(FinalRanking& contest, const std::vector<Finalist>& finalists,
+                      const Ranking& ranking);
   TuneReport finished_report(SearchEnd end);
 
   const BuiltKernel& build(const KernelTemplate& kernel, const Configuration& configuration,
                            const GemmProblem& problem);
-  void record(const Lane& lane, const Trial& trial);
+  void record(const SearchTask& task, const Trial& trial);
   // Runs a write to the database; what goes wrong goes into the report.
   template <typename Write>
   void storing(Write write);
@@ -78,20 +78,20 @@ class TuningRun {
   Clock::time_point start_;  // of the budget
 
   std::vector<CandidateSpace> spaces_;
-  std::vector<Lane> lanes_;
-  std::vector<Lane*> open_;  // to be searched
-  std::vector<Lane*> aged_;  // complete in another environment
+  std::vector<SearchTask> tasks_;
+  std::vector<SearchTask*> open_;   // to be searched
+  std::vector<SearchTask*> stale_;  // complete in another environment
   std::int64_t total_trials_ = 0;
   RunInfo run_;
   std::optional<StoredResults> stored_;
   std::optional<Completion> completion_;
 
-  Signal news_;
+  WakeUp wake_up_;
   std::unique_ptr<CompilePool> pool_;
   std::unique_ptr<KernelBuilder> builder_;
   std::optional<TrialClaims> claims_;
   std::unique_ptr<TrialWriter> writer_;
-  std::unique_ptr<Benches> benches_;  // once there is something to measure
+  std::unique_ptr<DevicePool> devices_;  // once there is something to measure
   TuneReport report_;
 };
 

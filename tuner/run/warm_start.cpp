@@ -14,22 +14,19 @@ constexpr std::size_t kMost = 8;
 
 }  // namespace
 
-std::vector<StartingPoint> starting_points(const GemmProblem& problem,
-                                           const std::string& silicon_class,
-                                           const CandidateSpace& space,
-                                           std::span<const Winner> winners) {
-  std::vector<std::pair<double, StartingPoint>> near;
+std::vector<WarmStart> warm_starts(const GemmProblem& problem, const std::string& device_class,
+                                   const CandidateSpace& space, std::span<const Winner> winners) {
+  std::vector<std::pair<double, WarmStart>> near;
   for (const Winner& winner : winners) {
     if (winner.template_name != space.kernel->name ||
-        winner.interface_number != space.kernel->interface_number) {
+        winner.space_version != space.kernel->space_version) {
       continue;
     }
-    const bool won_here = winner.problem == problem && winner.silicon_class == silicon_class;
+    const bool won_here = winner.problem == problem && winner.device_class == device_class;
     try {
       // JSON keeps parameters in alphabetical order; here they are in the template's.
-      near.emplace_back(
-          octaves_apart(problem, winner.problem),
-          StartingPoint{space.kernel->space.validated(winner.configuration), won_here});
+      near.emplace_back(octaves_apart(problem, winner.problem),
+                        WarmStart{space.kernel->space.validated(winner.configuration), won_here});
     } catch (const UsageError&) {
       continue;
     }
@@ -37,10 +34,10 @@ std::vector<StartingPoint> starting_points(const GemmProblem& problem,
   std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) {
     return std::pair(!a.second.won_here, a.first) < std::pair(!b.second.won_here, b.first);
   });
-  std::vector<StartingPoint> points;
+  std::vector<WarmStart> points;
   for (auto& [distance, point] : near) {
     if (points.size() == kMost) break;
-    const auto is_same = [&point = point](const StartingPoint& other) {
+    const auto is_same = [&point = point](const WarmStart& other) {
       return other.configuration == point.configuration;
     };
     if (space.index_of(point.configuration) &&

@@ -14,7 +14,7 @@ namespace autotune {
 
 struct CandidateSpace;
 
-struct StartingPoint {
+struct WarmStart {
   Configuration configuration;
   bool won_here = false;  // for this very problem, on this silicon
 };
@@ -22,9 +22,9 @@ struct StartingPoint {
 // Configurations of the space that won for this problem, for others or on other devices: those of
 // the nearest problems first, at most eight. Winners of other templates, and configurations that
 // the space does not have, are left out.
-[[nodiscard]] std::vector<StartingPoint> starting_points(const GemmProblem& problem,
-                                                         const std::string& silicon_class,
-                                                         const CandidateSpace& space,
-                                                         std::span<const Winner> winners);
+[[nodiscard]] std::vector<WarmStart> warm_starts(const GemmProblem& problem,
+                                                 const std::string& device_class,
+                                                 const CandidateSpace& space,
+                                                 std::span<const Winner> winners);
 
 }  // namespace autotune

@@ -60,8 +60,8 @@ std::vector<std::size_t> near_leaders(const std::vector<Configuration>& configur
 
 }  // namespace
 
-Outlook::Outlook(const std::vector<Configuration>& configurations,
-                 const std::map<std::size_t, Trial>& trials, const Prior& estimate) {
+RegretEstimate::RegretEstimate(const std::vector<Configuration>& configurations,
+                               const std::map<std::size_t, Trial>& trials, const Prior& estimate) {
   known_ = trials.size() == configurations.size();
   const auto successes = static_cast<std::size_t>(std::count_if(
       trials.begin(), trials.end(), [](const auto& entry) { return entry.second.ok(); }));
@@ -100,7 +100,7 @@ Outlook::Outlook(const std::vector<Configuration>& configurations,
   }
 }
 
-double Outlook::expected_faster(double time_us) const {
+double RegretEstimate::expected_faster(double time_us) const {
   if (!known_) return std::numeric_limits<double>::infinity();
   double sum = 0;
   for (const Expectation& one : untried_) {
@@ -109,10 +109,11 @@ double Outlook::expected_faster(double time_us) const {
   return sum;
 }
 
-double reached_share(const std::vector<Outlook>& outlooks, double best_us) {
+double reached_share(const std::vector<RegretEstimate>& outlooks, double best_us) {
   const auto is_safe = [&](double share) {
     double expected = 0;
-    for (const Outlook& outlook : outlooks) expected += outlook.expected_faster(share * best_us);
+    for (const RegretEstimate& outlook : outlooks)
+      expected += outlook.expected_faster(share * best_us);
     return expected <= kRisk;
   };
   if (is_safe(1)) return 1;

@@ -14,10 +14,10 @@ namespace autotune {
 
 // What the trials of one problem in one template's space say of the configurations that were not
 // tried, in whatever order and by whatever strategy the trials were chosen.
-class Outlook {
+class RegretEstimate {
  public:
-  Outlook(const std::vector<Configuration>& configurations,
-          const std::map<std::size_t, Trial>& trials, const Prior& estimate = {});
+  RegretEstimate(const std::vector<Configuration>& configurations,
+                 const std::map<std::size_t, Trial>& trials, const Prior& estimate = {});
 
   // How many of the untried ones are expected to take less than this. Infinite where the trials
   // are too few to tell.
@@ -38,11 +38,11 @@ class Outlook {
 // The share of the best rate, 0 to 1, that a time of `best_us` has reached at least, over the
 // spaces that were searched: the share at which the expected number of faster configurations is
 // the risk that is taken. 1 when everything was tried.
-[[nodiscard]] double reached_share(const std::vector<Outlook>& outlooks, double best_us);
+[[nodiscard]] double reached_share(const std::vector<RegretEstimate>& outlooks, double best_us);
 
 // A rule that ends a search by this looks at it after so many trials, then after a tenth more.
-constexpr std::size_t kFirstLook = 50;
-[[nodiscard]] constexpr std::size_t look_after(std::size_t trials) {
+constexpr std::size_t kFirstCheck = 50;
+[[nodiscard]] constexpr std::size_t next_check(std::size_t trials) {
   return trials + trials / 10;
 }
 

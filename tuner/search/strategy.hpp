@@ -28,7 +28,8 @@ class SearchStrategy {
   virtual void report(std::size_t index, const Trial& trial) = 0;
 };
 
-// The predicted time of a configuration, by its index, in any unit; empty where nothing predicts it.
+// The predicted time of a configuration, by its index, in any unit; empty where nothing predicts
+// it.
 using Prior = std::function<double(std::size_t)>;
 
 // The space that a strategy searches, valid for the strategy's life.

@@ -48,7 +48,7 @@ class ProcessWorker : public Worker {
   // The call finds its socket at an end. But the C++ compiler of the host device is a process of
   // its own, which would outlive its worker: it is waited for.
   void interrupt() override {
-    if (device_ordinal_ == kHostOrdinal) return;
+    if (device_ordinal_ == kCpuOrdinal) return;
     const std::lock_guard lock(mutex_);
     interrupted_ = true;
     if (child_) ::shutdown(child_->socket(), SHUT_RDWR);

@@ -95,13 +95,13 @@ TuningResult make_result(const TuneReport& report) {
 
 struct Autotuner::Implementation {
   std::string database;
-  KernelSupply supply;
-  std::unique_ptr<GemmRunner> runner;
+  KernelSelector supply;
+  std::unique_ptr<GemmBackend> runner;
   std::mutex tuning;
 
   explicit Implementation(const AutotunerOptions& options)
       : database(options.database), supply(choose_device(options.device).device, database) {
-    runner = supply.device().is_host() ? make_host_gemm(supply) : make_gpu_gemm(supply);
+    runner = supply.device().is_cpu() ? make_cpu_gemm(supply) : make_gpu_gemm(supply);
   }
 
   TuningResult tune(const TuneRequest& request, const TuningOptions& options) {

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::uint64_t kOnlyContext = 0;
 
-class HostGemm : public GemmRunner {
+class CpuGemm : public GemmBackend {
  public:
-  explicit HostGemm(KernelSupply& supply) : kernels_(supply) {}
+  explicit CpuGemm(KernelSelector& supply) : kernels_(supply) {}
 
   MatchKind gemm(const GemmCall& call) override {
     refuse_stream(call.stream);
@@ -54,25 +54,24 @@ class HostGemm : public GemmRunner {
     if (stream != nullptr) throw UsageError("stream: the host device has none");
   }
 
-  PreparedKernels<HostKernel>::Prepared prepare_kernel(const GemmProblem& problem,
-                                                       Placement placement) {
+  KernelCache<CpuKernel>::Prepared prepare_kernel(const GemmProblem& problem, Placement placement) {
     const auto load = [this](const std::string& image, const std::string& name,
                              const LaunchGeometry&) {
       if (!launcher_) launcher_.emplace();
-      return std::make_unique<HostKernel>(launcher_->load(image, name));
+      return std::make_unique<CpuKernel>(launcher_->load(image, name));
     };
     return kernels_.find_or_prepare(kOnlyContext, problem, placement, load);
   }
 
-  std::optional<HostLauncher> launcher_;  // with threads, so made with the first kernel
+  std::optional<CpuLauncher> launcher_;  // with threads, so made with the first kernel
   std::mutex launching_;
-  PreparedKernels<HostKernel> kernels_;
+  KernelCache<CpuKernel> kernels_;
 };
 
 }  // namespace
 
-std::unique_ptr<GemmRunner> make_host_gemm(KernelSupply& supply) {
-  return std::make_unique<HostGemm>(supply);
+std::unique_ptr<GemmBackend> make_cpu_gemm(KernelSelector& supply) {
+  return std::make_unique<CpuGemm>(supply);
 }
 
 }  // namespace autotune

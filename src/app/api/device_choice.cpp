@@ -7,8 +7,8 @@
 
 #include "autotune/error.hpp"
 
-#include "gpu/gpu.hpp"
 #include "cpu/device.hpp"
+#include "gpu/gpu.hpp"
 
 namespace autotune {
 namespace {
@@ -23,7 +23,7 @@ std::optional<int> as_ordinal(const std::string& text) {
 }  // namespace
 
 DeviceChoice choose_device(const std::string& option) {
-  if (option == "host") return {host_device_info(), ""};
+  if (option == "host") return {cpu_device_info(), ""};
   const bool any = option == "auto";
   const std::optional<int> ordinal = any ? 0 : as_ordinal(option);
   if (!ordinal) {
@@ -32,7 +32,7 @@ DeviceChoice choose_device(const std::string& option) {
   }
   const DriverReport driver = inspect_driver();
   if (any && driver.no_gpu) {
-    return {host_device_info(),
+    return {cpu_device_info(),
             driver.problem + ": using the host device, whose times say nothing about a GPU"};
   }
   if (!driver.usable) throw EnvironmentError(driver.problem + "; the device host needs no GPU");

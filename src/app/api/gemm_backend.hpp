@@ -41,9 +41,9 @@ struct GemmCall {
 }
 
 // Thread-safe.
-class GemmRunner {
+class GemmBackend {
  public:
-  virtual ~GemmRunner() = default;
+  virtual ~GemmBackend() = default;
   virtual MatchKind gemm(const GemmCall& call) = 0;
   virtual MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) = 0;
   // From now on kernels are chosen anew. Those that are loaded stay so: work may be under way.
@@ -51,7 +51,7 @@ class GemmRunner {
 };
 
 // `supply` outlives the runner. Throws EnvironmentError when the device cannot be opened.
-[[nodiscard]] std::unique_ptr<GemmRunner> make_gpu_gemm(KernelSupply& supply);
-[[nodiscard]] std::unique_ptr<GemmRunner> make_host_gemm(KernelSupply& supply);
+[[nodiscard]] std::unique_ptr<GemmBackend> make_gpu_gemm(KernelSelector& supply);
+[[nodiscard]] std::unique_ptr<GemmBackend> make_cpu_gemm(KernelSelector& supply);
 
 }  // namespace autotune

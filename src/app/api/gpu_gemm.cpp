@@ -26,9 +26,9 @@ struct GpuKernel {
   gpu::Kernel kernel;
 };
 
-class GpuGemm : public GemmRunner {
+class GpuGemm : public GemmBackend {
  public:
-  explicit GpuGemm(KernelSupply& supply)
+  explicit GpuGemm(KernelSelector& supply)
       : driver_(gpu::Driver::open()),
         ordinal_(supply.device().ordinal),
         contexts_(driver_, ordinal_),
@@ -41,7 +41,7 @@ class GpuGemm : public GemmRunner {
     gpu::GemmOperands operands = operands_of(call);
     const Placement placement = is_aligned(call) ? Placement::aligned : Placement::anywhere;
     auto prepared = prepare(scope, call.problem, placement, call.stream);
-    auto scratch = scratch_.reserve(scope.id(), prepared.geometry.scratch_bytes(), call.stream,
+    auto scratch = scratch_.reserve(scope.id(), prepared.geometry.workspace_bytes(), call.stream,
                                     /*again=*/false);
     if (!scratch) {
       prepared = prepare(scope, call.problem, Placement::frugal, call.stream);
@@ -57,7 +57,7 @@ class GpuGemm : public GemmRunner {
     const gpu::DeviceContexts::Scope scope(contexts_);
     const auto prepare_for = [&](Placement placement) {
       Prepared prepared = prepare(scope, problem, placement, stream);
-      if (!scratch_.reserve(scope.id(), prepared.geometry.scratch_bytes(), stream,
+      if (!scratch_.reserve(scope.id(), prepared.geometry.workspace_bytes(), stream,
                             /*again=*/true)) {
         prepared.match = prepare(scope, problem, Placement::frugal, stream).match;
       }
@@ -77,7 +77,7 @@ class GpuGemm : public GemmRunner {
   void forget_choices() override { kernels_.forget_choices(); }
 
  private:
-  using Prepared = PreparedKernels<GpuKernel>::Prepared;
+  using Prepared = KernelCache<GpuKernel>::Prepared;
 
   Prepared prepare(const gpu::DeviceContexts::Scope& scope, const GemmProblem& problem,
                    Placement placement, CUstream_st* stream) {
@@ -106,8 +106,8 @@ class GpuGemm : public GemmRunner {
   std::shared_ptr<const gpu::Driver> driver_;
   int ordinal_;
   gpu::DeviceContexts contexts_;
-  PreparedKernels<GpuKernel> kernels_;
-  StreamScratch scratch_;
+  KernelCache<GpuKernel> kernels_;
+  StreamWorkspace scratch_;
 };
 
 // What is in the primary context is unloaded and freed, if it still is the context it was. Contexts
@@ -134,7 +134,7 @@ GpuGemm::~GpuGemm() {
 
 }  // namespace
 
-std::unique_ptr<GemmRunner> make_gpu_gemm(KernelSupply& supply) {
+std::unique_ptr<GemmBackend> make_gpu_gemm(KernelSelector& supply) {
   return std::make_unique<GpuGemm>(supply);
 }
 

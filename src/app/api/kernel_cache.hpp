@@ -12,14 +12,14 @@
 #include <tuple>
 #include <utility>
 
-#include "core/launch_geometry.hpp"
 #include "api/kernel_selector.hpp"
+#include "core/launch_geometry.hpp"
 
 namespace autotune {
 
 // `Loaded`: a kernel in one context of the device. Thread-safe.
 template <typename Loaded>
-class PreparedKernels {
+class KernelCache {
  public:
   struct Prepared {
     MatchKind match = MatchKind::predicted;
@@ -37,7 +37,7 @@ class PreparedKernels {
     auto operator<=>(const Key&) const = default;
   };
 
-  explicit PreparedKernels(KernelSupply& supply) : supply_(supply) {}
+  explicit KernelCache(KernelSelector& supply) : supply_(supply) {}
 
   // `load(image, name, geometry)` gives a std::unique_ptr<Loaded>; all launches of a kernel need
   // the same shared memory.
@@ -85,7 +85,7 @@ class PreparedKernels {
     return place->second;
   }
 
-  KernelSupply& supply_;
+  KernelSelector& supply_;
   std::mutex preparing_;
   std::map<Key, std::unique_ptr<Loaded>> loaded_;  // by the thread that prepares
   std::shared_mutex ready_mutex_;

@@ -30,7 +30,7 @@ bool is_modest(const KernelTemplate& kernel, const Configuration& configuration,
                const GemmProblem& problem, Placement placement, const DeviceInfo& device) {
   constexpr std::int64_t kShare = 8;
   const std::int64_t bytes =
-      kernel.geometry(configuration, problem).on_device(device.sm_count).scratch_bytes();
+      kernel.geometry(configuration, problem).on_device(device.sm_count).workspace_bytes();
   if (bytes == 0 || placement == Placement::frugal) return bytes == 0;
   return device.memory_bytes == 0 ||
          bytes <= static_cast<std::int64_t>(device.memory_bytes) / kShare;
@@ -76,12 +76,12 @@ KernelChoice predicted_choice(const DeviceInfo& device, const GemmProblem& probl
 
 }  // namespace
 
-KernelSupply::KernelSupply(DeviceInfo device, std::string database)
+KernelSelector::KernelSelector(DeviceInfo device, std::string database)
     : device_(std::move(device)), database_(std::move(database)) {
   static_cast<void>(read_results(database_));  // what cannot be read is said at once
 }
 
-KernelChoice KernelSupply::choose(const GemmProblem& problem, Placement placement) const {
+KernelChoice KernelSelector::choose(const GemmProblem& problem, Placement placement) const {
   const auto in_memory = [this] {
     const std::lock_guard lock(results_mutex_);
     return results_in_memory_;
@@ -90,7 +90,7 @@ KernelChoice KernelSupply::choose(const GemmProblem& problem, Placement placemen
   if (!in_memory) file = read_results(database_);
   const TuningDatabase* results = in_memory ? in_memory.get() : file ? &*file : nullptr;
 
-  DeviceQuery query{device_.silicon_class(), "", Environment{.driver = device_.driver_text()}};
+  DeviceQuery query{device_.device_class(), "", Environment{.driver = device_.driver_text()}};
   const auto serves = [&](const Winner& winner) {
     return can_serve(*find_kernel_template(winner.template_name), winner.configuration, problem,
                      placement, device_);
@@ -99,13 +99,13 @@ KernelChoice KernelSupply::choose(const GemmProblem& problem, Placement placemen
   return match ? stored_choice(std::move(*match)) : predicted_choice(device_, problem, placement);
 }
 
-void KernelSupply::keep_in_memory(TuningDatabase results) {
+void KernelSelector::keep_in_memory(TuningDatabase results) {
   auto kept = std::make_shared<const TuningDatabase>(std::move(results));
   const std::lock_guard lock(results_mutex_);
   results_in_memory_ = std::move(kept);
 }
 
-std::string KernelSupply::image(const KernelChoice& choice, const OperandTraits& operands) {
+std::string KernelSelector::image(const KernelChoice& choice, const OperandTraits& operands) {
   CubinStore store = open_cubin_store();
   const auto request_for = [&](const OperandTraits& traits) {
     return CompileRequest{
@@ -135,7 +135,7 @@ std::string KernelSupply::image(const KernelChoice& choice, const OperandTraits&
   }
 }
 
-StoredCubin KernelSupply::compile(const CompileRequest& request) {
+StoredCubin KernelSelector::compile(const CompileRequest& request) {
   const std::lock_guard lock(compiler_mutex_);
   if (!compiler_) compiler_ = make_service(device_);
   const auto compiler =

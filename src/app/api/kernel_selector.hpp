@@ -29,10 +29,10 @@ struct KernelChoice {
 enum class Placement : std::uint8_t { aligned, anywhere, frugal };
 
 // Thread-safe.
-class KernelSupply {
+class KernelSelector {
  public:
   // `database`: as AutotunerOptions has it.
-  KernelSupply(DeviceInfo device, std::string database);
+  KernelSelector(DeviceInfo device, std::string database);
 
   [[nodiscard]] const DeviceInfo& device() const { return device_; }
 

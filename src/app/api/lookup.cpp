@@ -26,7 +26,7 @@ struct Candidate {
 // Whether the templates that are here can still make this winner's kernel.
 bool usable(Winner& winner) {
   const KernelTemplate* kernel = find_kernel_template(winner.template_name);
-  if (kernel == nullptr || kernel->interface_number != winner.interface_number) return false;
+  if (kernel == nullptr || kernel->space_version != winner.space_version) return false;
   try {
     winner.configuration = kernel->space.validated(winner.configuration);
     return true;
@@ -40,14 +40,14 @@ bool usable(Winner& winner) {
 std::vector<Winner> own_results(const TuningDatabase& database, const DeviceQuery& device) {
   std::vector<Winner> results;
   std::set<std::tuple<std::string, GemmProblem, std::string>> finished;
-  for (Winner& winner : database.winners(device.silicon_class, device.label)) {
+  for (Winner& winner : database.winners(device.device_class, device.label)) {
     if (!usable(winner)) continue;
-    finished.emplace(winner.silicon_class, winner.problem, winner.template_name);
+    finished.emplace(winner.device_class, winner.problem, winner.template_name);
     results.push_back(std::move(winner));
   }
-  for (Winner& trial : database.best_trials(device.silicon_class, device.label)) {
+  for (Winner& trial : database.best_trials(device.device_class, device.label)) {
     if (!usable(trial)) continue;
-    if (finished.contains({trial.silicon_class, trial.problem, trial.template_name})) continue;
+    if (finished.contains({trial.device_class, trial.problem, trial.template_name})) continue;
     results.push_back(std::move(trial));
   }
   return results;
@@ -58,11 +58,11 @@ std::vector<Winner> own_results(const TuningDatabase& database, const DeviceQuer
 std::vector<Candidate> candidates(const TuningDatabase* database, DeviceQuery device,
                                   const std::function<bool(const Winner&)>& wanted) {
   // What is here counts by its silicon, not by its name.
-  if (!device.silicon_class.empty()) device.label.clear();
+  if (!device.device_class.empty()) device.label.clear();
   std::map<std::pair<std::string, GemmProblem>, Candidate> best;
   const auto consider = [&](Winner winner, bool shipped) {
     if (!wanted(winner)) return;
-    const auto [place, is_new] = best.try_emplace({winner.silicon_class, winner.problem});
+    const auto [place, is_new] = best.try_emplace({winner.device_class, winner.problem});
     Candidate& known = place->second;
     if (is_new ||
         (known.shipped == shipped && comparable_us(winner) < comparable_us(known.winner))) {
@@ -72,7 +72,7 @@ std::vector<Candidate> candidates(const TuningDatabase* database, DeviceQuery de
   if (database != nullptr) {
     for (Winner& winner : own_results(*database, device)) consider(std::move(winner), false);
   }
-  for (Winner& winner : shipped_winners(device.silicon_class, device.label)) {
+  for (Winner& winner : shipped_winners(device.device_class, device.label)) {
     if (usable(winner)) consider(std::move(winner), true);
   }
   std::vector<Candidate> result;
@@ -91,7 +91,7 @@ bool fits(const Winner& winner, const GemmProblem& problem) {
 }
 
 // What has changed since a winner was measured: "driver", "template source"; empty when nothing.
-std::string aged_by(const Winner& winner, const DeviceQuery& device) {
+std::string changes_since(const Winner& winner, const DeviceQuery& device) {
   std::vector<std::string> changes;
   const KernelTemplate* kernel = find_kernel_template(winner.template_name);
   if (content_hash(kernel->source) != winner.source_hash) changes.emplace_back("template source");
@@ -112,10 +112,10 @@ std::string aged_by(const Winner& winner, const DeviceQuery& device) {
 
 Match match_of(Candidate candidate, const DeviceQuery& device, const GemmProblem& problem) {
   Match match{.winner = std::move(candidate.winner), .shipped = candidate.shipped};
-  const std::string age = aged_by(match.winner, device);
+  const std::string age = changes_since(match.winner, device);
   match.kind = match.winner.problem != problem ? MatchKind::nearest_size
                : age.empty()                   ? MatchKind::exact
-                                               : MatchKind::exact_aged;
+                                               : MatchKind::exact_stale;
   match.explanation =
       match.winner.problem == problem
           ? "tuned for this size"
@@ -133,7 +133,7 @@ std::string to_string(MatchKind kind) {
   switch (kind) {
     case MatchKind::exact:
       return "exact";
-    case MatchKind::exact_aged:
+    case MatchKind::exact_stale:
       return "exact, aged";
     case MatchKind::nearest_size:
       return "nearest size";

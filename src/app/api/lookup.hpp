@@ -23,7 +23,7 @@ struct Match {
 
 // Whose results are asked for: a device that is here (its silicon class counts), or a label.
 struct DeviceQuery {
-  std::string silicon_class;
+  std::string device_class;
   std::string label;
   std::optional<Environment> environment;  // of the device that is here; without it nothing is aged
 };

@@ -4,9 +4,9 @@
 
 #include "autotune/error.hpp"
 
+#include "core/posix/host_resources.hpp"
 #include "cpu/device.hpp"
 #include "tuner/measure/cpu_service.hpp"
-#include "core/posix/host_resources.hpp"
 
 namespace autotune {
 namespace {
@@ -49,7 +49,7 @@ CubinStore open_cubin_store() {
 }
 
 std::unique_ptr<WorkerService> make_service(const DeviceInfo& device) {
-  return device.is_host() ? make_host_service() : make_gpu_service(device.ordinal);
+  return device.is_cpu() ? make_cpu_service() : make_gpu_service(device.ordinal);
 }
 
 TunerSetup in_process_setup(const DeviceInfo& device) {

@@ -25,8 +25,8 @@ void refuse_capture(const gpu::Driver& driver, CUstream_st* stream) {
       "call prepare() with it before the capture begins");
 }
 
-std::optional<std::uint64_t> StreamScratch::reserve(std::uint64_t context, std::int64_t bytes,
-                                                    CUstream_st* stream, bool again) {
+std::optional<std::uint64_t> StreamWorkspace::reserve(std::uint64_t context, std::int64_t bytes,
+                                                      CUstream_st* stream, bool again) {
   if (bytes == 0) return 0;
   OfStream& own = of(context, stream);
   const std::lock_guard lock(own.mutex);
@@ -45,14 +45,14 @@ std::optional<std::uint64_t> StreamScratch::reserve(std::uint64_t context, std::
   }
 }
 
-void StreamScratch::free_all(std::uint64_t living) {
+void StreamWorkspace::free_all(std::uint64_t living) {
   for (auto& [key, own] : streams_) {
     if (key.context != living) own.scratch.leave_to_context();
   }
   streams_.clear();
 }
 
-StreamScratch::OfStream& StreamScratch::of(std::uint64_t context, CUstream_st* stream) {
+StreamWorkspace::OfStream& StreamWorkspace::of(std::uint64_t context, CUstream_st* stream) {
   const std::uint64_t thread = gpu::is_per_thread(stream) ? thread_number() : 0;
   const std::lock_guard lock(mutex_);
   return streams_.try_emplace({context, stream, thread}, driver_).first->second;

@@ -16,9 +16,9 @@ namespace autotune {
 void refuse_capture(const gpu::Driver& driver, CUstream_st* stream);
 
 // Thread-safe.
-class StreamScratch {
+class StreamWorkspace {
  public:
-  explicit StreamScratch(const gpu::Driver& driver) : driver_(driver) {}
+  explicit StreamWorkspace(const gpu::Driver& driver) : driver_(driver) {}
 
   // An address in the current context, whose number is `context`; 0 for 0 bytes. Nothing where the
   // device had no memory for so much when it was asked last; `again` asks in any case. Throws as
@@ -41,7 +41,7 @@ class StreamScratch {
   struct OfStream {
     explicit OfStream(const gpu::Driver& driver) : scratch(driver) {}
     std::mutex mutex;
-    gpu::Scratch scratch;
+    gpu::Workspace scratch;
     std::int64_t too_much = kNever;  // bytes: so many it did not get
   };
 

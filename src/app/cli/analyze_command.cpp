@@ -13,9 +13,9 @@
 #include "cli/command.hpp"
 #include "cli/configuration_choice.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/tuning_setup.hpp"
 #include "cli/size_list.hpp"
 #include "cli/space_options.hpp"
+#include "cli/tuning_setup.hpp"
 #include "gpu/nvrtc.hpp"
 
 namespace autotune {

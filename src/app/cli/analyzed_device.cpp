@@ -9,8 +9,8 @@
 
 #include "autotune/error.hpp"
 
-#include "cli/tuning_setup.hpp"
 #include "cli/size_list.hpp"
+#include "cli/tuning_setup.hpp"
 #include "gpu/gpu.hpp"
 
 namespace autotune {
@@ -88,14 +88,14 @@ std::optional<AnalyzedDevice> known_device(const DeviceQuery& query,
   if (winners.empty()) return std::nullopt;
   AnalyzedDevice device;
   device.label = winners.front().winner.device_label;
-  const std::string silicon = winners.front().winner.silicon_class;
-  const Silicon parsed = parse_silicon_class(silicon);
+  const std::string silicon = winners.front().winner.device_class;
+  const DeviceClass parsed = parse_device_class(silicon);
   device.architecture = parsed.architecture;
   device.sm_count = parsed.sm_count;
   device.query = {silicon, device.label, {}};
   device.rates = rates_of(list_winners(database, device.query));
   std::set<std::string> classes;
-  for (const Match& match : winners) classes.insert(match.winner.silicon_class);
+  for (const Match& match : winners) classes.insert(match.winner.device_class);
   if (classes.size() > 1) {
     device.notes.push_back(fmt::format("{} stands for {} kinds of device; this is {}", device.label,
                                        classes.size(), silicon));
@@ -108,7 +108,7 @@ AnalyzedDevice present_device(const DeviceInfo& info, const TuningDatabase* data
   device.label = info.label;
   device.architecture = info.architecture();
   device.sm_count = info.sm_count;
-  device.query = {info.silicon_class(), info.label, {}};
+  device.query = {info.device_class(), info.label, {}};
   device.rates = rates_of(list_winners(database, device.query));
   return device;
 }

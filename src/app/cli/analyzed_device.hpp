@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "api/lookup.hpp"
 #include "core/occupancy.hpp"
 #include "db/tuning_database.hpp"
-#include "api/lookup.hpp"
 
 namespace autotune {
 

@@ -11,8 +11,8 @@
 #include "cli/command.hpp"
 #include "cli/db_export.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/tuning_setup.hpp"
 #include "cli/table.hpp"
+#include "cli/tuning_setup.hpp"
 #include "core/json.hpp"
 
 namespace autotune {

@@ -13,9 +13,9 @@
 #include "autotune/error.hpp"
 
 #include "cli/exit_codes.hpp"
-#include "cli/tuning_setup.hpp"
 #include "cli/size_list.hpp"
 #include "cli/trial_export.hpp"
+#include "cli/tuning_setup.hpp"
 #include "core/compression.hpp"
 
 namespace autotune {

@@ -39,7 +39,7 @@ DeviceLock::DeviceLock(const std::string& uuid, const std::function<void()>& on_
 }
 
 std::optional<DeviceLock> lock_device(const DeviceInfo& device, const std::stop_token& stop) {
-  if (device.is_host()) return std::nullopt;
+  if (device.is_cpu()) return std::nullopt;
   const auto on_wait = [&] {
     const std::string line =
         fmt::format("autotune: waiting for another run that times kernels on GPU {} ({})\n",

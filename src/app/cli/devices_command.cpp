@@ -10,8 +10,8 @@
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/table.hpp"
-#include "gpu/gpu.hpp"
 #include "cpu/device.hpp"
+#include "gpu/gpu.hpp"
 
 namespace autotune {
 namespace {
@@ -21,12 +21,12 @@ int run_devices(bool as_json) {
   if (!driver.usable && !driver.no_gpu) throw EnvironmentError(driver.problem);
   if (driver.no_gpu) fmt::print(stderr, "autotune: {}\n", driver.problem);
   std::vector<DeviceInfo> devices = driver.devices;
-  devices.push_back(host_device_info());
+  devices.push_back(cpu_device_info());
   nlohmann::ordered_json document = {{"schema", 1}, {"command", "devices"}};
   document["devices"] = nlohmann::ordered_json::array();
   Table table({"device", "name", "architecture", "SMs or cores", "memory GiB", "UUID"});
   for (const DeviceInfo& device : devices) {
-    const std::string option = device.is_host() ? "host" : std::to_string(device.ordinal);
+    const std::string option = device.is_cpu() ? "host" : std::to_string(device.ordinal);
     const double memory_gib = static_cast<double>(device.memory_bytes) * 0x1p-30;
     table.add({option, device.label, device.architecture(), std::to_string(device.sm_count),
                fmt::format("{:.1f}", memory_gib), device.uuid});
@@ -35,7 +35,7 @@ int run_devices(bool as_json) {
                                    {"architecture", device.architecture()},
                                    {"sm_count", device.sm_count},
                                    {"memory_bytes", device.memory_bytes},
-                                   {"silicon_class", device.silicon_class()},
+                                   {"silicon_class", device.device_class()},
                                    {"uuid", device.uuid},
                                    {"driver", device.driver_release}});
   }

@@ -8,9 +8,9 @@
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/tuning_setup.hpp"
+#include "cpu/compiler.hpp"
 #include "db/cubin_store.hpp"
 #include "gpu/gpu.hpp"
-#include "cpu/compiler.hpp"
 
 namespace autotune {
 namespace {
@@ -33,7 +33,7 @@ void report_database() {
 
 std::string describe_host_compiler() {
   try {
-    const HostCompiler compiler;
+    const CpuCompiler compiler;
     return fmt::format("{}, {}", compiler.build(), compiler.path());
   } catch (const EnvironmentError& error) {
     return error.what();

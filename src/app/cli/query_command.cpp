@@ -9,13 +9,13 @@
 
 #include "autotune/error.hpp"
 
+#include "api/lookup.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/results_json.hpp"
-#include "cli/tuning_setup.hpp"
 #include "cli/size_list.hpp"
 #include "cli/table.hpp"
-#include "api/lookup.hpp"
+#include "cli/tuning_setup.hpp"
 
 namespace autotune {
 namespace {
@@ -39,7 +39,7 @@ struct Answer {
 DeviceQuery device_query(const std::string& option) {
   if (!option.empty()) return device_named(option);
   const DeviceInfo device = device_for("auto");
-  return {.silicon_class = device.silicon_class(), .label = device.label, .environment = {}};
+  return {.device_class = device.device_class(), .label = device.label, .environment = {}};
 }
 
 std::vector<Answer> find_answers(const QueryOptions& options, const TuningDatabase* database,
@@ -127,7 +127,7 @@ int run_query(const QueryOptions& options) {
       for (const auto& [problem, match] : answers) {
         if (match) {
           fmt::print("{}: {}\n  {}, driver {}, NVRTC {}, {}\n", to_string(problem),
-                     match->explanation, match->winner.silicon_class,
+                     match->explanation, match->winner.device_class,
                      match->winner.environment.driver, match->winner.environment.nvrtc_build,
                      match->winner.measured_at);
         }

@@ -41,7 +41,7 @@ Json results_document(const std::string& command, const DeviceInfo* device,
   Json shown = {{"label", device_label}};
   if (device != nullptr) {
     shown["architecture"] = device->architecture();
-    shown["silicon_class"] = device->silicon_class();
+    shown["silicon_class"] = device->device_class();
     shown["uuid"] = device->uuid;
     shown["driver"] = device->driver_release;
   }

@@ -13,9 +13,9 @@
 #include "cli/device_lock.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/results_json.hpp"
-#include "cli/tuning_setup.hpp"
 #include "cli/size_list.hpp"
 #include "cli/table.hpp"
+#include "cli/tuning_setup.hpp"
 
 namespace autotune {
 namespace {
@@ -39,7 +39,7 @@ std::vector<Trial> run_all(const RunOptions& options, const DeviceInfo& device) 
     set_layout(problem, options.layout);
     const ChosenConfiguration chosen =
         choose_configuration(options.choice, problem, database ? &*database : nullptr,
-                             {.silicon_class = device.silicon_class(), .label = device.label});
+                             {.device_class = device.device_class(), .label = device.label});
     trials.push_back(runner.run(*chosen.kernel, chosen.configuration, problem, {}));
   }
   return trials;

@@ -10,8 +10,8 @@
 #include "cli/command.hpp"
 #include "cli/configuration_choice.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/tuning_setup.hpp"
 #include "cli/size_list.hpp"
+#include "cli/tuning_setup.hpp"
 #include "gpu/nvrtc.hpp"
 
 namespace autotune {
@@ -70,7 +70,7 @@ int run_show(const ShowOptions& options) {
   std::string architecture = options.architecture;
   if (options.device.empty() && (options.choice.configuration.empty() || architecture.empty())) {
     const DeviceInfo device = device_for("auto");
-    query = {device.silicon_class(), device.label, {}};
+    query = {device.device_class(), device.label, {}};
     if (architecture.empty()) architecture = device.architecture();
     // What suits another architecture is no answer for this one.
     if (architecture != device.architecture()) query = {architecture, "", {}};
@@ -85,7 +85,7 @@ int run_show(const ShowOptions& options) {
           "show: nothing is known of this device: name its architecture, for example "
           "--arch sm_90");
     }
-    const std::string& silicon = known.front().winner.silicon_class;
+    const std::string& silicon = known.front().winner.device_class;
     architecture = silicon.substr(0, silicon.find('/'));
   }
   if (architecture == "host" && (options.ptx || options.log)) {

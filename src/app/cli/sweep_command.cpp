@@ -14,10 +14,10 @@
 #include "cli/exit_codes.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/results_json.hpp"
-#include "cli/tuning_setup.hpp"
 #include "cli/size_list.hpp"
 #include "cli/space_options.hpp"
 #include "cli/table.hpp"
+#include "cli/tuning_setup.hpp"
 
 namespace autotune {
 namespace {

@@ -16,11 +16,11 @@
 #include "cli/exit_codes.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
-#include "cli/tuning_setup.hpp"
 #include "cli/size_list.hpp"
 #include "cli/space_options.hpp"
 #include "cli/table.hpp"
 #include "cli/tune_report.hpp"
+#include "cli/tuning_setup.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace autotune {
@@ -172,7 +172,7 @@ int run_tune(const TuneOptions& options) {
   const std::vector<DeviceInfo> devices = devices_for(options.device);
   const DeviceInfo& device = devices.front();
   if (options.dry_run) return dry_run(request, device, options.json);
-  if (request.compare_cublas && device.is_host()) {
+  if (request.compare_cublas && device.is_cpu()) {
     throw EnvironmentError("--compare cublas: the host device has no cuBLAS");
   }
 

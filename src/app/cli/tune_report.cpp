@@ -28,7 +28,7 @@ void print_load(const TuneReport& report, const TunerSetup& setup) {
   const auto count = static_cast<double>(report.devices.size());
   const double measuring = device_busy_s(report) / (report.search_s * count);
   const double compiling = report.compile_busy_s / (report.search_s * setup.compile_jobs);
-  std::string devices = setup.device.is_host() ? "host device" : "GPU";
+  std::string devices = setup.device.is_cpu() ? "host device" : "GPU";
   if (count > 1) devices = fmt::format("{} GPUs", count);
   std::string each;
   for (const DeviceUse& use : report.devices) {
@@ -64,7 +64,7 @@ void print_json(const TuneReport& report, const DeviceInfo& device) {
   document["measured"] = report.measured;
   document["known"] = report.known;
   document["compiled"] = report.compiled;
-  document["equal_kernels"] = report.equal_kernels;
+  document["equal_kernels"] = report.duplicate_kernels;
   document["wall_s"] = report.wall_s;
   document["search_s"] = report.search_s;
   document["device_busy_s"] = device_busy_s(report);
@@ -132,8 +132,9 @@ void print_summary(const TuneReport& report, const TunerSetup& setup) {
   fmt::print("\n{} measured, {} known, {:.1f} s", report.measured, report.known, report.wall_s);
   if (report.search_s > 0) print_load(report, setup);
   fmt::print("\n");
-  if (report.equal_kernels > 0) {
-    fmt::print("of these {} have the machine code of another: timed once\n", report.equal_kernels);
+  if (report.duplicate_kernels > 0) {
+    fmt::print("of these {} have the machine code of another: timed once\n",
+               report.duplicate_kernels);
   }
   for (const auto& [status, count] : report.statuses) {
     if (status != TrialStatus::ok) fmt::print("{}: {}\n", to_string(status), count);

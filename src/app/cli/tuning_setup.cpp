@@ -10,8 +10,8 @@
 #include "autotune/error.hpp"
 
 #include "api/device_choice.hpp"
-#include "gpu/gpu.hpp"
 #include "cpu/device.hpp"
+#include "gpu/gpu.hpp"
 
 namespace autotune {
 
@@ -31,13 +31,13 @@ std::vector<DeviceInfo> devices_for(const std::string& option) {
   if (!driver.usable) throw EnvironmentError("--device all: " + driver.problem);
   std::map<std::string, std::vector<std::string>> classes;
   for (const DeviceInfo& device : driver.devices) {
-    classes[device.silicon_class()].push_back(short_name(device));
+    classes[device.device_class()].push_back(short_name(device));
   }
   if (classes.size() == 1) return std::move(driver.devices);
   std::string which;
-  for (const auto& [silicon_class, members] : classes) {
+  for (const auto& [device_class, members] : classes) {
     which +=
-        fmt::format("{}{}: {}", which.empty() ? "" : "; ", silicon_class, fmt::join(members, ", "));
+        fmt::format("{}{}: {}", which.empty() ? "" : "; ", device_class, fmt::join(members, ", "));
   }
   throw EnvironmentError(fmt::format(
       "--device all: a result holds for one kind of GPU, and here are {} kinds: {}. Tune each with "
@@ -46,25 +46,25 @@ std::vector<DeviceInfo> devices_for(const std::string& option) {
 }
 
 DeviceQuery device_named(const std::string& name) {
-  const std::string label = name == "host" ? host_device_info().label : name;
-  return {.silicon_class = "", .label = label, .environment = {}};
+  const std::string label = name == "host" ? cpu_device_info().label : name;
+  return {.device_class = "", .label = label, .environment = {}};
 }
 
 std::string device_warning(const DeviceInfo& device) {
   if (device.mig) return "the GPU is a MIG slice: results hold for slices of this shape alone";
   if (device.mps) return "the GPU is shared through MPS: times may include other programs'";
   if (device.kernel_timeout) return "the GPU drives a display: kernels that run long are ended";
-  const std::optional<GpuLoad> load = device.is_host() ? std::nullopt : inspect_load(device);
+  const std::optional<GpuLoad> load = device.is_cpu() ? std::nullopt : inspect_load(device);
   return load ? busy_warning(*load) : "";
 }
 
 std::string short_name(const DeviceInfo& device) {
-  if (device.is_host()) return device.label;
+  if (device.is_cpu()) return device.label;
   return fmt::format("GPU {} ({})", device.ordinal, device.label);
 }
 
 std::string describe(const DeviceInfo& device) {
-  if (device.is_host()) {
+  if (device.is_cpu()) {
     return fmt::format("{} ({} cores; no GPU's times)", device.label, device.sm_count);
   }
   return fmt::format("{} ({}, {} SMs, {:.1f} GiB, driver {})", device.label, device.architecture(),

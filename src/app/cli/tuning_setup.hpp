@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/device_info.hpp"
 #include "api/lookup.hpp"
 #include "api/setup.hpp"
+#include "core/device_info.hpp"
 
 namespace autotune {
 

@@ -7,8 +7,8 @@
 #include "autotune/version.hpp"
 
 #include "cpu/device.hpp"
-#include "tuner/worker/child_process.hpp"
 #include "tuner/measure/cpu_service.hpp"
+#include "tuner/worker/child_process.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune {
@@ -48,7 +48,7 @@ int run_worker_command(int argc, char** argv) {
   if (!enter_worker_process(parent)) return 0;
   const int memory_mib = option(argc, argv, "--memory-mib");
   if (memory_mib > 0) limit_memory(std::int64_t{memory_mib} << 20);
-  return serve(fd, device == kHostOrdinal ? *make_host_service() : *make_gpu_service(device));
+  return serve(fd, device == kCpuOrdinal ? *make_cpu_service() : *make_gpu_service(device));
 }
 
 }  // namespace autotune

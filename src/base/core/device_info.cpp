@@ -7,18 +7,18 @@
 namespace autotune {
 
 std::string DeviceInfo::architecture() const {
-  if (is_host()) return "host";
+  if (is_cpu()) return "host";
   return fmt::format("sm_{}{}", compute_major, compute_minor);
 }
 
 std::string DeviceInfo::driver_text() const {
-  if (is_host()) return "none";
+  if (is_cpu()) return "none";
   if (!driver_release.empty()) return driver_release;
   return fmt::format("CUDA {}.{}", driver_version / 1000, driver_version % 1000 / 10);
 }
 
-std::string DeviceInfo::silicon_class() const {
-  if (is_host()) return fmt::format("host/{}/{} cores", cpu_model, sm_count);
+std::string DeviceInfo::device_class() const {
+  if (is_cpu()) return fmt::format("host/{}/{} cores", cpu_model, sm_count);
   constexpr std::int64_t kGiB = std::int64_t{1} << 30;
   std::string text = fmt::format("{}/{}sm/l2-{}/bus-{}/mem-{}kHz/{}GiB/shared-{}", architecture(),
                                  sm_count, l2_bytes, memory_bus_bits, memory_clock_khz,
@@ -28,12 +28,12 @@ std::string DeviceInfo::silicon_class() const {
   return text;
 }
 
-Silicon parse_silicon_class(const std::string& silicon_class) {
-  const std::size_t slash = silicon_class.find('/');
-  Silicon silicon{.architecture = silicon_class.substr(0, slash)};
+DeviceClass parse_device_class(const std::string& device_class) {
+  const std::size_t slash = device_class.find('/');
+  DeviceClass silicon{.architecture = device_class.substr(0, slash)};
   if (slash == std::string::npos) return silicon;
-  const char* const end = silicon_class.data() + silicon_class.size();
-  std::from_chars(silicon_class.data() + slash + 1, end, silicon.sm_count);
+  const char* const end = device_class.data() + device_class.size();
+  std::from_chars(device_class.data() + slash + 1, end, silicon.sm_count);
   return silicon;
 }
 

@@ -7,7 +7,7 @@
 namespace autotune {
 
 // The ordinal that selects the host device where GPUs count from 0.
-inline constexpr int kHostOrdinal = -1;
+inline constexpr int kCpuOrdinal = -1;
 
 // Bytes, kHz and counts as the driver gives them. 0 means unknown.
 struct DeviceInfo {
@@ -40,7 +40,7 @@ struct DeviceInfo {
   std::string driver_release;   // "580.159.04" where it can be read, else empty
   std::string cpu_model;        // of the host device (src/host); empty for a GPU
 
-  [[nodiscard]] bool is_host() const { return !cpu_model.empty(); }
+  [[nodiscard]] bool is_cpu() const { return !cpu_model.empty(); }
 
   // "sm_90"; "host" for the host device.
   [[nodiscard]] std::string architecture() const;
@@ -51,15 +51,15 @@ struct DeviceInfo {
   // The identity that tuning results are kept under: devices with the same text run the same
   // kernels at the same speed. Made of silicon properties, not of the name, which changes with
   // drivers and is shared by different dies.
-  [[nodiscard]] std::string silicon_class() const;
+  [[nodiscard]] std::string device_class() const;
 };
 
 // What a silicon class says of a GPU's SMs; 0 or empty where it does not.
-struct Silicon {
+struct DeviceClass {
   std::string architecture;  // "sm_90"
   int sm_count = 0;
 };
-[[nodiscard]] Silicon parse_silicon_class(const std::string& silicon_class);
+[[nodiscard]] DeviceClass parse_device_class(const std::string& device_class);
 
 // What a result depends on besides the silicon. When it differs, a stored result is aged: still
 // an answer, but the best of its trials are timed again by the next tuning run.

@@ -53,7 +53,7 @@ void to_json(json& j, const LaunchGeometry& g) {
   j = json{{"grid", g.grid},
            {"block", g.block},
            {"dynamic_shared_bytes", g.dynamic_shared_bytes},
-           {"scratch_bytes_per_block", g.scratch_bytes_per_block},
+           {"scratch_bytes_per_block", g.workspace_bytes_per_block},
            {"resident_blocks_per_sm", g.resident_blocks_per_sm},
            {"raster", g.raster},
            {"waits_for_launch_before", g.waits_for_launch_before},
@@ -65,7 +65,7 @@ void from_json(const json& j, LaunchGeometry& g) {
   j.at("grid").get_to(g.grid);
   j.at("block").get_to(g.block);
   read(j, "dynamic_shared_bytes", g.dynamic_shared_bytes);
-  read(j, "scratch_bytes_per_block", g.scratch_bytes_per_block);
+  read(j, "scratch_bytes_per_block", g.workspace_bytes_per_block);
   read(j, "resident_blocks_per_sm", g.resident_blocks_per_sm);
   read(j, "raster", g.raster);
   read(j, "waits_for_launch_before", g.waits_for_launch_before);
@@ -146,11 +146,11 @@ void from_json(const json& j, DeviceRates& r) {
 }
 
 void to_json(json& j, const Winner& w) {
-  j = json{{"silicon_class", w.silicon_class},
+  j = json{{"silicon_class", w.device_class},
            {"device_label", w.device_label},
            {"problem", w.problem},
            {"template", w.template_name},
-           {"interface", w.interface_number},
+           {"interface", w.space_version},
            {"source_hash", w.source_hash},
            {"environment", w.environment},
            {"configuration", w.configuration},
@@ -167,11 +167,11 @@ void to_json(json& j, const Winner& w) {
 }
 
 void from_json(const json& j, Winner& w) {
-  j.at("silicon_class").get_to(w.silicon_class);
+  j.at("silicon_class").get_to(w.device_class);
   j.at("device_label").get_to(w.device_label);
   j.at("problem").get_to(w.problem);
   j.at("template").get_to(w.template_name);
-  j.at("interface").get_to(w.interface_number);
+  j.at("interface").get_to(w.space_version);
   j.at("configuration").get_to(w.configuration);
   j.at("median_us").get_to(w.median_us);
   read(j, "source_hash", w.source_hash);

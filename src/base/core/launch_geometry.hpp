@@ -9,7 +9,7 @@ namespace autotune {
 
 // Words of 4 bytes at the start of a kernel's scratch that are zero when it starts and when it
 // ends.
-inline constexpr std::int64_t kScratchCounters = 1 << 16;
+inline constexpr std::int64_t kWorkspaceCounters = 1 << 16;
 
 struct LaunchGeometry {
   std::array<std::int64_t, 3> grid = {1, 1, 1};   // blocks
@@ -17,7 +17,7 @@ struct LaunchGeometry {
   std::int64_t dynamic_shared_bytes = 0;
   // Of global memory for each block, beside the counters; 0: the kernel needs no scratch. See
   // kernel_templates/kernel_template.hpp.
-  std::int64_t scratch_bytes_per_block = 0;
+  std::int64_t workspace_bytes_per_block = 0;
   // Not 0: the kernel works with any number of blocks, and at most so many for each SM are
   // launched.
   std::int64_t resident_blocks_per_sm = 0;
@@ -35,9 +35,9 @@ struct LaunchGeometry {
   [[nodiscard]] std::int64_t threads() const { return block[0] * block[1] * block[2]; }
   [[nodiscard]] std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
 
-  [[nodiscard]] std::int64_t scratch_bytes() const {
-    const std::int64_t bytes = blocks() * scratch_bytes_per_block;
-    return bytes == 0 ? 0 : 4 * kScratchCounters + bytes;
+  [[nodiscard]] std::int64_t workspace_bytes() const {
+    const std::int64_t bytes = blocks() * workspace_bytes_per_block;
+    return bytes == 0 ? 0 : 4 * kWorkspaceCounters + bytes;
   }
   [[nodiscard]] bool needs_map_a() const { return box_a[0] > 0; }
   [[nodiscard]] bool needs_map_b() const { return box_b[0] > 0; }

@@ -14,11 +14,11 @@
 namespace autotune {
 
 struct Winner {
-  std::string silicon_class;
+  std::string device_class;
   std::string device_label;
   GemmProblem problem;
   std::string template_name;
-  int interface_number = 0;
+  int space_version = 0;
   std::string source_hash;  // of the template's text
   Environment environment;
 

@@ -17,8 +17,8 @@
 
 #include "core/embedded_file.hpp"
 #include "core/hash.hpp"
-#include "cpu/frame_limit.hpp"
 #include "core/posix/run_program.hpp"
+#include "cpu/frame_limit.hpp"
 
 namespace autotune {
 
@@ -168,7 +168,7 @@ std::string read_file(const fs::path& path) {
 
 }  // namespace
 
-HostCompiler::HostCompiler() : command_(find_compiler()) {
+CpuCompiler::CpuCompiler() : command_(find_compiler()) {
   remove_abandoned_folders();
   const std::string version = run_program({path(), "--version"}).output;
   FieldHasher ours;
@@ -180,8 +180,8 @@ HostCompiler::HostCompiler() : command_(find_compiler()) {
   build_ = fmt::format("{}, host {:.8}", version.substr(0, version.find('\n')), ours.digest());
 }
 
-HostCompileResult HostCompiler::compile(const std::string& name, const std::string& source,
-                                        const std::vector<std::string>& options) const {
+CpuCompileResult CpuCompiler::compile(const std::string& name, const std::string& source,
+                                      const std::vector<std::string>& options) const {
   const PrivateFolder folder;
   const fs::path words = folder.path() / "prelude.hpp";
   const fs::path input = folder.path() / "kernel.cu";

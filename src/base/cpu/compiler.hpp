@@ -7,23 +7,23 @@
 
 namespace autotune {
 
-struct HostCompileResult {
+struct CpuCompileResult {
   bool ok = false;
   std::string image;  // bytes of a shared object, for LoadedKernel
   std::string log;    // at most 64 KiB
 };
 
-class HostCompiler {
+class CpuCompiler {
  public:
   // Takes $CXX, or c++, g++ or clang++, whichever is on the PATH. Throws EnvironmentError when
   // there is none.
-  HostCompiler();
+  CpuCompiler();
 
   // source: portable CUDA C++. Of the options, written for NVRTC, only macros (-Dname=value)
   // count. name: a word, for messages. A source that does not compile is a result; throws
   // EnvironmentError when the compiler cannot be run or its files not be written.
-  [[nodiscard]] HostCompileResult compile(const std::string& name, const std::string& source,
-                                          const std::vector<std::string>& options) const;
+  [[nodiscard]] CpuCompileResult compile(const std::string& name, const std::string& source,
+                                         const std::vector<std::string>& options) const;
 
   // What an image depends on besides source and options: the compiler's version line and this
   // program's part.

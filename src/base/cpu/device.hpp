@@ -5,8 +5,8 @@
 
 namespace autotune {
 
-// Label "host: <CPU model>", ordinal kHostOrdinal; the limits of a small GPU, so that portable
+// Label "host: <CPU model>", ordinal kCpuOrdinal; the limits of a small GPU, so that portable
 // templates offer the same configurations here as there.
-[[nodiscard]] DeviceInfo host_device_info();
+[[nodiscard]] DeviceInfo cpu_device_info();
 
 }  // namespace autotune

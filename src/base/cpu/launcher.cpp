@@ -8,18 +8,18 @@
 
 namespace autotune {
 
-HostKernel::HostKernel(const std::string& image, const std::string& name, std::size_t copies) {
+CpuKernel::CpuKernel(const std::string& image, const std::string& name, std::size_t copies) {
   for (std::size_t i = 0; i < copies; ++i) copies_.emplace_back(image, name);
 }
 
-HostLauncher::HostLauncher(std::size_t threads)
+CpuLauncher::CpuLauncher(std::size_t threads)
     : pool_(threads > 0 ? threads : std::max(1U, std::thread::hardware_concurrency())),
       runners_(pool_.size()) {}
 
-std::optional<std::string> HostLauncher::launch(const HostKernel& kernel,
-                                                const KernelArguments& arguments,
-                                                const LaunchGeometry& geometry,
-                                                std::span<const std::int64_t> blocks) {
+std::optional<std::string> CpuLauncher::launch(const CpuKernel& kernel,
+                                               const KernelArguments& arguments,
+                                               const LaunchGeometry& geometry,
+                                               std::span<const std::int64_t> blocks) {
   constexpr std::int64_t kMaxThreads = BlockRunner::kMaxThreads;
   if (geometry.threads() < 1 || geometry.threads() > kMaxThreads) {
     throw Error(fmt::format("a block of {} threads cannot be launched: 1 to {} can",

@@ -9,41 +9,41 @@
 #include <span>
 #include <string>
 
-#include "cpu/block_runner.hpp"
 #include "core/thread_pool.hpp"
+#include "cpu/block_runner.hpp"
 
 namespace autotune {
 
-class HostLauncher;
+class CpuLauncher;
 
 // A compiled kernel, ready to be launched by one launcher.
-class HostKernel {
+class CpuKernel {
  public:
   // Throws as LoadedKernel does. `copies`: threads that will run it at most.
-  HostKernel(const std::string& image, const std::string& name, std::size_t copies);
+  CpuKernel(const std::string& image, const std::string& name, std::size_t copies);
 
  private:
-  friend class HostLauncher;
+  friend class CpuLauncher;
   std::deque<LoadedKernel> copies_;  // one a thread
 };
 
-class HostLauncher {
+class CpuLauncher {
  public:
   // That a block may have, as on a large GPU.
   static constexpr std::int64_t kMaxSharedBytes = 227 * 1024;
 
   // threads: 0 for one a core.
-  explicit HostLauncher(std::size_t threads = 0);
+  explicit CpuLauncher(std::size_t threads = 0);
 
   [[nodiscard]] ThreadPool& pool() { return pool_; }
-  [[nodiscard]] HostKernel load(const std::string& image, const std::string& name) {
-    return HostKernel(image, name, pool_.size());
+  [[nodiscard]] CpuKernel load(const std::string& image, const std::string& name) {
+    return CpuKernel(image, name, pool_.size());
   }
 
   // Runs the given blocks of the grid and waits for them. Gives what is wrong with the first block
   // found faulty (see BlockRunner); the others still run. Throws Error for a block of too many
   // threads, or with too much shared memory.
-  std::optional<std::string> launch(const HostKernel& kernel, const KernelArguments& arguments,
+  std::optional<std::string> launch(const CpuKernel& kernel, const KernelArguments& arguments,
                                     const LaunchGeometry& geometry,
                                     std::span<const std::int64_t> blocks);
 

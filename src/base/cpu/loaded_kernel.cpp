@@ -37,7 +37,7 @@ LoadedKernel::LoadedKernel(const std::string& image, const std::string& name)
     close(file_);
     throw Error("the compiled kernel cannot be loaded: " + reason);
   }
-  auto* const function = reinterpret_cast<HostKernelFunction*>(dlsym(library_, name.c_str()));
+  auto* const function = reinterpret_cast<CpuKernelFunction*>(dlsym(library_, name.c_str()));
   auto* const state =
       reinterpret_cast<autotune_block_state* (*)()>(dlsym(library_, "autotune_kernel_state"));
   if (function == nullptr || state == nullptr) {

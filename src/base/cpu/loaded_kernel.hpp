@@ -9,19 +9,19 @@
 namespace autotune {
 
 // The signature that all kernels share (kernel_templates/kernel_template.hpp).
-using HostKernelFunction = void(const float* a, const float* b, float* c, long long m, long long n,
-                                long long k, long long lda, long long ldb, long long ldc,
-                                float alpha, float beta, float* scratch, unsigned raster);
+using CpuKernelFunction = void(const float* a, const float* b, float* c, long long m, long long n,
+                               long long k, long long lda, long long ldb, long long ldc,
+                               float alpha, float beta, float* scratch, unsigned raster);
 
 // A kernel in this process, and where it looks up which thread it is.
 struct KernelEntry {
-  HostKernelFunction* function;
+  CpuKernelFunction* function;
   autotune_block_state* state;
 };
 
 class LoadedKernel {
  public:
-  // image: the bytes of a shared object made by HostCompiler. Throws Error when it cannot be
+  // image: the bytes of a shared object made by CpuCompiler. Throws Error when it cannot be
   // loaded or has no kernel of that name.
   LoadedKernel(const std::string& image, const std::string& name);
   ~LoadedKernel();

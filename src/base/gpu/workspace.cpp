@@ -7,12 +7,12 @@
 
 namespace autotune::gpu {
 
-bool Scratch::has(std::int64_t bytes) const {
+bool Workspace::has(std::int64_t bytes) const {
   return bytes == 0 ||
          (!buffers_.empty() && buffers_.back().size() >= static_cast<std::size_t>(bytes));
 }
 
-std::uint64_t Scratch::reserve(std::int64_t bytes, CUstream_st* stream) {
+std::uint64_t Workspace::reserve(std::int64_t bytes, CUstream_st* stream) {
   if (bytes == 0) return 0;
   if (!has(bytes)) {
     // Twice as large as before at least, up to where that would be too much of the device's memory.
@@ -20,14 +20,14 @@ std::uint64_t Scratch::reserve(std::int64_t bytes, CUstream_st* stream) {
     const std::size_t twice = buffers_.empty() ? 0 : 2 * buffers_.back().size();
     DeviceBuffer larger(driver_,
                         std::max(static_cast<std::size_t>(bytes), std::min(twice, kLarge)));
-    driver_.check(driver_.api().cuMemsetD32Async(larger.address(), 0, kScratchCounters, stream),
+    driver_.check(driver_.api().cuMemsetD32Async(larger.address(), 0, kWorkspaceCounters, stream),
                   "cuMemsetD32Async");
     buffers_.push_back(std::move(larger));
   }
   return buffers_.back().address();
 }
 
-void Scratch::leave_to_context() {
+void Workspace::leave_to_context() {
   for (DeviceBuffer& buffer : buffers_) buffer.leave_to_context();
 }
 

@@ -9,9 +9,9 @@
 namespace autotune::gpu {
 
 // For launches on one stream, one after the other, in the context that is current in all calls.
-class Scratch {
+class Workspace {
  public:
-  explicit Scratch(const Driver& driver) : driver_(driver) {}
+  explicit Workspace(const Driver& driver) : driver_(driver) {}
 
   // Whether reserve() would have to allocate.
   [[nodiscard]] bool has(std::int64_t bytes) const;

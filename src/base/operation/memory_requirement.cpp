@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-
 namespace autotune {
 
 // Words before C and behind it: two rows, but 256 KiB at least and 64 MiB at most.
@@ -32,8 +31,7 @@ double cpu_bytes_needed(const GemmProblem& problem) {
 }
 
 double bytes_needed(const GemmProblem& problem, const DeviceInfo& device) {
-  return device.is_host() ? cpu_bytes_needed(problem)
-                          : gpu_bytes_needed(problem);
+  return device.is_cpu() ? cpu_bytes_needed(problem) : gpu_bytes_needed(problem);
 }
 
 std::string why_too_large(const GemmProblem& problem, const DeviceInfo& device) {

@@ -6,10 +6,10 @@
 
 #include "autotune/autotuner.hpp"
 
-#include "core/hash.hpp"
-#include "db/cubin_store.hpp"
 #include "api/device_choice.hpp"
 #include "api/setup.hpp"
+#include "core/hash.hpp"
+#include "db/cubin_store.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/shared_library.hpp"
 #include "kernel_templates/kernel_template.hpp"
@@ -316,11 +316,11 @@ TEST_SUITE("embedding on a GPU") {
     const KernelTemplate& kernel = kernel_templates().front();
     Autotuner tuner;
     Winner winner;
-    winner.silicon_class = choose_device("0").device.silicon_class();
+    winner.device_class = choose_device("0").device.device_class();
     winner.device_label = "NVIDIA H200";
     winner.problem = kProblem;
     winner.template_name = kernel.name;
-    winner.interface_number = kernel.interface_number;
+    winner.space_version = kernel.space_version;
     winner.source_hash = content_hash(kernel.source);
     winner.environment = {choose_device("0").device.driver_text(), "99.9 CL-1", "", 1};
     winner.configuration = kernel.default_configuration({.m = 4096, .n = 4096, .k = 4096});

@@ -44,8 +44,8 @@ TEST_SUITE("PreparedKernels") {
   TEST_CASE("each kernel is loaded once a context, whoever asks and how often") {
     const TemporaryStorage storage;
     fill_store();
-    KernelSupply supply(some_gpu(), "");
-    PreparedKernels<std::string> kernels(supply);
+    KernelSelector supply(some_gpu(), "");
+    KernelCache<std::string> kernels(supply);
     std::atomic<int> loads = 0;
     const auto load = [&](const std::string& image, const std::string&, const LaunchGeometry&) {
       ++loads;
@@ -78,8 +78,8 @@ TEST_SUITE("PreparedKernels") {
   TEST_CASE("a kernel that does not load is tried again") {
     const TemporaryStorage storage;
     fill_store();
-    KernelSupply supply(some_gpu(), "");
-    PreparedKernels<int> kernels(supply);
+    KernelSelector supply(some_gpu(), "");
+    KernelCache<int> kernels(supply);
     const auto fail = [](const std::string&, const std::string&,
                          const LaunchGeometry&) -> std::unique_ptr<int> {
       throw Error("no memory");
@@ -101,8 +101,8 @@ TEST_SUITE("PreparedKernels") {
                                                        {large.op_a, large.op_b, aligned}, "sm_90")),
                              {aligned ? "aligned" : "any", "", {}});
     }
-    KernelSupply supply(some_gpu(), "");
-    PreparedKernels<std::string> kernels(supply);
+    KernelSelector supply(some_gpu(), "");
+    KernelCache<std::string> kernels(supply);
     const auto load = [](const std::string& image, const std::string&, const LaunchGeometry&) {
       return std::make_unique<std::string>(image);
     };

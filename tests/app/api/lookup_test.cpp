@@ -13,11 +13,11 @@ namespace {
 Winner winner_of(const std::string& template_name, const GemmProblem& problem, double us) {
   const KernelTemplate& kernel = *find_kernel_template(template_name);
   Winner winner;
-  winner.silicon_class = "class";
+  winner.device_class = "class";
   winner.device_label = "device";
   winner.problem = problem;
   winner.template_name = kernel.name;
-  winner.interface_number = kernel.interface_number;
+  winner.space_version = kernel.space_version;
   winner.source_hash = content_hash(kernel.source);
   winner.environment = {"580.1", "13.0.88 CL-1", "", kMeasuringProtocol};
   winner.configuration = kernel.default_configuration(problem);
@@ -59,7 +59,7 @@ TEST_SUITE("lookup") {
       CAPTURE(winner.template_name);
       const KernelTemplate* kernel = find_kernel_template(winner.template_name);
       REQUIRE(kernel != nullptr);
-      CHECK(winner.interface_number == kernel->interface_number);
+      CHECK(winner.space_version == kernel->space_version);
       CHECK(winner.source_hash == content_hash(kernel->source));
       CHECK(kernel->supports(winner.problem));
       CHECK_NOTHROW(static_cast<void>(kernel->space.validated(winner.configuration)));

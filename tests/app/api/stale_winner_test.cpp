@@ -3,9 +3,9 @@
 
 #include "autotune/autotuner.hpp"
 
+#include "api/device_choice.hpp"
 #include "core/hash.hpp"
 #include "db/tuning_database.hpp"
-#include "api/device_choice.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "tests/app/api/temporary_storage.hpp"
 #include "tests/support/fake_cuda.hpp"
@@ -21,11 +21,11 @@ TEST_SUITE("a stored winner") {
     const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
     const DeviceInfo device = choose_device("0").device;
     Winner sound;
-    sound.silicon_class = device.silicon_class();
+    sound.device_class = device.device_class();
     sound.device_label = device.label;
     sound.problem = problem;
     sound.template_name = kernel.name;
-    sound.interface_number = kernel.interface_number;
+    sound.space_version = kernel.space_version;
     sound.source_hash = content_hash(kernel.source);
     sound.environment = {device.driver_text(), "13.0.88 CL-1", "", 1};
     sound.configuration = kernel.default_configuration(problem);
@@ -38,7 +38,7 @@ TEST_SUITE("a stored winner") {
     Winner lacks_values = sound;
     lacks_values.configuration = Configuration({{"TILE_WIDTH", 16}});
     Winner of_older_interface = sound;
-    of_older_interface.interface_number -= 1;
+    of_older_interface.space_version -= 1;
     Winner of_lost_template = sound;
     of_lost_template.template_name = "gemm_lost";
 

@@ -43,11 +43,11 @@ struct Stored : AnalyzeWithoutNvrtc {
   Stored() {
     const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
     Winner winner;
-    winner.silicon_class = "sm_90/100sm/test";
+    winner.device_class = "sm_90/100sm/test";
     winner.device_label = "Test GPU";
     winner.problem = {.m = 1024, .n = 1024, .k = 1024};
     winner.template_name = kernel.name;
-    winner.interface_number = kernel.interface_number;
+    winner.space_version = kernel.space_version;
     winner.source_hash = content_hash(kernel.source);
     winner.environment = {"580.1", "13.0.88", "0.1.0", kMeasuringProtocol};
     winner.configuration = kernel.default_configuration({.m = 4096, .n = 4096, .k = 4096});

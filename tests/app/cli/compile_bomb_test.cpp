@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "kernel_templates/kernel_template.hpp"
 #include "core/posix/host_resources.hpp"
+#include "kernel_templates/kernel_template.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune::test {

@@ -15,11 +15,11 @@ using nlohmann::json;
 Winner winner_for(std::int64_t size, double median_us) {
   const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
   Winner winner;
-  winner.silicon_class = "sm_90/132sm/test";
+  winner.device_class = "sm_90/132sm/test";
   winner.device_label = "Test GPU";
   winner.problem = {.m = size, .n = size, .k = size};
   winner.template_name = kernel.name;
-  winner.interface_number = kernel.interface_number;
+  winner.space_version = kernel.space_version;
   winner.source_hash = content_hash(kernel.source);
   winner.environment = {"580.1", "13.0.88", "0.1.0", kMeasuringProtocol};
   winner.configuration = kernel.default_configuration(winner.problem);

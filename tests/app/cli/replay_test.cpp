@@ -37,9 +37,9 @@ struct StoredTrials : Program {
     const Trial trials[] = {trial_with(1024, 8, 200), trial_with(1024, 16, 100),
                             failed_trial(1024, 32, TrialStatus::out_of_bounds),
                             trial_with(2048, 16, 800)};
-    opened.add_trials({.silicon_class = "sm_90/132sm/test",
+    opened.add_trials({.device_class = "sm_90/132sm/test",
                        .template_name = "gemm_tiled",
-                       .interface_number = 1,
+                       .space_version = 1,
                        .source_hash = "abc",
                        .environment = {"580.1", "13.0.88", "0.1.0", 1}},
                       {"run 1", "Test GPU, rev. 2", "GPU-1", "autotune --sizes 1024,2048",
@@ -48,9 +48,9 @@ struct StoredTrials : Program {
     Trial other = trial_with(1024, 8, 300);
     other.configuration = Configuration({{"STAGES", 3}});
     opened.add_trials(
-        {.silicon_class = "sm_80/108sm/test",
+        {.device_class = "sm_80/108sm/test",
          .template_name = "gemm_simt",
-         .interface_number = 1,
+         .space_version = 1,
          .source_hash = "def",
          .environment = {"580.1", "13.0.88", "0.1.0", 1}},
         {"run 2", "Other GPU", "GPU-2", "autotune --sizes 1024", "2026-01-02T03:04:06Z"},

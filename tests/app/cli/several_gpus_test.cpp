@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
 
-#include "tests/app/cli/fake_machine.hpp"
 #include "core/posix/file_descriptor.hpp"
+#include "tests/app/cli/fake_machine.hpp"
 
 namespace autotune::test {
 namespace {

@@ -32,27 +32,27 @@ TEST_SUITE("DeviceInfo") {
 
   TEST_CASE("silicon class keeps its text") {
     // Results are stored under this text: a change of it loses all of them.
-    CHECK(h200().silicon_class() ==
+    CHECK(h200().device_class() ==
           "sm_90/132sm/l2-62914560/bus-6144/mem-3201000kHz/140GiB/shared-232448");
   }
 
   TEST_CASE("silicon class tells silicon apart and no more") {
-    const std::string same = h200().silicon_class();
+    const std::string same = h200().device_class();
     DeviceInfo other = h200();
     other.label = "NVIDIA H200 NVL";
     other.uuid = "GPU-1";
     other.ordinal = 3;
     other.driver_release = "580.1";
     other.memory_bytes += 1 << 20;  // drivers differ in what they keep for themselves
-    CHECK(other.silicon_class() == same);
+    CHECK(other.device_class() == same);
 
     other = h200();
     other.sm_count = 114;
-    CHECK(other.silicon_class() != same);
+    CHECK(other.device_class() != same);
     other = h200();
     other.mig = true;
-    CHECK(other.silicon_class() == same + "/mig");
+    CHECK(other.device_class() == same + "/mig");
     other.mps = true;
-    CHECK(other.silicon_class() == same + "/mig/mps");
+    CHECK(other.device_class() == same + "/mig/mps");
   }
 }

@@ -11,11 +11,11 @@ namespace {
 
 autotune::Winner winner() {
   autotune::Winner w;
-  w.silicon_class = "sm_90/132sm";
+  w.device_class = "sm_90/132sm";
   w.device_label = "NVIDIA H200";
   w.problem = {.m = 64, .n = 32, .k = 16, .op_b = autotune::Operation::transposed};
   w.template_name = "gemm_tiled";
-  w.interface_number = 2;
+  w.space_version = 2;
   w.source_hash = "abc";
   w.environment = {"580.159.04", "13.0.88", "0.1.0", 3};
   w.configuration = autotune::Configuration({{"A", 1}, {"B", 9007199254740993}});
@@ -65,7 +65,7 @@ TEST_SUITE("JSON") {
     const autotune::LaunchGeometry before{.grid = {2147483647, 2, 1},
                                           .block = {16, 16, 1},
                                           .dynamic_shared_bytes = 1024,
-                                          .scratch_bytes_per_block = 4096,
+                                          .workspace_bytes_per_block = 4096,
                                           .resident_blocks_per_sm = 3,
                                           .raster = 8,
                                           .waits_for_launch_before = true,

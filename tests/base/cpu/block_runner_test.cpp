@@ -66,7 +66,7 @@ void one_waits_longer(const float*, const float*, float*, long long, long long, 
   }
 }
 
-KernelEntry entry(autotune::HostKernelFunction* function) {
+KernelEntry entry(autotune::CpuKernelFunction* function) {
   return {function, autotune_kernel_state()};
 }
 

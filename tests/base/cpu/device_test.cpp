@@ -6,16 +6,16 @@ using autotune::DeviceInfo;
 
 TEST_SUITE("host device") {
   TEST_CASE("it cannot be taken for a GPU") {
-    const DeviceInfo device = autotune::host_device_info();
+    const DeviceInfo device = autotune::cpu_device_info();
     CHECK(device.label == "host: " + device.cpu_model);
     CHECK(device.architecture() == "host");
-    CHECK(device.silicon_class() ==
+    CHECK(device.device_class() ==
           "host/" + device.cpu_model + "/" + std::to_string(device.sm_count) + " cores");
-    CHECK(device.ordinal == autotune::kHostOrdinal);
+    CHECK(device.ordinal == autotune::kCpuOrdinal);
   }
 
   TEST_CASE("it offers templates what a large GPU does") {
-    const DeviceInfo device = autotune::host_device_info();
+    const DeviceInfo device = autotune::cpu_device_info();
     CHECK(device.max_threads_per_block == 1024);
     CHECK(device.shared_per_block == 49152);
     CHECK(device.shared_per_block_optin == 227 * 1024);

@@ -18,8 +18,7 @@ namespace {
 // Runs a kernel of one block in a child process and gives what the sanitizer said there.
 [[maybe_unused]] std::string last_words(const std::string& source) {
   setenv("AUTOTUNE_HOST_SANITIZE", "1", 1);
-  const autotune::HostCompileResult compiled =
-      autotune::HostCompiler().compile("simple", source, {});
+  const autotune::CpuCompileResult compiled = autotune::CpuCompiler().compile("simple", source, {});
   unsetenv("AUTOTUNE_HOST_SANITIZE");
   REQUIRE_MESSAGE(compiled.ok, compiled.log);
   int ends[2];
@@ -31,8 +30,8 @@ namespace {
     const std::vector<float> a(64, 1);
     const std::vector<float> b(64, 1);
     std::vector<float> c(64, 0);
-    autotune::HostLauncher launcher(1);
-    const autotune::HostKernel kernel = launcher.load(compiled.image, "simple");
+    autotune::CpuLauncher launcher(1);
+    const autotune::CpuKernel kernel = launcher.load(compiled.image, "simple");
     const std::int64_t block = 0;
     static_cast<void>(launcher.launch(kernel,
                                       {a.data(), b.data(), c.data(), 8, 8, 8, 8, 8, 8, 1, 0},

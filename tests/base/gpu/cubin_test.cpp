@@ -258,4 +258,4 @@ TEST_SUITE("read_ptxas_log") {
 }
 
 }  // namespace
-}  // namespace autotune
+}  // namespace autotune::gpu

@@ -22,7 +22,7 @@ TEST_SUITE("read_device") {
     fake.set_script("");
     const DeviceInfo whole = only_device();
     CHECK_FALSE(whole.mig);
-    CHECK(whole.silicon_class() != slice.silicon_class());
+    CHECK(whole.device_class() != slice.device_class());
   }
 
   TEST_CASE("sharing by MPS and the watchdog are read") {

@@ -23,7 +23,7 @@ TEST_SUITE("MeasuredCode") {
     CHECK(key([](LaunchGeometry& g) { g.grid[0] = 7; }) != same);
     CHECK(key([](LaunchGeometry& g) { g.block[0] = 256; }) != same);
     CHECK(key([](LaunchGeometry& g) { g.dynamic_shared_bytes = 4; }) != same);
-    CHECK(key([](LaunchGeometry& g) { g.scratch_bytes_per_block = 4; }) != same);
+    CHECK(key([](LaunchGeometry& g) { g.workspace_bytes_per_block = 4; }) != same);
     CHECK(key([](LaunchGeometry& g) { g.resident_blocks_per_sm = 2; }) != same);
     CHECK(key([](LaunchGeometry& g) { g.raster = 8; }) != same);
     CHECK(key([](LaunchGeometry& g) { g.waits_for_launch_before = true; }) != same);

@@ -1,4 +1,4 @@
-// Benches: who does which job, and what becomes of those whose device fails.
+// DevicePool: who does which job, and what becomes of those whose device fails.
 #include "tuner/devices/device_pool.hpp"
 
 #include <condition_variable>
@@ -48,7 +48,7 @@ class Devices {
   }
 
   void start() {
-    benches.emplace(setups, std::chrono::seconds(30), news,
+    benches.emplace(setups, std::chrono::seconds(30), wake_up,
                     [this](const DeviceUse& use) { failed.push_back(use); });
   }
   // Measures once, for the problem; `name` is kept when it is done.
@@ -74,7 +74,7 @@ class Devices {
   std::vector<MeasuringDevice> setups;
   std::vector<DeviceUse> failed;
   std::vector<std::pair<std::string, TrialStatus>> done;
-  Signal news;
+  WakeUp wake_up;
 
  private:
   std::mutex mutex_;
@@ -82,7 +82,7 @@ class Devices {
   std::set<std::size_t> open_;
 
  public:
-  std::optional<Benches> benches;  // last: its threads use the rest
+  std::optional<DevicePool> benches;  // last: its threads use the rest
 };
 
 GemmProblem cube(std::int64_t size) {
@@ -97,7 +97,7 @@ TEST_SUITE("benches") {
     const std::vector<std::string> names = {"a", "b", "c", "d", "e"};
     for (const std::string& name : names) devices.submit(name, cube(name == "c" ? 1 : 2));
     devices.open(0);
-    devices.benches->settle_all();
+    devices.benches->drain_all();
     REQUIRE(devices.done.size() == names.size());
     for (std::size_t i = 0; i < names.size(); ++i) CHECK(devices.done[i].first == names[i]);
     CHECK(devices.benches->open_jobs() == 0);
@@ -108,7 +108,7 @@ TEST_SUITE("benches") {
     devices.close(1);
     devices.start();
     devices.submit("a", cube(1));
-    devices.benches->settle_all();
+    devices.benches->drain_all();
     // Device 0 measures problem 1 until the other one has begun problem 2.
     std::promise<void> begun;
     devices.scripts[0]->measure = [&](const MeasureRequest&) {
@@ -126,7 +126,7 @@ TEST_SUITE("benches") {
     devices.submit("c", cube(1));
     devices.submit("d", cube(2));
     devices.open(1);
-    devices.benches->settle_all();
+    devices.benches->drain_all();
     // Then, rather than nothing, what the first one has set up.
     CHECK(of_second == std::vector<std::int64_t>{2, 1});
   }
@@ -137,7 +137,7 @@ TEST_SUITE("benches") {
     devices.start();
     CHECK(devices.benches->wait_for_device({}));
     for (int i = 0; i < 5; ++i) devices.submit("a", cube(1));
-    devices.benches->settle_all();
+    devices.benches->drain_all();
     CHECK(devices.done.size() == 5);
     CHECK(devices.scripts[0]->measures == 0);
   }
@@ -162,9 +162,9 @@ TEST_SUITE("benches") {
     }
     devices.start();
     for (const char* name : {"good", "good"}) devices.submit(name, cube(1));
-    devices.benches->settle_all();
+    devices.benches->drain_all();
     devices.submit("bad", cube(1));
-    devices.benches->settle_all();
+    devices.benches->drain_all();
     REQUIRE(devices.done.size() == 3);
     CHECK(devices.done[2].second == TrialStatus::run_crashed);
     CHECK(devices.scripts[0]->measures == 2);
@@ -179,8 +179,8 @@ TEST_SUITE("benches") {
     };
     devices.start();
     for (int i = 0; i < 50; ++i) devices.submit(std::to_string(i), cube(i % 3 + 1));
-    devices.benches->settle_all();
-    while (devices.failed.empty()) static_cast<void>(devices.benches->settle_one());
+    devices.benches->drain_all();
+    while (devices.failed.empty()) static_cast<void>(devices.benches->drain_one());
     CHECK(devices.failed[0].device.ordinal == 1);
     CHECK(devices.failed[0].failure == "no such device");
     std::set<std::string> distinct;
@@ -207,7 +207,7 @@ TEST_SUITE("benches") {
     };
     devices.start();
     for (int i = 0; i < 50; ++i) devices.submit(std::to_string(i), cube(1));
-    devices.benches->settle_all();
+    devices.benches->drain_all();
     CHECK(devices.done.size() == 50);
     for (const auto& [name, status] : devices.done) CHECK(status == TrialStatus::ok);
     CHECK(devices.scripts[1]->measures == 20);
@@ -222,7 +222,7 @@ TEST_SUITE("benches") {
     }
     devices.start();
     for (int i = 0; i < 100; ++i) devices.submit("a", cube(1));
-    CHECK_THROWS_WITH_AS(devices.benches->settle_all(), doctest::Contains("fell off the bus"),
+    CHECK_THROWS_WITH_AS(devices.benches->drain_all(), doctest::Contains("fell off the bus"),
                          EnvironmentError);
     CHECK(devices.failed.size() == 1);
   }
@@ -240,7 +240,7 @@ TEST_SUITE("benches") {
     devices.benches->drop_queued();
     CHECK(devices.benches->open_jobs() == 1);
     go_on.set_value();
-    devices.benches->settle_all();
+    devices.benches->drain_all();
     REQUIRE(devices.done.size() == 1);
     CHECK(devices.done[0].first == "a");
   }

@@ -1,9 +1,8 @@
 // How long workers may take.
-#include "tuner/compile/time_limit.hpp"
-#include "tuner/devices/time_limit.hpp"
-
 #include <doctest/doctest.h>
 
+#include "tuner/compile/time_limit.hpp"
+#include "tuner/devices/time_limit.hpp"
 #include "tuner/devices/trial_runner.hpp"
 
 namespace autotune {

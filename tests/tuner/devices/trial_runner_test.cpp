@@ -66,7 +66,7 @@ TEST_SUITE("TrialRunner") {
     CHECK(second.configuration.at("X") == 2);
     CHECK(second.resources.registers == 2);
     CHECK(second.detail == "the same machine code as X=1");
-    CHECK(bench.runner.equal_kernels() == 1);
+    CHECK(bench.runner.duplicate_kernels() == 1);
   }
 
   TEST_CASE("other code, another launch and another problem are measured") {
@@ -76,7 +76,7 @@ TEST_SUITE("TrialRunner") {
     CHECK(bench.search(128, "code").detail.empty());
     CHECK(bench.search(2, "code", {.m = 64, .n = 64, .k = 65}).detail.empty());
     CHECK(bench.script->measures == 4);
-    CHECK(bench.runner.equal_kernels() == 0);
+    CHECK(bench.runner.duplicate_kernels() == 0);
   }
 
   TEST_CASE("outside of a search everything is measured, again and again") {

@@ -4,8 +4,8 @@
 #include <functional>
 #include <random>
 
-#include "tests/tuner/small_search.hpp"
 #include "core/statistics.hpp"
+#include "tests/tuner/small_search.hpp"
 
 namespace autotune::test {
 namespace {

@@ -40,10 +40,10 @@ TEST_SUITE("finals") {
     played.add(steady(100), 128);
     played.add(steady(100.4), 64);
     played.add(steady(100.6), 32);
-    const auto verdict = judge(played.finalists);
-    REQUIRE(verdict);
-    CHECK(verdict->winner == 1);
-    CHECK(verdict->ties == std::vector<std::size_t>{0});
+    const auto ranking = rank_finalists(played.finalists);
+    REQUIRE(ranking);
+    CHECK(ranking->winner == 1);
+    CHECK(ranking->ties == std::vector<std::size_t>{0});
   }
 
   TEST_CASE("intervals that overlap tie within 2 %") {
@@ -51,10 +51,10 @@ TEST_SUITE("finals") {
     played.add({98, 99, 100, 101.2, 102}, 64);
     played.add({101, 101.4, 101.5, 101.6, 101.7}, 128);
     played.add({101, 103, 103, 103, 103}, 32);
-    const auto verdict = judge(played.finalists);
-    REQUIRE(verdict);
-    CHECK(verdict->winner == 0);
-    CHECK(verdict->ties == std::vector<std::size_t>{1});
+    const auto ranking = rank_finalists(played.finalists);
+    REQUIRE(ranking);
+    CHECK(ranking->winner == 0);
+    CHECK(ranking->ties == std::vector<std::size_t>{1});
   }
 
   TEST_CASE("of those that tie the one that won before stays the winner") {
@@ -62,11 +62,11 @@ TEST_SUITE("finals") {
     played.add(steady(100), 32);
     played.add(steady(100.4), 128);
     played.finalists[1].won_before = true;
-    CHECK(judge(played.finalists)->winner == 1);
-    CHECK(judge(played.finalists)->interval.low == 100.4);
+    CHECK(rank_finalists(played.finalists)->winner == 1);
+    CHECK(rank_finalists(played.finalists)->interval.low == 100.4);
     played.finalists[1].samples_us = steady(101);
-    CHECK(judge(played.finalists)->winner == 0);
-    CHECK(judge(played.finalists)->ties.empty());
+    CHECK(rank_finalists(played.finalists)->winner == 0);
+    CHECK(rank_finalists(played.finalists)->ties.empty());
   }
 
   TEST_CASE("a finalist that failed neither wins nor ties") {
@@ -74,9 +74,9 @@ TEST_SUITE("finals") {
     played.add(steady(100), 32);
     played.add(steady(101), 32);
     played.finalists[0].last.status = TrialStatus::wrong_result;
-    CHECK(judge(played.finalists)->winner == 1);
+    CHECK(rank_finalists(played.finalists)->winner == 1);
     played.finalists[1].last.status = TrialStatus::launch_failed;
-    CHECK_FALSE(judge(played.finalists).has_value());
+    CHECK_FALSE(rank_finalists(played.finalists).has_value());
   }
 
   TEST_CASE("finalists are compared by the rounds that both have played") {
@@ -85,10 +85,10 @@ TEST_SUITE("finals") {
     played.add({100, 100, 100, 100, 100, 105, 105, 105, 105, 105, 105}, 64);
     played.add({102.1, 102.1, 102.1}, 32);
     played.add({100.1, 100.1, 100.1}, 16);
-    const auto verdict = judge(played.finalists);
-    REQUIRE(verdict);
-    CHECK(verdict->winner == 0);
-    CHECK(verdict->ties == std::vector<std::size_t>{2});
+    const auto ranking = rank_finalists(played.finalists);
+    REQUIRE(ranking);
+    CHECK(ranking->winner == 0);
+    CHECK(ranking->ties == std::vector<std::size_t>{2});
     CHECK(median(played.finalists[0].samples_us) == 105);
   }
 
@@ -98,10 +98,10 @@ TEST_SUITE("finals") {
     played.add({101, 101, 101}, 32);
     played.add({103, 103, 103}, 32);
     played.finalists[0].last.status = TrialStatus::launch_failed;
-    const auto verdict = judge(played.finalists);
-    REQUIRE(verdict);
-    CHECK(verdict->winner == 1);
-    CHECK(verdict->ties.empty());
+    const auto ranking = rank_finalists(played.finalists);
+    REQUIRE(ranking);
+    CHECK(ranking->winner == 1);
+    CHECK(ranking->ties.empty());
   }
 
   TEST_CASE("fewer play where there is little time") {
@@ -132,7 +132,7 @@ TEST_SUITE("finals") {
       TrialRunner runner(f.setup.make_compile_worker, std::chrono::seconds(30));
       const FinalsResult result =
           run_finals(kSmall, played.finalists, false, runner, deadline, stop.get_token());
-      CHECK(result.verdict.has_value() == !stopped);
+      CHECK(result.ranking.has_value() == !stopped);
       return samples;
     };
     CHECK(rounds_until(Clock::now() - std::chrono::hours(1), false) == 3);

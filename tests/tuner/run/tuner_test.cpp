@@ -139,17 +139,17 @@ TEST_SUITE("tune") {
     f.setup.compile_jobs = 1;
     const auto won = [&](std::int64_t size, const char* configuration, const char* device) {
       Winner winner;
-      winner.silicon_class = device;
+      winner.device_class = device;
       winner.problem = {.m = size, .n = size, .k = size};
       winner.template_name = "fake";
-      winner.interface_number = 1;
+      winner.space_version = 1;
       winner.configuration = Configuration::parse(configuration);
       return winner;
     };
     Winner of_other_template = won(64, "X=5,A=3", "here");
     of_other_template.template_name = "other";
     Winner of_older_interface = won(64, "X=6,A=3", "there");
-    of_older_interface.interface_number = 0;
+    of_older_interface.space_version = 0;
     const Winner winners[] = {won(4096, "A=1,X=9", "here"),
                               won(65, "X=4,A=1", "there"),
                               won(63, "X=10,A=4", "elsewhere"),  // not in the space
@@ -390,7 +390,7 @@ TEST_SUITE("tune") {
     CHECK(filtered.problems[0].winner->configuration.at("X") == 1);
     f.request.fresh = true;
     CHECK(f.run().problems[0].winner->configuration.at("X") == 1);
-    const auto stored = f.database.winners(f.setup.device.silicon_class(), "");
+    const auto stored = f.database.winners(f.setup.device.device_class(), "");
     REQUIRE(stored.size() == 1);
     CHECK(stored[0].configuration.at("X") == 7);
   }
@@ -500,7 +500,7 @@ TEST_SUITE("tune") {
     };
     const TuneReport report = f.run();
     CHECK(of_equal_code == 1);
-    CHECK(report.equal_kernels == 3);
+    CHECK(report.duplicate_kernels == 3);
     CHECK(report.measured == kValid);  // trials
     std::set<double> times;
     for (const Trial& trial : f.seen) {

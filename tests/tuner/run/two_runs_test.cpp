@@ -33,9 +33,9 @@ struct RunOnFile : TuneFixture {
 
 // What the fixture's trials are found by.
 TrialScope scope_of(const TuneFixture& f) {
-  return {f.setup.device.silicon_class(),
+  return {f.setup.device.device_class(),
           f.kernel.name,
-          f.kernel.interface_number,
+          f.kernel.space_version,
           content_hash(f.kernel.source),
           {.driver = f.setup.device.driver_text(),
            .nvrtc_build = f.script->nvrtc_build,

@@ -11,12 +11,12 @@
 namespace autotune::test {
 namespace {
 
-Winner won(const std::string& silicon_class, const GemmProblem& problem, int x) {
+Winner won(const std::string& device_class, const GemmProblem& problem, int x) {
   Winner winner;
-  winner.silicon_class = silicon_class;
+  winner.device_class = device_class;
   winner.problem = problem;
   winner.template_name = "fake";
-  winner.interface_number = 1;
+  winner.space_version = 1;
   winner.configuration = Configuration({{"A", 1}, {"X", x}});  // as JSON orders them
   return winner;
 }
@@ -29,7 +29,7 @@ TEST_SUITE("starting points") {
     const CandidateSpace space(kernel, kernel.space.enumerate({}).configurations);
     const std::vector<Winner> winners = {won("other", kSmall, 1), won("this", kLarge, 2),
                                          won("this", kSmall, 3), won("other", kSmall, 3)};
-    const auto points = starting_points(kSmall, "this", space, winners);
+    const auto points = warm_starts(kSmall, "this", space, winners);
     REQUIRE(points.size() == 3);
     const auto is = [&](std::size_t i, int x, bool won_here) {
       CHECK(points[i].configuration.at("X") == x);
@@ -46,12 +46,12 @@ TEST_SUITE("starting points") {
     Winner other = won("this", kSmall, 1);
     other.template_name = "another";
     Winner older = won("this", kSmall, 2);
-    older.interface_number = 0;
-    CHECK(starting_points(kSmall, "this", space, std::vector{other, older}).empty());
-    CHECK(starting_points(kSmall, "this", space, std::vector{won("this", kSmall, 11)}).empty());
+    older.space_version = 0;
+    CHECK(warm_starts(kSmall, "this", space, std::vector{other, older}).empty());
+    CHECK(warm_starts(kSmall, "this", space, std::vector{won("this", kSmall, 11)}).empty());
     std::vector<Winner> many;
     for (int x = 1; x <= 10; ++x) many.push_back(won("this", kSmall, x));
-    CHECK(starting_points(kSmall, "this", space, many).size() == 8);
+    CHECK(warm_starts(kSmall, "this", space, many).size() == 8);
   }
 }
 

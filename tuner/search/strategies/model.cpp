@@ -22,7 +22,7 @@ class Model : public SearchStrategy {
 
   std::optional<std::size_t> next() override {
     std::optional<std::size_t> index;
-    if (model_.successes() >= kFirst && model_.can_fit()) index = guided();
+    if (model_.successes() >= kFirst && model_.can_fit()) index = propose_by_model();
     if (!index && model_.trend().exists() && ++first_ % kBlindTurn != 0) {
       index = fastest_by_estimate();
     }
@@ -40,8 +40,9 @@ class Model : public SearchStrategy {
   }
 
  private:
-  static constexpr std::size_t kFirst = 6;   // successes, before there is anything to go by
-  static constexpr std::size_t kField = 32;  // of which the best by its estimate is tried at first
+  static constexpr std::size_t kFirst = 6;  // successes, before there is anything to go by
+  static constexpr std::size_t kPoolSize =
+      32;  // of which the best by its estimate is tried at first
   static constexpr std::size_t kBlindTurn = 4;  // an estimate may be wrong: each so many at random
   static constexpr std::size_t kRandom =
       2'000;  // of the untried ones, at most, are looked at in a fit
@@ -68,7 +69,7 @@ class Model : public SearchStrategy {
 
   // Of a few at random, others each time.
   std::optional<std::size_t> fastest_by_estimate() {
-    const std::vector<std::size_t> field = some_untried(kField);
+    const std::vector<std::size_t> field = some_untried(kPoolSize);
     if (field.empty()) return std::nullopt;
     return *std::max_element(field.begin(), field.end(), [&](std::size_t a, std::size_t b) {
       return model_.trend().rate(a) < model_.trend().rate(b);
@@ -85,7 +86,7 @@ class Model : public SearchStrategy {
     return indices;
   }
 
-  std::optional<std::size_t> guided() {
+  std::optional<std::size_t> propose_by_model() {
     if (!process_ || shortlist_.empty() ||
         model_.reports() >= fitted_at_ + std::max<std::size_t>(1, fitted_at_ / kRefitShare)) {
       refit();

@@ -9,8 +9,8 @@
 
 #include "cpu/loaded_kernel.hpp"
 
-using autotune::HostCompiler;
-using autotune::HostCompileResult;
+using autotune::CpuCompiler;
+using autotune::CpuCompileResult;
 using autotune::LoadedKernel;
 
 namespace {
@@ -44,7 +44,7 @@ std::string kernel(const std::string& body) {
          body + "}";
 }
 
-float run(const HostCompileResult& compiled, float alpha = 0, float beta = 0) {
+float run(const CpuCompileResult& compiled, float alpha = 0, float beta = 0) {
   REQUIRE_MESSAGE(compiled.ok, compiled.log);
   const LoadedKernel loaded(compiled.image, "probe");
   float c = -1;
@@ -56,7 +56,7 @@ float run(const HostCompileResult& compiled, float alpha = 0, float beta = 0) {
 
 TEST_SUITE("HostCompiler") {
   TEST_CASE("it takes the macros of the options for NVRTC and nothing else") {
-    const HostCompiler compiler;
+    const CpuCompiler compiler;
     const auto compiled = compiler.compile("probe", kernel("c[0] = VALUE;"),
                                            {"-arch=host", "-Xptxas=-v", "-DVALUE=7", "-std=bad"});
     CHECK(run(compiled) == 7);
@@ -65,7 +65,7 @@ TEST_SUITE("HostCompiler") {
 
   TEST_CASE("kernels of the same name are kept apart") {
     // Templates of static data are what loaders like to share between libraries.
-    const HostCompiler compiler;
+    const CpuCompiler compiler;
     const std::string source =
         "template <int I> struct Value { static int value; };"
         "template <int I> int Value<I>::value = VALUE;" +
@@ -78,7 +78,7 @@ TEST_SUITE("HostCompiler") {
   }
 
   TEST_CASE("fmaf rounds once and a product and a sum twice") {
-    const HostCompiler compiler;
+    const CpuCompiler compiler;
     const float x = 1 + 0x1p-12F;
     const float difference = -(1 + 0x1p-11F);  // x * x = 1 + 2^-11 + 2^-24
     const auto fused = compiler.compile("probe", kernel("c[0] = fmaf(alpha, alpha, beta);"), {});
@@ -88,7 +88,7 @@ TEST_SUITE("HostCompiler") {
   }
 
   TEST_CASE("errors come with the line of the kernel") {
-    const HostCompiler compiler;
+    const CpuCompiler compiler;
     const auto compiled = compiler.compile("probe", "\n\nint broken = no_such_name;", {});
     CHECK_FALSE(compiled.ok);
     CHECK(compiled.image.empty());
@@ -98,7 +98,7 @@ TEST_SUITE("HostCompiler") {
   }
 
   TEST_CASE("a kernel that needs more stack than a thread has does not compile") {
-    const HostCompiler compiler;
+    const CpuCompiler compiler;
     const auto compiled = compiler.compile(
         "probe", kernel("volatile float big[20000]; big[m] = alpha; c[0] = big[m + 1];"), {});
     CHECK_FALSE(compiled.ok);
@@ -109,7 +109,7 @@ TEST_SUITE("HostCompiler") {
     const std::string folder = std::string(AUTOTUNE_BINARY_DIR) + "/tests";
     const std::string count = "ls -d '" + folder + "'/autotune-* 2>/dev/null | grep -c .";
     const Variable place("TMPDIR", folder.c_str());
-    const HostCompiler compiler;
+    const CpuCompiler compiler;
     CHECK(compiler.compile("probe", kernel(""), {}).ok);
     CHECK_FALSE(compiler.compile("probe", "broken", {}).ok);
     CHECK(std::system((count + " >/dev/null").c_str()) != 0);
@@ -117,22 +117,22 @@ TEST_SUITE("HostCompiler") {
 
   TEST_CASE("a wrong CXX is named") {
     const Variable wrong("CXX", "/nonexistent/g++ -m64");
-    CHECK_THROWS_WITH_AS(HostCompiler(), doctest::Contains("/nonexistent/g++"),
+    CHECK_THROWS_WITH_AS(CpuCompiler(), doctest::Contains("/nonexistent/g++"),
                          autotune::EnvironmentError);
   }
 
   TEST_CASE("without any compiler it says what to install") {
     const Variable none("CXX", "");
     const Variable nowhere("PATH", "/nonexistent");
-    CHECK_THROWS_WITH_AS(HostCompiler(), doctest::Contains("install g++"),
+    CHECK_THROWS_WITH_AS(CpuCompiler(), doctest::Contains("install g++"),
                          autotune::EnvironmentError);
   }
 
   TEST_CASE("the build names the compiler and changes with its options") {
-    const HostCompiler plain;
+    const CpuCompiler plain;
     CHECK(plain.build().find("host ") != std::string::npos);
-    CHECK(plain.build() == HostCompiler().build());
+    CHECK(plain.build() == CpuCompiler().build());
     const Variable other("CXX", (plain.path() + " -DOTHER").c_str());
-    CHECK(plain.build() != HostCompiler().build());
+    CHECK(plain.build() != CpuCompiler().build());
   }
 }

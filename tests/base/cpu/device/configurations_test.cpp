@@ -126,14 +126,14 @@ class Batch {
   }
 
   // The first configuration found wrong, in words; empty when there is none.
-  std::string first_wrong(const HostCompiler& compiler, const KernelTemplate& kernel,
+  std::string first_wrong(const CpuCompiler& compiler, const KernelTemplate& kernel,
                           std::vector<Expected> any_cases,
                           std::vector<Expected> aligned_cases) const {
-    const HostCompileResult compiled = compiler.compile("batch", source_, {});
+    const CpuCompileResult compiled = compiler.compile("batch", source_, {});
     if (!compiled.ok) return compiled.log;
-    HostLauncher launcher(1);
+    CpuLauncher launcher(1);
     for (const auto& [symbol, configuration, aligned] : configurations_) {
-      const HostKernel loaded = launcher.load(compiled.image, symbol);
+      const CpuKernel loaded = launcher.load(compiled.image, symbol);
       for (Expected& expected : aligned ? aligned_cases : any_cases) {
         const std::string wrong = run(launcher, loaded, kernel, configuration, expected);
         if (wrong.empty()) continue;
@@ -145,7 +145,7 @@ class Batch {
   }
 
  private:
-  static std::string run(HostLauncher& launcher, const HostKernel& loaded,
+  static std::string run(CpuLauncher& launcher, const CpuKernel& loaded,
                          const KernelTemplate& kernel, const Configuration& configuration,
                          Expected& expected) {
     const GemmProblem& p = expected.test.problem;
@@ -188,7 +188,7 @@ bool shares_k(const Configuration& configuration) {
 // What the host device is offered and promises one chain a result.
 std::vector<Configuration> chains(const KernelTemplate& kernel) {
   std::vector<Configuration> result =
-      kernel.space.enumerate(device_constraints(kernel, host_device_info())).configurations;
+      kernel.space.enumerate(device_constraints(kernel, cpu_device_info())).configurations;
   std::erase_if(result, shares_k);
   return result;
 }
@@ -208,7 +208,7 @@ void check_all(const KernelTemplate& kernel, Operation op_a, Operation op_b, std
   const std::vector<Expected> aligned_cases = expected(kAlignedCases);
   const std::vector<Configuration> all = chains(kernel);
   // All of what is searched here without being named.
-  const auto searched = templates_for(host_device_info());
+  const auto searched = templates_for(cpu_device_info());
   constexpr std::size_t kShare = 24;
   if (std::find(searched.begin(), searched.end(), &kernel) == searched.end()) {
     stride *= std::max<std::size_t>(1, all.size() / kShare);
@@ -218,7 +218,7 @@ void check_all(const KernelTemplate& kernel, Operation op_a, Operation op_b, std
     const bool aligned = i / stride % 2 == 1;
     batches[i / stride / kBatch].add(kernel, all[i], {op_a, op_b, aligned});
   }
-  const HostCompiler compiler;
+  const CpuCompiler compiler;
   std::vector<std::string> wrong(batches.size());
   ThreadPool pool(std::max(1U, std::thread::hardware_concurrency()));
   pool.for_each(batches.size(), [&](std::size_t item, std::size_t) {

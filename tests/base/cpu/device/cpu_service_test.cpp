@@ -15,7 +15,7 @@ namespace {
 // A service that has compiled the given kernel, named `simple`, and measures it.
 class Bench {
  public:
-  explicit Bench(const std::string& source) : service_(make_host_service()) {
+  explicit Bench(const std::string& source) : service_(make_cpu_service()) {
     auto reply = std::get<CompileReply>(service_->handle(CompileRequest{"simple", source, {}}));
     REQUIRE_MESSAGE(reply.ok, reply.log);
     request.cubin = std::move(reply.cubin);
@@ -49,15 +49,15 @@ constexpr GemmProblem kLarge{.m = 1000, .n = 1000, .k = 1000};  // run in part
 TEST_SUITE("HostService") {
   TEST_CASE("it describes its compiler") {
     const auto reply =
-        std::get<DescribeCompilerReply>(make_host_service()->handle(DescribeCompilerRequest{}));
+        std::get<DescribeCompilerReply>(make_cpu_service()->handle(DescribeCompilerRequest{}));
     CHECK(reply.problem.empty());
     CHECK_FALSE(reply.build.empty());
     CHECK(std::filesystem::exists(reply.path));
-    CHECK(reply.architectures == std::vector<std::string>{host_device_info().architecture()});
+    CHECK(reply.architectures == std::vector<std::string>{cpu_device_info().architecture()});
   }
 
   TEST_CASE("a source that does not compile gives its log") {
-    const auto service = make_host_service();
+    const auto service = make_cpu_service();
     const auto reply = std::get<CompileReply>(service->handle(CompileRequest{"x", "oops", {}}));
     CHECK_FALSE(reply.ok);
     CHECK(reply.log.find("oops") != std::string::npos);
@@ -200,7 +200,7 @@ TEST_SUITE("HostService") {
     Bench bench(right());
     bench.measure(kSmall);
     bench.request.geometry.block = {32, 33, 1};
-    const auto service = make_host_service();
+    const auto service = make_cpu_service();
     const auto reply = std::get<MeasureReply>(service->handle(bench.request));
     CHECK(reply.status == TrialStatus::launch_failed);
     CHECK(reply.detail.find("1056 threads") != std::string::npos);
@@ -220,7 +220,7 @@ TEST_SUITE("HostService") {
   }
 
   TEST_CASE("calibration gives rates") {
-    const auto reply = std::get<CalibrateReply>(make_host_service()->handle(CalibrateRequest{}));
+    const auto reply = std::get<CalibrateReply>(make_cpu_service()->handle(CalibrateRequest{}));
     CHECK(reply.problem.empty());
     CHECK(reply.fma_gflops > 0);
     CHECK(reply.copy_gbps > 0);

@@ -30,7 +30,7 @@ class Workers {
   }
 
  private:
-  std::unique_ptr<Worker> worker_ = make_process_worker(AUTOTUNE_PROGRAM, kHostOrdinal);
+  std::unique_ptr<Worker> worker_ = make_process_worker(AUTOTUNE_PROGRAM, kCpuOrdinal);
 };
 
 TrialStatus status_of(const WorkerOutcome& outcome) {

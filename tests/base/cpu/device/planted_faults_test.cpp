@@ -67,7 +67,7 @@ KernelTemplate faulty_template(std::string_view source) {
   for (std::int64_t fault = kNone; fault < kFaults; ++fault) faults.push_back(fault);
   const auto tiles = [](std::int64_t length) { return (length + 7) / 8; };
   return {.name = "simple",
-          .interface_number = 1,
+          .space_version = 1,
           .source = source,
           .space = ConfigSpace({{"FAULT", "", faults}}, {}),
           .supports = [](const GemmProblem&) { return true; },
@@ -99,8 +99,8 @@ TEST_SUITE("planted faults") {
     request.templates = {&kernel};
     request.strategy = "exhaustive";
     TunerSetup setup;
-    setup.device = host_device_info();
-    setup.make_compile_worker = [] { return make_process_worker(AUTOTUNE_PROGRAM, kHostOrdinal); };
+    setup.device = cpu_device_info();
+    setup.make_compile_worker = [] { return make_process_worker(AUTOTUNE_PROGRAM, kCpuOrdinal); };
     setup.measuring = {{setup.device, setup.make_compile_worker, {}}};
     setup.measure_timeout = std::chrono::milliseconds(3000);
     setup.database = &database;
