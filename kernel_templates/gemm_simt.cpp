@@ -278,7 +278,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   }
   result.block[0] = v.threads();
   result.dynamic_shared_bytes =
-      v.shared_bytes(problem.op_a == Operation::plain, problem.op_b == Operation::transposed);
+      v.shared_bytes(problem.op_a == Transpose::none, problem.op_b == Transpose::transposed);
   if (shared) result.workspace_bytes_per_block = bytes;
   return result;
 }

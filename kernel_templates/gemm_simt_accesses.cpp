@@ -89,14 +89,14 @@ struct Block {
   }
   [[nodiscard]] Operand a() const {
     Operand result =
-        operand("WARPS_M", "THREAD_M", c.at("LANES_M"), problem.op_a == Operation::plain);
+        operand("WARPS_M", "THREAD_M", c.at("LANES_M"), problem.op_a == Transpose::none);
     result.lines = problem.m;
     result.leading = problem.lda();
     return result;
   }
   [[nodiscard]] Operand b() const {
     Operand result =
-        operand("WARPS_N", "THREAD_N", lanes_n(), problem.op_b == Operation::transposed);
+        operand("WARPS_N", "THREAD_N", lanes_n(), problem.op_b == Transpose::transposed);
     result.lines = problem.n;
     result.leading = problem.ldb();
     return result;

@@ -119,7 +119,7 @@ TileShape tile_shape(const Configuration& configuration) {
 
 // Whether the large operand's lines lie along K in memory.
 bool large_along_k(const GemmProblem& problem, bool few_rows) {
-  return few_rows ? problem.op_b == Operation::transposed : problem.op_a == Operation::plain;
+  return few_rows ? problem.op_b == Transpose::transposed : problem.op_a == Transpose::none;
 }
 
 // Whole 128 bytes for the lanes side by side, as many of K as there are, and blocks for a large

@@ -18,8 +18,8 @@ struct Block {
   const GemmProblem& problem;
 
   [[nodiscard]] bool few_rows() const { return c.at("FEW_SIDE") == 0; }
-  [[nodiscard]] bool a_along_k() const { return problem.op_a == Operation::plain; }
-  [[nodiscard]] bool b_along_k() const { return problem.op_b == Operation::transposed; }
+  [[nodiscard]] bool a_along_k() const { return problem.op_a == Transpose::none; }
+  [[nodiscard]] bool b_along_k() const { return problem.op_b == Transpose::transposed; }
   [[nodiscard]] bool along_k() const { return few_rows() ? b_along_k() : a_along_k(); }
   [[nodiscard]] bool few_along_k() const { return few_rows() ? a_along_k() : b_along_k(); }
   [[nodiscard]] std::int64_t all_few() const { return few_rows() ? problem.m : problem.n; }

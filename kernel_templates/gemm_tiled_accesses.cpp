@@ -154,7 +154,7 @@ std::vector<WarpAccess> stores(std::int64_t warp, const GemmProblem& problem, co
 }
 
 Operand operand_a(const Configuration& configuration, const GemmProblem& problem) {
-  const bool transposed = problem.op_a == Operation::transposed;
+  const bool transposed = problem.op_a == Transpose::transposed;
   const std::int64_t results = configuration.at("RESULTS_M");
   return {.tile_width = configuration.at("TILE_WIDTH"),
           .results = results,
@@ -168,7 +168,7 @@ Operand operand_a(const Configuration& configuration, const GemmProblem& problem
 }
 
 Operand operand_b(const Configuration& configuration, const GemmProblem& problem) {
-  const bool transposed = problem.op_b == Operation::transposed;
+  const bool transposed = problem.op_b == Transpose::transposed;
   const std::int64_t results = configuration.at("RESULTS_N");
   return {.tile_width = configuration.at("TILE_WIDTH"),
           .results = results,

@@ -162,8 +162,8 @@ std::vector<Constraint> constraints() {
 
 LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& problem) {
   const Values v{configuration};
-  const bool a_along_k = problem.op_a == Operation::plain;
-  const bool b_along_k = problem.op_b == Operation::transposed;
+  const bool a_along_k = problem.op_a == Transpose::none;
+  const bool b_along_k = problem.op_b == Transpose::transposed;
   const std::int64_t tiles_m = ceil_div(problem.m, v.tile_m());
   const std::int64_t tiles = tiles_m * ceil_div(problem.n, v.tile_n());
   const std::int64_t phases = ceil_div(problem.k, v.block_k());

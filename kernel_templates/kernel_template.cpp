@@ -111,8 +111,8 @@ std::vector<std::string> compile_options(const KernelTemplate& kernel,
   const auto set = [&](const char* macro, bool value) {
     options.push_back(std::string("-D") + macro + (value ? "=1" : "=0"));
   };
-  set("TRANSPOSE_A", operands.op_a == Operation::transposed);
-  set("TRANSPOSE_B", operands.op_b == Operation::transposed);
+  set("TRANSPOSE_A", operands.op_a == Transpose::transposed);
+  set("TRANSPOSE_B", operands.op_b == Transpose::transposed);
   set("ALIGNED", compiled_for(kernel, operands).aligned);
   return options;
 }
@@ -120,7 +120,7 @@ std::vector<std::string> compile_options(const KernelTemplate& kernel,
 std::vector<Constraint> device_constraints(const KernelTemplate& kernel, const DeviceInfo& device) {
   const GemmProblem smallest{.m = 1, .n = 1, .k = 1};
   GemmProblem along_k = smallest;  // both operands
-  along_k.op_b = Operation::transposed;
+  along_k.op_b = Transpose::transposed;
   return {
       {"device_compute_capability", "the device must have the compute capability that it needs",
        [&kernel, host = device.is_cpu(),

@@ -53,8 +53,8 @@ struct TileShape {
 
 // What a kernel's code takes for granted of its operands.
 struct OperandTraits {
-  Operation op_a = Operation::plain;
-  Operation op_b = Operation::plain;
+  Transpose op_a = Transpose::none;
+  Transpose op_b = Transpose::none;
   // Pointers are multiples of 16 bytes; leading dimensions, and the extents of all matrices along
   // which elements lie side by side, are multiples of 4; leading dimensions are less than 2^38.
   bool aligned = false;

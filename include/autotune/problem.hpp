@@ -7,8 +7,10 @@
 
 namespace autotune {
 
+class Problem;  // any operation's problem, as the inside of the library has it
+
 // How an operand lies in memory, row-major: op(X) = X or op(X) = X transposed.
-enum class Operation : std::uint8_t { plain = 0, transposed = 1 };
+enum class Transpose : std::uint8_t { none = 0, transposed = 1 };
 
 // The arithmetic that a result may be computed with.
 //   strict: every product and sum in FP32 (FFMA); no tensor cores, no reduced inputs.
@@ -20,19 +22,21 @@ struct GemmProblem {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
-  Operation op_a = Operation::plain;
-  Operation op_b = Operation::plain;
+  Transpose op_a = Transpose::none;
+  Transpose op_b = Transpose::none;
   Math math = Math::strict;
 
   auto operator<=>(const GemmProblem&) const = default;
+
+  operator Problem() const;  // NOLINT(google-explicit-constructor): the same problem, in names
 
   // Floating-point operations of one product: 2 m n k.
   [[nodiscard]] double operations() const {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   }
   // Elements between two rows of A, B and C when nothing pads them.
-  [[nodiscard]] std::int64_t lda() const { return op_a == Operation::plain ? k : m; }
-  [[nodiscard]] std::int64_t ldb() const { return op_b == Operation::plain ? n : k; }
+  [[nodiscard]] std::int64_t lda() const { return op_a == Transpose::none ? k : m; }
+  [[nodiscard]] std::int64_t ldb() const { return op_b == Transpose::none ? n : k; }
   [[nodiscard]] std::int64_t ldc() const { return n; }
 };
 

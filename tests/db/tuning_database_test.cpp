@@ -36,7 +36,7 @@ TEST_SUITE("TuningDatabase") {
     auto database = TuningDatabase::in_memory();
     std::vector<Trial> stored = some_trials(0, 3);
     stored.push_back(failed_trial(3, TrialStatus::compile_failed, "error: line 3\nwith \xc2\xb5"));
-    stored.back().problem.op_a = Operation::plain;
+    stored.back().problem.op_a = Transpose::none;
     database.add_trials(some_scope(), some_run(), stored);
     CHECK(texts(database.trials(some_scope(), square(1024))) == texts(stored));
   }
@@ -139,7 +139,7 @@ TEST_SUITE("TuningDatabase") {
     CHECK(database.trials(same, square(1024)).size() == 1);
 
     GemmProblem transposed = square(1024);
-    transposed.op_b = Operation::transposed;
+    transposed.op_b = Transpose::transposed;
     CHECK(database.trials(some_scope(), transposed).empty());
     CHECK(database.trials(some_scope(), square(1023)).empty());
   }

@@ -84,10 +84,10 @@ gpu::DeviceBuffer buffer(const Oracle& oracle, std::int64_t words) {
 }
 
 std::int64_t rows_of_a(const GemmProblem& p) {
-  return p.op_a == Operation::plain ? p.m : p.k;
+  return p.op_a == Transpose::none ? p.m : p.k;
 }
 std::int64_t rows_of_b(const GemmProblem& p) {
-  return p.op_b == Operation::plain ? p.k : p.n;
+  return p.op_b == Transpose::none ? p.k : p.n;
 }
 
 // The address of an operand that begins so many words into a buffer.
@@ -132,8 +132,8 @@ PreparedCase::PreparedCase(const Oracle& oracle, const GemmCase& gemm)
   }
   launch(oracle.copy_, words_of(before_), stream, before_.address(), expected_.address(),
          words_of(before_));
-  const bool turned_a = op_a == Operation::transposed;
-  const bool turned_b = op_b == Operation::transposed;
+  const bool turned_a = op_a == Transpose::transposed;
+  const bool turned_b = op_b == Transpose::transposed;
   constexpr std::int64_t kOne = 1;
   launch(oracle.expect_, m * n, stream, into(a_, gemm.offset), into(b_, gemm.offset),
          into(expected_, start), m, n, k, turned_a ? kOne : gemm.lda(),

@@ -54,8 +54,8 @@ TEST_SUITE("gemm_skinny accesses") {
           set_layout(problem, layout);
           CAPTURE(text);
           CAPTURE(to_string(problem));
-          const bool a_along_k = problem.op_a == Operation::plain;
-          const bool b_along_k = problem.op_b == Operation::transposed;
+          const bool a_along_k = problem.op_a == Transpose::none;
+          const bool b_along_k = problem.op_b == Transpose::transposed;
           const bool along_k = few_rows ? b_along_k : a_along_k;
           const std::int64_t batch = c.at("UNROLL") * c.at("LANES_K");
           const std::int64_t batches = (size - 1) / batch + 1;

@@ -10,7 +10,7 @@ namespace {
 
 using autotune::Configuration;
 using autotune::GemmProblem;
-using autotune::Operation;
+using autotune::Transpose;
 using autotune::test::ArithmeticCase;
 using cuda_on_cpu::__syncthreads;
 using cuda_on_cpu::blockIdx;
@@ -153,8 +153,8 @@ class Order {
  public:
   Order(const Instance& instance, const GemmProblem& problem)
       : slices_(instance.configuration.at("SLICES")),
-        along_k_(instance.configuration.at("FEW_SIDE") == 0 ? instance.op_b == Operation::transposed
-                                                            : instance.op_a == Operation::plain),
+        along_k_(instance.configuration.at("FEW_SIDE") == 0 ? instance.op_b == Transpose::transposed
+                                                            : instance.op_a == Transpose::none),
         run_(along_k_ ? 4 : 1),
         lanes_k_(instance.configuration.at("LANES_K")),
         batch_(instance.configuration.at("UNROLL") * lanes_k_),

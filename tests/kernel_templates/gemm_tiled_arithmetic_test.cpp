@@ -9,7 +9,7 @@
 namespace {
 
 using autotune::GemmProblem;
-using autotune::Operation;
+using autotune::Transpose;
 using cuda_on_cpu::__syncthreads;
 using cuda_on_cpu::blockIdx;
 using cuda_on_cpu::threadIdx;

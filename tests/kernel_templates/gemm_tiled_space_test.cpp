@@ -125,7 +125,7 @@ TEST_SUITE("KernelTemplate") {
   TEST_CASE("compile options carry every parameter and the operands' traits") {
     const std::vector<std::string> options = autotune::compile_options(
         gemm_tiled(), changed("UNROLL=8"),
-        {.op_b = autotune::Operation::transposed, .aligned = true}, "sm_90");
+        {.op_b = autotune::Transpose::transposed, .aligned = true}, "sm_90");
     CHECK(options.front() == "-arch=sm_90");
     for (const char* option : {"-DTILE_WIDTH=16", "-DUNROLL=8", "-DPREFETCH=1", "-DTRANSPOSE_A=0",
                                "-DTRANSPOSE_B=1", "-DALIGNED=0"}) {

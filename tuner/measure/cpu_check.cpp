@@ -114,12 +114,12 @@ std::vector<Rectangle> pieces_of(std::span<const Rectangle> parts) {
 }  // namespace
 
 OperandView view_of_a(const GemmProblem& problem, const float* data) {
-  const bool plain = problem.op_a == Operation::plain;
+  const bool plain = problem.op_a == Transpose::none;
   return {data, plain ? problem.lda() : 1, plain ? 1 : problem.lda()};
 }
 
 OperandView view_of_b(const GemmProblem& problem, const float* data) {
-  const bool plain = problem.op_b == Operation::plain;
+  const bool plain = problem.op_b == Transpose::none;
   return {data, plain ? 1 : problem.ldb(), plain ? problem.ldb() : 1};
 }
 

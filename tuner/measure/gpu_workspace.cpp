@@ -20,8 +20,8 @@ gpu::DeviceBuffer buffer(const gpu::Driver& driver, std::int64_t count, std::siz
   return {driver, static_cast<std::size_t>(count) * element_bytes};
 }
 
-VerificationKernels::View view(std::uint64_t data, Operation op, std::int64_t ld) {
-  return op == Operation::plain ? VerificationKernels::View{data, ld, 1}
+VerificationKernels::View view(std::uint64_t data, Transpose op, std::int64_t ld) {
+  return op == Transpose::none ? VerificationKernels::View{data, ld, 1}
                                 : VerificationKernels::View{data, 1, ld};
 }
 

@@ -83,7 +83,7 @@ void Cublas::sgemm(const GemmProblem& problem, float alpha, std::uint64_t a, std
                    std::uint64_t b, std::int64_t ldb, float beta, std::uint64_t c,
                    std::int64_t ldc) const {
   // cuBLAS is column-major: read so, row-major C = op(A) op(B) is C^T = op(B)^T op(A)^T.
-  const auto operation = [](Operation op) { return op == Operation::transposed ? 1 : 0; };
+  const auto operation = [](Transpose op) { return op == Transpose::transposed ? 1 : 0; };
   check(
       api_->sgemm(handle_.get(), operation(problem.op_b), operation(problem.op_a), problem.n,
                   problem.m, problem.k, &alpha, reinterpret_cast<const float*>(b), ldb,

@@ -34,8 +34,8 @@ GemmArguments::GemmArguments(const Driver& driver, const LaunchGeometry& geometr
       k_(problem.k),
       raster_(static_cast<std::uint32_t>(geometry.raster)) {
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
-  const bool plain_a = problem.op_a == Operation::plain;
-  const bool plain_b = problem.op_b == Operation::plain;
+  const bool plain_a = problem.op_a == Transpose::none;
+  const bool plain_b = problem.op_b == Transpose::none;
   if (geometry.needs_map_a()) {
     encode(driver, reinterpret_cast<CUtensorMap*>(&map_a_), operands.a, plain_a ? m_ : k_,
            plain_a ? k_ : m_, operands.lda, geometry.box_a);

@@ -13,7 +13,7 @@ autotune::Winner winner() {
   autotune::Winner w;
   w.device_class = "sm_90/132sm";
   w.device_label = "NVIDIA H200";
-  w.problem = {.m = 64, .n = 32, .k = 16, .op_b = autotune::Operation::transposed};
+  w.problem = autotune::Problem("gemm", {{"m", 64}, {"n", 32}}, {{"layout", "NT"}});
   w.template_name = "gemm_tiled";
   w.space_version = 2;
   w.source_hash = "abc";
@@ -69,8 +69,7 @@ TEST_SUITE("JSON") {
                                           .resident_blocks_per_sm = 3,
                                           .raster = 8,
                                           .waits_for_launch_before = true,
-                                          .box_a = {32, 64},
-                                          .box_b = {16, 256}};
+                                          .tensor_boxes = {{{32, 64}, {16, 256}}}};
     CHECK(json(before).get<autotune::LaunchGeometry>() == before);
   }
 

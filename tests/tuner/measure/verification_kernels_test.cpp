@@ -60,8 +60,8 @@ std::vector<float> uniform(std::int64_t count, std::uint64_t seed) {
   return out;
 }
 
-kernels::View view(const std::vector<float>& data, Operation op, std::int64_t ld) {
-  return op == Operation::plain ? kernels::View{data.data(), ld, 1}
+kernels::View view(const std::vector<float>& data, Transpose op, std::int64_t ld) {
+  return op == Transpose::none ? kernels::View{data.data(), ld, 1}
                                 : kernels::View{data.data(), 1, ld};
 }
 

@@ -16,7 +16,7 @@ const std::string kBytes =
     "ELF\0\xff\xfe binary \0"s;
 
 MeasureRequest full_measure_request() {
-  return {.problem = {.m = 129, .n = 2147483647, .k = 65, .op_a = Operation::transposed},
+  return {.problem = {.m = 129, .n = 2147483647, .k = 65, .op_a = Transpose::transposed},
           .kernel_name = "gemm",
           .cubin = kBytes,
           .geometry = {.grid = {3, 2, 1}, .block = {16, 8, 1}, .dynamic_shared_bytes = 100000},

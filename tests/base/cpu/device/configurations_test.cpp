@@ -88,13 +88,13 @@ struct Expected {
     }
   }
 
-  static std::int64_t rows_of(Operation op, std::int64_t plain, std::int64_t transposed) {
-    return op == Operation::plain ? plain : transposed;
+  static std::int64_t rows_of(Transpose op, std::int64_t plain, std::int64_t transposed) {
+    return op == Transpose::none ? plain : transposed;
   }
 
   void set_result(std::int64_t row, std::int64_t column) {
-    const bool plain_a = test.problem.op_a == Operation::plain;
-    const bool plain_b = test.problem.op_b == Operation::plain;
+    const bool plain_a = test.problem.op_a == Transpose::none;
+    const bool plain_b = test.problem.op_b == Transpose::none;
     float sum = 0;
     for (std::int64_t i = 0; i < test.problem.k; ++i) {
       sum = std::fmaf(plain_a ? a.at(row, i) : a.at(i, row),
@@ -193,7 +193,7 @@ std::vector<Configuration> chains(const KernelTemplate& kernel) {
   return result;
 }
 
-void check_all(const KernelTemplate& kernel, Operation op_a, Operation op_b, std::size_t stride) {
+void check_all(const KernelTemplate& kernel, Transpose op_a, Transpose op_b, std::size_t stride) {
   constexpr std::size_t kBatch = 24;
   const auto expected = [&](std::vector<Case> cases) {
     std::vector<Expected> result;
@@ -233,16 +233,16 @@ TEST_SUITE("configurations") {
   TEST_CASE("plain operands in every third configuration") {
     for (const KernelTemplate& kernel : kernel_templates()) {
       CAPTURE(kernel.name);
-      check_all(kernel, Operation::plain, Operation::plain, 3);
+      check_all(kernel, Transpose::none, Transpose::none, 3);
     }
   }
 
   TEST_CASE("transposed operands in every thirteenth configuration") {
     for (const KernelTemplate& kernel : kernel_templates()) {
       CAPTURE(kernel.name);
-      check_all(kernel, Operation::transposed, Operation::plain, 13);
-      check_all(kernel, Operation::plain, Operation::transposed, 13);
-      check_all(kernel, Operation::transposed, Operation::transposed, 13);
+      check_all(kernel, Transpose::transposed, Transpose::none, 13);
+      check_all(kernel, Transpose::none, Transpose::transposed, 13);
+      check_all(kernel, Transpose::transposed, Transpose::transposed, 13);
     }
   }
 }
