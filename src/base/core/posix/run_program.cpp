@@ -91,7 +91,7 @@ std::string read_to_end(int file) {
   std::string text;
   std::array<char, 4096> piece;
   while (true) {
-    const ssize_t count = read(file, piece.data(), piece.size());
+    const ssize_t count = ::read(file, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return text;
     text.append(piece.data(), static_cast<std::size_t>(count));
