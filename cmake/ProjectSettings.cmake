@@ -37,11 +37,15 @@ if(AUTOTUNE_PORTABLE)
 endif()
 
 # autotune_module(NAME FOLDER DEPENDS module...): the static library autotune_NAME of all .cpp
-# files below FOLDER (main.cpp, which makes the program, left out).
+# files below FOLDER, without main.cpp, which makes the program, and baselines, which see CUDA and
+# are a module of their own.
 function(autotune_module name folder)
   cmake_parse_arguments(arg "" "" "DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  if(NOT folder MATCHES "/baseline$")
+    list(FILTER sources EXCLUDE REGEX "/baseline/")
+  endif()
   add_library(autotune_${name} STATIC ${sources})
   target_link_libraries(autotune_${name} PUBLIC autotune_settings)
   foreach(module IN LISTS arg_DEPENDS)

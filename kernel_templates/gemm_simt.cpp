@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernel_templates/gemm_simt_accesses.hpp"
+#include "kernel_templates/gemm_template.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "kernel_templates/template_support.hpp"
 
@@ -347,24 +348,25 @@ Configuration default_configuration(const GemmProblem& problem) {
 }  // namespace
 
 KernelTemplate make_gemm_simt(std::string_view source) {
-  return {.name = "gemm_simt",
-          .space_version = 3,
-          .source = source,
-          .space = ConfigSpace(parameters(), constraints()),
-          .min_compute_capability = 80,
-          .supports = [](const GemmProblem& problem) { return problem.math == Math::strict; },
-          .default_configuration = default_configuration,
-          .geometry = geometry,
-          .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
-          .tile_shape = tile_shape,
-          .warp_accesses = gemm_simt_accesses,
-          .configuration_capability =
-              [](const Configuration& configuration) {
-                return configuration.at("CLUSTER") > 1 ? kClusterCapability : 0;
-              },
-          .ptxas_options = register_level_option,
-          .knows_alignment = true,
-          .launch_parameters = {kSplit, kRaster}};
+  return kernel_template(
+      {.name = "gemm_simt",
+       .space_version = 3,
+       .source = source,
+       .space = ConfigSpace(parameters(), constraints()),
+       .min_compute_capability = 80,
+       .supports = [](const GemmProblem& problem) { return problem.math == Math::strict; },
+       .default_configuration = default_configuration,
+       .geometry = geometry,
+       .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
+       .tile_shape = tile_shape,
+       .warp_accesses = gemm_simt_accesses,
+       .configuration_capability =
+           [](const Configuration& configuration) {
+             return configuration.at("CLUSTER") > 1 ? kClusterCapability : 0;
+           },
+       .ptxas_options = register_level_option,
+       .knows_alignment = true,
+       .launch_parameters = {kSplit, kRaster}});
 }
 
 }  // namespace autotune

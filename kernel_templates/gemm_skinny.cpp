@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernel_templates/gemm_skinny_accesses.hpp"
+#include "kernel_templates/gemm_template.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "kernel_templates/template_support.hpp"
 
@@ -155,26 +156,27 @@ Configuration default_configuration(const GemmProblem& problem) {
 }  // namespace
 
 KernelTemplate make_gemm_skinny(std::string_view source) {
-  return {.name = "gemm_skinny",
-          .space_version = 2,
-          .source = source,
-          .space = ConfigSpace(parameters(), constraints()),
-          .min_compute_capability = 80,
-          .supports =
-              [](const GemmProblem& problem) {
-                return problem.math == Math::strict && std::min(problem.m, problem.n) <= kMostFew;
-              },
-          .default_configuration = default_configuration,
-          .geometry = geometry,
-          .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
-          .tile_shape = tile_shape,
-          .warp_accesses = gemm_skinny_accesses,
-          .first_choice =
-              [](const GemmProblem& problem) {
-                constexpr std::int64_t kVeryFew = 4;
-                return std::min(problem.m, problem.n) <= kVeryFew;
-              },
-          .launch_parameters = {kSplit}};
+  return kernel_template({.name = "gemm_skinny",
+                          .space_version = 2,
+                          .source = source,
+                          .space = ConfigSpace(parameters(), constraints()),
+                          .min_compute_capability = 80,
+                          .supports =
+                              [](const GemmProblem& problem) {
+                                return problem.math == Math::strict &&
+                                       std::min(problem.m, problem.n) <= kMostFew;
+                              },
+                          .default_configuration = default_configuration,
+                          .geometry = geometry,
+                          .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
+                          .tile_shape = tile_shape,
+                          .warp_accesses = gemm_skinny_accesses,
+                          .first_choice =
+                              [](const GemmProblem& problem) {
+                                constexpr std::int64_t kVeryFew = 4;
+                                return std::min(problem.m, problem.n) <= kVeryFew;
+                              },
+                          .launch_parameters = {kSplit}});
 }
 
 }  // namespace autotune

@@ -1,6 +1,7 @@
 // What the program knows of gemm_tiled.cu: see there for what the parameters do.
 #include <algorithm>
 
+#include "kernel_templates/gemm_template.hpp"
 #include "kernel_templates/gemm_tiled_accesses.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "kernel_templates/template_support.hpp"
@@ -157,17 +158,18 @@ Configuration default_configuration(const GemmProblem& problem) {
 }  // namespace
 
 KernelTemplate make_gemm_tiled(std::string_view source) {
-  return {.name = "gemm_tiled",
-          .space_version = 1,
-          .source = source,
-          .space = ConfigSpace(parameters(), constraints()),
-          .min_compute_capability = 50,
-          .supports = [](const GemmProblem& problem) { return problem.math == Math::strict; },
-          .default_configuration = default_configuration,
-          .geometry = geometry,
-          .shared_bytes = shared_bytes,
-          .tile_shape = tile_shape,
-          .warp_accesses = gemm_tiled_accesses};
+  return kernel_template(
+      {.name = "gemm_tiled",
+       .space_version = 1,
+       .source = source,
+       .space = ConfigSpace(parameters(), constraints()),
+       .min_compute_capability = 50,
+       .supports = [](const GemmProblem& problem) { return problem.math == Math::strict; },
+       .default_configuration = default_configuration,
+       .geometry = geometry,
+       .shared_bytes = shared_bytes,
+       .tile_shape = tile_shape,
+       .warp_accesses = gemm_tiled_accesses});
 }
 
 }  // namespace autotune

@@ -1,8 +1,10 @@
 // What the program knows of gemm_tma.cu: see there for what the parameters do.
 #include <algorithm>
 
+#include "kernel_templates/gemm_template.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "kernel_templates/template_support.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 
@@ -184,9 +186,9 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   result.block[0] = v.threads() + kCopyThreads;
   result.dynamic_shared_bytes = v.shared_bytes(a_along_k, b_along_k);
   if (shared) result.workspace_bytes_per_block = bytes;
-  const bool aligned = unpadded_traits(problem).aligned;
-  if (aligned && !a_along_k) result.box_a = {v.block_k(), v.tile_m()};
-  if (aligned && !b_along_k) result.box_b = {v.block_k(), v.tile_n()};
+  const bool aligned = is_aligned(problem);
+  if (aligned && !a_along_k) result.tensor_boxes[kGemmA] = {v.block_k(), v.tile_m()};
+  if (aligned && !b_along_k) result.tensor_boxes[kGemmB] = {v.block_k(), v.tile_n()};
   return result;
 }
 
@@ -225,28 +227,29 @@ Configuration default_configuration(const GemmProblem& problem) {
 }  // namespace
 
 KernelTemplate make_gemm_tma(std::string_view source) {
-  return {.name = "gemm_tma",
-          .space_version = 3,
-          .source = source,
-          .space = ConfigSpace(parameters(), constraints()),
-          .min_compute_capability = 90,
-          .end_compute_capability = 120,
-          .supports = supports,
-          .default_configuration = default_configuration,
-          .geometry = geometry,
-          .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
-          .tile_shape = tile_shape,
-          .warp_accesses = {},
-          .first_choice =
-              [](const GemmProblem& problem) {
-                return results(problem) >= kMany && std::min(problem.m, problem.n) >= 1024;
-              },
-          .takes_tensor_maps = true,
-          .copying_threads = kCopyThreads,
-          .architecture_specific = true,
-          .ptxas_options = register_level_option,
-          .knows_alignment = true,
-          .launch_parameters = {kSplit, kRaster}};
+  return kernel_template({.name = "gemm_tma",
+                          .space_version = 3,
+                          .source = source,
+                          .space = ConfigSpace(parameters(), constraints()),
+                          .min_compute_capability = 90,
+                          .end_compute_capability = 120,
+                          .supports = supports,
+                          .default_configuration = default_configuration,
+                          .geometry = geometry,
+                          .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
+                          .tile_shape = tile_shape,
+                          .warp_accesses = {},
+                          .first_choice =
+                              [](const GemmProblem& problem) {
+                                return results(problem) >= kMany &&
+                                       std::min(problem.m, problem.n) >= 1024;
+                              },
+                          .takes_tensor_maps = true,
+                          .copying_threads = kCopyThreads,
+                          .architecture_specific = true,
+                          .ptxas_options = register_level_option,
+                          .knows_alignment = true,
+                          .launch_parameters = {kSplit, kRaster}});
 }
 
 }  // namespace autotune

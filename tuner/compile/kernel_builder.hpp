@@ -1,5 +1,5 @@
 // Turns configurations into compiled kernels, each once: from the cubin store where it has them,
-// else by the compile workers. One kernel serves every problem with the same OperandTraits.
+// else by the compile workers. One kernel serves every problem with the same CodeTraits.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,7 @@ class KernelBuilder {
 
   // Asks for a kernel; the same one gives the same ticket.
   Ticket request(const KernelTemplate& kernel, const Configuration& configuration,
-                 const GemmProblem& problem);
+                 const Problem& problem);
   // The kernel, or nullptr while it is being compiled. Valid as long as the builder.
   [[nodiscard]] const BuiltKernel* find(Ticket ticket) const { return built_[ticket].get(); }
   // Takes in what the compile workers have finished; waits for the first of them until `deadline`.

@@ -128,7 +128,7 @@ std::optional<DevicePool::Entry> DevicePool::take(const std::stop_token& stop, s
   if (stop.stop_requested()) return std::nullopt;
   Entry entry = std::move(*found);
   queue_.erase(found);
-  std::vector<GemmProblem>& problems = devices_[index].problems;
+  std::vector<Problem>& problems = devices_[index].problems;
   if (std::find(problems.begin(), problems.end(), entry.job.problem) == problems.end()) {
     problems.push_back(entry.job.problem);
   }
@@ -138,13 +138,13 @@ std::optional<DevicePool::Entry> DevicePool::take(const std::stop_token& stop, s
 // Setting up a problem's operands takes time: a bench leaves problems that others have set up to
 // them as long as it has others to do.
 std::deque<DevicePool::Entry>::iterator DevicePool::choose(std::size_t index) {
-  const auto has_set_up = [](const Bench& bench, const GemmProblem& problem) {
+  const auto has_set_up = [](const Bench& bench, const Problem& problem) {
     return std::find(bench.problems.begin(), bench.problems.end(), problem) != bench.problems.end();
   };
   auto of_others = queue_.end();
   for (auto entry = queue_.begin(); entry != queue_.end(); ++entry) {
     if (entry->cost_worker_of == index && reserved_ > 1) continue;
-    const GemmProblem& problem = entry->job.problem;
+    const Problem& problem = entry->job.problem;
     if (has_set_up(devices_[index], problem) ||
         std::none_of(devices_.begin(), devices_.end(),
                      [&](const Bench& bench) { return has_set_up(bench, problem); })) {

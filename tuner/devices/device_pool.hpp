@@ -22,7 +22,7 @@ namespace autotune {
 
 // Something to be done on a device.
 struct DeviceJob {
-  GemmProblem problem;  // a bench keeps to the problems that it has set up
+  Problem problem;  // a bench keeps to the problems that it has set up
   // In a bench's thread; all over again in another one's when the first device failed.
   std::function<void(TrialRunner&)> run;
   std::function<void()> done;  // in the owner's thread, after run
@@ -73,7 +73,7 @@ class DevicePool {
   struct Bench {
     MeasuringDevice device;
     DeviceUse use;
-    std::vector<GemmProblem> problems;  // that were set up
+    std::vector<Problem> problems;  // that were set up
     int lost_in_a_row = 0;              // workers, with jobs that nobody else lost one with
   };
 

@@ -14,15 +14,13 @@
 
 namespace autotune {
 
-// How one measurement is taken; the fields are MeasureRequest's (tuner/protocol.hpp) but the last.
+// How one measurement is taken.
 struct MeasureOptions {
   bool verify = true;
-  int samples = 5;
-  double min_sample_us = 2000;
-  int launches_per_sample = 0;
-  double stop_above_us = 0;
+  TimingPlan timing = {};
   InputData input = InputData::uniform;
-  bool once_per_code = false;  // what runs the same as a configuration before is not measured again
+  // What runs the same as a configuration before is not measured again.
+  bool once_per_code = false;
 };
 
 // Belongs to one thread, which must outlive it (see make_process_worker).
@@ -35,10 +33,11 @@ class TrialRunner {
   // then it is not the kernels' fault; and, once a worker could not be killed, at every further
   // call of any function that needs one: that worker has the device.
   Trial run(const KernelTemplate& kernel, const Configuration& configuration,
-            const GemmProblem& problem, const BuiltKernel& built, const MeasureOptions& options);
+            const Problem& problem, const BuiltKernel& built, const MeasureOptions& options);
 
-  // cuBLAS on the same problem and data; detail is its version, or why it could not be timed.
-  Trial run_cublas(const GemmProblem& problem, const MeasureOptions& options);
+  // A baseline on the same problem and data; detail is its version, or why it could not be timed.
+  Trial run_baseline(const std::string& name, const Operation& operation, const Problem& problem,
+                     const MeasureOptions& options);
 
   // The compiler that candidates are compiled with. Throws EnvironmentError when there is none.
   DescribeCompilerReply describe_compiler();
@@ -58,7 +57,8 @@ class TrialRunner {
   WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout);
   template <typename Reply>
   Reply ask(const WorkerRequest& request, const char* failed);
-  Trial measure(MeasureRequest request, const MeasureOptions& options, Trial trial);
+  Trial measure(const Operation& operation, MeasureRequest request, const MeasureOptions& options,
+                Trial trial);
 
   std::unique_ptr<Worker> worker_;
   std::chrono::milliseconds allowance_;

@@ -15,7 +15,7 @@ namespace autotune {
 using OrderedJson = nlohmann::ordered_json;
 
 struct RecordedResult {
-  std::optional<GemmProblem> problem;  // of recordings of this program
+  std::optional<Problem> problem;  // of recordings of this program
   std::string template_name;           // likewise
   std::string device;                  // likewise
   OrderedJson configuration;           // an object of any scalars

@@ -17,7 +17,7 @@
 
 #include "core/compression.hpp"
 #include "db/shipped_winners.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "kernel_templates/prior.hpp"
 #include "tuner/replay/parameter_values.hpp"
 #include "tuner/replay/recorded_result.hpp"
@@ -125,7 +125,7 @@ Trial trial_of(const RecordedResult& result,
   for (const auto& [name, values] : parameters) {
     entries.emplace_back(name, values.number(result.configuration.at(name)));
   }
-  Trial trial{.problem = result.problem.value_or(GemmProblem()),
+  Trial trial{.problem = result.problem.value_or(Problem()),
               .template_name = result.template_name,
               .configuration = Configuration(std::move(entries)),
               .status = result.status};
@@ -185,7 +185,8 @@ bool has_parameters_of(const KernelTemplate& kernel, const Configuration& record
 }  // namespace
 
 Prior prior_for(const RecordedSpace& space) {
-  const KernelTemplate* const kernel = find_kernel_template(space.template_name);
+  const KernelTemplate* const kernel =
+      built_in_kernels().find(space.template_name);
   const std::vector<Winner> winners = shipped_winners("", space.device);
   if (!space.problem || kernel == nullptr || space.device.empty() || winners.empty()) return {};
   const auto configurations = std::make_shared<std::vector<Configuration>>();

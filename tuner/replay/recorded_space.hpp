@@ -16,7 +16,7 @@ namespace autotune {
 // numbers are replaced by their rank: numbers by size, texts in the order of their appearance.
 struct RecordedSpace {
   std::string name;                    // "2048x2048x2048 gemm_simt on NVIDIA H200"; else the file's
-  std::optional<GemmProblem> problem;  // of recordings of this program
+  std::optional<Problem> problem;  // of recordings of this program
   std::string template_name;           // likewise
   std::string device;                  // likewise
   std::vector<Configuration> configurations;

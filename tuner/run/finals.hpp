@@ -27,7 +27,7 @@ inline constexpr double kFinalistMargin = 1.05;
 struct Finalist {
   const KernelTemplate* kernel = nullptr;
   Configuration configuration;
-  GemmProblem problem;
+  Problem problem;
   double screened_us = 0;   // its median in the search
   bool won_before = false;  // for the same problem on the same silicon
   const BuiltKernel* built = nullptr;
@@ -65,15 +65,15 @@ struct Ranking {
 
 struct FinalsResult {
   std::optional<Ranking> ranking;
-  std::optional<double> cublas_us;  // median in the same rounds
+  std::optional<double> baseline_us;  // median in the same rounds
 };
 
 // Times every finalist once a round. After three rounds those that do not tie with the leader drop
 // out; from then on it ends with the first round behind the deadline. A finalist that fails is out;
 // its trial says why. Without a ranking when stopped before three rounds. What an earlier call
 // found is forgotten.
-[[nodiscard]] FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist>& finalists,
-                                      bool with_cublas, TrialRunner& runner,
+[[nodiscard]] FinalsResult run_finals(const Problem& problem, std::vector<Finalist>& finalists,
+                                      std::string baseline, TrialRunner& runner,
                                       std::optional<std::chrono::steady_clock::time_point> deadline,
                                       const std::stop_token& stop);
 

@@ -35,7 +35,7 @@ struct CandidateSpace {
 class SearchTask {
  public:
   // `space` is shared by the tasks of a template and outlives them. `estimate` may be empty.
-  SearchTask(const GemmProblem& problem, const CandidateSpace& space, const std::string& strategy,
+  SearchTask(const Problem& problem, const CandidateSpace& space, const std::string& strategy,
              std::uint64_t seed, Prior estimate, const std::vector<WarmStart>& starts);
 
   // What to try next: the template's default first, so that there is an incumbent to screen
@@ -53,7 +53,7 @@ class SearchTask {
   // trial already.
   void record_known(Trial trial);
 
-  [[nodiscard]] const GemmProblem& problem() const { return problem_; }
+  [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] const KernelTemplate& kernel() const { return *space_->kernel; }
   [[nodiscard]] const CandidateSpace& space() const { return *space_; }
   [[nodiscard]] const Prior& estimate() const { return estimate_; }
@@ -70,7 +70,7 @@ class SearchTask {
   [[nodiscard]] const Trial* best() const;
 
  private:
-  GemmProblem problem_;
+  Problem problem_;
   const CandidateSpace* space_;
   Prior estimate_;
   std::unique_ptr<SearchStrategy> strategy_;

@@ -29,13 +29,12 @@ bool set_lock(int file, short type, TrialClaims::Key key) {
 
 }  // namespace
 
-TrialClaims::Key TrialClaims::key_of(const TrialScope& scope, const GemmProblem& problem,
+TrialClaims::Key TrialClaims::key_of(const TrialScope& scope, const Problem& problem,
                                      const Configuration& configuration) {
   constexpr std::size_t kDigits = 15;  // hexadecimal: 60 bits, a place in a file
   FieldHasher hasher;
   const std::string hash = add_scope(hasher, scope)
-                               .add(to_string(problem))
-                               .add(to_string(problem.math))
+                               .add(problem.key())
                                .add(to_string(configuration))
                                .digest();
   return std::stoll(hash.substr(0, kDigits), nullptr, 16);

@@ -14,7 +14,7 @@ namespace autotune {
 class TrialClaims {
  public:
   using Key = std::int64_t;
-  [[nodiscard]] static Key key_of(const TrialScope& scope, const GemmProblem& problem,
+  [[nodiscard]] static Key key_of(const TrialScope& scope, const Problem& problem,
                                   const Configuration& configuration);
 
   // Where the file cannot be made, and for a database in memory (an empty path), every claim

@@ -88,16 +88,16 @@ TuneReport TuningRun::execute() {
 }
 
 void TuningRun::make_tasks() {
-  for (SpaceSummary& summary : summarize_space(request_, setup_.device)) {
+  for (SpaceSummary& summary : summarize_space(request_, setup_.device, *setup_.kernels)) {
     if (summary.enumeration.configurations.empty()) continue;
     spaces_.emplace_back(*summary.kernel, std::move(summary.enumeration.configurations));
   }
-  std::vector<std::pair<GemmProblem, const CandidateSpace*>> searches;
+  std::vector<std::pair<Problem, const CandidateSpace*>> searches;
   std::string too_large;
-  for (const GemmProblem& problem : request_.problems) {
+  for (const Problem& problem : request_.problems) {
     for (const CandidateSpace& space : spaces_) {
-      if (!space.kernel->supports(problem)) continue;
-      if (const std::string why = why_too_large(problem, setup_.device); !why.empty()) {
+      if (!computes(*space.kernel, problem)) continue;
+      if (const std::string why = why_too_large(*space.kernel->operation, problem, setup_.device); !why.empty()) {
         too_large = why;
         continue;
       }
@@ -159,7 +159,7 @@ void TuningRun::plan() {
   }
 }
 
-bool TuningRun::lacks_finals(const GemmProblem& problem, SearchEnd end) const {
+bool TuningRun::lacks_finals(const Problem& problem, SearchEnd end) const {
   bool is_open = false;
   bool has_winner = false;
   for (const SearchTask& task : tasks_) {
@@ -247,7 +247,7 @@ SearchEnd TuningRun::search() {
 
 void TuningRun::settle(SearchEnd end) {
   std::vector<FinalRanking> contests;
-  for (const GemmProblem& problem : request_.problems) {
+  for (const Problem& problem : request_.problems) {
     FinalRanking& contest = contests.emplace_back();
     contest.result.problem = problem;
     for (SearchTask& task : tasks_) {
@@ -307,7 +307,7 @@ void TuningRun::start_finals(std::vector<FinalRanking>& contests, SearchEnd end)
   for (std::size_t begun = 0; begun < open.size(); ++begun) {
     FinalRanking* const contest = open[begun].first;
     const auto finalists = open[begun].second;
-    const GemmProblem problem = contest->result.problem;
+    const Problem problem = contest->result.problem;
     const std::size_t left = open.size() - begun;
     const std::size_t most = most_finalists(finalists->front().screened_us, first_part_s);
     // They are in the cubin store; in parallel where somebody has emptied it.
@@ -327,10 +327,10 @@ void TuningRun::start_finals(std::vector<FinalRanking>& contests, SearchEnd end)
         deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                       std::chrono::duration<double>(*seconds));
       }
-      *finals = run_finals(problem, *finalists, request_.compare_cublas, runner, deadline, stop_);
+      *finals = run_finals(problem, *finalists, request_.baseline, runner, deadline, stop_);
     };
     const auto done = [=, this] {
-      contest->result.cublas_us = finals->cublas_us;
+      contest->result.baseline_us = finals->baseline_us;
       if (finals->ranking) declare_winner(*contest, *finalists, *finals->ranking);
     };
     report_progress("finals", nullptr);
@@ -358,7 +358,7 @@ void TuningRun::declare_winner(FinalRanking& contest, const std::vector<Finalist
 
 const BuiltKernel& TuningRun::build(const KernelTemplate& kernel,
                                     const Configuration& configuration,
-                                    const GemmProblem& problem) {
+                                    const Problem& problem) {
   const KernelBuilder::Ticket ticket = builder_->request(kernel, configuration, problem);
   while (builder_->find(ticket) == nullptr) builder_->collect(Clock::now() + kPatience);
   return *builder_->find(ticket);
@@ -410,7 +410,7 @@ TuneReport TuningRun::finished_report(SearchEnd end) {
   report_.complete = !report_.interrupted;
   if (report_.complete && report_.storage_problem.empty()) {
     std::vector<CompletedRequest> completed;
-    const auto was_tried = [this](const GemmProblem& problem) {
+    const auto was_tried = [this](const Problem& problem) {
       return std::any_of(tasks_.begin(), tasks_.end(), [&](const SearchTask& task) {
         return task.problem() == problem && !task.trials().empty();
       });

@@ -47,7 +47,7 @@ class TuningRun {
   // Whether the problem's winner was not chosen from all that is known: other requests found
   // trials, or a run ended before its finals. A search that finds what is known good enough leaves
   // it at that.
-  [[nodiscard]] bool lacks_finals(const GemmProblem& problem, SearchEnd end) const;
+  [[nodiscard]] bool lacks_finals(const Problem& problem, SearchEnd end) const;
   // False when somebody asked to stop first.
   bool take_devices();
   void measure_rates();
@@ -64,7 +64,7 @@ class TuningRun {
   TuneReport finished_report(SearchEnd end);
 
   const BuiltKernel& build(const KernelTemplate& kernel, const Configuration& configuration,
-                           const GemmProblem& problem);
+                           const Problem& problem);
   void record(const SearchTask& task, const Trial& trial);
   // Runs a write to the database; what goes wrong goes into the report.
   template <typename Write>

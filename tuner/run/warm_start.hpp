@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "autotune/configuration.hpp"
-#include "autotune/problem.hpp"
+#include "core/problem.hpp"
 
 #include "core/winner.hpp"
 
@@ -22,7 +22,7 @@ struct WarmStart {
 // Configurations of the space that won for this problem, for others or on other devices: those of
 // the nearest problems first, at most eight. Winners of other templates, and configurations that
 // the space does not have, are left out.
-[[nodiscard]] std::vector<WarmStart> warm_starts(const GemmProblem& problem,
+[[nodiscard]] std::vector<WarmStart> warm_starts(const Problem& problem,
                                                  const std::string& device_class,
                                                  const CandidateSpace& space,
                                                  std::span<const Winner> winners);

@@ -61,12 +61,11 @@ BlockRunner::~BlockRunner() {
   munmap(stacks_, kAllStacksBytes);
 }
 
-std::optional<std::string> BlockRunner::run(const KernelEntry& kernel,
-                                            const KernelArguments& arguments,
+std::optional<std::string> BlockRunner::run(const KernelEntry& kernel, void** arguments,
                                             const LaunchGeometry& geometry, std::size_t block) {
   prepare(geometry);
   kernel_ = kernel;
-  arguments_ = &arguments;
+  arguments_ = arguments;
   autotune_block_state& state = *kernel.state;
   state.block = index_of(block, geometry.grid);
   state.block_dim = extent_of(geometry.block);
@@ -138,9 +137,7 @@ AUTOTUNE_SWITCHES_STACKS void BlockRunner::switch_to_next() {
 AUTOTUNE_SWITCHES_STACKS void BlockRunner::enter(Arrival arrival) {
   auto& self = *static_cast<BlockRunner*>(arrival.data);
   *self.suspended_ = arrival.fctx;
-  const KernelArguments& a = *self.arguments_;
-  self.kernel_.function(a.a, a.b, a.c, a.m, a.n, a.k, a.lda, a.ldb, a.ldc, a.alpha, a.beta, nullptr,
-                        static_cast<unsigned>(self.geometry_.raster));
+  self.kernel_.call(self.arguments_);
   self.ended_thread_ = self.current_;
   self.switch_to_next();  // for good
 }

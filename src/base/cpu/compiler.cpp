@@ -187,7 +187,10 @@ CpuCompileResult CpuCompiler::compile(const std::string& name, const std::string
   const fs::path input = folder.path() / "kernel.cu";
   const fs::path output = folder.path() / "kernel.so";
   write_file(words, prelude());
-  write_file(input, fmt::format("#line 1 \"{}.cu\"\n{}", name, source));
+  write_file(input, fmt::format("#line 1 \"{0}.cu\"\n{1}\n"
+                                "extern \"C\" __global__ void {2}{0}(void** arguments) {{\n"
+                                "  autotune_call_kernel(&{0}, arguments);\n}}\n",
+                                name, source, kCallPrefix));
 
   std::vector<std::string> command = command_;
   for (const std::string& option : options) {

@@ -7,6 +7,8 @@
 
 #include "autotune/error.hpp"
 
+#include "cpu/compiler.hpp"
+
 namespace autotune {
 namespace {
 
@@ -37,15 +39,16 @@ LoadedKernel::LoadedKernel(const std::string& image, const std::string& name)
     close(file_);
     throw Error("the compiled kernel cannot be loaded: " + reason);
   }
-  auto* const function = reinterpret_cast<CpuKernelFunction*>(dlsym(library_, name.c_str()));
+  auto* const call = reinterpret_cast<void (*)(void**)>(
+      dlsym(library_, (std::string(kCallPrefix) + name).c_str()));
   auto* const state =
       reinterpret_cast<autotune_block_state* (*)()>(dlsym(library_, "autotune_kernel_state"));
-  if (function == nullptr || state == nullptr) {
+  if (call == nullptr || state == nullptr) {
     dlclose(library_);
     close(file_);
     throw Error(fmt::format("the compiled image has no kernel named {}", name));
   }
-  entry_ = {function, state()};
+  entry_ = {call, state()};
 }
 
 LoadedKernel::~LoadedKernel() {

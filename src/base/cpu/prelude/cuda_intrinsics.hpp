@@ -25,3 +25,16 @@ extern "C" __attribute__((visibility("default"))) autotune_block_state* autotune
 #define __syncthreads() autotune_state.barrier(autotune_state.runner, __LINE__)
 
 extern "C" float fmaf(float, float, float) noexcept;
+
+// Calls a kernel with a pointer to each of its arguments; the compiler appends an instance for the
+// kernel that it compiles. Elements of braces are evaluated from left to right.
+struct autotune_call {
+  template <typename... Parameters>
+  autotune_call(void (*kernel)(Parameters...), Parameters... arguments) {
+    kernel(arguments...);
+  }
+};
+template <typename... Parameters>
+void autotune_call_kernel(void (*kernel)(Parameters...), void** arguments) {
+  autotune_call{kernel, *static_cast<Parameters*>(*arguments++)...};
+}

@@ -1,4 +1,4 @@
-#include "gpu/cublas.hpp"
+#include "operation/gemm/baseline/cublas.hpp"
 
 #include <cstdlib>
 #include <vector>
