@@ -4,11 +4,14 @@
 #include <cstring>
 #include <utility>
 
+#include <SQLiteCpp/Backup.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "db/migrations/field_hash.hpp"
 
 namespace autotune {
 namespace {
@@ -148,12 +151,25 @@ void migrate(SQLite::Database& database, const fs::path& path, const FileKind& k
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   const int version = stored_version(database, path, kind);
   if (version == newest) return;  // another process was quicker
+  add_field_hash(database);
   for (const EmbeddedFile& step : kind.migrations.subspan(static_cast<std::size_t>(version))) {
     database.exec(std::string(step.text));
   }
   database.exec(fmt::format("PRAGMA application_id = {}", kind.application_id));
   database.exec(fmt::format("PRAGMA user_version = {}", newest));
   transaction.commit();
+}
+
+// A copy of an older file, brought up to date. SQLite keeps it in memory or in a temporary file,
+// which goes with the connection.
+SQLite::Database migrated_copy(SQLite::Database& database, const fs::path& path,
+                               const FileKind& kind) {
+  SQLite::Database copy("", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  configure(copy, kind);
+  copy.exec("PRAGMA synchronous = OFF");
+  SQLite::Backup(copy, database).executeStep();
+  migrate(copy, path, kind);
+  return copy;
 }
 
 // SQLite does so by itself, but not for a connection that only reads.
@@ -200,7 +216,7 @@ std::optional<SQLite::Database> open_file_read_only(const fs::path& path, const 
     if (version == 0) {
       database.reset();
     } else if (version < static_cast<int>(kind.migrations.size())) {
-      fail(path, "was made by an older autotune: open it for writing once, with tune");
+      database.emplace(migrated_copy(*database, path, kind));
     }
   });
   return database;

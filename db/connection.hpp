@@ -49,8 +49,9 @@ struct FileIdentity {
 // is not written to. Throws StorageError: a link, a directory, another program's file, a newer
 // schema, damage, locks, no permission, no space.
 [[nodiscard]] SQLite::Database open_file(const std::filesystem::path& path, const FileKind& kind);
-// For reading alone, also where the folder cannot be written. nullopt when there is no file, or one
-// that nothing was written to yet.
+// For reading alone, also where the folder cannot be written. A file of an older schema is copied
+// to a temporary database, which is brought up to date in its place. nullopt when there is no file,
+// or one that nothing was written to yet.
 [[nodiscard]] std::optional<SQLite::Database> open_file_read_only(const std::filesystem::path& path,
                                                                   const FileKind& kind);
 [[nodiscard]] SQLite::Database open_in_memory(const FileKind& kind);

@@ -42,8 +42,13 @@ RunInfo some_run(const std::string& guid) {
   return {guid, "NVIDIA H200", "GPU-1", "autotune --sizes 1024", "2026-01-02T03:04:05Z"};
 }
 
-GemmProblem square(std::int64_t size) {
-  return {.m = size, .n = size, .k = size};
+Problem gemm(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& layout) {
+  return Problem("gemm", {{"m", m}, {"n", n}, {"k", k}},
+                 {{"type", "f32"}, {"layout", layout}, {"math", "strict"}});
+}
+
+Problem square(std::int64_t size) {
+  return gemm(size, size, size);
 }
 
 Trial some_trial(int number, std::int64_t size) {

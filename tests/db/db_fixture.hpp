@@ -34,7 +34,9 @@ class TemporaryFolder {
 
 [[nodiscard]] TrialScope some_scope();
 [[nodiscard]] RunInfo some_run(const std::string& guid = "run 1");
-[[nodiscard]] GemmProblem square(std::int64_t size);
+[[nodiscard]] Problem gemm(std::int64_t m, std::int64_t n, std::int64_t k,
+                           const std::string& layout = "NN");
+[[nodiscard]] Problem square(std::int64_t size);
 // A correct trial; its number tells its configuration and time from those of the others.
 [[nodiscard]] Trial some_trial(int number, std::int64_t size = 1024);
 [[nodiscard]] std::vector<Trial> some_trials(int first, int count, std::int64_t size = 1024);

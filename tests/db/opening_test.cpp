@@ -71,7 +71,7 @@ TEST_SUITE("opening a database") {
     for (int i = 0; i < 2; ++i) {
       const auto database = TuningDatabase::open(path);
       CHECK(database.trials(some_scope(), square(1024)).size() == 3);
-      CHECK(database.winners("", "").size() == 1);
+      CHECK(database.winners({}).size() == 1);
       CHECK(TuningDatabase::open_read_only(path)->stats().trials == 3);
     }
     const struct stat after = status_of(path);
@@ -248,7 +248,7 @@ TEST_SUITE("opening a database") {
     const fs::path path = some_file(folder);
     execute(path, "DROP TABLE winner");
     const auto database = TuningDatabase::open(path);
-    const std::string message = storage_error([&] { static_cast<void>(database.winners("", "")); });
+    const std::string message = storage_error([&] { static_cast<void>(database.winners({})); });
     CHECK(message.find(path.string()) == 0);
     CHECK(message.find("no such table: winner") != std::string::npos);
   }

@@ -30,7 +30,7 @@ std::string cpu_model() {
 DeviceInfo cpu_device_info() {
   DeviceInfo device;
   device.cpu_model = cpu_model();
-  device.label = "host: " + device.cpu_model;
+  device.label = "cpu: " + device.cpu_model;
   device.ordinal = kCpuOrdinal;
   device.sm_count = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   device.max_threads_per_block = 1024;

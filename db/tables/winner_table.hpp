@@ -2,12 +2,12 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <vector>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include "core/winner.hpp"
+#include "db/result_filter.hpp"
 
 namespace autotune {
 
@@ -16,7 +16,6 @@ void insert_winners(SQLite::Database& database, std::span<const Winner> winners)
 
 // As TuningDatabase::winners().
 [[nodiscard]] std::vector<Winner> select_winners(SQLite::Database& database,
-                                                 const std::string& device_class,
-                                                 const std::string& device_label);
+                                                 const ResultFilter& filter);
 
 }  // namespace autotune

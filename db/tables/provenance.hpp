@@ -9,6 +9,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include "db/result_filter.hpp"
 #include "db/tuning_database.hpp"
 
 namespace autotune {
@@ -28,17 +29,16 @@ struct RunColumns {
 
 [[nodiscard]] std::optional<std::int64_t> find_scope(SQLite::Database& database,
                                                      const TrialScope& scope);
-// The scopes of a silicon class and of a label; an empty text stands for all.
+// The scopes of the filter's device.
 [[nodiscard]] std::vector<StoredScope> select_scopes(SQLite::Database& database,
-                                                     const std::string& device_class,
-                                                     const std::string& device_label);
+                                                     const ResultFilter& filter);
 // The number of the row, which is made when it is not there.
 [[nodiscard]] std::int64_t make_scope(SQLite::Database& database, const TrialScope& scope);
 [[nodiscard]] std::int64_t make_run(SQLite::Database& database, const RunColumns& run);
 
 // The columns that run_from() wants of a query that joins run.
 inline constexpr const char* kRunColumns =
-    "guid, run.silicon_class AS run_silicon_class, device_label, device_uuid, command, started_at,"
+    "guid, run.device_class AS run_device_class, device_label, device_uuid, command, started_at,"
     " tool_version, run.row_hash AS run_hash";
 // nullopt when the row is damaged.
 [[nodiscard]] std::optional<RunColumns> run_from(const SQLite::Statement& row);

@@ -1,15 +1,15 @@
-#include "db/winner_table.hpp"
+#include "db/tables/winner_table.hpp"
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 
-#include <strings.h>
-
 #include "core/hash.hpp"
 #include "core/json.hpp"
-#include "db/columns.hpp"
+#include "db/tables/columns.hpp"
+#include "db/tables/problem_table.hpp"
 
 namespace autotune {
 namespace {
@@ -20,11 +20,7 @@ std::string winner_hash(const Winner& winner, const std::string& body) {
   return FieldHasher()
       .add(winner.device_class)
       .add(winner.template_name)
-      .add(winner.problem.m)
-      .add(winner.problem.n)
-      .add(winner.problem.k)
-      .add(layout_text(winner.problem))
-      .add(to_string(winner.problem.math))
+      .add(winner.problem.key())
       .add(winner.device_label)
       .add(body)
       .digest();
@@ -34,10 +30,10 @@ std::optional<Winner> winner_from(const SQLite::Statement& row) {
   return unless_damaged([&]() -> std::optional<Winner> {
     const std::string body = row.getColumn("body").getString();
     Winner winner = json::parse(body).get<Winner>();
-    // The columns that it was found by must be the ones that it says it is.
-    winner.device_class = row.getColumn("silicon_class").getString();
+    // The columns that it was found by count, whatever the body says; the hash covers them.
+    winner.device_class = row.getColumn("device_class").getString();
     winner.template_name = row.getColumn("template").getString();
-    winner.problem = problem_from(row);
+    winner.problem = Problem::parse(row.getColumn("problem_key").getString());
     winner.device_label = row.getColumn("device_label").getString();
     if (winner_hash(winner, body) != row.getColumn("row_hash").getString()) return std::nullopt;
     return winner;
@@ -45,13 +41,16 @@ std::optional<Winner> winner_from(const SQLite::Statement& row) {
 }
 
 // Only what is filtered by is named, so that SQLite can use an index.
-std::string query(bool by_class, bool by_label) {
-  std::string text = "SELECT * FROM winner";
-  if (by_class) text += " WHERE silicon_class = :silicon_class";
-  if (by_label) {
-    text += by_class ? " AND" : " WHERE";
-    text += " device_label = :device_label COLLATE NOCASE";
+std::string query(const ResultFilter& filter) {
+  std::string text =
+      "SELECT winner.*, problem.key AS problem_key FROM winner"
+      " JOIN problem ON problem.id = winner.problem WHERE true";
+  if (filter.problem != Problem()) {
+    text += " AND winner.problem = (SELECT id FROM problem WHERE key = :key)";
   }
+  if (!filter.operation.empty()) text += " AND operation = :operation";
+  if (!filter.device_class.empty()) text += " AND device_class = :device_class";
+  if (!filter.device_label.empty()) text += " AND device_label = :device_label COLLATE NOCASE";
   return text;
 }
 
@@ -60,13 +59,12 @@ std::string query(bool by_class, bool by_label) {
 void insert_winners(SQLite::Database& database, std::span<const Winner> winners) {
   SQLite::Statement insert(
       database,
-      "INSERT OR REPLACE INTO winner (silicon_class, template, m, n, k, layout, math,"
-      " device_label, body, row_hash) VALUES (:silicon_class, :template, :m, :n, :k, :layout,"
-      " :math, :device_label, :body, :row_hash)");
+      "INSERT OR REPLACE INTO winner (device_class, problem, template, device_label, body,"
+      " row_hash) VALUES (:device_class, :problem, :template, :device_label, :body, :row_hash)");
   for (const Winner& winner : winners) {
     const std::string body = json_text(winner);
-    bind_problem(insert, winner.problem);
-    insert.bind(":silicon_class", winner.device_class);
+    insert.bind(":device_class", winner.device_class);
+    insert.bind(":problem", make_problem(database, winner.problem));
     insert.bind(":template", winner.template_name);
     insert.bind(":device_label", winner.device_label);
     insert.bind(":body", body);
@@ -76,21 +74,19 @@ void insert_winners(SQLite::Database& database, std::span<const Winner> winners)
   }
 }
 
-std::vector<Winner> select_winners(SQLite::Database& database, const std::string& device_class,
-                                   const std::string& device_label) {
-  SQLite::Statement select(database, query(!device_class.empty(), !device_label.empty()));
-  if (!device_class.empty()) select.bind(":silicon_class", device_class);
-  if (!device_label.empty()) select.bind(":device_label", device_label);
+std::vector<Winner> select_winners(SQLite::Database& database, const ResultFilter& filter) {
+  SQLite::Statement select(database, query(filter));
+  if (filter.problem != Problem()) select.bind(":key", filter.problem.key());
+  if (!filter.operation.empty()) select.bind(":operation", filter.operation);
+  if (!filter.device_class.empty()) select.bind(":device_class", filter.device_class);
+  if (!filter.device_label.empty()) {
+    select.bind(":device_label", current_label(filter.device_label));
+  }
   std::vector<Winner> result;
   while (select.executeStep()) {
     std::optional<Winner> winner = winner_from(select);
     // An index that is damaged may lead to a sound row of another device.
-    if (!winner || (!device_class.empty() && winner->device_class != device_class) ||
-        (!device_label.empty() &&
-         ::strcasecmp(winner->device_label.c_str(), device_label.c_str()) != 0)) {
-      continue;
-    }
-    result.push_back(std::move(*winner));
+    if (winner && matches(filter, *winner)) result.push_back(std::move(*winner));
   }
   std::sort(result.begin(), result.end(), [](const Winner& a, const Winner& b) {
     return std::tie(a.device_class, a.problem, a.median_us) <

@@ -1,4 +1,4 @@
-#include "db/provenance.hpp"
+#include "db/tables/provenance.hpp"
 
 #include <sqlite3.h>
 
@@ -8,9 +8,9 @@ namespace autotune {
 namespace {
 
 void bind_scope(SQLite::Statement& statement, const TrialScope& scope) {
-  statement.bind(":silicon_class", scope.device_class);
+  statement.bind(":device_class", scope.device_class);
   statement.bind(":template", scope.template_name);
-  statement.bind(":interface", scope.space_version);
+  statement.bind(":space_version", scope.space_version);
   statement.bind(":source_hash", scope.source_hash);
   statement.bind(":driver", scope.environment.driver);
   statement.bind(":nvrtc_build", scope.environment.nvrtc_build);
@@ -19,9 +19,9 @@ void bind_scope(SQLite::Statement& statement, const TrialScope& scope) {
 
 TrialScope scope_from(const SQLite::Statement& row) {
   TrialScope scope;
-  scope.device_class = row.getColumn("silicon_class").getString();
+  scope.device_class = row.getColumn("device_class").getString();
   scope.template_name = row.getColumn("template").getString();
-  scope.space_version = row.getColumn("interface").getInt();
+  scope.space_version = row.getColumn("space_version").getInt();
   scope.source_hash = row.getColumn("source_hash").getString();
   scope.environment.driver = row.getColumn("driver").getString();
   scope.environment.nvrtc_build = row.getColumn("nvrtc_build").getString();
@@ -57,23 +57,27 @@ std::int64_t must_be_there(std::optional<std::int64_t> id) {
 std::optional<std::int64_t> find_scope(SQLite::Database& database, const TrialScope& scope) {
   SQLite::Statement select(
       database,
-      "SELECT id FROM scope WHERE silicon_class = :silicon_class AND template = :template AND"
-      " interface = :interface AND source_hash = :source_hash AND driver = :driver AND"
+      "SELECT id FROM scope WHERE device_class = :device_class AND template = :template AND"
+      " space_version = :space_version AND source_hash = :source_hash AND driver = :driver AND"
       " nvrtc_build = :nvrtc_build AND protocol = :protocol");
   bind_scope(select, scope);
   return first_integer(select);
 }
 
-std::vector<StoredScope> select_scopes(SQLite::Database& database, const std::string& device_class,
-                                       const std::string& device_label) {
-  SQLite::Statement select(
-      database,
-      "SELECT * FROM scope WHERE (:silicon_class = '' OR silicon_class = :silicon_class) AND"
-      " (:device_label = '' OR silicon_class IN"
-      " (SELECT silicon_class FROM run WHERE device_label = :device_label COLLATE NOCASE))"
-      " ORDER BY id");
-  select.bind(":silicon_class", device_class);
-  select.bind(":device_label", device_label);
+std::vector<StoredScope> select_scopes(SQLite::Database& database, const ResultFilter& filter) {
+  // Only what is filtered by is named, so that SQLite can use an index.
+  std::string text = "SELECT * FROM scope WHERE true";
+  if (!filter.device_class.empty()) text += " AND device_class = :device_class";
+  if (!filter.device_label.empty()) {
+    text +=
+        " AND EXISTS (SELECT 1 FROM run WHERE run.device_label = :device_label COLLATE NOCASE AND"
+        " run.device_class = scope.device_class)";
+  }
+  SQLite::Statement select(database, text + " ORDER BY id");
+  if (!filter.device_class.empty()) select.bind(":device_class", filter.device_class);
+  if (!filter.device_label.empty()) {
+    select.bind(":device_label", current_label(filter.device_label));
+  }
   std::vector<StoredScope> scopes;
   while (select.executeStep()) {
     scopes.push_back({select.getColumn("id").getInt64(), scope_from(select)});
@@ -84,8 +88,8 @@ std::vector<StoredScope> select_scopes(SQLite::Database& database, const std::st
 std::int64_t make_scope(SQLite::Database& database, const TrialScope& scope) {
   SQLite::Statement insert(
       database,
-      "INSERT INTO scope (silicon_class, template, interface, source_hash, driver, nvrtc_build,"
-      " protocol) VALUES (:silicon_class, :template, :interface, :source_hash, :driver,"
+      "INSERT INTO scope (device_class, template, space_version, source_hash, driver, nvrtc_build,"
+      " protocol) VALUES (:device_class, :template, :space_version, :source_hash, :driver,"
       " :nvrtc_build, :protocol) ON CONFLICT DO NOTHING");
   bind_scope(insert, scope);
   insert.exec();
@@ -95,7 +99,7 @@ std::int64_t make_scope(SQLite::Database& database, const TrialScope& scope) {
 std::int64_t make_run(SQLite::Database& database, const RunColumns& run) {
   SQLite::Statement insert(
       database,
-      "INSERT INTO run (guid, silicon_class, device_label, device_uuid, command, started_at,"
+      "INSERT INTO run (guid, device_class, device_label, device_uuid, command, started_at,"
       " tool_version, row_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
   insert.bind(1, run.info.guid);
   insert.bind(2, run.device_class);
@@ -118,7 +122,7 @@ std::optional<RunColumns> run_from(const SQLite::Statement& row) {
                            .device_uuid = text("device_uuid"),
                            .command = text("command"),
                            .started_at = text("started_at")},
-                          text("run_silicon_class"),
+                          text("run_device_class"),
                           text("tool_version")};
   if (run_hash(run) != text("run_hash")) return std::nullopt;
   return run;

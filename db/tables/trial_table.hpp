@@ -1,7 +1,8 @@
-// Trials as rows of the tables scope, run and trial, with the hash over them. Each function wants
-// a transaction around it where it writes; SQLite's exceptions pass through.
+// Trials as rows of the tables scope, run, problem and trial. Each function wants a transaction
+// around it where it writes; SQLite's exceptions pass through.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,11 +18,10 @@ void insert_trials(SQLite::Database& database, const TrialScope& scope, const Ru
 
 // As TuningDatabase::trials().
 [[nodiscard]] std::vector<Trial> select_trials(SQLite::Database& database, const TrialScope& scope,
-                                               const GemmProblem& problem);
-
+                                               const Problem& problem);
 // As TuningDatabase::all_trials().
 [[nodiscard]] std::vector<StoredTrial> select_all_trials(SQLite::Database& database,
-                                                         const std::string& device_label,
+                                                         const ResultFilter& filter,
                                                          const std::string& template_name);
 // As TuningDatabase::trials_after().
 [[nodiscard]] std::vector<Trial> select_trials_after(SQLite::Database& database, std::int64_t& row,
@@ -29,10 +29,5 @@ void insert_trials(SQLite::Database& database, const TrialScope& scope, const Ru
                                                      const std::string& own_guid);
 // As TuningDatabase::last_trial_row().
 [[nodiscard]] std::int64_t select_last_trial(SQLite::Database& database);
-
-// As TuningDatabase::best_trials().
-[[nodiscard]] std::vector<Winner> select_best_trials(SQLite::Database& database,
-                                                     const std::string& device_class,
-                                                     const std::string& device_label);
 
 }  // namespace autotune

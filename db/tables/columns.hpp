@@ -1,0 +1,30 @@
+// How values become columns, and rows become values again.
+#pragma once
+
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "autotune/error.hpp"
+
+namespace autotune {
+
+// As JSON; bytes that are not UTF-8 (in a driver's label, for example) become question marks.
+template <typename Value>
+std::string json_text(const Value& value) {
+  return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// What `read` returns, or nullopt when the row does not read back as what was written.
+template <typename Read>
+auto unless_damaged(Read read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace autotune
