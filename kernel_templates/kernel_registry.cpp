@@ -36,4 +36,11 @@ std::vector<const KernelTemplate*> KernelRegistry::for_device(const DeviceInfo& 
   return result;
 }
 
+const Operation* KernelRegistry::operation_of(const Problem& problem) const {
+  for (const KernelTemplate& kernel : templates_) {
+    if (kernel.operation->name == problem.operation()) return kernel.operation;
+  }
+  return nullptr;
+}
+
 }  // namespace autotune

@@ -21,6 +21,8 @@ class KernelRegistry {
   // Those to try on a device: all that it can run. On the CPU device, whose times say nothing of a
   // GPU, only those that run on any GPU.
   [[nodiscard]] std::vector<const KernelTemplate*> for_device(const DeviceInfo& device) const;
+  // The operation of a problem; nullptr when no template computes it.
+  [[nodiscard]] const Operation* operation_of(const Problem& problem) const;
 
  private:
   std::vector<KernelTemplate> templates_;

@@ -54,9 +54,9 @@ struct TuneProgress {
   std::int64_t total = 0;  // of the space over all problems
   double elapsed_s = 0;
   std::optional<double> remaining_s;
-  const Trial* last = nullptr;                          // the trial just finished, if any
-  const DeviceUse* failed = nullptr;                    // the device that has just failed, if any
-  const char* phase = "search";                         // "search", "finals"
+  const Trial* last = nullptr;                      // the trial just finished, if any
+  const DeviceUse* failed = nullptr;                // the device that has just failed, if any
+  const char* phase = "search";                     // "search", "finals"
   std::vector<std::pair<Problem, double>> best_us;  // of the problems with a correct trial
 };
 using ProgressCallback = std::function<void(const TuneProgress&)>;

@@ -36,9 +36,9 @@ struct TuneRequest {
   // reached.
   std::string strategy;
   std::uint64_t seed = 1;
-  bool fresh = false;           // measure again what is known
+  bool fresh = false;    // measure again what is known
   std::string baseline;  // is timed among the finalists: "cublas"; empty: none
-  std::string command;          // for provenance
+  std::string command;   // for provenance
 };
 
 }  // namespace autotune

@@ -11,9 +11,8 @@
 namespace autotune {
 
 // Equal for configurations that run the same on a problem. `code` is BuiltKernel's.
-[[nodiscard]] std::string execution_key(const Problem& problem,
-                                        const std::string& template_name, const std::string& code,
-                                        const LaunchGeometry& geometry);
+[[nodiscard]] std::string execution_key(const Problem& problem, const std::string& template_name,
+                                        const std::string& code, const LaunchGeometry& geometry);
 
 class CodeCache {
  public:

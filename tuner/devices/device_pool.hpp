@@ -74,7 +74,7 @@ class DevicePool {
     MeasuringDevice device;
     DeviceUse use;
     std::vector<Problem> problems;  // that were set up
-    int lost_in_a_row = 0;              // workers, with jobs that nobody else lost one with
+    int lost_in_a_row = 0;          // workers, with jobs that nobody else lost one with
   };
 
   void work(const std::stop_token& stop, std::size_t index, std::chrono::milliseconds allowance);

@@ -86,8 +86,7 @@ Trial TrialRunner::measure(const Operation& operation, MeasureRequest request,
 
   const double busy_before_s = busy_s_;
   const double operations = operation.work(trial.problem).operations;
-  WorkerOutcome outcome =
-      call(request, time_limit_.limit(trial.problem, operations, options));
+  WorkerOutcome outcome = call(request, time_limit_.limit(trial.problem, operations, options));
   if (auto* failure = std::get_if<WorkerFailure>(&outcome)) {
     const bool timed_out = failure->kind == WorkerFailure::Kind::timed_out;
     trial.status = timed_out ? TrialStatus::run_timeout : TrialStatus::run_crashed;

@@ -46,7 +46,7 @@ std::string CpuBackend::provide(const Operation& operation, const MeasureRequest
     if (!is_there) make_tensors(operation, request);
   } catch (const std::bad_alloc&) {
     tensors_.reset();
-    return fmt::format("{}: there is not enough memory", to_string(request.problem));
+    return fmt::format("{}: there is not enough memory", operation.text(request.problem));
   }
   loaded_ = std::make_unique<Loaded>(Loaded{operation, request, {}, {}, {}});
   return "";

@@ -153,7 +153,7 @@ GpuWorkspace* WorkspaceCache::find_or_make(const Operation& operation,
   }
   problem = fmt::format(
       "{} needs {:.1f} GiB of the device's memory and {:.1f} GiB to spare; {:.1f} GiB are free",
-      to_string(request.problem), need * 0x1p-30, kReservedBytes * 0x1p-30, free() * 0x1p-30);
+      operation.text(request.problem), need * 0x1p-30, kReservedBytes * 0x1p-30, free() * 0x1p-30);
   return nullptr;
 }
 

@@ -16,9 +16,9 @@ using OrderedJson = nlohmann::ordered_json;
 
 struct RecordedResult {
   std::optional<Problem> problem;  // of recordings of this program
-  std::string template_name;           // likewise
-  std::string device;                  // likewise
-  OrderedJson configuration;           // an object of any scalars
+  std::string template_name;       // likewise
+  std::string device;              // likewise
+  OrderedJson configuration;       // an object of any scalars
   TrialStatus status = TrialStatus::ok;
   double median_us = 0;  // or what else was to be made small, where it is no time
 };

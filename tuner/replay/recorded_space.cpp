@@ -185,9 +185,8 @@ bool has_parameters_of(const KernelTemplate& kernel, const Configuration& record
 }  // namespace
 
 Prior prior_for(const RecordedSpace& space) {
-  const KernelTemplate* const kernel =
-      built_in_kernels().find(space.template_name);
-  const std::vector<Winner> winners = shipped_winners("", space.device);
+  const KernelTemplate* const kernel = built_in_kernels().find(space.template_name);
+  const std::vector<const Winner*> winners = shipped_winners({.device_label = space.device});
   if (!space.problem || kernel == nullptr || space.device.empty() || winners.empty()) return {};
   const auto configurations = std::make_shared<std::vector<Configuration>>();
   for (const Configuration& recorded : space.configurations) {
@@ -195,7 +194,7 @@ Prior prior_for(const RecordedSpace& space) {
     configurations->push_back(completed(*kernel, recorded));
   }
   const Prior estimate =
-      prior_for(*kernel, *configurations, *space.problem, winners.front().device_class);
+      prior_for(*kernel, *configurations, *space.problem, winners.front()->device_class);
   if (!estimate) return {};
   return [configurations, estimate](std::size_t index) { return estimate(index); };
 }

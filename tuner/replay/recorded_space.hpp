@@ -15,10 +15,10 @@ namespace autotune {
 // The configurations of one problem and what became of each. Values of parameters that are no whole
 // numbers are replaced by their rank: numbers by size, texts in the order of their appearance.
 struct RecordedSpace {
-  std::string name;                    // "2048x2048x2048 gemm_simt on NVIDIA H200"; else the file's
+  std::string name;                // "2048x2048x2048 gemm_simt on NVIDIA H200"; else the file's
   std::optional<Problem> problem;  // of recordings of this program
-  std::string template_name;           // likewise
-  std::string device;                  // likewise
+  std::string template_name;       // likewise
+  std::string device;              // likewise
   std::vector<Configuration> configurations;
   std::vector<Trial> trials;  // of the configuration at the same place, the last of several
   std::size_t correct = 0;    // trials that are ok

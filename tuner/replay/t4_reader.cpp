@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "operation/problem_json.hpp"
 #include "core/statistics.hpp"
+#include "operation/problem_json.hpp"
 #include "tuner/replay/objective.hpp"
 #include "tuner/replay/recorded_result.hpp"
 

@@ -170,7 +170,8 @@ FinalsResult run_finals(const Problem& problem, std::vector<Finalist>& finalists
     for (Finalist* finalist : playing) play(*finalist, round == 0, runner);
     if (!baseline.empty()) {
       const Operation& operation = *finalists.front().kernel->operation;
-      const Trial trial = runner.run_baseline(baseline, operation, problem, {.verify = round == 0, .timing = {.samples = 1}});
+      const Trial trial = runner.run_baseline(baseline, operation, problem,
+                                              {.verify = round == 0, .timing = {.samples = 1}});
       if (!trial.ok()) baseline.clear();
       if (trial.ok()) baseline_us.push_back(trial.measurement.median_us);
     }

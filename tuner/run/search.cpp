@@ -186,8 +186,8 @@ void Search::share(const SearchTask& task, std::size_t index) {
   const double slowness = trial.measurement.median_us / task.best()->measurement.median_us;
   const std::vector<std::size_t> with_its_code = task.space().with_the_code_of(index);
   for (SearchTask* other : with_the_layout_of(task)) {
-    const bool same_kernels = code_traits(task.kernel(), other->problem()) ==
-                              code_traits(task.kernel(), task.problem());
+    const bool same_kernels =
+        code_traits(task.kernel(), other->problem()) == code_traits(task.kernel(), task.problem());
     for (const std::size_t alike : with_its_code) {
       if (alike == index && slowness <= kWorthSharing) {
         other->suggest(index);

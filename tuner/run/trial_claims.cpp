@@ -33,10 +33,8 @@ TrialClaims::Key TrialClaims::key_of(const TrialScope& scope, const Problem& pro
                                      const Configuration& configuration) {
   constexpr std::size_t kDigits = 15;  // hexadecimal: 60 bits, a place in a file
   FieldHasher hasher;
-  const std::string hash = add_scope(hasher, scope)
-                               .add(problem.key())
-                               .add(to_string(configuration))
-                               .digest();
+  const std::string hash =
+      add_scope(hasher, scope).add(problem.key()).add(to_string(configuration)).digest();
   return std::stoll(hash.substr(0, kDigits), nullptr, 16);
 }
 

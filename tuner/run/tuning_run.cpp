@@ -97,7 +97,8 @@ void TuningRun::make_tasks() {
   for (const Problem& problem : request_.problems) {
     for (const CandidateSpace& space : spaces_) {
       if (!computes(*space.kernel, problem)) continue;
-      if (const std::string why = why_too_large(*space.kernel->operation, problem, setup_.device); !why.empty()) {
+      if (const std::string why = why_too_large(*space.kernel->operation, problem, setup_.device);
+          !why.empty()) {
         too_large = why;
         continue;
       }
@@ -113,8 +114,9 @@ void TuningRun::make_tasks() {
   if (request_.strategy.empty()) {
     request_.strategy = request_.budget.unlimited() && !request_.until ? "exhaustive" : "model";
   }
-  std::vector<Winner> winners = setup_.database->winners("", "");
-  for (Winner& winner : shipped_winners("", "")) winners.push_back(std::move(winner));
+  std::vector<Winner> winners = setup_.database->winners({});
+  const std::vector<Winner>& shipped = shipped_winners();
+  winners.insert(winners.end(), shipped.begin(), shipped.end());
   for (const auto& [problem, space] : searches) {
     tasks_.emplace_back(
         problem, *space, request_.strategy, request_.seed,
@@ -213,7 +215,7 @@ void TuningRun::time_stored_finalists(SearchTask& task) {
   report_.note = fmt::format(
       "results of another driver, NVRTC, template source or measuring protocol: the best stored "
       "trials of {} were timed again",
-      to_string(task.problem()));
+      task.kernel().operation->text(task.problem()));
 }
 
 SearchEnd TuningRun::search() {
@@ -278,8 +280,14 @@ void TuningRun::settle(SearchEnd end) {
       result.winner = stored_->known_best(contest.tasks, request_.fresh, stop_.stop_requested());
     }
     if (!result.winner) {
-      result.too_large = contest.tasks.empty() ? why_too_large(result.problem, setup_.device)
-                                               : found_too_large(contest.tasks);
+      const auto of_problem = std::find_if(
+          spaces_.begin(), spaces_.end(),
+          [&](const CandidateSpace& space) { return computes(*space.kernel, result.problem); });
+      result.too_large =
+          !contest.tasks.empty() ? found_too_large(contest.tasks)
+          : of_problem == spaces_.end()
+              ? ""
+              : why_too_large(*of_problem->kernel->operation, result.problem, setup_.device);
     }
     report_.measured += result.measured;
     report_.known += result.known;
@@ -357,8 +365,7 @@ void TuningRun::declare_winner(FinalRanking& contest, const std::vector<Finalist
 }
 
 const BuiltKernel& TuningRun::build(const KernelTemplate& kernel,
-                                    const Configuration& configuration,
-                                    const Problem& problem) {
+                                    const Configuration& configuration, const Problem& problem) {
   const KernelBuilder::Ticket ticket = builder_->request(kernel, configuration, problem);
   while (builder_->find(ticket) == nullptr) builder_->collect(Clock::now() + kPatience);
   return *builder_->find(ticket);

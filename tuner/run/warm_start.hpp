@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "autotune/configuration.hpp"
-#include "core/problem.hpp"
 
+#include "core/problem.hpp"
 #include "core/winner.hpp"
 
 namespace autotune {

@@ -10,6 +10,7 @@
 #include "api/device_choice.hpp"
 #include "api/gemm_backend.hpp"
 #include "api/setup.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -78,10 +79,12 @@ TuningResult make_result(const TuneReport& report) {
   if (!problem.winner && !problem.too_large.empty()) throw EnvironmentError(problem.too_large);
   TuningResult result;
   if (const std::optional<Winner>& winner = problem.winner) {
-    result.winner = {
-        MatchKind::exact,      winner->confirmed ? "chosen in finals" : "the best of the search",
-        winner->template_name, winner->configuration,
-        problem.problem,       winner->median_us};
+    result.winner = {MatchKind::exact,
+                     winner->confirmed ? "chosen in finals" : "the best of the search",
+                     winner->template_name,
+                     winner->configuration,
+                     gemm_problem(problem.problem),
+                     winner->median_us};
   }
   result.measured = report.measured;
   result.known = report.known;

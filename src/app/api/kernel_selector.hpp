@@ -23,7 +23,7 @@ struct KernelChoice {
 };
 
 // How operands lie in memory:
-//   aligned    as OperandTraits has it
+//   aligned    as CodeTraits has it
 //   anywhere
 //   frugal     likewise, and there is no memory for anything beside them
 enum class Placement : std::uint8_t { aligned, anywhere, frugal };
@@ -44,7 +44,7 @@ class KernelSelector {
   // From the cubin store, which needs no compiler; else compiled now. Without a compiler aligned
   // operands may get the code for any. Throws EnvironmentError
   // without a compiler, Error with its first words when it refuses the kernel.
-  [[nodiscard]] std::string image(const KernelChoice& choice, const OperandTraits& operands);
+  [[nodiscard]] std::string image(const KernelChoice& choice, const CodeTraits& traits);
 
  private:
   [[nodiscard]] StoredCubin compile(const CompileRequest& request);

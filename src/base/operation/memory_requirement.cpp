@@ -39,7 +39,7 @@ std::string why_too_large(const Operation& operation, const Problem& problem,
   const auto available = static_cast<double>(device.memory_bytes);
   if (available == 0 || needed <= available) return "";
   return fmt::format("{} needs {:.1f} GiB of memory to be verified and timed, and {} has {:.1f}",
-                     to_string(problem), needed * 0x1p-30, device.label, available * 0x1p-30);
+                     operation.text(problem), needed * 0x1p-30, device.label, available * 0x1p-30);
 }
 
 }  // namespace autotune

@@ -55,6 +55,10 @@ struct Operation {
   std::function<Work(const Problem&)> work;
   // How unlike two problems are that differ in their sizes alone: 0 for equal ones.
   std::function<double(const Problem&, const Problem&)> distance;
+  // A problem for people, shorter than its key: "1024x512x2048 TN".
+  std::function<std::string(const Problem&)> text = [](const Problem& problem) {
+    return to_string(problem);
+  };
   // What kernels are measured with for the scalars that they take.
   std::vector<double> scalars = {};
   // Macros "NAME=VALUE" that a kernel's code depends on besides its parameters.

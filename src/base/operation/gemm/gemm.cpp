@@ -95,6 +95,7 @@ Operation gemm_operation() {
           .tensors = tensors,
           .work = work,
           .distance = distance,
+          .text = [](const Problem& problem) { return to_string(gemm_problem(problem)); },
           .scalars = {1, 0},
           .code_macros = code_macros,
           .error_bound = error_bound,
