@@ -8,7 +8,7 @@
 
 #include "gpu/memory.hpp"
 #include "gpu/shared_library.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tests/device/gpu_fixture.hpp"
 #include "tests/device/planted_kernels.hpp"
 #include "tuner/measure/verification.hpp"
@@ -110,7 +110,7 @@ TEST_SUITE("MeasuringOnDevice") {
     const std::optional<Gpu> gpu = open_gpu();
     if (!gpu) return;
     const auto service = make_gpu_service(0);
-    const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
+    const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
     for (const char* layout : {"NN", "NT", "TN", "TT"}) {
       for (const InputData input : {InputData::uniform, InputData::linear}) {
         GemmProblem problem = kProblem;

@@ -18,7 +18,7 @@
 #include <doctest/doctest.h>
 
 #include "core/cubin.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tests/device/oracle.hpp"
 
 namespace autotune {
@@ -142,7 +142,7 @@ void check_layout(const std::string& layout) {
   std::deque<PreparedCase> prepared;
   for (const GemmCase& gemm : cases(layout)) prepared.emplace_back(oracle, gemm);
   const char* only = std::getenv("AUTOTUNE_DEVICE_TEST_TEMPLATE");
-  for (const KernelTemplate& kernel : kernel_templates()) {
+  for (const KernelTemplate& kernel : built_in_kernels().templates()) {
     if (only != nullptr && kernel.name != only) continue;
     GemmProblem problem;
     set_layout(problem, layout);
@@ -161,7 +161,7 @@ void check_late_reads() {
   const gpu::ContextGuard guard(context);
   const gpu::Stream stream(*gpu->driver);
   const Oracle oracle(*gpu, stream);
-  const KernelTemplate& kernel = *find_kernel_template("gemm_tma");
+  const KernelTemplate& kernel = *built_in_kernels().find("gemm_tma");
   const Configuration configuration = kernel.space.validated(Configuration::parse(
       "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=2,WARPS_N=1,SLICES=2,BLOCK_K=16,UNROLL=8,STAGES=8,"
       "MIN_BLOCKS=3,SPLIT_K=1,CLUSTER=1,ORDER=3,REGISTER_LEVEL=3,RASTER=1"));

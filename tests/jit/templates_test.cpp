@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "core/occupancy.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tuner/worker/worker.hpp"
 
 using autotune::CompileReply;
@@ -134,7 +134,7 @@ void compile_defaults(const KernelTemplate& kernel, Compiler& compiler, const st
 void compile_templates(const std::string& target) {
   Compiler compiler;
   if (!compiler.usable(target)) return;
-  for (const KernelTemplate& kernel : autotune::kernel_templates()) {
+  for (const KernelTemplate& kernel : autotune::built_in_kernels().templates()) {
     CAPTURE(kernel.name);
     if (!autotune::runs_on(kernel, std::stoi(target.substr(3)))) continue;
     // Siblings of sm_80, which ptxas treats much the same.
@@ -171,7 +171,7 @@ TEST_SUITE("templates") {
   TEST_CASE("templates compile with their default macros") {
     Compiler compiler;
     if (!compiler.usable("sm_90")) return;
-    for (const KernelTemplate& kernel : autotune::kernel_templates()) {
+    for (const KernelTemplate& kernel : autotune::built_in_kernels().templates()) {
       const CompileReply reply = compiler.compile(kernel, {"-arch=sm_90", "-Xptxas=-v"});
       CAPTURE(kernel.name);
       CAPTURE(reply.log);

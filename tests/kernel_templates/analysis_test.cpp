@@ -3,11 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include "kernel_templates/kernel_registry.hpp"
+
 namespace autotune {
 namespace {
 
 Configuration plain(std::int64_t tile_width, std::int64_t results_m, std::int64_t results_n) {
-  const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
+  const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
   const GemmProblem problem{.m = 64, .n = 64, .k = 64};
   Configuration configuration = kernel.default_configuration(problem);
   for (const auto& entry : configuration.entries()) {
@@ -22,7 +24,7 @@ Configuration plain(std::int64_t tile_width, std::int64_t results_m, std::int64_
 }
 
 Analysis analysis_of(const Configuration& configuration, const SmLimits& sm) {
-  return analyze(*find_kernel_template("gemm_tiled"), configuration, sm, std::nullopt, nullptr, 0);
+  return analyze(*built_in_kernels().find("gemm_tiled"), configuration, sm, std::nullopt, nullptr, 0);
 }
 
 // The documents' GPU: 16 KiB an SM, nothing reserved, 1,536 threads where they say so.
@@ -62,7 +64,7 @@ TEST_SUITE("analyze") {
   }
 
   TEST_CASE("waves of blocks") {
-    const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
+    const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
     const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
     const Analysis a = analyze(kernel, plain(16, 4, 4), *sm_limits("sm_90"), 128, &problem, 132);
     CHECK(a.blocks == 1024);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "kernel_templates/kernel_registry.hpp"
+
 namespace autotune {
 namespace {
 
@@ -15,7 +17,7 @@ const char* const kLargeTiles =
 
 double simt_cycles(std::int64_t m, std::int64_t n, std::int64_t k, int sm_count,
                    const char* configuration = kLargeTiles) {
-  return predicted_cycles(*find_kernel_template("gemm_simt"), Configuration::parse(configuration),
+  return predicted_cycles(*built_in_kernels().find("gemm_simt"), Configuration::parse(configuration),
                           {.m = m, .n = n, .k = k}, kSm, sm_count);
 }
 
@@ -44,7 +46,7 @@ TEST_SUITE("time estimate") {
   }
 
   TEST_CASE("threads with one result each wait for shared memory") {
-    const KernelTemplate& tiled = *find_kernel_template("gemm_tiled");
+    const KernelTemplate& tiled = *built_in_kernels().find("gemm_tiled");
     const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
     Configuration configuration = tiled.default_configuration(problem);
     configuration.set("RESULTS_M", 8);

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "kernel_templates/kernel_registry.hpp"
+
 #include "block_words.hpp"
 #include "kernel_templates/analysis.hpp"
 
@@ -14,7 +16,7 @@ using test::WordCounts;
 using test::words_by_name;
 
 const KernelTemplate& gemm_simt() {
-  return *find_kernel_template("gemm_simt");
+  return *built_in_kernels().find("gemm_simt");
 }
 
 const char* const kConfigurations[] = {

@@ -3,13 +3,13 @@
 
 #include <doctest/doctest.h>
 
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {
 
 const KernelTemplate& gemm_simt() {
-  return *find_kernel_template("gemm_simt");
+  return *built_in_kernels().find("gemm_simt");
 }
 
 // The default of large matrices with some values changed, whether or not the space has it.

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "kernel_templates/kernel_registry.hpp"
+
 #include "block_words.hpp"
 #include "kernel_templates/analysis.hpp"
 
@@ -16,7 +18,7 @@ using test::WordCounts;
 using test::words_by_name;
 
 const KernelTemplate& gemm_skinny() {
-  return *find_kernel_template("gemm_skinny");
+  return *built_in_kernels().find("gemm_skinny");
 }
 
 const char* const kConfigurations[] = {

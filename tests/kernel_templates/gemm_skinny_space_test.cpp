@@ -1,13 +1,13 @@
 // The search space of gemm_skinny, its defaults and its launches.
 #include <doctest/doctest.h>
 
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {
 
 const KernelTemplate& gemm_skinny() {
-  return *find_kernel_template("gemm_skinny");
+  return *built_in_kernels().find("gemm_skinny");
 }
 
 TEST_SUITE("gemm_skinny space") {

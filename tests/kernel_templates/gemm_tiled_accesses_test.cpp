@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include "kernel_templates/kernel_registry.hpp"
+
 #include "block_words.hpp"
 #include "kernel_templates/analysis.hpp"
 
@@ -13,7 +15,7 @@ namespace autotune {
 namespace {
 
 const KernelTemplate& gemm_tiled() {
-  return *find_kernel_template("gemm_tiled");
+  return *built_in_kernels().find("gemm_tiled");
 }
 
 Configuration configuration_of(std::int64_t tile_width, std::int64_t results_m,

@@ -4,7 +4,7 @@
 
 #include "arithmetic_case.hpp"
 #include "cuda_on_cpu.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace {
 
@@ -130,7 +130,7 @@ const std::vector<const Instance*> kInstances = {
 
 TEST_SUITE("gemm_tiled arithmetic") {
   TEST_CASE("every instance is a configuration of the space") {
-    const autotune::KernelTemplate& kernel = *autotune::find_kernel_template("gemm_tiled");
+    const autotune::KernelTemplate& kernel = *autotune::built_in_kernels().find("gemm_tiled");
     for (const Instance* instance : kInstances) {
       CHECK_NOTHROW(static_cast<void>(kernel.space.validated(instance->configuration)));
     }
@@ -148,7 +148,7 @@ TEST_SUITE("gemm_tiled arithmetic") {
         {{1, 70, 40}, 1, 0, 0, 0},          // one row
         {{70, 1, 7}, 0, 1, 0, 0},           // one column, fewer elements of K than a phase
     };
-    const autotune::KernelTemplate& kernel = *autotune::find_kernel_template("gemm_tiled");
+    const autotune::KernelTemplate& kernel = *autotune::built_in_kernels().find("gemm_tiled");
     for (const Instance* instance : kInstances) {
       for (autotune::test::ArithmeticCase test : cases) {
         test.problem.op_a = instance->op_a;

@@ -6,7 +6,7 @@
 
 #include "autotune/error.hpp"
 
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 using autotune::Configuration;
 using autotune::Enumeration;
@@ -16,7 +16,7 @@ using autotune::KernelTemplate;
 namespace {
 
 const KernelTemplate& gemm_tiled() {
-  return *autotune::find_kernel_template("gemm_tiled");
+  return *autotune::built_in_kernels().find("gemm_tiled");
 }
 
 Configuration changed(std::string_view changes) {
@@ -137,10 +137,10 @@ TEST_SUITE("KernelTemplate") {
   TEST_CASE("templates that know no alignment are compiled for any") {
     const autotune::OperandTraits aligned{.aligned = true};
     for (const char* name : {"gemm_simt", "gemm_tma"}) {
-      CHECK(compiled_for(*autotune::find_kernel_template(name), aligned).aligned);
+      CHECK(compiled_for(*autotune::built_in_kernels().find(name), aligned).aligned);
     }
     for (const char* name : {"gemm_tiled", "gemm_skinny"}) {
-      CHECK_FALSE(compiled_for(*autotune::find_kernel_template(name), aligned).aligned);
+      CHECK_FALSE(compiled_for(*autotune::built_in_kernels().find(name), aligned).aligned);
     }
   }
 
@@ -163,7 +163,7 @@ TEST_SUITE("KernelTemplate") {
     const GemmProblem problem{.m = 2048, .n = 2048, .k = 64};
     for (const char* name : {"gemm_simt", "gemm_tma"}) {
       CAPTURE(name);
-      const autotune::KernelTemplate& kernel = *autotune::find_kernel_template(name);
+      const autotune::KernelTemplate& kernel = *autotune::built_in_kernels().find(name);
       Configuration one = kernel.default_configuration({.m = 4096, .n = 4096, .k = 4096});
       Configuration other = one;
       one.set("RASTER", 1);
@@ -185,7 +185,7 @@ TEST_SUITE("KernelTemplate") {
   TEST_CASE("how many blocks share a tile is the launch's matter") {
     for (const char* name : {"gemm_simt", "gemm_skinny", "gemm_tma"}) {
       CAPTURE(name);
-      const autotune::KernelTemplate& kernel = *autotune::find_kernel_template(name);
+      const autotune::KernelTemplate& kernel = *autotune::built_in_kernels().find(name);
       Configuration configuration = kernel.default_configuration({.m = 8, .n = 4096, .k = 4096});
       const auto options = [&](std::int64_t split_k) {
         configuration.set("SPLIT_K", split_k);
@@ -228,8 +228,8 @@ TEST_SUITE("KernelTemplate") {
   }
 
   TEST_CASE("templates are found by name") {
-    CHECK(autotune::find_kernel_template("gemm_tiled") != nullptr);
-    CHECK(autotune::find_kernel_template("gemm") == nullptr);
+    CHECK(autotune::built_in_kernels().find("gemm_tiled") != nullptr);
+    CHECK(autotune::built_in_kernels().find("gemm") == nullptr);
     CHECK_FALSE(gemm_tiled().source.empty());
   }
 }

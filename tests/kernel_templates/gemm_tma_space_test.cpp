@@ -3,13 +3,13 @@
 
 #include <doctest/doctest.h>
 
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {
 
 const KernelTemplate& gemm_tma() {
-  return *find_kernel_template("gemm_tma");
+  return *built_in_kernels().find("gemm_tma");
 }
 
 GemmProblem problem(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& layout) {

@@ -23,7 +23,7 @@ const KernelTemplate& chosen_template(const ConfigurationChoice& choice) {
   if (!choice.template_name.empty() || choice.configuration.empty()) return usual;
   const Configuration given = Configuration::parse(choice.configuration);
   if (has_parameters(usual, given)) return usual;
-  const auto& all = kernel_templates();
+  const auto& all = built_in_kernels().templates();
   const auto other = std::find_if(all.begin(), all.end(), [&](const KernelTemplate& kernel) {
     return has_parameters(kernel, given);
   });
@@ -79,7 +79,7 @@ ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
     return {&kernel, completed(kernel, choice.configuration, problem), "given"};
   }
   if (const std::optional<Match> match = find_best(database, device, problem, false)) {
-    return {find_kernel_template(match->winner.template_name), match->winner.configuration,
+    return {built_in_kernels().find(match->winner.template_name), match->winner.configuration,
             match->explanation};
   }
   return {&kernel, kernel.default_configuration(problem), "default"};

@@ -102,14 +102,14 @@ std::pair<std::int64_t, std::int64_t> parse_shard(const std::string& text) {
 std::vector<const KernelTemplate*> SpaceOptions::chosen_templates() const {
   std::vector<const KernelTemplate*> chosen;
   if (templates.empty()) {
-    for (const KernelTemplate& kernel : kernel_templates()) chosen.push_back(&kernel);
+    for (const KernelTemplate& kernel : built_in_kernels().templates()) chosen.push_back(&kernel);
     return chosen;
   }
   for (const std::string& name : items_of(templates)) {
-    const KernelTemplate* kernel = find_kernel_template(name);
+    const KernelTemplate* kernel = built_in_kernels().find(name);
     if (kernel == nullptr) {
       std::vector<std::string> names;
-      for (const KernelTemplate& known : kernel_templates()) names.push_back(known.name);
+      for (const KernelTemplate& known : built_in_kernels().templates()) names.push_back(known.name);
       throw UsageError(fmt::format("--template: there is no template '{}': use {}", name,
                                    fmt::join(names, ", ")));
     }

@@ -12,7 +12,7 @@
 #include "db/cubin_store.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/shared_library.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tests/app/api/temporary_storage.hpp"
 #include "tests/support/fake_cuda.hpp"
 
@@ -65,7 +65,7 @@ struct Machine {
   }
   static void compile(const std::string& name, const GemmProblem& problem,
                       const OperandTraits& operands) {
-    const KernelTemplate& kernel = *find_kernel_template(name);
+    const KernelTemplate& kernel = *built_in_kernels().find(name);
     const Configuration configuration = kernel.default_configuration(problem);
     CubinStore store = open_cubin_store();
     store.put(cubin_key("any", std::string(kernel.source),
@@ -313,7 +313,7 @@ TEST_SUITE("embedding on a GPU") {
 
   TEST_CASE("what the program tuned is taken from the store, by the compiler that it was for") {
     const Machine machine;
-    const KernelTemplate& kernel = kernel_templates().front();
+    const KernelTemplate& kernel = built_in_kernels().templates().front();
     Autotuner tuner;
     Winner winner;
     winner.device_class = choose_device("0").device.device_class();

@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include "kernel_templates/kernel_registry.hpp"
+
 #include "api/setup.hpp"
 #include "tests/app/api/temporary_storage.hpp"
 
@@ -30,7 +32,7 @@ GemmProblem problem(std::int64_t m) {
 }
 void fill_store() {
   CubinStore store = open_cubin_store();
-  const KernelTemplate& kernel = kernel_templates().front();
+  const KernelTemplate& kernel = built_in_kernels().templates().front();
   for (std::int64_t m = 1; m <= 8; ++m) {
     const Configuration configuration = kernel.default_configuration(problem(m));
     store.put(
@@ -60,7 +62,7 @@ TEST_SUITE("PreparedKernels") {
           const std::uint64_t context = static_cast<std::uint64_t>(i % 2);
           const GemmProblem asked = problem(1 + i / 2 % 8);
           const auto prepared = kernels.find_or_prepare(context, asked, Placement::aligned, load);
-          const KernelTemplate& kernel = kernel_templates().front();
+          const KernelTemplate& kernel = built_in_kernels().templates().front();
           const Configuration expected = kernel.default_configuration(asked);
           if (*prepared.kernel != to_string(expected)) ++wrong;
           if (prepared.geometry != kernel.geometry(expected, asked).on_device(some_gpu().sm_count))
@@ -94,7 +96,7 @@ TEST_SUITE("PreparedKernels") {
   TEST_CASE("a kernel for aligned operands gets tensor maps, one for any operands none") {
     const TemporaryStorage storage;
     const GemmProblem large{.m = 2048, .n = 2048, .k = 2048};
-    const KernelTemplate& kernel = *find_kernel_template("gemm_tma");
+    const KernelTemplate& kernel = *built_in_kernels().find("gemm_tma");
     for (const bool aligned : {false, true}) {
       open_cubin_store().put(cubin_key("any", std::string(kernel.source),
                                        compile_options(kernel, kernel.default_configuration(large),

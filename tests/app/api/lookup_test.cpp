@@ -5,13 +5,13 @@
 
 #include "core/hash.hpp"
 #include "db/shipped_winners.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune::test {
 namespace {
 
 Winner winner_of(const std::string& template_name, const GemmProblem& problem, double us) {
-  const KernelTemplate& kernel = *find_kernel_template(template_name);
+  const KernelTemplate& kernel = *built_in_kernels().find(template_name);
   Winner winner;
   winner.device_class = "class";
   winner.device_label = "device";
@@ -57,7 +57,7 @@ TEST_SUITE("lookup") {
     for (const Winner& winner : shipped_winners("", "")) {
       CAPTURE(to_string(winner.problem));
       CAPTURE(winner.template_name);
-      const KernelTemplate* kernel = find_kernel_template(winner.template_name);
+      const KernelTemplate* kernel = built_in_kernels().find(winner.template_name);
       REQUIRE(kernel != nullptr);
       CHECK(winner.space_version == kernel->space_version);
       CHECK(winner.source_hash == content_hash(kernel->source));

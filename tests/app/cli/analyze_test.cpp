@@ -4,7 +4,7 @@
 
 #include "core/hash.hpp"
 #include "db/tuning_database.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tests/app/cli/program.hpp"
 
 namespace autotune::test {
@@ -41,7 +41,7 @@ std::size_t notes_with(const json& document, const std::string& word) {
 // A device that tuning knows, with its rates.
 struct Stored : AnalyzeWithoutNvrtc {
   Stored() {
-    const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
+    const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
     Winner winner;
     winner.device_class = "sm_90/100sm/test";
     winner.device_label = "Test GPU";

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "core/posix/host_resources.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune::test {
@@ -51,7 +51,7 @@ TEST_SUITE("compile workers of the program") {
       const std::string reason = outcome(*worker, bomb, {"-arch=sm_90"});
       CHECK_MESSAGE(reason.find("out of memory") != std::string::npos, reason.substr(0, 300));
     }
-    for (const KernelTemplate& kernel : kernel_templates()) {
+    for (const KernelTemplate& kernel : built_in_kernels().templates()) {
       const GemmProblem problem{.m = 4096, .n = 4096, .k = 4096};
       const auto options = compile_options(kernel, kernel.default_configuration(problem),
                                            unpadded_traits(problem), "sm_90");

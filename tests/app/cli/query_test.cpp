@@ -4,7 +4,7 @@
 
 #include "core/hash.hpp"
 #include "db/tuning_database.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tests/app/cli/program.hpp"
 
 namespace autotune::test {
@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 Winner winner_for(std::int64_t size, double median_us) {
-  const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
+  const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
   Winner winner;
   winner.device_class = "sm_90/132sm/test";
   winner.device_label = "Test GPU";

@@ -13,7 +13,7 @@
 #include "cpu/compiler.hpp"
 #include "cpu/device.hpp"
 #include "cpu/launcher.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 using namespace autotune;
 
@@ -208,7 +208,7 @@ void check_all(const KernelTemplate& kernel, Transpose op_a, Transpose op_b, std
   const std::vector<Expected> aligned_cases = expected(kAlignedCases);
   const std::vector<Configuration> all = chains(kernel);
   // All of what is searched here without being named.
-  const auto searched = templates_for(cpu_device_info());
+  const auto searched = built_in_kernels().for_device(cpu_device_info());
   constexpr std::size_t kShare = 24;
   if (std::find(searched.begin(), searched.end(), &kernel) == searched.end()) {
     stride *= std::max<std::size_t>(1, all.size() / kShare);
@@ -231,14 +231,14 @@ void check_all(const KernelTemplate& kernel, Transpose op_a, Transpose op_b, std
 
 TEST_SUITE("configurations") {
   TEST_CASE("plain operands in every third configuration") {
-    for (const KernelTemplate& kernel : kernel_templates()) {
+    for (const KernelTemplate& kernel : built_in_kernels().templates()) {
       CAPTURE(kernel.name);
       check_all(kernel, Transpose::none, Transpose::none, 3);
     }
   }
 
   TEST_CASE("transposed operands in every thirteenth configuration") {
-    for (const KernelTemplate& kernel : kernel_templates()) {
+    for (const KernelTemplate& kernel : built_in_kernels().templates()) {
       CAPTURE(kernel.name);
       check_all(kernel, Transpose::transposed, Transpose::none, 13);
       check_all(kernel, Transpose::none, Transpose::transposed, 13);
