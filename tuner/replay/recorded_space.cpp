@@ -115,8 +115,8 @@ std::vector<std::pair<std::string, ParameterValues>> parameters_of(
 
 std::string space_name(const RecordedResult& result, const std::string& path) {
   if (!result.problem) return std::filesystem::path(path).filename().string();
-  return to_string(*result.problem) + " " + result.template_name +
-         (result.device.empty() ? "" : " on " + result.device);
+  return built_in_operations().of(*result.problem).text(*result.problem) + " " +
+         result.template_name + (result.device.empty() ? "" : " on " + result.device);
 }
 
 Trial trial_of(const RecordedResult& result,

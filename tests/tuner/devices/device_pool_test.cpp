@@ -52,7 +52,7 @@ class Devices {
                     [this](const DeviceUse& use) { failed.push_back(use); });
   }
   // Measures once, for the problem; `name` is kept when it is done.
-  void submit(const std::string& name, const GemmProblem& problem) {
+  void submit(const std::string& name, const Problem& problem) {
     const auto status = std::make_shared<TrialStatus>();
     benches->submit(
         {problem,
@@ -85,8 +85,8 @@ class Devices {
   std::optional<DevicePool> benches;  // last: its threads use the rest
 };
 
-GemmProblem cube(std::int64_t size) {
-  return {.m = size, .n = size, .k = size};
+Problem cube(std::int64_t size) {
+  return GemmProblem{.m = size, .n = size, .k = size};
 }
 
 TEST_SUITE("benches") {
@@ -117,7 +117,7 @@ TEST_SUITE("benches") {
     };
     std::vector<std::int64_t> of_second;
     devices.scripts[1]->measure = [&](const MeasureRequest& request) {
-      of_second.push_back(request.problem.m);
+      of_second.push_back(request.problem.size("m"));
       if (of_second.size() == 2) begun.set_value();
       return WorkerOutcome(WorkerReply(measured(1)));
     };

@@ -62,7 +62,7 @@ std::vector<float> uniform(std::int64_t count, std::uint64_t seed) {
 
 kernels::View view(const std::vector<float>& data, Transpose op, std::int64_t ld) {
   return op == Transpose::none ? kernels::View{data.data(), ld, 1}
-                                : kernels::View{data.data(), 1, ld};
+                               : kernels::View{data.data(), 1, ld};
 }
 
 float at(const kernels::View& x, std::int64_t i, std::int64_t j) {

@@ -131,7 +131,7 @@ TEST_SUITE("finals") {
       if (stopped) stop.request_stop();
       TrialRunner runner(f.setup.make_compile_worker, std::chrono::seconds(30));
       const FinalsResult result =
-          run_finals(kSmall, played.finalists, false, runner, deadline, stop.get_token());
+          run_finals(kSmall, played.finalists, "", runner, deadline, stop.get_token());
       CHECK(result.ranking.has_value() == !stopped);
       return samples;
     };
@@ -170,7 +170,7 @@ TEST_SUITE("finals") {
       const int x = macro(m.cubin, "X");
       const int a = macro(m.cubin, "A");
       const std::string name = fmt::format("{},{}", x, a);
-      if (m.samples == 1) ++samples[name];
+      if (m.timing.samples == 1) ++samples[name];
       // Two that are level, one that is 1 % behind, all others far.
       if (name == "7,2") return WorkerOutcome(WorkerReply(measured(10)));
       if (name == "6,2") return WorkerOutcome(WorkerReply(measured(10.02)));
@@ -205,7 +205,7 @@ TEST_SUITE("finals") {
       TuneFixture f;
       std::map<std::string, int> samples;
       f.script->measure = [&](const MeasureRequest& m) {
-        if (m.samples == 1) ++samples[m.cubin];
+        if (m.timing.samples == 1) ++samples[m.cubin];
         return WorkerOutcome(WorkerReply(measured(slow ? 100'000 : 10)));
       };
       f.run();

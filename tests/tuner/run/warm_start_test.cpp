@@ -11,7 +11,7 @@
 namespace autotune::test {
 namespace {
 
-Winner won(const std::string& device_class, const GemmProblem& problem, int x) {
+Winner won(const std::string& device_class, const Problem& problem, int x) {
   Winner winner;
   winner.device_class = device_class;
   winner.problem = problem;
