@@ -114,7 +114,9 @@ void TuningRun::make_tasks() {
     request_.strategy = request_.budget.unlimited() && !request_.until ? "exhaustive" : "model";
   }
   std::vector<Winner> winners = setup_.database->winners("", "");
-  for (Winner& winner : shipped_winners("", "")) winners.push_back(std::move(winner));
+  if (request_.use_shipped_winners) {
+    for (Winner& winner : shipped_winners("", "")) winners.push_back(std::move(winner));
+  }
   for (const auto& [problem, space] : searches) {
     tasks_.emplace_back(
         problem, *space, request_.strategy, request_.seed,

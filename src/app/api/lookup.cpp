@@ -10,6 +10,7 @@
 
 #include "autotune/error.hpp"
 
+#include "api/device_choice.hpp"
 #include "core/hash.hpp"
 #include "core/problem_distance.hpp"
 #include "db/shipped_winners.hpp"
@@ -40,15 +41,20 @@ bool usable(Winner& winner) {
 std::vector<Winner> own_results(const TuningDatabase& database, const DeviceQuery& device) {
   std::vector<Winner> results;
   std::set<std::tuple<std::string, GemmProblem, std::string>> finished;
-  for (Winner& winner : database.winners(device.device_class, device.label)) {
-    if (!usable(winner)) continue;
-    finished.emplace(winner.device_class, winner.problem, winner.template_name);
-    results.push_back(std::move(winner));
+  const std::vector<std::string> labels = label_spellings(device.label);
+  for (const std::string& label : labels) {
+    for (Winner& winner : database.winners(device.device_class, label)) {
+      if (!usable(winner)) continue;
+      finished.emplace(winner.device_class, winner.problem, winner.template_name);
+      results.push_back(std::move(winner));
+    }
   }
-  for (Winner& trial : database.best_trials(device.device_class, device.label)) {
-    if (!usable(trial)) continue;
-    if (finished.contains({trial.device_class, trial.problem, trial.template_name})) continue;
-    results.push_back(std::move(trial));
+  for (const std::string& label : labels) {
+    for (Winner& trial : database.best_trials(device.device_class, label)) {
+      if (!usable(trial)) continue;
+      if (finished.contains({trial.device_class, trial.problem, trial.template_name})) continue;
+      results.push_back(std::move(trial));
+    }
   }
   return results;
 }
@@ -72,7 +78,9 @@ std::vector<Candidate> candidates(const TuningDatabase* database, DeviceQuery de
   if (database != nullptr) {
     for (Winner& winner : own_results(*database, device)) consider(std::move(winner), false);
   }
-  for (Winner& winner : shipped_winners(device.device_class, device.label)) {
+  std::vector<Winner> shipped;
+  if (device.use_shipped) shipped = shipped_winners(device.device_class, device.label);
+  for (Winner& winner : shipped) {
     if (usable(winner)) consider(std::move(winner), true);
   }
   std::vector<Candidate> result;
@@ -134,7 +142,7 @@ std::string to_string(MatchKind kind) {
     case MatchKind::exact:
       return "exact";
     case MatchKind::exact_stale:
-      return "exact, aged";
+      return "exact, stale";
     case MatchKind::nearest_size:
       return "nearest size";
     case MatchKind::predicted:

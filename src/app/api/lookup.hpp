@@ -25,7 +25,9 @@ struct Match {
 struct DeviceQuery {
   std::string device_class;
   std::string label;
-  std::optional<Environment> environment;  // of the device that is here; without it nothing is aged
+  std::optional<Environment>
+      environment;          // of the device that is here; without it nothing is stale
+  bool use_shipped = true;  // false: the winners that came with the program are left out
 };
 
 // Answers from the user's database, and below it from the shipped winners. `database` may be null.
