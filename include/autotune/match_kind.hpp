@@ -13,7 +13,7 @@ enum class MatchKind {
   predicted,     // nothing is stored: the template's own guess for this problem
 };
 
-// "exact", "exact, aged", "nearest size", "predicted".
+// "exact", "exact, stale", "nearest size", "predicted".
 [[nodiscard]] std::string to_string(MatchKind kind);
 
 }  // namespace autotune

@@ -18,6 +18,7 @@ struct ReplayOptions {
   std::size_t repeats = 100;  // runs, each with a seed of its own
   std::uint64_t seed = 1;
   std::size_t in_flight = 1;  // trials that are asked for before the first of them is reported
+  bool use_shipped_winners = true;  // false: a prior is not taken from the winners that ship
 };
 
 // One run: the part of the optimum (the best time over the best that was found; 0 while none is

@@ -115,8 +115,10 @@ void TuningRun::make_tasks() {
     request_.strategy = request_.budget.unlimited() && !request_.until ? "exhaustive" : "model";
   }
   std::vector<Winner> winners = setup_.database->winners({});
-  const std::vector<Winner>& shipped = shipped_winners();
-  winners.insert(winners.end(), shipped.begin(), shipped.end());
+  if (request_.use_shipped_winners) {
+    const std::vector<Winner>& shipped = shipped_winners();
+    winners.insert(winners.end(), shipped.begin(), shipped.end());
+  }
   for (const auto& [problem, space] : searches) {
     tasks_.emplace_back(
         problem, *space, request_.strategy, request_.seed,

@@ -98,16 +98,20 @@ TuningResult make_result(const TuneReport& report) {
 
 struct Autotuner::Implementation {
   std::string database;
+  bool use_shipped_winners;
   KernelSelector supply;
   std::unique_ptr<GemmBackend> runner;
   std::mutex tuning;
 
   explicit Implementation(const AutotunerOptions& options)
-      : database(options.database), supply(choose_device(options.device).device, database) {
+      : database(options.database),
+        use_shipped_winners(options.use_shipped_winners),
+        supply(choose_device(options.device).device, database, use_shipped_winners) {
     runner = supply.device().is_cpu() ? make_cpu_gemm(supply) : make_gpu_gemm(supply);
   }
 
-  TuningResult tune(const TuneRequest& request, const TuningOptions& options) {
+  TuningResult tune(TuneRequest request, const TuningOptions& options) {
+    request.use_shipped_winners = use_shipped_winners;
     const std::lock_guard lock(tuning);
     OpenedDatabase opened = open_results(database);
     CubinStore cubins = open_cubin_store();

@@ -1,4 +1,4 @@
-// gemm() on the host device: in host memory, done when the call returns.
+// gemm() on the CPU device: in host memory, done when the call returns.
 #include <array>
 #include <numeric>
 #include <utility>
@@ -57,7 +57,7 @@ class CpuGemm : public GemmBackend {
 
  private:
   static void refuse_stream(const CUstream_st* stream) {
-    if (stream != nullptr) throw UsageError("stream: the host device has none");
+    if (stream != nullptr) throw UsageError("stream: the CPU device has none");
   }
 
   KernelCache<CpuKernel>::Prepared prepare_kernel(const GemmProblem& problem, Placement placement) {

@@ -78,8 +78,8 @@ KernelChoice predicted_choice(const DeviceInfo& device, const GemmProblem& probl
 
 }  // namespace
 
-KernelSelector::KernelSelector(DeviceInfo device, std::string database)
-    : device_(std::move(device)), database_(std::move(database)) {
+KernelSelector::KernelSelector(DeviceInfo device, std::string database, bool use_shipped)
+    : device_(std::move(device)), database_(std::move(database)), use_shipped_(use_shipped) {
   static_cast<void>(read_results(database_));  // what cannot be read is said at once
 }
 
@@ -92,7 +92,8 @@ KernelChoice KernelSelector::choose(const GemmProblem& problem, Placement placem
   if (!in_memory) file = read_results(database_);
   const TuningDatabase* results = in_memory ? in_memory.get() : file ? &*file : nullptr;
 
-  DeviceQuery query{device_.device_class(), "", Environment{.driver = device_.driver_text()}};
+  DeviceQuery query{device_.device_class(), "", Environment{.driver = device_.driver_text()},
+                    use_shipped_};
   const auto serves = [&](const Winner& winner) {
     return can_serve(*built_in_kernels().find(winner.template_name), winner.configuration, problem,
                      placement, device_);

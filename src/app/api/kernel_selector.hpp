@@ -31,8 +31,8 @@ enum class Placement : std::uint8_t { aligned, anywhere, frugal };
 // Thread-safe.
 class KernelSelector {
  public:
-  // `database`: as AutotunerOptions has it.
-  KernelSelector(DeviceInfo device, std::string database);
+  // `database`, `use_shipped`: as AutotunerOptions has them.
+  KernelSelector(DeviceInfo device, std::string database, bool use_shipped = true);
 
   [[nodiscard]] const DeviceInfo& device() const { return device_; }
 
@@ -51,6 +51,7 @@ class KernelSelector {
 
   DeviceInfo device_;
   std::string database_;
+  bool use_shipped_;
   mutable std::mutex results_mutex_;
   std::shared_ptr<const TuningDatabase> results_in_memory_;
   std::mutex compiler_mutex_;

@@ -173,7 +173,7 @@ std::string to_string(MatchKind kind) {
     case MatchKind::exact:
       return "exact";
     case MatchKind::exact_stale:
-      return "exact, aged";
+      return "exact, stale";
     case MatchKind::nearest_size:
       return "nearest size";
     case MatchKind::predicted:

@@ -17,12 +17,11 @@ bool has_parameters(const KernelTemplate& kernel, const Configuration& configura
                      [&](const auto& entry) { return all.contains(entry.first); });
 }
 
-// The one that is named, else the one whose parameters are.
+// The template that is named, else the one that has the parameters that are.
 const KernelTemplate& chosen_template(const ConfigurationChoice& choice) {
-  const KernelTemplate& usual = single_template(choice.template_name);
-  if (!choice.template_name.empty() || choice.configuration.empty()) return usual;
-  const Configuration given = Configuration::parse(choice.configuration);
-  if (has_parameters(usual, given)) return usual;
+  const KernelTemplate& usual = template_or_default(choice.kernel);
+  const Configuration& given = choice.configuration;
+  if (choice.kernel != nullptr || given.empty() || has_parameters(usual, given)) return usual;
   const auto& all = built_in_kernels().templates();
   const auto other = std::find_if(all.begin(), all.end(), [&](const KernelTemplate& kernel) {
     return has_parameters(kernel, given);
@@ -30,7 +29,7 @@ const KernelTemplate& chosen_template(const ConfigurationChoice& choice) {
   return other == all.end() ? usual : *other;
 }
 
-// The valid configuration with all that is given and the most of the default.
+// The valid configuration that has all given values and agrees most with the wanted ones.
 std::optional<Configuration> nearest_valid(const KernelTemplate& kernel, const Configuration& given,
                                            const Configuration& wanted) {
   std::optional<Configuration> nearest;
@@ -50,25 +49,32 @@ std::optional<Configuration> nearest_valid(const KernelTemplate& kernel, const C
   return nearest;
 }
 
-Configuration completed(const KernelTemplate& kernel, const std::string& text,
+Configuration completed(const KernelTemplate& kernel, const Configuration& given,
                         const GemmProblem& problem) {
   Configuration configuration = kernel.default_configuration(problem);
-  const Configuration given = Configuration::parse(text);
   for (const auto& [name, value] : given.entries()) configuration.set(name, value);
   try {
     return kernel.space.validated(configuration);
   } catch (const UsageError&) {
     if (const auto nearest = nearest_valid(kernel, given, configuration)) return *nearest;
-    throw;  // what is given breaks a rule by itself
+    throw;  // the given values break a rule by themselves
   }
 }
 
 }  // namespace
 
+ConfigurationChoice choice_of(const Options& options) {
+  return {options.one_template(), options.configuration};
+}
+
 void check_choice(const ConfigurationChoice& choice) {
   const KernelTemplate& kernel = chosen_template(choice);
   if (choice.configuration.empty()) return;
-  static_cast<void>(completed(kernel, choice.configuration, {.m = 1024, .n = 1024, .k = 1024}));
+  try {
+    static_cast<void>(completed(kernel, choice.configuration, {.m = 1024, .n = 1024, .k = 1024}));
+  } catch (const UsageError& error) {
+    throw UsageError(std::string("--config: ") + error.what());
+  }
 }
 
 ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,

@@ -13,12 +13,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Bytes that are no UTF-8 (a driver's label, say) become question marks.
+// Bytes that are not UTF-8 (in a driver's label, say) become question marks.
 std::string text_of(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-// An object of the head's members and the entries under `key`, one a line.
+// An object with the head's members and, under `key`, the entries, one a line.
 std::string document(const ordered_json& head, const char* key, std::span<const StoredTrial> trials,
                      const auto& entry) {
   std::string text = text_of(head);
@@ -32,7 +32,7 @@ std::string document(const ordered_json& head, const char* key, std::span<const 
   return text + "\n]}\n";
 }
 
-// In the template's order, which the core's JSON form does not keep.
+// Keeps the template's order of parameters, unlike the core's JSON form.
 ordered_json in_order(const Configuration& configuration) {
   ordered_json object = ordered_json::object();
   for (const auto& [name, value] : configuration.entries()) object[name] = value;
@@ -114,7 +114,7 @@ ordered_json full_entry(const StoredTrial& stored, bool with_samples) {
           {"resources", plain(trial.resources)}};
 }
 
-// In the order of their first appearance.
+// The names are in the order of their first appearance.
 std::vector<std::string> parameter_names(std::span<const StoredTrial> trials) {
   std::vector<std::string> names;
   for (const StoredTrial& stored : trials) {

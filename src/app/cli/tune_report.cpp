@@ -14,7 +14,7 @@
 namespace autotune {
 namespace {
 
-// An estimate below this says nothing.
+// A lower estimate is not worth printing.
 constexpr double kLeastShare = 0.01;
 
 double device_busy_s(const TuneReport& report) {
@@ -23,21 +23,21 @@ double device_busy_s(const TuneReport& report) {
   return sum;
 }
 
-// How busy devices and compile workers were during the search; the busier ones were its limit.
+// Prints how busy devices and compile workers were during the search, which the busier limited.
 void print_load(const TuneReport& report, const TunerSetup& setup) {
   const auto count = static_cast<double>(report.devices.size());
   const double measuring = device_busy_s(report) / (report.search_s * count);
   const double compiling = report.compile_busy_s / (report.search_s * setup.compile_jobs);
-  std::string devices = setup.device.is_cpu() ? "host device" : "GPU";
+  std::string devices = setup.device.is_cpu() ? "CPU device" : "GPU";
   if (count > 1) devices = fmt::format("{} GPUs", count);
   std::string each;
   for (const DeviceUse& use : report.devices) {
     each += fmt::format("{}{:.0f}", each.empty() ? "" : ", ", 100 * use.busy_s / report.search_s);
   }
   fmt::print(
-      " (searching {:.1f} s: {} busy {} %, {} compile workers busy {:.0f} %: {} was the limit)",
-      report.search_s, devices, each, setup.compile_jobs, 100 * compiling,
-      measuring > compiling ? "measuring" : "compiling");
+      " (searching {:.1f} s: {} busy {} %, {} compile worker{} busy {:.0f} %: {} was the limit)",
+      report.search_s, devices, each, setup.compile_jobs, setup.compile_jobs == 1 ? "" : "s",
+      100 * compiling, measuring > compiling ? "measuring" : "compiling");
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ Table result_table(const TuneReport& report) {
 
 namespace {
 
-// How much of the best of its space a search is estimated to have found.
+// Says how near the best of the space the search is estimated to have come.
 std::string reached_line(const ProblemResult& result) {
   std::string estimate = "too few trials for an estimate of the best";
   if (result.reached_share >= kLeastShare) {
@@ -133,14 +133,15 @@ void print_summary(const TuneReport& report, const TunerSetup& setup) {
   if (report.search_s > 0) print_load(report, setup);
   fmt::print("\n");
   if (report.duplicate_kernels > 0) {
-    fmt::print("of these {} have the machine code of another: timed once\n",
-               report.duplicate_kernels);
+    fmt::print(
+        "{} of these share machine code with another configuration and were not timed again\n",
+        report.duplicate_kernels);
   }
   for (const auto& [status, count] : report.statuses) {
     if (status != TrialStatus::ok) fmt::print("{}: {}\n", to_string(status), count);
   }
   for (const ProblemResult& result : report.problems) {
-    if (!result.too_large.empty()) continue;  // said on standard error
+    if (!result.too_large.empty()) continue;  // print_notes() says it
     if (!result.winner) {
       fmt::print("{}: {}\n", to_string(result.problem),
                  result.measured + result.known > 0 ? "no configuration gave a correct result"
@@ -148,8 +149,8 @@ void print_summary(const TuneReport& report, const TunerSetup& setup) {
     } else if (!result.winner->confirmed) {
       fmt::print("{}: unconfirmed, from the search alone\n", to_string(result.problem));
     } else if (!result.winner->ties.empty()) {
-      fmt::print("{}: statistically tied with {} others\n", to_string(result.problem),
-                 result.winner->ties.size());
+      fmt::print("{}: statistically tied with {} other{}\n", to_string(result.problem),
+                 result.winner->ties.size(), result.winner->ties.size() == 1 ? "" : "s");
     }
     if (result.winner && (result.measured > 0 || result.reached_share > 0)) {
       fmt::print("{}", reached_line(result));

@@ -52,7 +52,7 @@ TEST_SUITE("wrong calls of gemm()") {
     Call{.c = nullptr}.check_refused("C is a null pointer");
     int anything = 0;
     Call{.stream = reinterpret_cast<CUstream_st*>(&anything)}.check_refused(
-        "stream: the host device has none");
+        "stream: the CPU device has none");
   }
 }
 

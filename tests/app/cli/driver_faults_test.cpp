@@ -29,17 +29,17 @@ void check_candidate_faults(const std::string& call, const std::string& from,
 }
 
 TEST_SUITE("driver faults") {
-  TEST_CASE("devices lists both devices and the host") {
+  TEST_CASE("devices lists both GPUs and the CPU device") {
     const ProgramResult result = FakeMachine().run("devices=2", {"devices"});
     CHECK(result.exit_code == kSuccess);
     CHECK(result.err == "");
     CHECK(lines(result.out) == 4);
-    CHECK(has(result.out, "\nhost "));
+    CHECK(has(result.out, "\ncpu "));
     CHECK(has(result.out, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"));
     CHECK(has(result.out, "GPU-00010203-0405-0607-0809-0a0b0c0d0e10"));
   }
 
-  TEST_CASE("a machine without a GPU uses the host device and says why") {
+  TEST_CASE("a machine without a GPU uses the CPU device and says why") {
     struct Case {
       const char* script;
       const char* reason;

@@ -110,6 +110,29 @@ TEST_SUITE("query") {
     CHECK(result.out.find("2026-01-02T03:04:05Z") != std::string::npos);
   }
 
+  TEST_CASE("the user's own winners alone answer without those that ship") {
+    const StoredWinners program;
+    CHECK(program({"query", "--device", "NVIDIA H200"}).exit_code == 0);
+    const ProgramResult result = program({"query", "--device", "NVIDIA H200", "--no-shipped"});
+    CHECK(result.exit_code == 4);
+    CHECK(result.err.find("(Test GPU)") != std::string::npos);
+    CHECK(program({"query", "--device", "Test GPU", "--no-shipped"}).exit_code == 0);
+    CHECK(program({"show", "--device", "NVIDIA H200", "--sizes", "64", "--no-shipped"}).exit_code ==
+          2);
+    CHECK(program({"analyze", "--device", "NVIDIA H200", "--no-shipped"}).exit_code == 2);
+  }
+
+  TEST_CASE("a winner of another source is stale") {
+    const StoredWinners program;
+    Winner winner = winner_for(512, 10);
+    winner.source_hash = "other";
+    TuningDatabase::open(program.database).put_winners({&winner, 1});
+    const ProgramResult result =
+        program({"query", "--device", "Test GPU", "--sizes", "512", "--json"});
+    REQUIRE(result.exit_code == 0);
+    CHECK(json::parse(result.out)["results"][0]["match"] == "exact, stale");
+  }
+
   TEST_CASE("asking writes nothing") {
     const StoredWinners program;
     const auto before = std::filesystem::last_write_time(program.database);
