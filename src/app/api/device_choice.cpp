@@ -2,10 +2,8 @@
 
 #include <charconv>
 #include <optional>
-#include <string_view>
 
 #include <fmt/format.h>
-#include <strings.h>
 
 #include "autotune/error.hpp"
 
@@ -47,16 +45,6 @@ DeviceChoice choose_device(const std::string& option) {
         fmt::format("there is no GPU {}: 'autotune devices' lists those here", *ordinal));
   }
   return {driver.devices[static_cast<std::size_t>(*ordinal)], ""};
-}
-
-std::vector<std::string> label_spellings(const std::string& label) {
-  constexpr std::string_view kPrefixes[] = {"cpu: ", "host: "};
-  for (const std::string_view prefix : kPrefixes) {
-    if (::strncasecmp(label.c_str(), prefix.data(), prefix.size()) != 0) continue;
-    const std::string model = label.substr(prefix.size());
-    return {"cpu: " + model, "host: " + model};
-  }
-  return {label};
 }
 
 }  // namespace autotune

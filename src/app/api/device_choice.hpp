@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "core/device_info.hpp"
 
@@ -20,10 +19,5 @@ struct DeviceChoice {
 // that is there and cannot be used is never replaced silently. Throws EnvironmentError, in one line
 // that says why and what to do, when the device is not here; UsageError for any other text.
 [[nodiscard]] DeviceChoice choose_device(const std::string& option);
-
-// All labels that results of the device with this label may be stored under: the CPU device's is
-// "cpu: <CPU model>" or, in databases of earlier versions, "host: <CPU model>". Any other label
-// stands for itself.
-[[nodiscard]] std::vector<std::string> label_spellings(const std::string& label);
 
 }  // namespace autotune

@@ -92,8 +92,9 @@ KernelChoice KernelSelector::choose(const GemmProblem& problem, Placement placem
   if (!in_memory) file = read_results(database_);
   const TuningDatabase* results = in_memory ? in_memory.get() : file ? &*file : nullptr;
 
-  DeviceQuery query{device_.device_class(), "", Environment{.driver = device_.driver_text()},
-                    use_shipped_};
+  const DeviceQuery query{.device_class = device_.device_class(),
+                          .environment = Environment{.driver = device_.driver_text()},
+                          .use_shipped = use_shipped_};
   const auto serves = [&](const Winner& winner) {
     return can_serve(*built_in_kernels().find(winner.template_name), winner.configuration, problem,
                      placement, device_);

@@ -31,6 +31,7 @@ class KnownResults {
     // A device that is here counts by its class and not by its name.
     filter_.device_class = device.device_class;
     if (filter_.device_class.empty()) filter_.device_label = device.label;
+    filter_.operation = device.operation;
   }
 
   // All problems of an operation that results are stored or shipped for.

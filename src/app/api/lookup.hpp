@@ -29,6 +29,7 @@ struct DeviceQuery {
   // Of the device that is here; without it nothing is stale.
   std::optional<Environment> environment;
   bool use_shipped = true;  // the winners that came with the program are asked too
+  std::string operation;    // whose results are listed; empty: any
   const KernelRegistry* kernels = &built_in_kernels();
 };
 

@@ -89,7 +89,7 @@ Resources compile(const ChosenConfiguration& chosen, const GemmProblem& problem,
     const gpu::CompileResult result =
         nvrtc->compile(chosen.kernel->name, std::string(chosen.kernel->source),
                        compile_options(*chosen.kernel, chosen.configuration,
-                                       unpadded_traits(problem), device.architecture));
+                                       code_traits(*chosen.kernel, problem), device.architecture));
     return result.ok ? result.resources : unknown("the compiler refuses this configuration");
   } catch (const EnvironmentError& error) {
     return unknown(error.what());
@@ -158,8 +158,8 @@ AnalysisReport make_report(const AnalyzeOptions& options) {
                             report.device.sm_count);
   report.accesses = summarize_accesses(*report.chosen.kernel, report.chosen.configuration, problem);
   if (report.problem && report.device.rates) {
-    report.roofline =
-        roofline(problem, report.device.rates->fma_gflops, report.device.rates->copy_gbps);
+    report.roofline = roofline(report.chosen.kernel->operation->work(problem),
+                               report.device.rates->fma_gflops, report.device.rates->copy_gbps);
   }
   note_what_is_missing(report);
   return report;

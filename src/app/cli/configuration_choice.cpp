@@ -6,6 +6,7 @@
 #include "autotune/error.hpp"
 
 #include "cli/space_options.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {

@@ -15,6 +15,7 @@
 #include "cli/table.hpp"
 #include "cli/tuning_setup.hpp"
 #include "core/json.hpp"
+#include "db/default_paths.hpp"
 
 namespace autotune {
 
@@ -65,7 +66,7 @@ int run_stats(const DbOptions& options) {
 }
 
 int run_winners(const DbOptions& options) {
-  for (const Winner& winner : existing(options).winners("", "")) {
+  for (const Winner& winner : existing(options).winners({})) {
     fmt::print("{}\n", nlohmann::json(winner).dump());
   }
   return exit_code::kDone;

@@ -18,6 +18,7 @@
 #include "cli/trial_export.hpp"
 #include "cli/tuning_setup.hpp"
 #include "core/compression.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -26,16 +27,12 @@ constexpr int kSmallestLevel = 19;
 
 std::vector<StoredTrial> chosen_trials(const ExportOptions& options,
                                        const TuningDatabase& database) {
-  std::vector<StoredTrial> trials;
-  for (const std::string& label : label_spellings(device_named(options).label)) {
-    for (StoredTrial& stored : database.all_trials(label, options.template_name)) {
-      trials.push_back(std::move(stored));
-    }
-  }
+  std::vector<StoredTrial> trials = database.all_trials(
+      {.device_label = device_named(options).label, .operation = kGemm}, options.template_name);
   if (options.sizes.empty()) return trials;
   std::erase_if(trials, [&](const StoredTrial& stored) {
     return std::none_of(options.sizes.begin(), options.sizes.end(), [&](const GemmProblem& size) {
-      return same_size(size, stored.trial.problem);
+      return same_size(size, gemm_problem(stored.trial.problem));
     });
   });
   return trials;

@@ -9,6 +9,7 @@
 #include "cli/tuning_setup.hpp"
 #include "cpu/compiler.hpp"
 #include "db/cubin_store.hpp"
+#include "db/default_paths.hpp"
 #include "gpu/gpu.hpp"
 
 namespace autotune {

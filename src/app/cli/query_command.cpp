@@ -13,6 +13,7 @@
 #include "cli/results_json.hpp"
 #include "cli/table.hpp"
 #include "cli/tuning_setup.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -32,7 +33,7 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
   std::vector<Answer> answers;
   if (options.sizes.empty()) {
     for (Match& match : list_winners(database, device)) {
-      const GemmProblem problem = match.winner.problem;
+      const GemmProblem problem = gemm_problem(match.winner.problem);
       answers.push_back({problem, std::move(match)});
     }
     return answers;
@@ -46,7 +47,7 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
 Table answer_table(const std::vector<Answer>& answers) {
   RateColumn rates;
   for (const auto& [problem, match] : answers) {
-    if (match) rates.add(gflops(match->winner.problem, match->winner.median_us));
+    if (match) rates.add(gflops(gemm_problem(match->winner.problem), match->winner.median_us));
   }
   Table table({"size", "match", "time us", rates.title(), "template", "configuration"});
   for (const auto& [problem, match] : answers) {

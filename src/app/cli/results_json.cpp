@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "operation/gemm/gemm.hpp"
+
 namespace autotune {
 namespace {
 

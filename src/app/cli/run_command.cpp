@@ -15,6 +15,7 @@
 #include "cli/results_json.hpp"
 #include "cli/table.hpp"
 #include "cli/tuning_setup.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -43,7 +44,7 @@ int run_run(const Options& options) {
   auto document = results_document("run", &device, device.label);
   RateColumn rates;
   for (const Trial& trial : trials) {
-    if (trial.ok()) rates.add(gflops(trial.problem, trial.measurement.median_us));
+    if (trial.ok()) rates.add(gflops(gemm_problem(trial.problem), trial.measurement.median_us));
   }
   Table table({"size", "status", "time us", rates.title(), "max error ratio", "of bound",
                "template", "configuration"});
@@ -53,7 +54,7 @@ int run_run(const Options& options) {
     const Verification& check = trial.verification;
     table.add({to_string(trial.problem), to_string(trial.status),
                trial.ok() ? fmt::format("{:.1f}", us) : "-",
-               trial.ok() ? rates.text(gflops(trial.problem, us)) : "-",
+               trial.ok() ? rates.text(gflops(gemm_problem(trial.problem), us)) : "-",
                trial.ok() ? fmt::format("{:.2f}", check.max_error_ratio) : "-",
                trial.ok() ? fmt::format("{:.1f}", check.error_bound) : "-", trial.template_name,
                to_string(trial.configuration)});

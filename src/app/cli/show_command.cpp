@@ -99,8 +99,8 @@ int run_show(const ShowOptions& options) {
         "--ptx, --log: the CPU device has no PTX: name an architecture, e.g. "
         "--arch sm_90");
   }
-  const std::vector<std::string> compile =
-      compile_options(*chosen.kernel, chosen.configuration, unpadded_traits(problem), architecture);
+  const std::vector<std::string> compile = compile_options(
+      *chosen.kernel, chosen.configuration, code_traits(*chosen.kernel, problem), architecture);
 
   if (options.source) {
     fmt::print("{}", stand_alone_source(*chosen.kernel, compile));

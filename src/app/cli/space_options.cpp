@@ -9,13 +9,14 @@
 #include "autotune/error.hpp"
 
 #include "cli/option_values.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {
 
 std::vector<const KernelTemplate*> all_templates() {
   std::vector<const KernelTemplate*> all;
-  for (const KernelTemplate& kernel : kernel_templates()) all.push_back(&kernel);
+  for (const KernelTemplate& kernel : built_in_kernels().templates()) all.push_back(&kernel);
   return all;
 }
 
@@ -93,7 +94,7 @@ std::vector<const KernelTemplate*> parse_templates(const std::string& names) {
 }
 
 const KernelTemplate& template_or_default(const KernelTemplate* given) {
-  return given != nullptr ? *given : *find_kernel_template("gemm_tiled");
+  return given != nullptr ? *given : *built_in_kernels().find("gemm_tiled");
 }
 
 void check_filter(const SpaceFilter& filter, const std::vector<const KernelTemplate*>& templates) {

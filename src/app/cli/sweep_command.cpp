@@ -18,6 +18,7 @@
 #include "cli/space_options.hpp"
 #include "cli/table.hpp"
 #include "cli/tuning_setup.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -61,7 +62,7 @@ std::string cell(const std::vector<Column>& columns, const std::vector<Trial>& t
                  std::size_t index) {
   const Trial& trial = trials[index];
   if (!trial.ok()) return to_string(trial.status);
-  const double rate = gflops(trial.problem, trial.measurement.median_us);
+  const double rate = gflops(gemm_problem(trial.problem), trial.measurement.median_us);
   const int digits = rate < 100 ? 2 : 0;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].results == 1 && columns[i].tile_width == columns[index].tile_width &&

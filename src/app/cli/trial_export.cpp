@@ -7,6 +7,8 @@
 
 #include "cli/table.hpp"
 #include "core/json.hpp"
+#include "operation/gemm/gemm.hpp"
+#include "operation/problem_json.hpp"
 
 namespace autotune {
 namespace {
@@ -86,7 +88,7 @@ ordered_json t4_result(const StoredTrial& stored, bool with_samples) {
           {"invalidity", invalidity(trial.status)},
           {"correctness", trial.ok() ? 1 : 0},
           {"measurements", measurements},
-          {"problem", plain(trial.problem)},
+          {"problem", exported_problem(trial.problem)},
           {"template", stored.scope.template_name},
           {"device", stored.run.device_label}};
 }
@@ -105,7 +107,7 @@ ordered_json full_entry(const StoredTrial& stored, bool with_samples) {
           {"template", stored.scope.template_name},
           {"interface", stored.scope.space_version},
           {"source_hash", stored.scope.source_hash},
-          {"problem", plain(trial.problem)},
+          {"problem", exported_problem(trial.problem)},
           {"configuration", in_order(trial.configuration)},
           {"status", to_string(trial.status)},
           {"detail", trial.detail},
@@ -148,7 +150,7 @@ std::string trials_as_csv(std::span<const StoredTrial> trials) {
   Table table(header);
   for (const StoredTrial& stored : trials) {
     const Trial& trial = stored.trial;
-    const GemmProblem& problem = trial.problem;
+    const GemmProblem problem = gemm_problem(trial.problem);
     const double us = trial.measurement.median_us;
     std::vector<std::string> row = {stored.run.device_label,
                                     stored.scope.template_name,

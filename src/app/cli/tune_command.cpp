@@ -47,7 +47,7 @@ TuneRequest make_request(const TuneOptions& options) {
   if (!options.strategies.empty()) request.strategy = options.strategies.front();
   request.seed = static_cast<std::uint64_t>(options.seed);
   request.fresh = options.fresh;
-  request.compare_cublas = !options.compared.empty();
+  request.baseline = options.compared;
   request.use_shipped_winners = !options.no_shipped;
   request.command = options.command;
   return request;
@@ -129,7 +129,7 @@ int run_tune(const TuneOptions& options) {
   const std::vector<DeviceInfo> devices = devices_for(options.device);
   const DeviceInfo& device = devices.front();
   if (options.dry_run) return dry_run(request, device, options.json);
-  if (request.compare_cublas && device.is_cpu()) {
+  if (!request.baseline.empty() && device.is_cpu()) {
     throw EnvironmentError("--compare cublas: the CPU device has no cuBLAS");
   }
 

@@ -10,6 +10,7 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/results_json.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -50,11 +51,12 @@ void print_json(const TuneReport& report, const DeviceInfo& device) {
     entry["tried"] = result.measured + result.known;
     entry["valid_configurations"] = result.valid_configurations;
     entry["reached_share"] = result.reached_share;
-    if (result.cublas_us) entry["cublas_us"] = *result.cublas_us;
+    if (result.baseline_us) entry["cublas_us"] = *result.baseline_us;
     if (report.rates)
-      entry["fma_fraction"] = result.winner ? gflops(result.problem, result.winner->median_us) /
-                                                  report.rates->fma_gflops
-                                            : 0;
+      entry["fma_fraction"] = result.winner
+                                  ? gflops(gemm_problem(result.problem), result.winner->median_us) /
+                                        report.rates->fma_gflops
+                                  : 0;
     document["results"].push_back(std::move(entry));
   }
   if (report.rates) {
@@ -80,11 +82,12 @@ void print_json(const TuneReport& report, const DeviceInfo& device) {
 }
 
 Table result_table(const TuneReport& report) {
-  const bool compared = std::any_of(report.problems.begin(), report.problems.end(),
-                                    [](const ProblemResult& r) { return r.cublas_us.has_value(); });
+  const bool compared =
+      std::any_of(report.problems.begin(), report.problems.end(),
+                  [](const ProblemResult& r) { return r.baseline_us.has_value(); });
   RateColumn rates;
   for (const ProblemResult& result : report.problems) {
-    if (result.winner) rates.add(gflops(result.problem, result.winner->median_us));
+    if (result.winner) rates.add(gflops(gemm_problem(result.problem), result.winner->median_us));
   }
   std::vector<std::string> header = {"size", "time us", rates.title(), "of FMA rate"};
   if (compared) header.insert(header.end(), {"cuBLAS us", "ratio"});
@@ -96,14 +99,14 @@ Table result_table(const TuneReport& report) {
       continue;
     }
     const Winner& winner = *result.winner;
-    const double rate = gflops(result.problem, winner.median_us);
+    const double rate = gflops(gemm_problem(result.problem), winner.median_us);
     std::vector<std::string> row = {
         to_string(result.problem), fmt::format("{:.1f}", winner.median_us), rates.text(rate),
         report.rates ? fmt::format("{:.1f}%", 100 * rate / report.rates->fma_gflops) : "-"};
     if (compared) {
-      row.push_back(result.cublas_us ? fmt::format("{:.1f}", *result.cublas_us) : "-");
-      row.push_back(result.cublas_us ? fmt::format("{:.3f}", *result.cublas_us / winner.median_us)
-                                     : "-");
+      row.push_back(result.baseline_us ? fmt::format("{:.1f}", *result.baseline_us) : "-");
+      row.push_back(
+          result.baseline_us ? fmt::format("{:.3f}", *result.baseline_us / winner.median_us) : "-");
     }
     row.push_back(winner.template_name);
     row.push_back(to_string(winner.configuration));

@@ -12,6 +12,7 @@
 
 #include "api/device_choice.hpp"
 #include "cpu/device.hpp"
+#include "db/default_paths.hpp"
 #include "gpu/gpu.hpp"
 
 namespace autotune {

@@ -8,6 +8,7 @@
 
 #include "cpu/device.hpp"
 #include "tuner/measure/cpu_service.hpp"
+#include "tuner/measure/gpu_service.hpp"
 #include "tuner/worker/child_process.hpp"
 #include "tuner/worker/worker.hpp"
 

@@ -8,9 +8,8 @@
 
 #include <doctest/doctest.h>
 
-#include "kernel_templates/kernel_registry.hpp"
-
 #include "api/setup.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tests/app/api/temporary_storage.hpp"
 
 namespace autotune::test {

@@ -59,7 +59,7 @@ TEST_SUITE("starting points") {
   TEST_CASE("a search begins with winners that ship unless they are left out") {
     const std::vector<Winner> winners = shipped_winners("", "");
     const auto shipped = std::find_if(winners.begin(), winners.end(), [](const Winner& winner) {
-      const KernelTemplate& simt = *find_kernel_template("gemm_simt");
+      const KernelTemplate& simt = *built_in_kernels().find("gemm_simt");
       return winner.template_name == simt.name && !(simt.space.validated(winner.configuration) ==
                                                     simt.default_configuration(winner.problem));
     });
@@ -71,7 +71,7 @@ TEST_SUITE("starting points") {
         return WorkerOutcome(WorkerReply(measured(10)));
       };
       f.request.problems = {shipped->problem};
-      f.request.templates = {find_kernel_template("gemm_simt")};
+      f.request.templates = {built_in_kernels().find("gemm_simt")};
       f.request.strategy = "random";
       f.request.budget.trials = 12;
       f.request.use_shipped_winners = use_shipped;

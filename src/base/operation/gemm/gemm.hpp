@@ -20,6 +20,11 @@ inline constexpr std::uint8_t kGemmC = 2;
 
 [[nodiscard]] Operation gemm_operation();
 
+// 2 m n k / t in GFLOP/s.
+[[nodiscard]] inline double gflops(const GemmProblem& problem, double time_us) {
+  return gflops(Work{.operations = problem.operations()}, time_us);
+}
+
 // The typed form of a problem. Throws Error for a problem of another operation.
 [[nodiscard]] GemmProblem gemm_problem(const Problem& problem);
 
