@@ -29,7 +29,7 @@ Json json_or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-// 16, not 16.0, where it is a whole number.
+// Writes whole numbers as 16, not as 16.0.
 Json number(double value) {
   const auto whole = static_cast<std::int64_t>(value);
   return static_cast<double>(whole) == value ? Json(whole) : Json(value);

@@ -18,7 +18,7 @@ bool has_parameters(const KernelTemplate& kernel, const Configuration& configura
                      [&](const auto& entry) { return all.contains(entry.first); });
 }
 
-// The template that is named, else the one that has the parameters that are.
+// The template that is named, else gemm_tiled or the first one that has all given parameters.
 const KernelTemplate& chosen_template(const ConfigurationChoice& choice) {
   const KernelTemplate& usual = template_or_default(choice.kernel);
   const Configuration& given = choice.configuration;

@@ -73,7 +73,7 @@ int run_winners(const DbOptions& options) {
 }
 
 int run_merge(const DbOptions& options) {
-  // All are looked for before the first is merged.
+  // Checks all of them before it merges the first.
   for (const std::string& other : options.others) {
     if (TuningDatabase::open_read_only(other)) continue;
     throw UsageError(in_quotes(other) + " must be a database that has something in it");
@@ -97,7 +97,7 @@ void add_export_options(CLI::App& command, DbOptions& options) {
       .add_option("--output", options.output,
                   "The file to write, compressed if it ends in .zst (default: standard output)")
       ->type_name("FILE");
-  // A database may have trials of templates that the program has not.
+  // The database may hold trials of templates that this program does not have.
   command.add_option("--template", options.template_name, "Only the trials of this template")
       ->type_name("NAME");
   add_options(command, options,

@@ -53,7 +53,7 @@ struct Options {
 
   // The sizes, with the layout and the arithmetic that were asked for.
   [[nodiscard]] std::vector<GemmProblem> problems() const;
-  // The one size of commands that take no more, likewise. Throws UsageError for several.
+  // The one size of commands that take no more, in the same way. Throws UsageError for several.
   [[nodiscard]] GemmProblem one_problem() const;
   // The template of commands that look at one; nullptr where none is named. Throws UsageError for
   // several.

@@ -32,7 +32,7 @@ constexpr const char* kDescription =
     "finds.\n"
     "Without a command it tunes: autotune --sizes 1024,2048,3200";
 
-// Options without a command are tune's.
+// Makes tune the command when the first argument is an option.
 std::vector<std::string> with_command(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const bool is_option = !arguments.empty() && arguments.front().rfind('-', 0) == 0;

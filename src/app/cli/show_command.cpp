@@ -23,13 +23,13 @@ struct ShowOptions : Options {
   bool log = false;
 };
 
-// "-DNAME=VALUE" as the line of source that says the same.
+// Turns "-DNAME=VALUE" into the line of source that says the same.
 std::string as_define(const std::string& option) {
   const std::size_t equals = option.find('=');
   return fmt::format("#define {} {}\n", option.substr(2, equals - 2), option.substr(equals + 1));
 }
 
-// The template's text behind its macros: a kernel that stands alone.
+// Puts the macros before the template's text, so that it compiles alone.
 std::string stand_alone_source(const KernelTemplate& kernel,
                                const std::vector<std::string>& options) {
   std::string text;

@@ -1,5 +1,4 @@
-// The part of the search space that options choose: --template, --tile-width,
-// --results-per-thread, --unroll, --only.
+// Reads and checks the options that choose a part of the search space.
 #pragma once
 
 #include <optional>
@@ -14,10 +13,11 @@ namespace autotune {
 // The templates of a list of names, "gemm_tiled,gemm_simt". Throws UsageError for an unknown name.
 [[nodiscard]] std::vector<const KernelTemplate*> parse_templates(const std::string& names);
 
-// The one that is given, else gemm_tiled: for commands that look at one template.
+// Returns the given template, else gemm_tiled.
 [[nodiscard]] const KernelTemplate& template_or_default(const KernelTemplate* given);
 
-// Throws UsageError for a value of the filter that none of the templates has. None: all templates.
+// Throws UsageError for a value of the filter that no template has. An empty list stands for all
+// templates.
 void check_filter(const SpaceFilter& filter, const std::vector<const KernelTemplate*>& templates);
 
 // The plainest of the configurations that a filter leaves: the squarest results of a thread, at

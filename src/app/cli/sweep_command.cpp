@@ -23,7 +23,7 @@
 namespace autotune {
 namespace {
 
-// A column of the table: a tile width and a number of results, and the configuration for them.
+// A column of the table: a tile width, a number of results, and the configuration that has both.
 struct Column {
   std::int64_t tile_width = 0;
   std::int64_t results = 0;

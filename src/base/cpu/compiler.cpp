@@ -110,7 +110,7 @@ std::vector<std::string> find_compiler() {
     if (const auto path = find_program(name)) return {*path};
   }
   throw EnvironmentError(
-      "the host device compiles kernels with the system's C++ compiler, and none was found (c++, "
+      "the CPU device compiles kernels with the system's C++ compiler, and none was found (c++, "
       "g++, clang++): install g++, or name one in CXX");
 }
 
