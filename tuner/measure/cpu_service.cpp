@@ -32,7 +32,7 @@ class CpuService : public WorkerService {
         throw EnvironmentError(compiler().path() + " does not compile an empty kernel: " +
                                probe.log.substr(0, probe.log.find('\n')));
       }
-      return {compiler().build(), compiler().path(), {"host"}, ""};
+      return {compiler().build(), compiler().path(), {"cpu"}, ""};
     } catch (const EnvironmentError& error) {
       return {"", "", {}, error.what()};
     }

@@ -153,8 +153,9 @@ AnalysisReport make_report(const AnalyzeOptions& options) {
 
   const Resources compiled = compile(report.chosen, problem, report.device, report.notes);
   report.spill_bytes = if_known(compiled.spill_bytes);
+  const Problem analyzed = problem;
   report.analysis = analyze(*report.chosen.kernel, report.chosen.configuration, report.device.sm,
-                            if_known(compiled.registers), report.problem ? &problem : nullptr,
+                            if_known(compiled.registers), report.problem ? &analyzed : nullptr,
                             report.device.sm_count);
   report.accesses = summarize_accesses(*report.chosen.kernel, report.chosen.configuration, problem);
   if (report.problem && report.device.rates) {

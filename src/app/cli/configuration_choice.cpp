@@ -12,7 +12,7 @@ namespace autotune {
 namespace {
 
 bool has_parameters(const KernelTemplate& kernel, const Configuration& configuration) {
-  const Configuration all = kernel.default_configuration({.m = 1, .n = 1, .k = 1});
+  const Configuration all = kernel.default_configuration(kernel.limiting_problems.front());
   const auto& given = configuration.entries();
   return std::all_of(given.begin(), given.end(),
                      [&](const auto& entry) { return all.contains(entry.first); });

@@ -18,6 +18,7 @@
 #include "cli/progress.hpp"
 #include "cli/table.hpp"
 #include "core/json.hpp"
+#include "operation/gemm/gemm.hpp"
 #include "tuner/replay/replay.hpp"
 #include "tuner/replay/stopping.hpp"
 #include "tuner/search/strategy.hpp"
@@ -55,7 +56,7 @@ std::vector<RecordedSpace> read_spaces(const ReplayCommandOptions& options) {
   for (const GemmProblem& size : options.sizes) {
     const std::size_t before = chosen.size();
     for (const RecordedSpace& space : spaces) {
-      if (space.problem && same_size(*space.problem, size)) chosen.push_back(space);
+      if (space.problem && same_size(gemm_problem(*space.problem), size)) chosen.push_back(space);
     }
     if (chosen.size() == before) {
       throw UsageError("--sizes: " + to_string(size) + " was not recorded in these files");

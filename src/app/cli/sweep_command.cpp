@@ -80,7 +80,7 @@ int run_sweep(const Options& options) {
   const std::vector<Column> columns = make_columns(options.filter, kernel);
   MeasureOptions measure;
   measure.input = options.input == "linear" ? InputData::linear : InputData::uniform;
-  measure.launches_per_sample = static_cast<int>(options.launches);
+  measure.timing.launches_per_sample = static_cast<int>(options.launches);
 
   const InterruptWatch interrupts;
   const DeviceInfo device = device_for(options.device);

@@ -39,7 +39,7 @@ TuneRequest make_request(const TuneOptions& options) {
   check_filter(options.filter, options.templates);
   TuneRequest request;
   request.began = std::chrono::steady_clock::now();
-  request.problems = options.problems();
+  for (const GemmProblem& problem : options.problems()) request.problems.emplace_back(problem);
   request.templates = options.templates;
   request.filter = options.filter;
   request.budget = options.budget;

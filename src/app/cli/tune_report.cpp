@@ -47,7 +47,7 @@ void print_json(const TuneReport& report, const DeviceInfo& device) {
   nlohmann::ordered_json document = results_document("tune", &device, device.label);
   for (const ProblemResult& result : report.problems) {
     auto entry = result.winner ? result_entry(*result.winner, "exact")
-                               : empty_entry(result.problem, "none_correct");
+                               : empty_entry(gemm_problem(result.problem), "none_correct");
     entry["tried"] = result.measured + result.known;
     entry["valid_configurations"] = result.valid_configurations;
     entry["reached_share"] = result.reached_share;

@@ -10,6 +10,8 @@
 
 #include "api/setup.hpp"
 #include "kernel_templates/kernel_registry.hpp"
+#include "operation/gemm/gemm.hpp"
+#include "tests/app/api/gemm_traits.hpp"
 #include "tests/app/api/temporary_storage.hpp"
 
 namespace autotune::test {
@@ -36,7 +38,7 @@ void fill_store() {
     const Configuration configuration = kernel.default_configuration(problem(m));
     store.put(
         cubin_key("any", std::string(kernel.source),
-                  compile_options(kernel, configuration, unpadded_traits(problem(m)), "sm_90")),
+                  compile_options(kernel, configuration, code_traits(kernel, problem(m)), "sm_90")),
         {to_string(configuration), "", {}});
   }
 }
@@ -99,7 +101,7 @@ TEST_SUITE("PreparedKernels") {
     for (const bool aligned : {false, true}) {
       open_cubin_store().put(cubin_key("any", std::string(kernel.source),
                                        compile_options(kernel, kernel.default_configuration(large),
-                                                       {large.op_a, large.op_b, aligned}, "sm_90")),
+                                                       traits_of(large, aligned), "sm_90")),
                              {aligned ? "aligned" : "any", "", {}});
     }
     KernelSelector supply(some_gpu(), "");
@@ -109,10 +111,10 @@ TEST_SUITE("PreparedKernels") {
     };
     const auto aligned = kernels.find_or_prepare(0, large, Placement::aligned, load);
     CHECK(*aligned.kernel == "aligned");
-    CHECK(aligned.geometry.needs_map_b());
+    CHECK(aligned.geometry.needs_map(kGemmB));
     const auto any = kernels.find_or_prepare(0, large, Placement::anywhere, load);
     CHECK(*any.kernel == "any");
-    CHECK_FALSE(any.geometry.needs_map_b());
+    CHECK_FALSE(any.geometry.needs_map(kGemmB));
     CHECK(any.geometry.dynamic_shared_bytes == aligned.geometry.dynamic_shared_bytes);
   }
 }

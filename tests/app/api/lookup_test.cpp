@@ -57,7 +57,7 @@ TEST_SUITE("lookup") {
   }
 
   TEST_CASE("winners that ship answer unless they are left out") {
-    const Winner shipped = shipped_winners("", "").front();
+    const Winner shipped = shipped_winners().front();
     DeviceQuery device{shipped.device_class, "", {}};
     CHECK(find_best(nullptr, device, shipped.problem, true));
     device.use_shipped = false;
