@@ -16,8 +16,8 @@ struct ResultFilter {
   Problem problem;
 };
 
-// Whether two labels name one device: without regard to case, and with "host: <CPU>", as version 0.1
-// wrote it, for "cpu: <CPU>".
+// Whether two labels name one device: without regard to case, and with "host: <CPU>", as version
+// 0.1 wrote it, for "cpu: <CPU>".
 [[nodiscard]] bool same_label(const std::string& a, const std::string& b);
 // The label as it is stored today: "cpu: <CPU>" for "host: <CPU>", any other one as it is.
 [[nodiscard]] std::string current_label(const std::string& label);

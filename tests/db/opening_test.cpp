@@ -25,10 +25,6 @@ fs::path some_file(const TemporaryFolder& folder) {
   return path;
 }
 
-void execute(const fs::path& path, const std::string& statements) {
-  SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(statements);
-}
-
 // Both ways of opening refuse the file in one line that names it, and leave it as it is.
 void check_refused(const fs::path& path, const std::string& why) {
   const std::string before = fs::is_regular_file(path) ? bytes_of(path) : "";
