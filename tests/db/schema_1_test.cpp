@@ -12,6 +12,7 @@
 #include "core/json.hpp"
 #include "killing_vfs.hpp"
 #include "schema_1_content.hpp"
+#include "tests/support/failing_vfs.hpp"
 
 using namespace autotune;
 using namespace autotune::test;
@@ -147,7 +148,7 @@ TEST_SUITE("schema 1") {
     const std::string bytes = bytes_of(path);
     std::size_t opened = 0;
     std::size_t flips = 0;
-    for (std::size_t at = 0; at < bytes.size(); at += 983) {
+    for (std::size_t at = 0; at < bytes.size(); at += 1999) {
       CAPTURE(at);
       ++flips;
       std::string flipped = bytes;
@@ -195,6 +196,45 @@ TEST_SUITE("schema 1") {
       check_equal(content_of(*database, old), before);
     }
     CHECK(old_files > 10);
+    check_equal(content_of(TuningDatabase::open(path), old), before);
+  }
+
+  TEST_CASE("a migration that the disk has no room for leaves the old file, and says so") {
+    const TemporaryFolder folder;
+    const fs::path path = file_of_schema_1(folder);
+    const std::string bytes = bytes_of(path);
+    int failures = 1;
+    for (int step = 1; failures > 0; step += 5) {
+      CAPTURE(step);
+      REQUIRE(step < 5000);
+      fs::remove(path.string() + "-journal");
+      write_bytes(path, bytes);
+      std::string message;
+      {
+        const FailingVfs disk(step, SQLITE_FULL, true);
+        message = storage_error([&] { TuningDatabase::open(path); });
+        failures = disk.failures();
+      }
+      if (failures == 0) break;
+      CHECK(message.starts_with(path.string() + ": cannot be "));
+      CHECK(TuningDatabase::open_read_only(path)->stats().trials == 79);
+      CHECK(bytes_of(path) == bytes);
+    }
+    CHECK(TuningDatabase::open(path).stats().winners == 10);
+  }
+
+  TEST_CASE("triggers, views and indices that somebody put in do no harm") {
+    const TemporaryFolder folder;
+    const fs::path path = file_of_schema_1(folder);
+    const Content before = content_of_schema_1(path);
+    execute(path,
+            "CREATE TRIGGER t AFTER INSERT ON trial BEGIN DELETE FROM trial; END;"
+            "CREATE TRIGGER u AFTER INSERT ON run BEGIN DELETE FROM winner; END;"
+            "CREATE VIEW v AS SELECT t.m, s.silicon_class FROM trial t JOIN scope s ON s.id ="
+            " t.scope;"
+            "CREATE INDEX i ON trial (m)");
+    const fs::path old = file_of_schema_1(folder, "plain.db");
+    check_equal(content_of(*TuningDatabase::open_read_only(path), old), before);
     check_equal(content_of(TuningDatabase::open(path), old), before);
   }
 
