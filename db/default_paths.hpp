@@ -1,4 +1,4 @@
-// Where files lie when the user names no other place: the XDG folders.
+// The places of files that the user names no other place for: the XDG folders.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Which stored results are asked for.
+// A choice of stored results.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace autotune {
 
-// What is empty stands for all.
+// Every empty member stands for all.
 struct ResultFilter {
   std::string device_class;
   std::string device_label;  // compared by same_label()
@@ -16,8 +16,8 @@ struct ResultFilter {
   Problem problem;
 };
 
-// Whether two labels name one device: without regard to case, and with "host: <CPU>", as version 0.1
-// wrote it, for "cpu: <CPU>".
+// Compares labels without regard to case, and with "host: <CPU>", as version
+// 0.1 wrote it, for "cpu: <CPU>".
 [[nodiscard]] bool same_label(const std::string& a, const std::string& b);
 // The label as it is stored today: "cpu: <CPU>" for "host: <CPU>", any other one as it is.
 [[nodiscard]] std::string current_label(const std::string& label);

@@ -63,7 +63,7 @@ struct TuningDatabase::Implementation {
     with_storage_errors(path, [&] {
       SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
       work();
-      // What goes to a file that nobody can find again is lost.
+      // Rows in a file that no path names any more would be lost.
       if (identity_of(whole_path) != identity) {
         throw StorageError(path.string() + ": was deleted or replaced while it was open");
       }

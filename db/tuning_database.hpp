@@ -23,8 +23,8 @@
 
 namespace autotune {
 
-// What trials are found by. A trial is known when all of this matches; with another environment or
-// source hash it is stale.
+// The identity by which trials are found. A trial is known when all of this matches; with another
+// environment or source hash it is stale.
 struct TrialScope {
   std::string device_class;
   std::string template_name;
@@ -70,7 +70,7 @@ struct StoredTrial {
   Trial trial;
 };
 
-// What merge() added.
+// The number of rows that merge() added.
 struct MergeCounts {
   std::int64_t trials = 0;
   std::int64_t winners = 0;  // or replaced
@@ -78,7 +78,7 @@ struct MergeCounts {
 
 class TuningDatabase {
  public:
-  // How long a call waits for another process that writes.
+  // The time that a call waits for another process that writes.
   static constexpr std::chrono::milliseconds kBusyTimeout{15'000};
 
   // Opens a file, making it (and its directory, 0700) when absent and migrating an older schema.

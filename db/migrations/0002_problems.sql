@@ -1,9 +1,73 @@
 -- Problems become rows of their own, known by the operation's name and a key, so that the tables
--- hold problems of any operation. Schema 1 held GEMM problems in FP32 alone, as columns.
+-- hold problems of any operation. Schema 1 held GEMM problems in FP32 alone, as columns. The CPU as
+-- a device, which was called "host", becomes "cpu".
 --
--- Rows are hashed anew, each over its columns of today. A row that failed its old hash keeps that
--- hash, and so fails still. field_hash() is of db/migrations/field_hash.cpp.
+-- All tables are made anew and filled from the old ones. Rows are hashed anew, each over its columns
+-- of today. A row that failed its old hash keeps that hash, and so fails still. field_hash() is of
+-- db/migrations/field_hash.cpp. The casts change damaged rows alone, which STRICT would refuse.
 
+-- Views that somebody put into the file stay as they are, whether they still work or not.
+PRAGMA legacy_alter_table = ON;
+DROP INDEX IF EXISTS trial_by_problem;
+DROP INDEX IF EXISTS run_by_label;
+DROP INDEX IF EXISTS winner_by_label;
+ALTER TABLE trial RENAME TO trial_of_schema_1;
+ALTER TABLE winner RENAME TO winner_of_schema_1;
+ALTER TABLE completed RENAME TO completed_of_schema_1;
+ALTER TABLE rates RENAME TO rates_of_schema_1;
+ALTER TABLE run RENAME TO run_of_schema_1;
+ALTER TABLE scope RENAME TO scope_of_schema_1;
+
+-- The identity by which trials are found: what was timed, and the environment it was timed in.
+CREATE TABLE scope (
+  id INTEGER PRIMARY KEY,
+  device_class TEXT NOT NULL,
+  template TEXT NOT NULL,
+  space_version INTEGER NOT NULL,
+  source_hash TEXT NOT NULL,
+  driver TEXT NOT NULL,
+  nvrtc_build TEXT NOT NULL,
+  protocol INTEGER NOT NULL,
+  UNIQUE (device_class, template, space_version, source_hash, driver, nvrtc_build, protocol)
+) STRICT;
+
+INSERT OR IGNORE INTO scope
+SELECT id, CASE WHEN silicon_class GLOB 'host/*' THEN 'cpu' || substr(silicon_class, 5)
+           ELSE CAST(silicon_class AS TEXT) END,
+  CAST(template AS TEXT), CAST(interface AS INTEGER), CAST(source_hash AS TEXT),
+  CAST(driver AS TEXT), CAST(nvrtc_build AS TEXT), CAST(protocol AS INTEGER)
+FROM scope_of_schema_1 NOT INDEXED;
+
+-- One call of the tuner: provenance.
+CREATE TABLE run (
+  id INTEGER PRIMARY KEY,
+  guid TEXT NOT NULL UNIQUE,
+  device_class TEXT NOT NULL,
+  device_label TEXT NOT NULL,
+  device_uuid TEXT NOT NULL,
+  command TEXT NOT NULL,
+  started_at TEXT NOT NULL,
+  tool_version TEXT NOT NULL,
+  row_hash TEXT NOT NULL  -- over all columns except id
+) STRICT;
+
+INSERT OR IGNORE INTO run
+SELECT id, CAST(guid AS TEXT), new_class, new_label, CAST(device_uuid AS TEXT),
+  CAST(command AS TEXT), CAST(started_at AS TEXT), CAST(tool_version AS TEXT),
+  CASE row_hash
+    WHEN field_hash(guid, silicon_class, device_label, device_uuid, command, started_at,
+                    tool_version)
+    THEN field_hash(guid, new_class, new_label, device_uuid, command, started_at, tool_version)
+    ELSE CAST(row_hash AS TEXT) END
+FROM (SELECT *,
+        CASE WHEN silicon_class GLOB 'host/*' THEN 'cpu' || substr(silicon_class, 5)
+        ELSE CAST(silicon_class AS TEXT) END AS new_class,
+        CASE WHEN device_label GLOB 'host: *' THEN 'cpu' || substr(device_label, 5)
+        ELSE CAST(device_label AS TEXT) END AS new_label
+      FROM run_of_schema_1 NOT INDEXED);
+CREATE INDEX run_by_label ON run (device_label COLLATE NOCASE, device_class);
+
+-- The problems that are computed.
 CREATE TABLE problem (
   id INTEGER PRIMARY KEY,
   operation TEXT NOT NULL CHECK (operation <> ''),
@@ -14,13 +78,11 @@ CREATE TABLE problem (
 INSERT OR IGNORE INTO problem (operation, key)
 SELECT 'gemm', 'gemm m=' || m || ' n=' || n || ' k=' || k || ' type=f32 layout=' || layout
                         || ' math=' || math
-FROM (SELECT m, n, k, layout, math FROM trial NOT INDEXED
-      UNION SELECT m, n, k, layout, math FROM winner)
+FROM (SELECT m, n, k, layout, math FROM trial_of_schema_1 NOT INDEXED
+      UNION SELECT m, n, k, layout, math FROM winner_of_schema_1)
 ORDER BY m, n, k, layout, math;
 
--- Trials. The casts change damaged rows alone, which STRICT would refuse otherwise.
-DROP INDEX trial_by_problem;
-ALTER TABLE trial RENAME TO trial_of_schema_1;
+-- Append-only, failures included.
 CREATE TABLE trial (
   id INTEGER PRIMARY KEY,
   scope INTEGER NOT NULL REFERENCES scope (id),
@@ -43,32 +105,28 @@ SELECT t.id, t.scope, t.run, p.id, CAST(t.configuration AS TEXT), CAST(t.status 
   CAST(t.detail AS TEXT), CAST(t.median_us AS REAL), CAST(t.measurement AS TEXT),
   CAST(t.verification AS TEXT), CAST(t.resources AS TEXT),
   CASE t.row_hash
-    WHEN field_hash(s.silicon_class, s.template, s.interface, s.source_hash, s.driver,
-                    s.nvrtc_build, s.protocol, r.guid, t.m, t.n, t.k, t.layout, t.math,
+    WHEN field_hash(o.silicon_class, o.template, o.interface, o.source_hash, o.driver,
+                    o.nvrtc_build, o.protocol, r.guid, t.m, t.n, t.k, t.layout, t.math,
                     t.configuration, t.status, t.detail, t.median_us, t.measurement,
                     t.verification, t.resources)
-    THEN field_hash(s.device_class, s.template, s.interface, s.source_hash, s.driver,
+    THEN field_hash(s.device_class, s.template, s.space_version, s.source_hash, s.driver,
                     s.nvrtc_build, s.protocol, r.guid, p.key,
                     t.configuration, t.status, t.detail, t.median_us, t.measurement,
                     t.verification, t.resources)
     ELSE CAST(t.row_hash AS TEXT) END
 FROM trial_of_schema_1 t NOT INDEXED
-CROSS JOIN (SELECT *, CASE WHEN silicon_class GLOB 'host/*' THEN 'cpu' || substr(silicon_class, 5)
-                      ELSE silicon_class END AS device_class FROM scope) s ON s.id = t.scope
+CROSS JOIN scope_of_schema_1 o ON o.id = t.scope
+CROSS JOIN scope s ON s.id = t.scope
 CROSS JOIN run r ON r.id = t.run
 CROSS JOIN problem p
   ON p.key = 'gemm m=' || t.m || ' n=' || t.n || ' k=' || t.k || ' type=f32 layout=' || t.layout
              || ' math=' || t.math
 ORDER BY t.id;
 
-DROP TABLE trial_of_schema_1;
--- For the trials of a problem, the fastest of them, and the problems of a scope.
+-- Finds the trials of a problem, the fastest of them, and the problems of a scope.
 CREATE INDEX trial_by_problem ON trial (scope, problem, status, median_us);
 
--- Winners. The body is left as it is; what it says of the device and the problem counts no more
--- than before: the columns are what was found.
-DROP INDEX winner_by_label;
-ALTER TABLE winner RENAME TO winner_of_schema_1;
+-- The answer for one problem in one template's space on one class of device.
 CREATE TABLE winner (
   id INTEGER PRIMARY KEY,
   device_class TEXT NOT NULL,
@@ -81,54 +139,24 @@ CREATE TABLE winner (
 ) STRICT;
 CREATE INDEX winner_by_label ON winner (device_label COLLATE NOCASE, problem);
 
+-- The body is left as it is: what it says of the device and the problem does not count, the columns
+-- do.
 INSERT OR IGNORE INTO winner (device_class, problem, template, device_label, body, row_hash)
-SELECT device_class, p.id, CAST(template AS TEXT), new_label, CAST(body AS TEXT),
+SELECT new_class, p.id, CAST(template AS TEXT), new_label, CAST(body AS TEXT),
   CASE row_hash
     WHEN field_hash(silicon_class, template, m, n, k, layout, math, device_label, body)
-    THEN field_hash(device_class, template, p.key, new_label, body)
+    THEN field_hash(new_class, template, p.key, new_label, body)
     ELSE CAST(row_hash AS TEXT) END
 FROM (SELECT *,
         CASE WHEN silicon_class GLOB 'host/*' THEN 'cpu' || substr(silicon_class, 5)
-        ELSE CAST(silicon_class AS TEXT) END AS device_class,
+        ELSE CAST(silicon_class AS TEXT) END AS new_class,
         CASE WHEN device_label GLOB 'host: *' THEN 'cpu' || substr(device_label, 5)
         ELSE CAST(device_label AS TEXT) END AS new_label
       FROM winner_of_schema_1) w
 JOIN problem p ON p.key = 'gemm m=' || m || ' n=' || n || ' k=' || k || ' type=f32 layout='
                           || layout || ' math=' || math;
-DROP TABLE winner_of_schema_1;
 
--- The CPU as a device was called "host".
-UPDATE run SET
-  row_hash = CASE row_hash
-    WHEN field_hash(guid, silicon_class, device_label, device_uuid, command, started_at,
-                    tool_version)
-    THEN field_hash(guid, 'cpu' || substr(silicon_class, 5), 'cpu' || substr(device_label, 5),
-                    device_uuid, command, started_at, tool_version)
-    ELSE row_hash END,
-  silicon_class = 'cpu' || substr(silicon_class, 5),
-  device_label = 'cpu' || substr(device_label, 5)
-WHERE silicon_class GLOB 'host/*' AND device_label GLOB 'host: *';
-
-UPDATE rates SET
-  row_hash = CASE row_hash
-    WHEN field_hash(silicon_class, driver, nvrtc_build, protocol, fma_gflops, copy_gbps)
-    THEN field_hash('cpu' || substr(silicon_class, 5), driver, nvrtc_build, protocol, fma_gflops,
-                    copy_gbps)
-    ELSE row_hash END,
-  silicon_class = 'cpu' || substr(silicon_class, 5)
-WHERE silicon_class GLOB 'host/*';
-
-UPDATE scope SET silicon_class = 'cpu' || substr(silicon_class, 5)
-WHERE silicon_class GLOB 'host/*';
-
-ALTER TABLE run RENAME COLUMN silicon_class TO device_class;
-ALTER TABLE rates RENAME COLUMN silicon_class TO device_class;
-ALTER TABLE scope RENAME COLUMN silicon_class TO device_class;
-ALTER TABLE scope RENAME COLUMN interface TO space_version;
-
--- Requests name their problem within the key: "CLASS|64x32x80 NT strict|TEMPLATE...", without the
--- layout where it is NN. Keys of another form stay as they are.
-ALTER TABLE completed RENAME TO completed_of_schema_1;
+-- Requests that were carried to their end.
 CREATE TABLE completed (
   key TEXT NOT NULL PRIMARY KEY,
   reason TEXT NOT NULL,
@@ -137,6 +165,8 @@ CREATE TABLE completed (
   row_hash TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Requests name their problem within the key: "CLASS|64x32x80 NT strict|TEMPLATE...", without the
+-- layout where it is NN. Keys of another form stay as they are.
 WITH
   class_apart AS (
     SELECT *, substr(key, 1, instr(key, '|') - 1) AS class,
@@ -170,4 +200,34 @@ SELECT new_key, CAST(reason AS TEXT), CAST(budget_s AS REAL), CAST(trials AS INT
   CASE row_hash WHEN field_hash(key, reason, budget_s, trials)
   THEN field_hash(new_key, reason, budget_s, trials) ELSE CAST(row_hash AS TEXT) END
 FROM translated;
+
+-- The maximum rates that were measured of a device.
+CREATE TABLE rates (
+  device_class TEXT NOT NULL,
+  driver TEXT NOT NULL,
+  nvrtc_build TEXT NOT NULL,
+  protocol INTEGER NOT NULL,
+  fma_gflops REAL NOT NULL CHECK (fma_gflops > 0),
+  copy_gbps REAL NOT NULL CHECK (copy_gbps > 0),
+  row_hash TEXT NOT NULL,
+  PRIMARY KEY (device_class, driver, nvrtc_build, protocol)
+) STRICT, WITHOUT ROWID;
+
+INSERT OR IGNORE INTO rates
+SELECT new_class, CAST(driver AS TEXT), CAST(nvrtc_build AS TEXT), CAST(protocol AS INTEGER),
+  CAST(fma_gflops AS REAL), CAST(copy_gbps AS REAL),
+  CASE row_hash
+    WHEN field_hash(silicon_class, driver, nvrtc_build, protocol, fma_gflops, copy_gbps)
+    THEN field_hash(new_class, driver, nvrtc_build, protocol, fma_gflops, copy_gbps)
+    ELSE CAST(row_hash AS TEXT) END
+FROM (SELECT *, CASE WHEN silicon_class GLOB 'host/*' THEN 'cpu' || substr(silicon_class, 5)
+                ELSE CAST(silicon_class AS TEXT) END AS new_class
+      FROM rates_of_schema_1);
+
+DROP TABLE trial_of_schema_1;
+DROP TABLE winner_of_schema_1;
 DROP TABLE completed_of_schema_1;
+DROP TABLE rates_of_schema_1;
+DROP TABLE run_of_schema_1;
+DROP TABLE scope_of_schema_1;
+PRAGMA legacy_alter_table = OFF;

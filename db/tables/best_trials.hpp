@@ -10,7 +10,7 @@
 
 namespace autotune {
 
-// As TuningDatabase::best_trials().
+// Implements TuningDatabase::best_trials().
 [[nodiscard]] std::vector<Winner> select_best_trials(SQLite::Database& database,
                                                      const ResultFilter& filter);
 

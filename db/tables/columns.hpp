@@ -1,4 +1,4 @@
-// How values become columns, and rows become values again.
+// Conversions between values and columns.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,14 @@
 
 namespace autotune {
 
-// As JSON; bytes that are not UTF-8 (in a driver's label, for example) become question marks.
+// The value as JSON text. Bytes that are not UTF-8, as a driver's label may have, become question
+// marks.
 template <typename Value>
 std::string json_text(const Value& value) {
   return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// What `read` returns, or nullopt when the row does not read back as what was written.
+// Returns what `read` returns, or nullopt when the row does not read back as what was written.
 template <typename Read>
 auto unless_damaged(Read read) -> decltype(read()) {
   try {

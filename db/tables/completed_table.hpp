@@ -14,7 +14,7 @@ namespace autotune {
 // Wants a transaction around it.
 void insert_completed(SQLite::Database& database, std::span<const CompletedRequest> requests);
 
-// As TuningDatabase::completed().
+// Implements TuningDatabase::completed().
 [[nodiscard]] std::optional<CompletedRequest> select_completed(SQLite::Database& database,
                                                                const std::string& key);
 

@@ -30,7 +30,7 @@ struct StoredProblem {
                                                            std::int64_t scope,
                                                            const ResultFilter& filter);
 
-// As TuningDatabase::problems().
+// Implements TuningDatabase::problems().
 [[nodiscard]] std::vector<Problem> select_problems(SQLite::Database& database,
                                                    const ResultFilter& filter);
 

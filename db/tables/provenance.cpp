@@ -96,7 +96,8 @@ std::int64_t make_scope(SQLite::Database& database, const TrialScope& scope) {
   return must_be_there(find_scope(database, scope));
 }
 
-std::int64_t make_run(SQLite::Database& database, const RunColumns& run) {
+std::int64_t make_run(SQLite::Database& database, RunColumns run) {
+  run.info.device_label = current_label(run.info.device_label);
   SQLite::Statement insert(
       database,
       "INSERT INTO run (guid, device_class, device_label, device_uuid, command, started_at,"

@@ -34,7 +34,7 @@ struct RunColumns {
                                                      const ResultFilter& filter);
 // The number of the row, which is made when it is not there.
 [[nodiscard]] std::int64_t make_scope(SQLite::Database& database, const TrialScope& scope);
-[[nodiscard]] std::int64_t make_run(SQLite::Database& database, const RunColumns& run);
+[[nodiscard]] std::int64_t make_run(SQLite::Database& database, RunColumns run);
 
 // The columns that run_from() wants of a query that joins run.
 inline constexpr const char* kRunColumns =

@@ -14,7 +14,7 @@ namespace autotune {
 void insert_rates(SQLite::Database& database, const std::string& device_class,
                   const Environment& environment, const DeviceRates& rates);
 
-// As TuningDatabase::rates().
+// Implements TuningDatabase::rates().
 [[nodiscard]] std::optional<DeviceRates> select_rates(SQLite::Database& database,
                                                       const std::string& device_class,
                                                       const Environment& environment);

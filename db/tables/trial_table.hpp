@@ -16,18 +16,18 @@ namespace autotune {
 void insert_trials(SQLite::Database& database, const TrialScope& scope, const RunInfo& run,
                    std::span<const Trial> trials);
 
-// As TuningDatabase::trials().
+// Implements TuningDatabase::trials().
 [[nodiscard]] std::vector<Trial> select_trials(SQLite::Database& database, const TrialScope& scope,
                                                const Problem& problem);
-// As TuningDatabase::all_trials().
+// Implements TuningDatabase::all_trials().
 [[nodiscard]] std::vector<StoredTrial> select_all_trials(SQLite::Database& database,
                                                          const ResultFilter& filter,
                                                          const std::string& template_name);
-// As TuningDatabase::trials_after().
+// Implements TuningDatabase::trials_after().
 [[nodiscard]] std::vector<Trial> select_trials_after(SQLite::Database& database, std::int64_t& row,
                                                      const TrialScope& scope,
                                                      const std::string& own_guid);
-// As TuningDatabase::last_trial_row().
+// Implements TuningDatabase::last_trial_row().
 [[nodiscard]] std::int64_t select_last_trial(SQLite::Database& database);
 
 }  // namespace autotune

@@ -61,7 +61,8 @@ void insert_winners(SQLite::Database& database, std::span<const Winner> winners)
       database,
       "INSERT OR REPLACE INTO winner (device_class, problem, template, device_label, body,"
       " row_hash) VALUES (:device_class, :problem, :template, :device_label, :body, :row_hash)");
-  for (const Winner& winner : winners) {
+  for (Winner winner : winners) {
+    winner.device_label = current_label(winner.device_label);
     const std::string body = json_text(winner);
     insert.bind(":device_class", winner.device_class);
     insert.bind(":problem", make_problem(database, winner.problem));

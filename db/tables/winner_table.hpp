@@ -14,7 +14,7 @@ namespace autotune {
 // Wants a transaction around it.
 void insert_winners(SQLite::Database& database, std::span<const Winner> winners);
 
-// As TuningDatabase::winners().
+// Implements TuningDatabase::winners().
 [[nodiscard]] std::vector<Winner> select_winners(SQLite::Database& database,
                                                  const ResultFilter& filter);
 

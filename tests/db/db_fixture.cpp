@@ -7,6 +7,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
@@ -116,6 +117,10 @@ std::string bytes_of(const fs::path& path) {
 
 void write_bytes(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+void execute(const fs::path& path, const std::string& statements) {
+  SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(statements);
 }
 
 std::string storage_error(const std::function<void()>& work) {

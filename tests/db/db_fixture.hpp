@@ -49,6 +49,9 @@ class TemporaryFolder {
 [[nodiscard]] std::string bytes_of(const std::filesystem::path& path);
 void write_bytes(const std::filesystem::path& path, const std::string& bytes);
 
+// Runs SQL on a file, which is made where there is none.
+void execute(const std::filesystem::path& path, const std::string& statements);
+
 // The message of the StorageError that `work` throws; "no error" when it throws none.
 [[nodiscard]] std::string storage_error(const std::function<void()>& work);
 

@@ -25,10 +25,6 @@ fs::path some_file(const TemporaryFolder& folder) {
   return path;
 }
 
-void execute(const fs::path& path, const std::string& statements) {
-  SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(statements);
-}
-
 // Both ways of opening refuse the file in one line that names it, and leave it as it is.
 void check_refused(const fs::path& path, const std::string& why) {
   const std::string before = fs::is_regular_file(path) ? bytes_of(path) : "";
@@ -107,17 +103,17 @@ TEST_SUITE("opening a database") {
   TEST_CASE("a text file is refused") {
     const TemporaryFolder folder;
     write_bytes(folder / "notes.txt", "these are my notes\n");
-    check_refused(folder / "notes.txt", "is no database");
+    check_refused(folder / "notes.txt", "is not a database");
     write_bytes(folder / "long.txt", std::string(10'000, 'x'));
-    check_refused(folder / "long.txt", "is no database");
+    check_refused(folder / "long.txt", "is not a database");
   }
 
   TEST_CASE("another program's database is refused") {
     const TemporaryFolder folder;
     execute(folder / "foreign.db", "CREATE TABLE t (a)");
-    check_refused(folder / "foreign.db", "is no tuning database of autotune");
+    check_refused(folder / "foreign.db", "is not a tuning database of autotune");
     execute(folder / "named.db", "CREATE TABLE t (a); PRAGMA application_id = 77");
-    check_refused(folder / "named.db", "is no tuning database of autotune");
+    check_refused(folder / "named.db", "is not a tuning database of autotune");
   }
 
   TEST_CASE("a file from the future is refused") {
@@ -150,8 +146,8 @@ TEST_SUITE("opening a database") {
     fs::create_directory(folder / "folder.db");
     check_refused(folder / "folder.db", "is a directory");
     REQUIRE(::mkfifo((folder / "pipe.db").c_str(), 0600) == 0);
-    check_refused(folder / "pipe.db", "is no regular file");
-    check_refused("/dev/zero", "is no regular file");
+    check_refused(folder / "pipe.db", "is not a regular file");
+    check_refused("/dev/zero", "is not a regular file");
   }
 
   TEST_CASE("a link is refused but a folder behind a link is not") {

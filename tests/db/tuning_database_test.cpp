@@ -208,6 +208,25 @@ TEST_SUITE("TuningDatabase") {
     CHECK(database.best_trials({.device_label = "another"}).empty());
   }
 
+  TEST_CASE("the former label of a CPU and the one of today are one label") {
+    for (const char* stored : {"host: Some CPU", "cpu: Some CPU"}) {
+      auto database = TuningDatabase::in_memory();
+      Winner winner = some_winner(1024, 100);
+      winner.device_label = stored;
+      database.put_winners({&winner, 1});
+      RunInfo run = some_run();
+      run.device_label = stored;
+      database.add_trials(some_scope(), run, some_trials(0, 1));
+      for (const char* asked : {"host: Some CPU", "cpu: Some CPU", "CPU: some cpu"}) {
+        CAPTURE(stored);
+        CAPTURE(asked);
+        CHECK(database.winners({.device_label = asked}).size() == 1);
+        CHECK(database.best_trials({.device_label = asked}).size() == 1);
+      }
+      CHECK(database.winners({.device_label = "Some CPU"}).empty());
+    }
+  }
+
   TEST_CASE("completed requests and rates are kept") {
     auto database = TuningDatabase::in_memory();
     CHECK_FALSE(database.completed("key"));
