@@ -97,7 +97,7 @@ class Autotuner {
   Autotuner(Autotuner&&) noexcept;
   Autotuner& operator=(Autotuner&&) noexcept;
 
-  // The device's name as results are kept under: "NVIDIA H200", "host: <CPU model>".
+  // The device's name as results are kept under: "NVIDIA H200", "cpu: <CPU model>".
   [[nodiscard]] const std::string& device_name() const;
 
   // What gemm() would use now, for operands at multiples of 16 bytes with leading dimensions that

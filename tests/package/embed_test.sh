@@ -38,5 +38,5 @@ export AUTOTUNE_DB=$scratch/autotune.db XDG_CACHE_HOME=$scratch/cache
 for _ in 1 2; do
   line=$("$program")
   echo "$line"
-  [[ $line == "70x33x51 on host: "*", exact: 306" ]]
+  [[ $line == "70x33x51 on cpu: "*", exact: 306" ]]
 done

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
 #include "core/posix/host_resources.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "tuner/worker/worker.hpp"
@@ -52,9 +54,9 @@ TEST_SUITE("compile workers of the program") {
       CHECK_MESSAGE(reason.find("out of memory") != std::string::npos, reason.substr(0, 300));
     }
     for (const KernelTemplate& kernel : built_in_kernels().templates()) {
-      const GemmProblem problem{.m = 4096, .n = 4096, .k = 4096};
+      const Problem problem = GemmProblem{.m = 4096, .n = 4096, .k = 4096};
       const auto options = compile_options(kernel, kernel.default_configuration(problem),
-                                           unpadded_traits(problem), "sm_90");
+                                           code_traits(kernel, problem), "sm_90");
       CHECK(outcome(*worker, std::string(kernel.source), options) == "compiled");
     }
   }

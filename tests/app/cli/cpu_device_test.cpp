@@ -64,8 +64,8 @@ TEST_SUITE("program on the CPU device") {
       CHECK(result["integers_exact"] == true);
       CHECK(result["confirmed"] == true);
     }
-    CHECK(has(first["device"]["label"], "host: "));
-    CHECK(first["device"]["architecture"] == "host");
+    CHECK(has(first["device"]["label"], "cpu: "));
+    CHECK(first["device"]["architecture"] == "cpu");
 
     const json second = parsed(program(with(small_search(kAwkward), {"--json"})));
     CHECK(second["measured"] == 0);
@@ -90,12 +90,12 @@ TEST_SUITE("program on the CPU device") {
     CHECK(lines(result.err) == 1);
     CHECK(has(result.err, "no NVIDIA driver on this machine"));
     CHECK(has(result.err, "using the CPU device, whose times say nothing about a GPU"));
-    CHECK(result.out.rfind("host: ", 0) == 0);
+    CHECK(result.out.rfind("cpu: ", 0) == 0);
     CHECK(has(result.out, "2 measured"));
 
     const ProgramResult answer = program({"query", "--sizes", "33"});
     CHECK(answer.exit_code == kSuccess);
-    CHECK(answer.out.rfind("host: ", 0) == 0);
+    CHECK(answer.out.rfind("cpu: ", 0) == 0);
   }
 
   TEST_CASE("a GPU that was asked for is not replaced") {
@@ -166,7 +166,7 @@ TEST_SUITE("program on the CPU device") {
     result = program({"show", "--sizes", "8", "--ptx"});
     CHECK(result.exit_code == kUsage);
     CHECK(has(result.err, "--arch sm_90"));
-    result = program({"query", "--device", "host: no such", "--sizes", "8"});
+    result = program({"query", "--device", "cpu: no such", "--sizes", "8"});
     CHECK(result.exit_code == kNothingStored);
   }
 
@@ -243,7 +243,7 @@ TEST_SUITE("program on the CPU device") {
     const ProgramResult silent =
         run_program("/bin/sh", {"-c", AUTOTUNE_PROGRAM " devices 2>&-"}, program.environment);
     CHECK(silent.exit_code == kSuccess);
-    CHECK(has(silent.out, "host: "));
+    CHECK(has(silent.out, "cpu: "));
   }
 
   TEST_CASE("the space comes as a table and as JSON") {

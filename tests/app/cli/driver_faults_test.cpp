@@ -2,6 +2,8 @@
 // documented exit code and a clear line, leaves no process behind and a database that opens.
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
 #include "tests/app/cli/fake_machine.hpp"
 #include "tests/support/fake_cuda.hpp"
 #include "tuner/worker/worker.hpp"
@@ -50,7 +52,7 @@ TEST_SUITE("driver faults") {
       CAPTURE(c.script);
       const ProgramResult result = machine.run(c.script, {"run", "--sizes", "16"});
       CHECK(result.exit_code == kSuccess);
-      CHECK(result.out.rfind("host: ", 0) == 0);
+      CHECK(result.out.rfind("cpu: ", 0) == 0);
       check_line(result, c.reason);
       check_line(machine.run(c.script, {"run", "--sizes", "16", "--device", "0"}), c.reason);
       check_line(machine.run(c.script, {"devices"}), c.reason);
@@ -147,11 +149,11 @@ TEST_SUITE("ProcessWorker on a driver") {
   TEST_CASE("a driver that hangs is given up and the next worker answers") {
     if (!can_compile()) return;
     FakeCuda fake;
-    const MeasureRequest request{.problem = {.m = 8, .n = 8, .k = 8},
+    const MeasureRequest request{.problem = GemmProblem{.m = 8, .n = 8, .k = 8},
                                  .kernel_name = "any",
                                  .cubin = "// PTX",
                                  .geometry = {},
-                                 .samples = 0};
+                                 .timing = {.samples = 0}};
     for (const char* script : {"cuInit:hang", "cuStreamSynchronize:hang@1"}) {
       CAPTURE(script);
       fake.set_script(script);

@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "autotune/problem.hpp"
+
 #include "core/hash.hpp"
 #include "db/tuning_database.hpp"
 #include "kernel_templates/kernel_registry.hpp"
@@ -17,7 +19,7 @@ Winner winner_for(std::int64_t size, double median_us) {
   Winner winner;
   winner.device_class = "sm_90/132sm/test";
   winner.device_label = "Test GPU";
-  winner.problem = {.m = size, .n = size, .k = size};
+  winner.problem = GemmProblem{.m = size, .n = size, .k = size};
   winner.template_name = kernel.name;
   winner.space_version = kernel.space_version;
   winner.source_hash = content_hash(kernel.source);

@@ -113,7 +113,7 @@ class Batch {
     const std::string symbol = fmt::format("{}_{}", kernel.name, configurations_.size());
     std::string undefine;
     source_ += fmt::format("#define {} {}\n", kernel.name, symbol);
-    for (const std::string& option : compile_options(kernel, configuration, operands, "host")) {
+    for (const std::string& option : compile_options(kernel, configuration, operands, "cpu")) {
       if (!option.starts_with("-D")) continue;
       const std::size_t equals = option.find('=');
       const std::string name = option.substr(2, equals - 2);
