@@ -18,6 +18,11 @@ std::function<Result(const Problem&)> on_problem(
   };
 }
 
+// What a GemmProblem means; a Problem may have other elements.
+bool is_of_fp32(const Problem& problem) {
+  return problem.trait("type") == to_string(ElementType::f32);
+}
+
 // One k, so that no work is shared, and much of it; both operands along K.
 std::vector<Problem> limiting_problems() {
   const GemmProblem smallest{.m = 1, .n = 1, .k = 1};
@@ -29,32 +34,34 @@ std::vector<Problem> limiting_problems() {
 }  // namespace
 
 KernelTemplate kernel_template(GemmTemplate gemm) {
-  KernelTemplate result{.name = std::move(gemm.name),
-                        .space_version = gemm.space_version,
-                        .operation = &built_in_operations().at(kGemm),
-                        .signature = gemm_signature(gemm.takes_tensor_maps),
-                        .source = gemm.source,
-                        .space = std::move(gemm.space),
-                        .min_compute_capability = gemm.min_compute_capability,
-                        .end_compute_capability = gemm.end_compute_capability,
-                        .supports = on_problem(std::move(gemm.supports)),
-                        .default_configuration = on_problem(std::move(gemm.default_configuration)),
-                        .geometry =
-                            [geometry = std::move(gemm.geometry)](
-                                const Configuration& configuration, const Problem& problem) {
-                              return geometry(configuration, gemm_problem(problem));
-                            },
-                        .shared_bytes = std::move(gemm.shared_bytes),
-                        .tile_shape = std::move(gemm.tile_shape),
-                        .limiting_problems = limiting_problems(),
-                        .first_choice = on_problem(std::move(gemm.first_choice)),
-                        .configuration_capability = std::move(gemm.configuration_capability),
-                        .takes_tensor_maps = gemm.takes_tensor_maps,
-                        .copying_threads = gemm.copying_threads,
-                        .architecture_specific = gemm.architecture_specific,
-                        .ptxas_options = std::move(gemm.ptxas_options),
-                        .knows_alignment = gemm.knows_alignment,
-                        .launch_parameters = std::move(gemm.launch_parameters)};
+  KernelTemplate result{
+      .name = std::move(gemm.name),
+      .space_version = gemm.space_version,
+      .operation = &built_in_operations().at(kGemm),
+      .signature = gemm_signature(gemm.takes_tensor_maps),
+      .source = gemm.source,
+      .space = std::move(gemm.space),
+      .min_compute_capability = gemm.min_compute_capability,
+      .end_compute_capability = gemm.end_compute_capability,
+      .supports = [supports = on_problem(std::move(gemm.supports))](
+                      const Problem& problem) { return is_of_fp32(problem) && supports(problem); },
+      .default_configuration = on_problem(std::move(gemm.default_configuration)),
+      .geometry =
+          [geometry = std::move(gemm.geometry)](const Configuration& configuration,
+                                                const Problem& problem) {
+            return geometry(configuration, gemm_problem(problem));
+          },
+      .shared_bytes = std::move(gemm.shared_bytes),
+      .tile_shape = std::move(gemm.tile_shape),
+      .limiting_problems = limiting_problems(),
+      .first_choice = on_problem(std::move(gemm.first_choice)),
+      .configuration_capability = std::move(gemm.configuration_capability),
+      .takes_tensor_maps = gemm.takes_tensor_maps,
+      .copying_threads = gemm.copying_threads,
+      .architecture_specific = gemm.architecture_specific,
+      .ptxas_options = std::move(gemm.ptxas_options),
+      .knows_alignment = gemm.knows_alignment,
+      .launch_parameters = std::move(gemm.launch_parameters)};
   if (gemm.warp_accesses) {
     result.warp_accesses = [accesses = std::move(gemm.warp_accesses)](
                                const Configuration& configuration, const Problem& problem,

@@ -34,7 +34,15 @@ struct autotune_call {
     kernel(arguments...);
   }
 };
+struct autotune_arguments {
+  template <typename Parameter>
+  Parameter take() {
+    return *static_cast<Parameter*>(*next++);
+  }
+  void** next;
+};
 template <typename... Parameters>
 void autotune_call_kernel(void (*kernel)(Parameters...), void** arguments) {
-  autotune_call{kernel, *static_cast<Parameters*>(*arguments++)...};
+  autotune_arguments rest{arguments};
+  autotune_call{kernel, rest.take<Parameters>()...};
 }

@@ -1,4 +1,7 @@
 // cuBLAS as the baseline of matrix multiplication.
+#include "autotune/error.hpp"
+
+#include "core/element_type.hpp"
 #include "gpu/baseline.hpp"
 #include "operation/gemm/baseline/cublas.hpp"
 #include "operation/gemm/gemm.hpp"
@@ -13,6 +16,9 @@ class CublasBaseline : public Baseline {
   const std::string& version() const override { return cublas_.version(); }
 
   void launch(const Problem& problem, const LaunchValues& values) override {
+    if (problem.trait("type") != to_string(ElementType::f32)) {
+      throw Error("cuBLAS is called for elements of FP32 alone");
+    }
     const LaunchValues::Tensor& a = values.tensors[kGemmA];
     const LaunchValues::Tensor& b = values.tensors[kGemmB];
     const LaunchValues::Tensor& c = values.tensors[kGemmC];
