@@ -25,3 +25,4 @@ extern "C" __attribute__((visibility("default"))) autotune_block_state* autotune
 #define __syncthreads() autotune_state.barrier(autotune_state.runner, __LINE__)
 
 extern "C" float fmaf(float, float, float) noexcept;
+extern "C" double fma(double, double, double) noexcept;
