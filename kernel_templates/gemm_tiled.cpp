@@ -59,7 +59,7 @@ bool fits_shared_memory(const Configuration& configuration) {
 std::vector<TuningParameter> parameters() {
   return {
       {"TILE_WIDTH",
-       "threads of a block along each side, and elements of K in a phase",
+       "threads of a block along each side, and elements of K in a k_tile",
        {8, 16, 32}},
       {"RESULTS_M", "results of one thread along M", {1, 2, 4, 8, 16, 32}},
       {"RESULTS_N", "results of one thread along N", {1, 2, 4, 8, 16, 32}},
@@ -69,7 +69,7 @@ std::vector<TuningParameter> parameters() {
       {"A_TRANSPOSED", "1: the tile of A is kept transposed in shared memory", {0, 1}},
       {"PADDING", "1: the transposed tile of A is padded against bank conflicts", {0, 1}},
       {"VECTOR_WIDTH", "elements that one global load brings at most", {1, 2, 4}},
-      {"PREFETCH", "1: a phase's elements are loaded while the one before multiplies", {0, 1}},
+      {"PREFETCH", "1: a k_tile's elements are loaded while the one before multiplies", {0, 1}},
   };
 }
 

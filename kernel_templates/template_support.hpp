@@ -48,11 +48,11 @@ using ParameterNames = std::vector<std::string>;
   return blocks <= kMostBlocks && blocks * bytes_each <= kMostScratch;
 }
 
-// Whether blocks may share evenly tiles of so many phases each: they count the phases of all tiles
-// that they share in 32 bits. These are fewer than 7/6 of the blocks, and 8192 blocks are more than
-// any device runs at once.
-[[nodiscard]] constexpr bool may_share_evenly(std::int64_t phases) {
-  return phases > 1 && phases <= 1 << 18;
+// Whether blocks may share evenly tiles of so many k_tiles each: they count the k_tiles of all
+// tiles that they share in 32 bits. These are fewer than 7/6 of the blocks, and 8192 blocks are
+// more than any device runs at once.
+[[nodiscard]] constexpr bool may_share_evenly(std::int64_t k_tiles) {
+  return k_tiles > 1 && k_tiles <= 1 << 18;
 }
 
 // Of the shared memory of each of a cluster's blocks, which have so many results of one tile.
