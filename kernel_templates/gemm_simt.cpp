@@ -1,4 +1,5 @@
-// What the program knows of gemm_simt.cu: see there for what the parameters do.
+// The description of gemm_simt.cu. Its comments and those of device/tile_parameters.cuh explain the
+// parameters.
 #include <algorithm>
 
 #include "kernel_templates/default_configurations.hpp"
@@ -21,13 +22,13 @@ struct Values : RegisterTile {
   [[nodiscard]] bool small_tile() const { return tile_m() * tile_n() <= 64 * 64; }
   [[nodiscard]] bool medium_tile() const { return tile_m() * tile_n() <= 128 * 128; }
 
-  // Dynamic shared memory of a block. along_k: the operand is K-major in memory.
-  [[nodiscard]] std::int64_t shared_bytes(bool a_along_k, bool b_along_k) const {
-    const auto operand = [this](std::int64_t lines, bool along_k) {
-      if (along_k && by_line()) return lines * (block_k() + 4);
-      return block_k() * (lines + (along_k && lines % 8 == 0 ? 4 : 0));
+  // Dynamic shared memory of a block. k_major: the operand is so in memory.
+  [[nodiscard]] std::int64_t shared_bytes(bool a_k_major, bool b_k_major) const {
+    const auto operand = [this](std::int64_t rows, bool k_major) {
+      if (k_major && by_line()) return rows * (block_k() + 4);
+      return block_k() * (rows + (k_major && rows % 8 == 0 ? 4 : 0));
     };
-    return buffer_bytes(operand(tile_m(), a_along_k) + operand(tile_n(), b_along_k));
+    return buffer_bytes(operand(tile_m(), a_k_major) + operand(tile_n(), b_k_major));
   }
 
   // An estimate: results, fragments, addresses.
@@ -62,7 +63,7 @@ std::vector<TuningParameter> parameters() {
   };
 }
 
-// What a tile must be like.
+// The shapes of tiles.
 std::vector<Constraint> tile_constraints() {
   return {
       constraint_on<Values>("thread_tile", "a lane has 16 to 128 results", thread_tile_names(),
@@ -134,7 +135,7 @@ std::vector<Constraint> k_tile_constraints() {
   };
 }
 
-// What an SM has room for, and how its blocks share the work.
+// The resources of an SM, and the division of the work among its blocks.
 std::vector<Constraint> sm_constraints() {
   return {
       constraint_on<Values>(

@@ -1,4 +1,4 @@
-// What the program knows of gemm_tiled.cu: see there for what the parameters do.
+// The description of gemm_tiled.cu, whose comments explain the parameters.
 #include <algorithm>
 
 #include "kernel_templates/gemm_tiled_accesses.hpp"
@@ -37,13 +37,13 @@ struct Values {
   [[nodiscard]] std::int64_t columns() const { return tile_width * results_n; }
 };
 
-// Bytes that padding adds to a tile whose threads have this many results along its side.
+// Returns the bytes that padding adds to a tile whose threads have so many results along its side.
 std::int64_t padding_bytes(std::int64_t tile_width, std::int64_t results) {
   const std::int64_t space = std::max(kBanks / tile_width, std::min<std::int64_t>(results, 4));
   return tile_width * space * kFloatBytes;
 }
 
-// With op(B) = B; the tile of a transposed B is padded always.
+// Returns the bytes for op(B) = B; the tile of a transposed B is always padded.
 std::int64_t shared_bytes(const Configuration& configuration) {
   const Values v(configuration);
   const std::int64_t tiles = (v.rows() + v.columns()) * v.tile_width * kFloatBytes;

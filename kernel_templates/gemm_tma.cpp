@@ -1,4 +1,5 @@
-// What the program knows of gemm_tma.cu: see there for what the parameters do.
+// The description of gemm_tma.cu. Its comments and those of device/tile_parameters.cuh explain the
+// parameters.
 #include <algorithm>
 
 #include "kernel_templates/default_configurations.hpp"
@@ -18,12 +19,12 @@ constexpr std::int64_t kCopyRegisters = 40;  // of such a thread
 struct Values : RegisterTile {
   using RegisterTile::RegisterTile;
 
-  // Dynamic shared memory of a block. along_k: the operand is K-major in memory.
-  [[nodiscard]] std::int64_t shared_bytes(bool a_along_k, bool b_along_k) const {
-    const auto operand = [this](std::int64_t lines, bool along_k) {
-      return block_k() * (lines + (along_k ? 4 : 0));
+  // Dynamic shared memory of a block. k_major: the operand is so in memory.
+  [[nodiscard]] std::int64_t shared_bytes(bool a_k_major, bool b_k_major) const {
+    const auto operand = [this](std::int64_t rows, bool k_major) {
+      return block_k() * (rows + (k_major ? 4 : 0));
     };
-    return buffer_bytes(operand(tile_m(), a_along_k) + operand(tile_n(), b_along_k)) +
+    return buffer_bytes(operand(tile_m(), a_k_major) + operand(tile_n(), b_k_major)) +
            2 * stages() * kBarrierBytes + (split_k() == kEvenly ? kStagingBytes * threads() : 0);
   }
 
@@ -133,14 +134,14 @@ std::vector<Constraint> constraints() {
 
 LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& problem) {
   const Values values(configuration);
-  const bool a_along_k = problem.op_a == Operation::plain;
-  const bool b_along_k = problem.op_b == Operation::transposed;
+  const bool a_k_major = problem.op_a == Operation::plain;
+  const bool b_k_major = problem.op_b == Operation::transposed;
   LaunchGeometry result = register_tile_geometry(values, problem);
   result.block[0] += kCopyThreads;
-  result.dynamic_shared_bytes = values.shared_bytes(a_along_k, b_along_k);
+  result.dynamic_shared_bytes = values.shared_bytes(a_k_major, b_k_major);
   const bool aligned = unpadded_traits(problem).aligned;
-  if (aligned && !a_along_k) result.box_a = {values.block_k(), values.tile_m()};
-  if (aligned && !b_along_k) result.box_b = {values.block_k(), values.tile_n()};
+  if (aligned && !a_k_major) result.box_a = {values.block_k(), values.tile_m()};
+  if (aligned && !b_k_major) result.box_b = {values.block_k(), values.tile_n()};
   return result;
 }
 
