@@ -3,7 +3,7 @@
 # A kernel (*.cu) is embedded as one text: each header that it includes, directly or through another,
 # stands once in the place of the first line that names it, as `#pragma once` asks for. #line
 # directives keep the file and line of every piece, so that errors of any compiler name them. The text
-# is written to <name>.cu next to OUTPUT as well. Includes stand outside of #if, since it is not
+# is written to <name>.cu next to OUTPUT as well. Includes must stand outside of #if, which is not
 # evaluated here, and name "<file>.cuh" next to the file that includes it, or "device/<file>.cuh".
 
 cmake_policy(VERSION 3.25)
@@ -17,6 +17,7 @@ function(expand_includes file)
   string(REGEX REPLACE "(^|\n)#pragma once\n" "\\1\n" rest "${rest}")
   string(APPEND expanded "#line 1 \"${shown}\"\n")
   set(line 1)
+  set(open_ifs 0)
   while(rest MATCHES "(^|\n)#include[^\n]*\n")
     set(include "${CMAKE_MATCH_0}")
     if(NOT include MATCHES "#include \"((device/)?[a-z_0-9]+\\.cuh)\"\n$")
@@ -30,6 +31,14 @@ function(expand_includes file)
     string(SUBSTRING "${rest}" ${end} -1 rest)
     if(include MATCHES "^\n")
       string(APPEND before "\n")
+    endif()
+    string(REGEX MATCHALL "(^|\n)#if" ifs "${before}")
+    string(REGEX MATCHALL "(^|\n)#endif" endifs "${before}")
+    list(LENGTH ifs ifs)
+    list(LENGTH endifs endifs)
+    math(EXPR open_ifs "${open_ifs} + ${ifs} - ${endifs}")
+    if(open_ifs)
+      message(FATAL_ERROR "${file}: ${include}: kernels include headers outside of #if")
     endif()
     string(REGEX MATCHALL "\n" newlines "${before}")
     list(LENGTH newlines count)
