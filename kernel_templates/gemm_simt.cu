@@ -183,8 +183,6 @@ struct Operand {
 
 using OperandA = Operand<ElementA, kTileM, !TRANSPOSE_A>;
 using OperandB = Operand<ElementB, kTileN, TRANSPOSE_B>;
-static_assert(sizeof(ElementA) == sizeof(Accumulator) && sizeof(ElementB) == sizeof(Accumulator),
-              "the buffers of the operands also hold sums");
 constexpr int kStage = OperandA::kSize + OperandB::kSize;
 // Elements that the slices exchange at first: half of all results.
 constexpr int kExchanged = SLICES > 1 ? kThreads* kThreadResults / 2 : 0;

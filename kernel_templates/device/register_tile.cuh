@@ -19,7 +19,10 @@ constexpr int kStepK = minimum(UNROLL, kSliceK);
 constexpr int kThreadResults = THREAD_M * THREAD_N;
 constexpr int kSliceResults = kThreadResults / SLICES;  // of a thread after the slices are added
 constexpr int kBlockResults = kSliceResults / CLUSTER;  // and after the cluster's blocks are added
-constexpr int kVectorElements = 16 / sizeof(Accumulator);
+constexpr int kVectorElements = 16 / sizeof(Accumulator);  // of one vector
+static_assert(sizeof(ElementA) == sizeof(Accumulator) && sizeof(ElementB) == sizeof(Accumulator) &&
+                  sizeof(ElementC) == sizeof(Accumulator),
+              "operands, sums and results share memory and vectors");
 
 using ComputeThreads = ThreadGroup<kThreads, COPY_THREADS == 0>;
 
@@ -29,7 +32,7 @@ using ComputeThreads = ThreadGroup<kThreads, COPY_THREADS == 0>;
 // neighbours; hence chunks of one.
 template <int kResults, int kLanes, bool kSharedKMajor>
 struct Side {
-  static constexpr int kChunk = kSharedKMajor ? 1 : minimum(kResults, 4);
+  static constexpr int kChunk = kSharedKMajor ? 1 : minimum(kResults, kVectorElements);
 
   // Returns the distance of result i from the lane's first result.
   static __device__ __forceinline__ int offset(int i) {
@@ -37,12 +40,12 @@ struct Side {
   }
 };
 
-// The elements of one operand that a lane multiplies next: of one k, or of four k where shared
-// memory keeps the operand K-major. Operand has the type Element, the constant kSharedKMajor and
-// the function shared_offset(row, k).
+// The elements of one operand that a lane multiplies next: of one k, or of a vector of k where
+// shared memory keeps the operand K-major. Operand has the type Element, the constant kSharedKMajor
+// and the function shared_offset(row, k).
 template <typename Operand, typename Side, int kResults>
 struct Fragment {
-  static constexpr int kDepth = Operand::kSharedKMajor ? 4 : 1;
+  static constexpr int kDepth = Operand::kSharedKMajor ? kVectorElements : 1;
   typename Operand::Element at[kDepth][kResults];
 
   // Loads the elements for k and the following ones of the fragment; does nothing unless k begins a
