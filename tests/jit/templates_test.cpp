@@ -9,6 +9,7 @@
 
 #include "core/occupancy.hpp"
 #include "kernel_templates/kernel_registry.hpp"
+#include "tests/support/planted_error.hpp"
 #include "tuner/worker/worker.hpp"
 
 using autotune::CompileReply;
@@ -43,8 +44,12 @@ class Compiler {
   }
 
   CompileReply compile(const KernelTemplate& kernel, std::vector<std::string> options) {
+    return compile(kernel.name, std::string(kernel.source), std::move(options));
+  }
+  CompileReply compile(const std::string& name, std::string source,
+                       std::vector<std::string> options) {
     return std::get<CompileReply>(service_->handle(autotune::CompileRequest{
-        .name = kernel.name, .source = std::string(kernel.source), .options = std::move(options)}));
+        .name = name, .source = std::move(source), .options = std::move(options)}));
   }
 
  private:
@@ -176,6 +181,19 @@ TEST_SUITE("templates") {
       CAPTURE(kernel.name);
       CAPTURE(reply.log);
       CHECK(reply.ok);
+    }
+  }
+
+  TEST_CASE("an error is reported with the file and line that it stands in") {
+    Compiler compiler;
+    if (!compiler.usable("sm_90")) return;
+    for (const autotune::test::PlantedError& error : autotune::test::planted_errors()) {
+      CAPTURE(error.file);
+      const CompileReply reply = compiler.compile("gemm_simt", error.source, {"-arch=sm_90"});
+      CHECK_FALSE(reply.ok);
+      CHECK_MESSAGE(reply.log.find(error.file + "(" + std::to_string(error.line) + "): error") !=
+                        std::string::npos,
+                    reply.log);
     }
   }
 }

@@ -25,6 +25,7 @@ extern "C" __attribute__((visibility("default"))) autotune_block_state* autotune
 #define __syncthreads() autotune_state.barrier(autotune_state.runner, __LINE__)
 
 extern "C" float fmaf(float, float, float) noexcept;
+extern "C" double fma(double, double, double) noexcept;
 
 // Calls a kernel with a pointer to each of its arguments; the compiler appends an instance for the
 // kernel that it compiles. Elements of braces are evaluated from left to right.

@@ -8,6 +8,7 @@
 #include "autotune/error.hpp"
 
 #include "cpu/loaded_kernel.hpp"
+#include "tests/support/planted_error.hpp"
 
 using autotune::CpuCompiler;
 using autotune::CpuCompileResult;
@@ -95,6 +96,18 @@ TEST_SUITE("HostCompiler") {
     CHECK(compiled.log.find("probe.cu:3:") != std::string::npos);
     CHECK(compiled.log.find("error") != std::string::npos);
     CHECK(compiled.log.find("no_such_name") != std::string::npos);
+  }
+
+  TEST_CASE("errors in a template come with the file and line that they stand in") {
+    const CpuCompiler compiler;
+    for (const autotune::test::PlantedError& error : autotune::test::planted_errors()) {
+      CAPTURE(error.file);
+      const auto compiled = compiler.compile("gemm_simt", error.source, {});
+      CHECK_FALSE(compiled.ok);
+      CHECK_MESSAGE(compiled.log.find(error.file + ":" + std::to_string(error.line) + ":") !=
+                        std::string::npos,
+                    compiled.log);
+    }
   }
 
   TEST_CASE("a kernel that needs more stack than a thread has does not compile") {
