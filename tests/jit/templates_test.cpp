@@ -7,10 +7,12 @@
 
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
 #include "core/occupancy.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "tests/support/planted_error.hpp"
-#include "tuner/worker/worker.hpp"
+#include "tuner/measure/gpu_service.hpp"
 
 using autotune::CompileReply;
 using autotune::Configuration;
@@ -103,12 +105,12 @@ void compile_sample(const KernelTemplate& kernel, Compiler& compiler, const std:
   });
   if (kernel.space.raw_count() > 100'000 && target != "sm_90")
     chosen.resize(std::min<std::size_t>(4, chosen.size()));
-  autotune::OperandTraits operands = unpadded_traits(kTiny);
+  autotune::CodeTraits traits = unpadded_traits(*kernel.operation, kTiny);
   for (const Configuration& configuration : chosen) {
     CAPTURE(to_string(configuration));
-    operands.aligned = !operands.aligned;  // by turns
+    traits.aligned = !traits.aligned;  // by turns
     const CompileReply reply =
-        compiler.compile(kernel, compile_options(kernel, configuration, operands, target));
+        compiler.compile(kernel, compile_options(kernel, configuration, traits, target));
     check_resources(kernel, configuration, reply);
     CHECK(reply.resources.shared_bytes == kernel.shared_bytes(configuration));
     std::printf("%s %s %s: %d registers, %d bytes spilled\n", target.c_str(), kernel.name.c_str(),
@@ -129,7 +131,8 @@ void compile_defaults(const KernelTemplate& kernel, Compiler& compiler, const st
       const Configuration configuration = kernel.default_configuration(problem);
       CAPTURE(to_string(problem));
       const CompileReply reply = compiler.compile(
-          kernel, compile_options(kernel, configuration, unpadded_traits(problem), target));
+          kernel, compile_options(kernel, configuration,
+                                  unpadded_traits(*kernel.operation, problem), target));
       check_resources(kernel, configuration, reply);
       CHECK(reply.resources.spill_bytes == 0);
     }

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
 #include "arithmetic_case.hpp"
 #include "cuda_on_cpu.hpp"
 #include "kernel_templates/kernel_registry.hpp"

@@ -5,10 +5,11 @@
 
 #include <doctest/doctest.h>
 
-#include "kernel_templates/kernel_registry.hpp"
+#include "autotune/problem.hpp"
 
 #include "block_words.hpp"
 #include "kernel_templates/analysis.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {

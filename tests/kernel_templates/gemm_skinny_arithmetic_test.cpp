@@ -2,6 +2,8 @@
 // few rows and few columns, at every kind of edge, layout and alignment, within its matrices.
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
 #include "arithmetic_case.hpp"
 #include "cuda_on_cpu.hpp"
 #include "kernel_templates/kernel_registry.hpp"

@@ -8,6 +8,7 @@
 
 #include "cpu/calibration.hpp"
 #include "cpu/compiler.hpp"
+#include "cpu/device.hpp"
 #include "tuner/measure/cpu_backend.hpp"
 
 namespace autotune {
@@ -32,7 +33,7 @@ class CpuService : public WorkerService {
         throw EnvironmentError(compiler().path() + " does not compile an empty kernel: " +
                                probe.log.substr(0, probe.log.find('\n')));
       }
-      return {compiler().build(), compiler().path(), {"cpu"}, ""};
+      return {compiler().build(), compiler().path(), {cpu_device_info().architecture()}, ""};
     } catch (const EnvironmentError& error) {
       return {"", "", {}, error.what()};
     }

@@ -9,7 +9,7 @@
 
 #include "gpu/context.hpp"
 #include "gpu/device.hpp"
-#include "gpu/gemm_arguments.hpp"
+#include "gpu/kernel_arguments.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/module.hpp"
 #include "gpu/shared_library.hpp"
@@ -124,8 +124,11 @@ TEST_SUITE("Driver") {
       fail("cuModuleLoadData", [&] { const gpu::Module other(*driver, "// PTX"); });
       fail("cuLaunchKernelEx", [&] { kernel.launch({}, nullptr, stream); });
       fail("cuTensorMapEncodeTiled", [&] {
-        const gpu::GemmArguments arguments(*driver, {.box_b = {32, 64}},
-                                           {.m = 64, .n = 64, .k = 64}, {});
+        const TensorDesc tensor{.rows = 64, .columns = 64, .row_stride = 64};
+        const LaunchValues::Tensor placed{.address = 0, .row_stride = 64};
+        const gpu::KernelArguments arguments(*driver, {{ArgumentKind::tensor_map, 0}},
+                                             {.tensor_boxes = {{{32, 64}}}}, {&tensor, 1},
+                                             {.tensors = {&placed, 1}});
       });
       fail("cuStreamSynchronize", [&] { stream.synchronize(); });
     }

@@ -1,8 +1,7 @@
-#include "autotune/problem.hpp"
-
 #include <doctest/doctest.h>
 
 #include "autotune/error.hpp"
+#include "autotune/problem.hpp"
 
 using autotune::GemmProblem;
 using autotune::Transpose;

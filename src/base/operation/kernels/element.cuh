@@ -1,5 +1,6 @@
-// Elements of any type as FP64 and back, without CUDA's headers. The two 16-bit types are structs of
-// their own, so that a kernel's ELEMENT macro alone says what is meant.
+// Elements of any type as FP64 and back, without CUDA's headers. The two 16-bit types are structs
+// of their own, so that a kernel's ELEMENT macro alone says what is meant. Where this is compiled
+// as plain C++, float_of_half() and half_of_float() are the includer's.
 
 struct __nv_bfloat16 {
   unsigned short bits;
@@ -18,8 +19,12 @@ __device__ __forceinline__ double to_double(__nv_bfloat16 value) {
   return static_cast<double>(__uint_as_float(static_cast<unsigned>(value.bits) << 16));
 }
 __device__ __forceinline__ double to_double(__half value) {
+#ifdef __CUDACC__
   float result;
   asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
+#else
+  const float result = float_of_half(value.bits);
+#endif
   return static_cast<double>(result);
 }
 
@@ -37,5 +42,9 @@ __device__ __forceinline__ void from_double(double value, __nv_bfloat16& element
                            : static_cast<unsigned short>(0x7fc0);
 }
 __device__ __forceinline__ void from_double(double value, __half& element) {
+#ifdef __CUDACC__
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(element.bits) : "f"(static_cast<float>(value)));
+#else
+  element.bits = half_of_float(static_cast<float>(value));
+#endif
 }

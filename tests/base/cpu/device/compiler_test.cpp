@@ -8,6 +8,7 @@
 #include "autotune/error.hpp"
 
 #include "cpu/loaded_kernel.hpp"
+#include "tests/support/gemm.hpp"
 #include "tests/support/planted_error.hpp"
 
 using autotune::CpuCompiler;
@@ -49,7 +50,8 @@ float run(const CpuCompileResult& compiled, float alpha = 0, float beta = 0) {
   REQUIRE_MESSAGE(compiled.ok, compiled.log);
   const LoadedKernel loaded(compiled.image, "probe");
   float c = -1;
-  loaded.entry().function(nullptr, nullptr, &c, 0, 0, 0, 0, 0, 0, alpha, beta, nullptr, 1);
+  autotune::test::GemmArguments arguments({.c = &c, .alpha = alpha, .beta = beta});
+  loaded.entry().call(arguments.pointers());
   return c;
 }
 
