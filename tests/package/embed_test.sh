@@ -10,9 +10,9 @@ trap 'rm -rf "$scratch"' EXIT
 
 build_example() {
   # -O0 and unity, since the sources' way compiles all of it once more.
-  cmake -S "$root/examples/embed_gemm" -B "$scratch/build" -DCMAKE_BUILD_TYPE=None \
+  cmake -S "$root/examples/embed_gemm" -B "$scratch/build" -G Ninja -DCMAKE_BUILD_TYPE=None \
     -DCMAKE_UNITY_BUILD=ON "$@" >/dev/null
-  cmake --build "$scratch/build" --target embed_gemm -j "$(nproc)" >/dev/null
+  cmake --build "$scratch/build" --target embed_gemm >/dev/null
   program=$scratch/build/embed_gemm
 }
 
