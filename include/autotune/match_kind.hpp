@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "autotune/export.hpp"
+
 namespace autotune {
 
 // From the best match to the worst.
@@ -14,6 +16,6 @@ enum class MatchKind {
 };
 
 // "exact", "exact, aged", "nearest size", "predicted".
-[[nodiscard]] std::string to_string(MatchKind kind);
+[[nodiscard]] AUTOTUNE_API std::string to_string(MatchKind kind);
 
 }  // namespace autotune
