@@ -90,15 +90,20 @@ std::vector<TuningParameter> parameters() {
   };
 }
 
-const ParameterNames kWarp = {"THREAD_M", "THREAD_N", "LANES_M"};
-const ParameterNames kTile = {"THREAD_M", "THREAD_N", "LANES_M", "WARPS_M", "WARPS_N"};
+ParameterNames warp_names() {
+  return {"THREAD_M", "THREAD_N", "LANES_M"};
+}
+ParameterNames tile_names() {
+  return warp_names() + ParameterNames{"WARPS_M", "WARPS_N"};
+}
 
 // What a tile must be like.
 std::vector<Constraint> tile_constraints() {
   return {
       constraint_on<Values>("thread_tile", "a lane has 16 to 128 results", {"THREAD_M", "THREAD_N"},
                             [](const Values& v) { return v.results() <= 128; }),
-      constraint_on<Values>("warp_tile", "a warp's tile is at most twice as long as wide", kWarp,
+      constraint_on<Values>("warp_tile", "a warp's tile is at most twice as long as wide",
+                            warp_names(),
                             [](const Values& v) {
                               return balanced(v.lanes_m(), 32 / v.lanes_m(), 2) &&
                                      balanced(v.warp_m(), v.warp_n(), 2);
@@ -107,21 +112,21 @@ std::vector<Constraint> tile_constraints() {
           "block_tile",
           "a block's tile has at most 256 rows and columns and is at most four times as long "
           "as wide, or has 32 rows or columns at most",
-          kTile,
+          tile_names(),
           [](const Values& v) {
             return std::max(v.tile_m(), v.tile_n()) <= 256 &&
                    (std::min(v.tile_m(), v.tile_n()) <= 32 || balanced(v.tile_m(), v.tile_n(), 4));
           }),
       constraint_on<Values>(
           "slices", "only small tiles are worth slicing, and with large thread tiles medium ones",
-          kTile + ParameterNames{"SLICES"},
+          tile_names() + ParameterNames{"SLICES"},
           [](const Values& v) {
             return v.slices() == 1 || v.small_tile() || (v.large_thread_tile() && v.medium_tile());
           }),
       constraint_on<Values>(
           "threads",
           "a block has 64 to 256 threads, 512 in slices, and 128 at least for 64 results each",
-          kTile + ParameterNames{"SLICES"},
+          tile_names() + ParameterNames{"SLICES"},
           [](const Values& v) {
             return v.threads() >= (v.large_thread_tile() ? 128 : 64) &&
                    v.threads() <= (v.slices() > 1 ? 512 : 256);
@@ -143,7 +148,7 @@ std::vector<Constraint> phase_constraints() {
           "by_line",
           "keeping operands by line helps small tiles, and takes 8 elements of K a slice; phases "
           "of 64 are for that alone",
-          kTile + ParameterNames{"SLICES", "BLOCK_K", "BY_LINE"},
+          tile_names() + ParameterNames{"SLICES", "BLOCK_K", "BY_LINE"},
           [](const Values& v) {
             if (v.block_k() == 64 && !v.by_line()) return false;
             return !v.by_line() || (v.slice_k() >= 8 && v.small_tile());
@@ -174,19 +179,20 @@ std::vector<Constraint> sm_constraints() {
   return {
       constraint_on<Values>(
           "shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
-          kTile + ParameterNames{"SLICES", "BLOCK_K", "BY_LINE", "STAGES", "MIN_BLOCKS", "CLUSTER"},
+          tile_names() +
+              ParameterNames{"SLICES", "BLOCK_K", "BY_LINE", "STAGES", "MIN_BLOCKS", "CLUSTER"},
           [](const Values& v) {
             return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
           }),
       constraint_on<Values>(
           "registers", "the blocks that MIN_BLOCKS asks for fit an SM's registers",
-          kTile + ParameterNames{"SLICES", "BY_LINE", "DOUBLE_BUFFER", "MIN_BLOCKS"},
+          tile_names() + ParameterNames{"SLICES", "BY_LINE", "DOUBLE_BUFFER", "MIN_BLOCKS"},
           [](const Values& v) {
             const std::int64_t of_block = v.threads() * v.registers();
             return v.registers() <= 255 && v.min_blocks() * of_block <= kRegistersPerSm;
           }),
       constraint_on<Values>("warps", "an SM has 8 to 16 warps, with small thread tiles 12 at least",
-                            kTile + ParameterNames{"SLICES", "MIN_BLOCKS"},
+                            tile_names() + ParameterNames{"SLICES", "MIN_BLOCKS"},
                             [](const Values& v) {
                               const std::int64_t threads = v.min_blocks() * v.threads();
                               return threads >= (v.large_thread_tile() ? 256 : 384) &&
@@ -196,7 +202,7 @@ std::vector<Constraint> sm_constraints() {
           "split",
           "tiles that are not small are shared by 3 blocks at most, or evenly by all; in slices "
           "not at all",
-          kTile + ParameterNames{"SLICES", "SPLIT_K"},
+          tile_names() + ParameterNames{"SLICES", "SPLIT_K"},
           [](const Values& v) {
             if (v.small_tile()) return true;
             return v.slices() > 1 ? v.split_k() == 1 : v.split_k() <= 3;
@@ -210,14 +216,14 @@ std::vector<Constraint> sm_constraints() {
           }),
       constraint_on<Values>("order",
                             "where FMAs limit, the compiler gets several orders and levels to try",
-                            kTile + ParameterNames{"SPLIT_K", "ORDER", "REGISTER_LEVEL"},
+                            tile_names() + ParameterNames{"SPLIT_K", "ORDER", "REGISTER_LEVEL"},
                             [](const Values& v) {
                               if (v.large_thread_tile() && v.split_k() == 1) return true;
                               return v.c.at("ORDER") == 0 && v.c.at("REGISTER_LEVEL") == 5;
                             }),
       constraint_on<Values>(
           "raster", "the order of tiles matters where each block has a large one of its own",
-          kTile + ParameterNames{"SLICES", "SPLIT_K", "RASTER"},
+          tile_names() + ParameterNames{"SLICES", "SPLIT_K", "RASTER"},
           [](const Values& v) {
             const std::int64_t raster = v.c.at("RASTER");
             if (v.split_k() > 1) return raster == 1;

@@ -80,25 +80,31 @@ std::vector<TuningParameter> parameters() {
   };
 }
 
-const ParameterNames kWarp = {"THREAD_M", "THREAD_N", "LANES_M"};
-const ParameterNames kTile = {"THREAD_M", "THREAD_N", "LANES_M", "WARPS_M", "WARPS_N"};
+ParameterNames warp_names() {
+  return {"THREAD_M", "THREAD_N", "LANES_M"};
+}
+ParameterNames tile_names() {
+  return warp_names() + ParameterNames{"WARPS_M", "WARPS_N"};
+}
 
 std::vector<Constraint> constraints() {
   return {
       constraint_on<Values>("thread_tile", "a lane has 64 or 128 results", {"THREAD_M", "THREAD_N"},
                             [](const Values& v) { return v.results() <= 128; }),
-      constraint_on<Values>("warp_tile", "a warp's tile is at most twice as long as wide", kWarp,
+      constraint_on<Values>("warp_tile", "a warp's tile is at most twice as long as wide",
+                            warp_names(),
                             [](const Values& v) { return balanced(v.warp_m(), v.warp_n(), 2); }),
       constraint_on<Values>(
           "block_tile",
           "a block's tile has at most 256 rows and columns and is at most four times as long as "
           "wide",
-          kTile,
+          tile_names(),
           [](const Values& v) {
             return std::max(v.tile_m(), v.tile_n()) <= 256 && balanced(v.tile_m(), v.tile_n(), 4);
           }),
       constraint_on<Values>(
-          "threads", "128 or 256 threads of a block multiply", kTile + ParameterNames{"SLICES"},
+          "threads", "128 or 256 threads of a block multiply",
+          tile_names() + ParameterNames{"SLICES"},
           [](const Values& v) { return v.threads() == 128 || v.threads() == 256; }),
       constraint_on<Values>("block_k", "each slice has 8 to 32 elements of K in a phase",
                             {"SLICES", "BLOCK_K"},
@@ -116,20 +122,21 @@ std::vector<Constraint> constraints() {
           }),
       constraint_on<Values>(
           "shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
-          kTile + ParameterNames{"SLICES", "BLOCK_K", "STAGES", "MIN_BLOCKS", "SPLIT_K", "CLUSTER"},
+          tile_names() +
+              ParameterNames{"SLICES", "BLOCK_K", "STAGES", "MIN_BLOCKS", "SPLIT_K", "CLUSTER"},
           [](const Values& v) {
             return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
           }),
       constraint_on<Values>("registers",
                             "the blocks that MIN_BLOCKS asks for fit an SM's registers",
-                            kTile + ParameterNames{"SLICES", "MIN_BLOCKS"},
+                            tile_names() + ParameterNames{"SLICES", "MIN_BLOCKS"},
                             [](const Values& v) {
                               const std::int64_t of_block =
                                   v.threads() * v.registers() + kCopyThreads * kCopyRegisters;
                               return v.min_blocks() * of_block <= kRegistersPerSm;
                             }),
       constraint_on<Values>("warps", "an SM has 8 to 16 warps",
-                            kTile + ParameterNames{"SLICES", "MIN_BLOCKS"},
+                            tile_names() + ParameterNames{"SLICES", "MIN_BLOCKS"},
                             [](const Values& v) {
                               const std::int64_t threads = v.min_blocks() * v.threads();
                               return threads >= 256 && threads <= 512;
@@ -138,7 +145,7 @@ std::vector<Constraint> constraints() {
           "split",
           "blocks share tiles of slices or 64 results a lane, in one order; evenly those without "
           "slices, in any",
-          kTile + ParameterNames{"SLICES", "SPLIT_K", "RASTER"},
+          tile_names() + ParameterNames{"SLICES", "SPLIT_K", "RASTER"},
           [](const Values& v) {
             if (v.split_k() == kEvenly) return v.slices() == 1;
             return v.split_k() == 1 ||

@@ -68,7 +68,7 @@ struct OperandTraits {
 // A parameter that from the value `least` on is the launch's matter and not the code's. Where all
 // its values are, the code has no macro for it.
 struct LaunchParameter {
-  std::string name;
+  std::string_view name;
   std::int64_t least = 0;
 };
 

@@ -63,9 +63,9 @@ using ParameterNames = std::vector<std::string>;
 // As SPLIT_K: as many blocks as run at once, which share the last tiles evenly.
 inline constexpr std::int64_t kEvenly = 0;
 // Where blocks share a tile's work, they see from the grid how many they are.
-inline const LaunchParameter kSplit = {.name = "SPLIT_K", .least = 2};
+inline constexpr LaunchParameter kSplit = {.name = "SPLIT_K", .least = 2};
 // Which tile a block has is told by an argument (LaunchGeometry::raster).
-inline const LaunchParameter kRaster = {.name = "RASTER", .least = 1};
+inline constexpr LaunchParameter kRaster = {.name = "RASTER", .least = 1};
 
 // A constraint whose rule sees the configuration as `Values`, a template's names for its
 // parameters. `parameters`: those that the rule looks at.
