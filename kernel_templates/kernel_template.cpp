@@ -5,7 +5,7 @@
 namespace autotune {
 namespace {
 
-const std::vector<std::int64_t>& values_of(const KernelTemplate& kernel, const std::string& name) {
+const std::vector<std::int64_t>& values_of(const KernelTemplate& kernel, std::string_view name) {
   const std::vector<TuningParameter>& all = kernel.space.parameters();
   return std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; })
       ->values;

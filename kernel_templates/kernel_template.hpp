@@ -54,7 +54,7 @@ struct CodeTraits {
 // A parameter that the code does not see for values from `least` on: the launch passes it instead.
 // Where all its values are such, the code has no macro for it.
 struct LaunchParameter {
-  std::string name;
+  std::string_view name;
   std::int64_t least = 0;
 };
 

@@ -64,9 +64,9 @@ using ParameterNames = std::vector<std::string>;
 // The value of SPLIT_K for as many blocks as run at once, which share the last tiles evenly.
 inline constexpr std::int64_t kEvenly = 0;
 // Blocks that share a tile see their number from the grid.
-inline const LaunchParameter kSplit = {.name = "SPLIT_K", .least = 2};
+inline constexpr LaunchParameter kSplit = {.name = "SPLIT_K", .least = 2};
 // The order of the tiles is an argument of the launch (LaunchGeometry::raster).
-inline const LaunchParameter kRaster = {.name = "RASTER", .least = 1};
+inline constexpr LaunchParameter kRaster = {.name = "RASTER", .least = 1};
 
 // Makes a constraint whose rule sees the configuration as `Values`, a template's names for its
 // parameters. `parameters`: those that the rule looks at.

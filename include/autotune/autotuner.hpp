@@ -19,6 +19,7 @@
 
 #include "autotune/configuration.hpp"
 #include "autotune/error.hpp"
+#include "autotune/export.hpp"
 #include "autotune/match_kind.hpp"
 #include "autotune/problem.hpp"
 
@@ -87,7 +88,7 @@ struct TuningResult {
 
 // All functions may be called by several threads at once. Work that gemm() has enqueued, and graphs
 // that have captured it, must be done with before the Autotuner is destroyed.
-class Autotuner {
+class AUTOTUNE_API Autotuner {
  public:
   // Looks for the device and does nothing to it. Throws EnvironmentError when it is not here,
   // UsageError for a device option that is none, StorageError when a database was named and what is

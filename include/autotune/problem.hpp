@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "autotune/export.hpp"
+
 namespace autotune {
 
 class Problem;  // any operation's problem, as the inside of the library has it
@@ -41,13 +43,13 @@ struct GemmProblem {
 };
 
 // "1024x512x2048" (m x n x k), with " TN" and the like behind it when an operand is transposed.
-[[nodiscard]] std::string to_string(const GemmProblem& problem);
-[[nodiscard]] std::string to_string(Math math);
+[[nodiscard]] AUTOTUNE_API std::string to_string(const GemmProblem& problem);
+[[nodiscard]] AUTOTUNE_API std::string to_string(Math math);
 // "NN", "NT", "TN" or "TT": op(A), then op(B).
-[[nodiscard]] std::string layout_text(const GemmProblem& problem);
+[[nodiscard]] AUTOTUNE_API std::string layout_text(const GemmProblem& problem);
 
 // Inverse of to_string(Math) and layout_text; throw UsageError for anything else.
-[[nodiscard]] Math math_from_string(const std::string& text);
-void set_layout(GemmProblem& problem, const std::string& layout);
+[[nodiscard]] AUTOTUNE_API Math math_from_string(const std::string& text);
+AUTOTUNE_API void set_layout(GemmProblem& problem, const std::string& layout);
 
 }  // namespace autotune

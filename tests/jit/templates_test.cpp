@@ -66,7 +66,7 @@ std::vector<Configuration> sample(const KernelTemplate& kernel) {
   std::vector<Configuration> chosen;
   std::set<Configuration::Entry> covered;
   for (const Configuration& configuration : all) {
-    const auto& entries = configuration.entries();
+    const auto entries = configuration.entries();
     const bool is_new = std::any_of(entries.begin(), entries.end(),
                                     [&](const auto& entry) { return covered.count(entry) == 0; });
     if (!is_new) continue;

@@ -26,7 +26,14 @@ case $way in
     build_example -DCMAKE_PREFIX_PATH="$scratch/prefix"
     ;;
   sources)
-    build_example -DAUTOTUNE_SOURCE_DIR="$root"
+    # As a shared library here, and in a project that chooses no build type.
+    build_example -DAUTOTUNE_SOURCE_DIR="$root" -DAUTOTUNE_INSTALL=ON -DBUILD_SHARED_LIBS=ON \
+      -DCMAKE_BUILD_TYPE=
+    cache=$scratch/build/CMakeCache.txt
+    grep -qx 'CMAKE_BUILD_TYPE:[A-Z]*=' "$cache" || { echo "it chose the build type"; exit 1; }
+    ! grep '^CLI11_DIR' "$cache" || { echo "the library alone looked for CLI11"; exit 1; }
+    [[ ! -e $scratch/build/compile_commands.json ]] || { echo "its settings leaked"; exit 1; }
+    "$root/tests/package/shared_library_test.sh" "$scratch/build/autotune"
     ;;
 esac
 

@@ -41,7 +41,6 @@ class KernelBuilder {
   // Takes in what the compile workers have finished; waits for the first of them until `deadline`.
   void collect(std::chrono::steady_clock::time_point deadline);
 
-  [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
   [[nodiscard]] std::int64_t compiled() const { return compiled_; }
   [[nodiscard]] std::int64_t reused() const { return reused_; }
 

@@ -127,7 +127,7 @@ Trial trial_of(const RecordedResult& result,
   }
   Trial trial{.problem = result.problem.value_or(Problem()),
               .template_name = result.template_name,
-              .configuration = Configuration(std::move(entries)),
+              .configuration = Configuration(entries),
               .status = result.status};
   trial.measurement.median_us = result.median_us;
   return trial;
@@ -158,12 +158,13 @@ RecordedSpace space_of(const std::vector<const RecordedResult*>& results) {
 // What was recorded before the template was given a parameter has its first value, which is for "as
 // before".
 Configuration completed(const KernelTemplate& kernel, const Configuration& recorded) {
-  std::vector<Configuration::Entry> entries = recorded.entries();
+  const Configuration::Entries known = recorded.entries();
+  std::vector<Configuration::Entry> entries(known.begin(), known.end());
   for (const TuningParameter& parameter : kernel.space.parameters()) {
     if (recorded.contains(parameter.name)) continue;
     entries.emplace_back(parameter.name, parameter.values.front());
   }
-  return Configuration(std::move(entries));
+  return Configuration(entries);
 }
 
 // Most of them, with values that a template's arithmetic can take. They need not be of today's

@@ -36,7 +36,7 @@ std::optional<Configuration> nearest_valid(const KernelTemplate& kernel, const C
   std::optional<Configuration> nearest;
   std::ptrdiff_t most = -1;
   for (const Configuration& candidate : kernel.space.enumerate().configurations) {
-    const auto agrees = [&](const Configuration::Entry& entry) {
+    const auto agrees = [&](const auto& entry) {
       return candidate.contains(entry.first) && candidate.at(entry.first) == entry.second;
     };
     const auto& must = given.entries();

@@ -40,8 +40,9 @@ void to_json(json& j, const Configuration& c) {
 }
 
 void from_json(const json& j, Configuration& c) {
-  c = {};
-  for (const auto& [name, value] : j.items()) c.set(name, value.get<std::int64_t>());
+  std::vector<Configuration::Entry> entries;
+  for (const auto& [name, value] : j.items()) entries.emplace_back(name, value.get<std::int64_t>());
+  c = Configuration(entries);
 }
 
 void to_json(json& j, const LaunchGeometry& g) {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/posix/file_descriptor.hpp"
 #include "cpu/prelude/block_state.hpp"
 
 namespace autotune {
@@ -26,7 +27,7 @@ class LoadedKernel {
   [[nodiscard]] const KernelEntry& entry() const { return entry_; }
 
  private:
-  int file_ = -1;
+  FileDescriptor file_;
   void* library_ = nullptr;
   KernelEntry entry_{};
 };
