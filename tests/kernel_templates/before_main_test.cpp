@@ -5,22 +5,22 @@
 
 #include <doctest/doctest.h>
 
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {
 
 struct FirstUse {
-  std::size_t templates = kernel_templates().size();
+  std::size_t templates = built_in_kernels().templates().size();
 };
 // Before all that has no priority.
 [[gnu::init_priority(101)]] const FirstUse first_use;
 
 TEST_SUITE("before main()") {
   TEST_CASE("templates have their sources, and parameters their names") {
-    CHECK(first_use.templates == kernel_templates().size());
+    CHECK(first_use.templates == built_in_kernels().templates().size());
     REQUIRE(first_use.templates > 0);
-    for (const KernelTemplate& kernel : kernel_templates()) {
+    for (const KernelTemplate& kernel : built_in_kernels().templates()) {
       CAPTURE(kernel.name);
       CHECK(kernel.source.find(kernel.name + "(") != std::string_view::npos);
       for (const LaunchParameter& parameter : kernel.launch_parameters) {

@@ -9,7 +9,7 @@
 
 #include <doctest/doctest.h>
 
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune::test {
 
@@ -25,7 +25,7 @@ inline PlantedError plant_error(const std::string& file, const std::string& code
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   const std::size_t place = text.find(code);
   REQUIRE(place != std::string::npos);
-  std::string source(find_kernel_template("gemm_simt")->source);
+  std::string source(built_in_kernels().find("gemm_simt")->source);
   source.replace(source.find(code), code.size(), "planted_error;");
   const auto begin = text.begin();
   return {file,

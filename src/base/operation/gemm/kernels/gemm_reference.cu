@@ -117,8 +117,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2)
 
 extern "C" __global__ void __launch_bounds__(kThreads, 2)
     reference_real(const ELEMENT_A* a, const ELEMENT_B* b, Index m, Index n, Index k, Index a_row,
-                   Index a_column, Index b_row, Index b_column, double* values,
-                   float* magnitudes) {
+                   Index a_column, Index b_row, Index b_column, double* values, float* magnitudes) {
   multiply<double, true>(View<ELEMENT_A>{a, a_row, a_column}, View<ELEMENT_B>{b, b_row, b_column},
                          m, n, k, values, magnitudes);
 }
