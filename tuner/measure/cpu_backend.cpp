@@ -101,7 +101,7 @@ void CpuBackend::choose_blocks(DataSet data) {
   run_blocks(data);
   const std::int64_t all = run.request.geometry.blocks();
   run.grid = tile_grid(tensors_->output, all);
-  run.blocks = sample_blocks(run.operation.work(run.request.problem).operations, all, run.grid);
+  run.blocks = sample_blocks(run.operation.work(run.request.problem), all, run.grid);
   poison();
 }
 

@@ -39,9 +39,11 @@ std::optional<TileGrid> tile_grid(const PoisonedTensor& result, std::int64_t blo
   return grid;
 }
 
-std::vector<std::int64_t> sample_blocks(double operations, std::int64_t blocks,
+std::vector<std::int64_t> sample_blocks(const Work& work, std::int64_t blocks,
                                         const std::optional<TileGrid>& grid) {
-  const double a_block = operations / 2 / static_cast<double>(blocks);
+  // A multiply-add, or the copy of an FP64 number.
+  const double steps = std::max({work.operations / 2, work.bytes / 16, 1.0});
+  const double a_block = steps / static_cast<double>(blocks);
   const std::int64_t affordable =
       std::max(kFewestBlocks, static_cast<std::int64_t>(kEnoughWork / a_block));
   if (!grid || affordable >= blocks) {

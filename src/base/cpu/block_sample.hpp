@@ -21,11 +21,11 @@ struct TileGrid {
 // block 0, run alone, has written. nullopt when the blocks do not divide it so.
 [[nodiscard]] std::optional<TileGrid> tile_grid(const PoisonedTensor& result, std::int64_t blocks);
 
-// All `blocks` of a launch of so many floating-point operations, or fewer where they are too much
+// All `blocks` of a launch that does this work, or fewer where they are too much
 // work: those at the corners and the edges of the result, if they are numbered row after row, and
 // random ones, always the same. Increasing. Without a grid it cannot be known which part of the
 // result a block answers for: all.
-[[nodiscard]] std::vector<std::int64_t> sample_blocks(double operations, std::int64_t blocks,
+[[nodiscard]] std::vector<std::int64_t> sample_blocks(const Work& work, std::int64_t blocks,
                                                       const std::optional<TileGrid>& grid);
 
 // The tiles that the result has numbers in.
