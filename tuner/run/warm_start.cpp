@@ -24,7 +24,7 @@ std::vector<WarmStart> warm_starts(const GemmProblem& problem, const std::string
     }
     const bool won_here = winner.problem == problem && winner.device_class == device_class;
     try {
-      // JSON keeps parameters in alphabetical order; here they are in the template's.
+      // JSON keeps parameters in alphabetical order, and the space in the template's order.
       near.emplace_back(octaves_apart(problem, winner.problem),
                         WarmStart{space.kernel->space.validated(winner.configuration), won_here});
     } catch (const UsageError&) {

@@ -109,11 +109,12 @@ double RegretEstimate::expected_faster(double time_us) const {
   return sum;
 }
 
-double reached_share(const std::vector<RegretEstimate>& outlooks, double best_us) {
+double regret_bound(const std::vector<RegretEstimate>& estimates, double best_us) {
   const auto is_safe = [&](double share) {
     double expected = 0;
-    for (const RegretEstimate& outlook : outlooks)
-      expected += outlook.expected_faster(share * best_us);
+    for (const RegretEstimate& estimate : estimates) {
+      expected += estimate.expected_faster(share * best_us);
+    }
     return expected <= kRisk;
   };
   if (is_safe(1)) return 1;

@@ -38,7 +38,7 @@ class RegretEstimate {
 // The share of the best rate, 0 to 1, that a time of `best_us` has reached at least, over the
 // spaces that were searched: the share at which the expected number of faster configurations is
 // the risk that is taken. 1 when everything was tried.
-[[nodiscard]] double reached_share(const std::vector<RegretEstimate>& outlooks, double best_us);
+[[nodiscard]] double regret_bound(const std::vector<RegretEstimate>& estimates, double best_us);
 
 // A rule that ends a search by this looks at it after so many trials, then after a tenth more.
 constexpr std::size_t kFirstCheck = 50;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/mailbox.hpp"
 #include "tuner/compile/kernel_builder.hpp"
 #include "tuner/devices/trial_runner.hpp"
 #include "tuner/tuner.hpp"
@@ -27,6 +28,7 @@ class CandidateRunner {
  private:
   DeviceInfo device_;
   TrialRunner runner_;
+  Mailbox<KernelBuilt> built_;
   CompilePool pool_;
   std::unique_ptr<KernelBuilder> builder_;
 };
