@@ -1,4 +1,4 @@
-// Does the jobs of one device with its measuring worker.
+// The measuring worker of one device, which does the device's jobs.
 #pragma once
 
 #include <chrono>

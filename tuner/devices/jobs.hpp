@@ -1,5 +1,5 @@
-// The jobs of measuring devices and what comes of them, as values. A job that is done again on
-// another device simply has another outcome.
+// The jobs of measuring devices and their outcomes, as values. A job that is done again on another
+// device simply has another outcome.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ struct TrialId {
   std::size_t configuration = 0;
 };
 
-// Makes one trial. The kernel template, the built kernel and the best time outlive the job.
+// A trial to be made. The kernel template, the built kernel and the best time outlive the job.
 struct MeasureJob {
   TrialId id;
   GemmProblem problem;
@@ -50,12 +50,12 @@ struct MeasureJob {
   // A search screens the trial against this time, and does not measure machine code again. Null:
   // the trial is measured in full.
   BestTime* best = nullptr;
-  std::optional<std::chrono::steady_clock::time_point> deadline;  // for its beginning
+  std::optional<std::chrono::steady_clock::time_point> deadline;  // the latest beginning
 };
 
 // The finals of one problem.
 struct FinalsJob {
-  // This share of the time that is left until `end` when the job begins.
+  // The share of the time from the job's beginning to `end` that the finals may take.
   struct TimeShare {
     std::chrono::steady_clock::time_point end;
     double share = 1;
@@ -67,7 +67,7 @@ struct FinalsJob {
   std::optional<TimeShare> time;
 };
 
-// Measures the device's rates.
+// A measurement of the device's rates.
 struct CalibrateJob {};
 
 using DeviceJob = std::variant<MeasureJob, FinalsJob, CalibrateJob>;

@@ -12,7 +12,7 @@ namespace {
 
 struct Stop {
   std::size_t trials;
-  double reached;  // in truth
+  double reached;  // the true share
 };
 
 std::optional<Stop> run_until(double share, const RecordedSpace& space, const Prior& estimate,

@@ -1,5 +1,5 @@
-// What a tuning run has to search: the tasks of its request, what the database knows of them, and
-// which of them that leaves open.
+// The plan of a tuning run: the tasks of its request, their stored results, and the tasks that are
+// still open.
 #pragma once
 
 #include <chrono>
@@ -26,10 +26,10 @@ class Plan {
   // or no worker can compile.
   Plan(const TuneRequest& request, const TunerSetup& setup, std::string run_guid);
 
-  // Takes in what is stored and sorts the tasks.
+  // Loads the stored results and sorts the tasks into open, stale and complete ones.
   void update();
 
-  // With the effective strategy and budget.
+  // The request with its effective strategy and budget.
   [[nodiscard]] const TuneRequest& request() const { return request_; }
   [[nodiscard]] const DescribeCompilerReply& compiler() const { return compiler_; }
   // The time from which the budget counts.
@@ -57,7 +57,7 @@ class Plan {
   // trials, or a run ended before its finals. A search that ends because what is known is good
   // enough needs no finals where there is a winner.
   [[nodiscard]] bool lacks_finals(const GemmProblem& problem, SearchEnd end) const;
-  // What says in the database that the run's tasks are complete.
+  // The rows that say that the run's tasks are complete.
   [[nodiscard]] std::vector<CompletedRequest> completed(SearchEnd end) const;
 
  private:

@@ -35,8 +35,8 @@ class Search {
   // All references outlive this.
   Search(Plan& plan, KernelBuilder& builder, DevicePool& devices, SearchLimits limits);
 
-  // Does everything that can be done now. Gives the reason once the search has ended; otherwise it
-  // has to be called again after each event, and now and then for the limits.
+  // Does everything that can be done now. Gives the reason once the search has ended; until then it
+  // must be called again after each event, and regularly to check the limits.
   std::optional<SearchEnd> advance();
   // The trial was made and its task knows it.
   void record(TrialId id);
@@ -49,7 +49,7 @@ class Search {
   struct Proposal {
     Claim claim;
     KernelBuilder::Ticket ticket;
-    std::int64_t learned;  // the number of times that had been done when the trial was claimed
+    std::int64_t learned;  // the value of learned_ when the trial was claimed
   };
 
   [[nodiscard]] std::optional<SearchEnd> reached() const;
@@ -88,7 +88,7 @@ class Search {
   // Compiled but untested candidates, by the slowdown of the trial that compiled them against the
   // best of its task.
   std::multimap<double, Claim> reuse_queue_;
-  std::int64_t learned_ = 0;  // number of times
+  std::int64_t learned_ = 0;  // the number of calls of learn()
   Clock::time_point next_learning_;
   std::optional<Clock::time_point> idle_since_;
   std::size_t turn_ = 0;

@@ -16,7 +16,7 @@ namespace autotune {
 // A trial is made by the run that has claimed it, and only when learn(), called after that, has not
 // brought it; the claim is kept until the trial is stored. So no trial is made twice.
 //
-// A claim is a lock on one byte of an empty file beside the database, at an offset that is the
+// A claim is a lock on one byte of an empty file next to the database, at an offset that is the
 // trial's hash. The kernel gives up the locks of a run that ends, however it ends.
 class SharedTrials {
  public:
@@ -27,8 +27,8 @@ class SharedTrials {
   // neither claims nor learns. `database` outlives this.
   SharedTrials(TuningDatabase& database, Scopes scopes, std::string run_guid, bool fresh = false);
 
-  // Until then every claim succeeds. That is so for good where the file cannot be made, for a
-  // database in memory and for a fresh run.
+  // Opens the file. Every claim succeeds before this call, and for a database in memory, for a
+  // fresh run and where the file cannot be made.
   void open_claims();
 
   [[nodiscard]] const TrialScope& scope_of(const KernelTemplate& kernel) const {

@@ -3,7 +3,7 @@
 namespace autotune {
 namespace {
 
-// Parameters that differ, counted up to one more than `most`.
+// The number of parameters that differ, counted up to one more than `most`.
 std::size_t difference(const Configuration& a, const Configuration& b, std::size_t most) {
   const auto& left = a.entries();
   const auto& right = b.entries();
