@@ -7,7 +7,6 @@
 #include "core/statistics.hpp"
 #include "operation/memory_requirement.hpp"
 #include "tuner/devices/code_cache.hpp"
-#include "tuner/run/finalists.hpp"
 #include "tuner/run/stopping_rule.hpp"
 
 namespace autotune {
@@ -15,6 +14,31 @@ namespace {
 
 // Finals that have had their first rounds end after this share of the time budget.
 constexpr double kFinalsShare = 0.98;
+
+// The correct trials of a problem's tasks that were sampled to the end and are close to the best:
+// previous winners first, then the others, fastest first. Their kernels are not built yet.
+std::vector<Finalist> choose_finalists(const std::vector<SearchTask*>& tasks) {
+  std::vector<Finalist> finalists;
+  for (const SearchTask* task : tasks) {
+    for (const auto& [index, trial] : task->trials()) {
+      if (!trial.ok() || trial.measurement.screened_out) continue;
+      finalists.push_back({.kernel = &task->kernel(),
+                           .configuration = trial.configuration,
+                           .problem = trial.problem,
+                           .screened_us = trial.measurement.median_us,
+                           .won_before = task->has_won(index)});
+    }
+  }
+  if (finalists.empty()) return finalists;
+  std::stable_sort(finalists.begin(), finalists.end(), [](const Finalist& a, const Finalist& b) {
+    return a.screened_us < b.screened_us;
+  });
+  const double limit_us = kFinalistMargin * finalists.front().screened_us;
+  std::erase_if(finalists, [&](const Finalist& f) { return f.screened_us > limit_us; });
+  std::stable_partition(finalists.begin(), finalists.end(),
+                        [](const Finalist& finalist) { return finalist.won_before; });
+  return finalists;
+}
 
 // The trials' message when the device had too little memory for every kernel that was launched;
 // otherwise empty.

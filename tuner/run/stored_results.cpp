@@ -10,7 +10,6 @@
 
 #include "core/hash.hpp"
 #include "core/statistics.hpp"
-#include "tuner/run/finalists.hpp"
 
 namespace autotune {
 
