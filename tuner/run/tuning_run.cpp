@@ -167,10 +167,12 @@ TuneReport TuningRun::finish(SearchEnd end) {
       const auto* failed = std::get_if<DeviceFailed>(&*event);
       if (failed != nullptr && !failed->error) report_.progress("search", nullptr, &failed->device);
     }
-    if (report.devices.empty()) report.devices = devices_->use();
-    for (const DeviceUse& use : devices_->use()) {
-      report.workers_replaced += use.workers_replaced;
-      report.duplicate_kernels += use.duplicate_kernels;
+    const std::vector<DeviceUse> uses = devices_->use();
+    if (report.devices.empty()) report.devices = uses;
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      report.devices[i].failure = uses[i].failure;
+      report.workers_replaced += uses[i].workers_replaced;
+      report.duplicate_kernels += uses[i].duplicate_kernels;
     }
   }
   report.wall_s = seconds_since(plan_.start());
