@@ -97,7 +97,7 @@ struct CubinStore::Implementation {
     return body;
   }
 
-  // What was not written by then is not kept.
+  // Writes the waiting entries; those that cannot be written are dropped.
   void commit() noexcept {
     if (!database || (unwritten.empty() && used.empty())) return;
     attempt([&] {

@@ -36,13 +36,13 @@ struct Analysis {
 // sm_count 0 means unknown.
 [[nodiscard]] Analysis analyze(const KernelTemplate& kernel, const Configuration& configuration,
                                const SmLimits& sm, std::optional<std::int64_t> registers,
-                               const GemmProblem* problem, int sm_count);
+                               const Problem* problem, int sm_count);
 
 // How the warps of the block at C's origin use memory, on average. Empty where the template does
 // not say.
 [[nodiscard]] std::vector<AccessSummary> summarize_accesses(const KernelTemplate& kernel,
                                                             const Configuration& configuration,
-                                                            const GemmProblem& problem);
+                                                            const Problem& problem);
 
 // The least time that a problem can take on a device of these rates: the larger of its operations
 // over the FMA rate and its bytes, each moved once, over the memory rate.
@@ -54,6 +54,6 @@ struct Roofline {
     return compute_us > memory_us ? "arithmetic" : "memory";
   }
 };
-[[nodiscard]] Roofline roofline(const GemmProblem& problem, double fma_gflops, double copy_gbps);
+[[nodiscard]] Roofline roofline(const Work& work, double fma_gflops, double copy_gbps);
 
 }  // namespace autotune

@@ -16,7 +16,7 @@ namespace autotune {
 
 // What became of one problem.
 struct ProblemResult {
-  GemmProblem problem;
+  Problem problem;
   std::optional<Winner> winner;  // empty: no configuration is correct
   std::string too_large;         // why, where no trial found memory for the problem
   std::int64_t measured = 0;     // trials made in this call
@@ -25,7 +25,7 @@ struct ProblemResult {
   // Of the best rate of the space, by estimate, at least (tuner/regret.hpp). 0: it cannot be told,
   // or nothing was measured.
   double reached_share = 0;
-  std::optional<double> cublas_us;  // median in the same finals
+  std::optional<double> baseline_us;  // median in the same finals
 };
 
 struct TuneReport {
@@ -54,10 +54,10 @@ struct TuneProgress {
   std::int64_t total = 0;  // of the space over all problems
   double elapsed_s = 0;
   std::optional<double> remaining_s;
-  const Trial* last = nullptr;                          // the trial just finished, if any
-  const DeviceUse* failed = nullptr;                    // the device that has just failed, if any
-  const char* phase = "search";                         // "search", "finals"
-  std::vector<std::pair<GemmProblem, double>> best_us;  // of the problems with a correct trial
+  const Trial* last = nullptr;                      // the trial just finished, if any
+  const DeviceUse* failed = nullptr;                // the device that has just failed, if any
+  const char* phase = "search";                     // "search", "finals"
+  std::vector<std::pair<Problem, double>> best_us;  // of the problems with a correct trial
 };
 using ProgressCallback = std::function<void(const TuneProgress&)>;
 

@@ -6,6 +6,7 @@
 
 #include "db/cubin_store.hpp"
 #include "db/tuning_database.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tuner/devices/measuring_device.hpp"
 
 namespace autotune {
@@ -23,6 +24,7 @@ struct TunerSetup {
   std::chrono::milliseconds other_runs_timeout{60'000};
   TuningDatabase* database = nullptr;
   CubinStore* cubins = nullptr;
+  const KernelRegistry* kernels = &built_in_kernels();
 };
 
 }  // namespace autotune

@@ -16,8 +16,9 @@ struct SpaceSummary {
   const KernelTemplate* kernel = nullptr;
   Enumeration enumeration;
 };
-[[nodiscard]] std::vector<SpaceSummary> summarize_space(const TuneRequest& request,
-                                                        const DeviceInfo& device);
+[[nodiscard]] std::vector<SpaceSummary> summarize_space(
+    const TuneRequest& request, const DeviceInfo& device,
+    const KernelRegistry& kernels = built_in_kernels());
 
 // Tunes. Throws UsageError for an empty space, EnvironmentError when no worker can compile, the
 // device cannot be opened or no problem fits its memory. A stop request ends the search after the

@@ -5,8 +5,8 @@
 
 #include "autotune/autotuner.hpp"
 
-#include "gpu/cublas.hpp"
 #include "gpu/stream.hpp"
+#include "operation/gemm/baseline/cublas.hpp"
 
 namespace autotune {
 

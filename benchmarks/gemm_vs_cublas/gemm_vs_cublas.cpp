@@ -27,12 +27,12 @@
 #include "cli/size_list.hpp"
 #include "core/statistics.hpp"
 #include "gpu/context.hpp"
-#include "gpu/cublas.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/nvml.hpp"
+#include "operation/gemm/baseline/cublas.hpp"
 #include "random_matrix.hpp"
-#include "tuner/worker/worker.hpp"
+#include "tuner/measure/gpu_service.hpp"
 
 namespace autotune {
 namespace {

@@ -1,6 +1,6 @@
 // Tuned matrix multiplication inside an application.
 //
-//   autotune::Autotuner tuner;                                  // GPU 0, else the host device
+//   autotune::Autotuner tuner;                                  // GPU 0, else the CPU device
 //   const autotune::GemmProblem problem{.m = 512, .n = 512, .k = 512};
 //   tuner.tune(problem, {.budget_seconds = 10});                // once; the result is kept on disk
 //   tuner.gemm(problem, 1, a, 512, b, 512, 0, c, 512, stream);  // as often as you like
@@ -19,6 +19,7 @@
 
 #include "autotune/configuration.hpp"
 #include "autotune/error.hpp"
+#include "autotune/export.hpp"
 #include "autotune/match_kind.hpp"
 #include "autotune/problem.hpp"
 
@@ -27,12 +28,16 @@ struct CUstream_st;  // what cudaStream_t and CUstream point to
 namespace autotune {
 
 struct AutotunerOptions {
-  // "0", "1", ...: a GPU as the driver counts them. "host": the host device, which runs kernels on
-  // the CPU, slowly. "auto": GPU 0, on a machine without one the host device.
+  // "0", "1", ...: a GPU as the driver counts them. "cpu": the CPU device, which runs kernels on
+  // the CPU, slowly ("host" is understood too). "auto": GPU 0, on a machine without one the CPU
+  // device.
   std::string device = "auto";
   // The tuning database, made by the first tune(). Empty: $AUTOTUNE_DB, else
   // $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db.
   std::string database = {};
+  // Whether the winners that ship with the library are used: false leaves them out of gemm()'s
+  // choice and of the configurations that tune() tries first.
+  bool use_shipped_winners = true;
 };
 
 // The configuration that gemm() takes for a problem, and why.
@@ -56,7 +61,7 @@ struct TuningProgress {
 
 struct TuningOptions {
   // It ends with whichever comes first. Neither: all configurations if they are up to 5,000, else,
-  // and on the host device, 30 s.
+  // and on the CPU device, 30 s.
   std::optional<double> budget_seconds = {};
   std::optional<std::int64_t> budget_trials = {};
   // "model", "evolutionary", "local", "random" or "exhaustive"; empty: exhaustive, or model in a
@@ -83,7 +88,7 @@ struct TuningResult {
 
 // All functions may be called by several threads at once. Work that gemm() has enqueued, and graphs
 // that have captured it, must be done with before the Autotuner is destroyed.
-class Autotuner {
+class AUTOTUNE_API Autotuner {
  public:
   // Looks for the device and does nothing to it. Throws EnvironmentError when it is not here,
   // UsageError for a device option that is none, StorageError when a database was named and what is
@@ -93,7 +98,7 @@ class Autotuner {
   Autotuner(Autotuner&&) noexcept;
   Autotuner& operator=(Autotuner&&) noexcept;
 
-  // The device's name as results are kept under: "NVIDIA H200", "host: <CPU model>".
+  // The device's name as results are kept under: "NVIDIA H200", "cpu: <CPU model>".
   [[nodiscard]] const std::string& device_name() const;
 
   // What gemm() would use now, for operands at multiples of 16 bytes with leading dimensions that
@@ -110,7 +115,7 @@ class Autotuner {
   // must not be, name a worker_program, or tune with the program, which always isolates them.
   //
   // Throws UsageError for a problem or options out of range, EnvironmentError when there is no
-  // compiler (NVRTC; for the host device a C++ compiler) or the problem does not fit the device,
+  // compiler (NVRTC; for the CPU device a C++ compiler) or the problem does not fit the device,
   // StorageError as the constructor does. A default database that cannot be written to is no
   // error: see storage_problem; the results then live as long as the Autotuner.
   TuningResult tune(const GemmProblem& problem, const TuningOptions& options = {});
@@ -122,7 +127,7 @@ class Autotuner {
   // On a GPU the pointers are device addresses; the call enqueues one kernel on `stream`
   // (nullptr: the default stream) and returns. It works in the thread's current context, which must
   // belong to this device, or without one in the device's primary context; the current context and
-  // device and the CUDA runtime's pending error stay as they are. On the host device the pointers
+  // device and the CUDA runtime's pending error stay as they are. On the CPU device the pointers
   // are to host memory, `stream` must be nullptr, and the call returns with the result.
   //
   // The first call for a problem in a context is cold: it reads the database and loads the kernel,

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "autotune/problem.hpp"
+
 #include "tuner/worker/protocol.hpp"
 
 namespace autotune {

@@ -17,7 +17,7 @@ using WordCounts = std::map<std::int64_t, int>;
 // By the accesses' name, for all warps of a block.
 inline std::map<std::string, WordCounts> words_by_name(const KernelTemplate& kernel,
                                                        const Configuration& configuration,
-                                                       const GemmProblem& problem) {
+                                                       const Problem& problem) {
   std::map<std::string, WordCounts> words;
   const std::int64_t warps = kernel.geometry(configuration, problem).threads() / 32;
   for (std::int64_t warp = 0; warp < warps; ++warp) {

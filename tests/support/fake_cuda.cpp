@@ -200,34 +200,20 @@ int attribute_of_h200(CUdevice_attribute which) {
       return 0;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       return 132;
-    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-      return 32;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
       return 1024;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
       return 2048;
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
-      return 32;
-    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
-      return 65536;
-    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
-      return 65536;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
       return 49152;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
       return 232448;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
-      return 233472;
-    case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
-      return 1024;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
       return 62914560;
     case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
       return 3201000;
     case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
       return 6144;
-    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
-      return 1980000;
     default:
       return 0;
   }
@@ -425,12 +411,6 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction) 
 }
 
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
-  return CUDA_SUCCESS;
-}
-
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int threads,
-                                                     std::size_t) {
-  *blocks = 2048 / threads;
   return CUDA_SUCCESS;
 }
 

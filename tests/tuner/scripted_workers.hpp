@@ -49,7 +49,7 @@ class ScriptedWorker : public Worker {
       if (script_->deaths_at_start > 0 && script_->deaths_at_start-- > 0) {
         return WorkerFailure{WorkerFailure::Kind::died, "killed by signal 9 (SIGKILL)"};
       }
-      return WorkerReply(DescribeCompilerReply{script_->nvrtc_build, "", {"sm_90", "host"}, ""});
+      return WorkerReply(DescribeCompilerReply{script_->nvrtc_build, "", {"sm_90", "cpu"}, ""});
     }
     if (std::holds_alternative<CalibrateRequest>(request)) {
       return WorkerReply(CalibrateReply{60000, 4000, ""});

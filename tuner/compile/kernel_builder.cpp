@@ -68,9 +68,10 @@ KernelBuilder::KernelBuilder(CompilePool& pool, CubinStore* store, std::string n
 
 KernelBuilder::Ticket KernelBuilder::request(const KernelTemplate& kernel,
                                              const Configuration& configuration,
-                                             const GemmProblem& problem) {
-  CompileRequest request{kernel.name, std::string(kernel.source),
-                         compile_options(kernel, configuration, unpadded_traits(problem), target_)};
+                                             const Problem& problem) {
+  CompileRequest request{
+      kernel.name, std::string(kernel.source),
+      compile_options(kernel, configuration, code_traits(kernel, problem), target_)};
   std::string key = cubin_key(nvrtc_build_, request.source, request.options);
   const auto [position, is_new] = tickets_.try_emplace(key, built_.size());
   if (!is_new) return position->second;

@@ -1,5 +1,5 @@
 // Turns configurations into compiled kernels. Each kernel comes from the cubin store, or else is
-// compiled once, and serves every problem with the same OperandTraits.
+// compiled once, and serves every problem with the same CodeTraits.
 #pragma once
 
 #include <chrono>
@@ -41,7 +41,7 @@ class KernelBuilder {
 
   // Asks for a kernel; the same one gives the same ticket.
   Ticket request(const KernelTemplate& kernel, const Configuration& configuration,
-                 const GemmProblem& problem);
+                 const Problem& problem);
   // The kernel, or nullptr while it is being compiled. Valid as long as the builder.
   [[nodiscard]] const BuiltKernel* find(Ticket ticket) const { return built_[ticket].get(); }
   // Takes in what the compile pool has posted.

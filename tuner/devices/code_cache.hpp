@@ -12,9 +12,8 @@ namespace autotune {
 
 // Equal for configurations with the same machine code and launch on a problem. `code` is
 // BuiltKernel's.
-[[nodiscard]] std::string execution_key(const GemmProblem& problem,
-                                        const std::string& template_name, const std::string& code,
-                                        const LaunchGeometry& geometry);
+[[nodiscard]] std::string execution_key(const Problem& problem, const std::string& template_name,
+                                        const std::string& code, const LaunchGeometry& geometry);
 
 class CodeCache {
  public:

@@ -27,7 +27,7 @@ TrialDone DeviceExecutor::make(const MeasureJob& job) {
   if (too_late || stop_.stop_requested()) return {job.id, std::nullopt};
   MeasureOptions options{.once_per_code = job.best != nullptr};
   if (job.best != nullptr && std::isfinite(job.best->us())) {
-    options.stop_above_us = kScreeningMargin * job.best->us();
+    options.timing.stop_above_us = kScreeningMargin * job.best->us();
   }
   Trial trial = runner_.run(*job.kernel, job.configuration, job.problem, *job.built, options);
   if (job.best != nullptr && trial.ok()) job.best->lower(trial.measurement.median_us);
@@ -40,8 +40,7 @@ FinalsDone DeviceExecutor::make(const FinalsJob& job) {
     const auto left = std::max(job.time->end - Clock::now(), Clock::duration::zero());
     deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(job.time->share * left);
   }
-  return {job.id,
-          run_finals(job.problem, job.finalists, job.with_cublas, runner_, deadline, stop_)};
+  return {job.id, run_finals(job.problem, job.finalists, job.baseline, runner_, deadline, stop_)};
 }
 
 RatesDone DeviceExecutor::make(const CalibrateJob&) {

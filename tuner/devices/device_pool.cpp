@@ -15,13 +15,13 @@ namespace {
 constexpr int kLostInARow = 20;
 
 // Null for a job of no problem.
-const GemmProblem* problem_of(const DeviceJob& job) {
+const Problem* problem_of(const DeviceJob& job) {
   if (const auto* measure = std::get_if<MeasureJob>(&job)) return &measure->problem;
   if (const auto* finals = std::get_if<FinalsJob>(&job)) return &finals->problem;
   return nullptr;
 }
 
-bool contains(const std::vector<GemmProblem>& problems, const GemmProblem& problem) {
+bool contains(const std::vector<Problem>& problems, const Problem& problem) {
   return std::find(problems.begin(), problems.end(), problem) != problems.end();
 }
 
@@ -106,8 +106,8 @@ std::optional<DevicePool::Entry> DevicePool::take(const std::stop_token& closing
   if (closing.stop_requested()) return std::nullopt;
   Entry entry = std::move(*found);
   queue_.erase(found);
-  std::vector<GemmProblem>& problems = devices_[index].problems;
-  const GemmProblem* problem = problem_of(entry.job);
+  std::vector<Problem>& problems = devices_[index].problems;
+  const Problem* problem = problem_of(entry.job);
   if (problem != nullptr && !contains(problems, *problem)) problems.push_back(*problem);
   return entry;
 }
@@ -118,7 +118,7 @@ std::deque<DevicePool::Entry>::iterator DevicePool::choose(std::size_t index) {
   auto of_others = queue_.end();
   for (auto entry = queue_.begin(); entry != queue_.end(); ++entry) {
     if (entry->cost_worker_of == index && reserved_ > 1) continue;
-    const GemmProblem* problem = problem_of(entry->job);
+    const Problem* problem = problem_of(entry->job);
     const auto has_set_up = [&](const Device& device) {
       return contains(device.problems, *problem);
     };

@@ -59,8 +59,8 @@ class DevicePool {
   struct Device {
     MeasuringDevice setup;
     DeviceUse use;
-    std::vector<GemmProblem> problems;  // whose operands it has set up
-    int lost_in_a_row = 0;              // workers, with jobs that cost no other device a worker
+    std::vector<Problem> problems;  // whose operands it has set up
+    int lost_in_a_row = 0;          // workers, with jobs that cost no other device a worker
   };
 
   void work(const std::stop_token& closing, std::size_t index, std::chrono::milliseconds allowance);

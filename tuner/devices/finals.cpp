@@ -76,7 +76,7 @@ std::vector<Finalist*> left_in_round(int round, std::vector<Finalist>& finalists
 
 // Takes one sample of a finalist, which is verified in the first round.
 void sample(Finalist& finalist, bool first_round, TrialRunner& runner) {
-  const MeasureOptions options{.verify = first_round, .samples = 1};
+  const MeasureOptions options{.verify = first_round, .timing = {.samples = 1}};
   Trial trial = runner.run(*finalist.kernel, finalist.configuration, finalist.problem,
                            *finalist.built, options);
   if (trial.ok()) finalist.samples_us.push_back(trial.measurement.median_us);
@@ -113,11 +113,11 @@ std::optional<Ranking> rank_finalists(std::span<const Finalist> finalists) {
   return Ranking{winner, median_interval(finalists[winner].samples_us), std::move(tied)};
 }
 
-FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist> finalists,
-                        bool with_cublas, TrialRunner& runner,
+FinalsResult run_finals(const Problem& problem, std::vector<Finalist> finalists,
+                        std::string baseline, TrialRunner& runner,
                         std::optional<std::chrono::steady_clock::time_point> deadline,
                         const std::stop_token& stop) {
-  std::vector<double> cublas_us;
+  std::vector<double> baseline_us;
   int round = 0;
   const auto goes_on = [&] {
     if (round == kRounds || stop.stop_requested()) return false;
@@ -127,15 +127,17 @@ FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist> finali
     for (Finalist* finalist : left_in_round(round, finalists)) {
       sample(*finalist, round == 0, runner);
     }
-    if (with_cublas) {
-      const Trial trial = runner.run_cublas(problem, {.verify = round == 0, .samples = 1});
-      with_cublas = trial.ok();
-      if (trial.ok()) cublas_us.push_back(trial.measurement.median_us);
+    if (!baseline.empty()) {
+      const Operation& operation = *finalists.front().kernel->operation;
+      const Trial trial = runner.run_baseline(baseline, operation, problem,
+                                              {.verify = round == 0, .timing = {.samples = 1}});
+      if (!trial.ok()) baseline.clear();
+      if (trial.ok()) baseline_us.push_back(trial.measurement.median_us);
     }
   }
   FinalsResult result;
   if (round >= kFirstRounds) result.ranking = rank_finalists(finalists);
-  if (!cublas_us.empty()) result.cublas_us = median(cublas_us);
+  if (!baseline_us.empty()) result.baseline_us = median(baseline_us);
   result.finalists = std::move(finalists);
   return result;
 }

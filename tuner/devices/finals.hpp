@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "core/statistics.hpp"
@@ -21,7 +22,7 @@ namespace autotune {
 struct Finalist {
   const KernelTemplate* kernel = nullptr;
   Configuration configuration;
-  GemmProblem problem;
+  Problem problem;
   double screened_us = 0;   // its median in the search
   bool won_before = false;  // for the same problem on the same device class
   const BuiltKernel* built = nullptr;
@@ -52,15 +53,15 @@ struct Ranking {
 
 struct FinalsResult {
   std::vector<Finalist> finalists;
-  std::optional<Ranking> ranking;   // empty when stopped before three rounds
-  std::optional<double> cublas_us;  // median in the same rounds
+  std::optional<Ranking> ranking;     // empty when stopped before three rounds
+  std::optional<double> baseline_us;  // median in the same rounds
 };
 
 // Samples every finalist once a round. After three rounds those that do not tie with the leader
 // drop out, and the finals end with the first round after the deadline. A finalist that fails drops
 // out; its trial says why.
-[[nodiscard]] FinalsResult run_finals(const GemmProblem& problem, std::vector<Finalist> finalists,
-                                      bool with_cublas, TrialRunner& runner,
+[[nodiscard]] FinalsResult run_finals(const Problem& problem, std::vector<Finalist> finalists,
+                                      std::string baseline, TrialRunner& runner,
                                       std::optional<std::chrono::steady_clock::time_point> deadline,
                                       const std::stop_token& stop);
 

@@ -8,6 +8,7 @@
 #include <exception>
 #include <limits>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -43,7 +44,7 @@ struct TrialId {
 // A trial to be made. The kernel template, the built kernel and the best time outlive the job.
 struct MeasureJob {
   TrialId id;
-  GemmProblem problem;
+  Problem problem;
   const KernelTemplate* kernel = nullptr;
   Configuration configuration;
   const BuiltKernel* built = nullptr;
@@ -61,9 +62,9 @@ struct FinalsJob {
     double share = 1;
   };
   std::size_t id = 0;
-  GemmProblem problem;
+  Problem problem;
   std::vector<Finalist> finalists;
-  bool with_cublas = false;
+  std::string baseline;  // is timed in the same rounds; empty: none
   std::optional<TimeShare> time;
 };
 

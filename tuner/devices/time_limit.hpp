@@ -5,7 +5,7 @@
 #include <chrono>
 #include <map>
 
-#include "autotune/problem.hpp"
+#include "core/problem.hpp"
 
 namespace autotune {
 
@@ -18,16 +18,16 @@ class RunTimeLimit {
   // `allowance` is that of a worker that has yet to open its device.
   explicit RunTimeLimit(std::chrono::milliseconds allowance) : allowance_(allowance) {}
 
-  [[nodiscard]] std::chrono::milliseconds limit(const GemmProblem& problem,
+  [[nodiscard]] std::chrono::milliseconds limit(const Problem& problem, double operations,
                                                 const MeasureOptions& options) const;
   // The worker answered, or it has ended and the next call starts another.
-  void took(const GemmProblem& problem, double seconds);
+  void took(const Problem& problem, double seconds);
   void lost_worker() { worker_is_new_ = true; }
 
  private:
   std::chrono::milliseconds allowance_;
   bool worker_is_new_ = true;
-  std::map<GemmProblem, double> first_answer_s_;  // includes making data and references
+  std::map<Problem, double> first_answer_s_;  // includes making data and references
 };
 
 }  // namespace autotune

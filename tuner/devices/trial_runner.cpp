@@ -24,7 +24,7 @@ TrialRunner::TrialRunner(const WorkerFactory& make_worker, std::chrono::millisec
     : worker_(make_worker()), allowance_(allowance), time_limit_(allowance) {}
 
 Trial TrialRunner::run(const KernelTemplate& kernel, const Configuration& configuration,
-                       const GemmProblem& problem, const BuiltKernel& built,
+                       const Problem& problem, const BuiltKernel& built,
                        const MeasureOptions& options) {
   Trial trial{.problem = problem,
               .template_name = kernel.name,
@@ -36,18 +36,21 @@ Trial TrialRunner::run(const KernelTemplate& kernel, const Configuration& config
   MeasureRequest request;
   request.kernel_name = kernel.name;
   request.cubin = built.image;
+  request.signature = kernel.signature;
   request.geometry = kernel.geometry(configuration, problem);
   const LaunchGeometry geometry = request.geometry;
   if (options.once_per_code && code_cache_.reuse(trial, built.code, geometry)) return trial;
-  trial = measure(std::move(request), options, std::move(trial));
+  trial = measure(*kernel.operation, std::move(request), options, std::move(trial));
   if (options.once_per_code) code_cache_.keep(trial, built.code, geometry);
   return trial;
 }
 
-Trial TrialRunner::run_cublas(const GemmProblem& problem, const MeasureOptions& options) {
+Trial TrialRunner::run_baseline(const std::string& name, const Operation& operation,
+                                const Problem& problem, const MeasureOptions& options) {
   MeasureRequest request;
-  request.baseline = "cublas";
-  return measure(std::move(request), options, {.problem = problem, .template_name = "cublas"});
+  request.baseline = name;
+  return measure(operation, std::move(request), options,
+                 {.problem = problem, .template_name = name});
 }
 
 CalibrateReply TrialRunner::calibrate() {
@@ -66,17 +69,16 @@ CalibrateReply TrialRunner::calibrate() {
   }
 }
 
-Trial TrialRunner::measure(MeasureRequest request, const MeasureOptions& options, Trial trial) {
+Trial TrialRunner::measure(const Operation& operation, MeasureRequest request,
+                           const MeasureOptions& options, Trial trial) {
   request.problem = trial.problem;
   request.verify = options.verify;
-  request.samples = options.samples;
-  request.min_sample_us = options.min_sample_us;
-  request.launches_per_sample = options.launches_per_sample;
-  request.stop_above_us = options.stop_above_us;
+  request.timing = options.timing;
   request.input = options.input;
 
   const double busy_before_s = busy_s_;
-  WorkerOutcome outcome = call(request, time_limit_.limit(trial.problem, options));
+  const double operations = operation.work(trial.problem).operations;
+  WorkerOutcome outcome = call(request, time_limit_.limit(trial.problem, operations, options));
   if (auto* failure = std::get_if<WorkerFailure>(&outcome)) {
     const bool timed_out = failure->kind == WorkerFailure::Kind::timed_out;
     trial.status = timed_out ? TrialStatus::run_timeout : TrialStatus::run_crashed;

@@ -14,14 +14,10 @@
 
 namespace autotune {
 
-// How one measurement is taken. All fields except the last are MeasureRequest's
-// (tuner/worker/protocol.hpp).
+// How one measurement is taken.
 struct MeasureOptions {
   bool verify = true;
-  int samples = 5;
-  double min_sample_us = 2000;
-  int launches_per_sample = 0;
-  double stop_above_us = 0;
+  TimingPlan timing = {};
   InputData input = InputData::uniform;
   bool once_per_code = false;  // machine code that was measured before is not measured again
 };
@@ -36,11 +32,12 @@ class TrialRunner {
   // that is not the kernels' fault. Once a worker could not be killed, it keeps the device, and
   // every further call of any function that needs a worker throws.
   Trial run(const KernelTemplate& kernel, const Configuration& configuration,
-            const GemmProblem& problem, const BuiltKernel& built, const MeasureOptions& options);
+            const Problem& problem, const BuiltKernel& built, const MeasureOptions& options);
 
-  // Times cuBLAS on the same problem and data. The trial's detail is the version of cuBLAS, or why
-  // it could not be timed.
-  Trial run_cublas(const GemmProblem& problem, const MeasureOptions& options);
+  // Times a baseline on the same problem and data. The trial's detail is its version, or why it
+  // could not be timed.
+  Trial run_baseline(const std::string& name, const Operation& operation, const Problem& problem,
+                     const MeasureOptions& options);
 
   // The device's measured rates. Throws EnvironmentError when it cannot be used at all.
   CalibrateReply calibrate();
@@ -55,7 +52,8 @@ class TrialRunner {
 
  private:
   WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout);
-  Trial measure(MeasureRequest request, const MeasureOptions& options, Trial trial);
+  Trial measure(const Operation& operation, MeasureRequest request, const MeasureOptions& options,
+                Trial trial);
 
   std::unique_ptr<Worker> worker_;
   std::chrono::milliseconds allowance_;

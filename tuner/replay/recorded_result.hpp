@@ -15,10 +15,10 @@ namespace autotune {
 using OrderedJson = nlohmann::ordered_json;
 
 struct RecordedResult {
-  std::optional<GemmProblem> problem;  // in recordings of this program
-  std::string template_name;           // likewise
-  std::string device;                  // likewise
-  OrderedJson configuration;           // an object of any scalars
+  std::optional<Problem> problem;  // in recordings of this program
+  std::string template_name;       // likewise
+  std::string device;              // likewise
+  OrderedJson configuration;       // an object of any scalars
   TrialStatus status = TrialStatus::ok;
   double median_us = 0;  // or the cost, where the objective is not a time
 };

@@ -15,10 +15,10 @@ namespace autotune {
 // The configurations of one problem and their trials. Parameter values that are not whole numbers
 // are replaced by their rank: numbers by size, texts in the order of their appearance.
 struct RecordedSpace {
-  std::string name;  // "2048x2048x2048 gemm_simt on NVIDIA H200"; or the file's name
-  std::optional<GemmProblem> problem;  // in recordings of this program
-  std::string template_name;           // likewise
-  std::string device;                  // likewise
+  std::string name;                // "2048x2048x2048 gemm_simt on NVIDIA H200"; or the file's name
+  std::optional<Problem> problem;  // in recordings of this program
+  std::string template_name;       // likewise
+  std::string device;              // likewise
   std::vector<Configuration> configurations;
   std::vector<Trial>
       trials;  // of the configurations, in their order; the last where there are several

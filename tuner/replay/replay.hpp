@@ -17,7 +17,8 @@ struct ReplayOptions {
   std::size_t trials = 400;   // of each run, at most
   std::size_t repeats = 100;  // runs, each with a seed of its own
   std::uint64_t seed = 1;
-  std::size_t in_flight = 1;  // trials proposed before the first of them is reported
+  std::size_t in_flight = 1;        // trials proposed before the first of them is reported
+  bool use_shipped_winners = true;  // false: a prior is not taken from the winners that ship
 };
 
 // One run. Gives the part of the optimum after each trial: the best time of the space over the best

@@ -41,7 +41,7 @@ StoppingRecord replay_until(double share, const RecordedSpace& space, const std:
                             const ReplayOptions& options, ThreadPool& threads,
                             const std::function<void()>& on_repeat) {
   std::vector<std::optional<Stop>> stops(options.repeats);
-  const Prior estimate = prior_for(space);
+  const Prior estimate = options.use_shipped_winners ? prior_for(space) : Prior();
   for_each_repeat(options, threads, on_repeat, [&](std::size_t repeat, std::uint64_t seed) {
     const auto made = make_strategy(strategy, {&space.configurations, seed, estimate});
     stops[repeat] = run_until(share, space, estimate, *made, options);

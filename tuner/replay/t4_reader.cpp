@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "core/json.hpp"
 #include "core/statistics.hpp"
+#include "operation/problem_json.hpp"
 #include "tuner/replay/objective.hpp"
 #include "tuner/replay/recorded_result.hpp"
 
@@ -68,7 +68,7 @@ std::optional<double> cost_of(const OrderedJson& result, const std::string& time
 RecordedResult read_result(const OrderedJson& result, const std::string& time_unit) {
   RecordedResult read{.configuration = result.at("configuration"), .status = status_of(result)};
   if (result.contains("problem") && result.contains("template")) {
-    read.problem = nlohmann::json(result.at("problem")).get<GemmProblem>();
+    read.problem = problem_from_export(nlohmann::json(result.at("problem")));
     read.template_name = result.at("template");
     read.device = result.value("device", "");
   }

@@ -39,8 +39,7 @@ std::vector<CompletedRequest> Completion::rows(const SearchTask& task, SearchEnd
 }
 
 std::string Completion::space_key(const SearchTask& task) const {
-  return fmt::format("{}|{} {}|{}/{}|{}", device_class_, to_string(task.problem()),
-                     to_string(task.problem().math), task.kernel().name,
+  return fmt::format("{}|{}|{}/{}|{}", device_class_, task.problem().key(), task.kernel().name,
                      task.kernel().space_version, request_.filter.text());
 }
 

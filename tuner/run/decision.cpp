@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/statistics.hpp"
-#include "operation/memory_requirement.hpp"
 #include "tuner/devices/code_cache.hpp"
 #include "tuner/run/stopping_rule.hpp"
 
@@ -64,7 +63,7 @@ Decision::Decision(Plan& plan, KernelBuilder& builder, DevicePool* devices, Tria
       writer_(writer),
       report_(report),
       stop_(std::move(stop)) {
-  for (const GemmProblem& problem : plan.request().problems) {
+  for (const Problem& problem : plan.request().problems) {
     Undecided& undecided = problems_.emplace_back();
     undecided.tasks = plan.tasks_of(problem);
     undecided.result.problem = problem;
@@ -81,7 +80,7 @@ Decision::Decision(Plan& plan, KernelBuilder& builder, DevicePool* devices, Tria
 void Decision::prepare_finals(SearchEnd end) {
   for (std::size_t i = 0; i < problems_.size(); ++i) {
     Undecided& undecided = problems_[i];
-    const GemmProblem& problem = undecided.result.problem;
+    const Problem& problem = undecided.result.problem;
     if (undecided.result.measured == 0 && !plan_.lacks_finals(problem, end)) continue;
     undecided.candidates = choose_finalists(undecided.tasks);
     if (!undecided.candidates.empty()) to_submit_.push_back(i);
@@ -117,7 +116,7 @@ void Decision::submit_finals() {
     devices_->submit(FinalsJob{.id = i,
                                .problem = problems_[i].result.problem,
                                .finalists = std::move(problems_[i].finalists),
-                               .with_cublas = plan_.request().compare_cublas,
+                               .baseline = plan_.request().baseline,
                                .time = time_share(to_submit_.size())});
     to_submit_.pop_front();
   }
@@ -145,7 +144,7 @@ bool Decision::add_built(Undecided& undecided) {
 void Decision::record(FinalsDone done) {
   --open_finals_;
   Undecided& undecided = problems_[done.id];
-  undecided.result.cublas_us = done.result.cublas_us;
+  undecided.result.baseline_us = done.result.baseline_us;
   if (done.result.ranking) declare_winner(undecided, done.result);
 }
 
@@ -187,9 +186,8 @@ void Decision::report_results() {
           plan_.stored().known_best(undecided.tasks, plan_.request().fresh, stop_.stop_requested());
     }
     if (!result.winner) {
-      result.too_large = undecided.tasks.empty()
-                             ? why_too_large(result.problem, plan_.stored().device())
-                             : found_too_large(undecided.tasks);
+      result.too_large = undecided.tasks.empty() ? plan_.too_large(result.problem)
+                                                 : found_too_large(undecided.tasks);
     }
     report_.add(std::move(result));
   }

@@ -42,19 +42,20 @@ Plan::Plan(const TuneRequest& request, const TunerSetup& setup, std::string run_
 }
 
 void Plan::make_spaces() {
-  for (SpaceSummary& summary : summarize_space(request_, setup_.device)) {
+  for (SpaceSummary& summary : summarize_space(request_, setup_.device, *setup_.kernels)) {
     if (summary.enumeration.configurations.empty()) continue;
     spaces_.emplace_back(*summary.kernel, std::move(summary.enumeration.configurations));
   }
 }
 
 void Plan::make_tasks() {
-  std::vector<std::pair<GemmProblem, const CandidateSpace*>> searches;
+  std::vector<std::pair<Problem, const CandidateSpace*>> searches;
   std::string too_large;
-  for (const GemmProblem& problem : request_.problems) {
+  for (const Problem& problem : request_.problems) {
     for (const CandidateSpace& space : spaces_) {
-      if (!space.kernel->supports(problem)) continue;
-      if (const std::string why = why_too_large(problem, setup_.device); !why.empty()) {
+      if (!computes(*space.kernel, problem)) continue;
+      if (const std::string why = why_too_large(*space.kernel->operation, problem, setup_.device);
+          !why.empty()) {
         too_large = why;
         continue;
       }
@@ -67,8 +68,11 @@ void Plan::make_tasks() {
     throw UsageError("no configuration is left to try: --dry-run shows what rejects them");
   }
   choose_budget_and_strategy();
-  std::vector<Winner> winners = setup_.database->winners("", "");
-  for (Winner& winner : shipped_winners("", "")) winners.push_back(std::move(winner));
+  std::vector<Winner> winners = setup_.database->winners({});
+  if (request_.use_shipped_winners) {
+    const std::vector<Winner>& shipped = shipped_winners();
+    winners.insert(winners.end(), shipped.begin(), shipped.end());
+  }
   const std::string device_class = setup_.device.device_class();
   for (const auto& [problem, space] : searches) {
     tasks_.emplace_back(tasks_.size(), problem, *space, request_.strategy, request_.seed,
@@ -105,7 +109,15 @@ std::optional<Plan::Clock::time_point> Plan::deadline(double share) const {
   return start_ + std::chrono::duration_cast<Clock::duration>(time);
 }
 
-std::vector<SearchTask*> Plan::tasks_of(const GemmProblem& problem) {
+std::string Plan::too_large(const Problem& problem) const {
+  for (const CandidateSpace& space : spaces_) {
+    if (!computes(*space.kernel, problem)) continue;
+    return why_too_large(*space.kernel->operation, problem, setup_.device);
+  }
+  return "";
+}
+
+std::vector<SearchTask*> Plan::tasks_of(const Problem& problem) {
   std::vector<SearchTask*> tasks;
   for (SearchTask& task : tasks_) {
     if (task.problem() == problem) tasks.push_back(&task);
@@ -113,7 +125,7 @@ std::vector<SearchTask*> Plan::tasks_of(const GemmProblem& problem) {
   return tasks;
 }
 
-bool Plan::lacks_finals(const GemmProblem& problem, SearchEnd end) const {
+bool Plan::lacks_finals(const Problem& problem, SearchEnd end) const {
   bool is_open = false;
   bool has_winner = false;
   for (const SearchTask& task : tasks_) {

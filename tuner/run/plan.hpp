@@ -41,7 +41,9 @@ class Plan {
 
   [[nodiscard]] std::vector<SearchTask>& tasks() { return tasks_; }
   [[nodiscard]] const std::vector<SearchTask>& tasks() const { return tasks_; }
-  [[nodiscard]] std::vector<SearchTask*> tasks_of(const GemmProblem& problem);
+  [[nodiscard]] std::vector<SearchTask*> tasks_of(const Problem& problem);
+  // Why the device's memory is too small for a problem; empty when it is not.
+  [[nodiscard]] std::string too_large(const Problem& problem) const;
   // The tasks to be searched.
   [[nodiscard]] const std::vector<SearchTask*>& open() const { return open_; }
   // The tasks that were complete in another environment, whose finalists are timed again.
@@ -56,7 +58,7 @@ class Plan {
   // True when the problem's winner was not chosen from all that is known: other requests made
   // trials, or a run ended before its finals. A search that ends because what is known is good
   // enough needs no finals where there is a winner.
-  [[nodiscard]] bool lacks_finals(const GemmProblem& problem, SearchEnd end) const;
+  [[nodiscard]] bool lacks_finals(const Problem& problem, SearchEnd end) const;
   // The rows that say that the run's tasks are complete.
   [[nodiscard]] std::vector<CompletedRequest> completed(SearchEnd end) const;
 

@@ -42,7 +42,7 @@ void RunReport::add(ProblemResult result) {
 void RunReport::note_stale(const std::vector<SearchTask*>& tasks) {
   std::vector<std::string> problems;
   for (const SearchTask* task : tasks) {
-    std::string problem = to_string(task->problem());
+    std::string problem = task->kernel().operation->text(task->problem());
     if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {
       problems.push_back(std::move(problem));
     }

@@ -142,8 +142,8 @@ void Search::share(const SearchTask& task, std::size_t index) {
   const double slowness = trial.measurement.median_us / task.best()->measurement.median_us;
   const std::vector<std::size_t> with_its_code = task.space().with_the_code_of(index);
   for (SearchTask* other : with_the_layout_of(task)) {
-    const bool same_kernels = compiled_for(task.kernel(), unpadded_traits(other->problem())) ==
-                              compiled_for(task.kernel(), unpadded_traits(task.problem()));
+    const bool same_kernels =
+        code_traits(task.kernel(), other->problem()) == code_traits(task.kernel(), task.problem());
     for (const std::size_t alike : with_its_code) {
       if (alike == index && slowness <= kWorthSharing) {
         other->suggest(index);
@@ -174,8 +174,7 @@ void Search::use_idle_devices() {
 std::vector<SearchTask*> Search::with_the_layout_of(const SearchTask& task) const {
   std::vector<SearchTask*> result;
   for (SearchTask* other : tasks_) {
-    if (&other->space() == &task.space() && other->problem().op_a == task.problem().op_a &&
-        other->problem().op_b == task.problem().op_b) {
+    if (&other->space() == &task.space() && same_traits(other->problem(), task.problem())) {
       result.push_back(other);
     }
   }

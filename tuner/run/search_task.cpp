@@ -33,7 +33,7 @@ std::vector<std::size_t> CandidateSpace::with_the_code_of(std::size_t index) con
   return result;
 }
 
-SearchTask::SearchTask(std::size_t id, const GemmProblem& problem, const CandidateSpace& space,
+SearchTask::SearchTask(std::size_t id, const Problem& problem, const CandidateSpace& space,
                        const std::string& strategy, std::uint64_t seed, Prior estimate,
                        const std::vector<WarmStart>& starts)
     : id_(id),

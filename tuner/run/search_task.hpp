@@ -36,7 +36,7 @@ class SearchTask {
  public:
   // `id` is the task's number in its run. `space` is shared by the tasks of a template and outlives
   // them. `estimate` may be empty.
-  SearchTask(std::size_t id, const GemmProblem& problem, const CandidateSpace& space,
+  SearchTask(std::size_t id, const Problem& problem, const CandidateSpace& space,
              const std::string& strategy, std::uint64_t seed, Prior estimate,
              const std::vector<WarmStart>& starts);
 
@@ -57,7 +57,7 @@ class SearchTask {
   void record_known(Trial trial);
 
   [[nodiscard]] std::size_t id() const { return id_; }
-  [[nodiscard]] const GemmProblem& problem() const { return problem_; }
+  [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] const KernelTemplate& kernel() const { return *space_->kernel; }
   [[nodiscard]] const CandidateSpace& space() const { return *space_; }
   [[nodiscard]] const Prior& estimate() const { return estimate_; }
@@ -77,7 +77,7 @@ class SearchTask {
 
  private:
   std::size_t id_;
-  GemmProblem problem_;
+  Problem problem_;
   const CandidateSpace* space_;
   Prior estimate_;
   std::unique_ptr<SearchStrategy> strategy_;

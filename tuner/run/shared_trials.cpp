@@ -38,15 +38,12 @@ void SharedTrials::open_claims() {
       ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
 }
 
-SharedTrials::Key SharedTrials::key_of(const KernelTemplate& kernel, const GemmProblem& problem,
+SharedTrials::Key SharedTrials::key_of(const KernelTemplate& kernel, const Problem& problem,
                                        const Configuration& configuration) const {
   constexpr std::size_t kDigits = 15;  // hexadecimal: 60 bits, an offset in a file
   FieldHasher hasher;
-  const std::string hash = add_scope(hasher, scope_of(kernel))
-                               .add(to_string(problem))
-                               .add(to_string(problem.math))
-                               .add(to_string(configuration))
-                               .digest();
+  const std::string hash =
+      add_scope(hasher, scope_of(kernel)).add(problem.key()).add(to_string(configuration)).digest();
   return std::stoll(hash.substr(0, kDigits), nullptr, 16);
 }
 

@@ -34,7 +34,7 @@ class SharedTrials {
   [[nodiscard]] const TrialScope& scope_of(const KernelTemplate& kernel) const {
     return scopes_.at(&kernel);
   }
-  [[nodiscard]] Key key_of(const KernelTemplate& kernel, const GemmProblem& problem,
+  [[nodiscard]] Key key_of(const KernelTemplate& kernel, const Problem& problem,
                            const Configuration& configuration) const;
   // False when another run, or another object, has claimed the trial. Thread-safe, as release() is.
   [[nodiscard]] bool claim(Key key) const;

@@ -27,7 +27,7 @@ StoppingRule::StoppingRule(std::optional<double> share, const std::vector<Search
   }
 }
 
-bool StoppingRule::holds(const GemmProblem& problem) {
+bool StoppingRule::holds(const Problem& problem) {
   if (!share_) return false;
   Progress& progress = problems_.at(problem);
   std::size_t trials = 0;

@@ -21,7 +21,7 @@ class StoppingRule {
   StoppingRule(std::optional<double> share, const std::vector<SearchTask>& tasks);
 
   // True when the problem's search may end. Checks again when a tenth more trials have been made.
-  bool holds(const GemmProblem& problem);
+  bool holds(const Problem& problem);
   // True when it held for any problem.
   [[nodiscard]] bool has_held() const;
 
@@ -32,7 +32,7 @@ class StoppingRule {
     bool reached = false;
   };
   std::optional<double> share_;
-  std::map<GemmProblem, Progress> problems_;
+  std::map<Problem, Progress> problems_;
 };
 
 }  // namespace autotune

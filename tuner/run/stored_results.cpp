@@ -37,7 +37,7 @@ TrialScope StoredResults::scope_of(const KernelTemplate& kernel) const {
 
 void StoredResults::load_winners() {
   winners_.clear();
-  for (Winner& winner : database_.winners(device_.device_class(), "")) {
+  for (Winner& winner : database_.winners({.device_class = device_.device_class()})) {
     const auto space = std::find_if(spaces_.begin(), spaces_.end(), [&](const CandidateSpace& s) {
       return s.kernel->name == winner.template_name &&
              s.kernel->space_version == winner.space_version;

@@ -31,8 +31,6 @@ class StoredResults {
   [[nodiscard]] const std::optional<DeviceRates>& rates() const { return rates_; }
   void put_rates(const DeviceRates& rates);
 
-  [[nodiscard]] const DeviceInfo& device() const { return device_; }
-
   void load_winners();
   void put_winner(const Winner& winner) { database_.put_winners({&winner, 1}); }
 

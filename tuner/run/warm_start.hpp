@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "autotune/configuration.hpp"
-#include "autotune/problem.hpp"
 
+#include "core/problem.hpp"
 #include "core/winner.hpp"
 
 namespace autotune {
@@ -22,7 +22,7 @@ struct WarmStart {
 // At most eight configurations of the space that won for this problem, for other problems or on
 // other devices; those of the nearest problems come first. Winners of other templates and of other
 // spaces are left out.
-[[nodiscard]] std::vector<WarmStart> warm_starts(const GemmProblem& problem,
+[[nodiscard]] std::vector<WarmStart> warm_starts(const Problem& problem,
                                                  const std::string& device_class,
                                                  const CandidateSpace& space,
                                                  std::span<const Winner> winners);

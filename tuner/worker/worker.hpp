@@ -47,9 +47,6 @@ class WorkerService {
 
 using WorkerFactory = std::function<std::unique_ptr<Worker>()>;
 
-// The service behind --device: CUDA through the driver API for an ordinal.
-[[nodiscard]] std::unique_ptr<WorkerService> make_gpu_service(int device_ordinal);
-
 // A worker that runs `service` in this process. Timeouts cannot be enforced, and after a poisoned
 // reply nothing works any more: every further call fails.
 [[nodiscard]] std::unique_ptr<Worker> make_in_process_worker(

@@ -1,4 +1,5 @@
 // gemm() on a GPU: enqueued in the application's context, on its stream.
+#include <array>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,7 +10,7 @@
 #include "api/kernel_cache.hpp"
 #include "api/stream_workspace.hpp"
 #include "gpu/context.hpp"
-#include "gpu/gemm_arguments.hpp"
+#include "gpu/kernel_arguments.hpp"
 #include "gpu/module.hpp"
 
 namespace autotune {
@@ -33,22 +34,30 @@ class GpuGemm : public GemmBackend {
         ordinal_(supply.device().ordinal),
         contexts_(driver_, ordinal_),
         kernels_(supply),
-        scratch_(*driver_) {}
+        workspace_(*driver_) {}
   ~GpuGemm() override;
 
   MatchKind gemm(const GemmCall& call) override {
     const gpu::DeviceContexts::Scope scope(contexts_);
-    gpu::GemmOperands operands = operands_of(call);
     const Placement placement = is_aligned(call) ? Placement::aligned : Placement::anywhere;
     auto prepared = prepare(scope, call.problem, placement, call.stream);
-    auto scratch = scratch_.reserve(scope.id(), prepared.geometry.workspace_bytes(), call.stream,
-                                    /*again=*/false);
-    if (!scratch) {
+    auto workspace =
+        workspace_.reserve(scope.id(), prepared.geometry.workspace_bytes(), call.stream,
+                           /*again=*/false);
+    if (!workspace) {
       prepared = prepare(scope, call.problem, Placement::frugal, call.stream);
-      scratch = 0;
+      workspace = 0;
     }
-    operands.scratch = *scratch;
-    gpu::GemmArguments arguments(*driver_, prepared.geometry, call.problem, operands);
+    const auto placed = placed_tensors(call);
+    const auto sizes = sizes_of(call.problem);
+    const std::array<double, 2> scalars = {call.alpha, call.beta};
+    gpu::KernelArguments arguments(
+        *driver_, *prepared.signature, prepared.geometry, *prepared.tensors,
+        {.tensors = placed,
+         .sizes = sizes,
+         .scalars = scalars,
+         .workspace = *workspace,
+         .raster = static_cast<std::uint32_t>(prepared.geometry.raster)});
     prepared.kernel->kernel.launch(prepared.geometry, arguments.pointers(), call.stream);
     return prepared.match;
   }
@@ -57,13 +66,13 @@ class GpuGemm : public GemmBackend {
     const gpu::DeviceContexts::Scope scope(contexts_);
     const auto prepare_for = [&](Placement placement) {
       Prepared prepared = prepare(scope, problem, placement, stream);
-      if (!scratch_.reserve(scope.id(), prepared.geometry.workspace_bytes(), stream,
-                            /*again=*/true)) {
+      if (!workspace_.reserve(scope.id(), prepared.geometry.workspace_bytes(), stream,
+                              /*again=*/true)) {
         prepared.match = prepare(scope, problem, Placement::frugal, stream).match;
       }
       return prepared.match;
     };
-    if (!unpadded_traits(problem).aligned) return prepare_for(Placement::anywhere);
+    if (!rows_are_aligned(problem)) return prepare_for(Placement::anywhere);
     const MatchKind match = prepare_for(Placement::aligned);
     try {
       prepare_for(Placement::anywhere);
@@ -89,25 +98,11 @@ class GpuGemm : public GemmBackend {
     return kernels_.find_or_prepare(scope.id(), problem, placement, load);
   }
 
-  static gpu::GemmOperands operands_of(const GemmCall& call) {
-    const auto address = [](const float* matrix) {
-      return reinterpret_cast<std::uint64_t>(matrix);
-    };
-    return {.a = address(call.a),
-            .lda = call.lda,
-            .b = address(call.b),
-            .ldb = call.ldb,
-            .c = address(call.c),
-            .ldc = call.ldc,
-            .alpha = call.alpha,
-            .beta = call.beta};
-  }
-
   std::shared_ptr<const gpu::Driver> driver_;
   int ordinal_;
   gpu::DeviceContexts contexts_;
   KernelCache<GpuKernel> kernels_;
-  StreamWorkspace scratch_;
+  StreamWorkspace workspace_;
 };
 
 // What is in the primary context is unloaded and freed, if it still is the context it was. Contexts
@@ -129,7 +124,7 @@ GpuGemm::~GpuGemm() {
     if (kernel && key.context != living) kernel->module.leave_to_context();
   }
   kernels_.loaded().clear();
-  scratch_.free_all(living);
+  workspace_.free_all(living);
 }
 
 }  // namespace

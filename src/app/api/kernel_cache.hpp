@@ -11,6 +11,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "api/kernel_selector.hpp"
 #include "core/launch_geometry.hpp"
@@ -25,6 +26,8 @@ class KernelCache {
     MatchKind match = MatchKind::predicted;
     LaunchGeometry geometry;
     const Loaded* kernel = nullptr;  // as long as this object
+    const KernelSignature* signature = nullptr;
+    std::shared_ptr<const std::vector<TensorDesc>> tensors;  // of the problem, without padding
   };
 
   // By what a kernel's code depends on, beside the device.
@@ -32,7 +35,7 @@ class KernelCache {
     std::uint64_t context = 0;
     std::string kernel_name;
     Configuration compiled_as;
-    OperandTraits operands;
+    CodeTraits traits;
 
     auto operator<=>(const Key&) const = default;
   };
@@ -55,12 +58,14 @@ class KernelCache {
     LaunchGeometry geometry =
         kernel.geometry(configuration, problem).on_device(supply_.device().sm_count);
     if (placement != Placement::aligned) geometry = geometry.without_maps();
-    const OperandTraits operands =
-        compiled_for(kernel, {problem.op_a, problem.op_b, placement == Placement::aligned});
+    const CodeTraits traits = compiled_for(
+        kernel, {kernel.operation->code_macros(problem), placement == Placement::aligned});
     std::unique_ptr<Loaded>& loaded =
-        loaded_[{context, kernel.name, compiled_as(kernel, configuration), operands}];
-    if (!loaded) loaded = load(supply_.image(choice, operands), kernel.name, geometry);
-    const Prepared prepared{choice.best.match, geometry, loaded.get()};
+        loaded_[{context, kernel.name, compiled_as(kernel, configuration), traits}];
+    if (!loaded) loaded = load(supply_.image(choice, traits), kernel.name, geometry);
+    const Prepared prepared{
+        choice.best.match, geometry, loaded.get(), &kernel.signature,
+        std::make_shared<const std::vector<TensorDesc>>(kernel.operation->tensors(problem))};
     const std::unique_lock writing(ready_mutex_);
     ready_.insert_or_assign(asked, prepared);
     return prepared;

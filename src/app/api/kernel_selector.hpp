@@ -23,7 +23,7 @@ struct KernelChoice {
 };
 
 // How operands lie in memory:
-//   aligned    as OperandTraits has it
+//   aligned    as CodeTraits has it
 //   anywhere
 //   frugal     likewise, and there is no memory for anything beside them
 enum class Placement : std::uint8_t { aligned, anywhere, frugal };
@@ -31,8 +31,8 @@ enum class Placement : std::uint8_t { aligned, anywhere, frugal };
 // Thread-safe.
 class KernelSelector {
  public:
-  // `database`: as AutotunerOptions has it.
-  KernelSelector(DeviceInfo device, std::string database);
+  // `database`, `use_shipped`: as AutotunerOptions has them.
+  KernelSelector(DeviceInfo device, std::string database, bool use_shipped = true);
 
   [[nodiscard]] const DeviceInfo& device() const { return device_; }
 
@@ -44,13 +44,14 @@ class KernelSelector {
   // From the cubin store, which needs no compiler; else compiled now. Without a compiler aligned
   // operands may get the code for any. Throws EnvironmentError
   // without a compiler, Error with its first words when it refuses the kernel.
-  [[nodiscard]] std::string image(const KernelChoice& choice, const OperandTraits& operands);
+  [[nodiscard]] std::string image(const KernelChoice& choice, const CodeTraits& traits);
 
  private:
   [[nodiscard]] StoredCubin compile(const CompileRequest& request);
 
   DeviceInfo device_;
   std::string database_;
+  bool use_shipped_;
   mutable std::mutex results_mutex_;
   std::shared_ptr<const TuningDatabase> results_in_memory_;
   std::mutex compiler_mutex_;

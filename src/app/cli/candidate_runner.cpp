@@ -6,6 +6,7 @@
 
 #include "cli/exit_codes.hpp"
 #include "core/compile_target.hpp"
+#include "operation/gemm/gemm.hpp"
 #include "operation/memory_requirement.hpp"
 
 namespace autotune {
@@ -28,7 +29,8 @@ void CandidateRunner::prepare(const KernelTemplate& kernel, const Configuration&
 
 Trial CandidateRunner::run(const KernelTemplate& kernel, const Configuration& configuration,
                            const GemmProblem& problem, const MeasureOptions& options) {
-  if (const std::string why = why_too_large(problem, device_); !why.empty()) {
+  if (const std::string why = why_too_large(built_in_operations().at(kGemm), problem, device_);
+      !why.empty()) {
     throw EnvironmentError(why);
   }
   const auto ticket = builder_->request(kernel, configuration, problem);

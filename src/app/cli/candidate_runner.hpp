@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "autotune/problem.hpp"
+
 #include "core/mailbox.hpp"
 #include "tuner/compile/kernel_builder.hpp"
 #include "tuner/devices/trial_runner.hpp"

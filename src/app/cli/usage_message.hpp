@@ -1,4 +1,4 @@
-// CLI11's complaints in this program's words.
+// The messages for errors that CLI11 reports.
 #pragma once
 
 #include <string>

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +63,7 @@ class ConfigSpace {
 
   std::vector<TuningParameter> parameters_;
   std::vector<Constraint> constraints_;
+  std::shared_ptr<const Configuration::Names> names_;  // of all its configurations
 };
 
 }  // namespace autotune

@@ -6,7 +6,7 @@
 
 namespace autotune {
 
-// The ordinal that selects the host device where GPUs count from 0.
+// The ordinal that selects the CPU where GPUs count from 0.
 inline constexpr int kCpuOrdinal = -1;
 
 // The ways in which kinds of devices differ for the tuner.
@@ -24,36 +24,29 @@ struct DeviceInfo {
   int compute_major = 0;
   int compute_minor = 0;
   int sm_count = 0;
-  int warp_size = 32;
   int max_threads_per_block = 0;
   int max_threads_per_sm = 0;
-  int max_blocks_per_sm = 0;
-  std::int64_t registers_per_block = 0;
-  std::int64_t registers_per_sm = 0;
   std::int64_t shared_per_block = 0;        // without opting in
   std::int64_t shared_per_block_optin = 0;  // at most
-  std::int64_t shared_per_sm = 0;
-  std::int64_t shared_reserved_per_block = 0;
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t memory_clock_khz = 0;
   std::int64_t memory_bus_bits = 0;
-  std::int64_t sm_clock_khz = 0;
   bool mig = false;
   bool mps = false;
   bool kernel_timeout = false;  // a watchdog ends long kernels
   int driver_version = 0;       // as cuDriverGetVersion: 13000 is CUDA 13.0
   std::string driver_release;   // "580.159.04" where it can be read, else empty
-  std::string cpu_model;        // of the host device (src/host); empty for a GPU
+  std::string cpu_model;        // of the CPU as a device (src/base/cpu); empty for a GPU
 
   [[nodiscard]] bool is_cpu() const { return !cpu_model.empty(); }
 
   [[nodiscard]] DeviceCapabilities capabilities() const;
 
-  // "sm_90"; "host" for the host device.
+  // "sm_90"; "cpu" for the CPU.
   [[nodiscard]] std::string architecture() const;
 
-  // "580.159.04", else "CUDA 13.0"; "none" for the host device.
+  // "580.159.04", else "CUDA 13.0"; "none" for the CPU.
   [[nodiscard]] std::string driver_text() const;
 
   // The identity that tuning results are kept under: devices with the same text run the same
@@ -62,14 +55,14 @@ struct DeviceInfo {
   [[nodiscard]] std::string device_class() const;
 };
 
-// What a silicon class says of a GPU's SMs; 0 or empty where it does not.
+// What a device class says of a GPU's SMs; 0 or empty where it does not.
 struct DeviceClass {
   std::string architecture;  // "sm_90"
   int sm_count = 0;
 };
 [[nodiscard]] DeviceClass parse_device_class(const std::string& device_class);
 
-// What a result depends on besides the silicon. When it differs, a stored result is aged: still
+// What a result depends on besides the silicon. When it differs, a stored result is stale: still
 // an answer, but the best of its trials are timed again by the next tuning run.
 struct Environment {
   std::string driver;       // "580.159.04", or the CUDA version of the driver

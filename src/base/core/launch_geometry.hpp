@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace autotune {
@@ -27,10 +28,11 @@ struct LaunchGeometry {
   // The kernel itself waits for what was launched before it on its stream, so a device that can
   // prepares its launch meanwhile.
   bool waits_for_launch_before = false;
-  // Rows and columns, as memory has them, that one instruction copies of A or B. Not 0: the kernel,
-  // compiled for aligned operands, needs a tensor map of the operand.
-  std::array<std::int64_t, 2> box_a = {0, 0};
-  std::array<std::int64_t, 2> box_b = {0, 0};
+  // For each tensor, in the operation's order, the rows and columns that one instruction copies of
+  // it. Not 0: the kernel, compiled for aligned tensors, needs a tensor map of it.
+  using Box = std::array<std::int64_t, 2>;
+  static constexpr std::size_t kMaxTensors = 8;
+  std::array<Box, kMaxTensors> tensor_boxes = {};
 
   [[nodiscard]] std::int64_t threads() const { return block[0] * block[1] * block[2]; }
   [[nodiscard]] std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
@@ -39,12 +41,11 @@ struct LaunchGeometry {
     const std::int64_t bytes = blocks() * workspace_bytes_per_block;
     return bytes == 0 ? 0 : 4 * kWorkspaceCounters + bytes;
   }
-  [[nodiscard]] bool needs_map_a() const { return box_a[0] > 0; }
-  [[nodiscard]] bool needs_map_b() const { return box_b[0] > 0; }
-  // As the kernel is launched that is compiled for any operands.
+  [[nodiscard]] bool needs_map(std::size_t tensor) const { return tensor_boxes[tensor][0] > 0; }
+  // As the kernel is launched that is compiled for tensors at any address.
   [[nodiscard]] LaunchGeometry without_maps() const {
     LaunchGeometry result = *this;
-    result.box_a = result.box_b = {0, 0};
+    result.tensor_boxes = {};
     return result;
   }
   // As it is launched on a device of so many SMs.

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "autotune/configuration.hpp"
-#include "autotune/problem.hpp"
+
+#include "core/problem.hpp"
 
 namespace autotune {
 
@@ -20,7 +21,7 @@ enum class TrialStatus {
   load_failed,      // the driver did not accept the cubin
   launch_failed,    // the launch was refused or the kernel faulted
   wrong_result,     // the numbers are wrong
-  out_of_bounds,    // wrote into the guard zone around C
+  out_of_bounds,    // wrote into the guard zone around the output
   out_of_memory,    // the device could not hold the problem
   run_timeout,      // the measuring worker was killed at its deadline
   run_crashed,      // the measuring worker died
@@ -43,12 +44,12 @@ struct Measurement {
   bool operator==(const Measurement&) const = default;
 };
 
-// How far the result was from the reference (tuner/verification.hpp says how it is taken).
+// How far the result was from the reference (tuner/measure/verification.hpp says how it is taken).
 struct Verification {
   bool integers_exact = false;  // small integers came out bit for bit
-  double max_error_ratio = 0;   // max |err| / (u (|A||B|)) over all elements, u = 2^-24
-  double error_bound = 0;       // what max_error_ratio may be at most for this K
-  double frobenius_error = 0;   // ||C - ref||_F / ||ref||_F
+  double max_error_ratio = 0;   // max |error| / (unit roundoff * magnitude) over all elements
+  double error_bound = 0;       // what max_error_ratio may be at most
+  double frobenius_error = 0;   // ||result - reference||_F / ||reference||_F
 
   bool operator==(const Verification&) const = default;
 };
@@ -66,7 +67,7 @@ struct Resources {
 };
 
 struct Trial {
-  GemmProblem problem;
+  Problem problem;
   std::string template_name;
   Configuration configuration;
   TrialStatus status = TrialStatus::ok;
@@ -77,8 +78,5 @@ struct Trial {
 
   [[nodiscard]] bool ok() const { return status == TrialStatus::ok; }
 };
-
-// 2 m n k / t in GFLOP/s.
-[[nodiscard]] double gflops(const GemmProblem& problem, double time_us);
 
 }  // namespace autotune

@@ -110,7 +110,7 @@ std::vector<std::string> find_compiler() {
     if (const auto path = find_program(name)) return {*path};
   }
   throw EnvironmentError(
-      "the host device compiles kernels with the system's C++ compiler, and none was found (c++, "
+      "the CPU device compiles kernels with the system's C++ compiler, and none was found (c++, "
       "g++, clang++): install g++, or name one in CXX");
 }
 
@@ -187,7 +187,10 @@ CpuCompileResult CpuCompiler::compile(const std::string& name, const std::string
   const fs::path input = folder.path() / "kernel.cu";
   const fs::path output = folder.path() / "kernel.so";
   write_file(words, prelude());
-  write_file(input, fmt::format("#line 1 \"{}.cu\"\n{}", name, source));
+  write_file(input, fmt::format("#line 1 \"{0}.cu\"\n{1}\n"
+                                "extern \"C\" __global__ void {2}{0}(void** arguments) {{\n"
+                                "  autotune_call_kernel(&{0}, arguments);\n}}\n",
+                                name, source, kCallPrefix));
 
   std::vector<std::string> command = command_;
   for (const std::string& option : options) {

@@ -5,7 +5,7 @@
 
 namespace autotune {
 
-// Label "host: <CPU model>", ordinal kCpuOrdinal; the limits of a small GPU, so that portable
+// Label "cpu: <CPU model>", ordinal kCpuOrdinal; the limits of a small GPU, so that portable
 // templates offer the same configurations here as there.
 [[nodiscard]] DeviceInfo cpu_device_info();
 

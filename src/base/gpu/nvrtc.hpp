@@ -20,9 +20,8 @@ struct CompileResult {
 // Thread-safe; compiles in parallel.
 class Nvrtc {
  public:
-  // Looks where AUTOTUNE_NVRTC says, else for libnvrtc.so.13 and .12 where the loader looks, in the
-  // toolkit's usual folders, and in the folder that scripts/setup installs into. Throws
-  // EnvironmentError that says so when there is none.
+  // Looks where AUTOTUNE_NVRTC says, else for libnvrtc.so.13 and .12 where the loader looks, and
+  // in the toolkit's usual folders. Throws EnvironmentError that says so when there is none.
   static std::shared_ptr<const Nvrtc> open();
   ~Nvrtc();
 

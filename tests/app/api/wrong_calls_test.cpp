@@ -52,7 +52,7 @@ TEST_SUITE("wrong calls of gemm()") {
     Call{.c = nullptr}.check_refused("C is a null pointer");
     int anything = 0;
     Call{.stream = reinterpret_cast<CUstream_st*>(&anything)}.check_refused(
-        "stream: the host device has none");
+        "stream: the CPU device has none");
   }
 }
 
@@ -62,7 +62,7 @@ TEST_SUITE("wrong use of an Autotuner") {
     const EnvironmentVariable no_driver("AUTOTUNE_LIBCUDA", "/nonexistent/libcuda.so.1");
     CHECK_THROWS_AS(Autotuner({.device = "first"}), UsageError);
     CHECK_THROWS_AS(Autotuner({.device = "0"}), EnvironmentError);
-    CHECK(Autotuner().device_name().rfind("host: ", 0) == 0);
+    CHECK(Autotuner().device_name().rfind("cpu: ", 0) == 0);
   }
 
   TEST_CASE("a file that is no database") {

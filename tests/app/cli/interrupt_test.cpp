@@ -10,7 +10,7 @@ namespace autotune::test {
 namespace {
 
 const std::vector<std::string> kSearch = {
-    "--sizes", "40,41,42", "--device", "host",   "--tile-width",   "8",     "--results-per-thread",
+    "--sizes", "40,41,42", "--device", "cpu",    "--tile-width",   "8",     "--results-per-thread",
     "2",       "--unroll", "full",     "--only", "VECTOR_WIDTH=1", "--json"};
 
 TEST_SUITE("signals") {

@@ -8,9 +8,11 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include "autotune/problem.hpp"
+
 #include "gpu/shared_library.hpp"
 #include "tests/app/cli/fake_machine.hpp"
-#include "tuner/worker/worker.hpp"
+#include "tuner/measure/gpu_service.hpp"
 
 namespace autotune::test {
 namespace {
@@ -61,11 +63,11 @@ TEST_SUITE("soak") {
     const auto service = make_gpu_service(0);
     const auto measure = [&](int first, int count) {
       for (int i = first; i < first + count; ++i) {
-        MeasureRequest request{.problem = {.m = 8, .n = 8 + i % 3, .k = 8},
+        MeasureRequest request{.problem = GemmProblem{.m = 8, .n = 8 + i % 3, .k = 8},
                                .kernel_name = "any",
                                .cubin = "// PTX of candidate " + std::to_string(i),
                                .geometry = {},
-                               .samples = 3};
+                               .timing = {.samples = 3}};
         if (i % 10 == 0)
           request.cubin =
               "\x7f"

@@ -50,7 +50,7 @@ class Devices {
 
   void start() { pool.emplace(setups, std::chrono::seconds(30), events, stop.get_token()); }
   // Measures a kernel once for the problem. The name is the kernel's cubin.
-  void submit(const std::string& name, const GemmProblem& problem, BestTime* best = nullptr) {
+  void submit(const std::string& name, const Problem& problem, BestTime* best = nullptr) {
     const BuiltKernel& built = kernels.emplace_back(BuiltKernel{.image = name, .code = name});
     pool->submit(MeasureJob{.id = {0, kernels.size() - 1},
                             .problem = problem,
@@ -97,8 +97,8 @@ class Devices {
   std::optional<DevicePool> pool;  // last: its threads use the rest
 };
 
-GemmProblem cube(std::int64_t size) {
-  return {.m = size, .n = size, .k = size};
+Problem cube(std::int64_t size) {
+  return GemmProblem{.m = size, .n = size, .k = size};
 }
 
 TEST_SUITE("device pool") {
@@ -129,7 +129,7 @@ TEST_SUITE("device pool") {
     };
     std::vector<std::int64_t> of_second;
     devices.scripts[1]->measure = [&](const MeasureRequest& request) {
-      of_second.push_back(request.problem.m);
+      of_second.push_back(request.problem.size("m"));
       if (of_second.size() == 2) begun.set_value();
       return WorkerOutcome(WorkerReply(measured(1)));
     };
@@ -279,7 +279,7 @@ TEST_SUITE("device pool") {
     devices.close(0);
     std::vector<double> stop_above_us;
     devices.scripts[0]->measure = [&](const MeasureRequest& request) {
-      stop_above_us.push_back(request.stop_above_us);
+      stop_above_us.push_back(request.timing.stop_above_us);
       return WorkerOutcome(WorkerReply(measured(request.cubin == "slow" ? 8 : 4)));
     };
     devices.start();

@@ -127,7 +127,7 @@ TEST_SUITE("finals") {
       if (stopped) stop.request_stop();
       TrialRunner runner(f.setup.make_compile_worker, std::chrono::seconds(30));
       const FinalsResult result =
-          run_finals(kSmall, played.finalists, false, runner, deadline, stop.get_token());
+          run_finals(kSmall, played.finalists, "", runner, deadline, stop.get_token());
       CHECK(result.ranking.has_value() == !stopped);
       return samples;
     };

@@ -289,7 +289,7 @@ TEST_SUITE("recorded spaces") {
     CHECK(spaces[2].name == "8x3x4 TN slow on GPU");
     CHECK(spaces[3].name == "8x3x4 TN fast on CPU");
     REQUIRE(spaces[1].problem);
-    CHECK(spaces[1].problem->m == 2);
+    CHECK(spaces[1].problem->size("m") == 2);
     CHECK(spaces[1].trials[0].problem == *spaces[1].problem);
     CHECK(spaces[1].trials[0].template_name == "fast");
   }

@@ -39,7 +39,7 @@ TEST_SUITE("finals of a run") {
       const int x = macro(m.cubin, "X");
       const int a = macro(m.cubin, "A");
       const std::string name = fmt::format("{},{}", x, a);
-      if (m.samples == 1) ++samples[name];
+      if (m.timing.samples == 1) ++samples[name];
       // Two that are level, one that is 1 % behind, all others far.
       if (name == "7,2") return WorkerOutcome(WorkerReply(measured(10)));
       if (name == "6,2") return WorkerOutcome(WorkerReply(measured(10.02)));
@@ -74,7 +74,7 @@ TEST_SUITE("finals of a run") {
       TuneFixture f;
       std::map<std::string, int> samples;
       f.script->measure = [&](const MeasureRequest& m) {
-        if (m.samples == 1) ++samples[m.cubin];
+        if (m.timing.samples == 1) ++samples[m.cubin];
         return WorkerOutcome(WorkerReply(measured(slow ? 100'000 : 10)));
       };
       f.run();

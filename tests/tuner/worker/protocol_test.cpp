@@ -16,17 +16,20 @@ const std::string kBytes =
     "ELF\0\xff\xfe binary \0"s;
 
 MeasureRequest full_measure_request() {
-  return {.problem = {.m = 129, .n = 2147483647, .k = 65, .op_a = Operation::transposed},
+  return {.problem = Problem("gemm", {{"m", 129}, {"n", 2147483647}}, {{"layout", "TN"}}),
           .kernel_name = "gemm",
           .cubin = kBytes,
+          .signature = {{ArgumentKind::tensor, 1},
+                        {ArgumentKind::scalar, 1, ElementType::f64},
+                        {ArgumentKind::tensor_map, 2}},
           .geometry = {.grid = {3, 2, 1}, .block = {16, 8, 1}, .dynamic_shared_bytes = 100000},
           .input = InputData::linear,
           .seed = std::numeric_limits<std::uint64_t>::max(),
           .verify = false,
-          .samples = 9,
-          .min_sample_us = 0.1,
-          .launches_per_sample = 4,
-          .stop_above_us = 1.0 / 3,
+          .timing = {.samples = 9,
+                     .min_sample_us = 0.1,
+                     .launches_per_sample = 4,
+                     .stop_above_us = 1.0 / 3},
           .baseline = "cublas"};
 }
 
@@ -96,10 +99,11 @@ TEST_SUITE("Protocol") {
     CHECK(request.input == expected.input);
     CHECK(request.seed == expected.seed);
     CHECK(request.verify == expected.verify);
-    CHECK(request.samples == expected.samples);
-    CHECK(request.min_sample_us == expected.min_sample_us);
-    CHECK(request.launches_per_sample == expected.launches_per_sample);
-    CHECK(request.stop_above_us == expected.stop_above_us);
+    CHECK(request.signature == expected.signature);
+    CHECK(request.timing.samples == expected.timing.samples);
+    CHECK(request.timing.min_sample_us == expected.timing.min_sample_us);
+    CHECK(request.timing.launches_per_sample == expected.timing.launches_per_sample);
+    CHECK(request.timing.stop_above_us == expected.timing.stop_above_us);
     CHECK(request.baseline == expected.baseline);
 
     const CompileRequest compile{"gemm", "a\0b"s, {"-DX=1", "", "--no-cache"}};

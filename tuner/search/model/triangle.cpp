@@ -17,11 +17,6 @@ double dot(const double* a, const double* b, std::size_t count) {
 
 }  // namespace
 
-void TriangularFactor::clear() {
-  size_ = 0;
-  packed_.clear();
-}
-
 void TriangularFactor::append(const std::vector<double>& row) {
   std::vector<double> solved(row.begin(), row.end() - 1);
   solve(solved);

@@ -56,14 +56,14 @@ class Evolutionary : public SearchStrategy {
 
   // A mutation takes a parameter's value from any configuration of the space.
   Configuration crossed(const Configuration& mother, const Configuration& father) {
-    std::vector<Configuration::Entry> entries = mother.entries();
-    const std::size_t mutated = draw(2) == 0 ? draw(entries.size()) : entries.size();
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (draw(2) == 0) entries[i].second = father.entries()[i].second;
+    std::vector<std::int64_t> values = mother.values();
+    const std::size_t mutated = draw(2) == 0 ? draw(values.size()) : values.size();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (draw(2) == 0) values[i] = father.values()[i];
       if (i != mutated) continue;
-      entries[i].second = configurations_[draw(configurations_.size())].entries()[i].second;
+      values[i] = configurations_[draw(configurations_.size())].values()[i];
     }
-    return Configuration(std::move(entries));
+    return mother.with(std::move(values));
   }
 
   std::optional<std::size_t> mutant(std::size_t of) {
@@ -90,7 +90,7 @@ class Evolutionary : public SearchStrategy {
   // Hashes the values alone. Two configurations with the same hash would merely share an entry.
   static std::uint64_t hash(const Configuration& configuration) {
     std::uint64_t result = 0xcbf29ce484222325;  // FNV-1a over whole values
-    for (const auto& [name, value] : configuration.entries()) {
+    for (const std::int64_t value : configuration.values()) {
       result = (result ^ static_cast<std::uint64_t>(value)) * 0x100000001b3;
       result ^= result >> 29;
     }

@@ -32,8 +32,8 @@ struct Product {
         ldc(which.ldc() + gap),
         alpha(alpha_),
         beta(beta_) {
-    const bool a_plain = problem.op_a == Operation::plain;
-    const bool b_plain = problem.op_b == Operation::plain;
+    const bool a_plain = problem.op_a == Transpose::none;
+    const bool b_plain = problem.op_b == Transpose::none;
     fill(a, (a_plain ? problem.m : problem.k) * lda, 1);
     fill(b, (b_plain ? problem.k : problem.n) * ldb, 2);
     c.assign(static_cast<std::size_t>(problem.m * ldc), kUntouched);

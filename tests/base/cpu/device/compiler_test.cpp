@@ -8,6 +8,8 @@
 #include "autotune/error.hpp"
 
 #include "cpu/loaded_kernel.hpp"
+#include "tests/support/gemm.hpp"
+#include "tests/support/planted_error.hpp"
 
 using autotune::CpuCompiler;
 using autotune::CpuCompileResult;
@@ -48,7 +50,8 @@ float run(const CpuCompileResult& compiled, float alpha = 0, float beta = 0) {
   REQUIRE_MESSAGE(compiled.ok, compiled.log);
   const LoadedKernel loaded(compiled.image, "probe");
   float c = -1;
-  loaded.entry().function(nullptr, nullptr, &c, 0, 0, 0, 0, 0, 0, alpha, beta, nullptr, 1);
+  autotune::test::GemmArguments arguments({.c = &c, .alpha = alpha, .beta = beta});
+  loaded.entry().call(arguments.pointers());
   return c;
 }
 
@@ -95,6 +98,18 @@ TEST_SUITE("HostCompiler") {
     CHECK(compiled.log.find("probe.cu:3:") != std::string::npos);
     CHECK(compiled.log.find("error") != std::string::npos);
     CHECK(compiled.log.find("no_such_name") != std::string::npos);
+  }
+
+  TEST_CASE("errors in a template come with the file and line that they stand in") {
+    const CpuCompiler compiler;
+    for (const autotune::test::PlantedError& error : autotune::test::planted_errors()) {
+      CAPTURE(error.file);
+      const auto compiled = compiler.compile("gemm_simt", error.source, {});
+      CHECK_FALSE(compiled.ok);
+      CHECK_MESSAGE(compiled.log.find(error.file + ":" + std::to_string(error.line) + ":") !=
+                        std::string::npos,
+                    compiled.log);
+    }
   }
 
   TEST_CASE("a kernel that needs more stack than a thread has does not compile") {

@@ -6,6 +6,7 @@
 
 #include "cpu/device.hpp"
 #include "cpu_kernels.hpp"
+#include "operation/gemm/gemm.hpp"
 #include "tuner/worker/worker.hpp"
 
 using namespace autotune;
@@ -22,8 +23,9 @@ class Workers {
         worker_->call(CompileRequest{"simple", source, {"-arch=host"}}, kPatience)));
     REQUIRE_MESSAGE(compiled.ok, compiled.log);
     MeasureRequest request;
-    request.problem = {.m = 8, .n = 8, .k = 8};
+    request.problem = GemmProblem{.m = 8, .n = 8, .k = 8};
     request.kernel_name = "simple";
+    request.signature = gemm_signature();
     request.cubin = std::move(compiled.cubin);
     request.geometry.block = {8, 8, 1};
     return worker_->call(request, timeout);

@@ -1,0 +1,8 @@
+// What a shared library of autotune shows to those that link it; all else in it is hidden.
+#pragma once
+
+#if defined(AUTOTUNE_SHARED)  // CMake defines it, for the library and for what links it
+#define AUTOTUNE_API [[gnu::visibility("default")]]
+#else
+#define AUTOTUNE_API
+#endif
