@@ -12,13 +12,13 @@ namespace {
 constexpr double kSlowestRate = 2e10;
 constexpr double kLongest_s = 24 * 3600;
 
-// What an answer may take besides the work, of a worker that has its device open.
+// The time besides the work that a worker with an open device may take to answer.
 constexpr std::chrono::milliseconds kWarmAllowance(5000);
-// Of TimingPlan::stop_above_us, which is 1.25 times the best.
+// A factor of TimingPlan::stop_above_us, which is 1.25 times the best.
 constexpr double kHopeless = 16;
 // A worker may have to make the problem's data again.
 constexpr double kDataFactor = 2;
-// The two that verify.
+// The launches that verify.
 constexpr int kVerifying = 2;
 
 std::chrono::milliseconds milliseconds(double seconds) {

@@ -12,8 +12,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Candidates may kill workers one after another; so many without a single answer between them
-// means that the device is unusable.
+// Candidates may kill workers one after another. After so many without a single answer between
+// them the device is unusable.
 constexpr int kFailuresInARow = 20;
 
 constexpr int kAttempts = 3;
@@ -53,26 +53,18 @@ Trial TrialRunner::run_baseline(const std::string& name, const Operation& operat
                  {.problem = problem, .template_name = name});
 }
 
-DescribeCompilerReply TrialRunner::describe_compiler() {
-  auto reply = ask<DescribeCompilerReply>(DescribeCompilerRequest{}, "no worker could be started");
-  if (reply.build.empty()) throw EnvironmentError(reply.problem);
-  return reply;
-}
-
 CalibrateReply TrialRunner::calibrate() {
-  return ask<CalibrateReply>(CalibrateRequest{}, "the device could not be opened for measuring");
-}
-
-template <typename Reply>
-Reply TrialRunner::ask(const WorkerRequest& request, const char* failed) {
-  // No candidate is involved: a worker that somebody killed is replaced, and one that dies of the
-  // machine dies again.
+  // No candidate is involved. A worker that somebody killed is replaced; a worker that dies of the
+  // machine's state dies again.
   for (int attempt = 1;; ++attempt) {
-    WorkerOutcome outcome = call(request, allowance_);
+    WorkerOutcome outcome = call(CalibrateRequest{}, allowance_);
     const auto* failure = std::get_if<WorkerFailure>(&outcome);
-    if (failure == nullptr) return std::get<Reply>(std::get<WorkerReply>(std::move(outcome)));
+    if (failure == nullptr) {
+      return std::get<CalibrateReply>(std::get<WorkerReply>(std::move(outcome)));
+    }
     if (attempt == kAttempts) {
-      throw EnvironmentError(fmt::format("{}: {}", failed, failure->reason));
+      throw EnvironmentError(
+          fmt::format("the device could not be opened for measuring: {}", failure->reason));
     }
   }
 }

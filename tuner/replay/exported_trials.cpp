@@ -1,4 +1,4 @@
-// The program's own full form of trials.
+// The reader of trials that this program exported.
 #include "operation/problem_json.hpp"
 #include "tuner/replay/recorded_result.hpp"
 

@@ -43,7 +43,7 @@ std::string content_of(const std::string& path) {
   return std::move(*plain);
 }
 
-// Python writes numbers that JSON has not. The length of one that begins here, or 0.
+// Python writes numbers that JSON does not have. Gives the length of one that begins here, or 0.
 std::size_t python_number_at(const std::string& text, std::size_t place) {
   for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
     if (text.compare(place, word.size(), word) == 0) return word.size();
@@ -51,7 +51,7 @@ std::size_t python_number_at(const std::string& text, std::size_t place) {
   return 0;
 }
 
-// They become texts of the same length, so that places of faults stay what they are.
+// The numbers become texts of the same length, so that the positions of syntax errors stay correct.
 std::string without_python_numbers(std::string text) {
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -155,8 +155,8 @@ RecordedSpace space_of(const std::vector<const RecordedResult*>& results) {
   return space;
 }
 
-// What was recorded before the template was given a parameter has its first value, which is for "as
-// before".
+// A recording that is older than one of the template's parameters gets the parameter's first value,
+// which stands for "as before".
 Configuration completed(const KernelTemplate& kernel, const Configuration& recorded) {
   const Configuration::Entries known = recorded.entries();
   std::vector<Configuration::Entry> entries(known.begin(), known.end());
@@ -167,8 +167,8 @@ Configuration completed(const KernelTemplate& kernel, const Configuration& recor
   return Configuration(entries);
 }
 
-// Most of them, with values that a template's arithmetic can take. They need not be of today's
-// space, which may have lost some since.
+// True for a configuration with most of the template's parameters, in the range of its arithmetic.
+// The values may have left the template's space since.
 bool has_parameters_of(const KernelTemplate& kernel, const Configuration& recorded) {
   constexpr std::int64_t kLargest = 1024;
   std::size_t known = 0;

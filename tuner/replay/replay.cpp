@@ -9,7 +9,7 @@
 namespace autotune {
 namespace {
 
-// Seeds of different options.seed do not meet.
+// The seeds of different options.seed do not overlap.
 std::uint64_t seed_of(const ReplayOptions& options, std::size_t repeat) {
   return options.seed * 1'000'003 + repeat;
 }

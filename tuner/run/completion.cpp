@@ -55,7 +55,7 @@ std::string Completion::strategy_key() const {
 
 bool Completion::covers_budget(const std::string& key) const {
   const std::optional<CompletedRequest> row = database_.completed(key);
-  // What a budget ended does not cover a search without one.
+  // A search that ended with its budget does not cover one without a budget.
   if (row && request_.budget.unlimited()) return row->budget_s == 0 && row->trials == 0;
   return row && (!request_.budget.seconds || row->budget_s >= *request_.budget.seconds) &&
          (!request_.budget.trials || row->trials >= *request_.budget.trials);

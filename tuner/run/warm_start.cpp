@@ -24,7 +24,7 @@ std::vector<WarmStart> warm_starts(const Problem& problem, const std::string& de
     }
     const bool won_here = winner.problem == problem && winner.device_class == device_class;
     try {
-      // JSON keeps parameters in alphabetical order; here they are in the template's.
+      // JSON keeps parameters in alphabetical order, and the space in the template's order.
       near.emplace_back(space.kernel->operation->distance(problem, winner.problem),
                         WarmStart{space.kernel->space.validated(winner.configuration), won_here});
     } catch (const UsageError&) {

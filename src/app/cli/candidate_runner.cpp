@@ -1,5 +1,7 @@
 #include "cli/candidate_runner.hpp"
 
+#include <utility>
+
 #include "autotune/error.hpp"
 
 #include "cli/exit_codes.hpp"
@@ -8,17 +10,14 @@
 #include "operation/memory_requirement.hpp"
 
 namespace autotune {
-namespace {
-
-constexpr std::chrono::milliseconds kPatience(200);
-
-}  // namespace
 
 CandidateRunner::CandidateRunner(const TunerSetup& setup, CubinStore& cubins)
     : device_(setup.device),
       runner_(setup.measuring.front().make_worker, setup.measure_timeout),
-      pool_(setup.make_compile_worker, setup.compile_jobs, setup.compile_timeout) {
-  const DescribeCompilerReply compiler = runner_.describe_compiler();
+      pool_(setup.make_compile_worker, setup.compile_jobs, setup.compile_timeout,
+            [this](KernelBuilt built) { built_.post(std::move(built)); }) {
+  const DescribeCompilerReply compiler =
+      describe_compiler(setup.make_compile_worker, setup.compile_timeout);
   builder_ = std::make_unique<KernelBuilder>(pool_, &cubins, compiler.build,
                                              compile_target(setup.device, compiler.architectures));
 }
@@ -35,9 +34,7 @@ Trial CandidateRunner::run(const KernelTemplate& kernel, const Configuration& co
     throw EnvironmentError(why);
   }
   const auto ticket = builder_->request(kernel, configuration, problem);
-  while (builder_->find(ticket) == nullptr) {
-    builder_->collect(std::chrono::steady_clock::now() + kPatience);
-  }
+  while (builder_->find(ticket) == nullptr) builder_->take(built_.wait());
   return runner_.run(kernel, configuration, problem, *builder_->find(ticket), options);
 }
 

@@ -6,6 +6,10 @@
 
 namespace autotune {
 
+DeviceCapabilities DeviceInfo::capabilities() const {
+  return {.exhaustive_by_default = !is_cpu(), .shares_host_cores = is_cpu()};
+}
+
 std::string DeviceInfo::architecture() const {
   if (is_cpu()) return "cpu";
   return fmt::format("sm_{}{}", compute_major, compute_minor);

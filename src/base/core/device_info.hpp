@@ -9,6 +9,12 @@ namespace autotune {
 // The ordinal that selects the CPU where GPUs count from 0.
 inline constexpr int kCpuOrdinal = -1;
 
+// The ways in which kinds of devices differ for the tuner.
+struct DeviceCapabilities {
+  bool exhaustive_by_default = true;  // trials are quick enough to search a small space to the end
+  bool shares_host_cores = false;     // the program's own work disturbs what runs on the device
+};
+
 // Bytes, kHz and counts as the driver gives them. 0 means unknown.
 struct DeviceInfo {
   std::string label;  // the driver's name of the device: what people query by
@@ -34,6 +40,8 @@ struct DeviceInfo {
   std::string cpu_model;        // of the CPU as a device (src/base/cpu); empty for a GPU
 
   [[nodiscard]] bool is_cpu() const { return !cpu_model.empty(); }
+
+  [[nodiscard]] DeviceCapabilities capabilities() const;
 
   // "sm_90"; "cpu" for the CPU.
   [[nodiscard]] std::string architecture() const;

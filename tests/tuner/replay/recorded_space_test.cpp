@@ -97,7 +97,7 @@ TEST_SUITE("recorded spaces") {
       if (space.trials[i].ok()) best_us = std::min(best_us, space.trials[i].measurement.median_us);
     }
     const auto share = [&](const Prior& estimate) {
-      return reached_share({RegretEstimate(space.configurations, trials, estimate)}, best_us);
+      return regret_bound({RegretEstimate(space.configurations, trials, estimate)}, best_us);
     };
     const double with = share(prior_for(space));
     CHECK(with > share({}) + 0.02);

@@ -381,6 +381,16 @@ TEST_SUITE("tune") {
     CHECK(f.run().measured == 0);
   }
 
+  TEST_CASE("the note names every size whose stored finalists are timed again") {
+    Fixture f;
+    f.request.problems = {kSmall, kLarge};
+    f.run();
+    f.setup.device.driver_release = "590.7";
+    const TuneReport again = f.run();
+    const auto text = f.kernel.operation->text;
+    CHECK(again.note.find(text(kSmall) + ", " + text(kLarge)) != std::string::npos);
+  }
+
   TEST_CASE("a filtered search does not displace a better winner") {
     Fixture f;
     f.run();

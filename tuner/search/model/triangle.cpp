@@ -6,7 +6,7 @@
 namespace autotune {
 namespace {
 
-// What rounding may leave of a diagonal that should be positive.
+// The least pivot, since rounding may make a positive one zero or negative.
 constexpr double kLeastPivot = 1e-10;
 
 double dot(const double* a, const double* b, std::size_t count) {

@@ -3,7 +3,7 @@
 namespace autotune {
 namespace {
 
-// Parameters that differ, counted up to one more than `most`.
+// The number of parameters that differ, counted up to one more than `most`.
 std::size_t difference(const Configuration& a, const Configuration& b, std::size_t most) {
   const std::vector<std::int64_t>& left = a.values();
   const std::vector<std::int64_t>& right = b.values();

@@ -1,12 +1,12 @@
-#include "tuner/search/model/trend.hpp"
+#include "tuner/search/model/prior_mean.hpp"
 
 #include <numeric>
 
 namespace autotune {
 namespace {
 
-// How many trials the proportion counts as, and how far their rates are apart, as a part of them:
-// trials of nearly the same rate say little of the slope.
+// Proportionality counts as so many trials whose rates differ by this share. Trials of nearly the
+// same rate say little about the slope.
 constexpr double kTrust = 6;
 constexpr double kSpread = 0.05;
 
@@ -16,14 +16,14 @@ double mean(const std::vector<double>& values) {
 
 }  // namespace
 
-double Trend::rate(std::size_t index) const {
+double PriorMean::rate(std::size_t index) const {
   if (rates_.empty()) rates_.resize(configurations_);
   float& rate = rates_[index];
   if (rate == 0) rate = static_cast<float>(1 / estimate_(index));
   return static_cast<double>(rate);
 }
 
-void Trend::fit(const std::vector<std::size_t>& indices, const std::vector<double>& losses) {
+void PriorMean::fit(const std::vector<std::size_t>& indices, const std::vector<double>& losses) {
   if (!exists()) return;
   std::vector<double> rates;
   for (const std::size_t index : indices) rates.push_back(rate(index));
@@ -38,7 +38,7 @@ void Trend::fit(const std::vector<std::size_t>& indices, const std::vector<doubl
   slope_ = products / squares;
 }
 
-double Trend::loss(std::size_t index) const {
+double PriorMean::loss(std::size_t index) const {
   return exists() ? slope_ * (rate(index) - mean_rate_) : 0;
 }
 

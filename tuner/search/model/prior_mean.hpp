@@ -1,4 +1,4 @@
-// How a configuration's loss follows from an estimate that was there before any trial.
+// The prior mean of a configuration's loss, from an estimate that needs no trials.
 #pragma once
 
 #include <cstddef>
@@ -9,26 +9,25 @@
 
 namespace autotune {
 
-// A straight line: the loss falls as the estimated rate, 1 / estimate, rises. Before trials say how
-// much, in proportion to it.
-class Trend {
+// A straight line: the loss falls as the estimated rate, 1 / estimate, rises. The trials give the
+// slope; without trials the loss falls in proportion to the rate.
+class PriorMean {
  public:
-  Trend(Prior estimate, std::size_t configurations)
+  PriorMean(Prior estimate, std::size_t configurations)
       : estimate_(std::move(estimate)), configurations_(configurations) {}
 
   [[nodiscard]] bool exists() const { return static_cast<bool>(estimate_); }
-  // 1 / estimate.
+  // The estimated rate, 1 / estimate.
   [[nodiscard]] double rate(std::size_t index) const;
-  // `losses` of the configurations `indices`: 1 - best / time.
+  // Learns from the losses, 1 - best / time, of the configurations `indices`.
   void fit(const std::vector<std::size_t>& indices, const std::vector<double>& losses);
-  // How much larger a loss the line gives than to the trials on average; 0 where there is no
-  // estimate.
+  // The loss on the line, relative to the mean of the trials; 0 without an estimate.
   [[nodiscard]] double loss(std::size_t index) const;
 
  private:
   Prior estimate_;
   std::size_t configurations_;
-  mutable std::vector<float> rates_;  // from the first question on; 0: not asked for yet
+  mutable std::vector<float> rates_;  // filled when first used; 0: not filled yet
   double slope_ = 0;
   double mean_rate_ = 0;  // of the trials
 };
