@@ -1,8 +1,9 @@
+#include "tests/second_operation/transpose.hpp"
+
 #include <doctest/doctest.h>
 
 #include "cpu/device.hpp"
 #include "tests/second_operation/journey.hpp"
-#include "tests/second_operation/transpose.hpp"
 #include "tuner/measure/cpu_service.hpp"
 
 namespace autotune::test {

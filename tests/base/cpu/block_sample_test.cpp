@@ -53,8 +53,8 @@ TEST_SUITE("block sample") {
   }
 
   TEST_CASE("a small problem is run whole and a large one in part") {
-    const double small = 2.0 * 256 * 256 * 256;
-    const double large = 2.0 * 3200 * 3200 * 3200;
+    const autotune::Work small{.operations = 2.0 * 256 * 256 * 256};
+    const autotune::Work large{.operations = 2.0 * 3200 * 3200 * 3200};
     CHECK(autotune::sample_blocks(small, 16, TileGrid{64, 64, 4, 4}).size() == 16);
     const TileGrid grid{32, 32, 100, 100};
     const auto sample = autotune::sample_blocks(large, 10000, grid);
@@ -68,7 +68,7 @@ TEST_SUITE("block sample") {
   }
 
   TEST_CASE("a sample of one row or column of tiles has no block twice") {
-    const double flat = 2.0 * 8 * (1 << 20) * 4096;
+    const autotune::Work flat{.operations = 2.0 * 8 * (1 << 20) * 4096};
     const auto sample = autotune::sample_blocks(flat, 1 << 14, TileGrid{8, 64, 1, 1 << 14});
     CHECK(sample.size() == 8);
     CHECK(std::adjacent_find(sample.begin(), sample.end()) == sample.end());
