@@ -24,7 +24,7 @@
 #include "autotune/version.hpp"
 
 #include "accuracy.hpp"
-#include "cli/size_list.hpp"
+#include "cli/option_values.hpp"
 #include "core/statistics.hpp"
 #include "gpu/context.hpp"
 #include "gpu/gpu.hpp"
