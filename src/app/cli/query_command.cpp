@@ -76,7 +76,7 @@ void print_json(const std::vector<Answer>& answers, const std::string& label) {
     entry["m"] = problem.m;
     entry["n"] = problem.n;
     entry["k"] = problem.k;
-    entry["tuned_for"] = to_string(match->winner.problem);
+    entry["tuned_for"] = to_string(gemm_problem(match->winner.problem));
     entry["shipped"] = match->shipped;
     entry["explanation"] = match->explanation;
     document["results"].push_back(std::move(entry));

@@ -52,14 +52,15 @@ int run_run(const Options& options) {
     document["results"].push_back(result_entry(trial));
     const double us = trial.measurement.median_us;
     const Verification& check = trial.verification;
-    table.add({to_string(trial.problem), to_string(trial.status),
+    table.add({to_string(gemm_problem(trial.problem)), to_string(trial.status),
                trial.ok() ? fmt::format("{:.1f}", us) : "-",
                trial.ok() ? rates.text(gflops(gemm_problem(trial.problem), us)) : "-",
                trial.ok() ? fmt::format("{:.2f}", check.max_error_ratio) : "-",
                trial.ok() ? fmt::format("{:.1f}", check.error_bound) : "-", trial.template_name,
                to_string(trial.configuration)});
     if (!trial.ok())
-      fmt::print(stderr, "autotune: {}: {}\n", to_string(trial.problem), trial.detail);
+      fmt::print(stderr, "autotune: {}: {}\n", to_string(gemm_problem(trial.problem)),
+                 trial.detail);
   }
   document["measured"] = trials.size();
   if (options.json) {
@@ -68,7 +69,8 @@ int run_run(const Options& options) {
     fmt::print("{}\n{}", describe(device), table.text());
     for (const Trial& trial : trials) {
       if (trial.ok() && !trial.detail.empty()) {
-        fmt::print("{}: verified and timed on {}\n", to_string(trial.problem), trial.detail);
+        fmt::print("{}: verified and timed on {}\n", to_string(gemm_problem(trial.problem)),
+                   trial.detail);
       }
     }
   }

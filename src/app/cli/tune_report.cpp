@@ -95,13 +95,14 @@ Table result_table(const TuneReport& report) {
   Table table(header);
   for (const ProblemResult& result : report.problems) {
     if (!result.winner) {
-      table.add({to_string(result.problem), "-", "-", "-"});
+      table.add({to_string(gemm_problem(result.problem)), "-", "-", "-"});
       continue;
     }
     const Winner& winner = *result.winner;
     const double rate = gflops(gemm_problem(result.problem), winner.median_us);
     std::vector<std::string> row = {
-        to_string(result.problem), fmt::format("{:.1f}", winner.median_us), rates.text(rate),
+        to_string(gemm_problem(result.problem)), fmt::format("{:.1f}", winner.median_us),
+        rates.text(rate),
         report.rates ? fmt::format("{:.1f}%", 100 * rate / report.rates->fma_gflops) : "-"};
     if (compared) {
       row.push_back(result.baseline_us ? fmt::format("{:.1f}", *result.baseline_us) : "-");
@@ -125,7 +126,8 @@ std::string reached_line(const ProblemResult& result) {
     estimate = fmt::format("estimated at least {} % of the best of this space",
                            std::floor(1000 * result.reached_share) / 10);
   }
-  return fmt::format("{}: {}, from {} of {} configurations\n", to_string(result.problem), estimate,
+  return fmt::format("{}: {}, from {} of {} configurations\n",
+                     to_string(gemm_problem(result.problem)), estimate,
                      result.measured + result.known, result.valid_configurations);
 }
 
@@ -146,20 +148,23 @@ void print_summary(const TuneReport& report, const TunerSetup& setup) {
   for (const ProblemResult& result : report.problems) {
     if (!result.too_large.empty()) continue;  // print_notes() says it
     if (!result.winner) {
-      fmt::print("{}: {}\n", to_string(result.problem),
+      fmt::print("{}: {}\n", to_string(gemm_problem(result.problem)),
                  result.measured + result.known > 0 ? "no configuration gave a correct result"
                                                     : "ended before the first trial");
     } else if (!result.winner->confirmed) {
-      fmt::print("{}: unconfirmed, from the search alone\n", to_string(result.problem));
+      fmt::print("{}: unconfirmed, from the search alone\n",
+                 to_string(gemm_problem(result.problem)));
     } else if (!result.winner->ties.empty()) {
-      fmt::print("{}: statistically tied with {} other{}\n", to_string(result.problem),
-                 result.winner->ties.size(), result.winner->ties.size() == 1 ? "" : "s");
+      fmt::print("{}: statistically tied with {} other{}\n",
+                 to_string(gemm_problem(result.problem)), result.winner->ties.size(),
+                 result.winner->ties.size() == 1 ? "" : "s");
     }
     if (result.winner && (result.measured > 0 || result.reached_share > 0)) {
       fmt::print("{}", reached_line(result));
     }
     if (result.winner && !result.winner->note.empty()) {
-      fmt::print("{}: verified and timed on {}\n", to_string(result.problem), result.winner->note);
+      fmt::print("{}: verified and timed on {}\n", to_string(gemm_problem(result.problem)),
+                 result.winner->note);
     }
   }
 }

@@ -64,6 +64,7 @@ Problem Problem::parse(std::string_view key) {
     key.remove_prefix(space == std::string_view::npos ? key.size() : space + 1);
     return word;
   };
+  if (key.empty()) return {};
   const std::string_view whole = key;
   const std::string operation(next_word());
   std::vector<Size> sizes;

@@ -32,7 +32,7 @@ class Problem {
   // letters, digits, '_', '.', '+' and '-'; a trait's value does not begin with a digit or '-'.
   // Throws Error for anything else.
   Problem(std::string operation, std::vector<Size> sizes, std::vector<Trait> traits);
-  // Inverse of key(). Throws Error for text that is not a key.
+  // Inverse of key(), also of the empty one. Throws Error for text that is not a key.
   [[nodiscard]] static Problem parse(std::string_view key);
 
   [[nodiscard]] const std::string& operation() const { return data_->operation; }

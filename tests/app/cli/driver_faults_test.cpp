@@ -92,7 +92,7 @@ TEST_SUITE("driver faults") {
   // For each moment: from the first call on that is about a candidate. Loading the kernels that
   // check, filling operands and waiting for them come before.
   TEST_CASE("each poisonous code at loading costs the candidate alone") {
-    check_candidate_faults("cuModuleLoadData", "@2+", "load_failed: 1");
+    check_candidate_faults("cuModuleLoadData", "@3+", "load_failed: 1");
   }
   TEST_CASE("each poisonous code at launching costs the candidate alone") {
     check_candidate_faults("cuLaunchKernelEx", "@7+", "launch_failed: 1");
@@ -104,9 +104,9 @@ TEST_SUITE("driver faults") {
   TEST_CASE("a candidate that faults is followed by others in a new worker") {
     if (!can_compile()) return;
     const FakeMachine machine;
-    // The first worker's third module is the first candidate; later workers measure no rates, and
-    // their third is their second candidate.
-    const ProgramResult result = machine.tune("cuModuleLoadData:700@3", "3");
+    // The first worker's fourth module is the first candidate; later workers measure no rates, and
+    // their fourth is their second candidate.
+    const ProgramResult result = machine.tune("cuModuleLoadData:700@4", "3");
     CAPTURE(result.err);
     CHECK(has(result.out, "3 measured"));
     CHECK(has(result.out, "load_failed: 2"));

@@ -159,7 +159,7 @@ TEST_SUITE("db") {
     const ProgramResult result = program({"db", "winners"});
     REQUIRE(lines(result.out) == 2);
     const json first = json::parse(result.out.substr(0, result.out.find('\n')));
-    CHECK(first["problem"]["m"] == 1024);
+    CHECK(first["problem"] == "gemm m=1024 n=1024 k=1024 type=f32 layout=NN math=strict");
     CHECK(first["template"] == "gemm_tiled");
   }
 

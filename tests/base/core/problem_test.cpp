@@ -30,6 +30,7 @@ TEST_SUITE("Problem") {
     CHECK(read.traits() == before.traits());
     CHECK(read.size("n") == 64);
     CHECK(read.trait("layout") == "TN");
+    CHECK(Problem::parse(Problem().key()) == Problem());
   }
 
   TEST_CASE("problems that differ in anything have other keys") {
