@@ -19,6 +19,7 @@
 #include "cli/table.hpp"
 #include "core/json.hpp"
 #include "operation/gemm/gemm.hpp"
+#include "operation/problem_json.hpp"
 #include "tuner/replay/replay.hpp"
 #include "tuner/replay/stopping.hpp"
 #include "tuner/search/strategy.hpp"
@@ -151,7 +152,7 @@ nlohmann::ordered_json space_json(const Replayed& replayed,
   if (replayed.space != nullptr) {
     entry["name"] = replayed.space->name;
     entry["problem"] = nullptr;
-    if (replayed.space->problem) entry["problem"] = nlohmann::json(*replayed.space->problem);
+    if (replayed.space->problem) entry["problem"] = exported_problem(*replayed.space->problem);
     entry["configurations"] = replayed.space->configurations.size();
     entry["correct"] = replayed.space->correct;
     entry["best_us"] = replayed.space->best_us;
