@@ -1,5 +1,5 @@
-// How a warp's accesses use memory, predicted from their addresses: sectors of global memory,
-// passes over the banks of shared memory.
+// Predicts from addresses how a warp's accesses use memory: sectors of global memory, passes over
+// the banks of shared memory.
 #pragma once
 
 #include <cstdint>

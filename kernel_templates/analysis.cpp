@@ -21,7 +21,7 @@ Analysis analyze(const KernelTemplate& kernel, const Configuration& configuratio
   result.operations_per_phase = 2 * tile.block_m * tile.block_n * tile.block_k;
   result.operations_per_load = static_cast<double>(result.operations_per_phase) /
                                static_cast<double>(result.loads_per_phase);
-  // Of a template that keeps only some of it in shared memory, what it keeps.
+  // A template may keep only a part of the loaded elements in shared memory.
   result.shared_bytes = std::min(result.loads_per_phase * element_bytes, taken);
   result.reserved_shared_bytes = taken - result.shared_bytes + sm.shared_reserved_per_block;
   result.registers = registers;

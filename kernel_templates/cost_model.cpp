@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kWarp = 32;
 constexpr double kFmasPerCycle = 128;  // of an SM
 
-// What agrees best with trials of three templates on an H200 (docs/search.md). Costs are in
+// The costs that agree best with trials of three templates on an H200 (docs/search.md), in
 // multiply-adds.
 constexpr double kReadCost = 2;         // of 4 elements from shared memory
 constexpr double kCopyCost = 7;         // of an element to shared memory
@@ -24,7 +24,7 @@ constexpr double kPhaseCycles = 450;    // at least, of a block's phase
 constexpr double kBytesPerCycle = 30;   // that an SM gets from the L2 cache
 constexpr double kRoundCycles = 8'000;  // to fill a round of blocks and to drain it
 
-// Of one configuration for one problem.
+// The work of one configuration on one problem.
 struct TileWork {
   TileShape tile;
   LaunchGeometry geometry;
@@ -63,7 +63,7 @@ TileWork work_of(const TiledKernel& kernel, const Configuration& configuration,
   return work;
 }
 
-// What a multiply-add takes with all that feeds it, in multiply-adds.
+// The cost of a multiply-add with the loads and copies that feed it, in multiply-adds.
 double fma_cost(const TileWork& work) {
   const TileShape& tile = work.tile;
   const double reads = static_cast<double>(tile.results_m + tile.results_n) / 4;

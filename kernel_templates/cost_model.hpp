@@ -1,5 +1,5 @@
-// How long a tiled GEMM kernel should take, by arithmetic alone. It tells what is worth trying
-// first and does not forecast times: for that only trials count.
+// Predicts by arithmetic how long a tiled GEMM kernel takes. The predictions decide which
+// configurations are tried first; they are not used as times.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace autotune {
 using CostModel =
     std::function<double(const Configuration&, const Problem&, const SmLimits&, int sm_count)>;
 
-// What the model looks at; the fields are KernelTemplate's.
+// The input of the model; the fields are those of KernelTemplate.
 struct TiledKernel {
   std::function<TileShape(const Configuration&)> tile_shape;
   std::function<LaunchGeometry(const Configuration&, const Problem&)> geometry;
@@ -22,9 +22,9 @@ struct TiledKernel {
   std::int64_t copying_threads = 0;
 };
 
-// Clock cycles of the busiest SM: rounds of blocks, in each the multiply-adds and what feeds them,
-// or where that takes longer the waits of the k-tiles; at least the time that the tiles take to
-// come from the L2 cache. The model throws UsageError for a configuration that lacks a parameter.
+// Clock cycles of the busiest SM: rounds of blocks, in each the multiply-adds with the loads that
+// feed them, or the waits for the k-tiles if these take longer; at least the time in which the L2
+// cache delivers the tiles. The model throws UsageError for a configuration that lacks a parameter.
 [[nodiscard]] CostModel gemm_cost_model(TiledKernel kernel);
 
 }  // namespace autotune

@@ -18,12 +18,13 @@ std::function<Result(const Problem&)> on_problem(
   };
 }
 
-// What a GemmProblem means; a Problem may have other elements.
+// A GemmProblem always has FP32 elements; a Problem may have others.
 bool is_of_fp32(const Problem& problem) {
   return problem.trait("type") == to_string(ElementType::f32);
 }
 
-// One k, so that no work is shared, and much of it; both operands along K.
+// A K of 1, with which no blocks share work, and a large K; the former also with both operands
+// contiguous along K.
 std::vector<Problem> limiting_problems() {
   const GemmProblem smallest{.m = 1, .n = 1, .k = 1};
   GemmProblem along_k = smallest;

@@ -42,7 +42,7 @@ struct GemmTemplate {
 // With the operation gemm, its signature, and the cost model of tiled GEMM kernels.
 [[nodiscard]] KernelTemplate kernel_template(GemmTemplate gemm);
 
-// Whether rows of all three matrices, without padding, are multiples of 16 bytes.
+// Returns whether rows of all three matrices, without padding, are multiples of 16 bytes.
 [[nodiscard]] bool is_aligned(const GemmProblem& problem);
 
 }  // namespace autotune

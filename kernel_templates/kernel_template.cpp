@@ -11,7 +11,7 @@ const std::vector<std::int64_t>& values_of(const KernelTemplate& kernel, std::st
       ->values;
 }
 
-// Whether the code knows nothing of a parameter.
+// Returns whether only the launch depends on a parameter.
 bool is_of_the_launch(const KernelTemplate& kernel, const TuningParameter& parameter) {
   return std::any_of(kernel.launch_parameters.begin(), kernel.launch_parameters.end(),
                      [&](const auto& one) {

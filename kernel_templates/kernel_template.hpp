@@ -1,4 +1,4 @@
-// What the program knows of a kernel template: the operation that it computes, its source text, its
+// The description of a kernel template: the operation that it computes, its source text, its
 // arguments, its search space, launch geometry and defaults. A built-in template is two files,
 // <name>.cu and <name>.cpp; the list of them is generated from their names.
 //
@@ -62,21 +62,21 @@ struct LaunchParameter {
 struct KernelTemplate {
   std::string name;       // file stem, C symbol, command-line name and database value
   int space_version = 0;  // raised by hand when the parameters change meaning
-  const Operation* operation = nullptr;  // that it computes; outlives the template
+  const Operation* operation = nullptr;  // computed by the kernel; outlives the template
   KernelSignature signature;
   std::string_view source;
   ConfigSpace space;
   int min_compute_capability = 0;     // 10 * major + minor; of the least demanding configuration
   int end_compute_capability = 1000;  // from here on devices lack what it needs
 
-  // Of problems of its operation. See computes().
+  // Functions of problems of its operation. See computes().
   std::function<bool(const Problem&)> supports;
   std::function<Configuration(const Problem&)> default_configuration;
   std::function<LaunchGeometry(const Configuration&, const Problem&)> geometry;
   std::function<std::int64_t(const Configuration&)> shared_bytes;  // static, a block
   std::function<TileShape(const Configuration&)> tile_shape;
-  // Problems at which a launch asks most of a block and of the workspace: a device's limits must
-  // hold for these.
+  // The problems whose launches need the most threads and shared memory of a block, and the most
+  // workspace: a configuration is valid on a device if they stay within its limits.
   std::vector<Problem> limiting_problems;
 
   // All below may be left out.
@@ -92,27 +92,28 @@ struct KernelTemplate {
   std::function<bool(const Problem&)> first_choice = {};
   // The compute capability that a configuration needs, where that is more than the template does.
   std::function<int(const Configuration&)> configuration_capability = {};
-  // Whether geometry() asks for tensor maps where tensors are aligned: see LaunchGeometry.
+  // True: geometry() asks for tensor maps where tensors are aligned. See LaunchGeometry.
   bool takes_tensor_maps = false;
   // Threads of a block that copy tensors for the others, and need few registers.
   std::int64_t copying_threads = 0;
-  // Whether code for a device's own architecture uses what later ones may lack (sm_90a).
+  // True: code for a device's own architecture uses features that later ones may lack (sm_90a).
   bool architecture_specific = false;
   // ptxas's options for parameters that are the compiler's and not the kernel's.
   std::function<std::vector<std::string>(const Configuration&)> ptxas_options = {};
-  // Whether its code depends on CodeTraits::aligned.
+  // True: its code depends on CodeTraits::aligned.
   bool knows_alignment = false;
   // Configurations that differ in these alone are compiled once, with the least of their values.
   std::vector<LaunchParameter> launch_parameters = {};
 };
 
-// Whether a template computes a problem: its operation, and sizes and traits that it supports.
+// Returns whether a template computes a problem: the operation is its own, and it supports the
+// sizes and traits.
 [[nodiscard]] bool computes(const KernelTemplate& kernel, const Problem& problem);
 
 // The traits of a problem's code for tensors that no padding separates, at multiples of 16 bytes.
 [[nodiscard]] CodeTraits unpadded_traits(const Operation& operation, const Problem& problem);
 
-// Whether devices of a compute capability, 10 * major + minor, can run any configuration.
+// Returns whether devices of a compute capability, 10 * major + minor, can run any configuration.
 [[nodiscard]] bool runs_on(const KernelTemplate& kernel, int capability);
 // The least compute capability, 10 * major + minor, for one configuration of a template.
 [[nodiscard]] int needed_capability(const KernelTemplate& kernel,

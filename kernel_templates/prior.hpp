@@ -1,4 +1,4 @@
-// What a template's cost model foretells of a whole space: what searches start from.
+// The predictions of a template's cost model for a whole space, which searches start from.
 #pragma once
 
 #include <cstddef>

@@ -78,7 +78,7 @@ template <typename Values, typename Rule>
           std::move(parameters)};
 }
 
-// Makes a constraint likewise whose rule may look at all parameters.
+// Makes such a constraint whose rule may look at all parameters.
 template <typename Values, typename Rule>
 [[nodiscard]] Constraint constraint_on(std::string name, std::string meaning, Rule rule) {
   return constraint_on<Values>(std::move(name), std::move(meaning), {}, rule);

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 failures=0
 fail() { echo "$*"; failures=$((failures + 1)); }
 
-# How files of a folder are named in includes.
+# The prefix of a folder's files in includes.
 prefix_of() { sed -E 's#^src/(base|app)/##' <<<"$1"; }
 
 declare -A prefix=()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs README's two commands, as they stand there, on a fresh machine: a root with what debootstrap
-# puts there and nothing else but this machine's settings of apt, pip and certificates, and the
+# puts there and nothing else except this machine's settings of apt, pip and certificates, and the
 # files of HEAD. It ends with the times and the line that each command ended with.
 # usage: fresh_machine.sh [--suite SUITE] [--command COMMAND]... [FOLDER]
 # Commands that are given take the place of README's. FOLDER keeps the root, and one that is there

@@ -9,7 +9,7 @@ unset AUTOTUNE_NVRTC
 
 mkdir -p "$scratch"/{scripts,bin,build/release,build/dev}
 cp "$root"/scripts/{autotune,test} "$scratch/scripts"
-# What ctest prints stands before the report, which is none here.
+# The output of ctest precedes the report, which is empty here.
 printf '#!/bin/sh\necho "${AUTOTUNE_NVRTC-none}"\n' > "$scratch/bin/ctest"
 printf '#!/bin/sh\n' > "$scratch/scripts/setup"
 cp "$scratch/bin/ctest" "$scratch/build/release/autotune"

@@ -1,4 +1,4 @@
-// What a tuning run says of itself, while it runs and at its end.
+// The reports of a tuning run, while it runs and at its end.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace autotune {
 
-// What became of one problem.
+// The result for one problem.
 struct ProblemResult {
   Problem problem;
   std::optional<Winner> winner;  // empty: no configuration is correct
@@ -22,8 +22,8 @@ struct ProblemResult {
   std::int64_t measured = 0;     // trials made in this call
   std::int64_t known = 0;        // trials taken from the database
   std::int64_t valid_configurations = 0;
-  // Of the best rate of the space, by estimate, at least (tuner/regret.hpp). 0: it cannot be told,
-  // or nothing was measured.
+  // The estimated lower bound of the share of the space's best rate that was reached
+  // (tuner/search/regret.hpp). 0: it cannot be estimated, or nothing was measured.
   double reached_share = 0;
   std::optional<double> baseline_us;  // median in the same finals
 };
@@ -48,7 +48,7 @@ struct TuneReport {
   std::string note;             // e.g. on what was timed again after a change of driver
 };
 
-// What a progress display needs to know. Calls come from the thread that runs tune().
+// The input of a progress display. Calls come from the thread that runs tune().
 struct TuneProgress {
   std::int64_t done = 0;   // trials, known ones included
   std::int64_t total = 0;  // of the space over all problems

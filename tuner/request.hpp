@@ -1,4 +1,4 @@
-// What a caller asks the tuner for.
+// A request to the tuner.
 #pragma once
 
 #include <chrono>

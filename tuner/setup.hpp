@@ -1,4 +1,4 @@
-// Where the tuner gets what it needs.
+// The environment of the tuner: devices, workers and databases.
 #pragma once
 
 #include <chrono>
@@ -11,15 +11,15 @@
 
 namespace autotune {
 
-// Where the tuner gets what it needs. All references outlive the call to tune().
+// The environment of one call to tune(). All references outlive the call.
 struct TunerSetup {
   DeviceInfo device;  // what is tuned for
   WorkerFactory make_compile_worker;
-  std::vector<MeasuringDevice> measuring;  // at least one, all of the silicon class of `device`
+  std::vector<MeasuringDevice> measuring;  // at least one, all of the device class of `device`
   int compile_jobs = 1;
   bool overlap = true;  // compile ahead of measuring; else strictly in turn
   std::chrono::milliseconds compile_timeout{30'000};
-  std::chrono::milliseconds measure_timeout{30'000};  // beside the time the work itself should take
+  std::chrono::milliseconds measure_timeout{30'000};  // in addition to the time of the work
   // For a trial that another run on the same database has claimed, when nothing else is left to do.
   std::chrono::milliseconds other_runs_timeout{60'000};
   TuningDatabase* database = nullptr;

@@ -11,7 +11,7 @@
 
 namespace autotune {
 
-// What --dry-run shows: the space that a request would search on a device.
+// The output of --dry-run: the space that a request would search on a device.
 struct SpaceSummary {
   const KernelTemplate* kernel = nullptr;
   Enumeration enumeration;

@@ -1,4 +1,4 @@
-// How far results are from the exact product.
+// The errors of results against the exact product.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -52,7 +52,7 @@ struct Options {
   std::string output;
 };
 
-// What everything runs on.
+// The device and its libraries, which all measurements use.
 struct Machine {
   std::shared_ptr<const gpu::Driver> driver = gpu::Driver::open();
   DeviceInfo device = inspect_driver().devices.at(0);
@@ -220,7 +220,7 @@ class Comparison {
     std::uint64_t throttled = 0;
     int clock_mhz = 0;
     for (int round = 0; round < options_.rounds; ++round) {
-      // Who goes first changes from round to round.
+      // Another competitor goes first in each round.
       for (std::size_t i = 0; i < all.size(); ++i) {
         all[(i + static_cast<std::size_t>(round)) % all.size()]->sample();
       }

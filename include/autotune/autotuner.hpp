@@ -5,8 +5,8 @@
 //   tuner.tune(problem, {.budget_seconds = 10});                // once; the result is kept on disk
 //   tuner.gemm(problem, 1, a, 512, b, 512, 0, c, 512, stream);  // as often as you like
 //
-// What the program `autotune` has tuned on this machine is used here, and the other way round: they
-// share a database.
+// The library and the program `autotune` share a database: each uses what the other has tuned on
+// this machine.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ struct AutotunerOptions {
   // The tuning database, made by the first tune(). Empty: $AUTOTUNE_DB, else
   // $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db.
   std::string database = {};
-  // Whether the winners that ship with the library are used: false leaves them out of gemm()'s
-  // choice and of the configurations that tune() tries first.
+  // False: the winners that ship with the library are left out of gemm()'s choice and of the
+  // configurations that tune() tries first.
   bool use_shipped_winners = true;
 };
 
@@ -50,7 +50,7 @@ struct BestConfiguration {
   std::optional<double> median_us;  // of one launch, as measured for tuned_for; none if predicted
 };
 
-// What a tuning in progress has come to.
+// The progress of a call of tune().
 struct TuningProgress {
   std::int64_t done = 0;   // configurations, known ones included
   std::int64_t total = 0;  // to be tried
@@ -101,15 +101,15 @@ class AUTOTUNE_API Autotuner {
   // The device's name as results are kept under: "NVIDIA H200", "cpu: <CPU model>".
   [[nodiscard]] const std::string& device_name() const;
 
-  // What gemm() would use now, for operands at multiples of 16 bytes with leading dimensions that
-  // are multiples of 4. Reads the database; needs neither driver nor compiler. Throws UsageError
-  // for a problem out of range, StorageError as the constructor does.
+  // Returns the configuration that gemm() would use now, for operands at multiples of 16 bytes with
+  // leading dimensions that are multiples of 4. Reads the database; needs neither driver nor
+  // compiler. Throws UsageError for a problem out of range, StorageError as the constructor does.
   [[nodiscard]] BestConfiguration best(const GemmProblem& problem) const;
 
   // Searches for the fastest configuration and stores what it measures. Calls of
   // one Autotuner wait for each other; work that others give the GPU meanwhile falsifies the times.
-  // Memory on the device, beside the operands' own size: theirs again and 12 bytes an element of C,
-  // and what kernels keep beside the operands (below).
+  // Memory on the device, in addition to the operands: their size again, 12 bytes an element of C,
+  // and the workspace of kernels (below).
   // Not while a stream is captured in this process, which allocating memory would break.
   // A candidate that faults or hangs takes the process with it, as any kernel would: where that
   // must not be, name a worker_program, or tune with the program, which always isolates them.

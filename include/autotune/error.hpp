@@ -15,7 +15,7 @@ class AUTOTUNE_API Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The request itself is wrong: a size that is no number, a parameter value outside its set, an
+// The request itself is wrong: a size that is not a number, a parameter value outside its set, an
 // empty search space. Nothing was asked of a device and nothing was stored.
 class AUTOTUNE_API UsageError : public Error {
  public:

@@ -1,4 +1,4 @@
-// What a shared library of autotune shows to those that link it; all else in it is hidden.
+// Marks the symbols that a shared library of autotune exports; all others are hidden.
 #pragma once
 
 #if defined(AUTOTUNE_SHARED)  // CMake defines it, for the library and for what links it

@@ -1,4 +1,4 @@
-// How well what is known fits a problem.
+// The ways in which a known configuration can fit a problem.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The matrix multiplication that is to be fast: C = alpha * op(A) * op(B) + beta * C.
+// A matrix multiplication: C = alpha * op(A) * op(B) + beta * C.
 #pragma once
 
 #include <compare>
@@ -11,7 +11,7 @@ namespace autotune {
 
 class Problem;  // any operation's problem, as the inside of the library has it
 
-// How an operand lies in memory, row-major: op(X) = X or op(X) = X transposed.
+// The layout of an operand in memory, row-major: op(X) = X or op(X) = X transposed.
 enum class Transpose : std::uint8_t { none = 0, transposed = 1 };
 
 // The arithmetic that a result may be computed with.

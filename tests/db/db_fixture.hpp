@@ -1,4 +1,5 @@
-// What the tests of the databases share: a folder that goes away, made-up rows, child processes.
+// Shared parts of the tests of the databases: a folder that goes away, made-up rows, child
+// processes.
 #pragma once
 
 #include <array>

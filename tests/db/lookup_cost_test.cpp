@@ -1,4 +1,4 @@
-// What an answer costs in steps of SQLite's virtual machine, however much is stored.
+// The cost of an answer, in steps of SQLite's virtual machine, with little and with much stored.
 #include <cstdint>
 #include <filesystem>
 #include <string>

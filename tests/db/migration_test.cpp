@@ -88,7 +88,7 @@ TEST_SUITE("migrations") {
       CHECK(version_of(*database) == 3);
     }
     CHECK(bytes_of(path) == before);
-    CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);  // nothing beside it
+    CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);  // no other file
     CHECK(storage_error([&] {
             static_cast<void>(open_file_read_only(path, kind_of(kBrokenSteps)));
           }) == path.string() + ": no such table: nowhere");

@@ -1,4 +1,4 @@
-// What TuningDatabase::open() meets in the world.
+// TuningDatabase::open() with all kinds of files.
 #include <chrono>
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -141,7 +141,7 @@ TEST_SUITE("opening a database") {
     check_refused(path, "is damaged");
   }
 
-  TEST_CASE("what is no file is refused") {
+  TEST_CASE("a path that is not a file is refused") {
     const TemporaryFolder folder;
     fs::create_directory(folder / "folder.db");
     check_refused(folder / "folder.db", "is a directory");

@@ -10,7 +10,7 @@
 
 namespace autotune::test {
 
-// What schema 1 holds, in words that both schemas can be told in.
+// The content of a database of schema 1, in a form that both schemas can be compared in.
 struct Content {
   std::multiset<std::string> trials;
   std::multiset<std::string> winners;
@@ -29,11 +29,11 @@ struct Content {
 [[nodiscard]] std::vector<std::string> rows_of(const std::filesystem::path& path,
                                                const std::string& query);
 
-// What the old file's tables say.
+// The content of the old file's tables.
 [[nodiscard]] Content content_of_schema_1(const std::filesystem::path& path);
 
-// What a database answers. Keys of requests are not listed there, so a file of schema 1 says which
-// to ask for.
+// The answers of a database. Keys of requests are not listed there, so a file of schema 1 says
+// which to ask for.
 [[nodiscard]] Content content_of(const TuningDatabase& database,
                                  const std::filesystem::path& schema_1);
 

@@ -57,7 +57,7 @@ TEST_SUITE("TuningDatabase") {
     CHECK(database.stats().trials == 12);
   }
 
-  TEST_CASE("bytes that are no text survive in a detail") {
+  TEST_CASE("bytes that are not text survive in a detail") {
     auto database = TuningDatabase::in_memory();
     const Trial trial = failed_trial(1, TrialStatus::run_crashed, std::string("\xff\xfe\0x", 4));
     database.add_trials(some_scope(), some_run(), {&trial, 1});

@@ -260,7 +260,7 @@ TEST_SUITE("MeasuringOnDevice") {
   TEST_CASE("a small relative error is caught") {
     check_caught(PlantedFault::kSlightlyWrong, TrialStatus::wrong_result, "on integers");
   }
-  TEST_CASE("a result that is no number is caught") {
+  TEST_CASE("a result that is NaN is caught") {
     check_caught(PlantedFault::kNotANumber, TrialStatus::wrong_result, "1 of 7000 elements");
   }
   TEST_CASE("a kernel that writes nothing is caught") {
@@ -318,7 +318,7 @@ TEST_SUITE("MeasuringOnDevice") {
     CHECK_FALSE(reply.poisoned);
   }
 
-  TEST_CASE("what is no kernel fails to load") {
+  TEST_CASE("bytes that are not a kernel fail to load") {
     const std::optional<Gpu> gpu = open_gpu();
     if (!gpu) return;
     const auto service = make_gpu_service(0);
@@ -383,7 +383,7 @@ TEST_SUITE("MeasuringOnDevice") {
     request.timing.min_sample_us = 100;
     const auto measure_others = [&](int count) {
       for (int i = 0; i < count; ++i) {
-        request.cubin += '\0';  // the same code, but for the service another kernel
+        request.cubin += '\0';  // the same code, but another kernel to the service
         REQUIRE(measured(*service, request).status == TrialStatus::ok);
       }
     };

@@ -61,7 +61,7 @@ class PreparedCase {
  public:
   PreparedCase(const Oracle& oracle, const GemmCase& gemm);
 
-  // Whether they are what CodeTraits calls aligned.
+  // Returns whether CodeTraits::aligned holds for the operands.
   [[nodiscard]] bool is_aligned() const {
     return unpadded_traits(gemm_operation(), gemm_.problem).aligned && gemm_.offset % 4 == 0 &&
            gemm_.lda() % 4 == 0 && gemm_.ldb() % 4 == 0 && gemm_.ldc() % 4 == 0;

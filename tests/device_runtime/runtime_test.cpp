@@ -121,7 +121,7 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-TEST_SUITE("embedding beside the CUDA runtime") {
+TEST_SUITE("embedding with the CUDA runtime") {
   TEST_CASE("context, device and pending error are left as they were") {
     if (!gpu_is_here()) return;
     const TemporaryStorage storage;

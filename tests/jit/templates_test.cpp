@@ -95,7 +95,7 @@ void check_resources(const KernelTemplate& kernel, const Configuration& configur
   CHECK((resources.stack_bytes <= 8 || resources.spill_bytes > 0));
 }
 
-// Of large spaces only a few for most architectures: ptxas takes long over them.
+// Compiles only a few configurations of large spaces for most architectures: ptxas takes long.
 void compile_sample(const KernelTemplate& kernel, Compiler& compiler, const std::string& target) {
   std::vector<Configuration> chosen = sample(kernel);
   const std::int64_t most_shared = autotune::sm_limits(target)->shared_per_block;

@@ -112,7 +112,7 @@ inline int wrong_elements(const KernelTemplate& kernel, const KernelInstance& in
   // Vectors of four floats lie in it.
   std::vector<Vector4> scratch(static_cast<std::size_t>(geometry.workspace_bytes()) / 16);
   float* const words = scratch.empty() ? nullptr : scratch.front().at;
-  // Twice with scratch memory: a kernel leaves its counters as it found them.
+  // Twice with a workspace: a kernel leaves its counters as it found them.
   const int runs = scratch.empty() ? 1 : 2;
   for (int run = 0; run < runs; ++run) {
     Matrix again = c;

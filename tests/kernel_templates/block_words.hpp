@@ -1,4 +1,4 @@
-// What a block does to memory, word by word, as a template says it.
+// The words of memory that a block accesses according to its template's warp_accesses.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace autotune::test {
 
-// How often each word of 4 bytes is touched.
+// The number of accesses to each word of 4 bytes.
 using WordCounts = std::map<std::int64_t, int>;
 
 // By the accesses' name, for all warps of a block.

@@ -25,7 +25,7 @@ double simt_cycles(std::int64_t m, std::int64_t n, std::int64_t k, int sm_count,
                          kSm, sm_count);
 }
 
-TEST_SUITE("time estimate") {
+TEST_SUITE("cost model") {
   TEST_CASE("half the SMs take twice the rounds") {
     const double few = simt_cycles(16384, 16384, 1024, 64);
     CHECK(few == doctest::Approx(2 * simt_cycles(16384, 16384, 1024, 128)));

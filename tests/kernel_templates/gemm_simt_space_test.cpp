@@ -71,7 +71,7 @@ TEST_SUITE("gemm_simt space") {
     }
   }
 
-  TEST_CASE("without splits there is one block a tile and no scratch memory") {
+  TEST_CASE("without splits there is one block a tile and no workspace") {
     const Configuration one = changed("SPLIT_K=1");  // tiles of 64 x 128
     const LaunchGeometry geometry =
         gemm_simt().geometry(one, GemmProblem{.m = 65, .n = 128, .k = 999});
@@ -113,7 +113,7 @@ TEST_SUITE("gemm_simt space") {
     CHECK(gemm_simt().geometry(even, tiny).on_device(132).blocks() == 3);
   }
 
-  TEST_CASE("a host device is not offered what shares results between blocks") {
+  TEST_CASE("the CPU device is not offered what shares results between blocks") {
     DeviceInfo host;
     host.cpu_model = "some processor";
     host.max_threads_per_block = 1024;

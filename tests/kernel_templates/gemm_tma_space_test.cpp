@@ -128,8 +128,7 @@ TEST_SUITE("gemm_tma space") {
     const auto shared = [](const Configuration& c) {
       return gemm_tma().geometry(c, problem(64, 64, 65536, "NN")).dynamic_shared_bytes;
     };
-    // Of 32 x 64 results half go to the other block; a barrier, with what is behind it, has 16
-    // bytes.
+    // Half of the 32 x 64 results go to the other block; a barrier with its padding has 16 bytes.
     CHECK(shared(two) - shared(one) == 32 * 64 / 2 * 4 + 16);
   }
 }

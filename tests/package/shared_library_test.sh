@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What applications find in a shared libautotune: the public API and nothing else, exceptions that
+# Applications find in a shared libautotune: the public API and nothing else, exceptions that
 # they catch by type, no path of the folders that it was built in, and no need of other libraries'
 # packages. usage: shared_library_test.sh BUILD_FOLDER_WITH_LIBRARY
 set -euo pipefail

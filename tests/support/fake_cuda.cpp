@@ -70,7 +70,7 @@ std::size_t memory_bytes() {
 // The device whose context was asked for last.
 CUdevice device_in_use = -1;
 
-// What the script says of the `call`-th call of a function.
+// The script's answer to the `call`-th call of a function.
 std::optional<CUresult> scripted_answer(const std::string& function, long call) {
   if (!items("stub").empty()) return CUDA_ERROR_STUB_LIBRARY;
   for (std::string_view item : items(function + ":")) {
@@ -104,7 +104,7 @@ std::string calls_taken;
 // Handles are addresses of these, or of objects of their own.
 char module, function;
 
-// Of each device the primary context and then those that an application makes.
+// Each device has the primary context, then those that an application makes.
 constexpr int kContextsPerDevice = 4;
 char contexts[8 * kContextsPerDevice];
 
@@ -454,7 +454,7 @@ struct Scripted<name, behind> {
     call_log.append(call_log.empty() ? "" : " ").append(name.text);
     const std::optional<CUresult> answer = scripted_answer(name.text, ++calls);
     if (!answer) return behind(arguments...);
-    // What was given back is gone, whatever the answer.
+    // A freed object is gone, whatever the answer.
     const std::string_view own_name = name.text;
     for (const char* word : {"Free", "Destroy", "Unload"}) {
       if (own_name.find(word) != own_name.npos) behind(arguments...);
@@ -478,7 +478,7 @@ void* address_of(std::string_view wanted) {
 }  // namespace
 }  // namespace autotune::fake
 
-// What a driver exports by name.
+// The functions that a driver exports by name.
 extern "C" {
 
 __attribute__((visibility("default"))) CUresult cuDriverGetVersion(int* version) {

@@ -1,4 +1,4 @@
-// How long a compile worker may take before it counts as hung.
+// The time after which a compile worker counts as hung.
 #pragma once
 
 #include <chrono>

@@ -48,7 +48,7 @@ class DevicePool {
   // The number of jobs whose outcome the owner has not taken.
   [[nodiscard]] std::size_t open_jobs() const { return open_; }
 
-  // What the devices have done so far, in the order of the constructor.
+  // The use of the devices so far, in the order of the constructor.
   [[nodiscard]] std::vector<DeviceUse> use();
 
  private:

@@ -1,4 +1,4 @@
-// How long a measuring worker may take before it counts as hung. The limit follows earlier runs, so
+// The time after which a measuring worker counts as hung. The limit follows earlier runs, so
 // that a hopelessly slow candidate is stopped long before the longest time that any may take.
 #pragma once
 

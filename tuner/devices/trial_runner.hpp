@@ -14,7 +14,7 @@
 
 namespace autotune {
 
-// How one measurement is taken.
+// The options of one measurement.
 struct MeasureOptions {
   bool verify = true;
   TimingPlan timing = {};

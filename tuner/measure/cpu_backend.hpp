@@ -12,8 +12,8 @@
 
 namespace autotune {
 
-// Of a large problem only a sample of the launch's blocks is run, verified and timed; the time of
-// all of them is inferred, and note() says so.
+// For a large problem only a sample of the launch's blocks is run, verified and timed. The time of
+// all blocks is extrapolated, and note() says so.
 class CpuBackend : public MeasureBackend {
  public:
   std::string provide(const Operation& operation, const MeasureRequest& request) override;

@@ -1,5 +1,5 @@
 // The tensors of a problem on the device: inputs, the output between guard zones, references. All
-// calls belong to one thread, with the context current in which the object was made.
+// calls must come from one thread, with the context current in which the object was made.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace autotune {
 
-// What verification launches, compiled when it is first needed.
+// The kernels of verification, each compiled when it is first needed.
 class MeasuringKernels {
  public:
   MeasuringKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc, std::string target)

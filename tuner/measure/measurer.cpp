@@ -7,7 +7,7 @@
 namespace autotune {
 namespace {
 
-// One request, up to the first thing that goes wrong.
+// The steps of one request, up to the first failure.
 class Procedure {
  public:
   Procedure(MeasureBackend& backend, const Operation& operation, const MeasureRequest& request,
@@ -17,11 +17,11 @@ class Procedure {
   void run() {
     if (request_.verify && !verify()) return;
     if (request_.timing.samples > 0) {
-      // So that launches that do nothing any more are found out.
+      // The poison reveals launches that no longer write their result.
       backend_.poison();
       Timing timing = backend_.time(request_.timing, estimate_us_);
       reply_.measurement = std::move(timing.measurement);
-      // What the last of the timed launches left.
+      // The result of the last timed launch is checked.
       const bool to_check = request_.verify && timing.launched;
       if (to_check && !check(DataSet::reals, "after repeated launches")) return;
     }
@@ -77,7 +77,7 @@ MeasureReply measure(MeasureBackend& backend, const OperationRegistry& operation
     reply.status = TrialStatus::out_of_memory;
     return reply;
   }
-  // What goes wrong from here on is the candidate's doing.
+  // Errors from here on are failures of the candidate.
   TrialStatus failure = TrialStatus::load_failed;
   try {
     reply.detail = backend.load(request);

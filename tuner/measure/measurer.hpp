@@ -24,20 +24,20 @@ struct Timing {
   bool launched = true;  // false: the estimate stands for a sample
 };
 
-// One kind of device. The calls belong to one thread; those behind provide() and load() are about
-// the request that these got last.
+// One kind of device. All calls come from one thread. The functions after provide() and load()
+// refer to the request that these two received last.
 class MeasureBackend {
  public:
   virtual ~MeasureBackend() = default;
 
-  // Makes the problem's tensors and references, unless it has them. Why the device cannot hold
-  // them; empty when it does.
+  // Makes the problem's tensors and references, unless it has them. Returns why the device cannot
+  // hold them, or an empty text.
   virtual std::string provide(const Operation& operation, const MeasureRequest& request) = 0;
-  // Makes the kernel or baseline ready to be launched. Gives what is worth noting: the version of a
-  // baseline. Throws Error.
+  // Makes the kernel or baseline ready to be launched. Returns a note for the result: the version
+  // of a baseline. Throws Error.
   virtual std::string load(const MeasureRequest& request) = 0;
 
-  // Poisons the output and its guard zones, so that what a launch does not write is found out.
+  // Fills the output and its guard zones with poison, which shows which words a launch has written.
   virtual void poison() = 0;
   // One launch, which has ended on return; microseconds. Throws Error for a fault.
   virtual double launch(DataSet data) = 0;
@@ -48,16 +48,16 @@ class MeasureBackend {
   // Times launches on the reals. `estimate_us`: of one launch, by those that verified; 0 without.
   virtual Timing time(const TimingPlan& plan, double estimate_us) = 0;
 
-  // What a reader of the result should know, in one line: "12 of 10,000 blocks". Mostly empty.
+  // A note for readers of the result, in one line: "12 of 10,000 blocks". Empty in most cases.
   [[nodiscard]] virtual std::string note() const { return ""; }
-  // What an error of a launch means.
+  // The meaning of an error of a launch.
   [[nodiscard]] virtual bool is_out_of_memory(const Error&) const { return false; }
   [[nodiscard]] virtual bool is_poisoned(const Error&) const { return false; }
   // The request has failed: what its kernel may have written to is not used again.
   virtual void discard(TrialStatus) {}
 };
 
-// Whatever the kernel does short of hanging or crashing the process is in the reply.
+// The reply covers everything that the kernel may do except hanging or crashing the process.
 [[nodiscard]] MeasureReply measure(MeasureBackend& backend, const OperationRegistry& operations,
                                    const MeasureRequest& request);
 

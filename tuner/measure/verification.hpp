@@ -1,5 +1,5 @@
-// When is a result right? Judges what the check kernels (tuner/measure/kernels/verification.cu)
-// found on the device. Pure functions, safe from any thread.
+// Decides from the findings of the check kernels (tuner/measure/kernels/verification.cu) whether a
+// result is right. Pure functions, safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace autotune {
 
-// What one block of a check kernel saw; the kernels write this very struct.
+// The findings of one block of a check kernel; the kernels write this struct.
 struct Finding {
   double max_error_ratio = 0;  // of the elements whose ratio is a finite number
   double error_squares = 0;    // sums over these elements
   double reference_squares = 0;
-  std::int64_t wrong = 0;        // elements, those that are no number among them
+  std::int64_t wrong = 0;        // elements, NaN included
   std::int64_t first_wrong = 0;  // the least index of them, counted row by row
   std::int64_t outside = 0;      // words of the guard zones that were written to
 };
 static_assert(sizeof(Finding) == 48);
 
-// Of all blocks together. Needs at least one.
+// The findings of all blocks together. Needs at least one.
 [[nodiscard]] Finding merged(std::span<const Finding> blocks);
 
 // ||result - reference||_F / ||reference||_F.

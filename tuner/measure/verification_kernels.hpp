@@ -24,11 +24,11 @@ namespace autotune {
 // The text of a file of tuner/measure/kernels/.
 [[nodiscard]] std::string_view measuring_source(std::string_view file);
 
-// Of one type of elements. Addresses are the device's.
+// The kernels for one element type. Addresses are device addresses.
 class VerificationKernels {
  public:
-  // The output between its guard zones, which have `guard` words of 4 bytes each. What nobody wrote
-  // is `poison`, word by word.
+  // The output between its guard zones, which have `guard` words of 4 bytes each. A word that
+  // was not written is `poison`.
   struct Area {
     std::uint64_t elements;
     std::int64_t count;

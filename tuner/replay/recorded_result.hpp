@@ -16,8 +16,8 @@ using OrderedJson = nlohmann::ordered_json;
 
 struct RecordedResult {
   std::optional<Problem> problem;  // in recordings of this program
-  std::string template_name;       // likewise
-  std::string device;              // likewise
+  std::string template_name;       // empty in recordings of other programs
+  std::string device;              // empty in recordings of other programs
   OrderedJson configuration;       // an object of any scalars
   TrialStatus status = TrialStatus::ok;
   double median_us = 0;  // or the cost, where the objective is not a time

@@ -17,8 +17,8 @@ namespace autotune {
 struct RecordedSpace {
   std::string name;                // "2048x2048x2048 gemm_simt on NVIDIA H200"; or the file's name
   std::optional<Problem> problem;  // in recordings of this program
-  std::string template_name;       // likewise
-  std::string device;              // likewise
+  std::string template_name;       // empty in recordings of other programs
+  std::string device;              // empty in recordings of other programs
   std::vector<Configuration> configurations;
   std::vector<Trial>
       trials;  // of the configurations, in their order; the last where there are several

@@ -1,4 +1,4 @@
-// What a tuning run tells its caller: progress while it runs, and the report at its end.
+// The reports of a tuning run to its caller: progress while it runs, and the report at its end.
 #pragma once
 
 #include "autotune/error.hpp"

@@ -27,18 +27,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kKillPatience(2);
-// How long an idle child may take to end when its socket is closed.
+// The time that an idle child may take to end after its socket is closed.
 constexpr std::chrono::milliseconds kExitPatience(200);
 constexpr int kChildFd = 3;
-// What is kept of a child's standard error, for each request.
+// The part of a child's standard error that is kept for each request.
 constexpr off_t kErrorBytes = 64 << 10;
 
 [[noreturn]] void fail(const std::string& what, int error) {
   throw Error(fmt::format("cannot start a worker: {}: {}", what, std::strerror(error)));
 }
 
-// The same file under a number that is no standard stream of a process that was started without
-// them.
+// The same file under a number that is not a standard stream's in a process that was started
+// without them.
 FileDescriptor moved_up(const FileDescriptor& file) {
   FileDescriptor moved(::fcntl(file.get(), F_DUPFD_CLOEXEC, 10));
   if (moved.get() < 0) fail("fcntl", errno);

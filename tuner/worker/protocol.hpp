@@ -1,4 +1,4 @@
-// What the program and its workers say to each other: one request in, one reply out.
+// The messages between the program and its workers: one request, one reply.
 //
 // A worker knows nothing of templates or databases: a compile request carries source text and
 // options, a measuring request carries a cubin, its signature and how to launch it. So any kernel
@@ -22,7 +22,7 @@
 
 namespace autotune {
 
-// What compiler does this worker have?
+// Asks for the worker's compiler.
 struct DescribeCompilerRequest {};
 struct DescribeCompilerReply {
   std::string build;  // "13.0.88 CL-36424714"; empty: no compiler, `problem` says why
@@ -43,7 +43,7 @@ struct CompileReply {
   Resources resources;
 };
 
-// How many launches are timed.
+// The number of launches that are timed.
 struct TimingPlan {
   int samples = 5;              // at most; 0: none
   double min_sample_us = 2000;  // a sample is a batch of launches at least this long
@@ -79,7 +79,7 @@ struct MeasureReply {
   bool poisoned = false;
 };
 
-// What can this device do at most? Measured with plain kernels.
+// Asks for the maximum rates of the device, measured with plain kernels.
 struct CalibrateRequest {};
 struct CalibrateReply {
   double fma_gflops = 0;  // FP32 FFMA from registers
@@ -94,7 +94,7 @@ using WorkerReply = std::variant<DescribeCompilerReply, CompileReply, MeasureRep
 // The worker that gave this reply cannot go on.
 [[nodiscard]] bool is_poisoned(const WorkerReply& reply);
 
-// CBOR bytes of a message and back. decode_* throw Error for bytes that are no such message.
+// CBOR bytes of a message and back. decode_* throw Error for bytes that are not such a message.
 [[nodiscard]] std::string encode(const WorkerRequest& request);
 [[nodiscard]] std::string encode(const WorkerReply& reply);
 [[nodiscard]] WorkerRequest decode_request(const std::string& bytes);

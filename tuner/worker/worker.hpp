@@ -29,7 +29,7 @@ using WorkerOutcome = std::variant<WorkerReply, WorkerFailure>;
 class Worker {
  public:
   virtual ~Worker() = default;
-  // What becomes of the worker is in the outcome. Throws Error when none can be started.
+  // The outcome says what became of the worker. Throws Error when none can be started.
   virtual WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout) = 0;
   // From any thread: a GPU's worker in a process of its own is killed in the middle of its call,
   // which fails, as any later one may. Others go on.

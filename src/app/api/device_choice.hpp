@@ -12,7 +12,7 @@ struct DeviceChoice {
   std::string note;  // why "auto" took the CPU device, in one line; else empty
 };
 
-// Whether a text names the CPU device: "cpu", or "host", its earlier name.
+// Returns whether a text names the CPU device: "cpu", or "host", its earlier name.
 [[nodiscard]] bool names_cpu_device(const std::string& text);
 
 // "cpu", a GPU's number, or "auto": GPU 0, and the CPU device on a machine without a GPU. A GPU

@@ -15,7 +15,7 @@ struct CUstream_st;
 
 namespace autotune {
 
-// The arguments of Autotuner::gemm(), checked but for what only the device knows.
+// The arguments of Autotuner::gemm(), checked except for what only the device knows.
 struct GemmCall {
   GemmProblem problem;
   float alpha;
@@ -29,7 +29,7 @@ struct GemmCall {
   CUstream_st* stream;
 };
 
-// What a launch passes, in the order of the operation gemm.
+// The tensors that a launch passes, in the order of the operation gemm.
 [[nodiscard]] inline std::array<LaunchValues::Tensor, 3> placed_tensors(const GemmCall& call) {
   const auto address = [](const float* matrix) {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(matrix));
@@ -40,12 +40,12 @@ struct GemmCall {
   return {problem.m, problem.n, problem.k};
 }
 
-// Whether rows of all three matrices are multiples of 16 bytes where nothing pads them.
+// Returns whether rows of all three matrices are multiples of 16 bytes where nothing pads them.
 [[nodiscard]] inline bool rows_are_aligned(const GemmProblem& problem) {
   return problem.lda() % 4 == 0 && problem.ldb() % 4 == 0 && problem.ldc() % 4 == 0;
 }
 
-// Whether a kernel may take CodeTraits::aligned for granted. A tensor map's rows are less than
+// Returns whether CodeTraits::aligned holds for the operands. A tensor map's rows are less than
 // 2^40 bytes apart.
 [[nodiscard]] inline bool is_aligned(const GemmCall& call) {
   const auto begins = [](const float* matrix) {

@@ -105,8 +105,8 @@ class GpuGemm : public GemmBackend {
   StreamWorkspace workspace_;
 };
 
-// What is in the primary context is unloaded and freed, if it still is the context it was. Contexts
-// of the application's own may be gone; a context takes along what is in it.
+// Unloads and frees everything in the primary context, if that is still the same context. Contexts
+// that the application made may be gone, and their content with them.
 GpuGemm::~GpuGemm() {
   std::uint64_t living = 0;
   std::optional<gpu::PrimaryContext> primary;

@@ -30,7 +30,7 @@ class KernelCache {
     std::shared_ptr<const std::vector<TensorDesc>> tensors;  // of the problem, without padding
   };
 
-  // By what a kernel's code depends on, beside the device.
+  // Everything that a kernel's code depends on, apart from the device.
   struct Key {
     std::uint64_t context = 0;
     std::string kernel_name;

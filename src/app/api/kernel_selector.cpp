@@ -27,7 +27,7 @@ bool fits_device(const KernelTemplate& kernel, const Configuration& configuratio
                      [&](const Constraint& constraint) { return constraint.holds(configuration); });
 }
 
-// Whether what a kernel needs beside its operands is little of what the device has.
+// Returns whether the workspace of a kernel is a small part of the device's memory.
 bool is_modest(const KernelTemplate& kernel, const Configuration& configuration,
                const GemmProblem& problem, Placement placement, const DeviceInfo& device) {
   constexpr std::int64_t kShare = 8;

@@ -22,10 +22,10 @@ struct KernelChoice {
   std::string compiler_build;  // that it was measured with; empty when it was not
 };
 
-// How operands lie in memory:
+// The placement of operands in memory:
 //   aligned    as CodeTraits has it
 //   anywhere
-//   frugal     likewise, and there is no memory for anything beside them
+//   frugal     anywhere, and there is no memory for a workspace
 enum class Placement : std::uint8_t { aligned, anywhere, frugal };
 
 // Thread-safe.

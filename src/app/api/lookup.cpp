@@ -72,7 +72,7 @@ class KnownResults {
   }
 
  private:
-  // Whether the templates that are here can still make this winner's kernel.
+  // Returns whether the templates can still make this winner's kernel.
   [[nodiscard]] bool is_usable(Winner& winner) const {
     const KernelTemplate* kernel = device_.kernels->find(winner.template_name);
     if (kernel == nullptr || kernel->space_version != winner.space_version) return false;
@@ -129,7 +129,8 @@ bool is_better(const Candidate& a, const Candidate& b) {
   return std::tie(a.shipped, b.winner.measured_at) < std::tie(b.shipped, a.winner.measured_at);
 }
 
-// What has changed since a winner was measured: "driver", "template source"; empty when nothing.
+// Names the parts of the environment that have changed since a winner was measured: "older driver,
+// template source"; empty when nothing has.
 std::string changes_since(const Winner& winner, const DeviceQuery& device) {
   std::vector<std::string> changes;
   const KernelTemplate* kernel = device.kernels->find(winner.template_name);

@@ -22,21 +22,23 @@ struct Match {
   bool shipped = false;     // from the winners that came with the program
 };
 
-// Whose results are asked for: a device that is here (its class counts), or a label.
+// Selects results by device: one of this machine, by its class, or any, by its label.
 struct DeviceQuery {
   std::string device_class;
   std::string label;
-  // Of the device that is here; without it nothing is stale.
+  // The environment of the device of this machine; without it a changed driver or NVRTC makes
+  // nothing stale.
   std::optional<Environment> environment;
   bool use_shipped = true;  // the winners that came with the program are asked too
-  std::string operation;    // whose results are listed; empty: any
+  std::string operation;    // the operation whose results are listed; empty: any
   const KernelRegistry* kernels = &built_in_kernels();
 };
 
-// Answers from the user's database, and below it from the shipped winners. `database` may be null.
+// Answers from the user's database, then from the shipped winners. `database` may be null. Returns
 // nullopt when nothing is stored for the device (or, with `exact_only`, for the problem). An exact
-// answer reads the results of that problem alone; else problems are read from the nearest one on,
-// until one has a result that serves. `serves` says which winners do; all, where it is left out.
+// answer reads the results of that problem alone. Otherwise the results of other problems are read,
+// nearest problem first, until one is accepted. `serves` accepts a winner; without it all are
+// accepted.
 [[nodiscard]] std::optional<Match> find_best(const TuningDatabase* database,
                                              const DeviceQuery& device, const Problem& problem,
                                              bool exact_only,

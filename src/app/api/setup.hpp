@@ -1,4 +1,4 @@
-// What every use of the tuner needs: databases, and workers for a device.
+// Makes what every use of the tuner needs: databases, and workers for a device.
 #pragma once
 
 #include <filesystem>
@@ -30,7 +30,7 @@ struct OpenedDatabase {
 // Compiles for the device and measures on it, where it is called.
 [[nodiscard]] std::unique_ptr<WorkerService> make_service(const DeviceInfo& device);
 // Workers in this process, or in processes of `program`, which is the program autotune; the devices
-// are of one silicon class. As many compile as there are cores and memory for.
+// are of one device class. As many compile as there are cores and memory for.
 [[nodiscard]] TunerSetup in_process_setup(const DeviceInfo& device);
 [[nodiscard]] TunerSetup isolated_setup(const std::vector<DeviceInfo>& devices,
                                         const std::filesystem::path& program);

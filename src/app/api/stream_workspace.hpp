@@ -1,4 +1,4 @@
-// The memory that products need beside their operands: products on one stream follow each other, so
+// The workspace of products: products on one stream follow each other, so
 // they share it.
 #pragma once
 

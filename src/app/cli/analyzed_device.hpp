@@ -1,4 +1,4 @@
-// What analyze knows about a device, whether that device is here or not.
+// The device that analyze computes for, present or not.
 #pragma once
 
 #include <optional>

@@ -70,8 +70,8 @@ std::optional<std::vector<Section>> read_sections(std::string_view image,
   return sections;
 }
 
-// What .nv.info says of a symbol, -1 where it says nothing: records of format, attribute, size,
-// then the symbol's index and the value.
+// Returns a figure of a symbol in .nv.info, -1 if it is absent. The section consists of records:
+// format, attribute, size, then the symbol's index and the value.
 int figure_of(std::string_view info, std::uint8_t wanted, std::uint64_t symbol) {
   std::uint64_t at = 0;
   while (const auto head = read_at<std::uint32_t>(info, at)) {

@@ -1,4 +1,4 @@
-// What the program knows of a device, as plain values, so that tests can invent devices.
+// The properties of a device, as plain values, so that tests can invent devices.
 #pragma once
 
 #include <cstdint>
@@ -55,23 +55,23 @@ struct DeviceInfo {
   [[nodiscard]] std::string device_class() const;
 };
 
-// What a device class says of a GPU's SMs; 0 or empty where it does not.
+// The part of a device class that describes the SMs; 0 or empty if it is absent.
 struct DeviceClass {
   std::string architecture;  // "sm_90"
   int sm_count = 0;
 };
 [[nodiscard]] DeviceClass parse_device_class(const std::string& device_class);
 
-// What a result depends on besides the silicon. When it differs, a stored result is stale: still
-// an answer, but the best of its trials are timed again by the next tuning run.
+// The versions that a result depends on besides the device class. When they differ, a stored result
+// is stale: still an answer, but the best of its trials are timed again by the next tuning run.
 struct Environment {
   std::string driver;       // "580.159.04", or the CUDA version of the driver
   std::string nvrtc_build;  // "13.0.88 CL-36424714"
   std::string tool_version;
   int measuring_protocol = 0;
 
-  // Whether figures compare. The tool's version is provenance alone: what of the tool matters has
-  // the protocol number and the template's source hash.
+  // Returns whether times can be compared. The tool's version is recorded for provenance alone: the
+  // protocol number and the template's source hash cover the parts of the tool that matter.
   bool operator==(const Environment& other) const {
     return driver == other.driver && nvrtc_build == other.nvrtc_build &&
            measuring_protocol == other.measuring_protocol;

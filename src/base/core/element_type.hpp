@@ -10,7 +10,7 @@ namespace autotune {
 // TF32 is a way to multiply f32, not a type of elements.
 enum class ElementType : std::uint8_t { f64, f32, bf16, f16 };
 
-// What the program knows of a type: one row of the table in element_type.cpp.
+// The properties of a type: one row of the table in element_type.cpp.
 struct ElementTypeInfo {
   ElementType type;
   const char* name;  // in keys and on the command line: "f32"

@@ -1,4 +1,4 @@
-// The arguments of a kernel as data, and what a launch passes for them.
+// The arguments of a kernel as data, and the values that a launch passes.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ struct KernelArgument {
 // In the order of the kernel's parameters.
 using KernelSignature = std::vector<KernelArgument>;
 
-// What a launch passes. Spans are in the operation's order.
+// The values that a launch passes. Spans are in the operation's order.
 struct LaunchValues {
   struct Tensor {
     std::uint64_t address = 0;
@@ -50,7 +50,8 @@ class ArgumentPack {
  public:
   static constexpr std::size_t kMost = 24;
 
-  // Throws Error for a signature of more arguments, or one that names what `values` lacks.
+  // Throws Error for a signature of more arguments, or one that names an argument that `values`
+  // lacks.
   ArgumentPack(const KernelSignature& signature, const LaunchValues& values);
   ArgumentPack(const ArgumentPack&) = delete;
   ArgumentPack& operator=(const ArgumentPack&) = delete;

@@ -1,4 +1,4 @@
-// How a kernel is launched for one problem.
+// The launch of a kernel for one problem.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace autotune {
 
-// Words of 4 bytes at the start of a kernel's scratch that are zero when it starts and when it
+// Words of 4 bytes at the start of a kernel's workspace that are zero when it starts and when it
 // ends.
 inline constexpr std::int64_t kWorkspaceCounters = 1 << 16;
 
@@ -16,13 +16,13 @@ struct LaunchGeometry {
   std::array<std::int64_t, 3> grid = {1, 1, 1};   // blocks
   std::array<std::int64_t, 3> block = {1, 1, 1};  // threads
   std::int64_t dynamic_shared_bytes = 0;
-  // Of global memory for each block, beside the counters; 0: the kernel needs no scratch. See
-  // kernel_templates/kernel_template.hpp.
+  // Bytes of global memory for each block, in addition to the counters; 0: the kernel needs no
+  // workspace. See kernel_templates/kernel_template.hpp.
   std::int64_t workspace_bytes_per_block = 0;
-  // Not 0: the kernel works with any number of blocks, and at most so many for each SM are
+  // Not 0: the kernel works with any number of blocks, and at most this many for each SM are
   // launched.
   std::int64_t resident_blocks_per_sm = 0;
-  // Rows of tiles that blocks side by side work on at a time: an argument of kernels that leave the
+  // Rows of tiles that neighbouring blocks work on at a time: an argument of kernels that leave the
   // order of tiles to the launch.
   std::int64_t raster = 1;
   // The kernel itself waits for what was launched before it on its stream, so a device that can

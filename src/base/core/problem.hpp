@@ -1,5 +1,5 @@
-// What is to be computed, as named values: an operation with its sizes and traits. Below the
-// operations' own folders nothing knows what the names mean.
+// A problem as named values: an operation with its sizes and traits. Only the operation's own
+// folder and the application programming interface know what the names mean.
 #pragma once
 
 #include <compare>
@@ -26,7 +26,7 @@ class Problem {
     auto operator<=>(const Trait&) const = default;
   };
 
-  // No problem: an empty key, which equals that of another such object.
+  // An empty problem: its key is empty, and equal to that of any other empty problem.
   Problem();
   // Sizes and traits in the order that the operation gives them. Names and values consist of
   // letters, digits, '_', '.', '+' and '-'; a trait's value does not begin with a digit or '-'.
@@ -62,7 +62,7 @@ class Problem {
   std::shared_ptr<const Data> data_;
 };
 
-// Whether two problems differ in their sizes alone.
+// Returns whether two problems differ in their sizes alone.
 [[nodiscard]] bool same_traits(const Problem& a, const Problem& b);
 
 // For people and messages: "gemm 512x512x64 f32 NN strict". An operation may have shorter words.

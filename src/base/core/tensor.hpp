@@ -10,8 +10,8 @@ namespace autotune {
 
 enum class TensorRole : std::uint8_t { input, output };
 
-// A tensor as memory has it: `rows` rows of `columns` elements side by side. What has more extents
-// counts all but the last one as rows.
+// A tensor as it lies in memory: `rows` rows of `columns` contiguous elements. In a tensor with
+// more extents, the product of all extents except the last one is the number of rows.
 struct TensorDesc {
   std::string name;
   TensorRole role = TensorRole::input;

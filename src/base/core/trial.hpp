@@ -44,7 +44,7 @@ struct Measurement {
   bool operator==(const Measurement&) const = default;
 };
 
-// How far the result was from the reference (tuner/measure/verification.hpp says how it is taken).
+// The errors of a result against the reference (see tuner/measure/verification.hpp).
 struct Verification {
   bool integers_exact = false;  // small integers came out bit for bit
   double max_error_ratio = 0;   // max |error| / (unit roundoff * magnitude) over all elements
@@ -54,7 +54,7 @@ struct Verification {
   bool operator==(const Verification&) const = default;
 };
 
-// What the compiler made of a configuration. -1 where it is unknown.
+// The resources of a compiled configuration. -1 where they are unknown.
 struct Resources {
   int registers = -1;              // a thread
   std::int64_t spill_bytes = -1;   // stores and loads, a thread

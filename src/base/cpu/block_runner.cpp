@@ -113,7 +113,8 @@ AUTOTUNE_SWITCHES_STACKS void BlockRunner::leave() {
   switch_to(main_);
 }
 
-// Whether the block is done, or cannot go on since some threads wait for others that have ended.
+// Returns whether the block is done, or cannot go on because some threads wait for others that have
+// ended.
 AUTOTUNE_SWITCHES_STACKS bool BlockRunner::end_round() {
   const std::size_t waiting = waiting_;
   waiting_ = 0;

@@ -1,4 +1,4 @@
-// Compiles kernels for the host device, with the system's C++ compiler. Safe to share between
+// Compiles kernels for the CPU device, with the system's C++ compiler. Safe to share between
 // threads.
 #pragma once
 
@@ -30,8 +30,8 @@ class CpuCompiler {
   [[nodiscard]] CpuCompileResult compile(const std::string& name, const std::string& source,
                                          const std::vector<std::string>& options) const;
 
-  // What an image depends on besides source and options: the compiler's version line and this
-  // program's part.
+  // Identifies everything that an image depends on besides source and options: the compiler's
+  // version line and the prelude of this program.
   [[nodiscard]] const std::string& build() const { return build_; }
   [[nodiscard]] const std::string& path() const { return command_.front(); }
 

@@ -1,4 +1,4 @@
-// What the program knows of the host device: this machine's processor, in the terms of a GPU.
+// The properties of the CPU device: this machine's processor, in the terms of a GPU.
 #pragma once
 
 #include "core/device_info.hpp"

@@ -1,4 +1,4 @@
-// Launches kernels on the host device: spreads blocks over the machine's cores. One caller at a
+// Launches kernels on the CPU device: spreads blocks over the machine's cores. One caller at a
 // time.
 #pragma once
 

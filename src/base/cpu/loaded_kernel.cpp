@@ -28,7 +28,7 @@ FileDescriptor memory_file(const std::string& bytes) {
 }  // namespace
 
 // The file stays open with the library: the loader knows libraries by their path, and an open
-// descriptor's number is no other's.
+// descriptor's number is unique.
 LoadedKernel::LoadedKernel(const std::string& image, const std::string& name)
     : file_(memory_file(image)) {
   library_ = dlopen(fmt::format("/proc/self/fd/{}", file_.get()).c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -62,13 +62,13 @@ class PoisonedTensor {
 
   void poison(ThreadPool& pool);
   [[nodiscard]] bool written(std::int64_t row, std::int64_t column) const;
-  // Whether any of these elements of a row was written.
+  // Returns whether any of these elements of a row was written.
   [[nodiscard]] bool any_written(std::int64_t row, std::int64_t column, std::int64_t count) const;
   // Elements of the guard zones that were written.
   [[nodiscard]] std::int64_t written_outside() const;
 
  private:
-  // Whether any of these elements, counted from the front guard zone on, is not poison.
+  // Returns whether any of these elements, counted from the front guard zone on, is not poison.
   [[nodiscard]] bool differs(std::int64_t first, std::int64_t count) const;
 
   std::int64_t rows_, columns_;

@@ -9,8 +9,8 @@
 
 namespace autotune {
 
-// Bytes before the output and behind it that a kernel must not touch: two of its rows, but 256 KiB
-// at least and 64 MiB at most; a multiple of 256.
+// Bytes before the output and behind it that a kernel must not touch: two of its rows, at
+// least 256 KiB and at most 64 MiB; a multiple of 256.
 [[nodiscard]] std::int64_t guard_bytes(const TensorDesc& output);
 
 // On the device: two sets of inputs, the output between its guard zones, and the references.

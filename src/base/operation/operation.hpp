@@ -1,6 +1,6 @@
-// What can be computed. An operation says which tensors a problem has, how much work it is, and how
-// a result is checked. It is data and pure functions; all that follows from it (memory, launch
-// arguments, verification, rates) is written once, for every operation.
+// The operations that can be computed. An operation says which tensors a problem has, how much work
+// it is, and how a result is checked. It is data and pure functions; all that follows from it
+// (memory, launch arguments, verification, rates) is written once, for every operation.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace autotune {
 
-// How inputs are filled.
+// The data that inputs are filled with.
 enum class InputData : std::uint8_t {
   uniform = 0,  // random, uniform in (-1, 1)
   linear = 1,   // the first input rises from 0 to 1, the others fall from 1 to 0, by element
@@ -53,13 +53,13 @@ struct Operation {
   // output, all others are inputs.
   std::function<std::vector<TensorDesc>(const Problem&)> tensors;
   std::function<Work(const Problem&)> work;
-  // How unlike two problems are that differ in their sizes alone: 0 for equal ones.
+  // The distance of two problems that differ in their sizes alone: 0 for equal ones.
   std::function<double(const Problem&, const Problem&)> distance;
   // A problem for people, shorter than its key: "1024x512x2048 TN".
   std::function<std::string(const Problem&)> text = [](const Problem& problem) {
     return to_string(problem);
   };
-  // What kernels are measured with for the scalars that they take.
+  // The values that kernels are measured with for the operation's scalars.
   std::vector<double> scalars = {};
   // Macros "NAME=VALUE" that a kernel's code depends on besides its parameters.
   std::function<std::vector<std::string>(const Problem&)> code_macros = [](const Problem&) {

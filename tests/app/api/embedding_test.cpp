@@ -1,4 +1,4 @@
-// What gemm() does to an application's CUDA: against a driver that logs the calls it gets.
+// The effects of gemm() on an application's CUDA, with a driver that logs the calls it gets.
 #include <cstdio>
 #include <optional>
 

@@ -43,7 +43,7 @@ void fill_store() {
   }
 }
 
-TEST_SUITE("PreparedKernels") {
+TEST_SUITE("KernelCache") {
   TEST_CASE("each kernel is loaded once a context, whoever asks and how often") {
     const TemporaryStorage storage;
     fill_store();

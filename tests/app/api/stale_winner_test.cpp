@@ -14,7 +14,7 @@ namespace autotune::test {
 namespace {
 
 TEST_SUITE("a stored winner") {
-  TEST_CASE("that is no configuration any more is passed over") {
+  TEST_CASE("that is no longer a valid configuration is passed over") {
     const TemporaryStorage storage;
     const FakeCuda cuda;
     const GemmProblem problem{.m = 64, .n = 48, .k = 32};

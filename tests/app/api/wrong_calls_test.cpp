@@ -1,4 +1,4 @@
-// What can be seen wrong in a call is said before a device is asked.
+// A wrong call is reported before a device is used.
 #include <doctest/doctest.h>
 
 #include "autotune/autotuner.hpp"
@@ -65,7 +65,7 @@ TEST_SUITE("wrong use of an Autotuner") {
     CHECK(Autotuner().device_name().rfind("cpu: ", 0) == 0);
   }
 
-  TEST_CASE("a file that is no database") {
+  TEST_CASE("a file that is not a database") {
     const TemporaryStorage storage;
     const std::string file = storage.folder() / "notes.txt";
     std::ofstream(file) << "not a database, but long enough to be read as one; " << file;

@@ -1,4 +1,4 @@
-// What analyze prints: the source documents' figures, with a compiler and without one.
+// The output of analyze: the textbooks' figures, with a compiler and without one.
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 

@@ -27,7 +27,7 @@ std::string repeated(const std::string& statement, int tens) {
          std::to_string(tens) + " }\n";
 }
 
-// What became of a source: the compiler's log, or how its worker ended.
+// The outcome of compiling a source: the compiler's log, or how its worker ended.
 std::string outcome(Worker& worker, const std::string& source,
                     const std::vector<std::string>& options) {
   const WorkerOutcome answer = worker.call(CompileRequest{"k", source, options}, kPlenty);

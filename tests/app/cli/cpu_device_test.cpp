@@ -222,7 +222,7 @@ TEST_SUITE("program on the CPU device") {
       CHECK(has(program({"show", "--device", name, "--sizes", "8"}).out, "tuned for this size"));
       CHECK(program({"db", "export", "--format", "csv", "--device", name}).exit_code == kSuccess);
     }
-    // What suits the CPU does not answer for a GPU.
+    // Results of the CPU device do not answer for a GPU.
     CHECK(has(program({"show", "--arch", "sm_90", "--sizes", "8"}).out, "chosen because  default"));
     for (const char* name : {"cpu", "host"}) {
       CHECK(program({"analyze", "--device", name}).exit_code == kUsage);
@@ -230,7 +230,7 @@ TEST_SUITE("program on the CPU device") {
     CHECK(has(program({"devices"}).out, "cpu "));
   }
 
-  TEST_CASE("output that cannot be written is no success") {
+  TEST_CASE("output that cannot be written is a failure") {
     const Program program;
     for (const std::string output : {"> /dev/full", ">&-"}) {
       CAPTURE(output);

@@ -132,7 +132,7 @@ TEST_SUITE("driver faults") {
     }
   }
 
-  TEST_CASE("a size for which there is no memory is said to be so") {
+  TEST_CASE("a size that memory does not suffice for is reported so") {
     if (!can_compile()) return;
     const FakeMachine machine;
     REQUIRE(machine.tune("", "1").exit_code == kSuccess);

@@ -1,4 +1,4 @@
-// What query and db print, from databases that the test makes; neither driver nor NVRTC is there.
+// The output of query and db, from databases that the test makes, without driver and NVRTC.
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-// What db export writes and replay prints, and that the one reads what the other wrote.
+// The output of db export and of replay, and that replay reads what db export wrote.
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -65,7 +65,7 @@ struct StoredTrials : Program {
   }
 };
 
-// What replays depend on.
+// Everything that replays depend on.
 std::string text_of(const std::vector<RecordedSpace>& spaces) {
   std::string text;
   for (const RecordedSpace& space : spaces) {

@@ -29,7 +29,8 @@ std::int64_t entries_of(const fs::path& folder) {
   return std::distance(fs::directory_iterator(folder), fs::directory_iterator());
 }
 
-// What the driver gave and did not get back, by the names of the functions that give.
+// The objects that the driver made and did not get back, by the names of the functions that make
+// them.
 class Holdings {
  public:
   void update() {

@@ -30,13 +30,13 @@ TEST_SUITE("DeviceInfo") {
     CHECK(device.architecture() == "sm_121");
   }
 
-  TEST_CASE("silicon class keeps its text") {
+  TEST_CASE("a device class keeps its text") {
     // Results are stored under this text: a change of it loses all of them.
     CHECK(h200().device_class() ==
           "sm_90/132sm/l2-62914560/bus-6144/mem-3201000kHz/140GiB/shared-232448");
   }
 
-  TEST_CASE("silicon class tells silicon apart and no more") {
+  TEST_CASE("a device class depends on the properties that decide speed and on nothing else") {
     const std::string same = h200().device_class();
     DeviceInfo other = h200();
     other.label = "NVIDIA H200 NVL";

@@ -18,7 +18,7 @@ const LaunchValues kValues{.tensors = kTensors,
                            .workspace = 0x7fff00000010,
                            .raster = 8};
 
-// What a kernel of one such argument gets.
+// The value that a kernel with one such argument receives.
 template <typename T>
 T passed(const KernelArgument& argument, const LaunchValues& values = kValues) {
   ArgumentPack pack({argument}, values);

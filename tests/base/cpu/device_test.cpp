@@ -4,7 +4,7 @@
 
 using autotune::DeviceInfo;
 
-TEST_SUITE("host device") {
+TEST_SUITE("cpu_device_info") {
   TEST_CASE("it cannot be taken for a GPU") {
     const DeviceInfo device = autotune::cpu_device_info();
     CHECK(device.label == "cpu: " + device.cpu_model);

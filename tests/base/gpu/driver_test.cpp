@@ -59,7 +59,7 @@ TEST_SUITE("Driver") {
     CHECK(refusal() == "no NVIDIA driver on this machine (/nowhere/libcuda.so.1 was not found)");
   }
 
-  TEST_CASE("a library that is no driver is told apart") {
+  TEST_CASE("a library that is not a driver is told apart") {
     const FakeCuda fake;
     ::setenv("AUTOTUNE_LIBCUDA", "libm.so.6", 1);
     CHECK_MESSAGE(has(refusal(), "is no CUDA driver"), refusal());

@@ -1,4 +1,4 @@
-// What counts as the same execution.
+// Executions that count as the same.
 #include "tuner/devices/code_cache.hpp"
 
 #include <doctest/doctest.h>
@@ -8,7 +8,7 @@
 namespace autotune {
 namespace {
 
-TEST_SUITE("MeasuredCode") {
+TEST_SUITE("CodeCache") {
   TEST_CASE("whatever a launch differs in makes another execution") {
     const Problem problem = GemmProblem{.m = 64, .n = 48, .k = 32};
     const LaunchGeometry geometry{.grid = {6, 1, 1}, .block = {128, 1, 1}};

@@ -1,4 +1,4 @@
-// How long workers may take.
+// The time limits of workers.
 #include <doctest/doctest.h>
 
 #include "autotune/problem.hpp"
@@ -67,7 +67,7 @@ TEST_SUITE("RunTimeLimit") {
     CHECK(limit.limit(kProblem, kOperations, many) == milliseconds(5000 + 40 + 24 + 10));
   }
 
-  TEST_CASE("the best time of a problem is no measure for one that has no data yet") {
+  TEST_CASE("the best time of a problem does not bound one that has no data yet") {
     RunTimeLimit limit(kMost);
     limit.took(kProblem, 0.02);
     const Problem other = GemmProblem{.m = 1024, .n = 1024, .k = 512};

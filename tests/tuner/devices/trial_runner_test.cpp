@@ -1,4 +1,4 @@
-// What the runner makes of its worker's answers and ends, against scripted workers.
+// The trials that the runner makes of its worker's replies and failures, with scripted workers.
 #include "tuner/devices/trial_runner.hpp"
 
 #include <doctest/doctest.h>

@@ -282,7 +282,7 @@ TEST_SUITE("VerificationKernels") {
     CHECK(finding.first_wrong == 1);
   }
 
-  TEST_CASE("what is no number is wrong and leaves the error figures alone") {
+  TEST_CASE("NaN is wrong and leaves the error figures alone") {
     const std::vector<double> expected = {1, 1, 1, 0};
     const std::vector<float> magnitudes = {1, 1, 1, 0};
     Result result(

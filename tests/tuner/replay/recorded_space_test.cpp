@@ -53,7 +53,7 @@ std::string ran(const std::string& configuration, double time) {
                                    std::to_string(time) + "}]");
 }
 
-// How nearly two rows of figures lie on a line: Pearson's coefficient, -1 to 1.
+// Pearson's correlation of two rows of figures, -1 to 1.
 double correlation(const std::vector<double>& a, const std::vector<double>& b) {
   const auto count = static_cast<double>(a.size());
   const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / count;
@@ -310,7 +310,7 @@ TEST_SUITE("recorded spaces") {
     CHECK(spaces[0].configurations[0].entries().front().first == "THREAD_M");  // not by alphabet
   }
 
-  TEST_CASE("what is no recording is refused in one line that names the file and what is wrong") {
+  TEST_CASE("a file that is not a recording is refused in one line that names it and the error") {
     const std::string fails = result(R"({"A": 1})", R"("invalidity": "runtime")");
     const std::pair<std::string, std::string> cases[] = {
         {"", "is empty"},

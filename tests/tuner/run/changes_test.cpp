@@ -1,4 +1,4 @@
-// What a search makes of noise, and of what has changed since its results were stored.
+// Searches with noisy times, and after changes since their results were stored.
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -78,7 +78,7 @@ TEST_SUITE("tuning after a change") {
     CHECK(database.winners({}).size() == 2);
   }
 
-  TEST_CASE("a stored winner that is no configuration any more is replaced") {
+  TEST_CASE("a stored winner that is no longer a valid configuration is replaced") {
     const SmallSearch search;
     auto database = TuningDatabase::open(search.path);
     check_report(search.run(database));

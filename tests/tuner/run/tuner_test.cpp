@@ -471,7 +471,7 @@ TEST_SUITE("tune") {
     CHECK(report.measured == kValid);
   }
 
-  TEST_CASE("a search on the host device ends after 30 s by default") {
+  TEST_CASE("a search on the CPU device ends after 30 s by default") {
     Fixture f;
     double remaining_s = 0;
     const auto run = [&] {

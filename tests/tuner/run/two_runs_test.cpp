@@ -31,7 +31,7 @@ struct RunOnFile : TuneFixture {
   TuningDatabase file;
 };
 
-// What the fixture's trials are found by.
+// The scope of the fixture's trials.
 TrialScope scope_of(const TuneFixture& f) {
   return {f.setup.device.device_class(),
           f.kernel.name,

@@ -1,4 +1,4 @@
-// The contract of tuner/strategy.hpp, for every strategy that is registered.
+// The contract of SearchStrategy (tuner/search/strategy.hpp), for every registered strategy.
 #include "tuner/search/strategy.hpp"
 
 #include <algorithm>

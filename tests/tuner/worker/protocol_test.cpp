@@ -151,7 +151,7 @@ TEST_SUITE("Protocol") {
     }
   }
 
-  TEST_CASE("bytes that are no message are refused") {
+  TEST_CASE("bytes that are not a message are refused") {
     const std::string cases[] = {
         "",
         "no CBOR",

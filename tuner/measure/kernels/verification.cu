@@ -1,6 +1,5 @@
-// What a measurement needs on the device besides the kernel that is measured and the operation's
-// reference: input data, and the comparison of a result with the reference. Compiled behind
-// element.cuh, once for each type of elements, which is ELEMENT.
+// Kernels that make input data and compare a result with the operation's reference. Compiled after
+// src/base/operation/kernels/element.cuh, once for each element type, which is the macro ELEMENT.
 //
 // All kernels take one-dimensional grids of kThreads threads. Counts and indices are 64-bit. Every
 // start of a measuring process compiles this file, so loops are unrolled only where it pays.
@@ -55,12 +54,12 @@ extern "C" __global__ void fill_linear(ELEMENT* out, Index count, double first, 
   }
 }
 
-// What one block saw of a result; verification.hpp has the same struct.
+// The findings of one block; tuner/measure/verification.hpp has the same struct.
 struct Finding {
   double max_error_ratio;  // of the elements whose ratio is a finite number
   double error_squares;    // sums over these elements
   double reference_squares;
-  Index wrong;        // elements, those that are no number among them
+  Index wrong;        // elements, NaN included
   Index first_wrong;  // the least index of them; above all indices when there are none
   Index outside;      // words of the guard zones that were written to
 };
@@ -127,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   check(area, findings, [=](Finding& finding, Index i, double value) {
     const double error = fabs(value - expected[i]);
     const double scale = unit * static_cast<double>(magnitudes[i]);
-    if (!(error <= bound * scale)) count_wrong(finding, i);  // also when it is no number
+    if (!(error <= bound * scale)) count_wrong(finding, i);  // also for NaN
     const double ratio = error == 0 ? 0.0 : error / scale;
     if (!isfinite(ratio)) return;
     finding.max_error_ratio = fmax(finding.max_error_ratio, ratio);

@@ -1,5 +1,5 @@
 // The words of CUDA C++ that portable kernels use, as C++. Put in front of a kernel's text, after
-// block_state.hpp, when it is compiled for the host device. Anything missing here is a compile
+// block_state.hpp, when it is compiled for the CPU device. Anything missing here is a compile
 // error that names it.
 
 // Every thread of the operating system loads a copy of the kernel of its own and runs one block

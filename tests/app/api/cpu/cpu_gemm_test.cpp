@@ -1,4 +1,4 @@
-// The embedded library end to end on the host device: real kernels, a real database.
+// The embedded library end to end on the CPU device: real kernels, a real database.
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -62,7 +62,7 @@ struct Product {
   }
 };
 
-TEST_SUITE("embedding on the host device") {
+TEST_SUITE("embedding on the CPU device") {
   const GemmProblem kOdd{.m = 7, .n = 1, .k = 3};
   const GemmProblem kSmall{.m = 70, .n = 33, .k = 51};
 

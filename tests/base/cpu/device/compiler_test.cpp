@@ -57,7 +57,7 @@ float run(const CpuCompileResult& compiled, float alpha = 0, float beta = 0) {
 
 }  // namespace
 
-TEST_SUITE("HostCompiler") {
+TEST_SUITE("CpuCompiler") {
   TEST_CASE("it takes the macros of the options for NVRTC and nothing else") {
     const CpuCompiler compiler;
     const auto compiled = compiler.compile("probe", kernel("c[0] = VALUE;"),

@@ -1,4 +1,4 @@
-// A share of the configurations of every template on the host device, of those that are searched
+// A share of the configurations of every template on the CPU device, of those that are searched
 // there without being named a third: bit for bit one chain of fused multiply-adds, at awkward
 // shapes. Every other one is compiled for aligned operands, and runs with such.
 #include <atomic>
@@ -109,7 +109,7 @@ struct Expected {
 // Several configurations in one text: starting the compiler costs more than compiling a kernel.
 class Batch {
  public:
-  // What the compiler takes for the text's kernel.
+  // The compiler takes this for the text's kernel.
   static constexpr const char* kKernel = "extern \"C\" __global__ void batch() {}\n";
 
   void add(const KernelTemplate& kernel, const Configuration& configuration,
@@ -188,13 +188,13 @@ class Batch {
   std::vector<Compiled> configurations_;
 };
 
-// Whether several lanes or slices have a chain each.
+// Returns whether several lanes or slices have a chain each.
 bool shares_k(const Configuration& configuration) {
   if (configuration.contains("SLICES") && configuration.at("SLICES") > 1) return true;
   return configuration.contains("LANES_K") && configuration.at("LANES_K") > 1;
 }
 
-// What the host device is offered and promises one chain a result.
+// The configurations that the CPU device is offered and that keep one chain a result.
 std::vector<Configuration> chains(const KernelTemplate& kernel) {
   std::vector<Configuration> result =
       kernel.space.enumerate(device_constraints(kernel, cpu_device_info())).configurations;

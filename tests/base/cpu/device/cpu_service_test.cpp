@@ -47,7 +47,7 @@ constexpr GemmProblem kLarge{.m = 1000, .n = 1000, .k = 1000};  // run in part
 
 }  // namespace
 
-TEST_SUITE("HostService") {
+TEST_SUITE("CpuService") {
   TEST_CASE("it describes its compiler") {
     const auto reply =
         std::get<DescribeCompilerReply>(make_cpu_service()->handle(DescribeCompilerRequest{}));

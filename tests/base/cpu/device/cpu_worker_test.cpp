@@ -1,4 +1,4 @@
-// The host device behind the program's own worker processes: what a kernel does to its process
+// The CPU device behind the program's own worker processes: what a kernel does to its process
 // stays there.
 #include <chrono>
 
@@ -42,10 +42,10 @@ TrialStatus status_of(const WorkerOutcome& outcome) {
 
 }  // namespace
 
-TEST_SUITE("host workers") {
+TEST_SUITE("workers of the CPU device") {
   const std::string right = host_kernels::simple("", host_kernels::kStore);
 
-  TEST_CASE("a worker answers for the host device") {
+  TEST_CASE("a worker answers for the CPU device") {
     CHECK(status_of(Workers().measure(right)) == TrialStatus::ok);
   }
 

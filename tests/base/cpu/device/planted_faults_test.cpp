@@ -1,4 +1,4 @@
-// A template whose configurations fail, each in a way of its own: a search on the host device finds
+// A template whose configurations fail, each in a way of its own: a search on the CPU device finds
 // the right winner among them, and stores each with what was wrong with it.
 #include <map>
 
@@ -94,7 +94,7 @@ KernelTemplate faulty_template(std::string_view source) {
 }  // namespace
 
 TEST_SUITE("planted faults") {
-  TEST_CASE("a search on the host device catches each by name and finds the right winner") {
+  TEST_CASE("a search on the CPU device catches each by name and finds the right winner") {
     const std::string source = faulty_source();
     const KernelTemplate kernel = faulty_template(source);
     TuningDatabase database = TuningDatabase::in_memory();

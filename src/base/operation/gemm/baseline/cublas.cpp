@@ -34,7 +34,7 @@ struct Cublas::Api {
 
 namespace {
 
-// What NVIDIA recommends for Hopper; cuBLAS would else choose by itself, and allocate.
+// The size that NVIDIA recommends for Hopper; otherwise cuBLAS would choose and allocate by itself.
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
 SharedLibrary open_cublas() {

@@ -12,7 +12,7 @@ namespace autotune::test {
 namespace {
 
 TEST_SUITE("Cublas") {
-  TEST_CASE("a library that is not there or is no cuBLAS is told apart") {
+  TEST_CASE("a library that is not there or is not cuBLAS is told apart") {
     const FakeCuda fake;
     const auto driver = gpu::Driver::open();
     const gpu::Stream stream(*driver);
