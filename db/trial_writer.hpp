@@ -12,12 +12,12 @@
 
 namespace autotune {
 
-// A thread of its own commits what has arrived, at most 100 ms after. Thread-safe.
+// A separate thread commits trials at most 100 ms after they arrived. Thread-safe.
 class TrialWriter {
  public:
   // `database` outlives the writer.
   TrialWriter(TuningDatabase& database, RunInfo run);
-  // Stores what is left.
+  // Stores the remaining trials.
   ~TrialWriter();
   TrialWriter(const TrialWriter&) = delete;
   TrialWriter& operator=(const TrialWriter&) = delete;

@@ -13,7 +13,7 @@ namespace autotune {
 
 // The environment of one call to tune(). All references outlive the call.
 struct TunerSetup {
-  DeviceInfo device;  // what is tuned for
+  DeviceInfo device;  // the device that is tuned for
   WorkerFactory make_compile_worker;
   std::vector<MeasuringDevice> measuring;  // at least one, all of the device class of `device`
   int compile_jobs = 1;

@@ -25,7 +25,7 @@ class StreamWorkspace {
   // refuse_capture() does where it would have to allocate, and DriverError.
   [[nodiscard]] std::optional<std::uint64_t> reserve(std::uint64_t context, std::int64_t bytes,
                                                      CUstream_st* stream, bool again);
-  // Frees what is in the current context, `living`. Other contexts take along what is in them.
+  // Frees the memory in the current context, `living`. That of other contexts ends with them.
   void free_all(std::uint64_t living);
 
  private:
@@ -42,7 +42,7 @@ class StreamWorkspace {
     explicit OfStream(const gpu::Driver& driver) : scratch(driver) {}
     std::mutex mutex;
     gpu::Workspace scratch;
-    std::int64_t too_much = kNever;  // bytes: so many it did not get
+    std::int64_t too_much = kNever;  // bytes: an allocation of this size failed
   };
 
   OfStream& of(std::uint64_t context, CUstream_st* stream);

@@ -59,7 +59,7 @@ struct Resources {
   int registers = -1;              // a thread
   std::int64_t spill_bytes = -1;   // stores and loads, a thread
   std::int64_t stack_bytes = -1;   // a thread
-  std::int64_t shared_bytes = -1;  // static, a block, without what the hardware reserves
+  std::int64_t shared_bytes = -1;  // static, a block, without the hardware's share
   std::int64_t cubin_bytes = -1;
   double compile_ms = -1;
 

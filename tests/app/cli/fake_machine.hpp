@@ -63,7 +63,7 @@ class FakeMachine {
     return result;
   }
 
-  // The same, knowing what was measured before.
+  // The same, with the results of earlier runs.
   ProgramResult go_on(const std::string& script, const std::string& trials) const {
     return tune(script, trials, {});
   }
