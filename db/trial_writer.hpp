@@ -27,7 +27,8 @@ class TrialWriter {
   void add(const TrialScope& scope, const Trial& trial, std::function<void()> settled = {});
   // Returns once everything added so far is stored, or could not be.
   void flush();
-  // Why trials could not be stored, and how many; empty when all were.
+  // Returns the number of trials that could not be stored, and the reason; empty when all were
+  // stored.
   [[nodiscard]] std::string problem() const;
 
  private:

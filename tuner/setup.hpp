@@ -20,7 +20,8 @@ struct TunerSetup {
   bool overlap = true;  // compile ahead of measuring; else strictly in turn
   std::chrono::milliseconds compile_timeout{30'000};
   std::chrono::milliseconds measure_timeout{30'000};  // in addition to the time of the work
-  // For a trial that another run on the same database has claimed, when nothing else is left to do.
+  // The wait for a trial that another run on the same database has claimed, when nothing else is
+  // left to do.
   std::chrono::milliseconds other_runs_timeout{60'000};
   TuningDatabase* database = nullptr;
   CubinStore* cubins = nullptr;

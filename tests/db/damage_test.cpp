@@ -136,7 +136,7 @@ TEST_SUITE("damage") {
     }
   }
 
-  // As the journal of another file leaves them.
+  // The pages as the journal of another file leaves them.
   TEST_CASE("pages that changed places never give a wrong row") {
     const TemporaryFolder folder;
     const fs::path path = small_file(folder);

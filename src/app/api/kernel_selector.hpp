@@ -1,4 +1,4 @@
-// Where gemm() gets its kernels: which one serves a problem best, and its compiled image.
+// Selects the kernel for a problem, and supplies its compiled image.
 #pragma once
 
 #include <cstdint>

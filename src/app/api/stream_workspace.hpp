@@ -20,8 +20,8 @@ class StreamWorkspace {
  public:
   explicit StreamWorkspace(const gpu::Driver& driver) : driver_(driver) {}
 
-  // An address in the current context, whose number is `context`; 0 for 0 bytes. Nothing where the
-  // device had no memory for so much when it was asked last; `again` asks in any case. Throws as
+  // An address in the current context, whose number is `context`; 0 for 0 bytes. nullopt if the
+  // last allocation of this size or less failed; `again` allocates in any case. Throws as
   // refuse_capture() does where it would have to allocate, and DriverError.
   [[nodiscard]] std::optional<std::uint64_t> reserve(std::uint64_t context, std::int64_t bytes,
                                                      CUstream_st* stream, bool again);

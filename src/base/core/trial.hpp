@@ -28,7 +28,7 @@ enum class TrialStatus {
 };
 
 [[nodiscard]] std::string to_string(TrialStatus status);
-// Throws Error for a name that is none.
+// Throws Error for an unknown name.
 [[nodiscard]] TrialStatus trial_status_from_string(const std::string& text);
 
 // Times of one kernel launch, each sample the mean over a batch of launches. Microseconds.

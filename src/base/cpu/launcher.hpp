@@ -29,7 +29,7 @@ class CpuKernel {
 
 class CpuLauncher {
  public:
-  // That a block may have, as on a large GPU.
+  // The shared memory that a block may have, as on a large GPU.
   static constexpr std::int64_t kMaxSharedBytes = 227 * 1024;
 
   // threads: 0 for one a core.

@@ -34,7 +34,7 @@ class FakeMachine {
     return program(arguments);
   }
 
-  // Where its temporary files are.
+  // The folder of its temporary files.
   [[nodiscard]] const std::filesystem::path& folder() const { return program_.folder.path(); }
 
   // Tunes a small space, of which `trials` are tried, anew unless `more` is something else.
