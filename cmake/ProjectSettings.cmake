@@ -50,7 +50,7 @@ function(autotune_module name folder)
   endif()
   add_library(autotune_${name} STATIC ${sources})
   target_link_libraries(autotune_${name} PUBLIC autotune_settings)
-  # A shared library is made of them, and shows what is marked AUTOTUNE_API.
+  # A shared library is made of them, and exports the symbols that are marked AUTOTUNE_API.
   set_target_properties(autotune_${name} PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   foreach(module IN LISTS arg_DEPENDS)

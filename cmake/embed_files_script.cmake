@@ -9,7 +9,7 @@
 cmake_policy(VERSION 3.25)
 get_filename_component(root ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 
-# Appends the file, with what it includes, to the variable `expanded`.
+# Appends the file, with the files that it includes, to the variable `expanded`.
 function(expand_includes file)
   file(RELATIVE_PATH shown ${root} ${file})
   get_filename_component(folder ${file} DIRECTORY)

@@ -25,11 +25,11 @@ struct FileKind {
   std::int32_t application_id = 0;           // in the file's header
   std::span<const EmbeddedFile> migrations;  // in order; the schema version is their number
   std::chrono::milliseconds busy_timeout{};  // how long to wait for another process's lock
-  bool disposable = false;  // a crash of the machine may cost what was written last
-  bool trusted = false;     // holds code: refused when other users could have written it
+  bool disposable = false;                   // a crash of the machine may lose the last writes
+  bool trusted = false;  // holds code: refused when other users could have written it
 };
 
-// The file's content is not what was written to it: damaged, or no SQLite file at all.
+// The file's content differs from what was written: it is damaged, or not an SQLite file at all.
 class DamagedFile : public StorageError {
  public:
   using StorageError::StorageError;

@@ -21,7 +21,7 @@ class AttachedDatabase {
   SQLite::Database& database_;
 };
 
-// Copies from other.* what is not there yet, in the caller's transaction.
+// Copies the rows of other.* that this database lacks, in the caller's transaction.
 [[nodiscard]] MergeCounts merge_attached(SQLite::Database& database);
 
 }  // namespace autotune

@@ -12,7 +12,7 @@ namespace autotune {
 // when an embedded line does not parse (a test reads them all). Thread-safe.
 [[nodiscard]] const std::vector<Winner>& shipped_winners();
 
-// Those that match. The pointers stay valid until the process ends.
+// The shipped winners that match. The pointers stay valid until the process ends.
 [[nodiscard]] std::vector<const Winner*> shipped_winners(const ResultFilter& filter);
 
 }  // namespace autotune

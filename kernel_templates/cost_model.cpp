@@ -75,7 +75,7 @@ double fma_cost(const TileWork& work) {
          work.copy_cost * copies / static_cast<double>(tile.block_m * tile.block_n);
 }
 
-// A round in which an SM has so many blocks.
+// A round in which an SM has this many blocks.
 double round_cycles(const TileWork& work, std::int64_t blocks) {
   const auto count = static_cast<double>(blocks);
   const double warps = count * static_cast<double>(ceil_div(work.threads, kWarp));

@@ -38,7 +38,8 @@ struct Values {
   [[nodiscard]] std::int64_t columns() const { return tile_width * results_n; }
 };
 
-// Returns the bytes that padding adds to a tile whose threads have so many results along its side.
+// Returns the bytes that padding adds to a tile whose threads have `results` results along its
+// side.
 std::int64_t padding_bytes(std::int64_t tile_width, std::int64_t results) {
   const std::int64_t space = std::max(kBanks / tile_width, std::min<std::int64_t>(results, 4));
   return tile_width * space * kFloatBytes;

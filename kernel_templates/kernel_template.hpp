@@ -67,7 +67,7 @@ struct KernelTemplate {
   std::string_view source;
   ConfigSpace space;
   int min_compute_capability = 0;     // 10 * major + minor; of the least demanding configuration
-  int end_compute_capability = 1000;  // from here on devices lack what it needs
+  int end_compute_capability = 1000;  // the first that can no longer run it
 
   // Functions of problems of its operation. See computes().
   std::function<bool(const Problem&)> supports;
@@ -81,7 +81,7 @@ struct KernelTemplate {
 
   // All below may be left out.
 
-  // Clock cycles on a device with so many of these SMs (kernel_templates/cost_model.hpp).
+  // Clock cycles on a device with `sm_count` of these SMs (kernel_templates/cost_model.hpp).
   std::function<double(const Configuration&, const Problem&, const SmLimits&, int sm_count)>
       predicted_cycles = {};
   // The accesses of one warp of the block at the output's origin: its loads and stores in the first

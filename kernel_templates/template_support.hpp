@@ -39,7 +39,7 @@ using ParameterNames = std::vector<std::string>;
   return {"--register-usage-level=" + std::to_string(configuration.at("REGISTER_LEVEL"))};
 }
 
-// Returns whether so many blocks may share tiles. Where blocks are many, a device is busy without
+// Returns whether this number of blocks may share tiles. With many blocks a device is busy without
 // sharing, and their partial sums in the workspace cost more than they gain. A tile of 132 parts
 // needs 12 counters, so that kWorkspaceCounters suffice for kMostBlocks.
 [[nodiscard]] constexpr bool may_share(std::int64_t blocks, std::int64_t bytes_each) {
@@ -48,9 +48,9 @@ using ParameterNames = std::vector<std::string>;
   return blocks <= kMostBlocks && blocks * bytes_each <= kMostBytes;
 }
 
-// Returns whether blocks may share tiles of so many k_tiles each evenly. Kernels count the k_tiles
-// of all shared tiles in 32 bits; these tiles are fewer than 7/6 of the blocks, and no device runs
-// 8192 blocks at once.
+// Returns whether blocks may share tiles of `k_tiles` k_tiles each evenly. Kernels count the
+// k_tiles of all shared tiles in 32 bits; these tiles are fewer than 7/6 of the blocks, and no
+// device runs 8192 blocks at once.
 [[nodiscard]] constexpr bool may_share_evenly(std::int64_t k_tiles) {
   return k_tiles > 1 && k_tiles <= 1 << 18;
 }

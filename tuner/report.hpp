@@ -45,7 +45,7 @@ struct TuneReport {
   bool complete = false;  // the space was exhausted or the budget used up
   std::optional<DeviceRates> rates;
   std::string storage_problem;  // why results could not be stored; empty when they were
-  std::string note;             // e.g. on what was timed again after a change of driver
+  std::string note;             // e.g. on trials that were timed again after a change of driver
 };
 
 // The input of a progress display. Calls come from the thread that runs tune().

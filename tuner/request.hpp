@@ -12,7 +12,8 @@
 
 namespace autotune {
 
-// When to stop. Whichever ends first, for the whole request, compiling and finals included.
+// The limits of a request. Whichever ends first, for the whole request, compiling and finals
+// included.
 struct Budget {
   std::optional<double> seconds;
   std::optional<std::int64_t> trials;

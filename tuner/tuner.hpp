@@ -22,7 +22,7 @@ struct SpaceSummary {
 
 // Tunes. Throws UsageError for an empty space, EnvironmentError when no worker can compile, the
 // device cannot be opened or no problem fits its memory. A stop request ends the search after the
-// trial in flight; what was measured is stored and the best so far is the answer.
+// trial in flight; all results are stored and the best so far is the answer.
 [[nodiscard]] TuneReport tune(const TuneRequest& request, TunerSetup& setup,
                               const ProgressCallback& progress, std::stop_token stop);
 

@@ -138,7 +138,7 @@ class Contender {
 
   void sample() { samples_.push_back(timed_graphs_us(graphs_)); }
 
-  // The mean over so many seconds without a pause.
+  // The mean over this many seconds without a pause.
   double sustained_us(double seconds) {
     return timed_graphs_us(graphs_for(seconds * 1e6, median(samples_)));
   }

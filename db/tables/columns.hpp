@@ -16,7 +16,7 @@ std::string json_text(const Value& value) {
   return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Returns what `read` returns, or nullopt when the row does not read back as what was written.
+// Returns what `read` returns, or nullopt when the row differs from what was written.
 template <typename Read>
 auto unless_damaged(Read read) -> decltype(read()) {
   try {

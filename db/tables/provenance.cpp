@@ -65,7 +65,7 @@ std::optional<std::int64_t> find_scope(SQLite::Database& database, const TrialSc
 }
 
 std::vector<StoredScope> select_scopes(SQLite::Database& database, const ResultFilter& filter) {
-  // Only what is filtered by is named, so that SQLite can use an index.
+  // Only the columns of the filter are named, so that SQLite can use an index.
   std::string text = "SELECT * FROM scope WHERE true";
   if (!filter.device_class.empty()) text += " AND device_class = :device_class";
   if (!filter.device_label.empty()) {

@@ -40,7 +40,7 @@ std::optional<Winner> winner_from(const SQLite::Statement& row) {
   });
 }
 
-// Only what is filtered by is named, so that SQLite can use an index.
+// Only the columns of the filter are named, so that SQLite can use an index.
 std::string query(const ResultFilter& filter) {
   std::string text =
       "SELECT winner.*, problem.key AS problem_key FROM winner"

@@ -69,9 +69,9 @@ struct TuningOptions {
   std::string strategy = {};
   std::uint64_t seed = 1;
   bool fresh = false;  // measure again what is known
-  // Where candidates are compiled and run. Empty: in this process. Else in processes of this file,
-  // the program `autotune` of the same version: one that faults or hangs is then no more than a
-  // failed trial.
+  // The program that compiles and runs candidates. Empty: this process. Else processes of this
+  // file, the program `autotune` of the same version: one that faults or hangs is then no more than
+  // a failed trial.
   std::string worker_program = {};
   std::function<void(const TuningProgress&)> progress = {};  // called by the thread of tune()
   std::stop_token stop = {};  // ends the search after the trial in flight; what it found is kept
@@ -91,7 +91,7 @@ struct TuningResult {
 class AUTOTUNE_API Autotuner {
  public:
   // Looks for the device and does nothing to it. Throws EnvironmentError when it is not here,
-  // UsageError for a device option that is none, StorageError when a database was named and what is
+  // UsageError for an invalid device option, StorageError when a database was named and what is
   // there cannot be read as one.
   explicit Autotuner(const AutotunerOptions& options = {});
   ~Autotuner();
@@ -122,7 +122,7 @@ class AUTOTUNE_API Autotuner {
 
   // C = alpha * op(A) * op(B) + beta * C in FP32: op(A) m x k, op(B) k x n, C m x n, row-major.
   // lda, ldb, ldc: elements from one row in memory to the next, at least problem.lda() and so on.
-  // C overlaps neither A nor B; beta = 0 does not read it. Gives how good the match was.
+  // C overlaps neither A nor B; beta = 0 does not read it. Returns the kind of the match.
   //
   // On a GPU the pointers are device addresses; the call enqueues one kernel on `stream`
   // (nullptr: the default stream) and returns. It works in the thread's current context, which must

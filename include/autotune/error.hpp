@@ -1,7 +1,7 @@
 // The exceptions that autotune throws. One family: catch autotune::Error for all of them.
 //
 // Exceptions are for faults. Outcomes that a tuner expects (a candidate that does not compile, a
-// kernel that returns wrong numbers, a size nobody tuned) are values, never exceptions.
+// kernel that returns wrong numbers, a size that was not tuned) are values, never exceptions.
 #pragma once
 
 #include <stdexcept>

@@ -54,7 +54,7 @@ fs::path small_file(const TemporaryFolder& folder) {
   return path;
 }
 
-// Reads a damaged copy; what it answers must be among `known`.
+// Reads a damaged copy; its answers must be among `known`.
 void check_only(const fs::path& path, const std::set<std::string>& known) {
   try {
     const auto database = TuningDatabase::open_read_only(path);
@@ -136,7 +136,7 @@ TEST_SUITE("damage") {
     }
   }
 
-  // As the journal of another file leaves them.
+  // The pages as the journal of another file leaves them.
   TEST_CASE("pages that changed places never give a wrong row") {
     const TemporaryFolder folder;
     const fs::path path = small_file(folder);

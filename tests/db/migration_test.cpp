@@ -34,7 +34,7 @@ FileKind kind_of(std::span<const EmbeddedFile> migrations) {
           .busy_timeout = std::chrono::seconds(15)};
 }
 
-// As the program made it whose newest migration was the `version`-th.
+// A database of the program whose newest migration was the `version`-th.
 FileKind version(std::size_t version) {
   return kind_of(std::span(kSteps).first(version));
 }

@@ -34,7 +34,7 @@ std::string problem_text(const Problem& problem) {
   return text.str();
 }
 
-// A winner's body without what the columns say.
+// A winner's body without the fields that are columns too.
 std::string body_text(json body) {
   for (const char* key : {"problem", "silicon_class", "device_label", "template"}) body.erase(key);
   return body.dump() + "#";

@@ -1,4 +1,4 @@
-// The GPU service on a real GPU: what it says of a right kernel, that it catches every planted
+// The GPU service on a real GPU: its reply for a right kernel, that it catches every planted
 // fault, and that it leaves the caller's context alone.
 #include <chrono>
 #include <cstdio>

@@ -92,7 +92,7 @@ std::int64_t rows_of_b(const GemmProblem& p) {
   return p.op_b == Transpose::none ? p.k : p.n;
 }
 
-// The address of an operand that begins so many words into a buffer.
+// The address of an operand that begins at this word of a buffer.
 std::uint64_t into(const gpu::DeviceBuffer& buffer, std::int64_t words) {
   return buffer.address() + 4 * static_cast<std::uint64_t>(words);
 }

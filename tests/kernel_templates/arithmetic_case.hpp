@@ -1,4 +1,4 @@
-// Cases for kernels that run on the CPU (cuda_on_cpu.hpp), and what they must give bit for bit.
+// Cases for kernels that run on the CPU (cuda_on_cpu.hpp), and their results bit for bit.
 #pragma once
 
 #include <cstring>

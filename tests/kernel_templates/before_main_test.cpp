@@ -1,5 +1,5 @@
 // An application may use an Autotuner before main(), when no initialiser of this library has run.
-// Templates are made once: what they are made of then stays for the rest of the process.
+// Templates are made once, and their content stays for the rest of the process.
 #include <algorithm>
 #include <cstddef>
 

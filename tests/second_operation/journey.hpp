@@ -1,4 +1,4 @@
-// The way of the second operation through the tuner, on one device.
+// Takes the second operation through all steps of the tuner, on one device.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace autotune::test {
 
 // Enumerates, compiles, verifies, times, tunes, stores, looks up and exports; each step is checked.
 void check_journey(const DeviceInfo& device, const WorkerFactory& make_worker);
-// Kernels with planted faults are told from right ones.
+// Checks that kernels with planted faults are found to be wrong.
 void check_faults(const DeviceInfo& device, const WorkerFactory& make_worker);
 
 }  // namespace autotune::test

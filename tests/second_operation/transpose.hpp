@@ -10,7 +10,7 @@
 
 namespace autotune::test {
 
-// out = in transposed; `in` has so many rows and columns.
+// out = in transposed; `in` has these rows and columns.
 [[nodiscard]] Problem transpose_problem(std::int64_t rows, std::int64_t columns);
 
 [[nodiscard]] const OperationRegistry& transpose_operations();

@@ -1,4 +1,4 @@
-// Runs the built program as a user would and catches what it prints.
+// Runs the built program as a user would and captures its output.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// tune() with scripted workers: a template, a device and what a test may script.
+// tune() with scripted workers: a template, a device and the parts that a test may script.
 #pragma once
 
 #include <memory>

@@ -44,7 +44,7 @@ class KernelBuilder {
                  const Problem& problem);
   // The kernel, or nullptr while it is being compiled. Valid as long as the builder.
   [[nodiscard]] const BuiltKernel* find(Ticket ticket) const { return built_[ticket].get(); }
-  // Takes in what the compile pool has posted.
+  // Takes the results that the compile pool has posted.
   void take(KernelBuilt built);
 
   [[nodiscard]] std::int64_t compiled() const { return compiled_; }

@@ -20,7 +20,8 @@ class CodeCache {
   // Fills `trial` with the outcome of a configuration with the same machine code and launch, and a
   // detail that names that configuration. False when there is none.
   bool reuse(Trial& trial, const std::string& code, const LaunchGeometry& geometry);
-  // Keeps an outcome that the code caused. A worker that died may have been killed by somebody.
+  // Keeps an outcome that the code caused. A worker that died may have been killed by another
+  // process.
   void keep(const Trial& trial, const std::string& code, const LaunchGeometry& geometry);
 
   // The number of trials that were filled in.

@@ -11,7 +11,7 @@
 namespace autotune {
 namespace {
 
-// A device is given up when so many jobs in a row cost its worker and no other device's.
+// A device is given up after this many jobs in a row that cost its worker and no other device's.
 constexpr int kLostInARow = 20;
 
 // Null for a job of no problem.

@@ -8,7 +8,7 @@ namespace autotune {
 namespace {
 
 constexpr int kRounds = 11;
-// No finalist drops out before so many rounds.
+// No finalist drops out before this many rounds.
 constexpr int kFirstRounds = 3;
 constexpr std::size_t kFewestFinalists = 4;
 constexpr std::size_t kMostFinalists = 32;

@@ -54,8 +54,8 @@ Trial TrialRunner::run_baseline(const std::string& name, const Operation& operat
 }
 
 CalibrateReply TrialRunner::calibrate() {
-  // No candidate is involved. A worker that somebody killed is replaced; a worker that dies of the
-  // machine's state dies again.
+  // No candidate is involved. A worker that another process killed is replaced; a worker that dies
+  // of the machine's state dies again.
   for (int attempt = 1;; ++attempt) {
     WorkerOutcome outcome = call(CalibrateRequest{}, allowance_);
     const auto* failure = std::get_if<WorkerFailure>(&outcome);

@@ -28,7 +28,7 @@ class TrialRunner {
   // `allowance` is the time a call to a new worker may take besides the kernel's own work.
   TrialRunner(const WorkerFactory& make_worker, std::chrono::milliseconds allowance);
 
-  // Never throws for what the kernel does. Throws EnvironmentError when workers keep dying, since
+  // A failure of the kernel is in the trial. Throws EnvironmentError when workers keep dying, since
   // that is not the kernels' fault. Once a worker could not be killed, it keeps the device, and
   // every further call of any function that needs a worker throws.
   Trial run(const KernelTemplate& kernel, const Configuration& configuration,

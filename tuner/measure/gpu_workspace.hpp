@@ -79,7 +79,7 @@ class WorkspaceCache {
       : kernels_(kernels), stream_(stream), device_(device) {}
 
   // The workspace for a request; valid until the next call. nullptr when the device cannot hold
-  // it: `problem` then says what it needs and what there is.
+  // it: `problem` then has the needed and the available memory.
   GpuWorkspace* find_or_make(const Operation& operation, const MeasureRequest& request,
                              std::string& problem);
   // Forgets the one that was found last: it may have been written over.

@@ -28,7 +28,7 @@ static_assert(sizeof(Finding) == 48);
 // ||result - reference||_F / ||reference||_F.
 [[nodiscard]] double frobenius_error(const Finding& finding);
 
-// ok, wrong_result or out_of_bounds, with one line that says what was seen.
+// ok, wrong_result or out_of_bounds, with one line of explanation.
 struct CheckOutcome {
   TrialStatus status = TrialStatus::ok;
   std::string detail;

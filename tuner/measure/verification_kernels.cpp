@@ -26,7 +26,7 @@ std::int64_t fill_blocks(std::int64_t count) {
   return std::min(ceil_div(count, kThreads), kFillBlocks);
 }
 
-// The arguments must have the very types of the kernel's parameters.
+// The arguments must have exactly the types of the kernel's parameters.
 template <typename... Arguments>
 void launch(const gpu::Kernel& kernel, std::int64_t blocks, const gpu::Stream& stream,
             Arguments... arguments) {

@@ -1,4 +1,4 @@
-// Replays of strategies over recorded spaces: what each would have found after so many trials.
+// Replays of strategies over recorded spaces: the best that each has found after each trial.
 #pragma once
 
 #include <cstddef>

@@ -95,7 +95,7 @@ void Decision::prepare_finals(SearchEnd end) {
     Undecided& undecided = problems_[i];
     std::vector<Finalist>& candidates = undecided.candidates;
     undecided.most = most_finalists(candidates.front().screened_us, seconds);
-    // The cubin store has the kernels, unless somebody has emptied it.
+    // The cubin store has the kernels, unless it was emptied.
     for (std::size_t c = 0; c < std::min(candidates.size(), undecided.most); ++c) {
       builder_.request(*candidates[c].kernel, candidates[c].configuration, candidates[c].problem);
     }

@@ -42,7 +42,7 @@ class Plan {
   [[nodiscard]] std::vector<SearchTask>& tasks() { return tasks_; }
   [[nodiscard]] const std::vector<SearchTask>& tasks() const { return tasks_; }
   [[nodiscard]] std::vector<SearchTask*> tasks_of(const Problem& problem);
-  // Why the device's memory is too small for a problem; empty when it is not.
+  // Returns why the device's memory is too small for a problem; empty when it is not.
   [[nodiscard]] std::string too_large(const Problem& problem) const;
   // The tasks to be searched.
   [[nodiscard]] const std::vector<SearchTask*>& open() const { return open_; }

@@ -9,8 +9,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The template that is faster for a problem gets more turns. Once each template has had so many
-// trials, one that is slower by this factor has its turn in one of so many rounds.
+// The template that is faster for a problem gets more turns. Once each template has had this many
+// trials, one that is slower by this factor has its turn in one of this many rounds.
 constexpr std::size_t kFairTrials = 24;
 constexpr double kClearlyFaster = 1.1;
 constexpr std::size_t kTurnsOfTheLeader = 8;

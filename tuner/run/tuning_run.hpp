@@ -42,7 +42,7 @@ class TuningRun {
   // Takes in one event. Throws the error of the last device when that has failed.
   void handle(Event event);
   void record(TrialDone done);
-  // Takes in what is there.
+  // Takes in the events that have arrived.
   void handle_ready();
   // Takes in events until the devices have done all jobs.
   void finish_jobs();

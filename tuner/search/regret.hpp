@@ -40,7 +40,7 @@ class RegretEstimate {
 // risk. 1 when everything was tried.
 [[nodiscard]] double regret_bound(const std::vector<RegretEstimate>& estimates, double best_us);
 
-// A rule that ends a search by this bound computes it after so many trials, then after each tenth
+// A rule that ends a search by this bound computes it after this many trials, then after each tenth
 // more.
 constexpr std::size_t kFirstCheck = 50;
 [[nodiscard]] constexpr std::size_t next_check(std::size_t trials) {

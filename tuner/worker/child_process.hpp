@@ -1,4 +1,4 @@
-// Both sides of a worker process: starting and ending it, and what it arranges for itself.
+// Both sides of a worker process: starting and ending it, and its own set-up.
 #pragma once
 
 #include <chrono>

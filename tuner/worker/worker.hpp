@@ -41,7 +41,7 @@ class Worker {
 class WorkerService {
  public:
   virtual ~WorkerService() = default;
-  // Never throws for what a candidate does; faults of the environment come out as Error.
+  // A candidate's failure is in the reply; faults of the environment are thrown as Error.
   virtual WorkerReply handle(const WorkerRequest& request) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Which device a user means.
+// The device that a user names.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Where gemm() gets its kernels: which one serves a problem best, and its compiled image.
+// Selects the kernel for a problem, and supplies its compiled image.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ class KernelSelector {
 
   [[nodiscard]] const DeviceInfo& device() const { return device_; }
 
-  // From what is stored, else the default of the first template that supports the problem.
+  // The best stored configuration, else the default of the first template that supports the
+  // problem.
   [[nodiscard]] KernelChoice choose(const GemmProblem& problem, Placement placement) const;
   // Results that could not be stored: from now on they are what is read.
   void keep_in_memory(TuningDatabase results);

@@ -22,9 +22,10 @@ struct OpenedDatabase {
 // The tuning database to write to: the named file, or the default one for "". A named file that
 // cannot be opened throws StorageError; a default one is replaced by one in memory.
 [[nodiscard]] OpenedDatabase open_results(const std::string& named);
-// For reading; nullopt when there is no file. A default one that cannot be read is as good as none.
+// The tuning database for reading; nullopt when there is no file, or a default one that cannot be
+// read.
 [[nodiscard]] std::optional<TuningDatabase> read_results(const std::string& named);
-// The one at its default place; a disabled one where there is none.
+// The cubin store at its default path; a disabled one where there is no such path.
 [[nodiscard]] CubinStore open_cubin_store();
 
 // Compiles for the device and measures on it, where it is called.

@@ -35,7 +35,7 @@ class CandidateRunner {
   std::unique_ptr<KernelBuilder> builder_;
 };
 
-// For what went wrong first.
+// The exit code for the first failure; that of success if there is none.
 [[nodiscard]] int exit_code_for(const std::vector<Trial>& trials);
 
 }  // namespace autotune

@@ -16,7 +16,7 @@ namespace autotune {
 struct CommandLine {
   CLI::App& app;
   std::string text;             // the whole command line, for provenance
-  std::function<int()> action;  // what the chosen command does; returns the exit code
+  std::function<int()> action;  // of the chosen command; returns the exit code
 };
 
 // Adds a command of this name; `run` becomes the action when it is chosen.

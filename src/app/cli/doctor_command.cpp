@@ -1,4 +1,4 @@
-// autotune doctor: checks what tuning needs, and prints what was found and where.
+// autotune doctor: checks the requirements of tuning, and prints what was found and where.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -14,7 +14,7 @@ namespace autotune {
 // The largest number that sizes and options may have.
 inline constexpr std::int64_t kMaxSize = 2147483647;
 
-// Quotes what the user gave: short, and nothing that a terminal would act upon.
+// Quotes the user's text: shortened, without characters that a terminal would act upon.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
 // The parts between separators; empty parts are kept.

@@ -41,7 +41,7 @@ void check_values(const std::vector<std::int64_t>& asked, const std::set<std::in
   }
 }
 
-// Checks what a filter asks of the tile shape.
+// Checks the part of a filter that concerns the tile shape.
 void check_shapes(const SpaceFilter& filter, const std::vector<TileShape>& shapes) {
   const auto values_of = [&](auto figure) {
     std::set<std::int64_t> values;

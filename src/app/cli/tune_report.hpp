@@ -6,7 +6,7 @@
 
 namespace autotune {
 
-// The document of --json. `device` is what was tuned for.
+// The document of --json. `device` is the device that was tuned for.
 void print_json(const TuneReport& report, const DeviceInfo& device);
 [[nodiscard]] Table result_table(const TuneReport& report);
 // A few lines below the table: how the search went.

@@ -21,7 +21,7 @@ namespace autotune {
 // The results that a command asks for by the name of a device: those with that label; "cpu" stands
 // for the label of the CPU device.
 [[nodiscard]] DeviceQuery device_named(const Options& options);
-// As device_named(); without a name, the results of the device that "auto" chooses.
+// Like device_named(); without a name, the results of the device that "auto" chooses.
 [[nodiscard]] DeviceQuery device_query(const Options& options);
 // The labels of all devices that something is known of, for messages: "A, B", or "none".
 [[nodiscard]] std::string known_devices(const TuningDatabase* database, bool use_shipped);
@@ -32,7 +32,7 @@ namespace autotune {
 // "NVIDIA H200 (sm_90, 132 SMs, 139.8 GiB, driver 580.159.04)".
 [[nodiscard]] std::string describe(const DeviceInfo& device);
 
-// As open_results(), except that an explicit path that cannot be opened throws UsageError.
+// Like open_results(), except that an explicit path that cannot be opened throws UsageError.
 [[nodiscard]] OpenedDatabase open_database(const std::string& explicit_path);
 // Opens the database for reading; nullopt when there is no file at the default path. An explicit
 // path that cannot be opened throws UsageError.

@@ -55,7 +55,7 @@ class ConfigSpace {
 
   // Checks a configuration that came from outside: every parameter present once with a value of
   // its set, no unknown names, all constraints met. Returns it in the space's order. Throws
-  // UsageError that says what is wrong and what is allowed.
+  // UsageError that names the error and the allowed values.
   [[nodiscard]] Configuration validated(const Configuration& configuration) const;
 
  private:

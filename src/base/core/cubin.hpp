@@ -14,7 +14,7 @@ struct CubinKernel {
   std::string name;
   int registers = -1;             // a thread; -1 where the file does not say
   std::int64_t stack_bytes = -1;  // a thread; -1 where the file does not say
-  std::int64_t shared_bytes = 0;  // static, a block, without what the hardware reserves
+  std::int64_t shared_bytes = 0;  // static, a block, without the hardware's share
 };
 
 struct CubinInfo {

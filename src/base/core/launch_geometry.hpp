@@ -25,8 +25,8 @@ struct LaunchGeometry {
   // Rows of tiles that neighbouring blocks work on at a time: an argument of kernels that leave the
   // order of tiles to the launch.
   std::int64_t raster = 1;
-  // The kernel itself waits for what was launched before it on its stream, so a device that can
-  // prepares its launch meanwhile.
+  // The kernel itself waits for the previous launch on its stream, so devices that are able to
+  // prepare its launch meanwhile.
   bool waits_for_launch_before = false;
   // For each tensor, in the operation's order, the rows and columns that one instruction copies of
   // it. Not 0: the kernel, compiled for aligned tensors, needs a tensor map of it.
@@ -42,13 +42,13 @@ struct LaunchGeometry {
     return bytes == 0 ? 0 : 4 * kWorkspaceCounters + bytes;
   }
   [[nodiscard]] bool needs_map(std::size_t tensor) const { return tensor_boxes[tensor][0] > 0; }
-  // As the kernel is launched that is compiled for tensors at any address.
+  // The geometry of the kernel that is compiled for tensors at any address.
   [[nodiscard]] LaunchGeometry without_maps() const {
     LaunchGeometry result = *this;
     result.tensor_boxes = {};
     return result;
   }
-  // As it is launched on a device of so many SMs.
+  // The geometry on a device with this many SMs.
   [[nodiscard]] LaunchGeometry on_device(int sm_count) const {
     LaunchGeometry result = *this;
     if (resident_blocks_per_sm > 0 && sm_count > 0) {

@@ -28,7 +28,7 @@ struct SmLimits {
 // The resources that one block takes. Registers may be unknown.
 struct BlockResources {
   std::int64_t threads = 1;
-  std::int64_t shared_bytes = 0;  // static and dynamic, without what the hardware reserves
+  std::int64_t shared_bytes = 0;  // static and dynamic, without the hardware's share
   std::optional<std::int64_t> registers_per_thread;
 };
 

@@ -65,7 +65,7 @@ class Problem {
 // Returns whether two problems differ in their sizes alone.
 [[nodiscard]] bool same_traits(const Problem& a, const Problem& b);
 
-// For people and messages: "gemm 512x512x64 f32 NN strict". An operation may have shorter words.
+// The text for people and messages: "gemm 512x512x64 f32 NN strict". Operation::text is shorter.
 [[nodiscard]] std::string to_string(const Problem& problem);
 
 }  // namespace autotune

@@ -28,7 +28,7 @@ enum class TrialStatus {
 };
 
 [[nodiscard]] std::string to_string(TrialStatus status);
-// Throws Error for a name that is none.
+// Throws Error for an unknown name.
 [[nodiscard]] TrialStatus trial_status_from_string(const std::string& text);
 
 // Times of one kernel launch, each sample the mean over a batch of launches. Microseconds.
@@ -59,7 +59,7 @@ struct Resources {
   int registers = -1;              // a thread
   std::int64_t spill_bytes = -1;   // stores and loads, a thread
   std::int64_t stack_bytes = -1;   // a thread
-  std::int64_t shared_bytes = -1;  // static, a block, without what the hardware reserves
+  std::int64_t shared_bytes = -1;  // static, a block, without the hardware's share
   std::int64_t cubin_bytes = -1;
   double compile_ms = -1;
 

@@ -109,7 +109,7 @@ AUTOTUNE_SWITCHES_STACKS void BlockRunner::switch_to(Fiber fiber) {
 }
 
 AUTOTUNE_SWITCHES_STACKS void BlockRunner::leave() {
-  suspended_ = &fibers_[0];  // nobody comes back
+  suspended_ = &fibers_[0];  // never resumed
   switch_to(main_);
 }
 

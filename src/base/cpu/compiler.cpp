@@ -126,7 +126,7 @@ bool sanitized() {
 std::vector<std::string> fixed_options(bool is_clang) {
   std::vector<std::string> options = {
       "-std=c++17", "-O2", "-fPIC", "-shared", "-x", "c++",
-      // Results must not depend on what the compiler contracts: templates write their fma.
+      // Results must not depend on the compiler's contraction: templates call fma themselves.
       "-ffp-contract=off",
       // Nothing of one kernel may be taken for another's; a copy must go when it is unloaded.
       "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics",

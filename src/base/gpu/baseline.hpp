@@ -27,7 +27,7 @@ struct NamedBaseline {
   std::function<std::unique_ptr<Baseline>(const Driver&, const Stream&)> make;
 };
 
-// Those that the program was built with.
+// The baselines that the program was built with.
 [[nodiscard]] const std::vector<NamedBaseline>& built_in_baselines();
 
 }  // namespace autotune::gpu

@@ -12,7 +12,7 @@
 namespace autotune::gpu {
 namespace {
 
-// As NVML and nvidia-smi write it. In MIG mode the driver gives the slice's.
+// Writes a UUID as NVML and nvidia-smi do. In MIG mode the driver returns the slice's.
 std::string uuid_text(const CUuuid& uuid, bool mig) {
   std::string text = mig ? "MIG-" : "GPU-";
   for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {

@@ -1,4 +1,4 @@
-// Devices of this machine: what the command line asks before anything is tuned.
+// The devices of this machine, inspected before anything is tuned.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct DriverReport {
   std::vector<DeviceInfo> devices;
 };
 
-// Opens the driver, initialises it and lists its devices. Never throws for what it finds.
+// Opens the driver, initialises it and lists its devices. Never throws: errors are in the report.
 [[nodiscard]] DriverReport inspect_driver();
 
 // The load of a GPU before anything is measured on it.

@@ -106,7 +106,7 @@ void limit_log(std::string& log) {
   log.resize(end);
 }
 
-// The log has what the cubin has, and the spills too.
+// The log has the figures of the cubin, and the spills too.
 Resources read_resources(const std::string& log, const std::string& kernel,
                          const std::string& image) {
   const PtxasFigures figures = read_ptxas_log(log, kernel);

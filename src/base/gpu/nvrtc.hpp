@@ -32,7 +32,7 @@ class Nvrtc {
 
   // "13.0.88 CL-36424714": what cubins depend on. The version that NVRTC gives lacks the build.
   [[nodiscard]] const std::string& build() const { return build_; }
-  // "sm_75", ...: what it makes cubins for.
+  // The architectures that it makes cubins for: "sm_75", ...
   [[nodiscard]] const std::vector<std::string>& architectures() const { return architectures_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int major() const { return major_; }

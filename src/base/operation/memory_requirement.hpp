@@ -13,12 +13,13 @@ namespace autotune {
 // least 256 KiB and at most 64 MiB; a multiple of 256.
 [[nodiscard]] std::int64_t guard_bytes(const TensorDesc& output);
 
-// On the device: two sets of inputs, the output between its guard zones, and the references.
+// The bytes that a problem needs on the device: two sets of inputs, the output between its guard
+// zones, and the references.
 [[nodiscard]] double bytes_needed(const Operation& operation, const Problem& problem,
                                   const DeviceInfo& device);
 
-// Why the device, with all of its memory free, could not hold the problem, in one line; empty
-// when it could.
+// Returns in one line why the device, with all of its memory free, could not hold the problem;
+// empty when it could.
 [[nodiscard]] std::string why_too_large(const Operation& operation, const Problem& problem,
                                         const DeviceInfo& device);
 

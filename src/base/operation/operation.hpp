@@ -98,7 +98,7 @@ class OperationRegistry {
   std::vector<Operation> operations_;
 };
 
-// Those that the program was built with.
+// The operations that the program was built with.
 [[nodiscard]] const OperationRegistry& built_in_operations();
 
 // Floating-point operations in 10^9 a second.

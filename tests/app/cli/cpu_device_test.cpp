@@ -1,4 +1,4 @@
-// The program on the CPU device, end to end: what a machine without a GPU can do.
+// The program on the CPU device, end to end, as on a machine without a GPU.
 #include <csignal>
 
 #include <doctest/doctest.h>

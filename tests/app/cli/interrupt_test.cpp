@@ -1,4 +1,4 @@
-// Signals that end the program: what was measured is kept and printed, and nothing is left behind.
+// Signals that end the program: its results are kept and printed, and nothing is left behind.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>

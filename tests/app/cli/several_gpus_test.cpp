@@ -11,7 +11,7 @@
 namespace autotune::test {
 namespace {
 
-// As another run that is at work on GPU 0.
+// Acts like another run that is at work on GPU 0.
 FileDescriptor lock_first_gpu(const FakeMachine& machine) {
   const std::string path =
       machine.folder() / "autotune-GPU-00010203-0405-0607-0809-0a0b0c0d0e0f.lock";

@@ -1,4 +1,4 @@
-// A measuring process that goes on and on: what it takes of the machine does not grow.
+// A measuring process that runs for long: its use of the machine does not grow.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

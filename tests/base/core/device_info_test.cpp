@@ -43,7 +43,7 @@ TEST_SUITE("DeviceInfo") {
     other.uuid = "GPU-1";
     other.ordinal = 3;
     other.driver_release = "580.1";
-    other.memory_bytes += 1 << 20;  // drivers differ in what they keep for themselves
+    other.memory_bytes += 1 << 20;  // drivers differ in the memory that they reserve
     CHECK(other.device_class() == same);
 
     other = h200();

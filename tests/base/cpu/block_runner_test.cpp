@@ -34,7 +34,7 @@ void exchange(const float*, const float*, float* c, long long, long long n, long
   c[i] = sum;
 }
 
-// c gets, for each thread, what it sees of its place.
+// c receives, for each thread, the position that it sees.
 void places(const float*, const float*, float* c, long long, long long, long long, long long,
             long long, long long, float, float, float*, unsigned) {
   const unsigned number = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;

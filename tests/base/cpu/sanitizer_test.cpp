@@ -16,7 +16,7 @@
 
 namespace {
 
-// Runs a kernel of one block in a child process and gives what the sanitizer said there.
+// Runs a kernel of one block in a child process and returns the sanitizer's report.
 [[maybe_unused]] std::string last_words(const std::string& source) {
   setenv("AUTOTUNE_HOST_SANITIZE", "1", 1);
   const autotune::CpuCompileResult compiled = autotune::CpuCompiler().compile("simple", source, {});

@@ -22,7 +22,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Why the driver could not be opened.
+// Returns why the driver could not be opened.
 std::string refusal() {
   try {
     gpu::Driver::open();

@@ -1,4 +1,4 @@
-// Matrix multiplication as an operation, against what it is by definition.
+// Matrix multiplication as an operation, compared with its definition.
 #include <algorithm>
 #include <cmath>
 #include <random>

@@ -1,4 +1,4 @@
-// Files of recorded results, as several programs write them, and what is none.
+// Files of recorded results, as several programs write them, and other files.
 #include "tuner/replay/recorded_space.hpp"
 
 #include <algorithm>

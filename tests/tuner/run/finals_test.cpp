@@ -1,4 +1,4 @@
-// Tuning runs and their finals: the choice of finalists, the budget, and who wins again.
+// Tuning runs and their finals: the choice of finalists, the budget, and previous winners.
 #include <map>
 #include <string>
 

@@ -1,4 +1,4 @@
-// The tuning loop against scripted workers: what it measures, stores, skips and decides.
+// The tuning loop with scripted workers: its measurements, storing, skipping and decisions.
 #include "tuner/tuner.hpp"
 
 #include <algorithm>

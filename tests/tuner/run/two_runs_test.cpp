@@ -19,7 +19,7 @@ struct RunOnFile : TuneFixture {
   explicit RunOnFile(const std::filesystem::path& path) : file(TuningDatabase::open(path)) {
     setup.database = &file;
   }
-  // Calls `last` when so many trials are done or known.
+  // Calls `last` when this many trials are done or known.
   TuneReport run_until(std::int64_t done, const std::function<void()>& last) {
     return tune(request, setup,
                 [&](const TuneProgress& p) {

@@ -1,4 +1,4 @@
-// Where searches begin: with what won before, the nearest first.
+// The starting points of searches: earlier winners, the nearest first.
 #include "tuner/run/warm_start.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Winner won(const std::string& device_class, const Problem& problem, int x) {
 }  // namespace
 
 TEST_SUITE("starting points") {
-  TEST_CASE("what won for the very problem on the very silicon comes first and is told apart") {
+  TEST_CASE("the winner of the same problem on the same device class comes first and is marked") {
     const KernelTemplate kernel = fake_template();
     const CandidateSpace space(kernel, kernel.space.enumerate({}).configurations);
     const std::vector<Winner> winners = {won("other", kSmall, 1), won("this", kLarge, 2),

@@ -89,7 +89,7 @@ __device__ __forceinline__ void count_wrong(Finding& finding, Index i) {
   finding.first_wrong = min(finding.first_wrong, i);
 }
 
-// Gives every element to `look(finding, i, value)`; findings[block] gets what was found.
+// Gives every element to `look(finding, i, value)`; findings[block] receives the findings.
 template <typename Look>
 __device__ __forceinline__ void check(const Area& area, Finding* findings, const Look& look) {
   Finding own = {0, 0, 0, 0, 0x7fffffffffffffffll, 0};

@@ -5,7 +5,7 @@
 namespace autotune {
 namespace {
 
-// Proportionality counts as so many trials whose rates differ by this share. Trials of nearly the
+// Proportionality counts as this many trials whose rates differ by this share. Trials of nearly the
 // same rate say little about the slope.
 constexpr double kTrust = 6;
 constexpr double kSpread = 0.05;

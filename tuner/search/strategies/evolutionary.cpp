@@ -38,10 +38,10 @@ class Evolutionary : public SearchStrategy {
   static constexpr std::size_t kPopulation = 16;  // size
   static constexpr std::size_t kTournament = 3;   // entrants; the fittest becomes a parent
   static constexpr int kAttempts = 30;            // to get a child that is in the space and untried
-  // A mutant that replaces a child differs in at most so many parameters.
+  // A mutant that replaces a child differs in at most this many parameters.
   static constexpr std::size_t kMostDifferent = 2;
   static constexpr std::size_t kNeighbours = 1'000;  // considered for a mutant
-  static constexpr std::size_t kImmigrants = 10;     // one proposal in so many is random
+  static constexpr std::size_t kImmigrants = 10;     // one proposal in this many is random
 
   std::optional<std::size_t> child() {
     if (places_.empty()) index_space();

@@ -42,7 +42,7 @@ class Model : public SearchStrategy {
 
  private:
   static constexpr std::size_t kFirst = 6;  // successes before the first fit
-  // Before the first fit, the best by its estimate of so many random configurations is tried. One
+  // Before the first fit, the best by its estimate of this many random configurations is tried. One
   // proposal in kBlindTurn ignores the estimate, which may be wrong.
   static constexpr std::size_t kPoolSize = 32;
   static constexpr std::size_t kBlindTurn = 4;
@@ -52,7 +52,7 @@ class Model : public SearchStrategy {
   static constexpr std::size_t kNeighbours = 1'000;  // of one leader at most
   static constexpr std::size_t kShortlist = 200;     // the considered ones with most to gain
   static constexpr std::size_t kRefitShare = 20;     // a new fit when 1 / 20 of the trials are new
-  // After so many successes every third proposal is a nearest neighbour of a leader, for spaces
+  // After this many successes every third proposal is a nearest neighbour of a leader, for spaces
   // that the process does not model well.
   static constexpr std::size_t kLocalFrom = 20;
   static constexpr std::size_t kLocalTurn = 3;

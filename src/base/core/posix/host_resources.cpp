@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
-// A file with one number; "max" and everything else that is none limits nothing.
+// A file with one number; "max" and everything else that is not a number limits nothing.
 std::int64_t number_in(const fs::path& path) {
   std::int64_t value = 0;
   return std::ifstream(path) >> value ? value : kUnlimited;

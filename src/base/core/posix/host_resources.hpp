@@ -18,7 +18,7 @@ inline constexpr std::int64_t kCompileMemoryBytes = std::int64_t{1} << 30;
 // or a control group's quota of processor time allows fewer; at least 1.
 [[nodiscard]] int usable_cores(const std::filesystem::path& root = "/");
 
-// Compile workers for so many cores and so much memory: cores - 2, as many as have memory, at
+// The number of compile workers for these cores and this memory: cores - 2, if memory suffices, at
 // least 1.
 [[nodiscard]] int compile_jobs_for(int cores, std::int64_t memory_bytes);
 

@@ -1,9 +1,9 @@
-// The words of CUDA C++ that portable kernels use, as C++. Put in front of a kernel's text, after
+// The parts of CUDA C++ that portable kernels use, as C++. Put in front of a kernel's text, after
 // block_state.hpp, when it is compiled for the CPU device. Anything missing here is a compile
 // error that names it.
 
 // Every thread of the operating system loads a copy of the kernel of its own and runs one block
-// at a time in it: what a block shares is simply static.
+// at a time in it, so shared memory is simply static.
 #define __shared__ static
 #define __global__ __attribute__((visibility("default")))
 #define __device__

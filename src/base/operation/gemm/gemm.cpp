@@ -64,7 +64,8 @@ std::vector<std::string> code_macros(const Problem& problem) {
 
 // The lesser of a bound that holds for every order of summation and one that random rounding errors
 // keep with a probability next to 1. At least one rounding and the store are allowed for. Linear
-// data is all of one sign and rounds alike again and again, so only the first holds for it.
+// data is all of one sign and is rounded in one direction again and again, so only the first holds
+// for it.
 double error_bound(const Problem& problem, InputData input) {
   const auto terms = static_cast<double>(problem.size("k"));
   const double any_order = terms + 3;

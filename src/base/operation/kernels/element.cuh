@@ -1,5 +1,5 @@
 // Elements of any type as FP64 and back, without CUDA's headers. The two 16-bit types are structs
-// of their own, so that a kernel's ELEMENT macro alone says what is meant. Where this is compiled
+// of their own, so that a kernel's ELEMENT macro alone selects the type. Where this is compiled
 // as plain C++, float_of_half() and half_of_float() are the includer's.
 
 struct __nv_bfloat16 {

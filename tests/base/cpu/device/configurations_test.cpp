@@ -216,7 +216,7 @@ void check_all(const KernelTemplate& kernel, Transpose op_a, Transpose op_b, std
   const std::vector<Expected> any_cases = expected(kCases);
   const std::vector<Expected> aligned_cases = expected(kAlignedCases);
   const std::vector<Configuration> all = chains(kernel);
-  // All of what is searched here without being named.
+  // All configurations that are searched here without being named.
   const auto searched = built_in_kernels().for_device(cpu_device_info());
   constexpr std::size_t kShare = 24;
   if (std::find(searched.begin(), searched.end(), &kernel) == searched.end()) {

@@ -1,4 +1,4 @@
-// The CPU device behind the program's own worker processes: what a kernel does to its process
+// The CPU device behind the program's own worker processes: the effect of a kernel on its process
 // stays there.
 #include <chrono>
 
