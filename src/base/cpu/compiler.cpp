@@ -177,7 +177,7 @@ CpuCompiler::CpuCompiler() : command_(find_compiler()) {
       fixed_options(version.find("clang") != std::string::npos);
   command_.insert(command_.end(), options.begin(), options.end());
   for (const std::string& word : command_) ours.add(word);
-  build_ = fmt::format("{}, host {:.8}", version.substr(0, version.find('\n')), ours.digest());
+  build_ = fmt::format("{}, cpu {:.8}", version.substr(0, version.find('\n')), ours.digest());
 }
 
 CpuCompileResult CpuCompiler::compile(const std::string& name, const std::string& source,
