@@ -145,7 +145,7 @@ TEST_SUITE("CpuCompiler") {
 
   TEST_CASE("the build names the compiler and changes with its options") {
     const CpuCompiler plain;
-    CHECK(plain.build().find("host ") != std::string::npos);
+    CHECK(plain.build().find("cpu ") != std::string::npos);
     CHECK(plain.build() == CpuCompiler().build());
     const Variable other("CXX", (plain.path() + " -DOTHER").c_str());
     CHECK(plain.build() != CpuCompiler().build());
