@@ -58,10 +58,12 @@ class ArgumentPack {
   // A pointer to each argument. Those of tensor maps are null until set_pointer().
   [[nodiscard]] void** pointers() { return pointers_.data(); }
   void set_pointer(std::size_t argument, void* value) { pointers_[argument] = value; }
+  [[nodiscard]] bool has_maps() const { return has_maps_; }
 
  private:
   std::array<std::uint64_t, kMost> slots_;
   std::array<void*, kMost> pointers_;
+  bool has_maps_ = false;
 };
 
 }  // namespace autotune
