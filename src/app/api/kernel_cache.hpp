@@ -45,8 +45,8 @@ class KernelCache {
   // `load(image, name, geometry)` gives a std::unique_ptr<Loaded>; all launches of a kernel need
   // the same shared memory. The answer stays as long as this object.
   template <typename Load>
-  const Prepared& find_or_prepare(std::uint64_t context, const GemmProblem& problem, Placement placement,
-                           Load load) {
+  const Prepared& find_or_prepare(std::uint64_t context, const GemmProblem& problem,
+                                  Placement placement, Load load) {
     const Asked asked{context, problem, placement};
     if (const Prepared* known = find(asked)) return *known;
     const std::lock_guard lock(preparing_);

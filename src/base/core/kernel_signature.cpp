@@ -1,5 +1,6 @@
 #include "core/kernel_signature.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "autotune/error.hpp"
@@ -48,7 +49,7 @@ ArgumentPack::ArgumentPack(const KernelSignature& signature, const LaunchValues&
         break;
       case ArgumentKind::tensor_map:
         *pointer = nullptr;
-        has_maps_ = true;
+        first_map_ = std::min(first_map_, static_cast<std::size_t>(slot - slots_.data()));
         break;
     }
     ++slot;

@@ -47,11 +47,9 @@ KernelArguments::KernelArguments(const Driver& driver, const KernelSignature& si
                                  std::span<const TensorDesc> tensors, const LaunchValues& values)
     : pack_(signature, values) {
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
-  if (!pack_.has_maps()) return;
   std::size_t maps = 0;
-  std::size_t number = 0;
-  for (const KernelArgument& argument : signature) {
-    const std::size_t place = number++;
+  for (std::size_t place = pack_.first_map(); place < signature.size(); ++place) {
+    const KernelArgument& argument = signature[place];
     if (argument.kind != ArgumentKind::tensor_map) continue;
     if (maps == kMostMaps) throw Error("a kernel has more tensor maps than a launch can pass");
     TensorMap& map = maps_[maps++];
