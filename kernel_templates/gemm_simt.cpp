@@ -135,7 +135,7 @@ std::vector<Constraint> k_tile_constraints() {
   };
 }
 
-// The resources of an SM, and the division of the work among its blocks.
+// The resources of an SM.
 std::vector<Constraint> sm_constraints() {
   return {
       constraint_on<Values>(
@@ -159,6 +159,12 @@ std::vector<Constraint> sm_constraints() {
                               return threads >= (v.large_thread_tile() ? 256 : 384) &&
                                      threads <= 512;
                             }),
+  };
+}
+
+// The division of the work among blocks, and what the compiler may vary for each.
+std::vector<Constraint> division_constraints() {
+  return {
       constraint_on<Values>(
           "split",
           "tiles that are not small are shared by 3 blocks at most, or evenly by all; in slices "
@@ -209,7 +215,7 @@ std::vector<Constraint> sm_constraints() {
 
 std::vector<Constraint> constraints() {
   std::vector<Constraint> all = tile_constraints();
-  for (const auto& more : {k_tile_constraints(), sm_constraints()}) {
+  for (const auto& more : {k_tile_constraints(), sm_constraints(), division_constraints()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

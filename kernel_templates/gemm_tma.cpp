@@ -55,7 +55,8 @@ std::vector<TuningParameter> parameters() {
   };
 }
 
-std::vector<Constraint> constraints() {
+// The shapes of tiles and k_tiles.
+std::vector<Constraint> tile_constraints() {
   return {
       constraint_on<Values>("thread_tile", "a lane has 64 or 128 results", thread_tile_names(),
                             [](const Values& v) { return v.results() <= 128; }),
@@ -86,6 +87,12 @@ std::vector<Constraint> constraints() {
             const std::int64_t held = v.stages() * v.block_k();
             return held >= 96 && held <= (v.block_k() < 128 ? 256 : 384);
           }),
+  };
+}
+
+// The resources of an SM, and the division of the work among its blocks.
+std::vector<Constraint> sm_constraints() {
+  return {
       constraint_on<Values>(
           "shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
           block_tile_names() +
@@ -131,6 +138,13 @@ std::vector<Constraint> constraints() {
                                      (v.c.at("ORDER") <= 1 && v.c.at("REGISTER_LEVEL") == 5);
                             }),
   };
+}
+
+std::vector<Constraint> constraints() {
+  std::vector<Constraint> all = tile_constraints();
+  const std::vector<Constraint> more = sm_constraints();
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
 }
 
 LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& problem) {

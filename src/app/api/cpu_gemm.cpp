@@ -21,7 +21,7 @@ class CpuGemm : public GemmBackend {
 
   MatchKind gemm(const GemmCall& call) override {
     refuse_stream(call.stream);
-    const auto prepared =
+    const auto& prepared =
         prepare_kernel(call.problem, is_aligned(call) ? Placement::aligned : Placement::anywhere);
     const auto placed = placed_tensors(call);
     const auto sizes = sizes_of(call.problem);
@@ -60,7 +60,8 @@ class CpuGemm : public GemmBackend {
     if (stream != nullptr) throw UsageError("stream: the CPU device has none");
   }
 
-  KernelCache<CpuKernel>::Prepared prepare_kernel(const GemmProblem& problem, Placement placement) {
+  const KernelCache<CpuKernel>::Prepared& prepare_kernel(const GemmProblem& problem,
+                                                         Placement placement) {
     const auto load = [this](const std::string& image, const std::string& name,
                              const LaunchGeometry&) {
       if (!launcher_) launcher_.emplace();

@@ -40,37 +40,37 @@ class GpuGemm : public GemmBackend {
   MatchKind gemm(const GemmCall& call) override {
     const gpu::DeviceContexts::Scope scope(contexts_);
     const Placement placement = is_aligned(call) ? Placement::aligned : Placement::anywhere;
-    auto prepared = prepare(scope, call.problem, placement, call.stream);
+    const Prepared* prepared = &prepare(scope, call.problem, placement, call.stream);
     auto workspace =
-        workspace_.reserve(scope.id(), prepared.geometry.workspace_bytes(), call.stream,
+        workspace_.reserve(scope.id(), prepared->geometry.workspace_bytes(), call.stream,
                            /*again=*/false);
     if (!workspace) {
-      prepared = prepare(scope, call.problem, Placement::frugal, call.stream);
+      prepared = &prepare(scope, call.problem, Placement::frugal, call.stream);
       workspace = 0;
     }
+    const LaunchGeometry& geometry = prepared->geometry;
     const auto placed = placed_tensors(call);
     const auto sizes = sizes_of(call.problem);
     const std::array<double, 2> scalars = {call.alpha, call.beta};
-    gpu::KernelArguments arguments(
-        *driver_, *prepared.signature, prepared.geometry, *prepared.tensors,
-        {.tensors = placed,
-         .sizes = sizes,
-         .scalars = scalars,
-         .workspace = *workspace,
-         .raster = static_cast<std::uint32_t>(prepared.geometry.raster)});
-    prepared.kernel->kernel.launch(prepared.geometry, arguments.pointers(), call.stream);
-    return prepared.match;
+    gpu::KernelArguments arguments(*driver_, *prepared->signature, geometry, prepared->tensors,
+                                   {.tensors = placed,
+                                    .sizes = sizes,
+                                    .scalars = scalars,
+                                    .workspace = *workspace,
+                                    .raster = static_cast<std::uint32_t>(geometry.raster)});
+    prepared->kernel->kernel.launch(geometry, arguments.pointers(), call.stream);
+    return prepared->match;
   }
 
   MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) override {
     const gpu::DeviceContexts::Scope scope(contexts_);
     const auto prepare_for = [&](Placement placement) {
-      Prepared prepared = prepare(scope, problem, placement, stream);
-      if (!workspace_.reserve(scope.id(), prepared.geometry.workspace_bytes(), stream,
-                              /*again=*/true)) {
-        prepared.match = prepare(scope, problem, Placement::frugal, stream).match;
+      const Prepared& prepared = prepare(scope, problem, placement, stream);
+      if (workspace_.reserve(scope.id(), prepared.geometry.workspace_bytes(), stream,
+                             /*again=*/true)) {
+        return prepared.match;
       }
-      return prepared.match;
+      return prepare(scope, problem, Placement::frugal, stream).match;
     };
     if (!rows_are_aligned(problem)) return prepare_for(Placement::anywhere);
     const MatchKind match = prepare_for(Placement::aligned);
@@ -88,8 +88,8 @@ class GpuGemm : public GemmBackend {
  private:
   using Prepared = KernelCache<GpuKernel>::Prepared;
 
-  Prepared prepare(const gpu::DeviceContexts::Scope& scope, const GemmProblem& problem,
-                   Placement placement, CUstream_st* stream) {
+  const Prepared& prepare(const gpu::DeviceContexts::Scope& scope, const GemmProblem& problem,
+                          Placement placement, CUstream_st* stream) {
     const auto load = [&](const std::string& image, const std::string& name,
                           const LaunchGeometry& geometry) {
       refuse_capture(*driver_, stream);

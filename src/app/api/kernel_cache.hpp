@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <tuple>
@@ -27,7 +27,7 @@ class KernelCache {
     LaunchGeometry geometry;
     const Loaded* kernel = nullptr;  // as long as this object
     const KernelSignature* signature = nullptr;
-    std::shared_ptr<const std::vector<TensorDesc>> tensors;  // of the problem, without padding
+    std::vector<TensorDesc> tensors;  // of the problem, without padding
   };
 
   // Everything that a kernel's code depends on, apart from the device.
@@ -43,14 +43,14 @@ class KernelCache {
   explicit KernelCache(KernelSelector& supply) : supply_(supply) {}
 
   // `load(image, name, geometry)` gives a std::unique_ptr<Loaded>; all launches of a kernel need
-  // the same shared memory.
+  // the same shared memory. The answer stays as long as this object.
   template <typename Load>
-  Prepared find_or_prepare(std::uint64_t context, const GemmProblem& problem, Placement placement,
-                           Load load) {
+  const Prepared& find_or_prepare(std::uint64_t context, const GemmProblem& problem,
+                                  Placement placement, Load load) {
     const Asked asked{context, problem, placement};
-    if (const auto known = find(asked)) return *known;
+    if (const Prepared* known = find(asked)) return *known;
     const std::lock_guard lock(preparing_);
-    if (const auto known = find(asked)) return *known;
+    if (const Prepared* known = find(asked)) return *known;
 
     const KernelChoice choice = supply_.choose(problem, placement);
     const KernelTemplate& kernel = *choice.kernel;
@@ -63,11 +63,11 @@ class KernelCache {
     std::unique_ptr<Loaded>& loaded =
         loaded_[{context, kernel.name, compiled_as(kernel, configuration), traits}];
     if (!loaded) loaded = load(supply_.image(choice, traits), kernel.name, geometry);
-    const Prepared prepared{
-        choice.best.match, geometry, loaded.get(), &kernel.signature,
-        std::make_shared<const std::vector<TensorDesc>>(kernel.operation->tensors(problem))};
+    const Prepared& prepared =
+        prepared_.emplace_back(Prepared{choice.best.match, geometry, loaded.get(),
+                                        &kernel.signature, kernel.operation->tensors(problem)});
     const std::unique_lock writing(ready_mutex_);
-    ready_.insert_or_assign(asked, prepared);
+    ready_.emplace(asked, &prepared);
     return prepared;
   }
 
@@ -83,18 +83,19 @@ class KernelCache {
  private:
   using Asked = std::tuple<std::uint64_t, GemmProblem, Placement>;
 
-  std::optional<Prepared> find(const Asked& asked) {
+  const Prepared* find(const Asked& asked) {
     const std::shared_lock reading(ready_mutex_);
     const auto place = ready_.find(asked);
-    if (place == ready_.end()) return std::nullopt;
-    return place->second;
+    return place == ready_.end() ? nullptr : place->second;
   }
 
   KernelSelector& supply_;
   std::mutex preparing_;
-  std::map<Key, std::unique_ptr<Loaded>> loaded_;  // by the thread that prepares
+  // Both by the thread that prepares. Forgotten choices stay: calls may be at work with them.
+  std::map<Key, std::unique_ptr<Loaded>> loaded_;
+  std::deque<Prepared> prepared_;
   std::shared_mutex ready_mutex_;
-  std::map<Asked, Prepared> ready_;
+  std::map<Asked, const Prepared*> ready_;
 };
 
 }  // namespace autotune

@@ -62,7 +62,10 @@ class KnownResults {
       }
     };
     for (Winner& winner : own(filter)) consider(std::move(winner), false);
-    for (const Winner* winner : shipped(filter)) {
+    // One problem of one device class has one answer: the user's own leaves the others unread.
+    const bool answered =
+        !best.empty() && !filter.device_class.empty() && filter.problem != Problem();
+    for (const Winner* winner : answered ? std::vector<const Winner*>() : shipped(filter)) {
       Winner copy = *winner;
       if (is_usable(copy)) consider(std::move(copy), true);
     }

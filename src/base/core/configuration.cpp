@@ -48,8 +48,13 @@ Configuration Configuration::parse(std::string_view text) {
 }
 
 std::size_t Configuration::find(std::string_view name) const {
+  // Names of one length mostly end differently, THREAD_M and THREAD_N.
+  const auto is_meant = [name](const std::string& other) {
+    return other.size() == name.size() && (name.empty() || other.back() == name.back()) &&
+           other == name;
+  };
   std::size_t place = 0;
-  while (place < values_.size() && (*names_)[place] != name) ++place;
+  while (place < values_.size() && !is_meant((*names_)[place])) ++place;
   return place;
 }
 

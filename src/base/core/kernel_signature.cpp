@@ -1,5 +1,6 @@
 #include "core/kernel_signature.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "autotune/error.hpp"
@@ -17,33 +18,42 @@ const T& at(std::span<const T> values, std::size_t index) {
 
 ArgumentPack::ArgumentPack(const KernelSignature& signature, const LaunchValues& values) {
   if (signature.size() > kMost) throw Error("a kernel has more arguments than a launch can pass");
-  for (std::size_t i = 0; i < signature.size(); ++i) {
-    const KernelArgument& argument = signature[i];
-    const auto set = [&](auto value) { std::memcpy(&slots_[i], &value, sizeof value); };
-    pointers_[i] = &slots_[i];
+  const auto [tensors, sizes, scalars, workspace, raster] = values;  // copies, which no slot is in
+  std::uint64_t* slot = slots_.data();
+  void** pointer = pointers_.data();
+  for (const KernelArgument& argument : signature) {
+    const auto set = [slot](auto value) { std::memcpy(slot, &value, sizeof value); };
+    *pointer = slot;
     switch (argument.kind) {
       case ArgumentKind::tensor:
-        set(at(values.tensors, argument.index).address);
+        set(at(tensors, argument.index).address);
         break;
       case ArgumentKind::size:
-        set(at(values.sizes, argument.index));
+        set(at(sizes, argument.index));
         break;
       case ArgumentKind::row_stride:
-        set(at(values.tensors, argument.index).row_stride);
+        set(at(tensors, argument.index).row_stride);
         break;
       case ArgumentKind::scalar:
-        store_element(argument.type, &slots_[i], at(values.scalars, argument.index));
+        if (argument.type == ElementType::f32) {
+          set(static_cast<float>(at(scalars, argument.index)));
+        } else {
+          store_element(argument.type, slot, at(scalars, argument.index));
+        }
         break;
       case ArgumentKind::workspace:
-        set(values.workspace);
+        set(workspace);
         break;
       case ArgumentKind::raster:
-        set(values.raster);
+        set(raster);
         break;
       case ArgumentKind::tensor_map:
-        pointers_[i] = nullptr;
+        *pointer = nullptr;
+        first_map_ = std::min(first_map_, static_cast<std::size_t>(slot - slots_.data()));
         break;
     }
+    ++slot;
+    ++pointer;
   }
 }
 

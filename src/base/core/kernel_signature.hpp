@@ -59,10 +59,13 @@ class ArgumentPack {
   // A pointer to each argument. Those of tensor maps are null until set_pointer().
   [[nodiscard]] void** pointers() { return pointers_.data(); }
   void set_pointer(std::size_t argument, void* value) { pointers_[argument] = value; }
+  // Of the arguments, the first that is a tensor map; kMost where none is.
+  [[nodiscard]] std::size_t first_map() const { return first_map_; }
 
  private:
   std::array<std::uint64_t, kMost> slots_;
   std::array<void*, kMost> pointers_;
+  std::size_t first_map_ = kMost;
 };
 
 }  // namespace autotune

@@ -48,14 +48,18 @@ KernelArguments::KernelArguments(const Driver& driver, const KernelSignature& si
     : pack_(signature, values) {
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
   std::size_t maps = 0;
-  for (std::size_t i = 0; i < signature.size(); ++i) {
-    if (signature[i].kind != ArgumentKind::tensor_map) continue;
+  for (std::size_t place = pack_.first_map(); place < signature.size(); ++place) {
+    const KernelArgument& argument = signature[place];
+    if (argument.kind != ArgumentKind::tensor_map) continue;
     if (maps == kMostMaps) throw Error("a kernel has more tensor maps than a launch can pass");
     TensorMap& map = maps_[maps++];
-    pack_.set_pointer(i, &map);
-    const std::size_t tensor = signature[i].index;
+    pack_.set_pointer(place, &map);
+    const std::size_t tensor = argument.index;
     // A kernel that was compiled for tensors at any address does not read its maps.
-    if (!geometry.needs_map(tensor)) continue;
+    if (!geometry.needs_map(tensor)) {
+      map = {};
+      continue;
+    }
     encode(driver, reinterpret_cast<CUtensorMap*>(&map), tensors[tensor], values.tensors[tensor],
            geometry.tensor_boxes[tensor]);
   }

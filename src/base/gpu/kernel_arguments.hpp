@@ -33,7 +33,7 @@ class KernelArguments {
   };
 
   ArgumentPack pack_;
-  std::array<TensorMap, kMostMaps> maps_{};
+  std::array<TensorMap, kMostMaps> maps_;  // the first ones: as many as the signature has
 };
 
 }  // namespace autotune::gpu
