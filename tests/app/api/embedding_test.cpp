@@ -235,7 +235,7 @@ TEST_SUITE("embedding on a GPU") {
 
   TEST_CASE("operands that are not aligned get a kernel of their own") {
     const Machine machine;
-    Machine::compile("gemm_simt", kProblem, {});
+    Machine::compile("gemm_simt", kProblem, traits_of(kProblem, false));
     Autotuner tuner;
     alignas(16) float memory[2] = {};
     const auto loads = [&](const float* a, std::int64_t ldc) {
