@@ -41,6 +41,7 @@ ArgumentPack::ArgumentPack(const KernelSignature& signature, const LaunchValues&
         set(values.raster);
         break;
       case ArgumentKind::tensor_map:
+        static_cast<void>(at(values.tensors, argument.index));
         pointers_[i] = nullptr;
         break;
     }
