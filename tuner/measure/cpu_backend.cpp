@@ -179,9 +179,14 @@ CheckOutcome CpuBackend::check(DataSet data, double error_bound, const std::stri
 }
 
 std::string CpuBackend::note() const {
-  if (!loaded_->is_sample()) return "";
+  if (loaded_->blocks.empty() || !loaded_->is_sample()) return "";
   return fmt::format("{} of {} blocks", loaded_->blocks.size(),
                      with_thousands(loaded_->request.geometry.blocks()));
+}
+
+void CpuBackend::discard(TrialStatus status) {
+  loaded_.reset();
+  if (status == TrialStatus::out_of_memory) tensors_.reset();
 }
 
 std::vector<const void*> CpuBackend::inputs(DataSet data) const {

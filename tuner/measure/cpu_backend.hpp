@@ -24,6 +24,7 @@ class CpuBackend : public MeasureBackend {
                      Finding& finding) override;
   Timing time(const TimingPlan& plan, double estimate_us) override;
   [[nodiscard]] std::string note() const override;
+  void discard(TrialStatus status) override;
 
   [[nodiscard]] ThreadPool& pool() { return launcher_.pool(); }
 

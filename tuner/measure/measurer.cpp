@@ -88,6 +88,10 @@ MeasureReply measure(MeasureBackend& backend, const OperationRegistry& operation
     reply.status = backend.is_out_of_memory(error) ? TrialStatus::out_of_memory : failure;
     reply.detail = error.what();
     reply.poisoned = backend.is_poisoned(error);
+  } catch (const std::bad_alloc&) {
+    reply = {};
+    reply.status = TrialStatus::out_of_memory;
+    reply.detail = operation.text(request.problem) + ": there is not enough memory";
   }
   if (reply.status != TrialStatus::ok) backend.discard(reply.status);
   return reply;

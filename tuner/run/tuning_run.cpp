@@ -82,7 +82,7 @@ void TuningRun::retime_stale() {
   for (SearchTask* task : plan_.stale()) {
     std::set<std::size_t> chosen;
     for (const Configuration& configuration : plan_.stored().stale_finalists(*task)) {
-      if (chosen.size() == kTimedAgain) break;
+      if (chosen.size() == kTimedAgain || stop_.stop_requested()) break;
       const std::optional<std::size_t> index = task->space().index_of(configuration);
       if (!index || task->trials().contains(*index) || !chosen.insert(*index).second) continue;
       const auto ticket = builder_.request(task->kernel(), configuration, task->problem());

@@ -1,5 +1,7 @@
 #include "tuner/worker/protocol.hpp"
 
+#include <limits>
+
 #include <nlohmann/json.hpp>
 
 #include "autotune/error.hpp"
@@ -33,11 +35,13 @@ json form_of(const KernelSignature& signature) {
 KernelSignature signature_from(const json& form) {
   KernelSignature signature;
   for (const json& argument : form) {
-    const auto kind = argument.at(0).get<int>();
-    if (kind < 0 || kind > static_cast<int>(ArgumentKind::tensor_map)) {
-      throw Error("malformed worker message: no such kind of argument");
+    const auto kind = argument.at(0).get<std::int64_t>();
+    const auto index = argument.at(1).get<std::int64_t>();
+    if (kind < 0 || kind > static_cast<std::int64_t>(ArgumentKind::tensor_map) || index < 0 ||
+        index > std::numeric_limits<std::uint8_t>::max()) {
+      throw Error("malformed worker message: no such argument");
     }
-    signature.push_back({static_cast<ArgumentKind>(kind), argument.at(1).get<std::uint8_t>(),
+    signature.push_back({static_cast<ArgumentKind>(kind), static_cast<std::uint8_t>(index),
                          element_type_from_string(argument.at(2).get<std::string>())});
   }
   return signature;

@@ -78,7 +78,10 @@ class KnownResults {
   // Returns whether the templates can still make this winner's kernel.
   [[nodiscard]] bool is_usable(Winner& winner) const {
     const KernelTemplate* kernel = device_.kernels->find(winner.template_name);
-    if (kernel == nullptr || kernel->space_version != winner.space_version) return false;
+    if (kernel == nullptr || kernel->space_version != winner.space_version ||
+        kernel->operation->name != winner.problem.operation()) {
+      return false;
+    }
     try {
       winner.configuration = kernel->space.validated(winner.configuration);
       return true;

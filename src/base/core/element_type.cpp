@@ -59,8 +59,13 @@ std::uint16_t to_f16(double value) {
 }
 
 std::uint16_t to_bf16(double value) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
   if (std::isnan(value)) return 0x7fc0;
+  // FP32 between the two types is rounded to odd, so that what is rounded twice is as if it was
+  // rounded once.
+  const auto nearest = static_cast<float>(value);
+  auto bits = std::bit_cast<std::uint32_t>(nearest);
+  if (std::fabs(static_cast<double>(nearest)) > std::fabs(value)) --bits;
+  if (static_cast<double>(nearest) != value) bits |= 1;
   return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 

@@ -31,7 +31,8 @@ void to_json(json& j, const Problem& p) {
 }
 
 void from_json(const json& j, Problem& p) {
-  p = j.is_string() ? Problem::parse(j.get<std::string>()) : Problem();
+  const bool is_key = j.is_string() && !j.get_ref<const std::string&>().empty();
+  p = is_key ? Problem::parse(j.get<std::string>()) : Problem();
 }
 
 void to_json(json& j, const Configuration& c) {

@@ -11,8 +11,8 @@
 
 namespace autotune {
 
-// A problem's key as a string. Of an object, as winners of version 0.1 have it, nothing is read:
-// the row that holds the winner names its problem.
+// A problem's key as a string, which is empty for no problem. Of an object, as winners of version
+// 0.1 have it, nothing is read: the row that holds the winner names its problem.
 void to_json(nlohmann::json& json, const Problem& problem);
 void from_json(const nlohmann::json& json, Problem& problem);
 

@@ -48,6 +48,7 @@ ArgumentPack::ArgumentPack(const KernelSignature& signature, const LaunchValues&
         set(raster);
         break;
       case ArgumentKind::tensor_map:
+        static_cast<void>(at(tensors, argument.index));
         *pointer = nullptr;
         first_map_ = std::min(first_map_, static_cast<std::size_t>(slot - slots_.data()));
         break;

@@ -41,7 +41,9 @@ struct LaunchGeometry {
     const std::int64_t bytes = blocks() * workspace_bytes_per_block;
     return bytes == 0 ? 0 : 4 * kWorkspaceCounters + bytes;
   }
-  [[nodiscard]] bool needs_map(std::size_t tensor) const { return tensor_boxes[tensor][0] > 0; }
+  [[nodiscard]] bool needs_map(std::size_t tensor) const {
+    return tensor < kMaxTensors && tensor_boxes[tensor][0] > 0;
+  }
   // The geometry of the kernel that is compiled for tensors at any address.
   [[nodiscard]] LaunchGeometry without_maps() const {
     LaunchGeometry result = *this;

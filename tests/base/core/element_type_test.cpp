@@ -47,6 +47,21 @@ TEST_SUITE("ElementType") {
     }
   }
 
+  TEST_CASE("a number next to a tie is rounded to its own side") {
+    constexpr double kNext = 0x1p-40;  // less than FP32 tells apart
+    for (const ElementType type : {ElementType::bf16, ElementType::f16}) {
+      CAPTURE(to_string(type));
+      const double unit = info(type).unit_roundoff;
+      for (const double sign : {1.0, -1.0}) {
+        CHECK(rounded(type, sign * (1 + unit + kNext)) == sign * (1 + 2 * unit));
+        CHECK(rounded(type, sign * (1 + 3 * unit - kNext)) == sign * (1 + 2 * unit));
+      }
+    }
+    CHECK(std::isinf(rounded(ElementType::bf16, 1e300)));
+    CHECK(std::isinf(rounded(ElementType::bf16, std::numeric_limits<double>::infinity())));
+    CHECK(rounded(ElementType::bf16, 1e-300) == 0);
+  }
+
   TEST_CASE("the ends of FP16's range") {
     CHECK(rounded(ElementType::f16, 65504) == 65504);
     CHECK(rounded(ElementType::f16, 65519) == 65504);

@@ -73,6 +73,12 @@ TEST_SUITE("JSON") {
     CHECK(json(before).get<autotune::LaunchGeometry>() == before);
   }
 
+  TEST_CASE("no problem comes back as none") {
+    const autotune::Problem none;
+    CHECK(json(none).get<autotune::Problem>() == none);
+    CHECK(json::parse(R"({"m":1})").get<autotune::Problem>() == none);
+  }
+
   TEST_CASE("absent keys keep their defaults and unknown ones are ignored") {
     const auto rates = json::parse(R"({"fma_gflops":1,"copy_gbps":2,"colour":4})");
     CHECK(rates.get<autotune::DeviceRates>().copy_gbps == 2);

@@ -73,7 +73,7 @@ TEST_SUITE("ArgumentPack") {
   TEST_CASE("a signature that names what there is not is refused") {
     using enum ArgumentKind;
     for (const KernelArgument& argument :
-         {KernelArgument{tensor, 2}, {row_stride, 2}, {size, 2}, {scalar, 2}}) {
+         {KernelArgument{tensor, 2}, {row_stride, 2}, {size, 2}, {scalar, 2}, {tensor_map, 2}}) {
       CAPTURE(static_cast<int>(argument.kind));
       CHECK_THROWS_AS(ArgumentPack({argument}, kValues), Error);
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <tuple>
 #include <utility>
 
 #include <doctest/doctest.h>
@@ -92,6 +93,13 @@ int wrong_elements(const Problem& given, const Rectangle& part) {
 }
 
 TEST_SUITE("GEMM operation") {
+  TEST_CASE("a problem with a size below 1 is refused") {
+    CHECK_NOTHROW(static_cast<void>(gemm_problem(problem(1, 1, 1))));
+    for (const auto& [m, n, k] : {std::tuple(0, 1, 1), {1, -5000, 1}, {1, 1, 0}}) {
+      CHECK_THROWS_AS(static_cast<void>(gemm().tensors(problem(m, n, k))), Error);
+    }
+  }
+
   TEST_CASE("tensors are A and B as memory has them, and C") {
     const std::vector<TensorDesc> tensors = gemm().tensors(problem(2, 3, 5));
     REQUIRE(tensors.size() == 3);

@@ -5,6 +5,7 @@
 #include <random>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 namespace autotune {
 namespace {
@@ -167,6 +168,19 @@ TEST_SUITE("Protocol") {
     for (const std::string& bytes : cases) {
       CHECK_THROWS_AS(static_cast<void>(decode_request(bytes)), Error);
       CHECK_THROWS_AS(static_cast<void>(decode_reply(bytes)), Error);
+    }
+  }
+
+  TEST_CASE("an argument that no signature can have is refused") {
+    using nlohmann::json;
+    const json message = json::from_cbor(encode(WorkerRequest(full_measure_request())));
+    for (const std::int64_t index : {-1, 256, 257}) {
+      for (const std::size_t place : {0, 1}) {  // of an argument's kind, and of its index
+        json changed = message;
+        changed["signature"][0][place] = index;
+        const std::vector<std::uint8_t> bytes = json::to_cbor(changed);
+        CHECK_THROWS_AS(static_cast<void>(decode_request({bytes.begin(), bytes.end()})), Error);
+      }
     }
   }
 

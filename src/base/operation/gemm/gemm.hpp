@@ -25,7 +25,8 @@ inline constexpr std::uint8_t kGemmC = 2;
   return gflops(Work{.operations = problem.operations()}, time_us);
 }
 
-// The typed form of a problem. Throws Error for a problem of another operation.
+// The typed form of a problem. Throws Error for a problem of another operation, or with a size
+// below 1.
 [[nodiscard]] GemmProblem gemm_problem(const Problem& problem);
 
 // The arguments that every GEMM kernel takes:

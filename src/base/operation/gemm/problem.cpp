@@ -1,5 +1,7 @@
 #include "autotune/problem.hpp"
 
+#include <algorithm>
+
 #include "autotune/error.hpp"
 
 #include "core/element_type.hpp"
@@ -19,6 +21,9 @@ GemmProblem::operator Problem() const {
 GemmProblem gemm_problem(const Problem& problem) {
   if (problem.operation() != kGemm) throw Error("'" + problem.key() + "' is not a " + kGemm);
   GemmProblem gemm{.m = problem.size("m"), .n = problem.size("n"), .k = problem.size("k")};
+  if (std::min({gemm.m, gemm.n, gemm.k}) < 1) {
+    throw Error("'" + problem.key() + "' has a size below 1");
+  }
   set_layout(gemm, problem.trait("layout"));
   gemm.math = math_from_string(problem.trait("math"));
   return gemm;
