@@ -11,7 +11,9 @@ else()
 endif()
 find_package(SQLite3 REQUIRED)
 find_package(SQLiteCpp REQUIRED)
-find_package(CLI11 REQUIRED)
+if(AUTOTUNE_BUILD_PROGRAM)
+  find_package(CLI11 REQUIRED)
+endif()
 find_package(fmt REQUIRED)
 # As headers alone, fmt is compiled anew in every file that formats, which is most of a build: only
 # for a program that is to run on other machines.

@@ -1,9 +1,10 @@
 # Text files become C++ strings at build time, so that an edit rebuilds what holds it.
 
 # autotune_embed(TARGET SET name GLOB pattern [INCLUDES pattern]): compiles the files into TARGET,
-# each with what it includes of the second pattern in its place. The target can then call
-# `std::span<const autotune::EmbeddedFile> autotune::embedded_<name>()`
+# kernels with the headers that they include, which match the second pattern, in their place. The
+# target can then call `std::span<const autotune::EmbeddedFile> autotune::embedded_<name>()`
 # (src/base/core/embedded_file.hpp). Files are in alphabetical order, named without their folder.
+# The texts of kernels are also in the build tree, as embedded/<kernel>.cu.
 function(autotune_embed target)
   cmake_parse_arguments(arg "" "SET;GLOB;INCLUDES" "" ${ARGN})
   file(GLOB files CONFIGURE_DEPENDS ${arg_GLOB})
@@ -13,7 +14,10 @@ function(autotune_embed target)
   endif()
   list(SORT files)
   set(output ${PROJECT_BINARY_DIR}/embedded/${arg_SET}.cpp)
-  add_custom_command(OUTPUT ${output}
+  set(texts ${files})
+  list(FILTER texts INCLUDE REGEX "\\.cu$")
+  list(TRANSFORM texts REPLACE "^.*/" "${PROJECT_BINARY_DIR}/embedded/")
+  add_custom_command(OUTPUT ${output} ${texts}
     COMMAND ${CMAKE_COMMAND} "-DFILES=${files}" -DSET=${arg_SET} -DOUTPUT=${output}
             -P ${PROJECT_SOURCE_DIR}/cmake/embed_files_script.cmake
     DEPENDS ${files} ${included} ${PROJECT_SOURCE_DIR}/cmake/embed_files_script.cmake

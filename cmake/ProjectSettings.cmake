@@ -1,15 +1,15 @@
 # Settings that every target of this project shares, and autotune_module().
 
-if(NOT CMAKE_BUILD_TYPE)
-  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
-endif()
-
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-
-find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+# In another project these are that project's to choose.
+if(PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+  endif()
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  find_program(CCACHE_PROGRAM ccache)
+  if(CCACHE_PROGRAM)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  endif()
 endif()
 
 add_library(autotune_settings INTERFACE)
@@ -18,6 +18,8 @@ target_compile_options(autotune_settings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor
   -Wno-missing-field-initializers  # designated initialisers leave the rest at its default
   $<$<BOOL:${AUTOTUNE_DEV}>:-Werror>)
+target_compile_definitions(autotune_settings INTERFACE
+  $<$<BOOL:${BUILD_SHARED_LIBS}>:AUTOTUNE_SHARED>)
 target_include_directories(autotune_settings INTERFACE
   ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src/base ${PROJECT_SOURCE_DIR}/src/app
   ${PROJECT_SOURCE_DIR}/include
@@ -37,13 +39,20 @@ if(AUTOTUNE_PORTABLE)
 endif()
 
 # autotune_module(NAME FOLDER DEPENDS module...): the static library autotune_NAME of all .cpp
-# files below FOLDER (main.cpp, which makes the program, left out).
+# files below FOLDER, without main.cpp, which makes the program, and baselines, which see CUDA and
+# are a module of their own.
 function(autotune_module name folder)
   cmake_parse_arguments(arg "" "" "DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  if(NOT folder MATCHES "/baseline$")
+    list(FILTER sources EXCLUDE REGEX "/baseline/")
+  endif()
   add_library(autotune_${name} STATIC ${sources})
   target_link_libraries(autotune_${name} PUBLIC autotune_settings)
+  # A shared library is made of them, and exports the symbols that are marked AUTOTUNE_API.
+  set_target_properties(autotune_${name} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   foreach(module IN LISTS arg_DEPENDS)
     target_link_libraries(autotune_${name} PUBLIC autotune_${module})
   endforeach()

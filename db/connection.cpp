@@ -4,11 +4,14 @@
 #include <cstring>
 #include <utility>
 
+#include <SQLiteCpp/Backup.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "db/migrations/field_hash.hpp"
 
 namespace autotune {
 namespace {
@@ -29,7 +32,7 @@ template <typename Fault = StorageError>
   }
   switch (error.getErrorCode()) {
     case SQLITE_NOTADB:
-      fail<DamagedFile>(path, "is no database: name another file, or move it away");
+      fail<DamagedFile>(path, "is not a database: name another file, or move it away");
     case SQLITE_CORRUPT:
       fail<DamagedFile>(path, "is damaged: move it away, or put a copy in its place");
     case SQLITE_BUSY:
@@ -49,7 +52,7 @@ template <typename Fault = StorageError>
 }
 
 // The path with its folder's links resolved: SQLite refuses links anywhere, but a home directory
-// behind one is no threat.
+// behind one is not a threat.
 std::string resolved(const fs::path& path) {
   const fs::path whole = fs::absolute(path);
   std::error_code error;
@@ -65,7 +68,7 @@ void refuse_unfit(const fs::path& path, const FileKind& kind) {
   }
   if (S_ISLNK(found.st_mode)) fail(path, "is a symbolic link, which is not followed");
   if (S_ISDIR(found.st_mode)) fail(path, "is a directory: name a file");
-  if (!S_ISREG(found.st_mode)) fail(path, "is no regular file");
+  if (!S_ISREG(found.st_mode)) fail(path, "is not a regular file");
   if (kind.trusted && (found.st_uid != ::geteuid() || (found.st_mode & (S_IWGRP | S_IWOTH)) != 0)) {
     fail(path, "is another user's, or writable by others: not used");
   }
@@ -80,8 +83,8 @@ void make_private_folders(const fs::path& folder, const fs::path& path) {
   }
 }
 
-// By mknod rather than open: closing a descriptor of a file that SQLite has open in this process
-// would drop SQLite's locks.
+// Uses mknod and not open, because closing a descriptor of a file that SQLite has open in this
+// process would drop SQLite's locks.
 void make_private_file(const fs::path& path) {
   make_private_folders(path.parent_path(), path);
   if (::mknod(path.c_str(), S_IFREG | 0600, 0) != 0 && errno != EEXIST) {
@@ -89,7 +92,7 @@ void make_private_file(const fs::path& path) {
   }
 }
 
-// SQLite falls back to reading when it may not write, and makes its journal beside the file only
+// SQLite falls back to reading when it may not write, and makes its journal next to the file only
 // when the first change comes; both are better said at once.
 void refuse_unwritable(SQLite::Database& database, const fs::path& path) {
   const fs::path folder = path.parent_path().empty() ? "." : path.parent_path();
@@ -115,8 +118,8 @@ void configure(SQLite::Database& database, const FileKind& kind) {
   database.exec(kind.disposable ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = EXTRA");
 }
 
-// Whose file is it, and of which version? 0 for a file without content. To be called in a
-// transaction: another process may be making the file at this moment.
+// Checks whose file it is and returns its schema version, 0 for a file without content. The caller
+// holds a transaction, since another process may be making the file at this moment.
 int stored_version(SQLite::Database& database, const fs::path& path, const FileKind& kind) {
   const auto pragma = [&](const char* name) {
     return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();
@@ -125,7 +128,7 @@ int stored_version(SQLite::Database& database, const fs::path& path, const FileK
   const int version = pragma("user_version");
   if (application == 0 && pragma("schema_version") == 0) return 0;
   if (application != kind.application_id)
-    fail(path, fmt::format("is no {} of autotune", kind.name));
+    fail(path, fmt::format("is not a {} of autotune", kind.name));
   if (version < 1)
     fail<DamagedFile>(path, "is damaged: its schema version is not a number above 0");
   const int newest = static_cast<int>(kind.migrations.size());
@@ -148,6 +151,7 @@ void migrate(SQLite::Database& database, const fs::path& path, const FileKind& k
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   const int version = stored_version(database, path, kind);
   if (version == newest) return;  // another process was quicker
+  add_field_hash(database);
   for (const EmbeddedFile& step : kind.migrations.subspan(static_cast<std::size_t>(version))) {
     database.exec(std::string(step.text));
   }
@@ -156,7 +160,20 @@ void migrate(SQLite::Database& database, const fs::path& path, const FileKind& k
   transaction.commit();
 }
 
-// SQLite does so by itself, but not for a connection that only reads.
+// A copy of an older file, brought up to date. SQLite keeps it in memory or in a temporary file,
+// which goes with the connection.
+SQLite::Database migrated_copy(SQLite::Database& database, const fs::path& path,
+                               const FileKind& kind) {
+  SQLite::Database copy("", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  configure(copy, kind);
+  copy.exec("PRAGMA synchronous = OFF");
+  SQLite::Backup(copy, database).executeStep();
+  migrate(copy, path, kind);
+  return copy;
+}
+
+// Rolls back the transaction of a killed writer. SQLite does this by itself, except for a
+// connection that only reads.
 void undo_what_a_killed_writer_began(const fs::path& path, const FileKind& kind) {
   if (!fs::exists(path.string() + "-journal") || ::access(path.c_str(), W_OK) != 0) return;
   SQLite::Database database(resolved(path), SQLite::OPEN_READWRITE | SQLite::OPEN_NOFOLLOW);
@@ -181,7 +198,7 @@ SQLite::Database open_file(const fs::path& path, const FileKind& kind) {
     refuse_unwritable(*database, path);
     configure(*database, kind);
     migrate(*database, path, kind);
-    // A write-ahead log, which somebody switched on, can lose commits in the SQLite versions that
+    // A write-ahead log, if one was switched on, can lose commits in the SQLite versions that
     // many systems have; a file that has none is not written to.
     database->execAndGet("PRAGMA journal_mode = DELETE");
   });
@@ -200,7 +217,7 @@ std::optional<SQLite::Database> open_file_read_only(const fs::path& path, const 
     if (version == 0) {
       database.reset();
     } else if (version < static_cast<int>(kind.migrations.size())) {
-      fail(path, "was made by an older autotune: open it for writing once, with tune");
+      database.emplace(migrated_copy(*database, path, kind));
     }
   });
   return database;

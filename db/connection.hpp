@@ -19,38 +19,39 @@
 
 namespace autotune {
 
-// What a kind of file is known by, and how it is kept.
+// A kind of file: how it is recognised and how it is kept.
 struct FileKind {
   const char* name = "";                     // in messages: "tuning database"
   std::int32_t application_id = 0;           // in the file's header
   std::span<const EmbeddedFile> migrations;  // in order; the schema version is their number
   std::chrono::milliseconds busy_timeout{};  // how long to wait for another process's lock
-  bool disposable = false;  // a crash of the machine may cost what was written last
-  bool trusted = false;     // holds code: refused when other users could have written it
+  bool disposable = false;                   // a crash of the machine may lose the last writes
+  bool trusted = false;  // holds code: refused when other users could have written it
 };
 
-// The file's content is not what was written to it: damaged, or no SQLite file at all.
+// The file's content differs from what was written: it is damaged, or not an SQLite file at all.
 class DamagedFile : public StorageError {
  public:
   using StorageError::StorageError;
 };
 
-// Which file a path names, to notice that it was deleted or replaced.
+// The file that a path names, to notice that it was deleted or replaced.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
 
   bool operator==(const FileIdentity&) const = default;
 };
-// All 0 when there is no file.
+// The result is all 0 when there is no file.
 [[nodiscard]] FileIdentity identity_of(const std::filesystem::path& path);
 
 // Opens or makes a file (0600, its folders 0700) and brings its schema up to date; a current file
 // is not written to. Throws StorageError: a link, a directory, another program's file, a newer
 // schema, damage, locks, no permission, no space.
 [[nodiscard]] SQLite::Database open_file(const std::filesystem::path& path, const FileKind& kind);
-// For reading alone, also where the folder cannot be written. nullopt when there is no file, or one
-// that nothing was written to yet.
+// Opens a file for reading alone, also where the folder cannot be written. A file of an older
+// schema is copied to a temporary database, which is brought up to date in its place. nullopt when
+// there is no file, or one that nothing was written to yet.
 [[nodiscard]] std::optional<SQLite::Database> open_file_read_only(const std::filesystem::path& path,
                                                                   const FileKind& kind);
 [[nodiscard]] SQLite::Database open_in_memory(const FileKind& kind);

@@ -14,7 +14,7 @@ using nlohmann::json;
 constexpr int kCompressionLevel = 3;
 constexpr std::uint64_t kMaxPlainBytes = std::uint64_t{256} << 20;
 
-// As bytes, since neither need be UTF-8.
+// Both are bytes, since neither need be UTF-8.
 json binary(const std::string& bytes) {
   return json::binary({bytes.begin(), bytes.end()});
 }

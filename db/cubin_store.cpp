@@ -71,7 +71,7 @@ struct CubinStore::Implementation {
     connect();
   }
 
-  // Runs `work` if there is a file to work on; whatever goes wrong costs what it would have done.
+  // Runs `work` if there is a file to work on; an error costs only the effect of the work.
   template <typename Work>
   void attempt(Work work) noexcept {
     try {
@@ -97,7 +97,7 @@ struct CubinStore::Implementation {
     return body;
   }
 
-  // What was not written by then is not kept.
+  // Writes the waiting entries; those that cannot be written are dropped.
   void commit() noexcept {
     if (!database || (unwritten.empty() && used.empty())) return;
     attempt([&] {

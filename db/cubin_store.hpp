@@ -50,7 +50,4 @@ class CubinStore {
 [[nodiscard]] std::string cubin_key(const std::string& nvrtc_build, const std::string& source,
                                     const std::vector<std::string>& options);
 
-// $XDG_CACHE_HOME/autotune/cubins.db, else ~/.cache/autotune/cubins.db. nullopt without a home.
-[[nodiscard]] std::optional<std::filesystem::path> default_cubin_store_path();
-
 }  // namespace autotune

@@ -1,11 +1,8 @@
-// Where files lie when nobody says otherwise: the XDG folders.
+#include "db/default_paths.hpp"
+
 #include <cstdlib>
-#include <optional>
 
 #include "autotune/error.hpp"
-
-#include "db/cubin_store.hpp"
-#include "db/tuning_database.hpp"
 
 namespace autotune {
 namespace {

@@ -1,18 +1,18 @@
 // Takes in what another tuning database has.
 #pragma once
 
-#include <filesystem>
-
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include "db/tuning_database.hpp"
 
 namespace autotune {
 
-// Makes the tables of another file readable as other.* on a connection, outside of a transaction.
+// Makes the tables of another database readable as other.* on a connection, outside of a
+// transaction.
 class AttachedDatabase {
  public:
-  AttachedDatabase(SQLite::Database& database, const std::filesystem::path& other);
+  // `other` has the newest schema: a file, or a migrated copy of one, whose content is copied.
+  AttachedDatabase(SQLite::Database& database, SQLite::Database other);
   ~AttachedDatabase();
   AttachedDatabase(const AttachedDatabase&) = delete;
   AttachedDatabase& operator=(const AttachedDatabase&) = delete;
@@ -21,7 +21,7 @@ class AttachedDatabase {
   SQLite::Database& database_;
 };
 
-// Copies from other.* what is not there yet, in the caller's transaction.
+// Copies the rows of other.* that this database lacks, in the caller's transaction.
 [[nodiscard]] MergeCounts merge_attached(SQLite::Database& database);
 
 }  // namespace autotune

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
-#include <strings.h>
 
 #include "autotune/error.hpp"
 
@@ -15,28 +16,42 @@ namespace autotune {
 
 std::span<const EmbeddedFile> embedded_tuned();
 
-std::vector<Winner> shipped_winners(const std::string& device_class,
-                                    const std::string& device_label) {
-  std::vector<Winner> winners;
-  for (const EmbeddedFile& file : embedded_tuned()) {
-    std::string_view text = file.text;
-    while (!text.empty()) {
-      const std::string_view line = text.substr(0, text.find('\n'));
-      text.remove_prefix(std::min(line.size() + 1, text.size()));
-      if (line.empty()) continue;
-      try {
-        auto winner = nlohmann::json::parse(line).get<Winner>();
-        const bool wanted = (device_class.empty() || winner.device_class == device_class) &&
-                            (device_label.empty() ||
-                             ::strcasecmp(winner.device_label.c_str(), device_label.c_str()) == 0);
-        if (wanted) winners.push_back(std::move(winner));
-      } catch (const nlohmann::json::exception& error) {
-        throw Error("the shipped winners in " + std::string(file.name) +
-                    " do not parse: " + error.what());
-      }
+namespace {
+
+void add_winners(const EmbeddedFile& file, std::vector<Winner>& winners) {
+  std::string_view text = file.text;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.empty()) continue;
+    try {
+      winners.push_back(nlohmann::json::parse(line).get<Winner>());
+    } catch (const nlohmann::json::exception& error) {
+      throw Error("the shipped winners in " + std::string(file.name) +
+                  " do not parse: " + error.what());
     }
   }
+}
+
+std::vector<Winner> embedded_winners() {
+  std::vector<Winner> winners;
+  for (const EmbeddedFile& file : embedded_tuned()) add_winners(file, winners);
   return winners;
+}
+
+}  // namespace
+
+const std::vector<Winner>& shipped_winners() {
+  static const std::vector<Winner> winners = embedded_winners();
+  return winners;
+}
+
+std::vector<const Winner*> shipped_winners(const ResultFilter& filter) {
+  std::vector<const Winner*> result;
+  for (const Winner& winner : shipped_winners()) {
+    if (matches(filter, winner)) result.push_back(&winner);
+  }
+  return result;
 }
 
 }  // namespace autotune

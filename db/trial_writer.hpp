@@ -12,12 +12,12 @@
 
 namespace autotune {
 
-// A thread of its own commits what has arrived, at most 100 ms after. Thread-safe.
+// A separate thread commits trials at most 100 ms after they arrived. Thread-safe.
 class TrialWriter {
  public:
   // `database` outlives the writer.
   TrialWriter(TuningDatabase& database, RunInfo run);
-  // Stores what is left.
+  // Stores the remaining trials.
   ~TrialWriter();
   TrialWriter(const TrialWriter&) = delete;
   TrialWriter& operator=(const TrialWriter&) = delete;
@@ -27,7 +27,8 @@ class TrialWriter {
   void add(const TrialScope& scope, const Trial& trial, std::function<void()> settled = {});
   // Returns once everything added so far is stored, or could not be.
   void flush();
-  // Why trials could not be stored, and how many; empty when all were.
+  // Returns the number of trials that could not be stored, and the reason; empty when all were
+  // stored.
   [[nodiscard]] std::string problem() const;
 
  private:

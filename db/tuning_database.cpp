@@ -3,15 +3,16 @@
 #include <mutex>
 #include <utility>
 
-#include <SQLiteCpp/VariadicBind.h>
-#include <fmt/format.h>
-
 #include "autotune/error.hpp"
 
 #include "db/connection.hpp"
 #include "db/merge.hpp"
-#include "db/trial_table.hpp"
-#include "db/winner_table.hpp"
+#include "db/tables/best_trials.hpp"
+#include "db/tables/completed_table.hpp"
+#include "db/tables/problem_table.hpp"
+#include "db/tables/rates_table.hpp"
+#include "db/tables/trial_table.hpp"
+#include "db/tables/winner_table.hpp"
 
 namespace autotune {
 
@@ -39,27 +40,6 @@ FileKind tuning_file(std::chrono::milliseconds busy_timeout) {
           .busy_timeout = busy_timeout};
 }
 
-std::string hash_of(const CompletedRequest& request) {
-  return FieldHasher()
-      .add(request.key)
-      .add(request.reason)
-      .add(request.budget_s)
-      .add(request.trials)
-      .digest();
-}
-
-std::string hash_of(const std::string& device_class, const Environment& environment,
-                    const DeviceRates& rates) {
-  return FieldHasher()
-      .add(device_class)
-      .add(environment.driver)
-      .add(environment.nvrtc_build)
-      .add(std::int64_t{environment.measuring_protocol})
-      .add(rates.fma_gflops)
-      .add(rates.copy_gbps)
-      .digest();
-}
-
 }  // namespace
 
 struct TuningDatabase::Implementation {
@@ -83,7 +63,7 @@ struct TuningDatabase::Implementation {
     with_storage_errors(path, [&] {
       SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
       work();
-      // What goes to a file that nobody can find again is lost.
+      // Rows in a file that no path names any more would be lost.
       if (identity_of(whole_path) != identity) {
         throw StorageError(path.string() + ": was deleted or replaced while it was open");
       }
@@ -92,9 +72,11 @@ struct TuningDatabase::Implementation {
   }
 
   template <typename Work>
-  void read(Work work) {
+  auto read(Work work) -> decltype(work()) {
     const std::lock_guard lock(mutex);
-    with_storage_errors(path, work);
+    decltype(work()) result{};
+    with_storage_errors(path, [&] { result = work(); });
+    return result;
   }
 };
 
@@ -132,35 +114,26 @@ void TuningDatabase::add_trials(const TrialScope& scope, const RunInfo& run,
   self.write([&] { insert_trials(self.database, scope, run, trials); });
 }
 
-std::vector<Trial> TuningDatabase::trials(const TrialScope& scope,
-                                          const GemmProblem& problem) const {
-  std::vector<Trial> result;
+std::vector<Trial> TuningDatabase::trials(const TrialScope& scope, const Problem& problem) const {
   Implementation& self = *implementation_;
-  self.read([&] { result = select_trials(self.database, scope, problem); });
-  return result;
+  return self.read([&] { return select_trials(self.database, scope, problem); });
 }
 
-std::vector<StoredTrial> TuningDatabase::all_trials(const std::string& device_label,
+std::vector<StoredTrial> TuningDatabase::all_trials(const ResultFilter& filter,
                                                     const std::string& template_name) const {
-  std::vector<StoredTrial> result;
   Implementation& self = *implementation_;
-  self.read([&] { result = select_all_trials(self.database, device_label, template_name); });
-  return result;
+  return self.read([&] { return select_all_trials(self.database, filter, template_name); });
 }
 
 std::vector<Trial> TuningDatabase::trials_after(std::int64_t& row, const TrialScope& scope,
                                                 const std::string& own_guid) const {
-  std::vector<Trial> result;
   Implementation& self = *implementation_;
-  self.read([&] { result = select_trials_after(self.database, row, scope, own_guid); });
-  return result;
+  return self.read([&] { return select_trials_after(self.database, row, scope, own_guid); });
 }
 
 std::int64_t TuningDatabase::last_trial_row() const {
-  std::int64_t row = 0;
   Implementation& self = *implementation_;
-  self.read([&] { row = select_last_trial(self.database); });
-  return row;
+  return self.read([&] { return select_last_trial(self.database); });
 }
 
 void TuningDatabase::put_winners(std::span<const Winner> winners) {
@@ -168,86 +141,41 @@ void TuningDatabase::put_winners(std::span<const Winner> winners) {
   self.write([&] { insert_winners(self.database, winners); });
 }
 
-std::vector<Winner> TuningDatabase::winners(const std::string& device_class,
-                                            const std::string& device_label) const {
-  std::vector<Winner> result;
+std::vector<Winner> TuningDatabase::winners(const ResultFilter& filter) const {
   Implementation& self = *implementation_;
-  self.read([&] { result = select_winners(self.database, device_class, device_label); });
-  return result;
+  return self.read([&] { return select_winners(self.database, filter); });
 }
 
-std::vector<Winner> TuningDatabase::best_trials(const std::string& device_class,
-                                                const std::string& device_label) const {
-  std::vector<Winner> result;
+std::vector<Winner> TuningDatabase::best_trials(const ResultFilter& filter) const {
   Implementation& self = *implementation_;
-  self.read([&] { result = select_best_trials(self.database, device_class, device_label); });
-  return result;
+  return self.read([&] { return select_best_trials(self.database, filter); });
+}
+
+std::vector<Problem> TuningDatabase::problems(const ResultFilter& filter) const {
+  Implementation& self = *implementation_;
+  return self.read([&] { return select_problems(self.database, filter); });
 }
 
 void TuningDatabase::put_completed(const std::vector<CompletedRequest>& requests) {
   Implementation& self = *implementation_;
-  self.write([&] {
-    SQLite::Statement insert(self.database,
-                             "INSERT OR REPLACE INTO completed (key, reason, budget_s, trials,"
-                             " row_hash) VALUES (?, ?, ?, ?, ?)");
-    for (const CompletedRequest& request : requests) {
-      SQLite::bind(insert, request.key, request.reason, request.budget_s, request.trials,
-                   hash_of(request));
-      insert.exec();
-      insert.reset();
-    }
-  });
+  self.write([&] { insert_completed(self.database, requests); });
 }
 
 std::optional<CompletedRequest> TuningDatabase::completed(const std::string& key) const {
-  std::optional<CompletedRequest> result;
   Implementation& self = *implementation_;
-  self.read([&] {
-    SQLite::Statement select(
-        self.database, "SELECT reason, budget_s, trials, row_hash FROM completed WHERE key = ?");
-    select.bind(1, key);
-    if (!select.executeStep()) return;
-    const CompletedRequest found = {key, select.getColumn(0).getString(),
-                                    select.getColumn(1).getDouble(),
-                                    select.getColumn(2).getInt64()};
-    if (hash_of(found) == select.getColumn(3).getString()) result = found;
-  });
-  return result;
+  return self.read([&] { return select_completed(self.database, key); });
 }
 
 void TuningDatabase::put_rates(const std::string& device_class, const Environment& environment,
                                const DeviceRates& rates) {
   Implementation& self = *implementation_;
-  self.write([&] {
-    SQLite::Statement insert(
-        self.database,
-        "INSERT OR REPLACE INTO rates (silicon_class, driver, nvrtc_build, protocol, fma_gflops,"
-        " copy_gbps, row_hash) VALUES (?, ?, ?, ?, ?, ?, ?)");
-    SQLite::bind(insert, device_class, environment.driver, environment.nvrtc_build,
-                 environment.measuring_protocol, rates.fma_gflops, rates.copy_gbps,
-                 hash_of(device_class, environment, rates));
-    insert.exec();
-  });
+  self.write([&] { insert_rates(self.database, device_class, environment, rates); });
 }
 
 std::optional<DeviceRates> TuningDatabase::rates(const std::string& device_class,
                                                  const Environment& environment) const {
-  std::optional<DeviceRates> result;
   Implementation& self = *implementation_;
-  self.read([&] {
-    SQLite::Statement select(
-        self.database,
-        "SELECT fma_gflops, copy_gbps, row_hash FROM rates WHERE silicon_class = ? AND driver = ?"
-        " AND nvrtc_build = ? AND protocol = ?");
-    SQLite::bind(select, device_class, environment.driver, environment.nvrtc_build,
-                 environment.measuring_protocol);
-    if (!select.executeStep()) return;
-    const DeviceRates found = {select.getColumn(0).getDouble(), select.getColumn(1).getDouble()};
-    if (hash_of(device_class, environment, found) == select.getColumn(2).getString()) {
-      result = found;
-    }
-  });
-  return result;
+  return self.read([&] { return select_rates(self.database, device_class, environment); });
 }
 
 MergeCounts TuningDatabase::merge(const fs::path& other) {
@@ -255,33 +183,36 @@ MergeCounts TuningDatabase::merge(const fs::path& other) {
   if (identity_of(other) == self.identity && !path().empty()) {
     throw UsageError(other.string() + " is the database that it would be merged into");
   }
-  // Refuses what is no tuning database, or one of a newer program.
-  if (!open_read_only(other)) {
-    throw StorageError(other.string() + ": there is no database, or nothing in it");
-  }
+  // Refuses what is not a tuning database, or one of a newer program.
+  std::optional<SQLite::Database> source = open_file_read_only(other, tuning_file(kBusyTimeout));
+  if (!source) throw StorageError(other.string() + ": there is no database, or nothing in it");
   std::optional<AttachedDatabase> attached;
-  self.read([&] { attached.emplace(self.database, other); });
   MergeCounts counts;
+  with_storage_errors(path(), [&] {
+    const std::lock_guard lock(self.mutex);
+    attached.emplace(self.database, std::move(*source));
+  });
   self.write([&] { counts = merge_attached(self.database); });
-  self.read([&] { attached.reset(); });
+  const std::lock_guard lock(self.mutex);
+  attached.reset();
   return counts;
 }
 
 DatabaseStats TuningDatabase::stats() const {
-  DatabaseStats stats{.path = path()};
   Implementation& self = *implementation_;
-  self.read([&] {
+  return self.read([&] {
     const auto number = [&](const char* query) {
       return self.database.execAndGet(query).getInt64();
     };
+    DatabaseStats stats{.path = path()};
     stats.bytes = number("PRAGMA page_count") * number("PRAGMA page_size");
     stats.runs = number("SELECT COUNT(*) FROM run");
     stats.trials = number("SELECT COUNT(*) FROM trial");
     stats.failed_trials = number("SELECT COUNT(*) FROM trial WHERE status <> 'ok'");
     stats.winners = number("SELECT COUNT(*) FROM winner");
     stats.schema_version = static_cast<int>(number("PRAGMA user_version"));
+    return stats;
   });
-  return stats;
 }
 
 }  // namespace autotune

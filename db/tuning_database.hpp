@@ -19,11 +19,12 @@
 #include "core/hash.hpp"
 #include "core/trial.hpp"
 #include "core/winner.hpp"
+#include "db/result_filter.hpp"
 
 namespace autotune {
 
-// What trials are found by. A trial is known when all of this matches; with another environment or
-// source hash it is aged.
+// The identity by which trials are found. A trial is known when all of this matches; with another
+// environment or source hash it is stale.
 struct TrialScope {
   std::string device_class;
   std::string template_name;
@@ -69,7 +70,7 @@ struct StoredTrial {
   Trial trial;
 };
 
-// What merge() added.
+// The number of rows that merge() added.
 struct MergeCounts {
   std::int64_t trials = 0;
   std::int64_t winners = 0;  // or replaced
@@ -77,7 +78,7 @@ struct MergeCounts {
 
 class TuningDatabase {
  public:
-  // How long a call waits for another process that writes.
+  // The time that a call waits for another process that writes.
   static constexpr std::chrono::milliseconds kBusyTimeout{15'000};
 
   // Opens a file, making it (and its directory, 0700) when absent and migrating an older schema.
@@ -86,8 +87,8 @@ class TuningDatabase {
   static TuningDatabase open(const std::filesystem::path& path,
                              std::chrono::milliseconds busy_timeout = kBusyTimeout);
   // Opens an existing file for reading only, writing nothing, even where the directory is not
-  // writable. Throws StorageError as open() does; `nullopt` when there is no file,
-  // or one that nothing was written to yet.
+  // writable. A file of an older schema is migrated into a temporary copy. Throws StorageError as
+  // open() does; `nullopt` when there is no file, or one that nothing was written to yet.
   static std::optional<TuningDatabase> open_read_only(
       const std::filesystem::path& path, std::chrono::milliseconds busy_timeout = kBusyTimeout);
   static TuningDatabase in_memory();
@@ -103,13 +104,11 @@ class TuningDatabase {
   // also when the file was deleted or replaced under this handle.
   void add_trials(const TrialScope& scope, const RunInfo& run, std::span<const Trial> trials);
   // In the order they were stored; of several trials of one configuration the last.
-  [[nodiscard]] std::vector<Trial> trials(const TrialScope& scope,
-                                          const GemmProblem& problem) const;
+  [[nodiscard]] std::vector<Trial> trials(const TrialScope& scope, const Problem& problem) const;
 
-  // All of them, by scope and problem, as trials(). Either filter may be empty: a label (matched
-  // without regard to case), a template.
-  [[nodiscard]] std::vector<StoredTrial> all_trials(const std::string& device_label,
-                                                    const std::string& template_name) const;
+  // All that match, by scope and problem, as trials(). An empty template name stands for all.
+  [[nodiscard]] std::vector<StoredTrial> all_trials(const ResultFilter& filter,
+                                                    const std::string& template_name = {}) const;
   // Every one that other runs have stored after a row, of all problems, in the order they were
   // stored. Moves `row` on to the last row that there is.
   [[nodiscard]] std::vector<Trial> trials_after(std::int64_t& row, const TrialScope& scope,
@@ -117,17 +116,20 @@ class TuningDatabase {
   // The row that was stored last; 0 when there is none.
   [[nodiscard]] std::int64_t last_trial_row() const;
 
-  // Replaces the winner of the same silicon class, problem and template.
+  // Replaces the winner of the same device class, problem and template.
   void put_winners(std::span<const Winner> winners);
-  // Winners, fastest first within a problem. Either filter may be empty: a silicon class, a label
-  // (matched without regard to case).
-  [[nodiscard]] std::vector<Winner> winners(const std::string& device_class,
-                                            const std::string& device_label) const;
+  // Winners, fastest first within a problem. With a device and a problem in the filter this is one
+  // seek, however much is stored.
+  [[nodiscard]] std::vector<Winner> winners(const ResultFilter& filter) const;
 
-  // The fastest correct trial of each problem and template, as unconfirmed winners: what a search
-  // that never came to its finals leaves. Filters as for winners().
-  [[nodiscard]] std::vector<Winner> best_trials(const std::string& device_class,
-                                                const std::string& device_label) const;
+  // The fastest correct trial of each problem and scope, as unconfirmed winners: what a search that
+  // never came to its finals leaves. With a device and a problem in the filter this is one seek for
+  // each scope of the device.
+  [[nodiscard]] std::vector<Winner> best_trials(const ResultFilter& filter) const;
+
+  // Every problem that winners() or best_trials() has a result for, in no order. It takes a few
+  // seeks for each problem, and does not read the results.
+  [[nodiscard]] std::vector<Problem> problems(const ResultFilter& filter) const;
 
   // One transaction for all of them.
   void put_completed(const std::vector<CompletedRequest>& requests);
@@ -139,8 +141,9 @@ class TuningDatabase {
                                                  const Environment& environment) const;
 
   // Takes in what another database has: its trials, runs and rates, and its winners where there are
-  // none or slower ones. One transaction. Throws StorageError as open() does for either file, and
-  // when there is no other file; UsageError when it is this one.
+  // none or slower ones. One transaction. The other may be of an older schema. Throws StorageError
+  // as open() does for either file, and when there is no other file; UsageError when it is this
+  // one.
   MergeCounts merge(const std::filesystem::path& other);
 
   [[nodiscard]] DatabaseStats stats() const;
@@ -150,9 +153,5 @@ class TuningDatabase {
   explicit TuningDatabase(std::unique_ptr<Implementation> implementation);
   std::unique_ptr<Implementation> implementation_;
 };
-
-// $AUTOTUNE_DB, else $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db.
-// Throws StorageError when neither is set and there is no home directory.
-[[nodiscard]] std::filesystem::path default_database_path();
 
 }  // namespace autotune

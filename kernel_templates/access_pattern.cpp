@@ -32,8 +32,8 @@ std::int64_t passes(const std::set<std::int64_t>& words) {
   return *std::max_element(words_of_bank.begin(), words_of_bank.end());
 }
 
-// Whether every lane wants what the lane `distance` further up or down, in its group of twice as
-// many, wants.
+// Returns whether every lane accesses the same address as the lane `distance` further up or down in
+// its group of twice as many lanes.
 bool agree(const WarpAccess& access, std::size_t distance) {
   const std::vector<std::int64_t>& offsets = access.offsets;
   for (std::size_t lane = 0; lane < offsets.size(); ++lane) {

@@ -1,5 +1,5 @@
-// How a warp's accesses use memory, predicted from their addresses: sectors of global memory,
-// passes over the banks of shared memory.
+// Predicts from addresses how a warp's accesses use memory: sectors of global memory, passes over
+// the banks of shared memory.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ enum class MemorySpace { global, shared };
 
 // One instruction of one warp.
 struct WarpAccess {
-  std::string name;  // "load A": what it does, for people; several instructions may share it
+  std::string name;  // "load A", for people; several instructions may share a name
   MemorySpace space = MemorySpace::global;
   std::int64_t bytes_per_lane = 4;    // 4, 8 or 16
   std::vector<std::int64_t> offsets;  // bytes, of the active lanes in their order

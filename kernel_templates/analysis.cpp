@@ -7,12 +7,12 @@
 namespace autotune {
 
 Analysis analyze(const KernelTemplate& kernel, const Configuration& configuration,
-                 const SmLimits& sm, std::optional<std::int64_t> registers,
-                 const GemmProblem* problem, int sm_count) {
+                 const SmLimits& sm, std::optional<std::int64_t> registers, const Problem* problem,
+                 int sm_count) {
   const TileShape tile = kernel.tile_shape(configuration);
-  const LaunchGeometry geometry =
-      kernel.geometry(configuration, problem ? *problem : GemmProblem{.m = 1, .n = 1, .k = 1})
-          .on_device(sm_count);
+  const Problem& launched = problem != nullptr ? *problem : kernel.limiting_problems.front();
+  const LaunchGeometry geometry = kernel.geometry(configuration, launched).on_device(sm_count);
+  const std::int64_t element_bytes = size_bytes(kernel.operation->tensors(launched).front().type);
   const std::int64_t taken = kernel.shared_bytes(configuration) + geometry.dynamic_shared_bytes;
 
   Analysis result;
@@ -21,9 +21,8 @@ Analysis analyze(const KernelTemplate& kernel, const Configuration& configuratio
   result.operations_per_phase = 2 * tile.block_m * tile.block_n * tile.block_k;
   result.operations_per_load = static_cast<double>(result.operations_per_phase) /
                                static_cast<double>(result.loads_per_phase);
-  // Of a template that keeps only some of it in shared memory, what it keeps.
-  result.shared_bytes =
-      std::min(result.loads_per_phase * static_cast<std::int64_t>(sizeof(float)), taken);
+  // A template may keep only a part of the loaded elements in shared memory.
+  result.shared_bytes = std::min(result.loads_per_phase * element_bytes, taken);
   result.reserved_shared_bytes = taken - result.shared_bytes + sm.shared_reserved_per_block;
   result.registers = registers;
   result.occupancy = occupancy(
@@ -43,7 +42,7 @@ Analysis analyze(const KernelTemplate& kernel, const Configuration& configuratio
 
 std::vector<AccessSummary> summarize_accesses(const KernelTemplate& kernel,
                                               const Configuration& configuration,
-                                              const GemmProblem& problem) {
+                                              const Problem& problem) {
   if (!kernel.warp_accesses) return {};
   const std::int64_t warps = (kernel.geometry(configuration, problem).threads() + 31) / 32;
   std::vector<WarpAccess> all;
@@ -55,14 +54,8 @@ std::vector<AccessSummary> summarize_accesses(const KernelTemplate& kernel,
   return summarize(all);
 }
 
-Roofline roofline(const GemmProblem& problem, double fma_gflops, double copy_gbps) {
-  const auto elements = [](std::int64_t rows, std::int64_t columns) {
-    return static_cast<double>(rows) * static_cast<double>(columns);
-  };
-  const double bytes =
-      sizeof(float) * (elements(problem.m, problem.k) + elements(problem.k, problem.n) +
-                       elements(problem.m, problem.n));
-  return {problem.operations() / fma_gflops * 1e-3, bytes / copy_gbps * 1e-3};
+Roofline roofline(const Work& work, double fma_gflops, double copy_gbps) {
+  return {work.operations / fma_gflops * 1e-3, work.bytes / copy_gbps * 1e-3};
 }
 
 }  // namespace autotune

@@ -1,4 +1,4 @@
-// What a configuration takes and gives, by arithmetic alone: the reasoning of the source documents
+// The resources that a configuration takes, by arithmetic alone: the reasoning of the textbooks
 // (loads and operations of a phase, shared memory, blocks on an SM, loads under way), and with a
 // problem and a device the waves of blocks and the roofline.
 #pragma once
@@ -17,10 +17,9 @@ struct Analysis {
   std::int64_t loads_per_phase = 0;       // elements that a block reads from global memory
   std::int64_t operations_per_phase = 0;  // a multiply-add counts as two
   double operations_per_load = 0;
-  std::int64_t shared_bytes = 0;  // of the tiles alone
-  std::int64_t reserved_shared_bytes =
-      0;                                  // what a block takes beside them: padding, the hardware's
-  std::optional<std::int64_t> registers;  // a thread; unknown without a compiler
+  std::int64_t shared_bytes = 0;           // of the tiles alone
+  std::int64_t reserved_shared_bytes = 0;  // the rest that a block takes: padding, the hardware's
+  std::optional<std::int64_t> registers;   // a thread; unknown without a compiler
   Occupancy occupancy;
   std::optional<std::int64_t> pending_loads;  // of all blocks on an SM, in one phase
 
@@ -28,7 +27,7 @@ struct Analysis {
   std::optional<std::int64_t> blocks;
   // With a problem and a device's number of SMs: rounds of blocks, the last one counted in part.
   std::optional<double> waves;
-  // Of the SMs' time in these rounds, the part that is used: waves / ceil(waves).
+  // The used part of the SMs' time in these rounds: waves / ceil(waves).
   std::optional<double> wave_efficiency;
 };
 
@@ -36,13 +35,13 @@ struct Analysis {
 // sm_count 0 means unknown.
 [[nodiscard]] Analysis analyze(const KernelTemplate& kernel, const Configuration& configuration,
                                const SmLimits& sm, std::optional<std::int64_t> registers,
-                               const GemmProblem* problem, int sm_count);
+                               const Problem* problem, int sm_count);
 
-// How the warps of the block at C's origin use memory, on average. Empty where the template does
-// not say.
+// The memory accesses of the warps of the block at the output's origin, on average. Empty for a
+// template without warp_accesses.
 [[nodiscard]] std::vector<AccessSummary> summarize_accesses(const KernelTemplate& kernel,
                                                             const Configuration& configuration,
-                                                            const GemmProblem& problem);
+                                                            const Problem& problem);
 
 // The least time that a problem can take on a device of these rates: the larger of its operations
 // over the FMA rate and its bytes, each moved once, over the memory rate.
@@ -54,6 +53,6 @@ struct Roofline {
     return compute_us > memory_us ? "arithmetic" : "memory";
   }
 };
-[[nodiscard]] Roofline roofline(const GemmProblem& problem, double fma_gflops, double copy_gbps);
+[[nodiscard]] Roofline roofline(const Work& work, double fma_gflops, double copy_gbps);
 
 }  // namespace autotune

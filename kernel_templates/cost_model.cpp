@@ -1,8 +1,10 @@
 #include "kernel_templates/cost_model.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernel_templates/template_support.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -10,7 +12,7 @@ namespace {
 constexpr std::int64_t kWarp = 32;
 constexpr double kFmasPerCycle = 128;  // of an SM
 
-// What agrees best with trials of three templates on an H200 (docs/search.md). Costs are in
+// The costs that agree best with trials of three templates on an H200 (docs/search.md), in
 // multiply-adds.
 constexpr double kReadCost = 2;         // of 4 elements from shared memory
 constexpr double kCopyCost = 7;         // of an element to shared memory
@@ -22,8 +24,8 @@ constexpr double kPhaseCycles = 450;    // at least, of a block's phase
 constexpr double kBytesPerCycle = 30;   // that an SM gets from the L2 cache
 constexpr double kRoundCycles = 8'000;  // to fill a round of blocks and to drain it
 
-// Of one configuration for one problem.
-struct Work {
+// The work of one configuration on one problem.
+struct TileWork {
   TileShape tile;
   LaunchGeometry geometry;
   double copy_cost = kCopyCost;
@@ -42,10 +44,11 @@ std::int64_t estimated_registers(const TileShape& tile) {
   return tile.results() + 2 * (tile.results_m + tile.results_n) + 24;
 }
 
-Work work_of(const KernelTemplate& kernel, const Configuration& configuration,
-             const GemmProblem& problem, const SmLimits& sm, int sm_count) {
-  Work work{.tile = kernel.tile_shape(configuration),
-            .geometry = kernel.geometry(configuration, problem).on_device(sm_count)};
+TileWork work_of(const TiledKernel& kernel, const Configuration& configuration,
+                 const Problem& problem, const SmLimits& sm, int sm_count) {
+  TileWork work{.tile = kernel.tile_shape(configuration),
+                .geometry = kernel.geometry(configuration, problem).on_device(sm_count)};
+  const std::int64_t k = problem.size("k");
   work.threads = work.geometry.threads() - kernel.copying_threads;
   if (kernel.copying_threads > 0) work.copy_cost = kSideCopyCost;
   const BlockResources block{
@@ -54,27 +57,26 @@ Work work_of(const KernelTemplate& kernel, const Configuration& configuration,
       .registers_per_thread =
           estimated_registers(work.tile) * work.threads / work.geometry.threads()};
   work.resident = std::max<std::int64_t>(1, occupancy(block, sm).blocks_per_sm.value_or(1));
-  work.tiles = static_cast<double>(ceil_div(problem.m, work.tile.block_m)) *
-               static_cast<double>(ceil_div(problem.n, work.tile.block_n));
-  work.block_k =
-      static_cast<double>(problem.k) * work.tiles / static_cast<double>(work.geometry.blocks());
+  work.tiles = static_cast<double>(ceil_div(problem.size("m"), work.tile.block_m)) *
+               static_cast<double>(ceil_div(problem.size("n"), work.tile.block_n));
+  work.block_k = static_cast<double>(k) * work.tiles / static_cast<double>(work.geometry.blocks());
   return work;
 }
 
-// What a multiply-add takes with all that feeds it, in multiply-adds.
-double fma_cost(const Work& work) {
+// The cost of a multiply-add with the loads and copies that feed it, in multiply-adds.
+double fma_cost(const TileWork& work) {
   const TileShape& tile = work.tile;
   const double reads = static_cast<double>(tile.results_m + tile.results_n) / 4;
-  const bool copies_a = !work.geometry.needs_map_a();
-  const bool copies_b = !work.geometry.needs_map_b();
+  const bool copies_a = !work.geometry.needs_map(kGemmA);
+  const bool copies_b = !work.geometry.needs_map(kGemmB);
   const double copies = (copies_a ? static_cast<double>(tile.block_m) : 0) +
                         (copies_b ? static_cast<double>(tile.block_n) / 4 : 0);
   return 1 + kReadCost * reads / static_cast<double>(tile.results()) +
          work.copy_cost * copies / static_cast<double>(tile.block_m * tile.block_n);
 }
 
-// A round in which an SM has so many blocks.
-double round_cycles(const Work& work, std::int64_t blocks) {
+// A round in which an SM has this many blocks.
+double round_cycles(const TileWork& work, std::int64_t blocks) {
   const auto count = static_cast<double>(blocks);
   const double warps = count * static_cast<double>(ceil_div(work.threads, kWarp));
   const double fmas = count * work.block_results() * work.block_k;
@@ -88,17 +90,22 @@ double round_cycles(const Work& work, std::int64_t blocks) {
 
 }  // namespace
 
-double predicted_cycles(const KernelTemplate& kernel, const Configuration& configuration,
-                        const GemmProblem& problem, const SmLimits& sm, int sm_count) {
-  const Work work = work_of(kernel, configuration, problem, sm, sm_count);
-  const std::int64_t at_once = work.resident * sm_count;
-  const std::int64_t full_rounds = work.geometry.blocks() / at_once;
-  const std::int64_t rest = work.geometry.blocks() % at_once;
-  double cycles = static_cast<double>(full_rounds) * round_cycles(work, work.resident);
-  if (rest > 0) cycles += round_cycles(work, ceil_div(rest, sm_count));
-  const double bytes = sizeof(float) * static_cast<double>(work.tile.block_m + work.tile.block_n) *
-                       static_cast<double>(problem.k) * work.tiles;
-  return std::max(cycles, bytes / sm_count / kBytesPerCycle);
+CostModel gemm_cost_model(TiledKernel kernel) {
+  return [kernel = std::move(kernel)](const Configuration& configuration, const Problem& problem,
+                                      const SmLimits& sm, int sm_count) {
+    const TileWork work = work_of(kernel, configuration, problem, sm, sm_count);
+    const std::int64_t at_once = work.resident * sm_count;
+    const std::int64_t full_rounds = work.geometry.blocks() / at_once;
+    const std::int64_t rest = work.geometry.blocks() % at_once;
+    double cycles = static_cast<double>(full_rounds) * round_cycles(work, work.resident);
+    if (rest > 0) cycles += round_cycles(work, ceil_div(rest, sm_count));
+    const auto element_bytes =
+        static_cast<double>(size_bytes(element_type_from_string(problem.trait("type"))));
+    const double bytes = element_bytes *
+                         static_cast<double>(work.tile.block_m + work.tile.block_n) *
+                         static_cast<double>(problem.size("k")) * work.tiles;
+    return std::max(cycles, bytes / sm_count / kBytesPerCycle);
+  };
 }
 
 }  // namespace autotune

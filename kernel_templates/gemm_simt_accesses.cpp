@@ -16,58 +16,58 @@ constexpr std::int64_t kWidest = 4;  // elements of one instruction
 // One operand's constants and places, as the structs Operand, Shares and Side in gemm_simt.cu have
 // them; there the names are explained.
 struct Operand {
-  std::int64_t tile_lines, block_k, threads;
-  bool along_k, by_line;
-  std::int64_t results, lanes;         // of a thread, and lanes side by side, on this side
-  std::int64_t lines, k, leading = 0;  // of the matrix
+  std::int64_t tile_rows, block_k, threads;
+  bool k_major, shared_k_major;
+  std::int64_t results, lanes;        // of a thread, and lanes side by side, on this side
+  std::int64_t rows, k, leading = 0;  // of the matrix
 
   [[nodiscard]] std::int64_t pitch() const {
-    if (by_line) return block_k + 4;
-    return tile_lines + (along_k && tile_lines % 8 == 0 ? 4 : 0);
+    if (shared_k_major) return block_k + 4;
+    return tile_rows + (k_major && tile_rows % 8 == 0 ? 4 : 0);
   }
-  [[nodiscard]] std::int64_t place(std::int64_t line, std::int64_t at_k) const {
-    return by_line ? line * pitch() + at_k : at_k * pitch() + line;
+  [[nodiscard]] std::int64_t shared_offset(std::int64_t row, std::int64_t at_k) const {
+    return shared_k_major ? row * pitch() + at_k : at_k * pitch() + row;
   }
-  [[nodiscard]] std::int64_t source(std::int64_t line, std::int64_t at_k) const {
-    return along_k ? line * leading + at_k : at_k * leading + line;
+  [[nodiscard]] std::int64_t source(std::int64_t row, std::int64_t at_k) const {
+    return k_major ? row * leading + at_k : at_k * leading + row;
   }
 
   // Elements of one copy.
   [[nodiscard]] std::int64_t copied() const {
-    const bool widest = by_line || (!along_k && tile_lines % kWidest == 0);
+    const bool widest = shared_k_major || (!k_major && tile_rows % kWidest == 0);
     const bool whole =
-        along_k ? k >= block_k || k % kWidest == 0 : std::min(lines, tile_lines) % kWidest == 0;
+        k_major ? k >= block_k || k % kWidest == 0 : std::min(rows, tile_rows) % kWidest == 0;
     return widest && whole && leading % kWidest == 0 ? kWidest : 1;
   }
   [[nodiscard]] std::int64_t across() const {
-    if (by_line) return block_k / copied();
-    return along_k ? 8 : std::gcd(tile_lines / copied(), threads);
+    if (shared_k_major) return block_k / copied();
+    return k_major ? 8 : std::gcd(tile_rows / copied(), threads);
   }
-  [[nodiscard]] std::int64_t line_step() const {
-    return along_k ? threads / across() : across() * copied();
+  [[nodiscard]] std::int64_t row_step() const {
+    return k_major ? threads / across() : across() * copied();
   }
   [[nodiscard]] std::int64_t k_step() const {
-    if (by_line) return block_k;
-    return along_k ? across() : threads / across();
+    if (shared_k_major) return block_k;
+    return k_major ? across() : threads / across();
   }
-  [[nodiscard]] std::int64_t own_line(std::int64_t thread) const {
-    return along_k ? thread / across() : thread % across() * copied();
+  [[nodiscard]] std::int64_t own_row(std::int64_t thread) const {
+    return k_major ? thread / across() : thread % across() * copied();
   }
   [[nodiscard]] std::int64_t own_k(std::int64_t thread) const {
-    if (by_line) return thread % across() * copied();
-    return along_k ? thread % across() : thread / across();
+    if (shared_k_major) return thread % across() * copied();
+    return k_major ? thread % across() : thread / across();
   }
 
   [[nodiscard]] std::int64_t chunk() const {
-    return by_line ? 1 : std::min<std::int64_t>(results, 4);
+    return shared_k_major ? 1 : std::min<std::int64_t>(results, 4);
   }
   [[nodiscard]] std::int64_t offset(std::int64_t result) const {
     return result / chunk() * lanes * chunk() + result % chunk();
   }
-  [[nodiscard]] std::int64_t depth() const { return by_line ? 4 : 1; }  // k of one read
+  [[nodiscard]] std::int64_t depth() const { return shared_k_major ? 4 : 1; }  // k of one read
 };
 
-// What a configuration makes of a problem.
+// The block of one configuration for a problem.
 struct Block {
   const Configuration& c;
   const GemmProblem& problem;
@@ -76,34 +76,34 @@ struct Block {
   [[nodiscard]] std::int64_t slice_k() const { return c.at("BLOCK_K") / c.at("SLICES"); }
 
   [[nodiscard]] Operand operand(const char* warps, const char* results, std::int64_t lanes,
-                                bool along_k) const {
-    return {.tile_lines = c.at(warps) * lanes * c.at(results),
+                                bool k_major) const {
+    return {.tile_rows = c.at(warps) * lanes * c.at(results),
             .block_k = c.at("BLOCK_K"),
             .threads = kWarp * c.at("WARPS_M") * c.at("WARPS_N") * c.at("SLICES"),
-            .along_k = along_k,
-            .by_line = along_k && c.at("BY_LINE") == 1,
+            .k_major = k_major,
+            .shared_k_major = k_major && c.at("BY_LINE") == 1,
             .results = c.at(results),
             .lanes = lanes,
-            .lines = 0,
+            .rows = 0,
             .k = problem.k};
   }
   [[nodiscard]] Operand a() const {
     Operand result =
-        operand("WARPS_M", "THREAD_M", c.at("LANES_M"), problem.op_a == Operation::plain);
-    result.lines = problem.m;
+        operand("WARPS_M", "THREAD_M", c.at("LANES_M"), problem.op_a == Transpose::none);
+    result.rows = problem.m;
     result.leading = problem.lda();
     return result;
   }
   [[nodiscard]] Operand b() const {
     Operand result =
-        operand("WARPS_N", "THREAD_N", lanes_n(), problem.op_b == Operation::transposed);
-    result.lines = problem.n;
+        operand("WARPS_N", "THREAD_N", lanes_n(), problem.op_b == Transpose::transposed);
+    result.rows = problem.n;
     result.leading = problem.ldb();
     return result;
   }
 };
 
-// Where a lane's results begin in the block's tile.
+// The place of a lane's first result in the block's tile.
 struct Position {
   std::int64_t slice = 0, row = 0, column = 0;
 
@@ -132,17 +132,17 @@ struct Position {
 std::vector<WarpAccess> copies(std::int64_t warp, const std::string& name, const Operand& o) {
   std::vector<WarpAccess> accesses;
   const std::int64_t bytes = o.copied() * kFloatBytes;
-  for (std::int64_t line = 0; line < o.tile_lines; line += o.line_step()) {
+  for (std::int64_t row = 0; row < o.tile_rows; row += o.row_step()) {
     for (std::int64_t at_k = 0; at_k < o.block_k; at_k += o.k_step()) {
       WarpAccess load{"load " + name, MemorySpace::global, bytes, {}};
       WarpAccess store{"store tile of " + name, MemorySpace::shared, bytes, {}};
       for (std::int64_t thread = kWarp * warp; thread < kWarp * (warp + 1); ++thread) {
-        const std::int64_t own_line = o.own_line(thread) + line;
+        const std::int64_t own_row = o.own_row(thread) + row;
         const std::int64_t own_k = o.own_k(thread) + at_k;
-        if (own_line >= o.tile_lines || own_k >= o.block_k) continue;
-        store.offsets.push_back(o.place(own_line, own_k) * kFloatBytes);
-        if (own_line >= o.lines || own_k >= o.k) continue;
-        load.offsets.push_back(o.source(own_line, own_k) * kFloatBytes);
+        if (own_row >= o.tile_rows || own_k >= o.block_k) continue;
+        store.offsets.push_back(o.shared_offset(own_row, own_k) * kFloatBytes);
+        if (own_row >= o.rows || own_k >= o.k) continue;
+        load.offsets.push_back(o.source(own_row, own_k) * kFloatBytes);
       }
       if (!load.offsets.empty()) accesses.push_back(std::move(load));
       if (!store.offsets.empty()) accesses.push_back(std::move(store));
@@ -152,7 +152,7 @@ std::vector<WarpAccess> copies(std::int64_t warp, const std::string& name, const
 }
 
 std::vector<WarpAccess> reads(const Block& block, std::int64_t warp, const std::string& name,
-                              const Operand& o, std::int64_t Position::*line) {
+                              const Operand& o, std::int64_t Position::*row) {
   std::vector<WarpAccess> accesses;
   const std::int64_t steps = std::min(block.c.at("UNROLL"), block.slice_k());
   for (std::int64_t at_k = 0; at_k < steps; at_k += o.depth()) {
@@ -162,7 +162,7 @@ std::vector<WarpAccess> reads(const Block& block, std::int64_t warp, const std::
       for (std::int64_t lane = 0; lane < kWarp; ++lane) {
         const Position own(block, warp, lane);
         read.offsets.push_back(
-            o.place(own.*line + o.offset(result), own.slice * block.slice_k() + at_k) *
+            o.shared_offset(own.*row + o.offset(result), own.slice * block.slice_k() + at_k) *
             kFloatBytes);
       }
       accesses.push_back(std::move(read));

@@ -1,7 +1,8 @@
-// What the program knows of gemm_skinny.cu: see there for what the parameters do.
+// The description of gemm_skinny.cu, whose comments explain the parameters.
 #include <algorithm>
 
 #include "kernel_templates/gemm_skinny_accesses.hpp"
+#include "kernel_templates/gemm_template.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "kernel_templates/template_support.hpp"
 
@@ -15,7 +16,7 @@ constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kMostFew = 32;
 
-// A configuration's values by name. A rule sees only those of its parameters set.
+// A configuration's values by name. A constraint sees only those of its parameters set.
 struct Values {
   const Configuration& c;
 
@@ -32,13 +33,13 @@ struct Values {
   }
   [[nodiscard]] std::int64_t batch() const { return unroll() * lanes_k(); }
   [[nodiscard]] std::int64_t tile_bytes() const { return kFloatBytes * few() * block_lines(); }
-  // Of dynamic shared memory: a chunk of the few lines, then the slices' sums.
+  // Dynamic shared memory of a block: a chunk of the few rows, then the slices' sums.
   [[nodiscard]] std::int64_t shared_bytes() const {
     const std::int64_t step = few() * slices() * batch();
     const std::int64_t chunk = step * std::max<std::int64_t>(1, 8192 / step);
     return std::max(kFloatBytes * chunk, slices() * tile_bytes());
   }
-  // An estimate: results, two batches of the large operand, some of the few lines, addresses.
+  // An estimate: results, two batches of the large operand, some of the few rows, addresses.
   [[nodiscard]] std::int64_t registers() const {
     return few() * lines() + 2 * unroll() * lines() + 40;
   }
@@ -63,7 +64,7 @@ std::vector<Constraint> constraints() {
       constraint_on<Values>(
           "threads", "a block has 64 to 1024 threads", {"WARPS", "SLICES"},
           [](const Values& v) { return v.threads() >= 64 && v.threads() <= 1024; }),
-      // Between these, warps side by side do what lanes do.
+      // With 4 or 8 lanes along K, several lanes are side by side already.
       constraint_on<Values>("warps", "LANES_K of 4 or 8 only with WARPS=1", {"LANES_K", "WARPS"},
                             [](const Values& v) {
                               return v.lanes_k() == 1 || v.lanes_k() == kWarp ||
@@ -92,7 +93,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const std::int64_t lines = v.few_rows() ? problem.n : problem.m;
   const std::int64_t tiles = ceil_div(few, v.few()) * ceil_div(lines, v.block_lines());
   const std::int64_t batches = ceil_div(problem.k, v.batch());
-  // Counters are few; where tiles are many, nothing is gained by splitting them.
+  // The counters are few; where tiles are many, splitting them gains nothing.
   const std::int64_t wanted = std::min(configuration.at("SPLIT_K"), batches);
   const bool shared = may_share(tiles * wanted, v.tile_bytes());
   const std::int64_t parts = shared ? wanted : 1;
@@ -117,13 +118,13 @@ TileShape tile_shape(const Configuration& configuration) {
           .block_k = v.slices() * v.batch()};
 }
 
-// Whether the large operand's lines lie along K in memory.
+// Returns whether the large operand is K-major in memory.
 bool large_along_k(const GemmProblem& problem, bool few_rows) {
-  return few_rows ? problem.op_b == Operation::transposed : problem.op_a == Operation::plain;
+  return few_rows ? problem.op_b == Transpose::transposed : problem.op_a == Transpose::none;
 }
 
-// Whole 128 bytes for the lanes side by side, as many of K as there are, and blocks for a large
-// GPU: first from the lines, then from K, as long as each has a few batches of it.
+// Lanes that are side by side load whole lines of 128 bytes. The work is divided into blocks for a
+// large GPU: first along the rows, then along K, as long as each block has a few batches.
 Configuration default_configuration(const GemmProblem& problem) {
   const bool few_rows = problem.m <= problem.n;
   std::int64_t few = 1;
@@ -155,26 +156,27 @@ Configuration default_configuration(const GemmProblem& problem) {
 }  // namespace
 
 KernelTemplate make_gemm_skinny(std::string_view source) {
-  return {.name = "gemm_skinny",
-          .space_version = 2,
-          .source = source,
-          .space = ConfigSpace(parameters(), constraints()),
-          .min_compute_capability = 80,
-          .supports =
-              [](const GemmProblem& problem) {
-                return problem.math == Math::strict && std::min(problem.m, problem.n) <= kMostFew;
-              },
-          .default_configuration = default_configuration,
-          .geometry = geometry,
-          .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
-          .tile_shape = tile_shape,
-          .warp_accesses = gemm_skinny_accesses,
-          .first_choice =
-              [](const GemmProblem& problem) {
-                constexpr std::int64_t kVeryFew = 4;
-                return std::min(problem.m, problem.n) <= kVeryFew;
-              },
-          .launch_parameters = {kSplit}};
+  return kernel_template({.name = "gemm_skinny",
+                          .space_version = 2,
+                          .source = source,
+                          .space = ConfigSpace(parameters(), constraints()),
+                          .min_compute_capability = 80,
+                          .supports =
+                              [](const GemmProblem& problem) {
+                                return problem.math == Math::strict &&
+                                       std::min(problem.m, problem.n) <= kMostFew;
+                              },
+                          .default_configuration = default_configuration,
+                          .geometry = geometry,
+                          .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
+                          .tile_shape = tile_shape,
+                          .warp_accesses = gemm_skinny_accesses,
+                          .first_choice =
+                              [](const GemmProblem& problem) {
+                                constexpr std::int64_t kVeryFew = 4;
+                                return std::min(problem.m, problem.n) <= kVeryFew;
+                              },
+                          .launch_parameters = {kSplit}});
 }
 
 }  // namespace autotune

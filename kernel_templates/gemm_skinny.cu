@@ -1,36 +1,37 @@
 // gemm_skinny: C = alpha * op(A) * op(B) + beta * C where C has few rows or few columns, in strict
-// FP32. Such a product is bound by reading the larger operand once; so every thread reads that one
-// straight into registers, the next part of it before it multiplies the last, and no element of it
-// passes through shared memory. The few lines of the other operand are read again and again, from
-// shared memory.
+// FP32. Such a product is bound by reading the larger operand once. Therefore each thread loads its
+// part of that operand directly into registers, the next batch before it multiplies the current
+// one, and no element of it passes through shared memory. The few rows of the other operand are
+// used again and again, from shared memory.
 //
-// A "line" is a row of op(A) or a column of op(B), K elements. Of a warp's lanes LANES_K share K,
-// and the others lie side by side along the lines, LINES of them for each. Where memory holds a
-// line's elements side by side, many lanes along K read neighbours; else few do.
+// Both operands are seen as matrices whose rows run along K: row i is row i of op(A), or column i
+// of op(B), and a result is the product of two rows. Of a warp's lanes LANES_K share K; the others
+// lie side by side along the rows of the large operand, LINES rows for each lane. Where the large
+// operand is K-major in memory, many lanes along K load neighbours; otherwise few lanes do.
 //
-// Warps of a block (SLICES) and blocks (SPLIT_K) take parts of K, which are added in an order that
-// is always the same: two runs give the same bits.
+// The warps of a block (SLICES) and several blocks (SPLIT_K) take parts of K, which are added in an
+// order that is always the same: two runs give the same bits.
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, any alignment,
-// any shape. Launch: kThreads threads, kSharedFloats of dynamic shared memory; blocks along x: as
-// many as C has tiles, times the parts of K. scratch: see kernel_template.hpp.
+// any shape. Launch: kThreads threads and kSharedElements elements of dynamic shared memory; blocks
+// along x: as many as C has tiles, times the parts of K. workspace: see kernel_template.hpp.
 
-// Which operand has few lines. 0: op(A). 1: op(B).
+// The operand with few rows. 0: op(A). 1: op(B).
 #ifndef FEW_SIDE
 #define FEW_SIDE 0
 #endif
 
-// Lines of that operand that a block multiplies with: 1, 2, 4, 8, 16 or 32.
+// Rows of that operand that a block multiplies: 1, 2, 4, 8, 16 or 32.
 #ifndef FEW
 #define FEW 1
 #endif
 
-// Lines of the other operand for one lane: 1, 2, 4 or 8.
+// Rows of the large operand for one lane: 1, 2, 4 or 8.
 #ifndef LINES
 #define LINES 4
 #endif
 
-// Lanes of a warp along K: 1, 4, 8 or 32. The others are side by side.
+// Lanes of a warp along K: 1, 4, 8 or 32. The other lanes are side by side.
 #ifndef LANES_K
 #define LANES_K 4
 #endif
@@ -43,24 +44,25 @@
 #define SLICES 8
 #endif
 
-// Elements of K that a thread has under way at a time: 4, 8 or 16.
+// Elements of K of each row that a thread loads at a time: 4, 8 or 16.
 #ifndef UNROLL
 #define UNROLL 8
 #endif
 
 // Blocks that share the work of one tile: 1, or with any larger value as many as the launch has for
-// each.
+// each tile.
 #ifndef SPLIT_K
 #define SPLIT_K 1
 #endif
 
-// Percent of the large operand that the L2 cache is asked to keep for the next launch. An operand
-// that is somewhat larger than the cache would otherwise push itself out, launch after launch.
+// The percentage of the large operand that the L2 cache is asked to keep for the next launch. An
+// operand that is somewhat larger than the cache would otherwise evict itself in each launch.
 #ifndef KEEP
 #define KEEP 0
 #endif
 
-// Not tuned but given by the problem. 1: memory holds the transpose of op(A), of op(B).
+// The following macros are not tuned but given by the problem. 1: memory holds the transpose of
+// op(A), of op(B).
 #ifndef TRANSPOSE_A
 #define TRANSPOSE_A 0
 #endif
@@ -68,34 +70,52 @@
 #define TRANSPOSE_B 0
 #endif
 
-#include "device/launch_order.cuh"
+#include "device/cp_async.cuh"
+#include "device/element.cuh"
+#include "device/grid_dependency.cuh"
+#include "device/sync.cuh"
 #include "device/vector.cuh"
-#include "device/visibility.cuh"
 
-constexpr bool kAlongK = FEW_SIDE == 0 ? TRANSPOSE_B : !TRANSPOSE_A;  // the large operand's lines
-constexpr bool kFewAlongK = FEW_SIDE == 0 ? !TRANSPOSE_A : TRANSPOSE_B;
+using namespace autotune_device;
+
+#if FEW_SIDE == 0
+using ElementFew = ElementA;
+using ElementMany = ElementB;
+#else
+using ElementFew = ElementB;
+using ElementMany = ElementA;
+#endif
+static_assert(sizeof(ElementFew) == 4 && sizeof(ElementMany) == 4 && sizeof(Accumulator) == 4,
+              "vectors of four elements have 16 bytes");
+
+constexpr bool kKMajor =
+    FEW_SIDE == 0 ? TRANSPOSE_B : !TRANSPOSE_A;  // the large operand, in memory
+constexpr bool kFewKMajor = FEW_SIDE == 0 ? !TRANSPOSE_A : TRANSPOSE_B;
 constexpr int kThreads = 32 * WARPS * SLICES;
 constexpr int kAcross = 32 / LANES_K;  // lanes of a warp side by side
-constexpr int kBlockLines = WARPS * LINES * kAcross;
-constexpr int kTile = FEW * kBlockLines;
-// Groups of threads that each add up some of the blocks' parts of a tile.
-constexpr int kGroups = kTile >= kThreads ? 1 : kThreads / kTile < 32 ? kThreads / kTile : 32;
-// A lane's elements that one instruction can read: kNeighbours lines of one k, or kRun k of a line.
-constexpr int kNeighbours = kAlongK ? 1 : LINES < 4 ? LINES : 4;
-constexpr int kRun = kAlongK ? 4 : 1;
-// The place of a lane's line from its first.
-__device__ constexpr int line_offset(int line) {
-  return line / kNeighbours * kAcross * kNeighbours + line % kNeighbours;
-}
+constexpr int kBlockRows = WARPS * LINES * kAcross;
+constexpr int kTile = FEW * kBlockRows;
+// Groups of threads that each add some of the blocks' parts of a tile.
+constexpr int kGroups = kTile >= kThreads ? 1 : minimum(kThreads / kTile, 32);
+// The elements of a lane that one instruction can load: kNeighbours rows of one k, or kRun k of a
+// row.
+constexpr int kNeighbours = kKMajor ? 1 : minimum(LINES, 4);
+constexpr int kRun = kKMajor ? 4 : 1;
 // Elements of K that a warp takes at a time.
 constexpr int kBatch = UNROLL * LANES_K;
-constexpr int kCounters = 1 << 16;  // at the start of the scratch, zero between launches
+using Block = ThreadGroup<kThreads, true>;
 
-// The machine's own words, and what they mean on a processor that runs one thread at a time.
-#ifdef __CUDA_ARCH__
+// Returns the distance of a lane's row from its first row.
+__device__ constexpr int row_offset(int row) {
+  return row / kNeighbours * kAcross * kNeighbours + row % kNeighbours;
+}
+
+#ifdef __CUDACC__
 
 using CachePolicy = unsigned long long;
-__device__ __forceinline__ CachePolicy keeping_policy() {
+
+// Returns the policy for loads that the L2 cache keeps for KEEP percent of the addresses.
+__device__ __forceinline__ CachePolicy l2_persist_policy() {
   CachePolicy policy = 0;
   if (KEEP > 0) {
     asm("createpolicy.fractional.L2::evict_last.L2::evict_first.b64 %0, %1;"
@@ -105,19 +125,20 @@ __device__ __forceinline__ CachePolicy keeping_policy() {
   return policy;
 }
 
-// Elements that this launch does not need again.
-template <int kElements>
-__device__ __forceinline__ Vector<kElements> read_once(const float* from, CachePolicy policy) {
-  Vector<kElements> v;
-  if constexpr (kElements == 4 && KEEP > 0) {
+// Loads elements that this launch does not need again.
+template <int kCount>
+__device__ __forceinline__ Vector<ElementMany, kCount> load_once(const ElementMany* from,
+                                                                 CachePolicy policy) {
+  Vector<ElementMany, kCount> v;
+  if constexpr (kCount == 4 && KEEP > 0) {
     asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
                  : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
                  : "l"(from), "l"(policy));
-  } else if constexpr (kElements == 4) {
+  } else if constexpr (kCount == 4) {
     asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
                  : "l"(from));
-  } else if constexpr (kElements == 2) {
+  } else if constexpr (kCount == 2) {
     asm volatile("ld.global.nc.L1::no_allocate.v2.f32 {%0, %1}, [%2];"
                  : "=f"(v.at[0]), "=f"(v.at[1])
                  : "l"(from));
@@ -126,100 +147,94 @@ __device__ __forceinline__ Vector<kElements> read_once(const float* from, CacheP
   }
   return v;
 }
-template <int kElements>
-__device__ __forceinline__ void copy_async(float* to, const float* from) {
-  const auto shared = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from),
-               "n"(4 * kElements));
-}
-__device__ __forceinline__ void await_copies() {
-  asm volatile("cp.async.wait_all;" ::: "memory");
-}
-__device__ __forceinline__ float of_lane(float value, int offset) {
-  return __shfl_xor_sync(0xffffffff, value, offset);
+
+// Returns the value of the lane whose number differs in the bits of `mask`.
+__device__ __forceinline__ Accumulator shuffle_xor(Accumulator value, int mask) {
+  return __shfl_xor_sync(0xffffffff, value, mask);
 }
 
 #else
 
 using CachePolicy = int;
-inline CachePolicy keeping_policy() {
+__device__ __forceinline__ CachePolicy l2_persist_policy() {
   return 0;
 }
-template <int kElements>
-inline Vector<kElements> read_once(const float* from, CachePolicy) {
-  return read<kElements>(from);
+template <int kCount>
+__device__ __forceinline__ Vector<ElementMany, kCount> load_once(const ElementMany* from,
+                                                                 CachePolicy) {
+  return load_vector<kCount>(from);
 }
-template <int kElements>
-inline void copy_async(float* to, const float* from) {
-  write(to, read<kElements>(from));
-}
-inline void await_copies() {}
-// All threads of the block come here together.
-inline float of_lane(float value, int offset) {
-  __shared__ float all[kThreads];
+// All threads of the block call this together.
+__device__ __forceinline__ Accumulator shuffle_xor(Accumulator value, int mask) {
+  __shared__ Accumulator all[kThreads];
   __syncthreads();
   all[threadIdx.x] = value;
   __syncthreads();
-  return all[threadIdx.x ^ static_cast<unsigned>(offset)];
+  return all[threadIdx.x ^ static_cast<unsigned>(mask)];
 }
 
 #endif
 
-// The lines of one operand that a thread works on, from `first` on.
-struct Lines {
-  const float* at;    // the first line's first element
-  long long leading;  // elements from one line (along K) or one k (else) to the next
-  int left;           // lines of the matrix from the first on, at least 1
+// The rows of one operand that a thread works on, from row `first` on.
+template <typename T>
+struct Rows {
+  const T* at;        // the first row's first element
+  long long leading;  // elements from one row (K-major) or one k (otherwise) to the next
+  int left;           // rows of the matrix from the first on, at least 1
   bool aligned;       // 2 or 4 neighbours, at a multiple of as many, are one vector
 
-  __device__ __forceinline__ Lines(const float* source, long long ld, long long all,
-                                   long long first, bool along_k)
+  __device__ __forceinline__ Rows(const T* source, long long ld, long long all, long long first,
+                                  bool k_major)
       : leading(ld) {
     if (first >= all) first = all - 1;
-    at = source + first * (along_k ? ld : 1);
+    at = source + first * (k_major ? ld : 1);
     left = all - first < 1 << 30 ? static_cast<int>(all - first) : 1 << 30;
     aligned = reinterpret_cast<unsigned long long>(source) % 16 == 0 && ld % 4 == 0;
   }
 };
+using FewRows = Rows<ElementFew>;
+using ManyRows = Rows<ElementMany>;
 
-// The few lines' part of K that shared memory holds: line after line where a lane reads several k
-// at a time, else k after k.
+// Shared memory holds kChunk elements of K of the few rows: row after row where a lane loads
+// several k at a time, otherwise k after k.
 constexpr int kStep = SLICES * kBatch;  // elements of K that the block takes at a time
 constexpr int kChunk = kStep * (FEW * kStep < 8192 ? 8192 / (FEW * kStep) : 1);
-constexpr int kSharedFloats = FEW * kChunk > SLICES* kTile ? FEW* kChunk : SLICES* kTile;
+constexpr int kSharedElements = maximum(FEW * kChunk, SLICES* kTile);
 
-__device__ __forceinline__ int place(int f, int k) {
-  return kAlongK ? f * kChunk + k : k * FEW + f;
+// Returns the offset in shared memory of element k of row f.
+__device__ __forceinline__ int shared_offset(int f, int k) {
+  return kKMajor ? f * kChunk + k : k * FEW + f;
 }
 
-// Copies `count` elements of K of each, as many more as complete a step, from k on. Beyond them
-// and beyond the matrix it puts -0: it meets +0, and their product, -0, is the one number that
-// changes no sum.
-__device__ __forceinline__ void copy_few(const Lines& few, long long k, int count, float* shared) {
+// Copies `count` elements of K of each of the few rows to shared memory, from k on, and fills the
+// last step. Elements beyond the count and the matrix become -0: it meets +0, and their product,
+// -0, is the one number that changes no sum. All threads of the block call this.
+__device__ __forceinline__ void copy_few(const FewRows& few, long long k, int count,
+                                         ElementFew* shared) {
   const int rounded = (count - 1) / kStep * kStep + kStep;
   const int thread = threadIdx.x;
-  const auto copy_one = [&](int f, int at_k, const float* from) {
-    float* const to = shared + place(f, at_k);
+  const auto copy_one = [&](int f, int at_k, const ElementFew* from) {
+    ElementFew* const to = shared + shared_offset(f, at_k);
     if (f < few.left && at_k < count) {
-      copy_async<1>(to, from);
+      cp_async<1, true>(to, from);
     } else {
       *to = -0.0f;
     }
   };
-  if (kFewAlongK || (FEW == 1 && few.leading == 1)) {
+  if (kFewKMajor || (FEW == 1 && few.leading == 1)) {
 #pragma unroll 1
     for (int f = 0; f < FEW; ++f) {
-      const float* const line = few.at + f * few.leading + k;
-      int by_four = 0;  // elements that come in vectors
-      if ((kAlongK || FEW == 1) && reinterpret_cast<unsigned long long>(line) % 16 == 0) {
+      const ElementFew* const row = few.at + f * few.leading + k;
+      int by_four = 0;  // elements that are copied as vectors
+      if ((kKMajor || FEW == 1) && reinterpret_cast<unsigned long long>(row) % 16 == 0) {
         by_four = f < few.left ? count / 4 * 4 : 0;
 #pragma unroll 4
         for (int e = 4 * thread; e < by_four; e += 4 * kThreads) {
-          copy_async<4>(shared + place(f, e), line + e);
+          cp_async<4, true>(shared + shared_offset(f, e), row + e);
         }
       }
 #pragma unroll 4
-      for (int e = by_four + thread; e < rounded; e += kThreads) copy_one(f, e, line + e);
+      for (int e = by_four + thread; e < rounded; e += kThreads) copy_one(f, e, row + e);
     }
   } else {
 #pragma unroll 4
@@ -227,24 +242,25 @@ __device__ __forceinline__ void copy_few(const Lines& few, long long k, int coun
       copy_one(e % FEW, e / FEW, few.at + (k + e / FEW) * few.leading + e % FEW);
     }
   }
-  await_copies();
+  cp_async_wait_all();
 }
 
-using Sums = float[FEW][LINES];
+using Sums = Accumulator[FEW][LINES];
 
-// A batch of the large operand: UNROLL elements of each of this thread's lines.
+// A batch of the large operand in registers: UNROLL elements of each of this thread's rows.
 class Batch {
  public:
-  // The place of an element from the batch's first k on, for this lane.
+  // Returns the distance of this lane's element i along K from the first k of the batch.
   static __device__ __forceinline__ int k_offset(int i) {
     const int lane_k = static_cast<int>(threadIdx.x % 32) / kAcross;
     return (i / kRun * LANES_K + lane_k) * kRun + i % kRun;
   }
 
-  // Lanes of a warp may differ in whether their lines can be read as vectors.
-  __device__ __forceinline__ void load(const Lines& many, long long k, long long k_end,
+  // Loads the batch that begins at k; elements from k_end on become 0. The lanes of a warp may
+  // differ in whether their rows can be loaded as vectors.
+  __device__ __forceinline__ void load(const ManyRows& many, long long k, long long k_end,
                                        CachePolicy policy) {
-    if (many.aligned && (kAlongK || many.left > line_offset(LINES - 1))) {
+    if (many.aligned && (kKMajor || many.left > row_offset(LINES - 1))) {
       load<true>(many, k, k_end, policy);
     } else {
       load<false>(many, k, k_end, policy);
@@ -252,24 +268,24 @@ class Batch {
   }
 
   template <bool kWide>
-  __device__ __forceinline__ void load(const Lines& many, long long k, long long k_end,
+  __device__ __forceinline__ void load(const ManyRows& many, long long k, long long k_end,
                                        CachePolicy policy) {
-    if (kAlongK) {
+    if (kKMajor) {
 #pragma unroll
       for (int i = 0; i < UNROLL; i += 4) {
         const long long own = k + k_offset(i);
 #pragma unroll
-        for (int line = 0; line < LINES; ++line) {
-          const int place = least(line_offset(line), many.left - 1);
-          const float* const from = many.at + place * many.leading + own;
+        for (int row = 0; row < LINES; ++row) {
+          const int existing = minimum(row_offset(row), many.left - 1);
+          const ElementMany* const from = many.at + existing * many.leading + own;
           if (kWide && own + 4 <= k_end) {
-            const auto v = read_once<4>(from, policy);
+            const auto v = load_once<4>(from, policy);
 #pragma unroll
-            for (int e = 0; e < 4; ++e) at[i + e][line] = v.at[e];
+            for (int e = 0; e < 4; ++e) at[i + e][row] = v.at[e];
           } else {
 #pragma unroll
             for (int e = 0; e < 4; ++e) {
-              at[i + e][line] = own + e < k_end ? read_once<1>(from + e, policy).at[0] : 0.0f;
+              at[i + e][row] = own + e < k_end ? load_once<1>(from + e, policy).at[0] : 0.0f;
             }
           }
         }
@@ -279,38 +295,39 @@ class Batch {
 #pragma unroll
       for (int i = 0; i < UNROLL; ++i) {
         const long long own = k + k_offset(i);
-        const float* const from = many.at + own * many.leading;
+        const ElementMany* const from = many.at + own * many.leading;
 #pragma unroll
-        for (int line = 0; line < LINES; line += kWidth) {
-          const int place = kWide ? line_offset(line) : least(line_offset(line), many.left - 1);
-          Vector<kWidth> v = {};
-          if (own < k_end) v = read_once<kWidth>(from + place, policy);
+        for (int row = 0; row < LINES; row += kWidth) {
+          const int existing = kWide ? row_offset(row) : minimum(row_offset(row), many.left - 1);
+          Vector<ElementMany, kWidth> v = {};
+          if (own < k_end) v = load_once<kWidth>(from + existing, policy);
 #pragma unroll
-          for (int e = 0; e < kWidth; ++e) at[i][line + e] = v.at[e];
+          for (int e = 0; e < kWidth; ++e) at[i][row + e] = v.at[e];
         }
       }
     }
   }
 
-  // few: the few lines in shared memory, from the batch's first k on.
-  __device__ __forceinline__ void multiply(const float* few, Sums& sums) const {
-    if (kAlongK) {
+  // Adds the products of this batch to the sums. few: the few rows in shared memory, from the
+  // batch's first k on.
+  __device__ __forceinline__ void multiply(const ElementFew* few, Sums& sums) const {
+    if (kKMajor) {
 #pragma unroll
       for (int i = 0; i < UNROLL; i += 4) {
 #pragma unroll
         for (int f = 0; f < FEW; ++f) {
-          const auto v = read<4>(few + place(f, k_offset(i)));
+          const auto v = load_vector<4>(few + shared_offset(f, k_offset(i)));
 #pragma unroll
           for (int e = 0; e < 4; ++e) add(v.at[e], i + e, sums[f]);
         }
       }
     } else {
-      constexpr int kWidth = least(FEW, 4);
+      constexpr int kWidth = minimum(FEW, 4);
 #pragma unroll
       for (int i = 0; i < UNROLL; ++i) {
 #pragma unroll
         for (int f = 0; f < FEW; f += kWidth) {
-          const auto v = read<kWidth>(few + place(f, k_offset(i)));
+          const auto v = load_vector<kWidth>(few + shared_offset(f, k_offset(i)));
 #pragma unroll
           for (int e = 0; e < kWidth; ++e) add(v.at[e], i, sums[f + e]);
         }
@@ -319,61 +336,64 @@ class Batch {
   }
 
  private:
-  float at[UNROLL][LINES];
+  ElementMany at[UNROLL][LINES];
 
-  __device__ __forceinline__ void add(float factor, int i, float* sums) const {
+  __device__ __forceinline__ void add(ElementFew factor, int i, Accumulator* sums) const {
 #pragma unroll
-    for (int line = 0; line < LINES; ++line) sums[line] = fmaf(factor, at[i][line], sums[line]);
+    for (int row = 0; row < LINES; ++row) sums[row] = multiply_add(factor, at[i][row], sums[row]);
   }
 };
 
-// Adds the products of the elements of K from `begin` to before `end`.
-__device__ __forceinline__ void accumulate(const Lines& few, const Lines& many, long long begin,
-                                           long long end, float* shared, Sums& sums) {
+// Adds the products of the elements [begin, end) of K to the sums. All threads of the block call
+// this.
+__device__ __forceinline__ void accumulate(const FewRows& few, const ManyRows& many,
+                                           long long begin, long long end, ElementFew* shared,
+                                           Sums& sums) {
   const int own = static_cast<int>(threadIdx.x) / (32 * WARPS) * kBatch;  // of a step
-  const CachePolicy policy = keeping_policy();
+  const CachePolicy policy = l2_persist_policy();
   Batch next;
   next.load(many, begin + own, end, policy);
   for (long long chunk = begin; chunk < end; chunk += kChunk) {
     const int count = end - chunk < kChunk ? static_cast<int>(end - chunk) : kChunk;
-    if (chunk > begin) __syncthreads();  // nobody reads the last one any more
+    if (chunk > begin) __syncthreads();  // all threads have read the previous chunk
     copy_few(few, chunk, count, shared);
     __syncthreads();
 #pragma unroll 1
     for (int k = own; k < count; k += kStep) {
       const Batch batch = next;
       next.load(many, chunk + k + kStep, end, policy);
-      batch.multiply(shared + place(0, k), sums);
+      batch.multiply(shared + shared_offset(0, k), sums);
     }
   }
   __syncthreads();
 }
 
-// Adds up what the lanes along K have, kLeft values in each, in halves: a lane keeps one half of
-// its values and gives the other to its partner, until every lane has one value, or as many lanes
-// as need be have the same. `first` becomes the number of a lane's first value.
-template <int kLeft, int kOffset>
-__device__ __forceinline__ void add_lanes(float* values, int& first) {
+// Adds the values of the lanes along K, kCount values in each, by recursive halving: a lane keeps
+// one half of its values and gives the other half to its partner, until every lane has one value,
+// or several lanes the same value. `first` becomes the number of a lane's first value.
+template <int kCount, int kOffset>
+__device__ __forceinline__ void add_lanes(Accumulator* values, int& first) {
   if constexpr (kOffset >= kAcross) {
     const bool upper = threadIdx.x & kOffset;
-    if constexpr (kLeft > 1) {
+    if constexpr (kCount > 1) {
 #pragma unroll
-      for (int i = 0; i < kLeft / 2; ++i) {
-        const float given = upper ? values[i] : values[i + kLeft / 2];
-        const float kept = upper ? values[i + kLeft / 2] : values[i];
-        values[i] = kept + of_lane(given, kOffset);
+      for (int i = 0; i < kCount / 2; ++i) {
+        const Accumulator given = upper ? values[i] : values[i + kCount / 2];
+        const Accumulator kept = upper ? values[i + kCount / 2] : values[i];
+        values[i] = kept + shuffle_xor(given, kOffset);
       }
-      if (upper) first += kLeft / 2;
-      add_lanes<kLeft / 2, kOffset / 2>(values, first);
+      if (upper) first += kCount / 2;
+      add_lanes<kCount / 2, kOffset / 2>(values, first);
     } else {
-      values[0] += of_lane(values[0], kOffset);
+      values[0] += shuffle_xor(values[0], kOffset);
       add_lanes<1, kOffset / 2>(values, first);
     }
   }
 }
 
-// Puts a slice's sums into its tile: line after line for each of the few.
-__device__ __forceinline__ void put(Sums& sums, float* tile) {
+// Adds the lanes' sums and stores them in the slice's tile in shared memory: kBlockRows results of
+// the first of the few rows, then those of the next.
+__device__ __forceinline__ void store_slice(Sums& sums, Accumulator* tile) {
   constexpr int kAll = FEW * LINES;
   constexpr int kKept = kAll > LANES_K ? kAll / LANES_K : 1;
   constexpr int kSame = kAll < LANES_K ? LANES_K / kAll : 1;  // lanes with the same value
@@ -385,30 +405,31 @@ __device__ __forceinline__ void put(Sums& sums, float* tile) {
 #pragma unroll
   for (int i = 0; i < kKept; ++i) {
     const int f = (first + i) / LINES;
-    const int line = (first + i) % LINES;
-    const int place = warp * LINES * kAcross + lane % kAcross * kNeighbours + line_offset(line);
-    tile[f * kBlockLines + place] = (&sums[0][0])[i];
+    const int row = (first + i) % LINES;
+    const int place = warp * LINES * kAcross + lane % kAcross * kNeighbours + row_offset(row);
+    tile[f * kBlockRows + place] = (&sums[0][0])[i];
   }
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    gemm_skinny(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
-                long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
-                float alpha, float beta, float* __restrict__ scratch, unsigned) {
-#ifdef __CUDA_ARCH__
-  extern __shared__ __align__(16) float shared[];
+    gemm_skinny(const ElementA* __restrict__ a, const ElementB* __restrict__ b,
+                ElementC* __restrict__ c, long long m, long long n, long long k, long long lda,
+                long long ldb, long long ldc, Accumulator alpha, Accumulator beta,
+                float* __restrict__ workspace, unsigned) {
+#ifdef __CUDACC__
+  extern __shared__ __align__(16) Accumulator shared[];
 #else
-  alignas(16) __shared__ float shared[kSharedFloats];
+  alignas(16) __shared__ Accumulator shared[kSharedElements];
 #endif
   const long long all_few = FEW_SIDE == 0 ? m : n;
-  const long long all_lines = FEW_SIDE == 0 ? n : m;
+  const long long all_rows = FEW_SIDE == 0 ? n : m;
   const unsigned tiles_few = static_cast<unsigned>(all_few - 1) / FEW + 1;
-  const unsigned tiles = (static_cast<unsigned>(all_lines - 1) / kBlockLines + 1) * tiles_few;
+  const unsigned tiles = (static_cast<unsigned>(all_rows - 1) / kBlockRows + 1) * tiles_few;
   const unsigned parts = SPLIT_K == 1 ? 1 : gridDim.x / tiles;
   const unsigned part = blockIdx.x / tiles;
   const unsigned tile = blockIdx.x % tiles;
   const long long first_few = static_cast<long long>(tile % tiles_few) * FEW;
-  const long long first_line = static_cast<long long>(tile / tiles_few) * kBlockLines;
+  const long long first_row = static_cast<long long>(tile / tiles_few) * kBlockRows;
 
   // This block's part of K, in whole batches, and its threads' sums.
   const unsigned batches = static_cast<unsigned>(k - 1) / kBatch + 1;
@@ -420,33 +441,42 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const long long end = last < k ? last : k;
   const int warp = threadIdx.x / 32 % WARPS;
   const int lane = threadIdx.x % 32;
-  const long long own_line = first_line + warp * LINES * kAcross + lane % kAcross * kNeighbours;
-  const Lines few(FEW_SIDE == 0 ? a : b, FEW_SIDE == 0 ? lda : ldb, all_few, first_few, kFewAlongK);
-  const Lines many(FEW_SIDE == 0 ? b : a, FEW_SIDE == 0 ? ldb : lda, all_lines, own_line, kAlongK);
+  const long long own_row = first_row + warp * LINES * kAcross + lane % kAcross * kNeighbours;
+#if FEW_SIDE == 0
+  const FewRows few(a, lda, all_few, first_few, kFewKMajor);
+  const ManyRows many(b, ldb, all_rows, own_row, kKMajor);
+#else
+  const FewRows few(b, ldb, all_few, first_few, kFewKMajor);
+  const ManyRows many(a, lda, all_rows, own_row, kKMajor);
+#endif
   Sums sums = {};
-  await_launch_before(static_cast<int>(end - begin) | few.left | many.left);
+  griddep_wait(static_cast<int>(end - begin) | few.left | many.left);
   accumulate(few, many, begin, end, shared, sums);
-  put(sums, shared + threadIdx.x / (32 * WARPS) * kTile);
+  store_slice(sums, shared + threadIdx.x / (32 * WARPS) * kTile);
   __syncthreads();
 
-  // The slices' sums, in their order.
-  float* const own = scratch + kCounters + (static_cast<long long>(tile) * parts + part) * kTile;
+  // Returns the sum of the slices for result e of the tile, in their order.
   const auto sum_of_slices = [&](int e) {
-    float sum = shared[e];
+    Accumulator sum = shared[e];
     for (int slice = 1; slice < SLICES; ++slice) sum += shared[slice * kTile + e];
     return sum;
   };
-  // Those of the blocks, from one of them on, every kGroups-th.
+  // Returns the sum of every kGroups-th part of the tile from part `first` on, for result e.
+  Accumulator* const own = reinterpret_cast<Accumulator*>(workspace + kWorkspaceCounters) +
+                           (static_cast<long long>(tile) * parts + part) * kTile;
   const auto sum_of_parts = [&](int e, unsigned first) {
-    const float* const from = own - static_cast<long long>(part) * kTile + e;
-    float sum = 0;
+    const Accumulator* const from = own - static_cast<long long>(part) * kTile + e;
+    Accumulator sum = 0;
 #pragma unroll 4
-    for (unsigned p = first; p < parts; p += kGroups) sum += read_others<1>(from + p * kTile).at[0];
+    for (unsigned p = first; p < parts; p += kGroups) {
+      sum += load_from_l2<1>(from + p * kTile).at[0];
+    }
     return sum;
   };
   if (parts > 1) {
     for (int e = threadIdx.x; e < kTile; e += kThreads) own[e] = sum_of_slices(e);
-    if (!arrives_last(reinterpret_cast<int*>(scratch) + tile, static_cast<int>(parts))) return;
+    int* const counter = reinterpret_cast<int*>(workspace) + tile;
+    if (!Block::arrives_last(counter, static_cast<int>(parts))) return;
     if (kGroups > 1 && threadIdx.x < kGroups * kTile) {
       shared[threadIdx.x] = sum_of_parts(threadIdx.x % kTile, threadIdx.x / kTile);
     }
@@ -454,10 +484,10 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   }
 
   for (int e = threadIdx.x; e < kTile; e += kThreads) {
-    const long long f = first_few + e / kBlockLines;
-    const long long line = first_line + e % kBlockLines;
-    if (f >= all_few || line >= all_lines) continue;
-    float sum = 0;
+    const long long f = first_few + e / kBlockRows;
+    const long long row = first_row + e % kBlockRows;
+    if (f >= all_few || row >= all_rows) continue;
+    Accumulator sum = 0;
     if (parts == 1) {
       sum = sum_of_slices(e);
     } else if (kGroups == 1) {
@@ -466,8 +496,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int group = 0; group < kGroups; ++group) sum += shared[group * kTile + e];
     }
-    float* const to = c + (FEW_SIDE == 0 ? f * ldc + line : line * ldc + f);
-    const float product = alpha * sum;
-    *to = beta == 0.0f ? product : fmaf(beta, *to, product);
+    ElementC* const to = c + (FEW_SIDE == 0 ? f * ldc + row : row * ldc + f);
+    store_result(to, alpha * sum, beta);
   }
 }

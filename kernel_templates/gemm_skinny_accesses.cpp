@@ -18,62 +18,62 @@ struct Block {
   const GemmProblem& problem;
 
   [[nodiscard]] bool few_rows() const { return c.at("FEW_SIDE") == 0; }
-  [[nodiscard]] bool a_along_k() const { return problem.op_a == Operation::plain; }
-  [[nodiscard]] bool b_along_k() const { return problem.op_b == Operation::transposed; }
-  [[nodiscard]] bool along_k() const { return few_rows() ? b_along_k() : a_along_k(); }
-  [[nodiscard]] bool few_along_k() const { return few_rows() ? a_along_k() : b_along_k(); }
+  [[nodiscard]] bool a_k_major() const { return problem.op_a == Transpose::none; }
+  [[nodiscard]] bool b_k_major() const { return problem.op_b == Transpose::transposed; }
+  [[nodiscard]] bool k_major() const { return few_rows() ? b_k_major() : a_k_major(); }
+  [[nodiscard]] bool few_k_major() const { return few_rows() ? a_k_major() : b_k_major(); }
   [[nodiscard]] std::int64_t all_few() const { return few_rows() ? problem.m : problem.n; }
-  [[nodiscard]] std::int64_t all_lines() const { return few_rows() ? problem.n : problem.m; }
+  [[nodiscard]] std::int64_t all_rows() const { return few_rows() ? problem.n : problem.m; }
   [[nodiscard]] std::int64_t leading() const { return few_rows() ? problem.ldb() : problem.lda(); }
   [[nodiscard]] std::int64_t few_leading() const {
     return few_rows() ? problem.lda() : problem.ldb();
   }
 
   [[nodiscard]] std::int64_t few() const { return c.at("FEW"); }
-  [[nodiscard]] std::int64_t lines() const { return c.at("LINES"); }
+  [[nodiscard]] std::int64_t rows() const { return c.at("LINES"); }
   [[nodiscard]] std::int64_t unroll() const { return c.at("UNROLL"); }
   [[nodiscard]] std::int64_t warps() const { return c.at("WARPS"); }
   [[nodiscard]] std::int64_t threads() const { return kWarp * warps() * c.at("SLICES"); }
   [[nodiscard]] std::int64_t lanes_k() const { return c.at("LANES_K"); }
   [[nodiscard]] std::int64_t across() const { return kWarp / lanes_k(); }
-  [[nodiscard]] std::int64_t block_lines() const { return warps() * lines() * across(); }
+  [[nodiscard]] std::int64_t block_rows() const { return warps() * rows() * across(); }
   [[nodiscard]] std::int64_t neighbours() const {
-    return along_k() ? 1 : std::min(lines(), kWidest);
+    return k_major() ? 1 : std::min(rows(), kWidest);
   }
-  [[nodiscard]] std::int64_t run() const { return along_k() ? kWidest : 1; }
-  [[nodiscard]] std::int64_t line_offset(std::int64_t line) const {
-    return line / neighbours() * across() * neighbours() + line % neighbours();
+  [[nodiscard]] std::int64_t run() const { return k_major() ? kWidest : 1; }
+  [[nodiscard]] std::int64_t row_offset(std::int64_t row) const {
+    return row / neighbours() * across() * neighbours() + row % neighbours();
   }
   [[nodiscard]] std::int64_t batch() const { return unroll() * lanes_k(); }
   [[nodiscard]] std::int64_t step() const { return c.at("SLICES") * batch(); }
   [[nodiscard]] std::int64_t chunk() const {
     return step() * std::max<std::int64_t>(1, kChunkFloats / (few() * step()));
   }
-  // The part of K of the first of the blocks that share a tile.
+  // Returns the end of K for the first of the blocks that share a tile.
   [[nodiscard]] std::int64_t k_end() const {
     const std::int64_t batches = (problem.k - 1) / batch() + 1;
     const std::int64_t parts = std::min(c.at("SPLIT_K"), batches);
     return std::min(((batches - 1) / parts + 1) * batch(), problem.k);
   }
 
-  // In shared memory.
-  [[nodiscard]] std::int64_t place(std::int64_t f, std::int64_t k) const {
-    return along_k() ? f * chunk() + k : k * few() + f;
+  // Returns the offset in shared memory of element k of row f.
+  [[nodiscard]] std::int64_t shared_offset(std::int64_t f, std::int64_t k) const {
+    return k_major() ? f * chunk() + k : k * few() + f;
   }
-  // Of the large operand in global memory.
-  [[nodiscard]] std::int64_t source(std::int64_t line, std::int64_t k) const {
-    return along_k() ? line * leading() + k : k * leading() + line;
+  // Returns the offset of an element of the large operand in global memory.
+  [[nodiscard]] std::int64_t source(std::int64_t row, std::int64_t k) const {
+    return k_major() ? row * leading() + k : k * leading() + row;
   }
-  // Of a lane's elements: the k of its i-th, and its first line, from the block's first.
+  // Return the k of a lane's element i, and its first row, from the block's first.
   [[nodiscard]] std::int64_t own_k(std::int64_t warp, std::int64_t lane, std::int64_t i) const {
     return warp / warps() * batch() + (i / run() * lanes_k() + lane / across()) * run() + i % run();
   }
-  [[nodiscard]] std::int64_t own_line(std::int64_t warp, std::int64_t lane) const {
-    return warp % warps() * lines() * across() + lane % across() * neighbours();
+  [[nodiscard]] std::int64_t own_row(std::int64_t warp, std::int64_t lane) const {
+    return warp % warps() * rows() * across() + lane % across() * neighbours();
   }
 };
 
-// Elements of one lane, `width` at a time.
+// Makes an access of `width` elements for each lane.
 WarpAccess access(std::string name, MemorySpace space, std::int64_t width) {
   return {std::move(name), space, width * kFloatBytes, {}};
 }
@@ -82,26 +82,26 @@ void add(std::vector<WarpAccess>& all, WarpAccess one) {
   if (!one.offsets.empty()) all.push_back(std::move(one));
 }
 
-// Neighbouring lines of one k at a time.
-void load_lines(const Block& b, std::int64_t warp, const std::string& name,
-                std::vector<WarpAccess>& all) {
+// Adds the loads of a large operand that is MN-major: neighbouring rows of one k at a time.
+void load_mn_major(const Block& b, std::int64_t warp, const std::string& name,
+                   std::vector<WarpAccess>& all) {
   const std::int64_t width = b.neighbours();
   for (std::int64_t i = 0; i < b.unroll(); ++i) {
-    for (std::int64_t first = 0; first < b.lines(); first += width) {
+    for (std::int64_t first = 0; first < b.rows(); first += width) {
       WarpAccess vectors = access(name, MemorySpace::global, width);
       std::vector<WarpAccess> singles(static_cast<std::size_t>(width),
                                       access(name, MemorySpace::global, 1));
       for (std::int64_t lane = 0; lane < kWarp; ++lane) {
         const std::int64_t k = b.own_k(warp, lane, i);
         if (k >= b.k_end()) continue;
-        const std::int64_t own = b.own_line(warp, lane);
-        if (b.leading() % kWidest == 0 && own + b.line_offset(b.lines() - 1) < b.all_lines()) {
-          vectors.offsets.push_back(b.source(own + b.line_offset(first), k) * kFloatBytes);
+        const std::int64_t own = b.own_row(warp, lane);
+        if (b.leading() % kWidest == 0 && own + b.row_offset(b.rows() - 1) < b.all_rows()) {
+          vectors.offsets.push_back(b.source(own + b.row_offset(first), k) * kFloatBytes);
           continue;
         }
         for (std::int64_t e = 0; e < width; ++e) {
-          const std::int64_t line = std::min(own + b.line_offset(first + e), b.all_lines() - 1);
-          singles[static_cast<std::size_t>(e)].offsets.push_back(b.source(line, k) * kFloatBytes);
+          const std::int64_t row = std::min(own + b.row_offset(first + e), b.all_rows() - 1);
+          singles[static_cast<std::size_t>(e)].offsets.push_back(b.source(row, k) * kFloatBytes);
         }
       }
       add(all, std::move(vectors));
@@ -110,23 +110,23 @@ void load_lines(const Block& b, std::int64_t warp, const std::string& name,
   }
 }
 
-// Neighbouring k of one line at a time.
-void load_along_k(const Block& b, std::int64_t warp, const std::string& name,
+// Adds the loads of a large operand that is K-major: neighbouring k of one row at a time.
+void load_k_major(const Block& b, std::int64_t warp, const std::string& name,
                   std::vector<WarpAccess>& all) {
   for (std::int64_t i = 0; i < b.unroll(); i += kWidest) {
-    for (std::int64_t line = 0; line < b.lines(); ++line) {
+    for (std::int64_t row = 0; row < b.rows(); ++row) {
       WarpAccess vectors = access(name, MemorySpace::global, kWidest);
       std::vector<WarpAccess> singles(kWidest, access(name, MemorySpace::global, 1));
       for (std::int64_t lane = 0; lane < kWarp; ++lane) {
         const std::int64_t k = b.own_k(warp, lane, i);
-        const std::int64_t row =
-            std::min(b.own_line(warp, lane) + b.line_offset(line), b.all_lines() - 1);
+        const std::int64_t matrix_row =
+            std::min(b.own_row(warp, lane) + b.row_offset(row), b.all_rows() - 1);
         if (b.leading() % kWidest == 0 && k + kWidest <= b.k_end()) {
-          vectors.offsets.push_back(b.source(row, k) * kFloatBytes);
+          vectors.offsets.push_back(b.source(matrix_row, k) * kFloatBytes);
           continue;
         }
         for (std::int64_t e = 0; e < kWidest && k + e < b.k_end(); ++e) {
-          singles[static_cast<std::size_t>(e)].offsets.push_back(b.source(row, k + e) *
+          singles[static_cast<std::size_t>(e)].offsets.push_back(b.source(matrix_row, k + e) *
                                                                  kFloatBytes);
         }
       }
@@ -136,7 +136,7 @@ void load_along_k(const Block& b, std::int64_t warp, const std::string& name,
   }
 }
 
-// Of the first chunk.
+// Adds the copies of the first chunk of the few rows.
 void copy_few(const Block& b, std::int64_t warp, const std::string& name,
               std::vector<WarpAccess>& all) {
   const std::int64_t count = std::min(b.chunk(), b.k_end());
@@ -147,11 +147,11 @@ void copy_few(const Block& b, std::int64_t warp, const std::string& name,
     for (std::int64_t thread = kWarp * warp; thread < kWarp * (warp + 1); ++thread) {
       const std::int64_t e = first + thread;
       if (e >= b.few() * rounded) continue;
-      const std::int64_t f = b.few_along_k() ? e / rounded : e % b.few();
-      const std::int64_t k = b.few_along_k() ? e % rounded : e / b.few();
-      store.offsets.push_back(b.place(f, k) * kFloatBytes);
+      const std::int64_t f = b.few_k_major() ? e / rounded : e % b.few();
+      const std::int64_t k = b.few_k_major() ? e % rounded : e / b.few();
+      store.offsets.push_back(b.shared_offset(f, k) * kFloatBytes);
       if (f >= b.all_few() || k >= count) continue;
-      load.offsets.push_back((b.few_along_k() ? f * b.few_leading() + k : k * b.few_leading() + f) *
+      load.offsets.push_back((b.few_k_major() ? f * b.few_leading() + k : k * b.few_leading() + f) *
                              kFloatBytes);
     }
     add(all, std::move(load));
@@ -161,12 +161,12 @@ void copy_few(const Block& b, std::int64_t warp, const std::string& name,
 
 void read_few(const Block& b, std::int64_t warp, const std::string& name,
               std::vector<WarpAccess>& all) {
-  const std::int64_t width = b.along_k() ? kWidest : std::min(b.few(), kWidest);
+  const std::int64_t width = b.k_major() ? kWidest : std::min(b.few(), kWidest);
   for (std::int64_t i = 0; i < b.unroll(); i += b.run()) {
-    for (std::int64_t f = 0; f < b.few(); f += b.along_k() ? 1 : width) {
+    for (std::int64_t f = 0; f < b.few(); f += b.k_major() ? 1 : width) {
       WarpAccess read = access("read tile of " + name, MemorySpace::shared, width);
       for (std::int64_t lane = 0; lane < kWarp; ++lane) {
-        read.offsets.push_back(b.place(f, b.own_k(warp, lane, i)) * kFloatBytes);
+        read.offsets.push_back(b.shared_offset(f, b.own_k(warp, lane, i)) * kFloatBytes);
       }
       add(all, std::move(read));
     }
@@ -174,15 +174,15 @@ void read_few(const Block& b, std::int64_t warp, const std::string& name,
 }
 
 void store_results(const Block& b, std::int64_t warp, std::vector<WarpAccess>& all) {
-  const std::int64_t tile = b.few() * b.block_lines();
+  const std::int64_t tile = b.few() * b.block_rows();
   for (std::int64_t first = kWarp * warp; first < tile; first += b.threads()) {
     WarpAccess store = access("store C", MemorySpace::global, 1);
     for (std::int64_t e = first; e < std::min(first + kWarp, tile); ++e) {
-      const std::int64_t f = e / b.block_lines();
-      const std::int64_t line = e % b.block_lines();
-      if (f >= b.all_few() || line >= b.all_lines()) continue;
+      const std::int64_t f = e / b.block_rows();
+      const std::int64_t row = e % b.block_rows();
+      if (f >= b.all_few() || row >= b.all_rows()) continue;
       const std::int64_t ldc = b.problem.ldc();
-      store.offsets.push_back((b.few_rows() ? f * ldc + line : line * ldc + f) * kFloatBytes);
+      store.offsets.push_back((b.few_rows() ? f * ldc + row : row * ldc + f) * kFloatBytes);
     }
     add(all, std::move(store));
   }
@@ -196,10 +196,10 @@ std::vector<WarpAccess> gemm_skinny_accesses(const Configuration& configuration,
   const std::string many = block.few_rows() ? "B" : "A";
   const std::string few = block.few_rows() ? "A" : "B";
   std::vector<WarpAccess> all;
-  if (block.along_k()) {
-    load_along_k(block, warp, "load " + many, all);
+  if (block.k_major()) {
+    load_k_major(block, warp, "load " + many, all);
   } else {
-    load_lines(block, warp, "load " + many, all);
+    load_mn_major(block, warp, "load " + many, all);
   }
   copy_few(block, warp, few, all);
   read_few(block, warp, few, all);

@@ -1,4 +1,4 @@
-// What gemm_skinny's warps do to memory, for KernelTemplate::warp_accesses.
+// The addresses that the warps of gemm_skinny.cu use, for KernelTemplate::warp_accesses.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 
 namespace autotune {
 
-// Of one warp of the first block, with operands aligned to 16 bytes: its first batch of the large
-// operand, its copies of the few lines, what it reads of them for a batch, its stores of C.
+// Returns the accesses of one warp of the first block, with operands aligned to 16 bytes: its first
+// batch of the large operand, its copies of the few rows, its reads of them for a batch, its stores
+// of C.
 [[nodiscard]] std::vector<WarpAccess> gemm_skinny_accesses(const Configuration& configuration,
                                                            const GemmProblem& problem,
                                                            std::int64_t warp);

@@ -1,6 +1,7 @@
-// What the program knows of gemm_tiled.cu: see there for what the parameters do.
+// The description of gemm_tiled.cu, whose comments explain the parameters.
 #include <algorithm>
 
+#include "kernel_templates/gemm_template.hpp"
 #include "kernel_templates/gemm_tiled_accesses.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "kernel_templates/template_support.hpp"
@@ -37,13 +38,14 @@ struct Values {
   [[nodiscard]] std::int64_t columns() const { return tile_width * results_n; }
 };
 
-// Bytes that padding adds to a tile whose threads have this many results along its side.
+// Returns the bytes that padding adds to a tile whose threads have `results` results along its
+// side.
 std::int64_t padding_bytes(std::int64_t tile_width, std::int64_t results) {
   const std::int64_t space = std::max(kBanks / tile_width, std::min<std::int64_t>(results, 4));
   return tile_width * space * kFloatBytes;
 }
 
-// With op(B) = B; the tile of a transposed B is padded always.
+// Returns the bytes for op(B) = B; the tile of a transposed B is always padded.
 std::int64_t shared_bytes(const Configuration& configuration) {
   const Values v(configuration);
   const std::int64_t tiles = (v.rows() + v.columns()) * v.tile_width * kFloatBytes;
@@ -59,7 +61,7 @@ bool fits_shared_memory(const Configuration& configuration) {
 std::vector<TuningParameter> parameters() {
   return {
       {"TILE_WIDTH",
-       "threads of a block along each side, and elements of K in a phase",
+       "threads of a block along each side, and elements of K in a k_tile",
        {8, 16, 32}},
       {"RESULTS_M", "results of one thread along M", {1, 2, 4, 8, 16, 32}},
       {"RESULTS_N", "results of one thread along N", {1, 2, 4, 8, 16, 32}},
@@ -69,7 +71,7 @@ std::vector<TuningParameter> parameters() {
       {"A_TRANSPOSED", "1: the tile of A is kept transposed in shared memory", {0, 1}},
       {"PADDING", "1: the transposed tile of A is padded against bank conflicts", {0, 1}},
       {"VECTOR_WIDTH", "elements that one global load brings at most", {1, 2, 4}},
-      {"PREFETCH", "1: a phase's elements are loaded while the one before multiplies", {0, 1}},
+      {"PREFETCH", "1: a k_tile's elements are loaded while the one before multiplies", {0, 1}},
   };
 }
 
@@ -157,17 +159,18 @@ Configuration default_configuration(const GemmProblem& problem) {
 }  // namespace
 
 KernelTemplate make_gemm_tiled(std::string_view source) {
-  return {.name = "gemm_tiled",
-          .space_version = 1,
-          .source = source,
-          .space = ConfigSpace(parameters(), constraints()),
-          .min_compute_capability = 50,
-          .supports = [](const GemmProblem& problem) { return problem.math == Math::strict; },
-          .default_configuration = default_configuration,
-          .geometry = geometry,
-          .shared_bytes = shared_bytes,
-          .tile_shape = tile_shape,
-          .warp_accesses = gemm_tiled_accesses};
+  return kernel_template(
+      {.name = "gemm_tiled",
+       .space_version = 1,
+       .source = source,
+       .space = ConfigSpace(parameters(), constraints()),
+       .min_compute_capability = 50,
+       .supports = [](const GemmProblem& problem) { return problem.math == Math::strict; },
+       .default_configuration = default_configuration,
+       .geometry = geometry,
+       .shared_bytes = shared_bytes,
+       .tile_shape = tile_shape,
+       .warp_accesses = gemm_tiled_accesses});
 }
 
 }  // namespace autotune

@@ -1,20 +1,23 @@
 // gemm_tiled: C = alpha * op(A) * op(B) + beta * C with tiles in shared memory.
 //
 // A block of TILE_WIDTH x TILE_WIDTH threads computes one tile of C of TILE_WIDTH * RESULTS_M rows
-// and TILE_WIDTH * RESULTS_N columns. It walks along K in phases of TILE_WIDTH: all threads load
-// one tile of A and one of B into shared memory, wait for each other, and multiply. Every element
-// that was loaded once is then used TILE_WIDTH * RESULTS_N (of A) or TILE_WIDTH * RESULTS_M (of B)
-// times.
+// and TILE_WIDTH * RESULTS_N columns. It walks along K in k_tiles of TILE_WIDTH elements: all
+// threads load one tile of A and one of B into shared memory, synchronize, and multiply. Each
+// loaded element of A is used TILE_WIDTH * RESULTS_N times, each element of B TILE_WIDTH *
+// RESULTS_M times.
 //
-// Thread (tx, ty) owns the results in rows ty + i * TILE_WIDTH and columns tx + j * TILE_WIDTH of
-// the block's tile. A result is one chain of fused multiply-adds over k = 0 .. K-1 that starts at
-// 0, so every configuration gives the same bits.
+// Thread (tx, ty) computes the results in rows ty + i * TILE_WIDTH and columns tx + j * TILE_WIDTH
+// of the block's tile. A result is one chain of fused multiply-adds over k = 0 .. K-1 that starts
+// at 0, so every configuration gives the same bits.
+//
+// The element types are macros (device/element.cuh): ELEMENT_A=double and so on compile the kernel
+// in FP64.
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, any alignment.
-// Launch: TILE_WIDTH x TILE_WIDTH threads; as many blocks, all along x, as C has tiles, counted
-// row of tiles after row of tiles.
+// Launch: TILE_WIDTH x TILE_WIDTH threads; as many blocks, all along x, as C has tiles, which are
+// numbered row by row.
 
-// Threads of a block along each side, and elements of K in a phase: 8, 16 or 32.
+// Threads of a block along each side, and elements of K in a k_tile: 8, 16 or 32.
 #ifndef TILE_WIDTH
 #define TILE_WIDTH 16
 #endif
@@ -35,31 +38,33 @@
 #define UNROLL TILE_WIDTH
 #endif
 
-// How shared memory keeps the tile of A. 0: row after row, so that a thread reads neighbours along
-// K at once. 1: transposed, so that it reads the elements of several of its rows at once.
+// The layout of A's tile in shared memory. 0: row after row, so that a thread loads neighbours
+// along K at once. 1: transposed, so that it loads the elements of several of its rows at once.
 #ifndef A_TRANSPOSED
 #define A_TRANSPOSED 0
 #endif
 
-// 1: the rows of a transposed tile of A are kept a few elements further apart, so that the threads
-// of a warp write to different banks of shared memory. 0: they are not.
+// 1: the rows of a transposed tile of A are padded by a few elements, so that the threads of a warp
+// write to different banks of shared memory. 0: they are not.
 #ifndef PADDING
 #define PADDING 0
 #endif
 
-// Elements that one load from global memory brings at most: 1, 2 or 4. A tile of which a thread
-// loads fewer uses loads that small; a matrix that is not aligned for them is loaded singly.
+// The most elements that one load from global memory moves: 1, 2 or 4, and at most 16 bytes. Loads
+// are narrower where a thread has fewer elements of a tile to load; a matrix that is not aligned is
+// loaded element by element.
 #ifndef VECTOR_WIDTH
 #define VECTOR_WIDTH 1
 #endif
 
-// 1: the next phase's elements travel from global memory to registers while this phase
-// multiplies. 0: they are loaded when they are needed.
+// 1: the elements of the next k_tile are loaded from global memory into registers while this k_tile
+// is multiplied. 0: they are loaded when they are needed.
 #ifndef PREFETCH
 #define PREFETCH 0
 #endif
 
-// Not tuned but given by the problem. 1: memory holds the transpose of op(A), of op(B).
+// The following macros are not tuned but given by the problem. 1: memory holds the transpose of
+// op(A), of op(B).
 #ifndef TRANSPOSE_A
 #define TRANSPOSE_A 0
 #endif
@@ -67,157 +72,166 @@
 #define TRANSPOSE_B 0
 #endif
 
-// One operand as a thread sees it. A "line" is a row of op(A) or a column of op(B): seen so, both
-// operands are lines of K elements, and a result is the product of two lines.
-//   kResults  lines that one thread multiplies; the tile has TILE_WIDTH times as many
-//   kAlongK   memory holds a line's elements side by side; else those of neighbouring lines
-//   kByLine   shared memory holds line after line; else one k after the other
-//   kPadded   without kByLine: space is left between one k and the next
-template <int kResults, bool kAlongK, bool kByLine, bool kPadded>
+#include "device/element.cuh"
+#include "device/vector.cuh"
+
+using namespace autotune_device;
+
+// One operand as a thread sees it. Both operands are seen as matrices whose rows run along K: row i
+// is row i of op(A), or column i of op(B), and a result is the product of two rows.
+//   kResults       rows that one thread multiplies; the tile has TILE_WIDTH times as many
+//   kKMajor        global memory holds the elements of a row side by side; otherwise the rows of
+//   one k kSharedKMajor  shared memory holds row after row; otherwise one k after the other kPadded
+//   without kSharedKMajor: there is padding between one k and the next
+template <typename T, int kResults, bool kKMajor, bool kSharedKMajor, bool kPadded>
 struct Operand {
-  static constexpr int kLines = TILE_WIDTH * kResults;
-  // Elements of one load. One thread makes kLoads of them for each phase, kStep lines apart.
-  static constexpr int kVector = VECTOR_WIDTH < kResults ? VECTOR_WIDTH : kResults;
+  static constexpr int kRows = TILE_WIDTH * kResults;
+  static constexpr int kVectorElements = 16 / sizeof(T);
+  // Elements of one load. A thread makes kLoads of them for each k_tile, kStep rows apart.
+  static constexpr int kVector = minimum(minimum(VECTOR_WIDTH, kVectorElements), kResults);
   static constexpr int kLoads = kResults / kVector;
   static constexpr int kStep = TILE_WIDTH * kVector;
 
-  // Without kByLine, up to four elements that the same thread multiplies lie side by side: it
-  // reads them with one instruction. All 32 banks serve a warp's writes when threads that write
-  // neighbours along K are kSpace banks apart.
-  static constexpr int kChunk = kResults < 4 ? kResults : 4;
-  static constexpr int kSpace = 32 / TILE_WIDTH > kChunk ? 32 / TILE_WIDTH : kChunk;
-  static constexpr int kRow = kByLine ? TILE_WIDTH : kLines + (kPadded ? kSpace : 0);
-  static constexpr int kSize = kRow * (kByLine ? kLines : TILE_WIDTH);
+  // Without kSharedKMajor, up to 16 bytes of elements that the same thread multiplies lie side by
+  // side, so that it loads them with one instruction. All 32 banks serve a warp's writes when
+  // threads that write neighbours along K are kSpace banks apart.
+  static constexpr int kChunk = minimum(kResults, kVectorElements);
+  static constexpr int kSpace = maximum(32 / TILE_WIDTH, kChunk);
+  static constexpr int kPitch = kSharedKMajor ? TILE_WIDTH : kRows + (kPadded ? kSpace : 0);
+  static constexpr int kSize = kPitch * (kSharedKMajor ? kRows : TILE_WIDTH);
 
-  const float* source;       // this thread's first element of the phase, in global memory
-  long long leading;         // elements from one line (kAlongK) or one k (else) to the next
-  int own_line;              // of that first element, in the tile
-  int own_k;                 // of that first element, in the phase
-  int lines_left;            // lines of the matrix from the tile's first on
-  bool whole;                // the tile has all its lines, aligned for loads of kVector
-  float elements[kResults];  // loaded and not yet in shared memory
+  const T* source;       // this thread's first element of the k_tile, in global memory
+  long long leading;     // elements from one row (kKMajor) or one k (otherwise) to the next
+  int own_row;           // of that first element, in the tile
+  int own_k;             // of that first element, in the k_tile
+  int rows_left;         // rows of the matrix from the tile's first row on
+  bool whole;            // the tile has all its rows, aligned for loads of kVector elements
+  T elements[kResults];  // loaded and not yet in shared memory
 
-  // The place in shared memory of an element that `thread` multiplies for one of its results.
-  // Linear in each argument but `result`, and there for multiples of kVector.
-  static __device__ __forceinline__ int place(int thread, int result, int k) {
-    if (kByLine) return (result * TILE_WIDTH + thread) * kRow + k;
-    return k * kRow + (result / kChunk * TILE_WIDTH + thread) * kChunk + result % kChunk;
+  // Returns the offset in shared memory of an element that `thread` multiplies for one of its
+  // results. It is linear in each argument except `result`, and there for multiples of kVector.
+  static __device__ __forceinline__ int shared_offset(int thread, int result, int k) {
+    if (kSharedKMajor) return (result * TILE_WIDTH + thread) * kPitch + k;
+    return k * kPitch + (result / kChunk * TILE_WIDTH + thread) * kChunk + result % kChunk;
   }
 
-  // matrix: op(X) as memory holds it; lines: of op(X); first_line: of this block's tile.
-  __device__ __forceinline__ Operand(const float* matrix, long long ld, long long lines,
-                                     long long first_line) {
+  // matrix: op(X) as memory holds it; rows: of op(X); first_row: of this block's tile.
+  __device__ __forceinline__ Operand(const T* matrix, long long ld, long long rows,
+                                     long long first_row) {
     const int thread = threadIdx.y * TILE_WIDTH + threadIdx.x;
-    constexpr int kLoadsPerLine = TILE_WIDTH / kVector;
-    own_line = kAlongK ? thread / kLoadsPerLine : threadIdx.x * kVector;
-    own_k = kAlongK ? thread % kLoadsPerLine * kVector : threadIdx.y;
+    constexpr int kLoadsPerRow = TILE_WIDTH / kVector;
+    own_row = kKMajor ? thread / kLoadsPerRow : threadIdx.x * kVector;
+    own_k = kKMajor ? thread % kLoadsPerRow * kVector : threadIdx.y;
     leading = ld;
-    lines_left = lines - first_line < kLines ? static_cast<int>(lines - first_line) : kLines;
-    const long long line = first_line + (own_line < lines_left ? own_line : 0);
-    source = matrix + (kAlongK ? line * ld + own_k : own_k * ld + line);
+    rows_left = rows - first_row < kRows ? static_cast<int>(rows - first_row) : kRows;
+    const long long row = first_row + (own_row < rows_left ? own_row : 0);
+    source = matrix + (kKMajor ? row * ld + own_k : own_k * ld + row);
     const bool aligned =
-        reinterpret_cast<unsigned long long>(matrix) % (kVector * 4) == 0 && ld % kVector == 0;
-    whole = aligned && lines_left == kLines;
+        reinterpret_cast<unsigned long long>(matrix) % (kVector * sizeof(T)) == 0 &&
+        ld % kVector == 0;
+    whole = aligned && rows_left == kRows;
   }
 
-  // Brings this thread's elements of one phase into registers and moves on to the next phase.
-  // k_left: elements of K from this phase's first on. Beyond the matrix `outside` is taken.
-  __device__ __forceinline__ void load(int k_left, float outside) {
+  // Loads this thread's elements of one k_tile into registers and advances to the next k_tile.
+  // k_left: elements of K from this k_tile's first on. `outside` replaces elements beyond K.
+  __device__ __forceinline__ void load(int k_left, T outside) {
     if (whole && k_left >= TILE_WIDTH) {
       load_whole();
     } else {
       load_checked(k_left, outside);
     }
-    source += kAlongK ? TILE_WIDTH : TILE_WIDTH * leading;
+    source += kKMajor ? TILE_WIDTH : TILE_WIDTH * leading;
   }
 
   __device__ __forceinline__ void load_whole() {
-    const float* from = source;
+    const T* from = source;
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
-      from = static_cast<const float*>(__builtin_assume_aligned(from, kVector * sizeof(float)));
+      from = static_cast<const T*>(__builtin_assume_aligned(from, kVector * sizeof(T)));
 #pragma unroll
       for (int e = 0; e < kVector; ++e) elements[i * kVector + e] = from[e];
-      from += kStep * (kAlongK ? leading : 1);
+      from += kStep * (kKMajor ? leading : 1);
     }
   }
 
-  // For the edges of the matrix. Instead of a line that the matrix does not have, this thread's
-  // first is read: what is computed from it is never stored.
-  __device__ __forceinline__ void load_checked(int k_left, float outside) {
-    const float* from = source;
+  // Loads at the edges of the matrix. A row that the matrix does not have is replaced by this
+  // thread's first row: what is computed from it is never stored.
+  __device__ __forceinline__ void load_checked(int k_left, T outside) {
+    const T* from = source;
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
 #pragma unroll
       for (int e = 0; e < kVector; ++e) {
-        const int line = own_line + i * kStep + (kAlongK ? 0 : e);
-        const int k = own_k + (kAlongK ? e : 0);
+        const int row = own_row + i * kStep + (kKMajor ? 0 : e);
+        const int k = own_k + (kKMajor ? e : 0);
         const int k_on = (k < k_left ? k : k_left - 1) - own_k;
-        const float* existing = line < lines_left ? from + (kAlongK ? 0 : e) : source;
-        const float element = existing[kAlongK ? k_on : k_on * leading];
+        const T* existing = row < rows_left ? from + (kKMajor ? 0 : e) : source;
+        const T element = existing[kKMajor ? k_on : k_on * leading];
         elements[i * kVector + e] = k < k_left ? element : outside;
       }
-      from += kStep * (kAlongK ? leading : 1);
+      from += kStep * (kKMajor ? leading : 1);
     }
   }
 
-  // Puts the loaded elements into the tile in shared memory.
-  __device__ __forceinline__ void store(float* tile) const {
-    // The first element's result is below kVector anyway: the remainder says so to the compiler.
-    float* first = tile + place(own_line % TILE_WIDTH, own_line / TILE_WIDTH % kVector, own_k);
+  // Stores the loaded elements to the tile in shared memory.
+  __device__ __forceinline__ void store(T* tile) const {
+    // The first element's result is less than kVector anyway: the remainder tells the compiler so.
+    T* first = tile + shared_offset(own_row % TILE_WIDTH, own_row / TILE_WIDTH % kVector, own_k);
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
 #pragma unroll
       for (int e = 0; e < kVector; ++e) {
-        first[place(kAlongK ? 0 : e, i * kVector, kAlongK ? e : 0)] = elements[i * kVector + e];
+        first[shared_offset(kKMajor ? 0 : e, i * kVector, kKMajor ? e : 0)] =
+            elements[i * kVector + e];
       }
     }
   }
 };
 
-using OperandA = Operand<RESULTS_M, !TRANSPOSE_A, !A_TRANSPOSED, PADDING && !TRANSPOSE_A>;
-using OperandB = Operand<RESULTS_N, TRANSPOSE_B, false, TRANSPOSE_B>;
+using OperandA = Operand<ElementA, RESULTS_M, !TRANSPOSE_A, !A_TRANSPOSED, PADDING && !TRANSPOSE_A>;
+using OperandB = Operand<ElementB, RESULTS_N, TRANSPOSE_B, false, TRANSPOSE_B>;
 
-// One phase: adds TILE_WIDTH products to each of this thread's results.
-__device__ __forceinline__ void multiply(const float* a_tile, const float* b_tile,
-                                         float (&sums)[RESULTS_M][RESULTS_N]) {
-  constexpr int kUnroll = UNROLL;  // a pragma takes a constant, but no macro
+// Adds the TILE_WIDTH products of one k_tile to each of this thread's results.
+__device__ __forceinline__ void multiply(const ElementA* a_tile, const ElementB* b_tile,
+                                         Accumulator (&sums)[RESULTS_M][RESULTS_N]) {
+  constexpr int kUnroll = UNROLL;  // the pragma takes a constant but no macro
 #pragma unroll kUnroll
   for (int k = 0; k < TILE_WIDTH; ++k) {
-    float a[RESULTS_M];
-    float b[RESULTS_N];
+    ElementA a[RESULTS_M];
+    ElementB b[RESULTS_N];
 #pragma unroll
-    for (int i = 0; i < RESULTS_M; ++i) a[i] = a_tile[OperandA::place(threadIdx.y, i, k)];
+    for (int i = 0; i < RESULTS_M; ++i) a[i] = a_tile[OperandA::shared_offset(threadIdx.y, i, k)];
 #pragma unroll
-    for (int j = 0; j < RESULTS_N; ++j) b[j] = b_tile[OperandB::place(threadIdx.x, j, k)];
+    for (int j = 0; j < RESULTS_N; ++j) b[j] = b_tile[OperandB::shared_offset(threadIdx.x, j, k)];
 #pragma unroll
     for (int i = 0; i < RESULTS_M; ++i) {
 #pragma unroll
-      for (int j = 0; j < RESULTS_N; ++j) sums[i][j] = fmaf(a[i], b[j], sums[i][j]);
+      for (int j = 0; j < RESULTS_N; ++j) sums[i][j] = multiply_add(a[i], b[j], sums[i][j]);
     }
   }
 }
 
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH* TILE_WIDTH)
-    gemm_tiled(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
-               long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
-               float alpha, float beta, float*, unsigned) {
-  alignas(16) __shared__ float a_tile[OperandA::kSize];
-  alignas(16) __shared__ float b_tile[OperandB::kSize];
+    gemm_tiled(const ElementA* __restrict__ a, const ElementB* __restrict__ b,
+               ElementC* __restrict__ c, long long m, long long n, long long k, long long lda,
+               long long ldb, long long ldc, Accumulator alpha, Accumulator beta, float*,
+               unsigned) {
+  alignas(16) __shared__ ElementA a_tile[OperandA::kSize];
+  alignas(16) __shared__ ElementB b_tile[OperandB::kSize];
 
-  const unsigned tiles_n = static_cast<unsigned>((n + OperandB::kLines - 1) / OperandB::kLines);
-  const long long first_row = static_cast<long long>(blockIdx.x / tiles_n) * OperandA::kLines;
-  const long long first_column = static_cast<long long>(blockIdx.x % tiles_n) * OperandB::kLines;
+  const unsigned tiles_n = static_cast<unsigned>((n + OperandB::kRows - 1) / OperandB::kRows);
+  const long long first_row = static_cast<long long>(blockIdx.x / tiles_n) * OperandA::kRows;
+  const long long first_column = static_cast<long long>(blockIdx.x % tiles_n) * OperandB::kRows;
   OperandA operand_a(a, lda, m, first_row);
   OperandB operand_b(b, ldb, n, first_column);
 
   // Beyond K, -0 of A meets +0 of B. Their product, -0, is the one number that changes no sum.
   const auto load = [&](int k_left) {
-    operand_a.load(k_left, -0.0f);
-    operand_b.load(k_left, 0.0f);
+    operand_a.load(k_left, ElementA(-0.0f));
+    operand_b.load(k_left, ElementB(0.0f));
   };
 
-  float sums[RESULTS_M][RESULTS_N] = {};
+  Accumulator sums[RESULTS_M][RESULTS_N] = {};
   if (PREFETCH) load(static_cast<int>(k));
   for (int k_left = static_cast<int>(k); k_left > 0; k_left -= TILE_WIDTH) {
     if (!PREFETCH) load(k_left);
@@ -226,20 +240,18 @@ extern "C" __global__ void __launch_bounds__(TILE_WIDTH* TILE_WIDTH)
     __syncthreads();  // both tiles are complete
     if (PREFETCH && k_left > TILE_WIDTH) load(k_left - TILE_WIDTH);
     multiply(a_tile, b_tile, sums);
-    __syncthreads();  // nobody reads the tiles any more
+    __syncthreads();  // all threads have read both tiles
   }
 
-  float* const own = c + (first_row + threadIdx.y) * ldc + first_column + threadIdx.x;
+  ElementC* const own = c + (first_row + threadIdx.y) * ldc + first_column + threadIdx.x;
 #pragma unroll
   for (int i = 0; i < RESULTS_M; ++i) {
 #pragma unroll
     for (int j = 0; j < RESULTS_N; ++j) {
-      const int line_a = threadIdx.y + i * TILE_WIDTH;
-      const int line_b = threadIdx.x + j * TILE_WIDTH;
-      if (line_a < operand_a.lines_left && line_b < operand_b.lines_left) {
-        float& result = own[i * TILE_WIDTH * ldc + j * TILE_WIDTH];
-        const float product = alpha * sums[i][j];
-        result = beta == 0.0f ? product : fmaf(beta, result, product);
+      const int row_a = threadIdx.y + i * TILE_WIDTH;
+      const int row_b = threadIdx.x + j * TILE_WIDTH;
+      if (row_a < operand_a.rows_left && row_b < operand_b.rows_left) {
+        store_result(own + i * TILE_WIDTH * ldc + j * TILE_WIDTH, alpha * sums[i][j], beta);
       }
     }
   }

@@ -19,45 +19,45 @@ constexpr std::int64_t kWidest = 4;  // elements of one instruction
 struct Operand {
   std::int64_t tile_width, results;
   std::int64_t vector;
-  bool along_k, by_line, padded;
-  std::int64_t lines, k, leading;  // of the matrix
+  bool k_major, shared_k_major, padded;
+  std::int64_t rows, k, leading;  // of the matrix
 
-  [[nodiscard]] std::int64_t tile_lines() const { return tile_width * results; }
+  [[nodiscard]] std::int64_t tile_rows() const { return tile_width * results; }
   [[nodiscard]] std::int64_t step() const { return tile_width * vector; }
   [[nodiscard]] std::int64_t loads() const { return results / vector; }
   [[nodiscard]] std::int64_t chunk() const { return std::min<std::int64_t>(results, 4); }
   [[nodiscard]] std::int64_t space() const { return std::max(32 / tile_width, chunk()); }
 
-  [[nodiscard]] std::int64_t own_line(std::int64_t thread) const {
-    return along_k ? thread / (tile_width / vector) : thread % tile_width * vector;
+  [[nodiscard]] std::int64_t own_row(std::int64_t thread) const {
+    return k_major ? thread / (tile_width / vector) : thread % tile_width * vector;
   }
   [[nodiscard]] std::int64_t own_k(std::int64_t thread) const {
-    return along_k ? thread % (tile_width / vector) * vector : thread / tile_width;
+    return k_major ? thread % (tile_width / vector) * vector : thread / tile_width;
   }
   [[nodiscard]] bool whole() const {
-    return leading % vector == 0 && lines >= tile_lines() && k >= tile_width;
+    return leading % vector == 0 && rows >= tile_rows() && k >= tile_width;
   }
 
-  // In shared memory.
-  [[nodiscard]] std::int64_t place(std::int64_t thread, std::int64_t result,
-                                   std::int64_t at_k) const {
-    if (by_line) return (result * tile_width + thread) * tile_width + at_k;
-    const std::int64_t row = tile_lines() + (padded ? space() : 0);
+  // Returns the offset in shared memory of an element that `thread` multiplies.
+  [[nodiscard]] std::int64_t shared_offset(std::int64_t thread, std::int64_t result,
+                                           std::int64_t at_k) const {
+    if (shared_k_major) return (result * tile_width + thread) * tile_width + at_k;
+    const std::int64_t row = tile_rows() + (padded ? space() : 0);
     return at_k * row + (result / chunk() * tile_width + thread) * chunk() + result % chunk();
   }
 
-  // In global memory: the e-th element of a thread's load `i`, or what is read in its stead where
-  // the matrix does not have it.
+  // Returns the offset in global memory of element e of a thread's load i, or of the element that
+  // is read in its place where the matrix does not have it.
   [[nodiscard]] std::int64_t source(std::int64_t thread, std::int64_t i, std::int64_t e) const {
-    const std::int64_t wanted = own_line(thread) + i * step() + (along_k ? 0 : e);
-    const std::int64_t first = own_line(thread) < lines ? own_line(thread) : 0;
-    const std::int64_t line = wanted < lines ? wanted : first;
-    const std::int64_t at_k = std::min(own_k(thread) + (along_k ? e : 0), k - 1);
-    return along_k ? line * leading + at_k : at_k * leading + line;
+    const std::int64_t wanted = own_row(thread) + i * step() + (k_major ? 0 : e);
+    const std::int64_t first = own_row(thread) < rows ? own_row(thread) : 0;
+    const std::int64_t row = wanted < rows ? wanted : first;
+    const std::int64_t at_k = std::min(own_k(thread) + (k_major ? e : 0), k - 1);
+    return k_major ? row * leading + at_k : at_k * leading + row;
   }
 };
 
-// A thread's first element of an access; nothing when it takes no part.
+// Returns a thread's first element of an access; nothing when it takes no part.
 using Element = std::function<std::optional<std::int64_t>(std::int64_t thread)>;
 
 WarpAccess access_of(std::int64_t warp, std::string name, MemorySpace space, std::int64_t width,
@@ -107,29 +107,31 @@ std::vector<WarpAccess> tile_stores(std::int64_t warp, const std::string& name,
   std::vector<std::int64_t> distances;
   for (std::int64_t i = 0; i < operand.loads(); ++i) {
     for (std::int64_t e = 0; e < operand.vector; ++e) {
-      distances.push_back(
-          operand.place(operand.along_k ? 0 : e, i * operand.vector, operand.along_k ? e : 0));
+      distances.push_back(operand.shared_offset(operand.k_major ? 0 : e, i * operand.vector,
+                                                operand.k_major ? e : 0));
     }
   }
   return shared_accesses(warp, name, distances, [&](std::int64_t thread) {
-    const std::int64_t line = operand.own_line(thread);
-    return operand.place(line % operand.tile_width, line / operand.tile_width % operand.vector,
-                         operand.own_k(thread));
+    const std::int64_t row = operand.own_row(thread);
+    return operand.shared_offset(row % operand.tile_width,
+                                 row / operand.tile_width % operand.vector, operand.own_k(thread));
   });
 }
 
-// Of one turn of the inner loop, `unroll` steps. `own` is the thread's place among the lines.
+// Returns the reads of one turn of the inner loop, `unroll` steps. `own`: the thread's place among
+// the rows.
 std::vector<WarpAccess> tile_reads(std::int64_t warp, const std::string& name,
                                    const Operand& operand, std::int64_t unroll,
                                    const std::function<std::int64_t(std::int64_t)>& own) {
   std::vector<std::int64_t> distances;
   for (std::int64_t at_k = 0; at_k < unroll; ++at_k) {
     for (std::int64_t result = 0; result < operand.results; ++result) {
-      distances.push_back(operand.place(0, result, at_k));
+      distances.push_back(operand.shared_offset(0, result, at_k));
     }
   }
-  return shared_accesses(warp, name, distances,
-                         [&](std::int64_t thread) { return operand.place(own(thread), 0, 0); });
+  return shared_accesses(warp, name, distances, [&](std::int64_t thread) {
+    return operand.shared_offset(own(thread), 0, 0);
+  });
 }
 
 // C, a result at a time; threads whose result C does not have are idle.
@@ -154,29 +156,29 @@ std::vector<WarpAccess> stores(std::int64_t warp, const GemmProblem& problem, co
 }
 
 Operand operand_a(const Configuration& configuration, const GemmProblem& problem) {
-  const bool transposed = problem.op_a == Operation::transposed;
+  const bool transposed = problem.op_a == Transpose::transposed;
   const std::int64_t results = configuration.at("RESULTS_M");
   return {.tile_width = configuration.at("TILE_WIDTH"),
           .results = results,
           .vector = std::min(configuration.at("VECTOR_WIDTH"), results),
-          .along_k = !transposed,
-          .by_line = configuration.at("A_TRANSPOSED") == 0,
+          .k_major = !transposed,
+          .shared_k_major = configuration.at("A_TRANSPOSED") == 0,
           .padded = configuration.at("PADDING") != 0 && !transposed,
-          .lines = problem.m,
+          .rows = problem.m,
           .k = problem.k,
           .leading = problem.lda()};
 }
 
 Operand operand_b(const Configuration& configuration, const GemmProblem& problem) {
-  const bool transposed = problem.op_b == Operation::transposed;
+  const bool transposed = problem.op_b == Transpose::transposed;
   const std::int64_t results = configuration.at("RESULTS_N");
   return {.tile_width = configuration.at("TILE_WIDTH"),
           .results = results,
           .vector = std::min(configuration.at("VECTOR_WIDTH"), results),
-          .along_k = transposed,
-          .by_line = false,
+          .k_major = transposed,
+          .shared_k_major = false,
           .padded = transposed,
-          .lines = problem.n,
+          .rows = problem.n,
           .k = problem.k,
           .leading = problem.ldb()};
 }

@@ -11,7 +11,7 @@
 
 namespace autotune {
 
-// As KernelTemplate::warp_accesses has it.
+// Returns the accesses that KernelTemplate::warp_accesses describes.
 [[nodiscard]] std::vector<WarpAccess> gemm_tiled_accesses(const Configuration& configuration,
                                                           const GemmProblem& problem,
                                                           std::int64_t warp);

@@ -1,228 +1,116 @@
 // gemm_tma: C = alpha * op(A) * op(B) + beta * C in strict FP32 for compute capability 9.0, where
-// the copy unit (TMA) and warps of their own bring operands to shared memory.
+// the Tensor Memory Accelerator (TMA) and warps of their own copy the operands to shared memory.
 //
-// The block's tile, its warps and lanes, and what they add up are those of gemm_simt. What differs
-// is how the operands get there. Memory holds op(B) row after row and op(A)'s transpose likewise:
-// of such an operand one instruction asks for a whole phase of BLOCK_K rows, and the unit supplies
-// zeros beyond the matrix. An operand that lies along K in memory must be transposed on the way,
-// which the unit cannot do, nor can it copy rows that do not begin at multiples of 16 bytes: their
-// elements are copied singly. All that is done by four warps, one for each of the SM's schedulers,
-// which take the cycles that the warps which multiply leave; these in turn get most of the copying
-// warps' registers, and their inner loop has nothing but products. CUTLASS's kernels for tensor
-// cores divide their work so. Warps do not wait for each other: each buffer has a barrier that says
-// when it is filled and one that says when all warps have left it.
+// The block's tile, its warps and lanes, and the addition of partial sums are those of gemm_simt;
+// the copies differ. An operand that is MN-major in global memory (op(B), or op(A) of a transposed
+// A) is copied by TMA: one instruction copies a whole k_tile of BLOCK_K rows and writes zeros for
+// elements beyond the matrix. An operand that is K-major must be transposed by its copies, which
+// TMA cannot do; nor can TMA copy rows that do not begin at multiples of 16 bytes. The elements of
+// such operands are copied one by one (cp.async). Both is done by four producer warps, one for each
+// scheduler of the SM, in the cycles that the consumer warps leave; the consumers in turn get most
+// registers of the producers, and their inner loop consists of products alone. CUTLASS's kernels
+// for tensor cores are divided likewise. The warps synchronize through two barriers for each
+// buffer: `full`, that its k_tile has arrived, and `empty`, that all consumer warps have read it.
 //
 // A result is one chain of fused multiply-adds over k = 0 .. K-1 that starts at 0, unless SLICES or
 // SPLIT_K share it; then the parts are added in an order that is always the same. Zeros beyond K
 // turn a sum of -0, which only underflow can leave, into +0.
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31.
-// Launch: kThreads + kCopyThreads threads, kSharedFloats of dynamic shared memory; blocks along x:
-// as many as C has tiles, or for each tile any number with SPLIT_K, a multiple of CLUSTER; with
-// SPLIT_K == 0 any number up to the phases of all tiles. scratch, raster and the tensor maps, which
-// ALIGNED code has: see kernel_template.hpp. Code for any later device, too (compute_90), cannot
-// move registers from warp to warp and has too few of them for large tiles.
+// Launch: kThreads + kCopyThreads threads and kSharedElements elements of dynamic shared memory.
+// Blocks along x: one for each tile of C; with SPLIT_K any number for each tile, a multiple of
+// CLUSTER; with SPLIT_K == 0 any number up to the k_tiles of all tiles. workspace, raster and the
+// tensor maps, which only code with ALIGNED uses: see kernel_template.hpp. Code that runs on later
+// devices too (compute_90) cannot reallocate registers and has too few of them for large tiles.
 
-// Results of one lane along each side: 8 or 16.
-#ifndef THREAD_M
-#define THREAD_M 8
-#endif
+// The parameters are in device/tile_parameters.cuh; these are the defaults that differ.
 #ifndef THREAD_N
 #define THREAD_N 16
 #endif
-
-// Lanes of a warp along M: 4 or 8. The others are along N.
-#ifndef LANES_M
-#define LANES_M 8
-#endif
-
-// Warps of a block (of one of its slices) along each side: 1, 2 or 4.
-#ifndef WARPS_M
-#define WARPS_M 2
-#endif
-#ifndef WARPS_N
-#define WARPS_N 4
-#endif
-
-// Parts of each phase that different warps of the block multiply: 1, 2, 4 or 8.
-#ifndef SLICES
-#define SLICES 1
-#endif
-
-// Elements of K in a phase: 16, 32, 64 or 128.
 #ifndef BLOCK_K
 #define BLOCK_K 32
 #endif
-
-// Buffers in shared memory, each for one phase: 3, 4, 6 or 8.
 #ifndef STAGES
 #define STAGES 4
 #endif
 
-// Steps along K that the inner loop takes between two branches: 8 or 16, or as many as a slice has
-// in a phase.
-#ifndef UNROLL
-#define UNROLL 8
-#endif
+// Producer threads, behind the kThreads consumers. Both are multiples of 128, because registers are
+// reallocated by whole groups of four warps.
+#define COPY_THREADS 128
 
-// The order in which a lane adds the products of one k: see gemm_simt.cu.
-#ifndef ORDER
-#define ORDER 0
-#endif
-
-// Blocks of an SM that the compiler must leave registers for.
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1
-#endif
-
-// Blocks that share the work of one tile: 1, or with any larger value as many as the launch has for
-// each. 0: the launch has as many blocks as run at once, which take whole tiles in turn and share
-// the last ones evenly; the next tile's operands are brought while results are stored.
-#ifndef SPLIT_K
-#define SPLIT_K 1
-#endif
-
-// Neighbours among those blocks that add up in each other's shared memory before they write to
-// global memory: 1 or 2.
-#ifndef CLUSTER
-#define CLUSTER 1
-#endif
-
-// Not tuned but given by the operands. 1: memory holds the transpose of op(A), of op(B).
-#ifndef TRANSPOSE_A
-#define TRANSPOSE_A 0
-#endif
-#ifndef TRANSPOSE_B
-#define TRANSPOSE_B 0
-#endif
-// 1: pointers are multiples of 16 bytes; leading dimensions, and extents of matrices along them,
-// multiples of 4.
-#ifndef ALIGNED
-#define ALIGNED 0
-#endif
-
-#define COPYING_WARPS
 #include "device/barrier.cuh"
-#include "device/launch_order.cuh"
-#include "device/thread_tile.cuh"
+#include "device/cluster.cuh"
+#include "device/cp_async.cuh"
+#include "device/element.cuh"
+#include "device/epilogue.cuh"
+#include "device/grid_dependency.cuh"
+#include "device/register_tile.cuh"
+#include "device/split_k.cuh"
+#include "device/tile_parameters.cuh"
+#include "device/tma.cuh"
+#include "device/vector.cuh"
 
-// What the driver makes of an operand's place and shape (CUtensorMap).
-struct alignas(64) TensorMap {
-  unsigned long long words[16];
-};
+using namespace autotune_device;
 
-// The threads that copy, behind the kThreads that multiply. A multiple of 128, as these are:
-// registers are moved by whole groups of four warps.
-constexpr int kCopyThreads = 128;
-// Of a thread when the kernel starts, of one that copies and of one that multiplies afterwards.
+static_assert(sizeof(ElementA) == 4 && sizeof(ElementB) == 4 && sizeof(Accumulator) == 4,
+              "elements are copied one by one as 32-bit words");
+
+constexpr int kCopyThreads = COPY_THREADS;
+// Registers of a thread when the kernel starts, then of a producer thread and of a consumer thread.
 constexpr int kFirstRegisters = 65536 / (MIN_BLOCKS * (kThreads + kCopyThreads)) / 8 * 8;
 constexpr int kCopyRegisters = 40;
 constexpr int kFreeRegisters =
     kFirstRegisters * (kThreads + kCopyThreads) - kCopyRegisters * kCopyThreads;
-constexpr int kRegisters = least(kFreeRegisters / kThreads / 8 * 8, 240);
+constexpr int kRegisters = minimum(kFreeRegisters / kThreads / 8 * 8, 240);
 static_assert(SPLIT_K != 0 || (SLICES == 1 && CLUSTER == 1), "buffers and barriers are in use");
 static_assert(kThreads % 128 == 0 && kFirstRegisters < kRegisters && kFirstRegisters <= 240);
 
-#include "device/cluster.cuh"
-
-// What the copy unit writes afterwards cannot overtake this thread's reads before. Without it, a
-// warp's last reads of a phase may still be waiting when the next one is there: on an H200 that
-// showed where shared memory is busiest, in up to 3 of 100 launches.
-__device__ __forceinline__ void finish_reads() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
-// Arrives when this thread's copies so far have.
-__device__ __forceinline__ void arrive_with_copies(Barrier* barrier) {
-  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(barrier))
-               : "memory");
-}
-
-// One element, or 0 in its place: kFrom bytes behind `from`, to kTo bytes behind `to`. The machine
-// adds what is known beforehand at no cost.
-template <int kTo, int kFrom>
-__device__ __forceinline__ void copy_or_zero(unsigned to, const float* from, bool is_there) {
-  asm volatile("cp.async.ca.shared.global [%0 + %3], [%1 + %4], 4, %2;" ::"r"(to), "l"(from),
-               "r"(is_there ? 4 : 0), "n"(kTo), "n"(kFrom));
-}
-
-__device__ __forceinline__ void await_all_copies() {
-  asm volatile("cp.async.wait_all;" ::: "memory");
-}
-
-// The map's box from this column and row of the matrix on.
-__device__ __forceinline__ void copy_box(float* to, const TensorMap& map, int column, int row,
-                                         Barrier* barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
-      " [%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(to)),
-      "l"(&map), "r"(column), "r"(row), "r"(shared_address(barrier))
-      : "memory");
-}
-
-// CUDA before 12.9 has the second alone, for compute capability 9.0.
-#if defined(__CUDA_ARCH_SPECIFIC__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
-#define MOVES_REGISTERS
-#endif
-
-// By all warps of a group: each thread keeps so many registers and gives the others back, or waits
-// until it has so many. Only code for one architecture alone can do so.
-template <int kCount>
-__device__ __forceinline__ void keep_registers() {
-#ifdef MOVES_REGISTERS
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCount));
-#endif
-}
-template <int kCount>
-__device__ __forceinline__ void take_registers() {
-#ifdef MOVES_REGISTERS
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kCount));
-#endif
-}
-
-// One operand of the block's tile. A "line" is a row of op(A) or a column of op(B): seen so, both
-// operands are lines of K elements, and a result is the product of two lines. Shared memory keeps
-// them k after k.
-//   kLines    of the tile
-//   kAlongK   memory holds a line's elements side by side, else those of one k
-template <int kLines, bool kAlongK>
+// The block's tile of one operand. Both operands are seen as matrices whose rows run along K: row i
+// is row i of op(A), or column i of op(B), and a result is the product of two rows. Shared memory
+// keeps them MN-major.
+//   kRows    rows of the tile
+//   kKMajor  global memory holds the elements of a row side by side; otherwise the rows of one k
+template <typename T, int kRows, bool kKMajor>
 struct Operand {
-  static constexpr bool kByThreads = kAlongK || !ALIGNED;
-  static constexpr bool kByLine = false;
-  // From one k to the next. The space between lets threads write 8 k of 4 lines at once.
-  static constexpr int kPitch = kLines + (kAlongK ? 4 : 0);
+  using Element = T;
+  static constexpr bool kByThreads = kKMajor || !ALIGNED;  // otherwise by TMA
+  static constexpr bool kSharedKMajor = false;
+  // The distance from one k to the next. The padding lets threads write 8 k of 4 rows at once.
+  static constexpr int kPitch = kRows + (kKMajor ? 4 : 0);
   static constexpr int kSize = (kPitch * BLOCK_K + 31) / 32 * 32;
-  static constexpr int kBoxBytes = kByThreads ? 0 : 4 * kLines * BLOCK_K;
+  static constexpr int kBoxBytes = kByThreads ? 0 : sizeof(T) * kRows * BLOCK_K;
 
-  static __device__ __forceinline__ int place(int line, int k) { return k * kPitch + line; }
+  // Returns the offset of an element in the k_tile's buffer in shared memory.
+  static __device__ __forceinline__ int shared_offset(int row, int k) { return k * kPitch + row; }
 
-  // A phase as memory has it: rows of neighbours. Threads side by side have neighbours, and each
-  // copies one in kNeighbours elements of one in kRowStep rows.
-  static constexpr int kRows = kAlongK ? kLines : BLOCK_K;
-  static constexpr int kColumns = kAlongK ? BLOCK_K : kLines;
-  static constexpr int kNeighbours = kAlongK ? 8 : 32;
+  // A k_tile as global memory has it: kMemoryRows rows of kMemoryColumns neighbours. Threads side
+  // by side copy neighbours; a thread copies every kNeighbours-th element of every kRowStep-th row.
+  static constexpr int kMemoryRows = kKMajor ? kRows : BLOCK_K;
+  static constexpr int kMemoryColumns = kKMajor ? BLOCK_K : kRows;
+  static constexpr int kNeighbours = kKMajor ? 8 : 32;
   static constexpr int kRowStep = kCopyThreads / kNeighbours;
-  static_assert(kRows % kRowStep == 0 && kColumns % kNeighbours == 0, "all copy as many elements");
-  // That the code has side by side. Longer code costs the warps that multiply well chosen
-  // registers.
-  static constexpr int kRowsAtOnce = kAlongK ? kRows / kRowStep : 4;
-  // From one row to the next and from one neighbour to the next, in shared memory.
-  static constexpr int kRowPitch = kAlongK ? 1 : kPitch;
-  static constexpr int kColumnPitch = kAlongK ? kPitch : 1;
+  static_assert(kMemoryRows % kRowStep == 0 && kMemoryColumns % kNeighbours == 0,
+                "all threads copy the same number of elements");
+  // Memory rows that the code unrolls. Longer code makes the compiler choose worse registers for
+  // the consumer warps.
+  static constexpr int kRowsAtOnce = kKMajor ? kMemoryRows / kRowStep : 4;
+  // The distance from one memory row, and from one of its elements, to the next in shared memory.
+  static constexpr int kRowPitch = kKMajor ? 1 : kPitch;
+  static constexpr int kColumnPitch = kKMajor ? kPitch : 1;
 
   const TensorMap& map;
-  int first_line, first_k;  // of the tile, in the matrix
-  const float* own;         // this thread's first element of the phase that is copied next
-  long long row_step;       // elements from one of its rows to the next
-  int lines_left;           // lines of the matrix from the tile's first on, at most kLines
+  int first_row, first_k;  // of the tile, in the matrix
+  const T* own;            // this thread's first element of the k_tile that is copied next
+  long long row_step;      // elements from one of its memory rows to the next
+  int rows_left;           // rows of the matrix from the tile's first row on, at most kRows
 
-  __device__ __forceinline__ Operand(const TensorMap& tensor_map, const float* source, long long ld,
-                                     long long lines, long long line, long long k)
-      : map(tensor_map), first_line(static_cast<int>(line)), first_k(static_cast<int>(k)) {
-    const long long row = kAlongK ? line : k;
-    own = source + (row + own_row()) * ld + (kAlongK ? k : line) + own_column();
+  __device__ __forceinline__ Operand(const TensorMap& tensor_map, const T* source, long long ld,
+                                     long long rows, long long row, long long k)
+      : map(tensor_map), first_row(static_cast<int>(row)), first_k(static_cast<int>(k)) {
+    const long long memory_row = kKMajor ? row : k;
+    own = source + (memory_row + own_row()) * ld + (kKMajor ? k : row) + own_column();
     row_step = ld * kRowStep;
-    lines_left = lines - line < kLines ? static_cast<int>(lines - line) : kLines;
+    rows_left = rows - row < kRows ? static_cast<int>(rows - row) : kRows;
   }
 
   static __device__ __forceinline__ int own_row() { return (threadIdx.x - kThreads) / kNeighbours; }
@@ -230,176 +118,180 @@ struct Operand {
     return (threadIdx.x - kThreads) % kNeighbours;
   }
 
-  // Asks for a whole phase; by one thread.
-  __device__ __forceinline__ void ask(float* to, int phase, Barrier* barrier) const {
-    if (!kByThreads) copy_box(to, map, first_line, first_k + phase * BLOCK_K, barrier);
+  // Starts to copy a whole k_tile by TMA. One thread calls this.
+  __device__ __forceinline__ void tma_load(T* to, int k_tile, Barrier* barrier) const {
+    if (!kByThreads) tma_load_box(to, map, first_row, first_k + k_tile * BLOCK_K, barrier);
   }
 
-  // Begins this thread's copies of the next phase, of which the matrix has k_left elements of each
-  // line.
-  __device__ __forceinline__ void copy(float* to, int k_left) {
+  // Starts this thread's copies of the next k_tile; k_left: elements of K that the matrix has from
+  // the k_tile's first on. All producer threads call this.
+  __device__ __forceinline__ void copy(T* to, int k_left) {
     if (!kByThreads) return;
-    const int rows_left = kAlongK ? lines_left : k_left;
-    const int columns_left = (kAlongK ? k_left : lines_left) - own_column();
+    const int memory_rows_left = kKMajor ? rows_left : k_left;
+    const int columns_left = (kKMajor ? k_left : rows_left) - own_column();
     const unsigned own_place =
         shared_address(to + own_row() * kRowPitch + own_column() * kColumnPitch);
-    const float* from = own;
+    const T* from = own;
 #pragma unroll kRowsAtOnce
-    for (int row = 0; row < kRows; row += kRowStep) {
+    for (int row = 0; row < kMemoryRows; row += kRowStep) {
       copy_row<0>(own_place + 4 * row * kRowPitch, from,
-                  own_row() + row < rows_left ? columns_left : 0);
+                  own_row() + row < memory_rows_left ? columns_left : 0);
       from += row_step;
     }
-    own = kAlongK ? own + BLOCK_K : from;
+    own = kKMajor ? own + BLOCK_K : from;
   }
 
  private:
-  // Copies one in kNeighbours elements of a row, from one on; columns_left: that there are.
+  // Copies this thread's elements of a memory row from kColumn on, and zeros for those that are not
+  // among the first columns_left.
   template <int kColumn>
-  static __device__ __forceinline__ void copy_row(unsigned to, const float* from,
-                                                  int columns_left) {
-    if constexpr (kColumn < kColumns) {
-      copy_or_zero<4 * kColumn * kColumnPitch, 4 * kColumn>(to, from, kColumn < columns_left);
+  static __device__ __forceinline__ void copy_row(unsigned to, const T* from, int columns_left) {
+    if constexpr (kColumn < kMemoryColumns) {
+      cp_async_zfill<4 * kColumn * kColumnPitch, 4 * kColumn>(to, from, kColumn < columns_left);
       copy_row<kColumn + kNeighbours>(to, from, columns_left);
     }
   }
 };
 
-using OperandA = Operand<kTileM, !TRANSPOSE_A>;
-using OperandB = Operand<kTileN, TRANSPOSE_B>;
+using OperandA = Operand<ElementA, kTileM, !TRANSPOSE_A>;
+using OperandB = Operand<ElementB, kTileN, TRANSPOSE_B>;
 constexpr bool kAnyByThreads = OperandA::kByThreads || OperandB::kByThreads;
 constexpr bool kAnyByTma = !OperandA::kByThreads || !OperandB::kByThreads;
-constexpr int kCopyingThreads = kAnyByThreads ? kCopyThreads : 1;
+constexpr int kProducers = kAnyByThreads ? kCopyThreads : 1;  // threads
 constexpr int kStage = OperandA::kSize + OperandB::kSize;
-constexpr int kExchanged = SLICES > 1 ? kThreads* kResults / 2 : 0;
-constexpr int kBuffers = STAGES * kStage > kExchanged ? STAGES* kStage : kExchanged;
-constexpr int kBarrierFloats = 2 * STAGES * sizeof(Barrier) / sizeof(float);
-// Where warps exchange results: with SPLIT_K == 0 operands may be arriving in the buffers.
-constexpr int kExchange = SPLIT_K == 0 ? 4 * kThreads : 0;
-constexpr int kSharedFloats = kBuffers + kBarrierFloats + kExchange + Cluster::kFloats;
-static_assert(kSharedFloats * sizeof(float) <= 227 * 1024, "an SM has no more shared memory");
+// Elements that the slices exchange at first: half of all results.
+constexpr int kExchanged = SLICES > 1 ? kThreads* kThreadResults / 2 : 0;
+constexpr int kBuffers = maximum(STAGES * kStage, kExchanged);
+constexpr int kBarriers = 2 * STAGES * sizeof(Barrier) / sizeof(Accumulator);
+// Where warps stage results: with SPLIT_K == 0 operands may be arriving in the buffers.
+constexpr int kStaging = SPLIT_K == 0 ? 4 * kThreads : 0;
+constexpr int kSharedElements = kBuffers + kBarriers + kStaging + Cluster::kSharedElements;
+static_assert(kSharedElements * sizeof(Accumulator) <= 227 * 1024,
+              "an SM has no more shared memory");
 using SideM = Side<THREAD_M, LANES_M, false>;
 using SideN = Side<THREAD_N, kLanesN, false>;
 using FragmentA = Fragment<OperandA, SideM, THREAD_M>;
 using FragmentB = Fragment<OperandB, SideN, THREAD_N>;
+using Position = LanePosition<SideM, SideN>;
 
-#include "device/partial_sums.cuh"
-#include "device/products.cuh"
-#include "device/store.cuh"
-
-// A buffer of those that are used in turn.
-struct Place {
+// The buffer that a producer fills next or a consumer reads next. Producers and consumers go
+// through the buffers in the same order.
+struct PipelineState {
   int stage;
-  int offset = stage * kStage;  // of its elements in shared memory
-  unsigned round = 0;           // how often all were used before: 0, 1, 0, 1 and so on
+  int offset = stage * kStage;  // of the buffer's elements in shared memory
+  unsigned parity = 0;          // of the number of times that all buffers were used before
 
   __device__ __forceinline__ void next() {
     offset += kStage;
     if (++stage == STAGES) {
       stage = 0;
       offset = 0;
-      round ^= 1;
+      parity ^= 1;
     }
   }
 };
 
-// The buffers, and what says when they are filled and when they are free.
-struct Buffers {
-  static constexpr int kWarps = kThreads / 32;  // that multiply
+// The buffers and their barriers.
+struct Pipeline {
+  static constexpr int kConsumerWarps = kThreads / 32;
 
-  float* shared;
-  Barrier* filled;  // of each buffer: its phase has arrived
-  Barrier* left;    // all warps are done with its phase
+  Accumulator* shared;
+  Barrier* full;   // of each buffer: its k_tile has arrived
+  Barrier* empty;  // of each buffer: all consumer warps have read its k_tile
 
-  __device__ __forceinline__ explicit Buffers(float* all)
-      : shared(all), filled(reinterpret_cast<Barrier*>(all + kBuffers)), left(filled + STAGES) {}
+  __device__ __forceinline__ explicit Pipeline(Accumulator* all)
+      : shared(all), full(reinterpret_cast<Barrier*>(all + kBuffers)), empty(full + STAGES) {}
 
-  // By one thread, before others use them.
-  __device__ __forceinline__ void open() const {
+  // Initializes the barriers. One thread calls this before others use them.
+  __device__ __forceinline__ void init() const {
     for (int stage = 0; stage < STAGES; ++stage) {
-      open_barrier(filled + stage, kAnyByTma + (kAnyByThreads ? kCopyThreads : 0));
-      open_barrier(left + stage, kWarps);
+      init_barrier(full + stage, kAnyByTma + (kAnyByThreads ? kCopyThreads : 0));
+      init_barrier(empty + stage, kConsumerWarps);
     }
-    publish_barriers();
+    fence_barrier_init();
   }
-  __device__ __forceinline__ void await_filled(const Place& place) const {
-    await(filled + place.stage, place.round);
+  __device__ __forceinline__ void wait_full(const PipelineState& state) const {
+    wait_parity(full + state.stage, state.parity);
   }
-  __device__ __forceinline__ void await_left(const Place& place) const {
-    await(left + place.stage, place.round ^ 1);
+  __device__ __forceinline__ void wait_empty(const PipelineState& state) const {
+    wait_parity(empty + state.stage, state.parity ^ 1);
   }
-  // By a whole warp.
-  __device__ __forceinline__ void leave(const Place& place) const {
-    if (kAnyByTma) finish_reads();
+  // Releases a buffer that this warp has read. All lanes of a consumer warp call this. Without the
+  // fence, TMA could write the next k_tile while the warp's last reads of this one are still
+  // waiting: on an H200 up to 3 of 100 launches were wrong where shared memory is busiest.
+  __device__ __forceinline__ void release(const PipelineState& state) const {
+    if (kAnyByTma) fence_proxy_async();
     __syncwarp();
-    if (threadIdx.x % 32 == 0) arrive(left + place.stage);
+    if (threadIdx.x % 32 == 0) arrive(empty + state.stage);
   }
 };
 
-__device__ __forceinline__ int phases_of(int k_count) {
+__device__ __forceinline__ int k_tiles_of(int k_count) {
   return (k_count - 1) / BLOCK_K + 1;
 }
 
-// Brings all phases, from `place` on; by the kCopyingThreads behind those that multiply.
-__device__ __forceinline__ void bring(const Buffers& buffers, Place& place, OperandA a, OperandB b,
-                                      int k_count) {
-  const int phases = phases_of(k_count);
+// Copies all k_tiles of a work tile, from the buffer of `state` on. The kProducers threads behind
+// the consumers call this.
+__device__ __forceinline__ void producer_load(const Pipeline& pipeline, PipelineState& state,
+                                              OperandA a, OperandB b, int k_count) {
+  const int k_tiles = k_tiles_of(k_count);
 #pragma unroll 1
-  for (int phase = 0; phase < phases; ++phase, place.next()) {
-    float* const to_a = buffers.shared + place.offset;
-    float* const to_b = to_a + OperandA::kSize;
-    Barrier* const filled = buffers.filled + place.stage;
-    buffers.await_left(place);
+  for (int k_tile = 0; k_tile < k_tiles; ++k_tile, state.next()) {
+    ElementA* const to_a = pipeline.shared + state.offset;
+    ElementB* const to_b = to_a + OperandA::kSize;
+    Barrier* const full = pipeline.full + state.stage;
+    pipeline.wait_empty(state);
     if (kAnyByTma && threadIdx.x == kThreads) {
-      arrive_expecting(filled, OperandA::kBoxBytes + OperandB::kBoxBytes);
-      a.ask(to_a, phase, filled);
-      b.ask(to_b, phase, filled);
+      arrive_expect_tx(full, OperandA::kBoxBytes + OperandB::kBoxBytes);
+      a.tma_load(to_a, k_tile, full);
+      b.tma_load(to_b, k_tile, full);
     }
     if (!kAnyByThreads) continue;
-    a.copy(to_a, k_count - phase * BLOCK_K);
-    b.copy(to_b, k_count - phase * BLOCK_K);
-    arrive_with_copies(filled);
+    a.copy(to_a, k_count - k_tile * BLOCK_K);
+    b.copy(to_b, k_count - k_tile * BLOCK_K);
+    cp_async_arrive(full);
   }
 }
 
-// Adds the products of all phases, which are at `reading` and the places behind it.
-__device__ __forceinline__ void accumulate(const Buffers& buffers, Place& reading,
+// Adds the products of all k_tiles of a work tile, which are in the buffer of `state` and those
+// behind it, to this thread's sums. All consumer threads call this.
+__device__ __forceinline__ void accumulate(const Pipeline& pipeline, PipelineState& state,
                                            const Position& position, int k_count, Sums& sums) {
-  constexpr int kSteps = kSliceK / kStepK;  // of the inner loop, in a phase
+  constexpr int kSteps = kSliceK / kStepK;  // of the inner loop, in a k_tile
   const int first_k = position.slice * kSliceK;
-  int first_a = OperandA::place(position.row, first_k);  // this thread's places in a buffer
-  int first_b = OperandA::kSize + OperandB::place(position.column, first_k);
-  // The compiler shall keep them, not compute them again and again.
+  int first_a = OperandA::shared_offset(position.row, first_k);  // this thread's, in a buffer
+  int first_b = OperandA::kSize + OperandB::shared_offset(position.column, first_k);
+  // This keeps both in registers; the compiler would compute them again and again.
   asm volatile("" : "+r"(first_a), "+r"(first_b));
 
-  int phases_left = phases_of(k_count);
+  int k_tiles_left = k_tiles_of(k_count);
   int step = 0;
-  const float* own_a = buffers.shared + reading.offset + first_a;  // for the step's first k
-  const float* own_b = buffers.shared + reading.offset + first_b;
+  const ElementA* own_a = pipeline.shared + state.offset + first_a;  // for the step's first k
+  const ElementB* own_b = pipeline.shared + state.offset + first_b;
   const auto next_step = [&] {
     if (++step < kSteps) {
-      own_a += OperandA::place(0, kStepK);
-      own_b += OperandB::place(0, kStepK);
+      own_a += OperandA::shared_offset(0, kStepK);
+      own_b += OperandB::shared_offset(0, kStepK);
       return;
     }
     step = 0;
-    buffers.leave(reading);
-    if (--phases_left > 0) {
-      reading.next();
-      buffers.await_filled(reading);
+    pipeline.release(state);
+    if (--k_tiles_left > 0) {
+      state.next();
+      pipeline.wait_full(state);
     }
-    // Behind the last phase k = 0 of this one is read again, in vain.
-    own_a = buffers.shared + reading.offset + first_a;
-    own_b = buffers.shared + reading.offset + first_b;
+    // After the last k_tile its first k is loaded once more, and not used.
+    own_a = pipeline.shared + state.offset + first_a;
+    own_b = pipeline.shared + state.offset + first_b;
   };
 
-  buffers.await_filled(reading);
+  pipeline.wait_full(state);
   FragmentA fragments_a[2];
   FragmentB fragments_b[2];
   fragments_a[0].load(own_a, 0);
   fragments_b[0].load(own_b, 0);
 #pragma unroll 1
-  while (phases_left > 0) {
+  while (k_tiles_left > 0) {
 #pragma unroll
     for (int k = 0; k < kStepK; ++k) {
       const int loaded = k + 1;
@@ -409,82 +301,83 @@ __device__ __forceinline__ void accumulate(const Buffers& buffers, Place& readin
       multiply(fragments_a[k % 2], fragments_b[k % 2], k, sums);
     }
   }
-  reading.next();
+  state.next();
 }
 
-// Where a share's tile lies, and its part of K.
+// The place of a work tile in C, and its part of K.
 struct Task {
   TileSpan in_m, in_n;
   long long first_k;
   int k_count;
 
-  __device__ __forceinline__ Task(const Share& share, const Tiles& tiles, long long m, long long n,
-                                  long long k)
-      : Task(share, TilePosition(share.tile, tiles), m, n, k) {}
+  __device__ __forceinline__ Task(const WorkTile& work, const TileGrid& tiles, long long m,
+                                  long long n, long long k)
+      : Task(work, TileCoordinates(work.tile, tiles), m, n, k) {}
 
  private:
-  __device__ __forceinline__ Task(const Share& share, const TilePosition& at, long long m,
+  __device__ __forceinline__ Task(const WorkTile& work, const TileCoordinates& at, long long m,
                                   long long n, long long k)
-      : in_m(at.along_m, kTileM, m), in_n(at.along_n, kTileN, n), first_k(share.first_k()) {
-    const long long k_end = share.k_end(k);
-    // A cluster's second block may have nothing of K.
+      : in_m(at.along_m, kTileM, m), in_n(at.along_n, kTileN, n), first_k(work.first_k()) {
+    const long long k_end = work.k_end(k);
+    // The second block of a cluster may have no elements of K.
     k_count = CLUSTER > 1 && k_end < first_k ? 0 : static_cast<int>(k_end - first_k);
   }
 };
 
-extern "C" __global__ void IN_CLUSTERS __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS)
-    gemm_tma(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
-             long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
-             float alpha, float beta, float* __restrict__ scratch, unsigned raster,
+extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS)
+    gemm_tma(const ElementA* __restrict__ a, const ElementB* __restrict__ b,
+             ElementC* __restrict__ c, long long m, long long n, long long k, long long lda,
+             long long ldb, long long ldc, Accumulator alpha, Accumulator beta,
+             float* __restrict__ workspace, unsigned raster,
              const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
-  extern __shared__ __align__(128) float shared[];
-  const Buffers buffers(shared);
-  const Cluster cluster(shared + kBuffers + kBarrierFloats + kExchange);
-  if (threadIdx.x == 0) buffers.open();
-  cluster.open();
+  extern __shared__ __align__(128) Accumulator shared[];
+  const Pipeline pipeline(shared);
+  const Cluster cluster(shared + kBuffers + kBarriers + kStaging);
+  if (threadIdx.x == 0) pipeline.init();
+  cluster.init();
   __syncthreads();
 
-  const Tiles tiles{static_cast<unsigned>((m - 1) / kTileM + 1),
-                    static_cast<unsigned>((n - 1) / kTileN + 1), raster};
+  const TileGrid tiles{static_cast<unsigned>((m - 1) / kTileM + 1),
+                       static_cast<unsigned>((n - 1) / kTileN + 1), raster};
   const long long all_tiles = static_cast<long long>(tiles.along_m) * tiles.along_n;
-  const Schedule schedule(all_tiles, k);
-  Worklist worklist(schedule);
-  Share share = worklist.first();
+  const WorkPartition partition(all_tiles, k);
+  TileScheduler scheduler(partition);
+  WorkTile work = scheduler.first();
 
-  cluster.await_open();
-  await_launch_before(static_cast<int>(share.end));
+  cluster.wait_init();
+  griddep_wait(static_cast<int>(work.end));
   if (threadIdx.x >= kThreads) {
-    keep_registers<kCopyRegisters>();
-    if (threadIdx.x < kThreads + kCopyingThreads) {
-      Place filling{0};
+    warpgroup_reg_dealloc<kCopyRegisters>();
+    if (threadIdx.x < kThreads + kProducers) {
+      PipelineState filling{0};
       do {
-        const Task task(share, tiles, m, n, k);
-        bring(buffers, filling, OperandA(map_a, a, lda, m, task.in_m.first, task.first_k),
-              OperandB(map_b, b, ldb, n, task.in_n.first, task.first_k), task.k_count);
-      } while (worklist.next(share));
-      await_all_copies();
+        const Task task(work, tiles, m, n, k);
+        producer_load(pipeline, filling, OperandA(map_a, a, lda, m, task.in_m.first, task.first_k),
+                      OperandB(map_b, b, ldb, n, task.in_n.first, task.first_k), task.k_count);
+      } while (scheduler.next(work));
+      cp_async_wait_all();
     }
     return;
   }
-  take_registers<kRegisters>();
-  const Gemm gemm{c, m, n, ldc, alpha, beta};
+  warpgroup_reg_alloc<kRegisters>();
+  const Epilogue<SideM, SideN> epilogue{c, m, n, ldc, alpha, beta};
   const Position position;
-  Place reading{0};
+  PipelineState reading{0};
   do {
-    const Task task(share, tiles, m, n, k);
+    const Task task(work, tiles, m, n, k);
     Sums sums = {};
-    accumulate(buffers, reading, position, task.k_count, sums);
-    float* const results = &sums[0][0];
-    add_slices<SLICES, kResults>(results, shared);
+    accumulate(pipeline, reading, position, task.k_count, sums);
+    Accumulator* const results = &sums[0][0];
+    add_slices<SLICES, kThreadResults>(results, shared);
     cluster.add(results);
     if (SPLIT_K != 1 && (CLUSTER > 1 || task.k_count < k)) {
-      const Parts parts(scratch, schedule, share.tile, all_tiles);
+      const Parts<kRegisters> parts(workspace, partition, work.tile, all_tiles);
       if ((CLUSTER == 1 || parts.count > 1) && !add_blocks(parts, results)) continue;
     }
-    gemm.store(results, position.slice * kOfSlice + Cluster::rank() * kOfBlock, task.in_m,
-               task.in_n,
-               ALIGNED        ? nullptr
-               : SPLIT_K == 0 ? shared + kBuffers + kBarrierFloats
-                              : shared);
-  } while (worklist.next(share));
+    epilogue.store(results, position.slice * kSliceResults + Cluster::rank() * kBlockResults,
+                   task.in_m, task.in_n,
+                   ALIGNED        ? nullptr
+                   : SPLIT_K == 0 ? shared + kBuffers + kBarriers
+                                  : shared);
+  } while (scheduler.next(work));
 }

@@ -5,13 +5,13 @@
 namespace autotune {
 namespace {
 
-const std::vector<std::int64_t>& values_of(const KernelTemplate& kernel, const std::string& name) {
+const std::vector<std::int64_t>& values_of(const KernelTemplate& kernel, std::string_view name) {
   const std::vector<TuningParameter>& all = kernel.space.parameters();
   return std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; })
       ->values;
 }
 
-// Whether the code knows nothing of a parameter.
+// Returns whether only the launch depends on a parameter.
 bool is_of_the_launch(const KernelTemplate& kernel, const TuningParameter& parameter) {
   return std::any_of(kernel.launch_parameters.begin(), kernel.launch_parameters.end(),
                      [&](const auto& one) {
@@ -23,27 +23,17 @@ bool is_of_the_launch(const KernelTemplate& kernel, const TuningParameter& param
 
 }  // namespace
 
-const KernelTemplate* find_kernel_template(std::string_view name) {
-  for (const KernelTemplate& kernel : kernel_templates()) {
-    if (kernel.name == name) return &kernel;
-  }
-  return nullptr;
+bool computes(const KernelTemplate& kernel, const Problem& problem) {
+  return kernel.operation->name == problem.operation() && kernel.supports(problem);
 }
 
-std::vector<const KernelTemplate*> templates_for(const DeviceInfo& device) {
-  constexpr int kAnyGpu = 50;
-  const int capability =
-      device.is_cpu() ? kAnyGpu : 10 * device.compute_major + device.compute_minor;
-  std::vector<const KernelTemplate*> result;
-  for (const KernelTemplate& kernel : kernel_templates()) {
-    if (runs_on(kernel, capability)) result.push_back(&kernel);
-  }
-  return result;
-}
-
-OperandTraits unpadded_traits(const GemmProblem& problem) {
-  const bool aligned = problem.lda() % 4 == 0 && problem.ldb() % 4 == 0 && problem.ldc() % 4 == 0;
-  return {problem.op_a, problem.op_b, aligned};
+CodeTraits unpadded_traits(const Operation& operation, const Problem& problem) {
+  constexpr std::int64_t kVectorBytes = 16;
+  const std::vector<TensorDesc> tensors = operation.tensors(problem);
+  const bool aligned = std::all_of(tensors.begin(), tensors.end(), [](const TensorDesc& tensor) {
+    return tensor.row_stride * size_bytes(tensor.type) % kVectorBytes == 0;
+  });
+  return {operation.code_macros(problem), aligned};
 }
 
 bool runs_on(const KernelTemplate& kernel, int capability) {
@@ -80,9 +70,13 @@ std::vector<Configuration> with_the_code_of(const KernelTemplate& kernel,
   return result;
 }
 
-OperandTraits compiled_for(const KernelTemplate& kernel, OperandTraits operands) {
-  operands.aligned = operands.aligned && kernel.knows_alignment;
-  return operands;
+CodeTraits compiled_for(const KernelTemplate& kernel, CodeTraits traits) {
+  traits.aligned = traits.aligned && kernel.knows_alignment;
+  return traits;
+}
+
+CodeTraits code_traits(const KernelTemplate& kernel, const Problem& problem) {
+  return compiled_for(kernel, unpadded_traits(*kernel.operation, problem));
 }
 
 std::string architecture_option(const KernelTemplate& kernel, const std::string& architecture) {
@@ -92,7 +86,7 @@ std::string architecture_option(const KernelTemplate& kernel, const std::string&
 
 std::vector<std::string> compile_options(const KernelTemplate& kernel,
                                          const Configuration& configuration,
-                                         const OperandTraits& operands,
+                                         const CodeTraits& traits,
                                          const std::string& architecture) {
   std::vector<std::string> options = {architecture_option(kernel, architecture)};
   // -v changes the cubin's bytes, so it is always on; its log is the only source of spill counts.
@@ -108,45 +102,46 @@ std::vector<std::string> compile_options(const KernelTemplate& kernel,
     if (is_of_the_launch(kernel, parameter)) continue;
     options.push_back("-D" + parameter.name + "=" + std::to_string(compiled.at(parameter.name)));
   }
-  const auto set = [&](const char* macro, bool value) {
-    options.push_back(std::string("-D") + macro + (value ? "=1" : "=0"));
-  };
-  set("TRANSPOSE_A", operands.op_a == Operation::transposed);
-  set("TRANSPOSE_B", operands.op_b == Operation::transposed);
-  set("ALIGNED", compiled_for(kernel, operands).aligned);
+  for (const std::string& macro : traits.macros) options.push_back("-D" + macro);
+  options.emplace_back(compiled_for(kernel, traits).aligned ? "-DALIGNED=1" : "-DALIGNED=0");
   return options;
 }
 
 std::vector<Constraint> device_constraints(const KernelTemplate& kernel, const DeviceInfo& device) {
-  const GemmProblem smallest{.m = 1, .n = 1, .k = 1};
-  GemmProblem along_k = smallest;  // both operands
-  along_k.op_b = Operation::transposed;
+  // The largest of a figure over the problems at which launches ask most.
+  const auto most = [&kernel](const Configuration& configuration, auto figure) {
+    std::int64_t largest = 0;
+    for (const Problem& problem : kernel.limiting_problems) {
+      largest = std::max(largest, figure(kernel.geometry(configuration, problem)));
+    }
+    return largest;
+  };
   return {
       {"device_compute_capability", "the device must have the compute capability that it needs",
-       [&kernel, host = device.is_cpu(),
+       [&kernel, cpu = device.is_cpu(),
         capability = 10 * device.compute_major + device.compute_minor](const Configuration& c) {
-         return host || (runs_on(kernel, capability) && capability >= needed_capability(kernel, c));
+         return cpu || (runs_on(kernel, capability) && capability >= needed_capability(kernel, c));
        }},
       {"device_threads_per_block", "a block may not have more threads than the device allows",
-       [&kernel, smallest, limit = device.max_threads_per_block](const Configuration& c) {
-         return kernel.geometry(c, smallest).threads() <= limit;
+       [most, limit = device.max_threads_per_block](const Configuration& c) {
+         return most(c, [](const LaunchGeometry& g) { return g.threads(); }) <= limit;
        }},
       {"device_shared_per_block", "a block may not need more shared memory than the device allows",
-       [&kernel, smallest, along_k, limit = device.shared_per_block,
+       [&kernel, most, limit = device.shared_per_block,
         optin = device.shared_per_block_optin](const Configuration& c) {
          const std::int64_t fixed = kernel.shared_bytes(c);
-         const std::int64_t dynamic = std::max(kernel.geometry(c, smallest).dynamic_shared_bytes,
-                                               kernel.geometry(c, along_k).dynamic_shared_bytes);
-         return fixed <= limit && fixed + dynamic <= optin;
+         return fixed <= limit &&
+                fixed + most(c, [](const LaunchGeometry& g) { return g.dynamic_shared_bytes; }) <=
+                    optin;
        }},
-      {"device_scratch", "on the host device no blocks may wait for each other's results",
-       [&kernel, host = device.is_cpu()](const Configuration& c) {
-         const GemmProblem deep{.m = 1, .n = 1, .k = 1 << 20};
-         return !host || kernel.geometry(c, deep).workspace_bytes_per_block == 0;
+      {"device_scratch", "on the CPU device no blocks may wait for each other's results",
+       [most, cpu = device.is_cpu()](const Configuration& c) {
+         return !cpu ||
+                most(c, [](const LaunchGeometry& g) { return g.workspace_bytes_per_block; }) == 0;
        }},
-      {"device_tensor_maps", "the host device has no unit that copies by tensor maps",
-       [&kernel, host = device.is_cpu()](const Configuration&) {
-         return !host || !kernel.takes_tensor_maps;
+      {"device_tensor_maps", "the CPU device has no unit that copies by tensor maps",
+       [&kernel, cpu = device.is_cpu()](const Configuration&) {
+         return !cpu || !kernel.takes_tensor_maps;
        }},
   };
 }

@@ -1,4 +1,4 @@
-// What the templates' descriptions share.
+// Functions and constants that the descriptions of templates have in common.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 
 namespace autotune {
 
-// a / b, rounded up; both positive.
+// Returns a / b, rounded up; both are positive.
 [[nodiscard]] constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-// What every SM has since compute capability 8.0.
+// Registers of every SM since compute capability 8.0.
 inline constexpr std::int64_t kRegistersPerSm = 64 * 1024;
-// The most that any has yet, in bytes: what a device lacks its own constraints say.
+// The most shared memory that any SM has, in bytes; device_constraints() hold a device to its own.
 inline constexpr std::int64_t kSharedPerSm = 227 * 1024;
 
-// Whether neither is more than `most` times the other; both positive.
+// Returns whether neither number is more than `most` times the other; both are positive.
 [[nodiscard]] constexpr bool balanced(std::int64_t a, std::int64_t b, std::int64_t most) {
   return std::max(a, b) <= most * std::min(a, b);
 }
@@ -33,41 +33,42 @@ using ParameterNames = std::vector<std::string>;
   return names;
 }
 
-// ptxas's option for the parameter REGISTER_LEVEL.
+// Returns ptxas's option for the parameter REGISTER_LEVEL.
 [[nodiscard]] inline std::vector<std::string> register_level_option(
     const Configuration& configuration) {
   return {"--register-usage-level=" + std::to_string(configuration.at("REGISTER_LEVEL"))};
 }
 
-// Whether so many blocks may share tiles: where they are many, a device has enough to do without,
-// and what they leave in the scratch costs more than they gain. A tile of 132 parts needs 12 of the
-// kWorkspaceCounters, so they suffice for so many blocks.
+// Returns whether this number of blocks may share tiles. With many blocks a device is busy without
+// sharing, and their partial sums in the workspace cost more than they gain. A tile of 132 parts
+// needs 12 counters, so that kWorkspaceCounters suffice for kMostBlocks.
 [[nodiscard]] constexpr bool may_share(std::int64_t blocks, std::int64_t bytes_each) {
-  constexpr std::int64_t kMostScratch = 256 << 20;  // bytes
+  constexpr std::int64_t kMostBytes = 256 << 20;
   constexpr std::int64_t kMostBlocks = 4096;
-  return blocks <= kMostBlocks && blocks * bytes_each <= kMostScratch;
+  return blocks <= kMostBlocks && blocks * bytes_each <= kMostBytes;
 }
 
-// Whether blocks may share evenly tiles of so many phases each: they count the phases of all tiles
-// that they share in 32 bits. These are fewer than 7/6 of the blocks, and 8192 blocks are more than
-// any device runs at once.
-[[nodiscard]] constexpr bool may_share_evenly(std::int64_t phases) {
-  return phases > 1 && phases <= 1 << 18;
+// Returns whether blocks may share tiles of `k_tiles` k_tiles each evenly. Kernels count the
+// k_tiles of all shared tiles in 32 bits; these tiles are fewer than 7/6 of the blocks, and no
+// device runs 8192 blocks at once.
+[[nodiscard]] constexpr bool may_share_evenly(std::int64_t k_tiles) {
+  return k_tiles > 1 && k_tiles <= 1 << 18;
 }
 
-// Of the shared memory of each of a cluster's blocks, which have so many results of one tile.
+// Returns the bytes of shared memory through which each block of a cluster receives sums.
+// `results`: of one tile.
 [[nodiscard]] constexpr std::int64_t cluster_bytes(std::int64_t blocks, std::int64_t results) {
   return blocks == 1 ? 0 : 4 * (results / blocks * (blocks - 1)) + 16;
 }
 
-// As SPLIT_K: as many blocks as run at once, which share the last tiles evenly.
+// The value of SPLIT_K for as many blocks as run at once, which share the last tiles evenly.
 inline constexpr std::int64_t kEvenly = 0;
-// Where blocks share a tile's work, they see from the grid how many they are.
-inline const LaunchParameter kSplit = {.name = "SPLIT_K", .least = 2};
-// Which tile a block has is told by an argument (LaunchGeometry::raster).
-inline const LaunchParameter kRaster = {.name = "RASTER", .least = 1};
+// Blocks that share a tile see their number from the grid.
+inline constexpr LaunchParameter kSplit = {.name = "SPLIT_K", .least = 2};
+// The order of the tiles is an argument of the launch (LaunchGeometry::raster).
+inline constexpr LaunchParameter kRaster = {.name = "RASTER", .least = 1};
 
-// A constraint whose rule sees the configuration as `Values`, a template's names for its
+// Makes a constraint whose rule sees the configuration as `Values`, a template's names for its
 // parameters. `parameters`: those that the rule looks at.
 template <typename Values, typename Rule>
 [[nodiscard]] Constraint constraint_on(std::string name, std::string meaning,
@@ -77,7 +78,7 @@ template <typename Values, typename Rule>
           std::move(parameters)};
 }
 
-// The same for a rule that may look at all of them.
+// Makes such a constraint whose rule may look at all parameters.
 template <typename Values, typename Rule>
 [[nodiscard]] Constraint constraint_on(std::string name, std::string meaning, Rule rule) {
   return constraint_on<Values>(std::move(name), std::move(meaning), {}, rule);

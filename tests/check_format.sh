@@ -4,7 +4,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 formatter=$(command -v clang-format-14 || command -v clang-format)
 if [[ -z $formatter || $("$formatter" --version) != *" 14."* ]]; then
-  echo "SKIPPED: no clang-format 14"
+  echo "SKIPPED: no clang-format 14, which scripts/setup --tests installs where the suite has it"
   exit 0
 fi
 find benchmarks db examples include kernel_templates src tests tuner \

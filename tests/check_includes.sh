@@ -6,21 +6,28 @@ cd "$(dirname "$0")/.."
 failures=0
 fail() { echo "$*"; failures=$((failures + 1)); }
 
-# How files of a folder are named in includes.
+# The prefix of a folder's files in includes.
 prefix_of() { sed -E 's#^src/(base|app)/##' <<<"$1"; }
 
 declare -A prefix=()
 modules=$(sed -nE 's/^autotune_module\(([a-z_]+) ([a-z_/]+) DEPENDS ?([a-z_ ]*)\)/\1 \2 \3/p' CMakeLists.txt)
 while read -r module folder _; do prefix[$module]=$(prefix_of "$folder"); done <<<"$modules"
+# The lines of a module's own files: not those of a module within its folder.
+includes_in() {
+  local nested
+  nested=$(awk -v folder="$1/" 'index($2, folder) == 1 { print "^" $2 "/" }' <<<"$modules")
+  grep -rnE "$2" "$1" --include=*.cpp --include=*.hpp | grep -vE "${nested:-^$}"
+}
+
 while read -r module folder allowed; do
   for other in "${!prefix[@]}"; do
     [[ " $module $allowed " == *" $other "* ]] && continue
     while IFS= read -r line; do fail "$line: $module may not use $other"; done \
-      < <(grep -rnE "#include \"${prefix[$other]}/" "$folder" --include=*.cpp --include=*.hpp)
+      < <(includes_in "$folder" "#include \"${prefix[$other]}/")
   done
   [[ " $module $allowed " == *" run "* ]] && continue
   while IFS= read -r line; do fail "$line: $module may not use the tuner"; done \
-    < <(grep -rnE '#include "tuner/[a-z_]+\.hpp' "$folder" --include=*.cpp --include=*.hpp)
+    < <(includes_in "$folder" '#include "tuner/[a-z_]+\.hpp')
 done <<<"$modules"
 
 sources=(include src kernel_templates tuner db)

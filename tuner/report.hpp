@@ -1,4 +1,4 @@
-// What a tuning run says of itself, while it runs and at its end.
+// The reports of a tuning run, while it runs and at its end.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 
 namespace autotune {
 
-// What became of one problem.
+// The result for one problem.
 struct ProblemResult {
-  GemmProblem problem;
+  Problem problem;
   std::optional<Winner> winner;  // empty: no configuration is correct
   std::string too_large;         // why, where no trial found memory for the problem
   std::int64_t measured = 0;     // trials made in this call
   std::int64_t known = 0;        // trials taken from the database
   std::int64_t valid_configurations = 0;
-  // Of the best rate of the space, by estimate, at least (tuner/regret.hpp). 0: it cannot be told,
-  // or nothing was measured.
+  // The estimated lower bound of the share of the space's best rate that was reached
+  // (tuner/search/regret.hpp). 0: it cannot be estimated, or nothing was measured.
   double reached_share = 0;
-  std::optional<double> cublas_us;  // median in the same finals
+  std::optional<double> baseline_us;  // median in the same finals
 };
 
 struct TuneReport {
@@ -45,19 +45,19 @@ struct TuneReport {
   bool complete = false;  // the space was exhausted or the budget used up
   std::optional<DeviceRates> rates;
   std::string storage_problem;  // why results could not be stored; empty when they were
-  std::string note;             // e.g. on what was timed again after a change of driver
+  std::string note;             // e.g. on trials that were timed again after a change of driver
 };
 
-// What a progress display needs to know. Calls come from the thread that runs tune().
+// The input of a progress display. Calls come from the thread that runs tune().
 struct TuneProgress {
   std::int64_t done = 0;   // trials, known ones included
   std::int64_t total = 0;  // of the space over all problems
   double elapsed_s = 0;
   std::optional<double> remaining_s;
-  const Trial* last = nullptr;                          // the trial just finished, if any
-  const DeviceUse* failed = nullptr;                    // the device that has just failed, if any
-  const char* phase = "search";                         // "search", "finals"
-  std::vector<std::pair<GemmProblem, double>> best_us;  // of the problems with a correct trial
+  const Trial* last = nullptr;                      // the trial just finished, if any
+  const DeviceUse* failed = nullptr;                // the device that has just failed, if any
+  const char* phase = "search";                     // "search", "finals"
+  std::vector<std::pair<Problem, double>> best_us;  // of the problems with a correct trial
 };
 using ProgressCallback = std::function<void(const TuneProgress&)>;
 

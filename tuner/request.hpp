@@ -1,4 +1,4 @@
-// What a caller asks the tuner for.
+// A request to the tuner.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,8 @@
 
 namespace autotune {
 
-// When to stop. Whichever ends first, for the whole request, compiling and finals included.
+// The limits of a request. Whichever ends first, for the whole request, compiling and finals
+// included.
 struct Budget {
   std::optional<double> seconds;
   std::optional<std::int64_t> trials;
@@ -21,11 +22,12 @@ struct Budget {
 };
 
 struct TuneRequest {
-  std::vector<GemmProblem> problems;
-  // Each is searched for every problem that it supports. None: those of templates_for().
+  std::vector<Problem> problems;
+  // Each is searched for every problem that it supports. None: all of the registry that run on
+  // the device.
   std::vector<const KernelTemplate*> templates;
   SpaceFilter filter;
-  // Unlimited: exhaustive up to 5,000 trials over all problems; more, or on the host device, 30 s.
+  // Unlimited: exhaustive up to 5,000 trials over all problems; more, or on the CPU device, 30 s.
   Budget budget;
   // From when on the budget's time counts. Empty: from the call.
   std::optional<std::chrono::steady_clock::time_point> began;
@@ -35,9 +37,10 @@ struct TuneRequest {
   // reached.
   std::string strategy;
   std::uint64_t seed = 1;
-  bool fresh = false;           // measure again what is known
-  bool compare_cublas = false;  // time cuBLAS among the finalists
-  std::string command;          // for provenance
+  bool fresh = false;               // measure again what is known
+  bool use_shipped_winners = true;  // as warm starts
+  std::string baseline;             // is timed among the finalists: "cublas"; empty: none
+  std::string command;              // for provenance
 };
 
 }  // namespace autotune

@@ -1,4 +1,4 @@
-// Where the tuner gets what it needs.
+// The environment of the tuner: devices, workers and databases.
 #pragma once
 
 #include <chrono>
@@ -6,23 +6,26 @@
 
 #include "db/cubin_store.hpp"
 #include "db/tuning_database.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tuner/devices/measuring_device.hpp"
 
 namespace autotune {
 
-// Where the tuner gets what it needs. All references outlive the call to tune().
+// The environment of one call to tune(). All references outlive the call.
 struct TunerSetup {
-  DeviceInfo device;  // what is tuned for
+  DeviceInfo device;  // the device that is tuned for
   WorkerFactory make_compile_worker;
-  std::vector<MeasuringDevice> measuring;  // at least one, all of the silicon class of `device`
+  std::vector<MeasuringDevice> measuring;  // at least one, all of the device class of `device`
   int compile_jobs = 1;
   bool overlap = true;  // compile ahead of measuring; else strictly in turn
   std::chrono::milliseconds compile_timeout{30'000};
-  std::chrono::milliseconds measure_timeout{30'000};  // beside the time the work itself should take
-  // For a trial that another run on the same database has claimed, when nothing else is left to do.
+  std::chrono::milliseconds measure_timeout{30'000};  // in addition to the time of the work
+  // The wait for a trial that another run on the same database has claimed, when nothing else is
+  // left to do.
   std::chrono::milliseconds other_runs_timeout{60'000};
   TuningDatabase* database = nullptr;
   CubinStore* cubins = nullptr;
+  const KernelRegistry* kernels = &built_in_kernels();
 };
 
 }  // namespace autotune

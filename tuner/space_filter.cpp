@@ -38,7 +38,7 @@ bool allows_values(const SpaceFilter& filter, const Configuration& configuration
   });
 }
 
-// Those that are compiled once are in one shard.
+// Configurations that share a kernel are in one shard.
 bool in_shard(const SpaceFilter& filter, const KernelTemplate& kernel,
               const Configuration& configuration) {
   if (filter.shards == 1) return true;

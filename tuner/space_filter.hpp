@@ -26,7 +26,7 @@ struct SpaceFilter {
   std::int64_t shards = 1;
 
   [[nodiscard]] bool empty() const;
-  // As a constraint named "filter".
+  // The filter as a constraint named "filter".
   [[nodiscard]] Constraint constraint(const KernelTemplate& kernel) const;
   // Canonical text, part of a request's key.
   [[nodiscard]] std::string text() const;

@@ -10,9 +10,10 @@
 
 namespace autotune {
 
-std::vector<SpaceSummary> summarize_space(const TuneRequest& request, const DeviceInfo& device) {
+std::vector<SpaceSummary> summarize_space(const TuneRequest& request, const DeviceInfo& device,
+                                          const KernelRegistry& kernels) {
   std::vector<SpaceSummary> summaries;
-  const auto templates = request.templates.empty() ? templates_for(device) : request.templates;
+  const auto templates = request.templates.empty() ? kernels.for_device(device) : request.templates;
   for (const KernelTemplate* kernel : templates) {
     std::vector<Constraint> constraints = device_constraints(*kernel, device);
     constraints.push_back(request.filter.constraint(*kernel));

@@ -11,17 +11,18 @@
 
 namespace autotune {
 
-// What --dry-run shows: the space that a request would search on a device.
+// The output of --dry-run: the space that a request would search on a device.
 struct SpaceSummary {
   const KernelTemplate* kernel = nullptr;
   Enumeration enumeration;
 };
-[[nodiscard]] std::vector<SpaceSummary> summarize_space(const TuneRequest& request,
-                                                        const DeviceInfo& device);
+[[nodiscard]] std::vector<SpaceSummary> summarize_space(
+    const TuneRequest& request, const DeviceInfo& device,
+    const KernelRegistry& kernels = built_in_kernels());
 
 // Tunes. Throws UsageError for an empty space, EnvironmentError when no worker can compile, the
 // device cannot be opened or no problem fits its memory. A stop request ends the search after the
-// trial in flight; what was measured is stored and the best so far is the answer.
+// trial in flight; all results are stored and the best so far is the answer.
 [[nodiscard]] TuneReport tune(const TuneRequest& request, TunerSetup& setup,
                               const ProgressCallback& progress, std::stop_token stop);
 

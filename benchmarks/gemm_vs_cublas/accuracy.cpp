@@ -61,7 +61,7 @@ class OnDevice {
     b_.copy_from_host(data.b.data(), b_.size(), stream);
   }
 
-  // What `launch(a, b, c)` leaves in C.
+  // Returns C after `launch(a, b, c)`.
   template <typename Launch>
   std::vector<float> result(Launch launch) const {
     launch(a_.address(), b_.address(), c_.address());

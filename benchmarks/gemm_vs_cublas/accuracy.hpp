@@ -1,12 +1,12 @@
-// How far results are from the exact product.
+// The errors of results against the exact product.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
 #include "autotune/autotuner.hpp"
 
-#include "gpu/cublas.hpp"
 #include "gpu/stream.hpp"
+#include "operation/gemm/baseline/cublas.hpp"
 
 namespace autotune {
 

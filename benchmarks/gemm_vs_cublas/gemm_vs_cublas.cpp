@@ -24,15 +24,15 @@
 #include "autotune/version.hpp"
 
 #include "accuracy.hpp"
-#include "cli/size_list.hpp"
+#include "cli/option_values.hpp"
 #include "core/statistics.hpp"
 #include "gpu/context.hpp"
-#include "gpu/cublas.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/nvml.hpp"
+#include "operation/gemm/baseline/cublas.hpp"
 #include "random_matrix.hpp"
-#include "tuner/worker/worker.hpp"
+#include "tuner/measure/gpu_service.hpp"
 
 namespace autotune {
 namespace {
@@ -52,7 +52,7 @@ struct Options {
   std::string output;
 };
 
-// What everything runs on.
+// The device and its libraries, which all measurements use.
 struct Machine {
   std::shared_ptr<const gpu::Driver> driver = gpu::Driver::open();
   DeviceInfo device = inspect_driver().devices.at(0);
@@ -138,7 +138,7 @@ class Contender {
 
   void sample() { samples_.push_back(timed_graphs_us(graphs_)); }
 
-  // The mean over so many seconds without a pause.
+  // The mean over this many seconds without a pause.
   double sustained_us(double seconds) {
     return timed_graphs_us(graphs_for(seconds * 1e6, median(samples_)));
   }
@@ -220,7 +220,7 @@ class Comparison {
     std::uint64_t throttled = 0;
     int clock_mhz = 0;
     for (int round = 0; round < options_.rounds; ++round) {
-      // Who goes first changes from round to round.
+      // Another competitor goes first in each round.
       for (std::size_t i = 0; i < all.size(); ++i) {
         all[(i + static_cast<std::size_t>(round)) % all.size()]->sample();
       }

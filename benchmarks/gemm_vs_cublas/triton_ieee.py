@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Triton's autotuned FP32 product (input_precision="ieee": no tensor cores) beside cuBLAS, samples of
+"""Triton's autotuned FP32 product (input_precision="ieee": no tensor cores) and cuBLAS, samples of
 both in turn: a second peer for the table of docs/performance.md. Needs PyTorch with Triton and a GPU.
 
     triton_ieee.py [SIZE ...]       cubes, 1024 2048 4096 unless told otherwise

@@ -132,7 +132,7 @@ struct Problem {
   }
 };
 
-// Whether a sample of elements is as near to the exact product as FP32 sums can be held to.
+// Returns whether a sample of elements is as near to the exact product as FP32 sums can be held to.
 bool correct(const Problem& problem, const Kernel& kernel) {
   const std::size_t n = problem.n;
   check(cudaMemset(problem.device_c.get(), 0xff, n * n * sizeof(float)), "poisoning C");

@@ -1,5 +1,5 @@
-// How many wavefronts a shared-memory load takes, by what its lanes share. One warp makes one load
-// of 4, 8 or 16 bytes a lane for each pattern; ncu counts:
+// Counts the wavefronts that a shared-memory load takes, by what its lanes share. One warp makes
+// one load of 4, 8 or 16 bytes a lane for each pattern; ncu counts:
 //
 //   ncu --csv --metrics l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum wavefronts
 //

@@ -5,7 +5,7 @@
 #include "autotune/autotuner.hpp"
 
 int main() try {
-  autotune::Autotuner tuner({.device = "host"});
+  autotune::Autotuner tuner({.device = "cpu"});
   const autotune::GemmProblem problem{.m = 70, .n = 33, .k = 51};
   tuner.tune(problem, {.budget_trials = 10});  // measures once: the results are kept on disk
 

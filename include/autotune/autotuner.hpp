@@ -1,12 +1,12 @@
 // Tuned matrix multiplication inside an application.
 //
-//   autotune::Autotuner tuner;                                  // GPU 0, else the host device
+//   autotune::Autotuner tuner;                                  // GPU 0, else the CPU device
 //   const autotune::GemmProblem problem{.m = 512, .n = 512, .k = 512};
 //   tuner.tune(problem, {.budget_seconds = 10});                // once; the result is kept on disk
 //   tuner.gemm(problem, 1, a, 512, b, 512, 0, c, 512, stream);  // as often as you like
 //
-// What the program `autotune` has tuned on this machine is used here, and the other way round: they
-// share a database.
+// The library and the program `autotune` share a database: each uses what the other has tuned on
+// this machine.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@
 
 #include "autotune/configuration.hpp"
 #include "autotune/error.hpp"
+#include "autotune/export.hpp"
 #include "autotune/match_kind.hpp"
 #include "autotune/problem.hpp"
 
@@ -27,12 +28,16 @@ struct CUstream_st;  // what cudaStream_t and CUstream point to
 namespace autotune {
 
 struct AutotunerOptions {
-  // "0", "1", ...: a GPU as the driver counts them. "host": the host device, which runs kernels on
-  // the CPU, slowly. "auto": GPU 0, on a machine without one the host device.
+  // "0", "1", ...: a GPU as the driver counts them. "cpu": the CPU device, which runs kernels on
+  // the CPU, slowly ("host" is understood too). "auto": GPU 0, on a machine without one the CPU
+  // device.
   std::string device = "auto";
   // The tuning database, made by the first tune(). Empty: $AUTOTUNE_DB, else
   // $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db.
   std::string database = {};
+  // False: the winners that ship with the library are left out of gemm()'s choice and of the
+  // configurations that tune() tries first.
+  bool use_shipped_winners = true;
 };
 
 // The configuration that gemm() takes for a problem, and why.
@@ -45,7 +50,7 @@ struct BestConfiguration {
   std::optional<double> median_us;  // of one launch, as measured for tuned_for; none if predicted
 };
 
-// What a tuning in progress has come to.
+// The progress of a call of tune().
 struct TuningProgress {
   std::int64_t done = 0;   // configurations, known ones included
   std::int64_t total = 0;  // to be tried
@@ -56,7 +61,7 @@ struct TuningProgress {
 
 struct TuningOptions {
   // It ends with whichever comes first. Neither: all configurations if they are up to 5,000, else,
-  // and on the host device, 30 s.
+  // and on the CPU device, 30 s.
   std::optional<double> budget_seconds = {};
   std::optional<std::int64_t> budget_trials = {};
   // "model", "evolutionary", "local", "random" or "exhaustive"; empty: exhaustive, or model in a
@@ -64,9 +69,9 @@ struct TuningOptions {
   std::string strategy = {};
   std::uint64_t seed = 1;
   bool fresh = false;  // measure again what is known
-  // Where candidates are compiled and run. Empty: in this process. Else in processes of this file,
-  // the program `autotune` of the same version: one that faults or hangs is then no more than a
-  // failed trial.
+  // The program that compiles and runs candidates. Empty: this process. Else processes of this
+  // file, the program `autotune` of the same version: one that faults or hangs is then no more than
+  // a failed trial.
   std::string worker_program = {};
   std::function<void(const TuningProgress&)> progress = {};  // called by the thread of tune()
   std::stop_token stop = {};  // ends the search after the trial in flight; what it found is kept
@@ -83,46 +88,46 @@ struct TuningResult {
 
 // All functions may be called by several threads at once. Work that gemm() has enqueued, and graphs
 // that have captured it, must be done with before the Autotuner is destroyed.
-class Autotuner {
+class AUTOTUNE_API Autotuner {
  public:
   // Looks for the device and does nothing to it. Throws EnvironmentError when it is not here,
-  // UsageError for a device option that is none, StorageError when a database was named and what is
+  // UsageError for an invalid device option, StorageError when a database was named and what is
   // there cannot be read as one.
   explicit Autotuner(const AutotunerOptions& options = {});
   ~Autotuner();
   Autotuner(Autotuner&&) noexcept;
   Autotuner& operator=(Autotuner&&) noexcept;
 
-  // The device's name as results are kept under: "NVIDIA H200", "host: <CPU model>".
+  // The device's name as results are kept under: "NVIDIA H200", "cpu: <CPU model>".
   [[nodiscard]] const std::string& device_name() const;
 
-  // What gemm() would use now, for operands at multiples of 16 bytes with leading dimensions that
-  // are multiples of 4. Reads the database; needs neither driver nor compiler. Throws UsageError
-  // for a problem out of range, StorageError as the constructor does.
+  // Returns the configuration that gemm() would use now, for operands at multiples of 16 bytes with
+  // leading dimensions that are multiples of 4. Reads the database; needs neither driver nor
+  // compiler. Throws UsageError for a problem out of range, StorageError as the constructor does.
   [[nodiscard]] BestConfiguration best(const GemmProblem& problem) const;
 
   // Searches for the fastest configuration and stores what it measures. Calls of
   // one Autotuner wait for each other; work that others give the GPU meanwhile falsifies the times.
-  // Memory on the device, beside the operands' own size: theirs again and 12 bytes an element of C,
-  // and what kernels keep beside the operands (below).
+  // Memory on the device, in addition to the operands: their size again, 12 bytes an element of C,
+  // and the workspace of kernels (below).
   // Not while a stream is captured in this process, which allocating memory would break.
   // A candidate that faults or hangs takes the process with it, as any kernel would: where that
   // must not be, name a worker_program, or tune with the program, which always isolates them.
   //
   // Throws UsageError for a problem or options out of range, EnvironmentError when there is no
-  // compiler (NVRTC; for the host device a C++ compiler) or the problem does not fit the device,
+  // compiler (NVRTC; for the CPU device a C++ compiler) or the problem does not fit the device,
   // StorageError as the constructor does. A default database that cannot be written to is no
   // error: see storage_problem; the results then live as long as the Autotuner.
   TuningResult tune(const GemmProblem& problem, const TuningOptions& options = {});
 
   // C = alpha * op(A) * op(B) + beta * C in FP32: op(A) m x k, op(B) k x n, C m x n, row-major.
   // lda, ldb, ldc: elements from one row in memory to the next, at least problem.lda() and so on.
-  // C overlaps neither A nor B; beta = 0 does not read it. Gives how good the match was.
+  // C overlaps neither A nor B; beta = 0 does not read it. Returns the kind of the match.
   //
   // On a GPU the pointers are device addresses; the call enqueues one kernel on `stream`
   // (nullptr: the default stream) and returns. It works in the thread's current context, which must
   // belong to this device, or without one in the device's primary context; the current context and
-  // device and the CUDA runtime's pending error stay as they are. On the host device the pointers
+  // device and the CUDA runtime's pending error stay as they are. On the CPU device the pointers
   // are to host memory, `stream` must be nullptr, and the call returns with the result.
   //
   // The first call for a problem in a context is cold: it reads the database and loads the kernel,

@@ -1,19 +1,21 @@
-// How well what is known fits a problem.
+// The ways in which a known configuration can fit a problem.
 #pragma once
 
 #include <string>
+
+#include "autotune/export.hpp"
 
 namespace autotune {
 
 // From the best match to the worst.
 enum class MatchKind {
-  exact,         // tuned for this silicon class and problem, in this environment
+  exact,         // tuned for this device class and problem, in this environment
   exact_stale,   // the same, measured with another driver, NVRTC build, template source or protocol
-  nearest_size,  // tuned for this silicon class and the nearest problem that there is
+  nearest_size,  // tuned for this device class and the nearest problem that there is
   predicted,     // nothing is stored: the template's own guess for this problem
 };
 
-// "exact", "exact, aged", "nearest size", "predicted".
-[[nodiscard]] std::string to_string(MatchKind kind);
+// "exact", "exact, stale", "nearest size", "predicted".
+[[nodiscard]] AUTOTUNE_API std::string to_string(MatchKind kind);
 
 }  // namespace autotune

@@ -1,20 +1,26 @@
-// Barriers in shared memory that count arrivals and bytes (mbarrier, since compute capability 9.0).
+// Barriers in shared memory that count arrivals and bytes (mbarrier, compute capability 9.0). There
+// is no counterpart for the CPU device: plain C++ compilers see an empty header.
+#pragma once
 
-#ifdef __CUDA_ARCH__
+#ifdef __CUDACC__
+
+namespace autotune_device {
 
 using Barrier = unsigned long long;
 
+// Returns an address in the shared memory window, as PTX instructions take it.
 __device__ __forceinline__ unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
-__device__ __forceinline__ void open_barrier(Barrier* barrier, int arrivals) {
+// Initializes a barrier whose phases end after `arrivals` arrivals. One thread calls this.
+__device__ __forceinline__ void init_barrier(Barrier* barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
                "r"(arrivals));
 }
 
-// Before other threads, the copy unit or the cluster use the barriers that this thread has opened.
-__device__ __forceinline__ void publish_barriers() {
+// Makes the barriers that this thread has initialized visible to TMA and to the cluster.
+__device__ __forceinline__ void fence_barrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
@@ -23,17 +29,23 @@ __device__ __forceinline__ void arrive(Barrier* barrier) {
                : "memory");
 }
 
-// Arrives, and adds so many bytes to what the barrier waits for.
-__device__ __forceinline__ void arrive_expecting(Barrier* barrier, int bytes) {
+// Arrives and adds `bytes` to the bytes that the current phase of the barrier waits for.
+__device__ __forceinline__ void arrive_expect_tx(Barrier* barrier, int bytes) {
   asm volatile(
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
       "r"(bytes)
       : "memory");
 }
 
-// Until the barrier's round of this parity is over. The rounds are 0, 1, 0, 1 and so on, and the
-// one before the first counts as over.
-__device__ __forceinline__ void await(Barrier* barrier, unsigned parity) {
+// Arrives as soon as all cp.async copies that this thread has started are complete.
+__device__ __forceinline__ void cp_async_arrive(Barrier* barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(barrier))
+               : "memory");
+}
+
+// Waits until the barrier's phase of this parity has ended. The parity of successive phases is 0,
+// 1, 0, 1 and so on; the phase before the first counts as ended.
+__device__ __forceinline__ void wait_parity(Barrier* barrier, unsigned parity) {
   asm volatile(
       "{\n"
       ".reg .pred over;\n"
@@ -45,8 +57,8 @@ __device__ __forceinline__ void await(Barrier* barrier, unsigned parity) {
       : "memory");
 }
 
-// The same where other blocks of the cluster have arrived or sent something.
-__device__ __forceinline__ void await_others(Barrier* barrier, unsigned parity) {
+// Waits likewise where other blocks of the cluster arrive or send data.
+__device__ __forceinline__ void wait_parity_cluster(Barrier* barrier, unsigned parity) {
   asm volatile(
       "{\n"
       ".reg .pred over;\n"
@@ -57,5 +69,7 @@ __device__ __forceinline__ void await_others(Barrier* barrier, unsigned parity) 
       "r"(parity)
       : "memory");
 }
+
+}  // namespace autotune_device
 
 #endif

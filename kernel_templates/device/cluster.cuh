@@ -1,66 +1,78 @@
-// Blocks of a cluster that add up what they have of one tile. Behind barrier.cuh and
-// thread_tile.cuh.
+// Addition of partial sums between the blocks of a cluster (CLUSTER > 1, compute capability 9.0).
+#pragma once
+
+#include "barrier.cuh"
+#include "register_tile.cuh"
+#include "tile_parameters.cuh"
+
+#if CLUSTER > 1
+#define CLUSTER_ATTRIBUTE __cluster_dims__(CLUSTER, 1, 1)  // of the kernel
+#else
+#define CLUSTER_ATTRIBUTE
+#endif
+
+namespace autotune_device {
 
 #if CLUSTER > 1
 
-#define IN_CLUSTERS __cluster_dims__(CLUSTER, 1, 1)
-
-// Every block adds up one part of the results, the first block the first. What the others have of
-// it they write into its shared memory, where a barrier counts the bytes: nobody asks or answers,
-// and who has sent its parts and got its own need not know how far the others are.
+// Each block of the cluster adds up one part of the results: the first block the first part, and so
+// on. The other blocks write their sums for that part into its shared memory (st.async), where a
+// barrier counts the bytes. A block that has sent its sums and received its own part does not wait
+// for the other blocks.
 class Cluster {
-  static constexpr int kPart = kThreads * kOfBlock;
-  static constexpr int kWidth = least(kOfBlock, 4);
+  static_assert(sizeof(Accumulator) == 4, "st.async is written for 32-bit sums");
+  static constexpr int kPart = kThreads * kBlockResults;
+  static constexpr int kWidth = minimum(kBlockResults, kVectorElements);
 
  public:
-  // Of shared memory, at a multiple of 16 bytes: the others' sums, one after the other, and the
-  // barrier.
-  static constexpr int kFloats = (CLUSTER - 1) * kPart + 4;
+  // The shared memory that a cluster needs, in elements, at a multiple of 16 bytes: the sums of the
+  // other blocks, one block after the other, and the barrier.
+  static constexpr int kSharedElements = (CLUSTER - 1) * kPart + 4;
 
-  __device__ __forceinline__ explicit Cluster(float* shared)
-      : received_(shared), all_here_(reinterpret_cast<Barrier*>(shared + (CLUSTER - 1) * kPart)) {}
+  __device__ __forceinline__ explicit Cluster(Accumulator* shared)
+      : received_(shared), barrier_(reinterpret_cast<Barrier*>(shared + (CLUSTER - 1) * kPart)) {}
 
   static __device__ __forceinline__ int rank() { return static_cast<int>(blockIdx.x % CLUSTER); }
 
-  // All threads of the block come to open() first, to await_open() before any of them adds: then
-  // the barriers of the whole cluster are open.
-  __device__ __forceinline__ void open() const {
+  // Initializes the barrier. All threads of the block call init() first and wait_init() before any
+  // of them calls add(): the barriers of the whole cluster are then ready.
+  __device__ __forceinline__ void init() const {
     if (threadIdx.x == 0) {
-      open_barrier(all_here_, 1);
-      arrive_expecting(all_here_, (CLUSTER - 1) * kPart * static_cast<int>(sizeof(float)));
-      publish_barriers();
+      init_barrier(barrier_, 1);
+      arrive_expect_tx(barrier_, (CLUSTER - 1) * kPart * static_cast<int>(sizeof(Accumulator)));
+      fence_barrier_init();
     }
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
   }
-  __device__ __forceinline__ void await_open() const {
+  __device__ __forceinline__ void wait_init() const {
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
   }
 
-  // By kThreads threads: of the kOfSlice results of each kOfBlock remain, the sums over the
-  // cluster's blocks, in their order.
-  __device__ __forceinline__ void add(float* results) const {
-    float own[kOfBlock];
+  // Adds the sums of the cluster's blocks in the order of the blocks. Each of the kThreads threads
+  // passes kSliceResults sums; on return the first kBlockResults of them are this block's part.
+  __device__ __forceinline__ void add(Accumulator* results) const {
+    Accumulator own[kBlockResults];
 #pragma unroll
     for (int part = 0; part < CLUSTER; ++part) {
-      const float* const sums = results + part * kOfBlock;
+      const Accumulator* const sums = results + part * kBlockResults;
       if (part != rank()) {
         send(sums, part);
         continue;
       }
 #pragma unroll
-      for (int i = 0; i < kOfBlock; ++i) own[i] = sums[i];
+      for (int i = 0; i < kBlockResults; ++i) own[i] = sums[i];
     }
-    await_others(all_here_, 0);
+    wait_parity_cluster(barrier_, 0);
 #pragma unroll
-    for (int i = 0; i < kOfBlock; i += kWidth) {
+    for (int i = 0; i < kBlockResults; i += kWidth) {
 #pragma unroll
       for (int block = 0; block < CLUSTER; ++block) {
-        Vector<kWidth> sums;
+        Vector<Accumulator, kWidth> sums;
         if (block == rank()) {
 #pragma unroll
           for (int e = 0; e < kWidth; ++e) sums.at[e] = own[i + e];
         } else {
-          sums = read<kWidth>(received_ + place(block, rank(), i));
+          sums = load_vector<kWidth>(received_ + received_offset(block, rank(), i));
         }
 #pragma unroll
         for (int e = 0; e < kWidth; ++e) {
@@ -71,63 +83,63 @@ class Cluster {
   }
 
  private:
-  // In received_ of block `to`: this thread's result of those that block `from` sends.
-  static __device__ __forceinline__ int place(int from, int to, int result) {
+  // Returns the offset, in received_ of block `to`, of this thread's result from block `from`.
+  static __device__ __forceinline__ int received_offset(int from, int to, int result) {
     const int index = from < to ? from : from - 1;
     return index * kPart + (result / kWidth * kThreads + threadIdx.x) * kWidth;
   }
 
-  __device__ __forceinline__ void send(const float* sums, int to) const {
-    const unsigned there = address_in(received_ + place(rank(), to, 0), to);
-    const unsigned barrier = address_in(all_here_, to);
+  __device__ __forceinline__ void send(const Accumulator* sums, int to) const {
+    const unsigned first = address_in(received_ + received_offset(rank(), to, 0), to);
+    const unsigned barrier = address_in(barrier_, to);
 #pragma unroll
-    for (int i = 0; i < kOfBlock; i += kWidth) {
-      const unsigned place_there = there + 4 * i * kThreads;
+    for (int i = 0; i < kBlockResults; i += kWidth) {
+      const unsigned address = first + 4 * i * kThreads;
       if constexpr (kWidth == 4) {
         asm volatile(
             "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32"
-            " [%0], {%1, %2, %3, %4}, [%5];" ::"r"(place_there),
+            " [%0], {%1, %2, %3, %4}, [%5];" ::"r"(address),
             "f"(sums[i]), "f"(sums[i + 1]), "f"(sums[i + 2]), "f"(sums[i + 3]), "r"(barrier)
             : "memory");
       } else if constexpr (kWidth == 2) {
         asm volatile(
             "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32"
-            " [%0], {%1, %2}, [%3];" ::"r"(place_there),
+            " [%0], {%1, %2}, [%3];" ::"r"(address),
             "f"(sums[i]), "f"(sums[i + 1]), "r"(barrier)
             : "memory");
       } else {
         asm volatile(
             "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(
-                place_there),
+                address),
             "f"(sums[i]), "r"(barrier)
             : "memory");
       }
     }
   }
 
-  // Where block `to` has what this block has there.
+  // Returns the address, in the shared memory of block `to`, that corresponds to `own` in this one.
   static __device__ __forceinline__ unsigned address_in(const void* own, int to) {
-    unsigned there;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared_address(own)), "r"(to));
-    return there;
+    unsigned address;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared_address(own)), "r"(to));
+    return address;
   }
 
-  float* received_;
-  Barrier* all_here_;
+  Accumulator* received_;
+  Barrier* barrier_;
 };
 
 #else
 
-#define IN_CLUSTERS
-
-// A block alone.
+// A block without a cluster.
 struct Cluster {
-  static constexpr int kFloats = 0;
-  __device__ __forceinline__ explicit Cluster(float*) {}
+  static constexpr int kSharedElements = 0;
+  __device__ __forceinline__ explicit Cluster(Accumulator*) {}
   static __device__ __forceinline__ int rank() { return 0; }
-  __device__ __forceinline__ void open() const {}
-  __device__ __forceinline__ void await_open() const {}
-  __device__ __forceinline__ void add(float*) const {}
+  __device__ __forceinline__ void init() const {}
+  __device__ __forceinline__ void wait_init() const {}
+  __device__ __forceinline__ void add(Accumulator*) const {}
 };
 
 #endif
+
+}  // namespace autotune_device

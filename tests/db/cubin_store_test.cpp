@@ -116,7 +116,7 @@ TEST_SUITE("CubinStore") {
     for (int i = 100; i < 110; ++i) CHECK(holds(store, i));
     for (int i = 200; i < 600; ++i) store.put(key(i), some_cubin(i));
     CHECK(holds(store, 599));
-    // What is in flight of one batch may lie above the limit.
+    // The entries of one batch may exceed the limit.
     CHECK(fs::file_size(path) < 2 * kLimit + 64 * 4096);
   }
 

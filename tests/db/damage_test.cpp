@@ -33,8 +33,9 @@ std::set<std::string> answers(const TuningDatabase& database) {
       result.insert(text_of(trial));
     }
   }
-  for (const Winner& winner : database.winners("", "")) result.insert(text_of(winner));
-  for (const Winner& winner : database.winners("", "NVIDIA H200")) result.insert(text_of(winner));
+  for (const Winner& winner : database.winners({})) result.insert(text_of(winner));
+  for (const Winner& winner : database.winners({.device_label = "NVIDIA H200"}))
+    result.insert(text_of(winner));
   result.insert(rates_text(database.rates("class", some_scope().environment)));
   result.insert(completed_text(database.completed("key")));
   return result;
@@ -53,7 +54,7 @@ fs::path small_file(const TemporaryFolder& folder) {
   return path;
 }
 
-// Reads a damaged copy; what it answers must be among `known`.
+// Reads a damaged copy; its answers must be among `known`.
 void check_only(const fs::path& path, const std::set<std::string>& known) {
   try {
     const auto database = TuningDatabase::open_read_only(path);
@@ -70,7 +71,7 @@ void check_best_trials(const fs::path& path) {
   try {
     const auto database = TuningDatabase::open_read_only(path);
     if (!database) return;
-    for (const Winner& best : database->best_trials("", "")) {
+    for (const Winner& best : database->best_trials({})) {
       const int number = static_cast<int>(best.configuration.at("NUMBER"));
       CHECK(best.configuration == some_trial(number).configuration);
       CHECK(best.median_us == 100.0 + number);
@@ -135,7 +136,7 @@ TEST_SUITE("damage") {
     }
   }
 
-  // As the journal of another file leaves them.
+  // The pages as the journal of another file leaves them.
   TEST_CASE("pages that changed places never give a wrong row") {
     const TemporaryFolder folder;
     const fs::path path = small_file(folder);
@@ -164,19 +165,25 @@ TEST_SUITE("damage") {
       SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec(edit);
       return TuningDatabase::open(path);
     };
-    CHECK(after("UPDATE winner SET m = 4096 WHERE m = 1024").winners("", "").size() == 1);
+    CHECK(after("INSERT INTO problem VALUES (3, 'gemm', '" + square(4096).key() + "')")
+              .winners({})
+              .size() == 2);
+    CHECK(after("UPDATE winner SET problem = 3 WHERE problem = 1").winners({}).size() == 1);
     CHECK(after("UPDATE trial SET median_us = 1 WHERE id = 2")
               .trials(some_scope(), square(1024))
               .size() == 3);
     // The fastest is damaged: the next is the best.
-    const auto best = after("UPDATE trial SET detail = 'x' WHERE id = 1").best_trials("", "");
+    const auto best = after("UPDATE trial SET detail = 'x' WHERE id = 1").best_trials({});
     REQUIRE(best.size() == 2);
     CHECK(best[0].median_us == 102);
     CHECK_FALSE(after("UPDATE completed SET trials = 13").completed("key"));
     CHECK_FALSE(after("UPDATE rates SET fma_gflops = 1").rates("class", some_scope().environment));
     CHECK(after("UPDATE run SET device_label = 'another' WHERE guid = 'run 2'")
-              .best_trials("", "")
+              .best_trials({})
               .size() == 1);
-    CHECK(after("UPDATE scope SET silicon_class = 'another'").best_trials("", "").empty());
+    CHECK(after("UPDATE problem SET key = '" + square(512).key() + "' WHERE id = 1")
+              .trials(some_scope(), square(512))
+              .empty());
+    CHECK(after("UPDATE scope SET device_class = 'another'").best_trials({}).empty());
   }
 }

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
@@ -42,8 +43,13 @@ RunInfo some_run(const std::string& guid) {
   return {guid, "NVIDIA H200", "GPU-1", "autotune --sizes 1024", "2026-01-02T03:04:05Z"};
 }
 
-GemmProblem square(std::int64_t size) {
-  return {.m = size, .n = size, .k = size};
+Problem gemm(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& layout) {
+  return Problem("gemm", {{"m", m}, {"n", n}, {"k", k}},
+                 {{"type", "f32"}, {"layout", layout}, {"math", "strict"}});
+}
+
+Problem square(std::int64_t size) {
+  return gemm(size, size, size);
 }
 
 Trial some_trial(int number, std::int64_t size) {
@@ -111,6 +117,10 @@ std::string bytes_of(const fs::path& path) {
 
 void write_bytes(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+void execute(const fs::path& path, const std::string& statements) {
+  SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(statements);
 }
 
 std::string storage_error(const std::function<void()>& work) {

@@ -1,4 +1,5 @@
-// What the tests of the databases share: a folder that goes away, made-up rows, child processes.
+// Shared parts of the tests of the databases: a folder that goes away, made-up rows, child
+// processes.
 #pragma once
 
 #include <array>
@@ -34,7 +35,9 @@ class TemporaryFolder {
 
 [[nodiscard]] TrialScope some_scope();
 [[nodiscard]] RunInfo some_run(const std::string& guid = "run 1");
-[[nodiscard]] GemmProblem square(std::int64_t size);
+[[nodiscard]] Problem gemm(std::int64_t m, std::int64_t n, std::int64_t k,
+                           const std::string& layout = "NN");
+[[nodiscard]] Problem square(std::int64_t size);
 // A correct trial; its number tells its configuration and time from those of the others.
 [[nodiscard]] Trial some_trial(int number, std::int64_t size = 1024);
 [[nodiscard]] std::vector<Trial> some_trials(int first, int count, std::int64_t size = 1024);
@@ -46,6 +49,9 @@ class TemporaryFolder {
 
 [[nodiscard]] std::string bytes_of(const std::filesystem::path& path);
 void write_bytes(const std::filesystem::path& path, const std::string& bytes);
+
+// Runs SQL on a file, which is made where there is none.
+void execute(const std::filesystem::path& path, const std::string& statements);
 
 // The message of the StorageError that `work` throws; "no error" when it throws none.
 [[nodiscard]] std::string storage_error(const std::function<void()>& work);

@@ -1,4 +1,4 @@
-// Disks that fill up or fail, at every step of what is written.
+// Disks that fill up or fail, at every write.
 #include <algorithm>
 #include <csignal>
 #include <filesystem>

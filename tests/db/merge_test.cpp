@@ -56,7 +56,7 @@ TEST_SUITE("merging databases") {
     second.put_winners(
         std::vector{some_winner(1024, 110), some_winner(2048, 690), some_winner(4096, 5000)});
     CHECK(first.merge(folder / "second.db").winners == 2);
-    const std::vector<Winner> winners = first.winners("", "");
+    const std::vector<Winner> winners = first.winners({});
     REQUIRE(winners.size() == 3);
     CHECK(text_of(winners[0]) == text_of(some_winner(1024, 100)));
     CHECK(text_of(winners[1]) == text_of(some_winner(2048, 690)));

@@ -1,4 +1,4 @@
-// What TuningDatabase::open() meets in the world.
+// TuningDatabase::open() with all kinds of files.
 #include <chrono>
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -23,10 +23,6 @@ fs::path some_file(const TemporaryFolder& folder) {
   database.add_trials(some_scope(), some_run(), some_trials(0, 3));
   database.put_winners(std::vector{some_winner(1024, 100)});
   return path;
-}
-
-void execute(const fs::path& path, const std::string& statements) {
-  SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(statements);
 }
 
 // Both ways of opening refuse the file in one line that names it, and leave it as it is.
@@ -71,7 +67,7 @@ TEST_SUITE("opening a database") {
     for (int i = 0; i < 2; ++i) {
       const auto database = TuningDatabase::open(path);
       CHECK(database.trials(some_scope(), square(1024)).size() == 3);
-      CHECK(database.winners("", "").size() == 1);
+      CHECK(database.winners({}).size() == 1);
       CHECK(TuningDatabase::open_read_only(path)->stats().trials == 3);
     }
     const struct stat after = status_of(path);
@@ -107,17 +103,17 @@ TEST_SUITE("opening a database") {
   TEST_CASE("a text file is refused") {
     const TemporaryFolder folder;
     write_bytes(folder / "notes.txt", "these are my notes\n");
-    check_refused(folder / "notes.txt", "is no database");
+    check_refused(folder / "notes.txt", "is not a database");
     write_bytes(folder / "long.txt", std::string(10'000, 'x'));
-    check_refused(folder / "long.txt", "is no database");
+    check_refused(folder / "long.txt", "is not a database");
   }
 
   TEST_CASE("another program's database is refused") {
     const TemporaryFolder folder;
     execute(folder / "foreign.db", "CREATE TABLE t (a)");
-    check_refused(folder / "foreign.db", "is no tuning database of autotune");
+    check_refused(folder / "foreign.db", "is not a tuning database of autotune");
     execute(folder / "named.db", "CREATE TABLE t (a); PRAGMA application_id = 77");
-    check_refused(folder / "named.db", "is no tuning database of autotune");
+    check_refused(folder / "named.db", "is not a tuning database of autotune");
   }
 
   TEST_CASE("a file from the future is refused") {
@@ -145,13 +141,13 @@ TEST_SUITE("opening a database") {
     check_refused(path, "is damaged");
   }
 
-  TEST_CASE("what is no file is refused") {
+  TEST_CASE("a path that is not a file is refused") {
     const TemporaryFolder folder;
     fs::create_directory(folder / "folder.db");
     check_refused(folder / "folder.db", "is a directory");
     REQUIRE(::mkfifo((folder / "pipe.db").c_str(), 0600) == 0);
-    check_refused(folder / "pipe.db", "is no regular file");
-    check_refused("/dev/zero", "is no regular file");
+    check_refused(folder / "pipe.db", "is not a regular file");
+    check_refused("/dev/zero", "is not a regular file");
   }
 
   TEST_CASE("a link is refused but a folder behind a link is not") {
@@ -248,7 +244,7 @@ TEST_SUITE("opening a database") {
     const fs::path path = some_file(folder);
     execute(path, "DROP TABLE winner");
     const auto database = TuningDatabase::open(path);
-    const std::string message = storage_error([&] { static_cast<void>(database.winners("", "")); });
+    const std::string message = storage_error([&] { static_cast<void>(database.winners({})); });
     CHECK(message.find(path.string()) == 0);
     CHECK(message.find("no such table: winner") != std::string::npos);
   }

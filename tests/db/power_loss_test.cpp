@@ -49,8 +49,8 @@ class RecordingVfs : public VfsShim {
 // Which of the changes that were not synced a disk holds nevertheless.
 enum class Unsynced { all, none, even, odd, last_torn };
 
-// Whether the first `end` changes see to it that change `i` stays. A sync keeps what came before it
-// in its file, the first one of a new file also what came before it in the folder.
+// Returns whether the first `end` changes contain a sync that keeps change `i`. A sync keeps the
+// earlier changes to its file; the first one of a new file also keeps those to its folder.
 bool is_synced(const std::vector<RecordedChange>& changes, std::size_t i, std::size_t end) {
   const RecordedChange& change = changes[i];
   if (change.kind == Kind::remove && change.folder_is_synced) return true;
@@ -95,7 +95,7 @@ void make(const RecordedChange& change, std::map<std::string, std::string>& file
   }
 }
 
-// What a disk holds, by file, when power is lost before change number `end`.
+// The content of a disk, by file, when power is lost before change number `end`.
 std::map<std::string, std::string> files_after(const std::vector<RecordedChange>& changes,
                                                std::size_t end, Unsynced unsynced) {
   std::map<std::string, std::string> files;
@@ -160,7 +160,7 @@ TEST_SUITE("power loss") {
         CHECK((found == least || found == most));
         // None of the rows is damaged.
         CHECK(database.stats().trials == found);
-        CHECK(database.stats().winners == std::ssize(database.winners("", "")));
+        CHECK(database.stats().winners == std::ssize(database.winners({})));
         for (int i = 0; i < found; ++i) {
           CHECK(text_of(trials[static_cast<std::size_t>(i)]) == text_of(some_trial(i)));
         }

@@ -122,7 +122,7 @@ TEST_SUITE("several processes") {
       REQUIRE(child.next_line() == "locked");
       const std::string message = storage_error([&] {
         auto database = TuningDatabase::open(path, milliseconds(20));
-        CHECK_FALSE(exclusive);  // who only means to write lets others read
+        CHECK_FALSE(exclusive);  // a process that only intends to write lets others read
         const Trial trial = some_trial(1);
         database.add_trials(some_scope(), some_run(), {&trial, 1});
       });

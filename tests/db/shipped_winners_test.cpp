@@ -20,9 +20,9 @@ TEST_SUITE("shipped winners") {
     for (const EmbeddedFile& file : embedded_tuned()) {
       for (const char c : file.text) lines += c == '\n' ? 1U : 0U;
     }
-    const std::vector<Winner> winners = shipped_winners("", "");
+    const std::vector<Winner>& winners = shipped_winners();
     CHECK(winners.size() == lines);
-    std::set<std::tuple<std::string, GemmProblem, std::string>> seen;
+    std::set<std::tuple<std::string, Problem, std::string>> seen;
     for (const Winner& winner : winners) {
       CAPTURE(to_string(winner.problem));
       CHECK(winner.median_us > 0);
@@ -34,20 +34,24 @@ TEST_SUITE("shipped winners") {
     }
   }
 
-  TEST_CASE("they are filtered by label and silicon class") {
-    const std::vector<Winner> all = shipped_winners("", "");
+  TEST_CASE("they are filtered by label, device class and problem") {
+    const std::vector<Winner>& all = shipped_winners();
     if (all.empty()) {
       MESSAGE("SKIPPED: no winners ship with this build");
       return;
     }
     std::string lower = all[0].device_label;
     for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const std::vector<Winner> by_label = shipped_winners("", lower);
+    const std::vector<const Winner*> by_label = shipped_winners({.device_label = lower});
     CHECK_FALSE(by_label.empty());
-    for (const Winner& winner : by_label) CHECK(winner.device_label == all[0].device_label);
-    CHECK_FALSE(shipped_winners(all[0].device_class, "").empty());
-    CHECK(shipped_winners("none", "").empty());
-    CHECK(shipped_winners("", "none").empty());
-    CHECK(shipped_winners("none", lower).empty());
+    for (const Winner* winner : by_label) CHECK(winner->device_label == all[0].device_label);
+    const std::vector<const Winner*> exact =
+        shipped_winners({.device_class = all[0].device_class, .problem = all[0].problem});
+    REQUIRE_FALSE(exact.empty());
+    CHECK(exact[0] == all.data());  // no copy, and read once
+    CHECK_FALSE(shipped_winners({.device_class = all[0].device_class}).empty());
+    CHECK(shipped_winners({.device_class = "none"}).empty());
+    CHECK(shipped_winners({.device_label = "none"}).empty());
+    CHECK(shipped_winners({"none", lower}).empty());
   }
 }

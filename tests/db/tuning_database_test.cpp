@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "db/default_paths.hpp"
 #include "db_fixture.hpp"
 
 using namespace autotune;
@@ -36,7 +37,6 @@ TEST_SUITE("TuningDatabase") {
     auto database = TuningDatabase::in_memory();
     std::vector<Trial> stored = some_trials(0, 3);
     stored.push_back(failed_trial(3, TrialStatus::compile_failed, "error: line 3\nwith \xc2\xb5"));
-    stored.back().problem.op_a = Operation::plain;
     database.add_trials(some_scope(), some_run(), stored);
     CHECK(texts(database.trials(some_scope(), square(1024))) == texts(stored));
   }
@@ -57,7 +57,7 @@ TEST_SUITE("TuningDatabase") {
     CHECK(database.stats().trials == 12);
   }
 
-  TEST_CASE("bytes that are no text survive in a detail") {
+  TEST_CASE("bytes that are not text survive in a detail") {
     auto database = TuningDatabase::in_memory();
     const Trial trial = failed_trial(1, TrialStatus::run_crashed, std::string("\xff\xfe\0x", 4));
     database.add_trials(some_scope(), some_run(), {&trial, 1});
@@ -107,7 +107,7 @@ TEST_SUITE("TuningDatabase") {
     elsewhere.device_label = "Another GPU";
     database.add_trials(other, elsewhere, some_trials(5, 1));
 
-    const std::vector<StoredTrial> all = database.all_trials("", "");
+    const std::vector<StoredTrial> all = database.all_trials({});
     REQUIRE(all.size() == 4);
     CHECK(text_of(all[0].trial) == text_of(some_trial(0)));
     CHECK(all[1].trial.measurement.median_us == 7);
@@ -117,9 +117,9 @@ TEST_SUITE("TuningDatabase") {
     CHECK(all[3].scope.device_class == "cc 8.0");
     CHECK(all[3].scope.environment.tool_version == "0.1.0");
     CHECK(all[3].run.device_label == "Another GPU");
-    CHECK(database.all_trials("nvidia h200", "").size() == 3);
-    CHECK(database.all_trials("", "gemm_simt").size() == 1);
-    CHECK(database.all_trials("NVIDIA H200", "gemm_simt").empty());
+    CHECK(database.all_trials({.device_label = "nvidia h200"}).size() == 3);
+    CHECK(database.all_trials({}, "gemm_simt").size() == 1);
+    CHECK(database.all_trials({.device_label = "NVIDIA H200"}, "gemm_simt").empty());
   }
 
   TEST_CASE("trials are found by all of their scope and problem") {
@@ -138,9 +138,7 @@ TEST_SUITE("TuningDatabase") {
     same.environment.tool_version = "9.9";
     CHECK(database.trials(same, square(1024)).size() == 1);
 
-    GemmProblem transposed = square(1024);
-    transposed.op_b = Operation::transposed;
-    CHECK(database.trials(some_scope(), transposed).empty());
+    CHECK(database.trials(some_scope(), gemm(1024, 1024, 1024, "NT")).empty());
     CHECK(database.trials(some_scope(), square(1023)).empty());
   }
 
@@ -173,15 +171,15 @@ TEST_SUITE("TuningDatabase") {
         std::vector{some_winner(2048, 800), some_winner(1024, 120), other_template, other_device});
     database.put_winners(std::vector{some_winner(1024, 100)});
 
-    const std::vector<Winner> found = database.winners(some_scope().device_class, "");
+    const std::vector<Winner> found = database.winners({.device_class = some_scope().device_class});
     REQUIRE(found.size() == 3);
     CHECK(text_of(found[0]) == text_of(other_template));
     CHECK(text_of(found[1]) == text_of(some_winner(1024, 100)));
     CHECK(text_of(found[2]) == text_of(some_winner(2048, 800)));
-    CHECK(database.winners("", "nvidia a100").size() == 1);
-    CHECK(database.winners("", "NVIDIA").empty());
-    CHECK(database.winners("cc 8.0", "NVIDIA H200").empty());
-    CHECK(database.winners("", "").size() == 4);
+    CHECK(database.winners({.device_label = "nvidia a100"}).size() == 1);
+    CHECK(database.winners({.device_label = "NVIDIA"}).empty());
+    CHECK(database.winners({"cc 8.0", "NVIDIA H200"}).empty());
+    CHECK(database.winners({}).size() == 4);
   }
 
   TEST_CASE("the best trial of every problem is an unconfirmed winner") {
@@ -195,7 +193,7 @@ TEST_SUITE("TuningDatabase") {
     database.add_trials(some_scope(), some_run(), trials);
 
     for (const char* label : {"", "nvidia h200"}) {
-      const std::vector<Winner> best = database.best_trials("", label);
+      const std::vector<Winner> best = database.best_trials({.device_label = label});
       REQUIRE(best.size() == 2);
       CHECK(best[0].problem == square(1024));
       CHECK(best[0].configuration == some_trial(3).configuration);
@@ -206,8 +204,27 @@ TEST_SUITE("TuningDatabase") {
       CHECK(best[0].environment.tool_version == "0.1.0");
       CHECK(best[1].median_us == 102);
     }
-    CHECK(database.best_trials("another", "").empty());
-    CHECK(database.best_trials("", "another").empty());
+    CHECK(database.best_trials({.device_class = "another"}).empty());
+    CHECK(database.best_trials({.device_label = "another"}).empty());
+  }
+
+  TEST_CASE("the former label of a CPU and the one of today are one label") {
+    for (const char* stored : {"host: Some CPU", "cpu: Some CPU"}) {
+      auto database = TuningDatabase::in_memory();
+      Winner winner = some_winner(1024, 100);
+      winner.device_label = stored;
+      database.put_winners({&winner, 1});
+      RunInfo run = some_run();
+      run.device_label = stored;
+      database.add_trials(some_scope(), run, some_trials(0, 1));
+      for (const char* asked : {"host: Some CPU", "cpu: Some CPU", "CPU: some cpu"}) {
+        CAPTURE(stored);
+        CAPTURE(asked);
+        CHECK(database.winners({.device_label = asked}).size() == 1);
+        CHECK(database.best_trials({.device_label = asked}).size() == 1);
+      }
+      CHECK(database.winners({.device_label = "Some CPU"}).empty());
+    }
   }
 
   TEST_CASE("completed requests and rates are kept") {
@@ -230,10 +247,14 @@ TEST_SUITE("TuningDatabase") {
   TEST_CASE("a batch that cannot be stored stores nothing") {
     auto database = TuningDatabase::in_memory();
     std::vector<Trial> trials = some_trials(0, 3);
-    trials[2].problem.m = 0;
+    trials[2].problem = Problem();
+    CHECK_THROWS_AS(database.add_trials(some_scope(), some_run(), trials), StorageError);
+    trials[2] = some_trial(2);
+    trials[2].measurement.median_us = -1;
     CHECK_THROWS_AS(database.add_trials(some_scope(), some_run(), trials), StorageError);
     CHECK(database.stats().trials == 0);
     CHECK(database.stats().runs == 0);
+    CHECK(database.problems({}).empty());
     database.add_trials(some_scope(), some_run(), some_trials(0, 3));
     CHECK(database.stats().trials == 3);
   }

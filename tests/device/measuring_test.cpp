@@ -1,4 +1,4 @@
-// The GPU service on a real GPU: what it says of a right kernel, that it catches every planted
+// The GPU service on a real GPU: its reply for a right kernel, that it catches every planted
 // fault, and that it leaves the caller's context alone.
 #include <chrono>
 #include <cstdio>
@@ -8,10 +8,11 @@
 
 #include "gpu/memory.hpp"
 #include "gpu/shared_library.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
+#include "operation/gemm/gemm.hpp"
 #include "tests/device/gpu_fixture.hpp"
 #include "tests/device/planted_kernels.hpp"
-#include "tuner/measure/verification.hpp"
+#include "tuner/measure/gpu_service.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune {
@@ -32,9 +33,10 @@ MeasureRequest request_for(const Gpu& gpu, const std::string& fault,
   MeasureRequest request;
   request.problem = problem;
   request.kernel_name = "planted";
+  request.signature = gemm_signature();
   request.cubin = image_of(gpu, fault);
   request.geometry = plain_geometry(problem);
-  request.samples = 2;
+  request.timing.samples = 2;
   return request;
 }
 
@@ -95,7 +97,8 @@ TEST_SUITE("MeasuringOnDevice") {
     CAPTURE(reply.detail);
     REQUIRE(reply.status == TrialStatus::ok);
     CHECK(reply.verification.integers_exact);
-    CHECK(reply.verification.error_bound == error_bound(kProblem.k, InputData::uniform));
+    CHECK(reply.verification.error_bound ==
+          gemm_operation().error_bound(kProblem, InputData::uniform));
     CHECK(reply.verification.max_error_ratio > 0);
     CHECK(reply.verification.max_error_ratio <= reply.verification.error_bound);
     CHECK(reply.verification.frobenius_error > 0);
@@ -110,7 +113,7 @@ TEST_SUITE("MeasuringOnDevice") {
     const std::optional<Gpu> gpu = open_gpu();
     if (!gpu) return;
     const auto service = make_gpu_service(0);
-    const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
+    const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
     for (const char* layout : {"NN", "NT", "TN", "TT"}) {
       for (const InputData input : {InputData::uniform, InputData::linear}) {
         GemmProblem problem = kProblem;
@@ -119,14 +122,16 @@ TEST_SUITE("MeasuringOnDevice") {
         MeasureRequest request;
         request.problem = problem;
         request.kernel_name = kernel.name;
-        request.cubin = gpu->nvrtc
-                            ->compile(kernel.name, std::string(kernel.source),
-                                      compile_options(kernel, configuration,
-                                                      unpadded_traits(problem), gpu->target))
-                            .image;
+        request.signature = kernel.signature;
+        request.cubin =
+            gpu->nvrtc
+                ->compile(kernel.name, std::string(kernel.source),
+                          compile_options(kernel, configuration,
+                                          unpadded_traits(*kernel.operation, problem), gpu->target))
+                .image;
         request.geometry = kernel.geometry(configuration, problem);
         request.input = input;
-        request.samples = 1;
+        request.timing.samples = 1;
         const MeasureReply reply = measured(*service, request);
         CAPTURE(layout);
         CAPTURE(reply.detail);
@@ -140,8 +145,8 @@ TEST_SUITE("MeasuringOnDevice") {
     if (!gpu) return;
     const auto service = make_gpu_service(0);
     MeasureRequest request = request_for(*gpu, PlantedFault::kNone);
-    request.launches_per_sample = 10;
-    request.samples = 3;
+    request.timing.launches_per_sample = 10;
+    request.timing.samples = 3;
     const MeasureReply reply = measured(*service, request);
     CHECK(reply.measurement.launches_per_sample == 10);
     CHECK(reply.measurement.samples_us.size() == 3);
@@ -152,7 +157,7 @@ TEST_SUITE("MeasuringOnDevice") {
     if (!gpu) return;
     const auto service = make_gpu_service(0);
     MeasureRequest request = request_for(*gpu, PlantedFault::kNone, {.m = 512, .n = 512, .k = 512});
-    request.stop_above_us = 1e-3;
+    request.timing.stop_above_us = 1e-3;
     const MeasureReply reply = measured(*service, request);
     CHECK(reply.status == TrialStatus::ok);
     CHECK(reply.measurement.screened_out);
@@ -165,7 +170,7 @@ TEST_SUITE("MeasuringOnDevice") {
     if (!gpu) return;
     const auto service = make_gpu_service(0);
     MeasureRequest request = request_for(*gpu, PlantedFault::kNone);
-    request.samples = 0;
+    request.timing.samples = 0;
     const MeasureReply reply = measured(*service, request);
     CHECK(reply.status == TrialStatus::ok);
     CHECK(reply.verification.integers_exact);
@@ -220,7 +225,7 @@ TEST_SUITE("MeasuringOnDevice") {
     if (!gpu) return;
     const auto service = make_gpu_service(0);
     MeasureRequest request = request_for(*gpu, PlantedFault::kNone);
-    request.problem = {.m = 2147483647, .n = 2147483647, .k = 2147483647};
+    request.problem = GemmProblem{.m = 2147483647, .n = 2147483647, .k = 2147483647};
     const MeasureReply reply = measured(*service, request);
     CHECK(reply.status == TrialStatus::out_of_memory);
     CHECK(reply.detail.find("GiB are free") != std::string::npos);
@@ -238,7 +243,7 @@ TEST_SUITE("MeasuringOnDevice") {
     const auto service = make_gpu_service(0);
     const GemmProblem problem{.m = 46400, .n = 46400, .k = 3};
     MeasureRequest request = request_for(*gpu, PlantedFault::kNone, problem);
-    request.samples = 0;
+    request.timing.samples = 0;
     CHECK(measured(*service, request).status == TrialStatus::ok);
     request.cubin = image_of(*gpu, PlantedFault::kWrongLastRow);
     const MeasureReply reply = measured(*service, request);
@@ -255,7 +260,7 @@ TEST_SUITE("MeasuringOnDevice") {
   TEST_CASE("a small relative error is caught") {
     check_caught(PlantedFault::kSlightlyWrong, TrialStatus::wrong_result, "on integers");
   }
-  TEST_CASE("a result that is no number is caught") {
+  TEST_CASE("a result that is NaN is caught") {
     check_caught(PlantedFault::kNotANumber, TrialStatus::wrong_result, "1 of 7000 elements");
   }
   TEST_CASE("a kernel that writes nothing is caught") {
@@ -271,13 +276,16 @@ TEST_SUITE("MeasuringOnDevice") {
     check_caught(PlantedFault::kLazyLater, TrialStatus::wrong_result, "after repeated launches");
   }
   TEST_CASE("one element beyond C is caught") {
-    check_caught(PlantedFault::kOneBeyond, TrialStatus::out_of_bounds, "1 word outside of C");
+    check_caught(PlantedFault::kOneBeyond, TrialStatus::out_of_bounds,
+                 "1 word outside of the output");
   }
   TEST_CASE("one element before C is caught") {
-    check_caught(PlantedFault::kOneBefore, TrialStatus::out_of_bounds, "1 word outside of C");
+    check_caught(PlantedFault::kOneBefore, TrialStatus::out_of_bounds,
+                 "1 word outside of the output");
   }
   TEST_CASE("a row beyond C is caught") {
-    check_caught(PlantedFault::kRowBeyond, TrialStatus::out_of_bounds, "70 words outside of C");
+    check_caught(PlantedFault::kRowBeyond, TrialStatus::out_of_bounds,
+                 "70 words outside of the output");
   }
   TEST_CASE("a kernel that spoils its input does not spoil the next one") {
     check_caught(PlantedFault::kSpoilsInput, TrialStatus::wrong_result, "on integers");
@@ -310,7 +318,7 @@ TEST_SUITE("MeasuringOnDevice") {
     CHECK_FALSE(reply.poisoned);
   }
 
-  TEST_CASE("what is no kernel fails to load") {
+  TEST_CASE("bytes that are not a kernel fail to load") {
     const std::optional<Gpu> gpu = open_gpu();
     if (!gpu) return;
     const auto service = make_gpu_service(0);
@@ -371,11 +379,11 @@ TEST_SUITE("MeasuringOnDevice") {
     const gpu::ContextGuard guard(context);
     const auto service = make_gpu_service(0);
     MeasureRequest request = request_for(*gpu, PlantedFault::kNone);
-    request.samples = 1;
-    request.min_sample_us = 100;
+    request.timing.samples = 1;
+    request.timing.min_sample_us = 100;
     const auto measure_others = [&](int count) {
       for (int i = 0; i < count; ++i) {
-        request.cubin += '\0';  // the same code, but for the service another kernel
+        request.cubin += '\0';  // the same code, but another kernel to the service
         REQUIRE(measured(*service, request).status == TrialStatus::ok);
       }
     };

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "gpu/kernel_arguments.hpp"
+
 namespace autotune {
 namespace {
 
@@ -84,13 +86,13 @@ gpu::DeviceBuffer buffer(const Oracle& oracle, std::int64_t words) {
 }
 
 std::int64_t rows_of_a(const GemmProblem& p) {
-  return p.op_a == Operation::plain ? p.m : p.k;
+  return p.op_a == Transpose::none ? p.m : p.k;
 }
 std::int64_t rows_of_b(const GemmProblem& p) {
-  return p.op_b == Operation::plain ? p.k : p.n;
+  return p.op_b == Transpose::none ? p.k : p.n;
 }
 
-// The address of an operand that begins so many words into a buffer.
+// The address of an operand that begins at this word of a buffer.
 std::uint64_t into(const gpu::DeviceBuffer& buffer, std::int64_t words) {
   return buffer.address() + 4 * static_cast<std::uint64_t>(words);
 }
@@ -132,8 +134,8 @@ PreparedCase::PreparedCase(const Oracle& oracle, const GemmCase& gemm)
   }
   launch(oracle.copy_, words_of(before_), stream, before_.address(), expected_.address(),
          words_of(before_));
-  const bool turned_a = op_a == Operation::transposed;
-  const bool turned_b = op_b == Operation::transposed;
+  const bool turned_a = op_a == Transpose::transposed;
+  const bool turned_b = op_b == Transpose::transposed;
   constexpr std::int64_t kOne = 1;
   launch(oracle.expect_, m * n, stream, into(a_, gemm.offset), into(b_, gemm.offset),
          into(expected_, start), m, n, k, turned_a ? kOne : gemm.lda(),
@@ -142,25 +144,24 @@ PreparedCase::PreparedCase(const Oracle& oracle, const GemmCase& gemm)
   stream.synchronize();
 }
 
-gpu::GemmOperands PreparedCase::operands(const LaunchGeometry& geometry) const {
-  return {.a = into(a_, gemm_.offset),
-          .lda = gemm_.lda(),
-          .b = into(b_, gemm_.offset),
-          .ldb = gemm_.ldb(),
-          .c = into(c_, kMargin + gemm_.offset),
-          .ldc = gemm_.ldc(),
-          .alpha = gemm_.alpha,
-          .beta = gemm_.beta,
-          .scratch = oracle_.scratch(geometry)};
-}
-
-std::int64_t PreparedCase::mismatches(const gpu::Kernel& kernel,
+std::int64_t PreparedCase::mismatches(const gpu::Kernel& kernel, const KernelSignature& signature,
                                       const LaunchGeometry& geometry) const {
   const gpu::Stream& stream = oracle_.stream();
   launch(oracle_.copy_, words_of(c_), stream, before_.address(), c_.address(), words_of(c_));
   count_.fill(0, 0, count_.size(), stream);
 
-  gpu::GemmArguments arguments(oracle_.driver(), geometry, gemm_.problem, operands(geometry));
+  const LaunchValues::Tensor tensors[] = {{into(a_, gemm_.offset), gemm_.lda()},
+                                          {into(b_, gemm_.offset), gemm_.ldb()},
+                                          {into(c_, kMargin + gemm_.offset), gemm_.ldc()}};
+  const std::int64_t sizes[] = {gemm_.problem.m, gemm_.problem.n, gemm_.problem.k};
+  const double scalars[] = {gemm_.alpha, gemm_.beta};
+  gpu::KernelArguments arguments(oracle_.driver(), signature, geometry,
+                                 gemm_operation().tensors(gemm_.problem),
+                                 {.tensors = tensors,
+                                  .sizes = sizes,
+                                  .scalars = scalars,
+                                  .workspace = oracle_.scratch(geometry),
+                                  .raster = static_cast<std::uint32_t>(geometry.raster)});
   kernel.allow_dynamic_shared(geometry.dynamic_shared_bytes);
   kernel.launch(geometry, arguments.pointers(), stream);
 

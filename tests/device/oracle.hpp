@@ -10,11 +10,11 @@
 #include "autotune/problem.hpp"
 
 #include "core/launch_geometry.hpp"
-#include "gpu/gemm_arguments.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/module.hpp"
 #include "gpu/workspace.hpp"
 #include "kernel_templates/kernel_template.hpp"
+#include "operation/gemm/gemm.hpp"
 #include "tests/device/gpu_fixture.hpp"
 
 namespace autotune {
@@ -61,20 +61,18 @@ class PreparedCase {
  public:
   PreparedCase(const Oracle& oracle, const GemmCase& gemm);
 
-  // Whether they are what OperandTraits calls aligned.
+  // Returns whether CodeTraits::aligned holds for the operands.
   [[nodiscard]] bool is_aligned() const {
-    return unpadded_traits(gemm_.problem).aligned && gemm_.offset % 4 == 0 &&
+    return unpadded_traits(gemm_operation(), gemm_.problem).aligned && gemm_.offset % 4 == 0 &&
            gemm_.lda() % 4 == 0 && gemm_.ldb() % 4 == 0 && gemm_.ldc() % 4 == 0;
   }
-  // Runs a kernel of the common signature. Returns how many words of C and of what lies around it
+  // Runs a kernel of this signature. Returns how many words of C and of what lies around it
   // are not as they must be.
-  [[nodiscard]] std::int64_t mismatches(const gpu::Kernel& kernel,
+  [[nodiscard]] std::int64_t mismatches(const gpu::Kernel& kernel, const KernelSignature& signature,
                                         const LaunchGeometry& geometry) const;
   [[nodiscard]] const GemmCase& gemm() const { return gemm_; }
 
  private:
-  [[nodiscard]] gpu::GemmOperands operands(const LaunchGeometry& geometry) const;
-
   const Oracle& oracle_;
   GemmCase gemm_;
   gpu::DeviceBuffer a_, b_;

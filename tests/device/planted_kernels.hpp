@@ -1,15 +1,17 @@
 // Kernels with one planted fault each, to see that every one is caught. All have the common
-// signature and compute C = A B plainly, one element a thread, but for the fault.
+// signature and compute C = A B plainly, one element a thread, except for the fault.
 #pragma once
 
 #include <string>
+
+#include "autotune/problem.hpp"
 
 #include "tuner/worker/protocol.hpp"
 
 namespace autotune {
 
-// What the kernel does at its element `row`, `column` of C. `launch_number` counts launches from 0;
-// `result` is the right value, stored afterwards; `skip` set to true keeps it from being stored.
+// The code of the kernel for its element `row`, `column` of C. `launch_number` counts launches from
+// 0; `result` is the right value, stored afterwards; `skip` set to true keeps it from being stored.
 struct PlantedFault {
   static constexpr const char* kNone = "";
   static constexpr const char* kWrongElement = "if (row == 3 && column == 5) result += 1;";

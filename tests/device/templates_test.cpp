@@ -18,7 +18,7 @@
 #include <doctest/doctest.h>
 
 #include "core/cubin.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tests/device/oracle.hpp"
 
 namespace autotune {
@@ -80,14 +80,14 @@ std::vector<GemmCase> cases(const std::string& layout) {
 // Compiles on all cores. What fails is an empty image.
 std::vector<std::string> compile_all(const Gpu& gpu, const KernelTemplate& kernel,
                                      const std::vector<Configuration>& configurations,
-                                     const OperandTraits& operands) {
+                                     const CodeTraits& traits) {
   std::vector<std::string> images(configurations.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < images.size(); i = next++) {
       images[i] = gpu.nvrtc
                       ->compile(kernel.name, std::string(kernel.source),
-                                compile_options(kernel, configurations[i], operands, gpu.target))
+                                compile_options(kernel, configurations[i], traits, gpu.target))
                       .image;
     }
   };
@@ -98,11 +98,11 @@ std::vector<std::string> compile_all(const Gpu& gpu, const KernelTemplate& kerne
 }
 
 // Every configuration, compiled for operands with these traits, on the cases that have them.
-void check_template(const Gpu& gpu, const KernelTemplate& kernel, const OperandTraits& operands,
+void check_template(const Gpu& gpu, const KernelTemplate& kernel, const CodeTraits& traits,
                     const std::deque<PreparedCase>& prepared) {
   const std::vector<Configuration> all = configurations(kernel, gpu.device);
   REQUIRE(!all.empty());
-  const std::vector<std::string> images = compile_all(gpu, kernel, all, operands);
+  const std::vector<std::string> images = compile_all(gpu, kernel, all, traits);
   std::size_t most_checked = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     CAPTURE(to_string(all[i]));
@@ -112,7 +112,7 @@ void check_template(const Gpu& gpu, const KernelTemplate& kernel, const OperandT
     std::size_t checked = 0;
     for (const PreparedCase& one : prepared) {
       CAPTURE(to_string(one.gemm()));
-      if (operands.aligned && !one.is_aligned()) continue;
+      if (traits.aligned && !one.is_aligned()) continue;
       const LaunchGeometry geometry = kernel.geometry(all[i], one.gemm().problem);
       // Blocks that share all work: on a smaller device each has several tiles and parts of tiles.
       std::vector<int> sm_counts = {gpu.device.sm_count};
@@ -120,7 +120,8 @@ void check_template(const Gpu& gpu, const KernelTemplate& kernel, const OperandT
       for (const int sm_count : sm_counts) {
         CAPTURE(sm_count);
         const LaunchGeometry launch = geometry.on_device(sm_count);
-        REQUIRE(one.mismatches(loaded, operands.aligned ? launch : launch.without_maps()) == 0);
+        REQUIRE(one.mismatches(loaded, kernel.signature,
+                               traits.aligned ? launch : launch.without_maps()) == 0);
       }
       ++checked;
     }
@@ -129,7 +130,7 @@ void check_template(const Gpu& gpu, const KernelTemplate& kernel, const OperandT
   }
   std::printf("%s %s%s: %zu configurations, up to %zu cases each\n", kernel.name.c_str(),
               layout_text(prepared.front().gemm().problem).c_str(),
-              operands.aligned ? " aligned" : "", all.size(), most_checked);
+              traits.aligned ? " aligned" : "", all.size(), most_checked);
 }
 
 void check_layout(const std::string& layout) {
@@ -142,12 +143,12 @@ void check_layout(const std::string& layout) {
   std::deque<PreparedCase> prepared;
   for (const GemmCase& gemm : cases(layout)) prepared.emplace_back(oracle, gemm);
   const char* only = std::getenv("AUTOTUNE_DEVICE_TEST_TEMPLATE");
-  for (const KernelTemplate& kernel : kernel_templates()) {
+  for (const KernelTemplate& kernel : built_in_kernels().templates()) {
     if (only != nullptr && kernel.name != only) continue;
-    GemmProblem problem;
-    set_layout(problem, layout);
+    CodeTraits traits = unpadded_traits(*kernel.operation, prepared.front().gemm().problem);
     for (const bool aligned : {false, true}) {
-      check_template(*gpu, kernel, {problem.op_a, problem.op_b, aligned}, prepared);
+      traits.aligned = aligned;
+      check_template(*gpu, kernel, traits, prepared);
     }
   }
 }
@@ -161,16 +162,17 @@ void check_late_reads() {
   const gpu::ContextGuard guard(context);
   const gpu::Stream stream(*gpu->driver);
   const Oracle oracle(*gpu, stream);
-  const KernelTemplate& kernel = *find_kernel_template("gemm_tma");
+  const KernelTemplate& kernel = *built_in_kernels().find("gemm_tma");
   const Configuration configuration = kernel.space.validated(Configuration::parse(
       "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=2,WARPS_N=1,SLICES=2,BLOCK_K=16,UNROLL=8,STAGES=8,"
       "MIN_BLOCKS=3,SPLIT_K=1,CLUSTER=1,ORDER=3,REGISTER_LEVEL=3,RASTER=1"));
   const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
   const PreparedCase prepared(oracle, {problem});
+  CodeTraits traits = unpadded_traits(*kernel.operation, problem);
   // Copies by TMA overtake in another way than those by threads.
   for (const bool aligned : {true, false}) {
-    const std::vector<std::string> images =
-        compile_all(*gpu, kernel, {configuration}, {problem.op_a, problem.op_b, aligned});
+    traits.aligned = aligned;
+    const std::vector<std::string> images = compile_all(*gpu, kernel, {configuration}, traits);
     const gpu::Module module(*gpu->driver, images.front());
     const gpu::Kernel loaded = module.kernel(kernel.name);
     const LaunchGeometry geometry = kernel.geometry(configuration, problem);
@@ -178,7 +180,8 @@ void check_late_reads() {
     for (int launch = 0; launch < kLaunches; ++launch) {
       CAPTURE(aligned);
       CAPTURE(launch);
-      REQUIRE(prepared.mismatches(loaded, aligned ? geometry : geometry.without_maps()) == 0);
+      REQUIRE(prepared.mismatches(loaded, kernel.signature,
+                                  aligned ? geometry : geometry.without_maps()) == 0);
     }
   }
 }

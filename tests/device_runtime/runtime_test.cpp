@@ -89,7 +89,7 @@ struct Product {
   MatchKind run(Autotuner& tuner, cudaStream_t stream) const {
     return tuner.gemm(problem, 2, a.data(), lda, b.data(), ldb, -1, c.data(), ldc, stream);
   }
-  // After so many runs.
+  // After this many runs.
   [[nodiscard]] std::vector<float> expected(int runs) const {
     std::vector<float> result = host_c;
     for (int run = 0; run < runs; ++run) {
@@ -121,7 +121,7 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-TEST_SUITE("embedding beside the CUDA runtime") {
+TEST_SUITE("embedding with the CUDA runtime") {
   TEST_CASE("context, device and pending error are left as they were") {
     if (!gpu_is_here()) return;
     const TemporaryStorage storage;

@@ -2,9 +2,8 @@
 // architecture, without spills, and holds the kernels that the program launches.
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -12,19 +11,14 @@
 
 #include "core/cubin.hpp"
 #include "gpu/nvrtc.hpp"
+#include "operation/gemm/gemm.hpp"
+#include "tuner/measure/verification_kernels.hpp"
 
 namespace autotune {
 namespace {
 
-std::string kernel_text(const std::string& file) {
-  const auto path =
-      std::filesystem::path(AUTOTUNE_SOURCE_DIR) / "tuner" / "measure" / "kernels" / file;
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-void compile_everywhere(const std::string& file, std::vector<std::string> expected) {
+void compile_everywhere(const std::string& file, const std::string& source,
+                        const std::vector<std::string>& macros, std::vector<std::string> expected) {
   std::shared_ptr<const gpu::Nvrtc> nvrtc;
   try {
     nvrtc = gpu::Nvrtc::open();
@@ -35,8 +29,9 @@ void compile_everywhere(const std::string& file, std::vector<std::string> expect
   std::sort(expected.begin(), expected.end());
   for (const std::string& architecture : nvrtc->architectures()) {
     CAPTURE(architecture);
-    const gpu::CompileResult result =
-        nvrtc->compile(file, kernel_text(file), {"-arch=" + architecture, "-Xptxas=-v"});
+    std::vector<std::string> options = {"-arch=" + architecture, "-Xptxas=-v"};
+    for (const std::string& macro : macros) options.push_back("-D" + macro);
+    const gpu::CompileResult result = nvrtc->compile(file, source, options);
     CAPTURE(result.log);
     REQUIRE(result.ok);
     // The log has a line for each kernel.
@@ -53,15 +48,40 @@ void compile_everywhere(const std::string& file, std::vector<std::string> expect
   }
 }
 
+// Behind the code that reads and writes elements.
+std::string with_elements(std::string_view source) {
+  return std::string(element_source()) + std::string(source);
+}
+
+constexpr ElementType kTypes[] = {ElementType::f64, ElementType::f32, ElementType::bf16,
+                                  ElementType::f16};
+
 TEST_SUITE("MeasuringKernels") {
-  TEST_CASE("the verification kernels compile for every architecture") {
-    compile_everywhere("verification.cu",
-                       {"fill_integers", "fill_uniform", "fill_linear", "reference_integers",
-                        "reference_real", "check_integers", "check_real"});
+  TEST_CASE("the verification kernels compile for every architecture and type of elements") {
+    for (const ElementType type : kTypes) {
+      CAPTURE(to_string(type));
+      compile_everywhere(
+          "verification.cu", with_elements(measuring_source("verification.cu")),
+          {std::string("ELEMENT=") + info(type).cuda_name},
+          {"fill_integers", "fill_uniform", "fill_linear", "check_integers", "check_real"});
+    }
+  }
+
+  TEST_CASE("the references compile for every architecture and type of elements") {
+    const Operation gemm = gemm_operation();
+    for (const ElementType type : kTypes) {
+      CAPTURE(to_string(type));
+      const Problem problem(kGemm, {{"m", 64}, {"n", 64}, {"k", 64}},
+                            {{"type", to_string(type)}, {"layout", "NN"}, {"math", "strict"}});
+      compile_everywhere("gemm_reference.cu", with_elements(gemm.reference_source),
+                         element_macros(gemm.tensors(problem)),
+                         {"reference_integers", "reference_real"});
+    }
   }
 
   TEST_CASE("the calibration kernels compile for every architecture") {
-    compile_everywhere("calibration.cu", {"multiply_adds", "copy"});
+    compile_everywhere("calibration.cu", std::string(measuring_source("calibration.cu")), {},
+                       {"multiply_adds", "copy"});
   }
 }
 

@@ -165,7 +165,7 @@ TEST_SUITE("Nvrtc") {
     CHECK(nvrtc->path().find("libnvrtc") != std::string::npos);
   }
 
-  TEST_CASE("a library that is not there or is no compiler is told apart") {
+  TEST_CASE("a library that is not there or is not a compiler is told apart") {
     ::setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so.13", 1);
     CHECK_THROWS_WITH_AS(Nvrtc::open(), doctest::Contains("was not found"), EnvironmentError);
     ::setenv("AUTOTUNE_NVRTC", "libm.so.6", 1);

@@ -7,9 +7,12 @@
 
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
 #include "core/occupancy.hpp"
-#include "kernel_templates/kernel_template.hpp"
-#include "tuner/worker/worker.hpp"
+#include "kernel_templates/kernel_registry.hpp"
+#include "tests/support/planted_error.hpp"
+#include "tuner/measure/gpu_service.hpp"
 
 using autotune::CompileReply;
 using autotune::Configuration;
@@ -43,8 +46,12 @@ class Compiler {
   }
 
   CompileReply compile(const KernelTemplate& kernel, std::vector<std::string> options) {
+    return compile(kernel.name, std::string(kernel.source), std::move(options));
+  }
+  CompileReply compile(const std::string& name, std::string source,
+                       std::vector<std::string> options) {
     return std::get<CompileReply>(service_->handle(autotune::CompileRequest{
-        .name = kernel.name, .source = std::string(kernel.source), .options = std::move(options)}));
+        .name = name, .source = std::move(source), .options = std::move(options)}));
   }
 
  private:
@@ -59,7 +66,7 @@ std::vector<Configuration> sample(const KernelTemplate& kernel) {
   std::vector<Configuration> chosen;
   std::set<Configuration::Entry> covered;
   for (const Configuration& configuration : all) {
-    const auto& entries = configuration.entries();
+    const auto entries = configuration.entries();
     const bool is_new = std::any_of(entries.begin(), entries.end(),
                                     [&](const auto& entry) { return covered.count(entry) == 0; });
     if (!is_new) continue;
@@ -88,7 +95,7 @@ void check_resources(const KernelTemplate& kernel, const Configuration& configur
   CHECK((resources.stack_bytes <= 8 || resources.spill_bytes > 0));
 }
 
-// Of large spaces only a few for most architectures: ptxas takes long over them.
+// Compiles only a few configurations of large spaces for most architectures: ptxas takes long.
 void compile_sample(const KernelTemplate& kernel, Compiler& compiler, const std::string& target) {
   std::vector<Configuration> chosen = sample(kernel);
   const std::int64_t most_shared = autotune::sm_limits(target)->shared_per_block;
@@ -98,12 +105,12 @@ void compile_sample(const KernelTemplate& kernel, Compiler& compiler, const std:
   });
   if (kernel.space.raw_count() > 100'000 && target != "sm_90")
     chosen.resize(std::min<std::size_t>(4, chosen.size()));
-  autotune::OperandTraits operands = unpadded_traits(kTiny);
+  autotune::CodeTraits traits = unpadded_traits(*kernel.operation, kTiny);
   for (const Configuration& configuration : chosen) {
     CAPTURE(to_string(configuration));
-    operands.aligned = !operands.aligned;  // by turns
+    traits.aligned = !traits.aligned;  // by turns
     const CompileReply reply =
-        compiler.compile(kernel, compile_options(kernel, configuration, operands, target));
+        compiler.compile(kernel, compile_options(kernel, configuration, traits, target));
     check_resources(kernel, configuration, reply);
     CHECK(reply.resources.shared_bytes == kernel.shared_bytes(configuration));
     std::printf("%s %s %s: %d registers, %d bytes spilled\n", target.c_str(), kernel.name.c_str(),
@@ -124,7 +131,8 @@ void compile_defaults(const KernelTemplate& kernel, Compiler& compiler, const st
       const Configuration configuration = kernel.default_configuration(problem);
       CAPTURE(to_string(problem));
       const CompileReply reply = compiler.compile(
-          kernel, compile_options(kernel, configuration, unpadded_traits(problem), target));
+          kernel, compile_options(kernel, configuration,
+                                  unpadded_traits(*kernel.operation, problem), target));
       check_resources(kernel, configuration, reply);
       CHECK(reply.resources.spill_bytes == 0);
     }
@@ -134,7 +142,7 @@ void compile_defaults(const KernelTemplate& kernel, Compiler& compiler, const st
 void compile_templates(const std::string& target) {
   Compiler compiler;
   if (!compiler.usable(target)) return;
-  for (const KernelTemplate& kernel : autotune::kernel_templates()) {
+  for (const KernelTemplate& kernel : autotune::built_in_kernels().templates()) {
     CAPTURE(kernel.name);
     if (!autotune::runs_on(kernel, std::stoi(target.substr(3)))) continue;
     // Siblings of sm_80, which ptxas treats much the same.
@@ -171,11 +179,24 @@ TEST_SUITE("templates") {
   TEST_CASE("templates compile with their default macros") {
     Compiler compiler;
     if (!compiler.usable("sm_90")) return;
-    for (const KernelTemplate& kernel : autotune::kernel_templates()) {
+    for (const KernelTemplate& kernel : autotune::built_in_kernels().templates()) {
       const CompileReply reply = compiler.compile(kernel, {"-arch=sm_90", "-Xptxas=-v"});
       CAPTURE(kernel.name);
       CAPTURE(reply.log);
       CHECK(reply.ok);
+    }
+  }
+
+  TEST_CASE("an error is reported with the file and line that it stands in") {
+    Compiler compiler;
+    if (!compiler.usable("sm_90")) return;
+    for (const autotune::test::PlantedError& error : autotune::test::planted_errors()) {
+      CAPTURE(error.file);
+      const CompileReply reply = compiler.compile("gemm_simt", error.source, {"-arch=sm_90"});
+      CHECK_FALSE(reply.ok);
+      CHECK_MESSAGE(reply.log.find(error.file + "(" + std::to_string(error.line) + "): error") !=
+                        std::string::npos,
+                    reply.log);
     }
   }
 }

@@ -57,8 +57,8 @@ TEST_SUITE("access pattern") {
     CHECK(least_transactions(strided(MemorySpace::shared, 32)) == 1);
   }
 
-  // What ncu counted on an NVIDIA H200 for one load of one warp, in which lane l wants the element
-  // of 4, 8 or 16 bytes that the function gives.
+  // The counts of ncu on an NVIDIA H200 for one load of one warp, in which lane l loads the element
+  // of 4, 8 or 16 bytes that the function returns.
   TEST_CASE("wavefronts are those that an H200 counts") {
     static constexpr std::int64_t kHalves[] = {0, 1, 2, 3, 8,  9,  10, 11,
                                                4, 5, 6, 7, 12, 13, 14, 15};

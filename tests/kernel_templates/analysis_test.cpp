@@ -3,11 +3,15 @@
 
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
+#include "kernel_templates/kernel_registry.hpp"
+
 namespace autotune {
 namespace {
 
 Configuration plain(std::int64_t tile_width, std::int64_t results_m, std::int64_t results_n) {
-  const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
+  const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
   const GemmProblem problem{.m = 64, .n = 64, .k = 64};
   Configuration configuration = kernel.default_configuration(problem);
   for (const auto& entry : configuration.entries()) {
@@ -22,7 +26,8 @@ Configuration plain(std::int64_t tile_width, std::int64_t results_m, std::int64_
 }
 
 Analysis analysis_of(const Configuration& configuration, const SmLimits& sm) {
-  return analyze(*find_kernel_template("gemm_tiled"), configuration, sm, std::nullopt, nullptr, 0);
+  return analyze(*built_in_kernels().find("gemm_tiled"), configuration, sm, std::nullopt, nullptr,
+                 0);
 }
 
 // The documents' GPU: 16 KiB an SM, nothing reserved, 1,536 threads where they say so.
@@ -62,8 +67,8 @@ TEST_SUITE("analyze") {
   }
 
   TEST_CASE("waves of blocks") {
-    const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
-    const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
+    const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
+    const Problem problem = GemmProblem{.m = 2048, .n = 2048, .k = 2048};
     const Analysis a = analyze(kernel, plain(16, 4, 4), *sm_limits("sm_90"), 128, &problem, 132);
     CHECK(a.blocks == 1024);
     CHECK(a.occupancy.by_registers == 2);
@@ -72,8 +77,8 @@ TEST_SUITE("analyze") {
   }
 
   TEST_CASE("roofline") {
-    const GemmProblem cube{.m = 1000, .n = 1000, .k = 1000};
-    const Roofline bound = roofline(cube, 50000, 4000);
+    const Problem cube = GemmProblem{.m = 1000, .n = 1000, .k = 1000};
+    const Roofline bound = roofline(built_in_operations().of(cube).work(cube), 50000, 4000);
     CHECK(bound.compute_us == doctest::Approx(40));
     CHECK(bound.memory_us == doctest::Approx(3));
     CHECK(bound.bound_us() == doctest::Approx(40));

@@ -1,4 +1,4 @@
-// Cases for kernels that run on the CPU (cuda_on_cpu.hpp), and what they must give bit for bit.
+// Cases for kernels that run on the CPU (cuda_on_cpu.hpp), and their results bit for bit.
 #pragma once
 
 #include <cstring>
@@ -21,8 +21,8 @@ using KernelFunction = void(const float*, const float*, float*, long long, long 
 // A kernel's text as C++, for one configuration and layout.
 struct KernelInstance {
   Configuration configuration;
-  Operation op_a;
-  Operation op_b;
+  Transpose op_a;
+  Transpose op_b;
   KernelFunction* kernel;
 };
 
@@ -84,8 +84,8 @@ using Sum = std::function<float(std::int64_t row, std::int64_t column,
 inline int wrong_elements(const KernelTemplate& kernel, const KernelInstance& instance,
                           const ArithmeticCase& test, const Sum& sum) {
   const auto [m, n, k, op_a, op_b, math] = test.problem;
-  const bool plain_a = op_a == Operation::plain;
-  const bool plain_b = op_b == Operation::plain;
+  const bool plain_a = op_a == Transpose::none;
+  const bool plain_b = op_b == Transpose::none;
   Matrix a(plain_a ? m : k, plain_a ? k : m, test.gap, test.shift);
   Matrix b(plain_b ? k : n, plain_b ? n : k, test.gap, test.shift);
   Matrix c(m, n, test.gap, test.shift);
@@ -112,7 +112,7 @@ inline int wrong_elements(const KernelTemplate& kernel, const KernelInstance& in
   // Vectors of four floats lie in it.
   std::vector<Vector4> scratch(static_cast<std::size_t>(geometry.workspace_bytes()) / 16);
   float* const words = scratch.empty() ? nullptr : scratch.front().at;
-  // Twice with scratch memory: a kernel leaves its counters as it found them.
+  // Twice with a workspace: a kernel leaves its counters as it found them.
   const int runs = scratch.empty() ? 1 : 2;
   for (int run = 0; run < runs; ++run) {
     Matrix again = c;

@@ -1,4 +1,4 @@
-// What a block does to memory, word by word, as a template says it.
+// The words of memory that a block accesses according to its template's warp_accesses.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace autotune::test {
 
-// How often each word of 4 bytes is touched.
+// The number of accesses to each word of 4 bytes.
 using WordCounts = std::map<std::int64_t, int>;
 
 // By the accesses' name, for all warps of a block.
 inline std::map<std::string, WordCounts> words_by_name(const KernelTemplate& kernel,
                                                        const Configuration& configuration,
-                                                       const GemmProblem& problem) {
+                                                       const Problem& problem) {
   std::map<std::string, WordCounts> words;
   const std::int64_t warps = kernel.geometry(configuration, problem).threads() / 32;
   for (std::int64_t warp = 0; warp < warps; ++warp) {

@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
+#include "kernel_templates/kernel_registry.hpp"
+
 namespace autotune {
 namespace {
 
@@ -15,11 +19,13 @@ const char* const kLargeTiles =
 
 double simt_cycles(std::int64_t m, std::int64_t n, std::int64_t k, int sm_count,
                    const char* configuration = kLargeTiles) {
-  return predicted_cycles(*find_kernel_template("gemm_simt"), Configuration::parse(configuration),
-                          {.m = m, .n = n, .k = k}, kSm, sm_count);
+  return built_in_kernels()
+      .find("gemm_simt")
+      ->predicted_cycles(Configuration::parse(configuration), GemmProblem{.m = m, .n = n, .k = k},
+                         kSm, sm_count);
 }
 
-TEST_SUITE("time estimate") {
+TEST_SUITE("cost model") {
   TEST_CASE("half the SMs take twice the rounds") {
     const double few = simt_cycles(16384, 16384, 1024, 64);
     CHECK(few == doctest::Approx(2 * simt_cycles(16384, 16384, 1024, 128)));
@@ -44,15 +50,15 @@ TEST_SUITE("time estimate") {
   }
 
   TEST_CASE("threads with one result each wait for shared memory") {
-    const KernelTemplate& tiled = *find_kernel_template("gemm_tiled");
-    const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
+    const KernelTemplate& tiled = *built_in_kernels().find("gemm_tiled");
+    const Problem problem = GemmProblem{.m = 2048, .n = 2048, .k = 2048};
     Configuration configuration = tiled.default_configuration(problem);
     configuration.set("RESULTS_M", 8);
     configuration.set("RESULTS_N", 4);
-    const double many = predicted_cycles(tiled, configuration, problem, kSm, 132);
+    const double many = tiled.predicted_cycles(configuration, problem, kSm, 132);
     configuration.set("RESULTS_M", 1);
     configuration.set("RESULTS_N", 1);
-    CHECK(predicted_cycles(tiled, configuration, problem, kSm, 132) > 2 * many);
+    CHECK(tiled.predicted_cycles(configuration, problem, kSm, 132) > 2 * many);
   }
 
   TEST_CASE("sharing K keeps more SMs busy") {

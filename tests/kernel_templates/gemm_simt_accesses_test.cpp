@@ -3,8 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
 #include "block_words.hpp"
 #include "kernel_templates/analysis.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {
@@ -14,7 +17,7 @@ using test::WordCounts;
 using test::words_by_name;
 
 const KernelTemplate& gemm_simt() {
-  return *find_kernel_template("gemm_simt");
+  return *built_in_kernels().find("gemm_simt");
 }
 
 const char* const kConfigurations[] = {
@@ -56,10 +59,10 @@ TEST_SUITE("gemm_simt accesses") {
           const std::int64_t columns = std::min(tile.block_n, problem.n);
           const std::int64_t depth = std::min(tile.block_k, problem.k);
           auto words = words_by_name(gemm_simt(), c, problem);
-          CHECK(words["load A"] == (problem.op_a == Operation::plain
+          CHECK(words["load A"] == (problem.op_a == Transpose::none
                                         ? rectangle(rows, depth, problem.lda())
                                         : rectangle(depth, rows, problem.lda())));
-          CHECK(words["load B"] == (problem.op_b == Operation::plain
+          CHECK(words["load B"] == (problem.op_b == Transpose::none
                                         ? rectangle(depth, columns, problem.ldb())
                                         : rectangle(columns, depth, problem.ldb())));
           CHECK(words["store C"] == rectangle(rows, columns, problem.ldc()));

@@ -4,9 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
 #include "arithmetic_case.hpp"
 #include "cuda_on_cpu.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace {
 
@@ -333,14 +335,14 @@ class Order {
 
 TEST_SUITE("gemm_simt arithmetic") {
   TEST_CASE("every instance is a configuration of the space") {
-    const autotune::KernelTemplate& kernel = *autotune::find_kernel_template("gemm_simt");
+    const autotune::KernelTemplate& kernel = *autotune::built_in_kernels().find("gemm_simt");
     for (const Instance* instance : kInstances) {
       CHECK_NOTHROW(static_cast<void>(kernel.space.validated(instance->configuration)));
     }
   }
 
   TEST_CASE("sums have the promised bits") {
-    const autotune::KernelTemplate& kernel = *autotune::find_kernel_template("gemm_simt");
+    const autotune::KernelTemplate& kernel = *autotune::built_in_kernels().find("gemm_simt");
     const std::vector<ArithmeticCase> cases = {
         {{1, 1, 1}, 1, 0, 0, 0},             // one element
         {{64, 128, 48}, 1, 0, 0, 0},         // whole tiles, mostly

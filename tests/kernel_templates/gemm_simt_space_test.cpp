@@ -3,18 +3,21 @@
 
 #include <doctest/doctest.h>
 
-#include "kernel_templates/kernel_template.hpp"
+#include "autotune/problem.hpp"
+
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {
 
 const KernelTemplate& gemm_simt() {
-  return *find_kernel_template("gemm_simt");
+  return *built_in_kernels().find("gemm_simt");
 }
 
 // The default of large matrices with some values changed, whether or not the space has it.
 Configuration changed(const std::string& text) {
-  Configuration result = gemm_simt().default_configuration({.m = 8192, .n = 8192, .k = 8192});
+  Configuration result =
+      gemm_simt().default_configuration(GemmProblem{.m = 8192, .n = 8192, .k = 8192});
   const Configuration changes = Configuration::parse(text);
   for (const auto& [name, value] : changes.entries()) result.set(name, value);
   return result;
@@ -46,9 +49,10 @@ TEST_SUITE("gemm_simt space") {
     constexpr std::int64_t kVectorBytes = 16;
     GemmProblem problem{.m = 1, .n = 1, .k = 1};
     set_layout(problem, "TN");  // without padding
+    const Problem plain = problem;
     for (const Configuration& c : gemm_simt().space.enumerate().configurations) {
       if (c.at("EXCHANGE") == 0) continue;
-      const LaunchGeometry geometry = gemm_simt().geometry(c, problem);
+      const LaunchGeometry geometry = gemm_simt().geometry(c, plain);
       REQUIRE(geometry.dynamic_shared_bytes >= kVectorBytes * geometry.threads());
     }
   }
@@ -67,9 +71,10 @@ TEST_SUITE("gemm_simt space") {
     }
   }
 
-  TEST_CASE("without splits there is one block a tile and no scratch memory") {
+  TEST_CASE("without splits there is one block a tile and no workspace") {
     const Configuration one = changed("SPLIT_K=1");  // tiles of 64 x 128
-    const LaunchGeometry geometry = gemm_simt().geometry(one, {.m = 65, .n = 128, .k = 999});
+    const LaunchGeometry geometry =
+        gemm_simt().geometry(one, GemmProblem{.m = 65, .n = 128, .k = 999});
     CHECK(geometry.blocks() == 2);
     CHECK(geometry.threads() == 128);
     CHECK(geometry.workspace_bytes() == 0);
@@ -108,7 +113,7 @@ TEST_SUITE("gemm_simt space") {
     CHECK(gemm_simt().geometry(even, tiny).on_device(132).blocks() == 3);
   }
 
-  TEST_CASE("a host device is not offered what shares results between blocks") {
+  TEST_CASE("the CPU device is not offered what shares results between blocks") {
     DeviceInfo host;
     host.cpu_model = "some processor";
     host.max_threads_per_block = 1024;

@@ -5,8 +5,11 @@
 
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
 #include "block_words.hpp"
 #include "kernel_templates/analysis.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {
@@ -16,7 +19,7 @@ using test::WordCounts;
 using test::words_by_name;
 
 const KernelTemplate& gemm_skinny() {
-  return *find_kernel_template("gemm_skinny");
+  return *built_in_kernels().find("gemm_skinny");
 }
 
 const char* const kConfigurations[] = {
@@ -54,8 +57,8 @@ TEST_SUITE("gemm_skinny accesses") {
           set_layout(problem, layout);
           CAPTURE(text);
           CAPTURE(to_string(problem));
-          const bool a_along_k = problem.op_a == Operation::plain;
-          const bool b_along_k = problem.op_b == Operation::transposed;
+          const bool a_along_k = problem.op_a == Transpose::none;
+          const bool b_along_k = problem.op_b == Transpose::transposed;
           const bool along_k = few_rows ? b_along_k : a_along_k;
           const std::int64_t batch = c.at("UNROLL") * c.at("LANES_K");
           const std::int64_t batches = (size - 1) / batch + 1;

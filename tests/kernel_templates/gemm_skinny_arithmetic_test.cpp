@@ -2,15 +2,17 @@
 // few rows and few columns, at every kind of edge, layout and alignment, within its matrices.
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
 #include "arithmetic_case.hpp"
 #include "cuda_on_cpu.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace {
 
 using autotune::Configuration;
 using autotune::GemmProblem;
-using autotune::Operation;
+using autotune::Transpose;
 using autotune::test::ArithmeticCase;
 using cuda_on_cpu::__syncthreads;
 using cuda_on_cpu::blockIdx;
@@ -153,8 +155,8 @@ class Order {
  public:
   Order(const Instance& instance, const GemmProblem& problem)
       : slices_(instance.configuration.at("SLICES")),
-        along_k_(instance.configuration.at("FEW_SIDE") == 0 ? instance.op_b == Operation::transposed
-                                                            : instance.op_a == Operation::plain),
+        along_k_(instance.configuration.at("FEW_SIDE") == 0 ? instance.op_b == Transpose::transposed
+                                                            : instance.op_a == Transpose::none),
         run_(along_k_ ? 4 : 1),
         lanes_k_(instance.configuration.at("LANES_K")),
         batch_(instance.configuration.at("UNROLL") * lanes_k_),
@@ -213,14 +215,14 @@ class Order {
 
 TEST_SUITE("gemm_skinny arithmetic") {
   TEST_CASE("every instance is a configuration of the space") {
-    const autotune::KernelTemplate& kernel = *autotune::find_kernel_template("gemm_skinny");
+    const autotune::KernelTemplate& kernel = *autotune::built_in_kernels().find("gemm_skinny");
     for (const Instance* instance : kInstances) {
       CHECK_NOTHROW(static_cast<void>(kernel.space.validated(instance->configuration)));
     }
   }
 
   TEST_CASE("sums have the promised bits") {
-    const autotune::KernelTemplate& kernel = *autotune::find_kernel_template("gemm_skinny");
+    const autotune::KernelTemplate& kernel = *autotune::built_in_kernels().find("gemm_skinny");
     const std::vector<ArithmeticCase> cases = {
         {{1, 1, 1}, 1, 0, 0, 0},            // one element
         {{1, 256, 64}, 1, 0, 0, 0},         // whole tiles, mostly

@@ -1,13 +1,15 @@
 // The search space of gemm_skinny, its defaults and its launches.
 #include <doctest/doctest.h>
 
-#include "kernel_templates/kernel_template.hpp"
+#include "autotune/problem.hpp"
+
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {
 
 const KernelTemplate& gemm_skinny() {
-  return *find_kernel_template("gemm_skinny");
+  return *built_in_kernels().find("gemm_skinny");
 }
 
 TEST_SUITE("gemm_skinny space") {
@@ -50,9 +52,9 @@ TEST_SUITE("gemm_skinny space") {
   }
 
   TEST_CASE("products with more than 32 rows and columns are left to others") {
-    CHECK_FALSE(gemm_skinny().supports({.m = 33, .n = 33, .k = 1}));
-    CHECK(gemm_skinny().supports({.m = 32, .n = 5000, .k = 1}));
-    CHECK(gemm_skinny().supports({.m = 5000, .n = 32, .k = 1}));
+    CHECK_FALSE(gemm_skinny().supports(GemmProblem{.m = 33, .n = 33, .k = 1}));
+    CHECK(gemm_skinny().supports(GemmProblem{.m = 32, .n = 5000, .k = 1}));
+    CHECK(gemm_skinny().supports(GemmProblem{.m = 5000, .n = 32, .k = 1}));
   }
 
   TEST_CASE("a tile is split as far as it has batches of K") {
@@ -60,11 +62,12 @@ TEST_SUITE("gemm_skinny space") {
         "FEW_SIDE=0,FEW=1,LINES=4,LANES_K=1,WARPS=1,SLICES=8,UNROLL=8,SPLIT_K=8,KEEP=0"));
     const GemmProblem plain{.m = 1, .n = 4096, .k = 4096};
     CHECK(gemm_skinny().geometry(c, plain).blocks() == 32 * 8);
-    CHECK(gemm_skinny().geometry(c, {.m = 3, .n = 129, .k = 17}).blocks() == 3 * 2 * 3);
-    CHECK(gemm_skinny().geometry(c, {.m = 1, .n = 128, .k = 8}).workspace_bytes() == 0);
+    CHECK(gemm_skinny().geometry(c, GemmProblem{.m = 3, .n = 129, .k = 17}).blocks() == 3 * 2 * 3);
+    CHECK(gemm_skinny().geometry(c, GemmProblem{.m = 1, .n = 128, .k = 8}).workspace_bytes() == 0);
     const Configuration shared = gemm_skinny().space.validated(Configuration::parse(
         "FEW_SIDE=0,FEW=1,LINES=4,LANES_K=32,WARPS=1,SLICES=8,UNROLL=8,SPLIT_K=8,KEEP=0"));
-    CHECK(gemm_skinny().geometry(shared, {.m = 1, .n = 2048, .k = 4096}).blocks() == 512 * 8);
+    CHECK(gemm_skinny().geometry(shared, GemmProblem{.m = 1, .n = 2048, .k = 4096}).blocks() ==
+          512 * 8);
     CHECK(gemm_skinny().geometry(shared, plain).blocks() == 1024);  // there is enough to do
   }
 }

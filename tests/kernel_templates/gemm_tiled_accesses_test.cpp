@@ -6,14 +6,17 @@
 
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
 #include "block_words.hpp"
 #include "kernel_templates/analysis.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {
 
 const KernelTemplate& gemm_tiled() {
-  return *find_kernel_template("gemm_tiled");
+  return *built_in_kernels().find("gemm_tiled");
 }
 
 Configuration configuration_of(std::int64_t tile_width, std::int64_t results_m,
@@ -78,14 +81,14 @@ struct TileWords {
 
 TileWords tile_of_a(const Configuration& c, const GemmProblem& problem) {
   const std::int64_t width = c.at("TILE_WIDTH"), results = c.at("RESULTS_M");
-  const bool padded = c.at("PADDING") == 1 && problem.op_a == Operation::plain;
+  const bool padded = c.at("PADDING") == 1 && problem.op_a == Transpose::none;
   const std::int64_t space = std::max(32 / width, std::min<std::int64_t>(results, 4));
   return {width, results, c.at("A_TRANSPOSED") == 0, width * results + (padded ? space : 0)};
 }
 
 TileWords tile_of_b(const Configuration& c, const GemmProblem& problem) {
   const std::int64_t width = c.at("TILE_WIDTH"), results = c.at("RESULTS_N");
-  const bool padded = problem.op_b == Operation::transposed;
+  const bool padded = problem.op_b == Transpose::transposed;
   const std::int64_t space = std::max(32 / width, std::min<std::int64_t>(results, 4));
   return {width, results, false, width * results + (padded ? space : 0)};
 }
@@ -112,8 +115,8 @@ TEST_SUITE("accesses of gemm_tiled") {
       CAPTURE(to_string(problem));
       const std::int64_t width = c.at("TILE_WIDTH");
       const std::int64_t rows = width * c.at("RESULTS_M"), columns = width * c.at("RESULTS_N");
-      const bool plain_a = problem.op_a == Operation::plain;
-      const bool plain_b = problem.op_b == Operation::plain;
+      const bool plain_a = problem.op_a == Transpose::none;
+      const bool plain_b = problem.op_b == Transpose::none;
       auto words = words_by_name(gemm_tiled(), c, problem);
 
       CHECK(keys(words["load A"]) == matrix_words(rows, width, plain_a, problem.lda()));

@@ -2,14 +2,16 @@
 // that it promises, at every kind of edge, layout and alignment, within its matrices.
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
 #include "arithmetic_case.hpp"
 #include "cuda_on_cpu.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace {
 
 using autotune::GemmProblem;
-using autotune::Operation;
+using autotune::Transpose;
 using cuda_on_cpu::__syncthreads;
 using cuda_on_cpu::blockIdx;
 using cuda_on_cpu::threadIdx;
@@ -130,7 +132,7 @@ const std::vector<const Instance*> kInstances = {
 
 TEST_SUITE("gemm_tiled arithmetic") {
   TEST_CASE("every instance is a configuration of the space") {
-    const autotune::KernelTemplate& kernel = *autotune::find_kernel_template("gemm_tiled");
+    const autotune::KernelTemplate& kernel = *autotune::built_in_kernels().find("gemm_tiled");
     for (const Instance* instance : kInstances) {
       CHECK_NOTHROW(static_cast<void>(kernel.space.validated(instance->configuration)));
     }
@@ -148,7 +150,7 @@ TEST_SUITE("gemm_tiled arithmetic") {
         {{1, 70, 40}, 1, 0, 0, 0},          // one row
         {{70, 1, 7}, 0, 1, 0, 0},           // one column, fewer elements of K than a phase
     };
-    const autotune::KernelTemplate& kernel = *autotune::find_kernel_template("gemm_tiled");
+    const autotune::KernelTemplate& kernel = *autotune::built_in_kernels().find("gemm_tiled");
     for (const Instance* instance : kInstances) {
       for (autotune::test::ArithmeticCase test : cases) {
         test.problem.op_a = instance->op_a;

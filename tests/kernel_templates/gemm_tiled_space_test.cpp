@@ -5,8 +5,9 @@
 #include <doctest/doctest.h>
 
 #include "autotune/error.hpp"
+#include "autotune/problem.hpp"
 
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 using autotune::Configuration;
 using autotune::Enumeration;
@@ -16,7 +17,7 @@ using autotune::KernelTemplate;
 namespace {
 
 const KernelTemplate& gemm_tiled() {
-  return *autotune::find_kernel_template("gemm_tiled");
+  return *autotune::built_in_kernels().find("gemm_tiled");
 }
 
 Configuration changed(std::string_view changes) {
@@ -94,11 +95,12 @@ TEST_SUITE("gemm_tiled") {
     const auto grid = [](const GemmProblem& problem) {
       return gemm_tiled().geometry(changed("RESULTS_M=8,RESULTS_N=4"), problem).grid;
     };
-    CHECK(grid({.m = 1, .n = 1, .k = 9})[0] == 1);
-    CHECK(grid({.m = 128, .n = 64, .k = 9})[0] == 1);
-    CHECK(grid({.m = 129, .n = 65, .k = 9})[0] == 4);
+    CHECK(grid(GemmProblem{.m = 1, .n = 1, .k = 9})[0] == 1);
+    CHECK(grid(GemmProblem{.m = 128, .n = 64, .k = 9})[0] == 1);
+    CHECK(grid(GemmProblem{.m = 129, .n = 65, .k = 9})[0] == 4);
     // Along y it would end at 65535 blocks.
-    CHECK(grid({.m = 2147483647, .n = 1, .k = 1}) == std::array<std::int64_t, 3>{16777216, 1, 1});
+    CHECK(grid(GemmProblem{.m = 2147483647, .n = 1, .k = 1}) ==
+          std::array<std::int64_t, 3>{16777216, 1, 1});
   }
 
   TEST_CASE("the default is valid for every problem and no larger than it") {
@@ -116,16 +118,16 @@ TEST_SUITE("gemm_tiled") {
       }
     }
     const Configuration large =
-        gemm_tiled().default_configuration({.m = 4096, .n = 4096, .k = 4096});
+        gemm_tiled().default_configuration(GemmProblem{.m = 4096, .n = 4096, .k = 4096});
     CHECK(gemm_tiled().tile_shape(large).results() == 32);
   }
 }
 
 TEST_SUITE("KernelTemplate") {
-  TEST_CASE("compile options carry every parameter and the operands' traits") {
+  TEST_CASE("compile options carry every parameter and the problem's traits") {
     const std::vector<std::string> options = autotune::compile_options(
         gemm_tiled(), changed("UNROLL=8"),
-        {.op_b = autotune::Operation::transposed, .aligned = true}, "sm_90");
+        {.macros = {"TRANSPOSE_A=0", "TRANSPOSE_B=1"}, .aligned = true}, "sm_90");
     CHECK(options.front() == "-arch=sm_90");
     for (const char* option : {"-DTILE_WIDTH=16", "-DUNROLL=8", "-DPREFETCH=1", "-DTRANSPOSE_A=0",
                                "-DTRANSPOSE_B=1", "-DALIGNED=0"}) {
@@ -135,12 +137,27 @@ TEST_SUITE("KernelTemplate") {
   }
 
   TEST_CASE("templates that know no alignment are compiled for any") {
-    const autotune::OperandTraits aligned{.aligned = true};
+    const autotune::CodeTraits aligned{.aligned = true};
     for (const char* name : {"gemm_simt", "gemm_tma"}) {
-      CHECK(compiled_for(*autotune::find_kernel_template(name), aligned).aligned);
+      CHECK(compiled_for(*autotune::built_in_kernels().find(name), aligned).aligned);
     }
     for (const char* name : {"gemm_tiled", "gemm_skinny"}) {
-      CHECK_FALSE(compiled_for(*autotune::find_kernel_template(name), aligned).aligned);
+      CHECK_FALSE(compiled_for(*autotune::built_in_kernels().find(name), aligned).aligned);
+    }
+  }
+
+  TEST_CASE("problems of other elements or another operation are not computed") {
+    const auto typed = [](const char* operation, const char* type) {
+      return autotune::Problem(operation, {{"m", 64}, {"n", 64}, {"k", 64}},
+                               {{"type", type}, {"layout", "NN"}, {"math", "strict"}});
+    };
+    for (const KernelTemplate& kernel : autotune::built_in_kernels().templates()) {
+      CAPTURE(kernel.name);
+      const bool for_any_size = kernel.supports(GemmProblem{.m = 64, .n = 64, .k = 64});
+      CHECK(computes(kernel, typed("gemm", "f32")) == for_any_size);
+      CHECK_FALSE(computes(kernel, typed("gemm", "f64")));
+      CHECK_FALSE(computes(kernel, typed("gemm", "bf16")));
+      CHECK_FALSE(computes(kernel, typed("other", "f32")));
     }
   }
 
@@ -148,7 +165,7 @@ TEST_SUITE("KernelTemplate") {
     const auto aligned = [](std::int64_t m, std::int64_t n, std::int64_t k, const char* layout) {
       GemmProblem problem{.m = m, .n = n, .k = k};
       set_layout(problem, layout);
-      return unpadded_traits(problem).aligned;
+      return unpadded_traits(*gemm_tiled().operation, problem).aligned;
     };
     CHECK(aligned(5, 4, 8, "NN"));
     CHECK_FALSE(aligned(4, 5, 8, "NN"));
@@ -163,8 +180,9 @@ TEST_SUITE("KernelTemplate") {
     const GemmProblem problem{.m = 2048, .n = 2048, .k = 64};
     for (const char* name : {"gemm_simt", "gemm_tma"}) {
       CAPTURE(name);
-      const autotune::KernelTemplate& kernel = *autotune::find_kernel_template(name);
-      Configuration one = kernel.default_configuration({.m = 4096, .n = 4096, .k = 4096});
+      const autotune::KernelTemplate& kernel = *autotune::built_in_kernels().find(name);
+      Configuration one =
+          kernel.default_configuration(GemmProblem{.m = 4096, .n = 4096, .k = 4096});
       Configuration other = one;
       one.set("RASTER", 1);
       other.set("RASTER", 8);
@@ -176,7 +194,7 @@ TEST_SUITE("KernelTemplate") {
       CHECK(kernel.geometry(one, problem).raster == 1);
       CHECK(kernel.geometry(other, problem).raster == 8);
       // More rows of tiles than there are make no difference.
-      CHECK(kernel.geometry(other, {.m = 16, .n = 2048, .k = 64}).raster == 1);
+      CHECK(kernel.geometry(other, GemmProblem{.m = 16, .n = 2048, .k = 64}).raster == 1);
       const std::vector<Configuration> alike = with_the_code_of(kernel, one);
       CHECK(std::find(alike.begin(), alike.end(), other) != alike.end());
     }
@@ -185,8 +203,9 @@ TEST_SUITE("KernelTemplate") {
   TEST_CASE("how many blocks share a tile is the launch's matter") {
     for (const char* name : {"gemm_simt", "gemm_skinny", "gemm_tma"}) {
       CAPTURE(name);
-      const autotune::KernelTemplate& kernel = *autotune::find_kernel_template(name);
-      Configuration configuration = kernel.default_configuration({.m = 8, .n = 4096, .k = 4096});
+      const autotune::KernelTemplate& kernel = *autotune::built_in_kernels().find(name);
+      Configuration configuration =
+          kernel.default_configuration(GemmProblem{.m = 8, .n = 4096, .k = 4096});
       const auto options = [&](std::int64_t split_k) {
         configuration.set("SPLIT_K", split_k);
         return autotune::compile_options(kernel, configuration, {}, "sm_90");
@@ -228,8 +247,8 @@ TEST_SUITE("KernelTemplate") {
   }
 
   TEST_CASE("templates are found by name") {
-    CHECK(autotune::find_kernel_template("gemm_tiled") != nullptr);
-    CHECK(autotune::find_kernel_template("gemm") == nullptr);
+    CHECK(autotune::built_in_kernels().find("gemm_tiled") != nullptr);
+    CHECK(autotune::built_in_kernels().find("gemm") == nullptr);
     CHECK_FALSE(gemm_tiled().source.empty());
   }
 }

@@ -3,13 +3,16 @@
 
 #include <doctest/doctest.h>
 
-#include "kernel_templates/kernel_template.hpp"
+#include "autotune/problem.hpp"
+
+#include "kernel_templates/kernel_registry.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
 
 const KernelTemplate& gemm_tma() {
-  return *find_kernel_template("gemm_tma");
+  return *built_in_kernels().find("gemm_tma");
 }
 
 GemmProblem problem(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& layout) {
@@ -20,7 +23,8 @@ GemmProblem problem(std::int64_t m, std::int64_t n, std::int64_t k, const std::s
 
 // The default of large matrices with some values changed.
 Configuration changed(const std::string& text) {
-  Configuration result = gemm_tma().default_configuration({.m = 8192, .n = 8192, .k = 8192});
+  Configuration result =
+      gemm_tma().default_configuration(GemmProblem{.m = 8192, .n = 8192, .k = 8192});
   const Configuration changes = Configuration::parse(text);
   for (const auto& [name, value] : changes.entries()) result.set(name, value);
   return result;
@@ -60,23 +64,23 @@ TEST_SUITE("gemm_tma space") {
     const Configuration one = changed("BLOCK_K=32");  // tiles of 128 x 256
     using Box = std::array<std::int64_t, 2>;
     const LaunchGeometry plain = gemm_tma().geometry(one, problem(512, 512, 512, "NN"));
-    CHECK_FALSE(plain.needs_map_a());
-    CHECK(plain.box_b == Box{32, 256});
+    CHECK_FALSE(plain.needs_map(kGemmA));
+    CHECK(plain.tensor_boxes[kGemmB] == Box{32, 256});
     const LaunchGeometry both = gemm_tma().geometry(one, problem(512, 512, 512, "TN"));
-    CHECK(both.box_a == Box{32, 128});
-    CHECK(both.box_b == Box{32, 256});
+    CHECK(both.tensor_boxes[kGemmA] == Box{32, 128});
+    CHECK(both.tensor_boxes[kGemmB] == Box{32, 256});
     const LaunchGeometry turned = gemm_tma().geometry(one, problem(512, 512, 512, "TT"));
-    CHECK(turned.box_a == Box{32, 128});
-    CHECK_FALSE(turned.needs_map_b());
+    CHECK(turned.tensor_boxes[kGemmA] == Box{32, 128});
+    CHECK_FALSE(turned.needs_map(kGemmB));
   }
 
   TEST_CASE("operands whose rows TMA cannot copy have no boxes") {
     const Configuration one = changed("BLOCK_K=32");
     for (const auto& [m, n, k] : {std::tuple(512, 513, 512), std::tuple(512, 512, 513)}) {
       const LaunchGeometry geometry = gemm_tma().geometry(one, problem(m, n, k, "NN"));
-      CHECK_FALSE(geometry.needs_map_b());
+      CHECK_FALSE(geometry.needs_map(kGemmB));
     }
-    CHECK(gemm_tma().geometry(one, problem(513, 512, 512, "NN")).needs_map_b());
+    CHECK(gemm_tma().geometry(one, problem(513, 512, 512, "NN")).needs_map(kGemmB));
   }
 
   TEST_CASE("shared memory has the padded phases and two barriers of each") {
@@ -124,8 +128,7 @@ TEST_SUITE("gemm_tma space") {
     const auto shared = [](const Configuration& c) {
       return gemm_tma().geometry(c, problem(64, 64, 65536, "NN")).dynamic_shared_bytes;
     };
-    // Of 32 x 64 results half go to the other block; a barrier, with what is behind it, has 16
-    // bytes.
+    // Half of the 32 x 64 results go to the other block; a barrier with its padding has 16 bytes.
     CHECK(shared(two) - shared(one) == 32 * 64 / 2 * 4 + 16);
   }
 }

@@ -10,9 +10,9 @@ trap 'rm -rf "$scratch"' EXIT
 
 build_example() {
   # -O0 and unity, since the sources' way compiles all of it once more.
-  cmake -S "$root/examples/embed_gemm" -B "$scratch/build" -DCMAKE_BUILD_TYPE=None \
+  cmake -S "$root/examples/embed_gemm" -B "$scratch/build" -G Ninja -DCMAKE_BUILD_TYPE=None \
     -DCMAKE_UNITY_BUILD=ON "$@" >/dev/null
-  cmake --build "$scratch/build" --target embed_gemm -j "$(nproc)" >/dev/null
+  cmake --build "$scratch/build" --target embed_gemm >/dev/null
   program=$scratch/build/embed_gemm
 }
 
@@ -26,7 +26,14 @@ case $way in
     build_example -DCMAKE_PREFIX_PATH="$scratch/prefix"
     ;;
   sources)
-    build_example -DAUTOTUNE_SOURCE_DIR="$root"
+    # As a shared library here, and in a project that chooses no build type.
+    build_example -DAUTOTUNE_SOURCE_DIR="$root" -DAUTOTUNE_INSTALL=ON -DBUILD_SHARED_LIBS=ON \
+      -DCMAKE_BUILD_TYPE=
+    cache=$scratch/build/CMakeCache.txt
+    grep -qx 'CMAKE_BUILD_TYPE:[A-Z]*=' "$cache" || { echo "it chose the build type"; exit 1; }
+    ! grep '^CLI11_DIR' "$cache" || { echo "the library alone looked for CLI11"; exit 1; }
+    [[ ! -e $scratch/build/compile_commands.json ]] || { echo "its settings leaked"; exit 1; }
+    "$root/tests/package/shared_library_test.sh" "$scratch/build/autotune"
     ;;
 esac
 
@@ -38,5 +45,5 @@ export AUTOTUNE_DB=$scratch/autotune.db XDG_CACHE_HOME=$scratch/cache
 for _ in 1 2; do
   line=$("$program")
   echo "$line"
-  [[ $line == "70x33x51 on host: "*", exact: 306" ]]
+  [[ $line == "70x33x51 on cpu: "*", exact: 306" ]]
 done

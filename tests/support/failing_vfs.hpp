@@ -15,7 +15,7 @@ class FailingVfs : public VfsShim {
   explicit FailingVfs(int first = 0, int code = SQLITE_FULL, bool stays = false)
       : first_(first), code_(code), stays_(stays) {}
 
-  // How often it failed.
+  // The number of failures.
   [[nodiscard]] int failures() const { return failures_; }
 
   int before(const FileChange& change) override {

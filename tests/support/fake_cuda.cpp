@@ -70,7 +70,7 @@ std::size_t memory_bytes() {
 // The device whose context was asked for last.
 CUdevice device_in_use = -1;
 
-// What the script says of the `call`-th call of a function.
+// The script's answer to the `call`-th call of a function.
 std::optional<CUresult> scripted_answer(const std::string& function, long call) {
   if (!items("stub").empty()) return CUDA_ERROR_STUB_LIBRARY;
   for (std::string_view item : items(function + ":")) {
@@ -104,7 +104,7 @@ std::string calls_taken;
 // Handles are addresses of these, or of objects of their own.
 char module, function;
 
-// Of each device the primary context and then those that an application makes.
+// Each device has the primary context, then those that an application makes.
 constexpr int kContextsPerDevice = 4;
 char contexts[8 * kContextsPerDevice];
 
@@ -200,34 +200,20 @@ int attribute_of_h200(CUdevice_attribute which) {
       return 0;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       return 132;
-    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-      return 32;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
       return 1024;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
       return 2048;
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
-      return 32;
-    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
-      return 65536;
-    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
-      return 65536;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
       return 49152;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
       return 232448;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
-      return 233472;
-    case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
-      return 1024;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
       return 62914560;
     case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
       return 3201000;
     case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
       return 6144;
-    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
-      return 1980000;
     default:
       return 0;
   }
@@ -428,12 +414,6 @@ CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int threads,
-                                                     std::size_t) {
-  *blocks = 2048 / threads;
-  return CUDA_SUCCESS;
-}
-
 CUresult cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*,
                                 const cuuint64_t*, const cuuint64_t*, const cuuint32_t*,
                                 const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
@@ -474,7 +454,7 @@ struct Scripted<name, behind> {
     call_log.append(call_log.empty() ? "" : " ").append(name.text);
     const std::optional<CUresult> answer = scripted_answer(name.text, ++calls);
     if (!answer) return behind(arguments...);
-    // What was given back is gone, whatever the answer.
+    // A freed object is gone, whatever the answer.
     const std::string_view own_name = name.text;
     for (const char* word : {"Free", "Destroy", "Unload"}) {
       if (own_name.find(word) != own_name.npos) behind(arguments...);
@@ -498,7 +478,7 @@ void* address_of(std::string_view wanted) {
 }  // namespace
 }  // namespace autotune::fake
 
-// What a driver exports by name.
+// The functions that a driver exports by name.
 extern "C" {
 
 __attribute__((visibility("default"))) CUresult cuDriverGetVersion(int* version) {

@@ -1,4 +1,4 @@
-// Runs the built program as a user would and catches what it prints.
+// Runs the built program as a user would and captures its output.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,7 @@ inline pid_t start_program(const std::string& program, const std::vector<std::st
   return child;
 }
 
-// What became of a program that was started, once it has ended.
+// The result of a program that was started, once it has ended.
 inline ProgramResult finished_program(pid_t child, const std::string& out, const std::string& err) {
   int status = 0;
   ::waitpid(child, &status, 0);

@@ -4,7 +4,7 @@
 
 namespace autotune::test {
 
-// What SQLite calls finds itself by the application data of `shim`.
+// The functions that SQLite calls find this object in the application data of `shim`.
 struct VfsShim::FileSystem {
   VfsShim* owner;
   sqlite3_vfs* real;

@@ -25,7 +25,7 @@ class VfsShim {
   VfsShim& operator=(const VfsShim&) = delete;
 
   // Called before each change: with another code than SQLITE_OK that is what SQLite gets in its
-  // place. Unlocking and closing are no changes.
+  // place. Unlocking and closing are not changes.
   virtual int before(const FileChange& change) = 0;
 
  private:

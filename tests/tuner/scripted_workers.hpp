@@ -1,4 +1,4 @@
-// Workers that compile and measure nothing: what they answer is computed by the test.
+// Workers that compile and measure nothing: the test computes their replies.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ struct Script {
   // The cubin that a scripted compiler makes is its macros, as text.
   std::function<WorkerOutcome(const MeasureRequest&)> measure;
   std::string nvrtc_build = "13.0.88 CL-1";
-  int deaths_at_start = 0;  // so many questions about the compiler kill the worker
+  int deaths_at_start = 0;  // this many questions about the compiler kill the worker
   std::atomic<int> compiles = 0;
   std::atomic<int> measures = 0;
   std::atomic<std::int64_t> compile_timeout_ms = 0;  // of the latest request
@@ -49,7 +49,7 @@ class ScriptedWorker : public Worker {
       if (script_->deaths_at_start > 0 && script_->deaths_at_start-- > 0) {
         return WorkerFailure{WorkerFailure::Kind::died, "killed by signal 9 (SIGKILL)"};
       }
-      return WorkerReply(DescribeCompilerReply{script_->nvrtc_build, "", {"sm_90", "host"}, ""});
+      return WorkerReply(DescribeCompilerReply{script_->nvrtc_build, "", {"sm_90", "cpu"}, ""});
     }
     if (std::holds_alternative<CalibrateRequest>(request)) {
       return WorkerReply(CalibrateReply{60000, 4000, ""});

@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
 #include "tests/support/run_program.hpp"
 #include "tests/tuner/scripted_workers.hpp"
 #include "tuner/tuner.hpp"
@@ -22,19 +24,21 @@ inline KernelTemplate one_parameter_template() {
   for (std::int64_t i = 1; i <= kConfigurations; ++i) values.push_back(i);
   return {.name = "one_parameter",
           .space_version = 1,
+          .operation = &built_in_operations().at("gemm"),
           .source = "source",
           .space = ConfigSpace({{"X", "", values}}, {}),
-          .supports = [](const GemmProblem&) { return true; },
+          .supports = [](const Problem&) { return true; },
           .default_configuration =
-              [](const GemmProblem&) {
+              [](const Problem&) {
                 return Configuration({{"X", 1}});
               },
           .geometry =
-              [](const Configuration&, const GemmProblem&) {
+              [](const Configuration&, const Problem&) {
                 return LaunchGeometry{.block = {32, 1, 1}};
               },
           .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
-          .tile_shape = [](const Configuration& c) { return TileShape{c.at("X")}; }};
+          .tile_shape = [](const Configuration& c) { return TileShape{c.at("X")}; },
+          .limiting_problems = {GemmProblem{.m = 1, .n = 1, .k = 1}}};
 }
 
 inline double one_parameter_us(const MeasureRequest& request) {
@@ -46,7 +50,7 @@ struct SmallSearch {
   std::filesystem::path path = folder.path() / "a.db";
   std::shared_ptr<Script> script = std::make_shared<Script>();
   KernelTemplate kernel = one_parameter_template();
-  GemmProblem problem{.m = 8, .n = 8, .k = 8};
+  Problem problem = GemmProblem{.m = 8, .n = 8, .k = 8};
   DeviceInfo device;
 
   SmallSearch() {

@@ -1,17 +1,19 @@
-// tune() with scripted workers: a template, a device and what a test may script.
+// tune() with scripted workers: a template, a device and the parts that a test may script.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "autotune/problem.hpp"
+
 #include "tests/tuner/scripted_workers.hpp"
 #include "tuner/tuner.hpp"
 
 namespace autotune::test {
 
-inline const GemmProblem kSmall{.m = 64, .n = 64, .k = 64};
-inline const GemmProblem kLarge{.m = 512, .n = 512, .k = 512};
+inline const Problem kSmall = GemmProblem{.m = 64, .n = 64, .k = 64};
+inline const Problem kLarge = GemmProblem{.m = 512, .n = 512, .k = 512};
 
 // X in 1..10, A in 1..4, X * A <= 20; not in alphabetical order, which storage must survive.
 inline KernelTemplate fake_template() {
@@ -20,23 +22,24 @@ inline KernelTemplate fake_template() {
   ConfigSpace space({{"X", "", ten}, {"A", "", {1, 2, 3, 4}}},
                     {{"small_product", "X * A <= 20",
                       [](const Configuration& c) { return c.at("X") * c.at("A") <= 20; }}});
-  return {
-      .name = "fake",
-      .space_version = 1,
-      .source = "fake source",
-      .space = std::move(space),
-      .supports = [](const GemmProblem&) { return true; },
-      .default_configuration =
-          [](const GemmProblem&) {
-            return Configuration({{"X", 2}, {"A", 2}});
-          },
-      .geometry =
-          [](const Configuration&, const GemmProblem&) {
-            return LaunchGeometry{.block = {32, 1, 1}};
-          },
-      .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
-      .tile_shape =
-          [](const Configuration& c) { return TileShape{c.at("X"), c.at("A"), 1, 1, 0, 0, 0}; }};
+  return {.name = "fake",
+          .space_version = 1,
+          .operation = &built_in_operations().at("gemm"),
+          .source = "fake source",
+          .space = std::move(space),
+          .supports = [](const Problem&) { return true; },
+          .default_configuration =
+              [](const Problem&) {
+                return Configuration({{"X", 2}, {"A", 2}});
+              },
+          .geometry =
+              [](const Configuration&, const Problem&) {
+                return LaunchGeometry{.block = {32, 1, 1}};
+              },
+          .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
+          .tile_shape =
+              [](const Configuration& c) { return TileShape{c.at("X"), c.at("A"), 1, 1, 0, 0, 0}; },
+          .limiting_problems = {kSmall}};
 }
 inline constexpr std::int64_t kValid = 10 + 10 + 6 + 5;
 

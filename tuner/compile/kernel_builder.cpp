@@ -11,8 +11,11 @@
 namespace autotune {
 namespace {
 
-// A kernel that spills loses to the same one with fewer results: it is rejected, not timed.
-BuiltKernel judged(StoredCubin compiled) {
+constexpr int kAttempts = 3;
+
+// A kernel that spills registers is slower than one with fewer results per thread, so it is
+// rejected without being timed.
+BuiltKernel checked(StoredCubin compiled) {
   BuiltKernel kernel{TrialStatus::ok, "", std::move(compiled.cubin), compiled.resources};
   kernel.code = machine_code_hash(kernel.image);
   if (kernel.resources.spill_bytes > 0) {
@@ -41,6 +44,21 @@ BuiltKernel failed(const WorkerFailure& failure) {
 
 }  // namespace
 
+DescribeCompilerReply describe_compiler(const WorkerFactory& make_worker,
+                                        std::chrono::milliseconds timeout) {
+  const std::unique_ptr<Worker> worker = make_worker();
+  for (int attempt = 1;; ++attempt) {
+    WorkerOutcome outcome = worker->call(DescribeCompilerRequest{}, timeout);
+    if (const auto* failure = std::get_if<WorkerFailure>(&outcome)) {
+      if (attempt < kAttempts) continue;
+      throw EnvironmentError(fmt::format("no worker could be started: {}", failure->reason));
+    }
+    auto reply = std::get<DescribeCompilerReply>(std::get<WorkerReply>(std::move(outcome)));
+    if (reply.build.empty()) throw EnvironmentError(reply.problem);
+    return reply;
+  }
+}
+
 KernelBuilder::KernelBuilder(CompilePool& pool, CubinStore* store, std::string nvrtc_build,
                              std::string target)
     : pool_(pool),
@@ -50,9 +68,10 @@ KernelBuilder::KernelBuilder(CompilePool& pool, CubinStore* store, std::string n
 
 KernelBuilder::Ticket KernelBuilder::request(const KernelTemplate& kernel,
                                              const Configuration& configuration,
-                                             const GemmProblem& problem) {
-  CompileRequest request{kernel.name, std::string(kernel.source),
-                         compile_options(kernel, configuration, unpadded_traits(problem), target_)};
+                                             const Problem& problem) {
+  CompileRequest request{
+      kernel.name, std::string(kernel.source),
+      compile_options(kernel, configuration, code_traits(kernel, problem), target_)};
   std::string key = cubin_key(nvrtc_build_, request.source, request.options);
   const auto [position, is_new] = tickets_.try_emplace(key, built_.size());
   if (!is_new) return position->second;
@@ -61,40 +80,30 @@ KernelBuilder::Ticket KernelBuilder::request(const KernelTemplate& kernel,
   built_.emplace_back();
   const Ticket ticket = position->second;
   if (std::optional<StoredCubin> stored = store_ ? store_->find(keys_[ticket]) : std::nullopt) {
-    built_[ticket] = std::make_unique<BuiltKernel>(judged(std::move(*stored)));
+    built_[ticket] = std::make_unique<BuiltKernel>(checked(std::move(*stored)));
     ++reused_;
   } else {
     pool_.submit({ticket, std::move(request)});
-    ++in_flight_;
   }
   return ticket;
 }
 
-void KernelBuilder::collect(std::chrono::steady_clock::time_point deadline) {
-  if (in_flight_ == 0) return;
-  while (std::optional<CompileOutcome> outcome = pool_.wait_until(deadline)) {
-    finish(std::move(*outcome));
-    deadline = {};  // take what else is there, without waiting
-  }
-}
-
-void KernelBuilder::finish(CompileOutcome outcome) {
-  --in_flight_;
+void KernelBuilder::take(KernelBuilt built) {
   ++compiled_;
-  std::unique_ptr<const BuiltKernel>& slot = built_[outcome.id];
-  if (const auto* failure = std::get_if<WorkerFailure>(&outcome.result)) {
+  std::unique_ptr<const BuiltKernel>& slot = built_[built.id];
+  if (const auto* failure = std::get_if<WorkerFailure>(&built.result)) {
     slot = std::make_unique<BuiltKernel>(failed(*failure));
     return;
   }
-  auto& reply = std::get<CompileReply>(outcome.result);
+  auto& reply = std::get<CompileReply>(built.result);
   if (!reply.ok) {
     slot = std::make_unique<BuiltKernel>(
         BuiltKernel{TrialStatus::compile_failed, first_error_line(reply.log), "", reply.resources});
     return;
   }
   StoredCubin compiled{std::move(reply.cubin), std::move(reply.log), reply.resources};
-  if (store_) store_->put(keys_[outcome.id], compiled);
-  slot = std::make_unique<BuiltKernel>(judged(std::move(compiled)));
+  if (store_) store_->put(keys_[built.id], compiled);
+  slot = std::make_unique<BuiltKernel>(checked(std::move(compiled)));
 }
 
 }  // namespace autotune

@@ -1,9 +1,10 @@
-// Turns configurations into compiled kernels, each once: from the cubin store where it has them,
-// else by the compile workers. One kernel serves every problem with the same OperandTraits.
+// Turns configurations into compiled kernels. Each kernel comes from the cubin store, or else is
+// compiled once, and serves every problem with the same CodeTraits.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,15 +17,20 @@
 
 namespace autotune {
 
+// The compiler that the workers compile with. A worker that dies is replaced twice. Throws
+// EnvironmentError when no worker answers or none has a compiler.
+[[nodiscard]] DescribeCompilerReply describe_compiler(const WorkerFactory& make_worker,
+                                                      std::chrono::milliseconds timeout);
+
 struct BuiltKernel {
   TrialStatus status = TrialStatus::ok;  // ok, or why it cannot be run
   std::string detail;
   std::string image;  // cubin, or PTX for a device newer than the compiler
   Resources resources;
-  std::string code;  // equal for images that run the same; empty where there is none
+  std::string code;  // equal for images with the same machine code; empty without machine code
 };
 
-// Belongs to one thread; the compiling happens in others.
+// Belongs to one thread; the compile workers have their own.
 class KernelBuilder {
  public:
   using Ticket = std::size_t;
@@ -35,19 +41,16 @@ class KernelBuilder {
 
   // Asks for a kernel; the same one gives the same ticket.
   Ticket request(const KernelTemplate& kernel, const Configuration& configuration,
-                 const GemmProblem& problem);
+                 const Problem& problem);
   // The kernel, or nullptr while it is being compiled. Valid as long as the builder.
   [[nodiscard]] const BuiltKernel* find(Ticket ticket) const { return built_[ticket].get(); }
-  // Takes in what the compile workers have finished; waits for the first of them until `deadline`.
-  void collect(std::chrono::steady_clock::time_point deadline);
+  // Takes the results that the compile pool has posted.
+  void take(KernelBuilt built);
 
-  [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
   [[nodiscard]] std::int64_t compiled() const { return compiled_; }
   [[nodiscard]] std::int64_t reused() const { return reused_; }
 
  private:
-  void finish(CompileOutcome outcome);
-
   CompilePool& pool_;
   CubinStore* store_;
   std::string nvrtc_build_;
@@ -55,7 +58,6 @@ class KernelBuilder {
   std::map<std::string, Ticket> tickets_;  // by cubin key
   std::vector<std::string> keys_;          // by ticket
   std::vector<std::unique_ptr<const BuiltKernel>> built_;
-  std::size_t in_flight_ = 0;
   std::int64_t compiled_ = 0;
   std::int64_t reused_ = 0;
 };

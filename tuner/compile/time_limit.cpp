@@ -8,7 +8,7 @@
 namespace autotune {
 namespace {
 
-// A compiler that was fast so far may still be kept waiting by the machine.
+// A busy machine may delay a compiler that was fast so far.
 constexpr std::chrono::seconds kLeastCompile(10);
 constexpr double kCompileFactor = 10;
 constexpr std::size_t kCompilesNeeded = 5;

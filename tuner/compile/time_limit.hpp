@@ -1,4 +1,4 @@
-// How long a compile worker may take before it is taken for hung.
+// The time after which a compile worker counts as hung.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace autotune {
 
-// Of a compilation: ten times what those before took, as long as that is some seconds.
+// The limit of a compilation is ten times the median of the latest ones, and at least ten seconds.
 class CompileTimeLimit {
  public:
   explicit CompileTimeLimit(std::chrono::milliseconds most) : most_(most) {}
@@ -17,8 +17,8 @@ class CompileTimeLimit {
 
  private:
   std::chrono::milliseconds most_;
-  std::vector<double> seen_s_;  // the latest
-  std::size_t next_ = 0;        // where the next replaces the oldest
+  std::vector<double> seen_s_;  // the latest compilations
+  std::size_t next_ = 0;        // the oldest entry, which the next compilation replaces
 };
 
 }  // namespace autotune

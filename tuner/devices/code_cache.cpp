@@ -4,16 +4,15 @@
 
 namespace autotune {
 
-std::string execution_key(const GemmProblem& problem, const std::string& template_name,
+std::string execution_key(const Problem& problem, const std::string& template_name,
                           const std::string& code, const LaunchGeometry& geometry) {
   FieldHasher hasher;
-  hasher.add(to_string(problem)).add(to_string(problem.math));
+  hasher.add(problem.key());
   hasher.add(template_name).add(code);
   for (const std::int64_t extent : geometry.grid) hasher.add(extent);
   for (const std::int64_t extent : geometry.block) hasher.add(extent);
   hasher.add(geometry.dynamic_shared_bytes).add(geometry.workspace_bytes_per_block);
-  for (const std::int64_t extent : geometry.box_a) hasher.add(extent);
-  for (const std::int64_t extent : geometry.box_b) hasher.add(extent);
+  for (const LaunchGeometry::Box& box : geometry.tensor_boxes) hasher.add(box[0]).add(box[1]);
   hasher.add(std::int64_t{geometry.waits_for_launch_before});
   return hasher.add(geometry.resident_blocks_per_sm).add(geometry.raster).digest();
 }

@@ -1,5 +1,5 @@
-// What was measured, by what ran: configurations that the compiler makes the same machine code of,
-// launched alike, are measured once.
+// The measured trials, by machine code and launch: configurations that share both are measured
+// once.
 #pragma once
 
 #include <map>
@@ -10,20 +10,21 @@
 
 namespace autotune {
 
-// Equal for configurations that run the same on a problem. `code` is BuiltKernel's.
-[[nodiscard]] std::string execution_key(const GemmProblem& problem,
-                                        const std::string& template_name, const std::string& code,
-                                        const LaunchGeometry& geometry);
+// Equal for configurations with the same machine code and launch on a problem. `code` is
+// BuiltKernel's.
+[[nodiscard]] std::string execution_key(const Problem& problem, const std::string& template_name,
+                                        const std::string& code, const LaunchGeometry& geometry);
 
 class CodeCache {
  public:
-  // What became of a configuration that runs the same on the problem, as a trial of this one:
-  // `trial` with its outcome, and a detail that names it. False when there is none.
+  // Fills `trial` with the outcome of a configuration with the same machine code and launch, and a
+  // detail that names that configuration. False when there is none.
   bool reuse(Trial& trial, const std::string& code, const LaunchGeometry& geometry);
-  // Keeps what says something of the code; a worker that died may have been killed by somebody.
+  // Keeps an outcome that the code caused. A worker that died may have been killed by another
+  // process.
   void keep(const Trial& trial, const std::string& code, const LaunchGeometry& geometry);
 
-  // Trials that were filled in.
+  // The number of trials that were filled in.
   [[nodiscard]] std::int64_t reused() const { return reused_; }
 
  private:

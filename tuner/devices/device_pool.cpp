@@ -1,6 +1,7 @@
 #include "tuner/devices/device_pool.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,27 +11,32 @@
 namespace autotune {
 namespace {
 
-// The owner looks that often whether it was asked to stop.
-constexpr std::chrono::milliseconds kBetweenLooks(100);
-
-// A device that costs so many workers in a row, with jobs that others have no trouble with, is out.
+// A device is given up after this many jobs in a row that cost its worker and no other device's.
 constexpr int kLostInARow = 20;
 
-std::chrono::steady_clock::time_point next_look() {
-  return std::chrono::steady_clock::now() + kBetweenLooks;
+// Null for a job of no problem.
+const Problem* problem_of(const DeviceJob& job) {
+  if (const auto* measure = std::get_if<MeasureJob>(&job)) return &measure->problem;
+  if (const auto* finals = std::get_if<FinalsJob>(&job)) return &finals->problem;
+  return nullptr;
+}
+
+bool contains(const std::vector<Problem>& problems, const Problem& problem) {
+  return std::find(problems.begin(), problems.end(), problem) != problems.end();
 }
 
 }  // namespace
 
 DevicePool::DevicePool(const std::vector<MeasuringDevice>& devices,
-                       std::chrono::milliseconds allowance, WakeUp& wake_up, FailureSink on_failure)
-    : wake_up_(wake_up), on_failure_(std::move(on_failure)), left_(devices.size()) {
+                       std::chrono::milliseconds allowance, Mailbox<Event>& events,
+                       std::stop_token stop)
+    : events_(events), stop_(std::move(stop)), left_(devices.size()) {
   for (const MeasuringDevice& device : devices) {
-    devices_.push_back({.device = device, .use = {.device = device.info}});
+    devices_.push_back({.setup = device, .use = {.device = device.info}});
   }
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     threads_.emplace_back(
-        [this, i, allowance](const std::stop_token& stop) { work(stop, i, allowance); });
+        [this, i, allowance](const std::stop_token& closing) { work(closing, i, allowance); });
   }
 }
 
@@ -38,15 +44,9 @@ DevicePool::~DevicePool() {
   stop_threads();
 }
 
-bool DevicePool::wait_for_device(const std::stop_token& stop) {
-  while (true) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (reserved_ > 0 || left_ == 0) return true;
-    }
-    if (stop.stop_requested()) return false;
-    wake_up_.wait_until(next_look());
-  }
+bool DevicePool::wait_for_device() {
+  std::unique_lock lock(mutex_);
+  return changed_.wait(lock, stop_, [this] { return reserved_ > 0 || left_ == 0; });
 }
 
 void DevicePool::submit(DeviceJob job) {
@@ -58,29 +58,6 @@ void DevicePool::submit(DeviceJob job) {
   changed_.notify_all();
 }
 
-bool DevicePool::drain_one() {
-  tell_failures();
-  DeviceJob job;
-  {
-    const std::lock_guard lock(mutex_);
-    if (finished_.empty()) {
-      if (left_ == 0) std::rethrow_exception(last_error_);
-      return false;
-    }
-    job = std::move(finished_.front());
-    finished_.pop_front();
-  }
-  --open_;
-  job.done();
-  return true;
-}
-
-void DevicePool::drain_all() {
-  while (open_ > 0) {
-    if (!drain_one()) wake_up_.wait_until(next_look());
-  }
-}
-
 void DevicePool::drop_queued() {
   const std::lock_guard lock(mutex_);
   open_ -= queue_.size();
@@ -90,64 +67,63 @@ void DevicePool::drop_queued() {
 void DevicePool::close() {
   drop_queued();
   stop_threads();
-  tell_failures();
 }
 
 std::vector<DeviceUse> DevicePool::use() {
   const std::lock_guard lock(mutex_);
   std::vector<DeviceUse> all;
-  for (const Bench& bench : devices_) all.push_back(bench.use);
+  for (const Device& device : devices_) all.push_back(device.use);
   return all;
 }
 
-void DevicePool::work(const std::stop_token& stop, std::size_t index,
+void DevicePool::work(const std::stop_token& closing, std::size_t index,
                       std::chrono::milliseconds allowance) {
-  const MeasuringDevice& device = devices_[index].device;
-  const std::shared_ptr<void> reservation = device.reserve ? device.reserve(stop) : nullptr;
-  if (stop.stop_requested()) return;
+  const MeasuringDevice& device = devices_[index].setup;
+  const std::shared_ptr<void> reservation = device.reserve ? device.reserve(closing) : nullptr;
+  if (closing.stop_requested()) return;
   {
     const std::lock_guard lock(mutex_);
     ++reserved_;
   }
-  announce();
+  changed_.notify_all();
 
   std::optional<Entry> entry;
   try {
-    TrialRunner runner(device.make_worker, allowance);
-    if (devices_.size() > 1) runner.calibrate();  // or one that cannot be opened takes jobs first
-    while ((entry = take(stop, index))) run(index, runner, entry);
+    DeviceExecutor executor(device.make_worker, allowance, stop_);
+    // A device that cannot be opened would otherwise take jobs before it fails.
+    if (devices_.size() > 1) executor.runner().calibrate();
+    while ((entry = take(closing, index))) run(index, executor, entry);
   } catch (const std::exception& error) {
     fail(index, std::move(entry), error.what());
   }
 }
 
-std::optional<DevicePool::Entry> DevicePool::take(const std::stop_token& stop, std::size_t index) {
+std::optional<DevicePool::Entry> DevicePool::take(const std::stop_token& closing,
+                                                  std::size_t index) {
   std::unique_lock lock(mutex_);
   std::deque<Entry>::iterator found;
-  changed_.wait(lock, stop, [&] { return (found = choose(index)) != queue_.end(); });
-  if (stop.stop_requested()) return std::nullopt;
+  changed_.wait(lock, closing, [&] { return (found = choose(index)) != queue_.end(); });
+  if (closing.stop_requested()) return std::nullopt;
   Entry entry = std::move(*found);
   queue_.erase(found);
-  std::vector<GemmProblem>& problems = devices_[index].problems;
-  if (std::find(problems.begin(), problems.end(), entry.job.problem) == problems.end()) {
-    problems.push_back(entry.job.problem);
-  }
+  std::vector<Problem>& problems = devices_[index].problems;
+  const Problem* problem = problem_of(entry.job);
+  if (problem != nullptr && !contains(problems, *problem)) problems.push_back(*problem);
   return entry;
 }
 
-// Setting up a problem's operands takes time: a bench leaves problems that others have set up to
-// them as long as it has others to do.
+// Setting up a problem's operands takes time. So a device leaves the problems that others have set
+// up to them as long as there are other jobs.
 std::deque<DevicePool::Entry>::iterator DevicePool::choose(std::size_t index) {
-  const auto has_set_up = [](const Bench& bench, const GemmProblem& problem) {
-    return std::find(bench.problems.begin(), bench.problems.end(), problem) != bench.problems.end();
-  };
   auto of_others = queue_.end();
   for (auto entry = queue_.begin(); entry != queue_.end(); ++entry) {
     if (entry->cost_worker_of == index && reserved_ > 1) continue;
-    const GemmProblem& problem = entry->job.problem;
-    if (has_set_up(devices_[index], problem) ||
-        std::none_of(devices_.begin(), devices_.end(),
-                     [&](const Bench& bench) { return has_set_up(bench, problem); })) {
+    const Problem* problem = problem_of(entry->job);
+    const auto has_set_up = [&](const Device& device) {
+      return contains(device.problems, *problem);
+    };
+    if (problem == nullptr || has_set_up(devices_[index]) ||
+        std::none_of(devices_.begin(), devices_.end(), has_set_up)) {
       return entry;
     }
     if (of_others == queue_.end()) of_others = entry;
@@ -155,71 +131,64 @@ std::deque<DevicePool::Entry>::iterator DevicePool::choose(std::size_t index) {
   return of_others;
 }
 
-void DevicePool::run(std::size_t index, TrialRunner& runner, std::optional<Entry>& entry) {
-  const int failures_before = runner.failures();
-  const double busy_before_s = runner.busy_s();
-  entry->job.run(runner);
+void DevicePool::run(std::size_t index, DeviceExecutor& executor, std::optional<Entry>& entry) {
+  const int failures_before = executor.runner().failures();
+  const double busy_before_s = executor.runner().busy_s();
+  Event outcome = executor.run(entry->job);
+  bool again = false;
   {
     const std::lock_guard lock(mutex_);
-    Bench& bench = devices_[index];
-    bench.use.busy_s += runner.busy_s() - busy_before_s;
-    bench.use.workers_replaced = runner.failures();
-    bench.use.duplicate_kernels = runner.duplicate_kernels();
-    const bool cost_worker = runner.failures() > failures_before;
-    if (!cost_worker) bench.lost_in_a_row = 0;
-    if (cost_worker && entry->cost_worker_of) devices_[*entry->cost_worker_of].lost_in_a_row = 0;
-    // What took a device with it is not tried on another.
-    if (cost_worker && !entry->cost_worker_of && reserved_ > 1 && !runner.is_stuck()) {
-      entry->cost_worker_of = index;
-      if (++bench.lost_in_a_row == kLostInARow) {
-        throw EnvironmentError(fmt::format("{} jobs in a row cost their worker", kLostInARow));
-      }
-      queue_.push_front(std::move(*entry));
-    } else {
-      finished_.push_back(std::move(entry->job));
-    }
+    devices_[index].use.busy_s += executor.runner().busy_s() - busy_before_s;
+    const bool cost_worker = executor.runner().failures() > failures_before;
+    again = account(index, executor.runner(), *entry, cost_worker);
+    if (again) queue_.push_front(std::move(*entry));
     entry.reset();
   }
-  announce();
+  if (again) {
+    changed_.notify_all();
+  } else {
+    events_.post(std::move(outcome));
+  }
+}
+
+bool DevicePool::account(std::size_t index, const TrialRunner& runner, Entry& entry,
+                         bool cost_worker) {
+  Device& device = devices_[index];
+  device.use.workers_replaced = runner.failures();
+  device.use.duplicate_kernels = runner.duplicate_kernels();
+  if (!cost_worker) device.lost_in_a_row = 0;
+  if (cost_worker && entry.cost_worker_of) devices_[*entry.cost_worker_of].lost_in_a_row = 0;
+  // A job whose worker could not be killed must not cost a second device.
+  if (!cost_worker || entry.cost_worker_of || reserved_ == 1 || runner.is_stuck()) return false;
+  entry.cost_worker_of = index;
+  if (++device.lost_in_a_row == kLostInARow) {
+    throw EnvironmentError(fmt::format("{} jobs in a row cost their worker", kLostInARow));
+  }
+  return true;
 }
 
 void DevicePool::fail(std::size_t index, std::optional<Entry> entry, const std::string& reason) {
+  DeviceFailed failed;
   {
     const std::lock_guard lock(mutex_);
-    Bench& bench = devices_[index];
-    bench.problems.clear();
-    bench.use.failure = reason;
+    Device& device = devices_[index];
+    device.problems.clear();
+    device.use.failure = reason;
+    failed.device = device.use;
     --reserved_;
-    if (--left_ == 0) {
-      last_error_ = std::current_exception();
-    } else {
-      failed_.push_back(bench.use);
-    }
+    if (--left_ == 0) failed.error = std::current_exception();
     if (entry) {
       entry->cost_worker_of.reset();
       queue_.push_front(std::move(*entry));
     }
   }
-  announce();
-}
-
-void DevicePool::tell_failures() {
-  std::deque<DeviceUse> failed;
-  {
-    const std::lock_guard lock(mutex_);
-    failed.swap(failed_);
-  }
-  for (const DeviceUse& use : failed) on_failure_(use);
+  changed_.notify_all();
+  events_.post(std::move(failed));
 }
 
 void DevicePool::stop_threads() {
   for (std::jthread& thread : threads_) thread.request_stop();
   threads_.clear();
-}
-
-void DevicePool::announce() {
-  changed_.notify_all();
-  wake_up_.raise();
 }
 
 }  // namespace autotune

@@ -1,106 +1,89 @@
-// Where kernels are measured: one bench a device, each a thread with a measuring worker of its own,
-// all fed from one queue.
+// The devices that measure: each has a thread with a measuring worker, and all take their jobs from
+// one queue.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
-#include <exception>
-#include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "core/mailbox.hpp"
+#include "tuner/devices/device_executor.hpp"
+#include "tuner/devices/jobs.hpp"
 #include "tuner/devices/measuring_device.hpp"
-#include "tuner/devices/trial_runner.hpp"
-#include "tuner/devices/wake_up.hpp"
 
 namespace autotune {
 
-// Something to be done on a device.
-struct DeviceJob {
-  GemmProblem problem;  // a bench keeps to the problems that it has set up
-  // In a bench's thread; all over again in another one's when the first device failed.
-  std::function<void(TrialRunner&)> run;
-  std::function<void()> done;  // in the owner's thread, after run
-};
-
 // Belongs to one thread, its owner. A device that fails for good leaves its jobs to the others.
-// Where there is another device, a job that cost a worker is done once more there: what happens on
-// one device alone says nothing about a kernel.
+// Where there is another device, a job that cost a worker is done once more there, since a failure
+// on one device alone says nothing about the kernel.
 class DevicePool {
  public:
-  using FailureSink = std::function<void(const DeviceUse&)>;
-
-  // Reserves the devices, each in its bench's thread; of several, each is tried out. Raises
-  // `wake_up` when there is something for the owner to do. `on_failure` hears, in the owner's
-  // thread, of devices that leave work to others.
+  // Each device is reserved in its thread; where there are several, each is tried out there. The
+  // outcomes of jobs and failures of devices are posted to `events`. A request to stop empties the
+  // jobs that have not begun.
   DevicePool(const std::vector<MeasuringDevice>& devices, std::chrono::milliseconds allowance,
-             WakeUp& wake_up, FailureSink on_failure);
-  // As close(), but that nobody hears of failures.
+             Mailbox<Event>& events, std::stop_token stop);
   ~DevicePool();
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
 
-  // Waits until a device is reserved. False when `stop` came first.
-  bool wait_for_device(const std::stop_token& stop);
+  // Waits until a device is reserved or all have failed. False when a request to stop came first.
+  bool wait_for_device();
 
   void submit(DeviceJob job);
-  // Calls done() of the job that was finished first; false when none is. Throws what was wrong with
-  // the last device when none is left.
-  bool drain_one();
-  // Settles all that was submitted.
-  void drain_all();
-  // Forgets the jobs that have not begun.
+  // The owner reports that it has taken the outcome of a job from the mailbox.
+  void outcome_taken() { --open_; }
+  // Drops the jobs that have not begun.
   void drop_queued();
-  // Drops what has not begun, waits for what has and gives the devices up.
+  // Drops the jobs that have not begun, waits for the others and gives the devices up.
   void close();
   [[nodiscard]] std::size_t size() const { return threads_.size(); }
-  // Jobs that were submitted and are not settled.
+  // The number of jobs whose outcome the owner has not taken.
   [[nodiscard]] std::size_t open_jobs() const { return open_; }
 
-  // What the devices have done so far, in the order of the constructor.
+  // The use of the devices so far, in the order of the constructor.
   [[nodiscard]] std::vector<DeviceUse> use();
 
  private:
   struct Entry {
     DeviceJob job;
-    std::optional<std::size_t> cost_worker_of;  // the first bench that lost one with it
+    std::optional<std::size_t> cost_worker_of;  // the first device that lost a worker with it
   };
-  struct Bench {
-    MeasuringDevice device;
+  struct Device {
+    MeasuringDevice setup;
     DeviceUse use;
-    std::vector<GemmProblem> problems;  // that were set up
-    int lost_in_a_row = 0;              // workers, with jobs that nobody else lost one with
+    std::vector<Problem> problems;  // whose operands it has set up
+    int lost_in_a_row = 0;          // workers, with jobs that cost no other device a worker
   };
 
-  void work(const std::stop_token& stop, std::size_t index, std::chrono::milliseconds allowance);
-  // Waits for an entry; nullopt when asked to stop.
-  std::optional<Entry> take(const std::stop_token& stop, std::size_t index);
+  void work(const std::stop_token& closing, std::size_t index, std::chrono::milliseconds allowance);
+  // Waits for an entry; nullopt when the pool closes.
+  std::optional<Entry> take(const std::stop_token& closing, std::size_t index);
   std::deque<Entry>::iterator choose(std::size_t index);
-  // Throws when the device has failed; the entry is then still there.
-  void run(std::size_t index, TrialRunner& runner, std::optional<Entry>& entry);
+  // Throws when the device has failed; `entry` then still has the job.
+  void run(std::size_t index, DeviceExecutor& executor, std::optional<Entry>& entry);
+  // Notes what the device has done. True when the job has to be done on another device.
+  bool account(std::size_t index, const TrialRunner& runner, Entry& entry, bool cost_worker);
   void fail(std::size_t index, std::optional<Entry> entry, const std::string& reason);
-  void announce();
-  void tell_failures();
   void stop_threads();
 
-  WakeUp& wake_up_;
-  FailureSink on_failure_;
-  std::size_t open_ = 0;  // the owner's, as all above
+  Mailbox<Event>& events_;
+  std::stop_token stop_;
+  std::size_t open_ = 0;  // used by the owner alone
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::vector<Bench> devices_;
+  std::vector<Device> devices_;
   std::deque<Entry> queue_;
-  std::deque<DeviceJob> finished_;
-  std::deque<DeviceUse> failed_;   // of which the owner does not know yet
-  std::size_t reserved_ = 0;       // devices, of those that are left
-  std::size_t left_;               // devices that have not failed
-  std::exception_ptr last_error_;  // of the last device
+  std::size_t reserved_ = 0;  // devices, among those that are left
+  std::size_t left_;          // devices that have not failed
   std::vector<std::jthread> threads_;
 };
 

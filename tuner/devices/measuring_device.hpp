@@ -1,4 +1,4 @@
-// A device that kernels are measured on, and what it did.
+// The devices that kernels are measured on, and their use.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,19 @@ namespace autotune {
 struct MeasuringDevice {
   DeviceInfo info;
   WorkerFactory make_worker;
-  // Called before the device is used, in the thread that will use it. May wait for others who use
-  // it, until asked to stop. What it gives is kept as long as the device is needed. May be empty.
+  // Reserves the device, in the thread that will use it. May wait until other programs release the
+  // device, or until asked to stop. The result is kept as long as the device is needed. May be
+  // empty.
   std::function<std::shared_ptr<void>(const std::stop_token&)> reserve;
 };
 
-// What a device did in a call.
+// The use of a device in a tuning run.
 struct DeviceUse {
   DeviceInfo device;
-  double busy_s = 0;  // its measuring worker was at a job; in a report: during the search
+  double busy_s = 0;  // time of its measuring worker in jobs; in a report: during the search
   int workers_replaced = 0;
   std::int64_t duplicate_kernels = 0;
-  std::string failure;  // why the others had to do without it; empty when it was in order
+  std::string failure;  // why it was given up; empty when it was in order
 };
 
 }  // namespace autotune

@@ -12,13 +12,13 @@ namespace {
 constexpr double kSlowestRate = 2e10;
 constexpr double kLongest_s = 24 * 3600;
 
-// What an answer may take besides the work, of a worker that has its device open.
+// The time besides the work that a worker with an open device may take to answer.
 constexpr std::chrono::milliseconds kWarmAllowance(5000);
-// Of MeasureOptions::stop_above_us, which is 1.25 times the best.
+// A factor of TimingPlan::stop_above_us, which is 1.25 times the best.
 constexpr double kHopeless = 16;
 // A worker may have to make the problem's data again.
 constexpr double kDataFactor = 2;
-// The two that verify.
+// The launches that verify.
 constexpr int kVerifying = 2;
 
 std::chrono::milliseconds milliseconds(double seconds) {
@@ -27,22 +27,22 @@ std::chrono::milliseconds milliseconds(double seconds) {
 
 }  // namespace
 
-std::chrono::milliseconds RunTimeLimit::limit(const GemmProblem& problem,
+std::chrono::milliseconds RunTimeLimit::limit(const Problem& problem, double operations,
                                               const MeasureOptions& options) const {
-  const double longest_s = std::min(problem.operations() / kSlowestRate, kLongest_s);
+  const double longest_s = std::min(operations / kSlowestRate, kLongest_s);
   const auto first = first_answer_s_.find(problem);
-  if (options.stop_above_us <= 0 || first == first_answer_s_.end()) {
+  if (options.timing.stop_above_us <= 0 || first == first_answer_s_.end()) {
     return allowance_ + milliseconds(longest_s);
   }
-  const int launches = kVerifying + std::max(1, options.launches_per_sample);
+  const int launches = kVerifying + std::max(1, options.timing.launches_per_sample);
   const double work_s = kDataFactor * first->second +
-                        1e-6 * kHopeless * options.stop_above_us * launches +
-                        1e-6 * options.min_sample_us * options.samples;
+                        1e-6 * kHopeless * options.timing.stop_above_us * launches +
+                        1e-6 * options.timing.min_sample_us * options.timing.samples;
   const auto allowance = worker_is_new_ ? allowance_ : std::min(allowance_, kWarmAllowance);
   return allowance + milliseconds(std::min(work_s, longest_s));
 }
 
-void RunTimeLimit::took(const GemmProblem& problem, double seconds) {
+void RunTimeLimit::took(const Problem& problem, double seconds) {
   worker_is_new_ = false;
   first_answer_s_.try_emplace(problem, seconds);
 }

@@ -1,33 +1,33 @@
-// How long workers may take before they are taken for hung. The limits follow what was seen: a
-// candidate that is hopelessly slow is stopped long before the longest time that any may take.
+// The time after which a measuring worker counts as hung. The limit follows earlier runs, so
+// that a hopelessly slow candidate is stopped long before the longest time that any may take.
 #pragma once
 
 #include <chrono>
 #include <map>
 
-#include "autotune/problem.hpp"
+#include "core/problem.hpp"
 
 namespace autotune {
 
 struct MeasureOptions;
 
-// Of a run: an allowance, and beside it the time for the problem's data and for launches that take
-// twenty times what the best known one does. Without a best one, what a kernel may take at most.
+// The limit of a run is an allowance, the time for the problem's data, and launches of twenty times
+// the best known time. Without a best time it is the longest time that a kernel may take.
 class RunTimeLimit {
  public:
-  // `allowance`: of a worker that has yet to open its device.
+  // `allowance` is that of a worker that has yet to open its device.
   explicit RunTimeLimit(std::chrono::milliseconds allowance) : allowance_(allowance) {}
 
-  [[nodiscard]] std::chrono::milliseconds limit(const GemmProblem& problem,
+  [[nodiscard]] std::chrono::milliseconds limit(const Problem& problem, double operations,
                                                 const MeasureOptions& options) const;
-  // The worker answered, or is no more and the next call starts another.
-  void took(const GemmProblem& problem, double seconds);
+  // The worker answered, or it has ended and the next call starts another.
+  void took(const Problem& problem, double seconds);
   void lost_worker() { worker_is_new_ = true; }
 
  private:
   std::chrono::milliseconds allowance_;
   bool worker_is_new_ = true;
-  std::map<GemmProblem, double> first_answer_s_;  // with the making of data and references
+  std::map<Problem, double> first_answer_s_;  // includes making data and references
 };
 
 }  // namespace autotune

@@ -12,8 +12,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Candidates may kill workers one after another; so many without a single answer between them
-// means that the device is unusable.
+// Candidates may kill workers one after another. After so many without a single answer between
+// them the device is unusable.
 constexpr int kFailuresInARow = 20;
 
 constexpr int kAttempts = 3;
@@ -24,7 +24,7 @@ TrialRunner::TrialRunner(const WorkerFactory& make_worker, std::chrono::millisec
     : worker_(make_worker()), allowance_(allowance), time_limit_(allowance) {}
 
 Trial TrialRunner::run(const KernelTemplate& kernel, const Configuration& configuration,
-                       const GemmProblem& problem, const BuiltKernel& built,
+                       const Problem& problem, const BuiltKernel& built,
                        const MeasureOptions& options) {
   Trial trial{.problem = problem,
               .template_name = kernel.name,
@@ -36,55 +36,49 @@ Trial TrialRunner::run(const KernelTemplate& kernel, const Configuration& config
   MeasureRequest request;
   request.kernel_name = kernel.name;
   request.cubin = built.image;
+  request.signature = kernel.signature;
   request.geometry = kernel.geometry(configuration, problem);
   const LaunchGeometry geometry = request.geometry;
   if (options.once_per_code && code_cache_.reuse(trial, built.code, geometry)) return trial;
-  trial = measure(std::move(request), options, std::move(trial));
+  trial = measure(*kernel.operation, std::move(request), options, std::move(trial));
   if (options.once_per_code) code_cache_.keep(trial, built.code, geometry);
   return trial;
 }
 
-Trial TrialRunner::run_cublas(const GemmProblem& problem, const MeasureOptions& options) {
+Trial TrialRunner::run_baseline(const std::string& name, const Operation& operation,
+                                const Problem& problem, const MeasureOptions& options) {
   MeasureRequest request;
-  request.baseline = "cublas";
-  return measure(std::move(request), options, {.problem = problem, .template_name = "cublas"});
-}
-
-DescribeCompilerReply TrialRunner::describe_compiler() {
-  auto reply = ask<DescribeCompilerReply>(DescribeCompilerRequest{}, "no worker could be started");
-  if (reply.build.empty()) throw EnvironmentError(reply.problem);
-  return reply;
+  request.baseline = name;
+  return measure(operation, std::move(request), options,
+                 {.problem = problem, .template_name = name});
 }
 
 CalibrateReply TrialRunner::calibrate() {
-  return ask<CalibrateReply>(CalibrateRequest{}, "the device could not be opened for measuring");
-}
-
-template <typename Reply>
-Reply TrialRunner::ask(const WorkerRequest& request, const char* failed) {
-  // No candidate is involved: a worker that somebody killed is replaced, and one that dies of the
-  // machine dies again.
+  // No candidate is involved. A worker that another process killed is replaced; a worker that dies
+  // of the machine's state dies again.
   for (int attempt = 1;; ++attempt) {
-    WorkerOutcome outcome = call(request, allowance_);
+    WorkerOutcome outcome = call(CalibrateRequest{}, allowance_);
     const auto* failure = std::get_if<WorkerFailure>(&outcome);
-    if (failure == nullptr) return std::get<Reply>(std::get<WorkerReply>(std::move(outcome)));
+    if (failure == nullptr) {
+      return std::get<CalibrateReply>(std::get<WorkerReply>(std::move(outcome)));
+    }
     if (attempt == kAttempts) {
-      throw EnvironmentError(fmt::format("{}: {}", failed, failure->reason));
+      throw EnvironmentError(
+          fmt::format("the device could not be opened for measuring: {}", failure->reason));
     }
   }
 }
 
-Trial TrialRunner::measure(MeasureRequest request, const MeasureOptions& options, Trial trial) {
+Trial TrialRunner::measure(const Operation& operation, MeasureRequest request,
+                           const MeasureOptions& options, Trial trial) {
   request.problem = trial.problem;
   request.verify = options.verify;
-  request.samples = options.samples;
-  request.min_sample_us = options.min_sample_us;
-  request.launches_per_sample = options.launches_per_sample;
-  request.stop_above_us = options.stop_above_us;
+  request.timing = options.timing;
   request.input = options.input;
 
   const double busy_before_s = busy_s_;
-  WorkerOutcome outcome = call(request, time_limit_.limit(trial.problem, options));
+  const double operations = operation.work(trial.problem).operations;
+  WorkerOutcome outcome = call(request, time_limit_.limit(trial.problem, operations, options));
   if (auto* failure = std::get_if<WorkerFailure>(&outcome)) {
     const bool timed_out = failure->kind == WorkerFailure::Kind::timed_out;
     trial.status = timed_out ? TrialStatus::run_timeout : TrialStatus::run_crashed;

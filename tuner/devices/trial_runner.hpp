@@ -14,15 +14,12 @@
 
 namespace autotune {
 
-// How one measurement is taken; the fields are MeasureRequest's (tuner/protocol.hpp) but the last.
+// The options of one measurement.
 struct MeasureOptions {
   bool verify = true;
-  int samples = 5;
-  double min_sample_us = 2000;
-  int launches_per_sample = 0;
-  double stop_above_us = 0;
+  TimingPlan timing = {};
   InputData input = InputData::uniform;
-  bool once_per_code = false;  // what runs the same as a configuration before is not measured again
+  bool once_per_code = false;  // machine code that was measured before is not measured again
 };
 
 // Belongs to one thread, which must outlive it (see make_process_worker).
@@ -31,34 +28,32 @@ class TrialRunner {
   // `allowance` is the time a call to a new worker may take besides the kernel's own work.
   TrialRunner(const WorkerFactory& make_worker, std::chrono::milliseconds allowance);
 
-  // Never throws for what the kernel does. Throws EnvironmentError when workers keep dying, since
-  // then it is not the kernels' fault; and, once a worker could not be killed, at every further
-  // call of any function that needs one: that worker has the device.
+  // A failure of the kernel is in the trial. Throws EnvironmentError when workers keep dying, since
+  // that is not the kernels' fault. Once a worker could not be killed, it keeps the device, and
+  // every further call of any function that needs a worker throws.
   Trial run(const KernelTemplate& kernel, const Configuration& configuration,
-            const GemmProblem& problem, const BuiltKernel& built, const MeasureOptions& options);
+            const Problem& problem, const BuiltKernel& built, const MeasureOptions& options);
 
-  // cuBLAS on the same problem and data; detail is its version, or why it could not be timed.
-  Trial run_cublas(const GemmProblem& problem, const MeasureOptions& options);
-
-  // The compiler that candidates are compiled with. Throws EnvironmentError when there is none.
-  DescribeCompilerReply describe_compiler();
+  // Times a baseline on the same problem and data. The trial's detail is its version, or why it
+  // could not be timed.
+  Trial run_baseline(const std::string& name, const Operation& operation, const Problem& problem,
+                     const MeasureOptions& options);
 
   // The device's measured rates. Throws EnvironmentError when it cannot be used at all.
   CalibrateReply calibrate();
 
   // A worker could not be killed.
   [[nodiscard]] bool is_stuck() const { return !stuck_.empty(); }
-  // Trials that were not measured, since another configuration runs the same.
+  // The number of trials that were not measured, since another one ran the same machine code.
   [[nodiscard]] std::int64_t duplicate_kernels() const { return code_cache_.reused(); }
-  // Time spent in calls, and workers that died or were killed.
+  // The time spent in calls, and the number of workers that died or were killed.
   [[nodiscard]] double busy_s() const { return busy_s_; }
   [[nodiscard]] int failures() const { return failures_; }
 
  private:
   WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout);
-  template <typename Reply>
-  Reply ask(const WorkerRequest& request, const char* failed);
-  Trial measure(MeasureRequest request, const MeasureOptions& options, Trial trial);
+  Trial measure(const Operation& operation, MeasureRequest request, const MeasureOptions& options,
+                Trial trial);
 
   std::unique_ptr<Worker> worker_;
   std::chrono::milliseconds allowance_;
@@ -67,7 +62,7 @@ class TrialRunner {
   double busy_s_ = 0;
   int failures_ = 0;
   int failures_in_a_row_ = 0;
-  std::string stuck_;  // why the worker that could not be killed was to be ended
+  std::string stuck_;  // the failure of a worker that could not be killed
 };
 
 }  // namespace autotune

@@ -12,7 +12,7 @@
 namespace autotune {
 namespace {
 
-// As calibration.cu has them.
+// The constants of calibration.cu.
 constexpr std::int64_t kThreads = 256;
 constexpr double kMultiplyAddsAnIteration = 16 * 8;  // a thread
 

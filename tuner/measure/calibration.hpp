@@ -1,5 +1,5 @@
-// What a device can do at most, measured with plain kernels (tuner/kernels/calibration.cu). With
-// the context current to which everything given belongs.
+// The maximum rates of a device, measured with plain kernels
+// (tuner/measure/kernels/calibration.cu). The context of all arguments must be current.
 #pragma once
 
 #include "core/device_info.hpp"

@@ -1,37 +1,22 @@
-// Compares a result of the host device with a reference of its own, computed in FP64.
+// Compares a result of the CPU device with the operation's reference.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "autotune/problem.hpp"
-
 #include "core/thread_pool.hpp"
-#include "cpu/block_sample.hpp"
-#include "cpu/operands.hpp"
-#include "tuner/measure/verification.hpp"
+#include "cpu/tensors.hpp"
+#include "operation/operation.hpp"
+#include "tuner/measure/measurer.hpp"
 
 namespace autotune {
 
-// An operand without gaps, as memory holds it: lines are rows of op(A) or columns of op(B).
-struct OperandView {
-  const float* data;
-  std::int64_t line_step;  // elements from one line to the next
-  std::int64_t k_step;     // elements from one k to the next
-};
-[[nodiscard]] OperandView view_of_a(const GemmProblem& problem, const float* data);
-[[nodiscard]] OperandView view_of_b(const GemmProblem& problem, const float* data);
-
-enum class Expectation {
-  exact,    // the very numbers: for operands whose products and sums are small integers
-  bounded,  // an error ratio of at most `bound` (tuner/verification.hpp)
-};
-
-// What is found in these parts of c = op(A) * op(B), and in the guard zones around c. The parts
-// are shared out to the pool's threads.
-[[nodiscard]] Finding compare(const GemmProblem& problem, const OperandView& a,
-                              const OperandView& b, const PoisonedMatrix& c,
-                              std::span<const Rectangle> parts, Expectation expectation,
-                              double bound, ThreadPool& pool);
+// The findings in these parts of the output, and in the guard zones around it: every element equal
+// to the reference for integers, within `error_bound` for reals. The parts are shared out to the
+// pool's threads.
+[[nodiscard]] Finding compare(const Operation& operation, const Problem& problem,
+                              std::span<const void* const> inputs, const PoisonedTensor& output,
+                              std::span<const Rectangle> parts, DataSet data, double error_bound,
+                              ThreadPool& pool);
 
 }  // namespace autotune

@@ -8,7 +8,8 @@
 
 #include "cpu/calibration.hpp"
 #include "cpu/compiler.hpp"
-#include "tuner/measure/cpu_measurer.hpp"
+#include "cpu/device.hpp"
+#include "tuner/measure/cpu_backend.hpp"
 
 namespace autotune {
 namespace {
@@ -17,6 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 class CpuService : public WorkerService {
  public:
+  explicit CpuService(const OperationRegistry& operations) : operations_(operations) {}
+
   WorkerReply handle(const WorkerRequest& request) override {
     return std::visit([this](const auto& one) { return WorkerReply(answer(one)); }, request);
   }
@@ -24,12 +27,13 @@ class CpuService : public WorkerService {
  private:
   DescribeCompilerReply answer(const DescribeCompilerRequest&) {
     try {
-      const CpuCompileResult probe = compiler().compile("probe", "int probe;", {});
+      const CpuCompileResult probe =
+          compiler().compile("probe", "extern \"C\" __global__ void probe() {}", {});
       if (!probe.ok) {
         throw EnvironmentError(compiler().path() + " does not compile an empty kernel: " +
                                probe.log.substr(0, probe.log.find('\n')));
       }
-      return {compiler().build(), compiler().path(), {"host"}, ""};
+      return {compiler().build(), compiler().path(), {cpu_device_info().architecture()}, ""};
     } catch (const EnvironmentError& error) {
       return {"", "", {}, error.what()};
     }
@@ -45,7 +49,9 @@ class CpuService : public WorkerService {
     return reply;
   }
 
-  MeasureReply answer(const MeasureRequest& request) { return device().measure(request); }
+  MeasureReply answer(const MeasureRequest& request) {
+    return measure(device(), operations_, request);
+  }
 
   CalibrateReply answer(const CalibrateRequest&) {
     ThreadPool& pool = device().pool();
@@ -57,19 +63,20 @@ class CpuService : public WorkerService {
     if (!compiler_) compiler_.emplace();
     return *compiler_;
   }
-  CpuMeasurer& device() {
+  CpuBackend& device() {
     if (!device_) device_.emplace();
     return *device_;
   }
 
+  const OperationRegistry& operations_;
   std::optional<CpuCompiler> compiler_;
-  std::optional<CpuMeasurer> device_;
+  std::optional<CpuBackend> device_;
 };
 
 }  // namespace
 
-std::unique_ptr<WorkerService> make_cpu_service() {
-  return std::make_unique<CpuService>();
+std::unique_ptr<WorkerService> make_cpu_service(const OperationRegistry& operations) {
+  return std::make_unique<CpuService>(operations);
 }
 
 }  // namespace autotune

@@ -1,14 +1,17 @@
-// The service behind `--device host`: compiles portable kernels with the system's C++ compiler and
-// runs them on the CPU (src/host). Results mean what they mean on a GPU; of a large problem only a
-// sample of blocks is run, and the reply's detail says so.
+// The service behind `--device cpu`: compiles portable kernels with the system's C++ compiler and
+// runs them on the CPU (src/base/cpu). Results mean the same as on a GPU. For a large problem only
+// a sample of blocks is run, and the reply's detail says so.
 #pragma once
 
 #include <memory>
 
+#include "operation/operation.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune {
 
-[[nodiscard]] std::unique_ptr<WorkerService> make_cpu_service();
+// `operations` outlives the service.
+[[nodiscard]] std::unique_ptr<WorkerService> make_cpu_service(
+    const OperationRegistry& operations = built_in_operations());
 
 }  // namespace autotune

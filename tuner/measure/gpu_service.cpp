@@ -1,5 +1,5 @@
-// The service behind --device N: NVRTC and the driver, each opened when it is first needed, so that
-// a compile worker never touches a device.
+#include "tuner/measure/gpu_service.hpp"
+
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -8,8 +8,7 @@
 #include "autotune/error.hpp"
 
 #include "gpu/nvrtc.hpp"
-#include "tuner/measure/gpu_measurer.hpp"
-#include "tuner/worker/worker.hpp"
+#include "tuner/measure/gpu_backend.hpp"
 
 namespace autotune {
 namespace {
@@ -18,7 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 class GpuService : public WorkerService {
  public:
-  explicit GpuService(int ordinal) : ordinal_(ordinal) {}
+  GpuService(int ordinal, const OperationRegistry& operations)
+      : ordinal_(ordinal), operations_(operations) {}
 
   WorkerReply handle(const WorkerRequest& request) override {
     return std::visit([this](const auto& one) { return WorkerReply(answer(one)); }, request);
@@ -42,28 +42,36 @@ class GpuService : public WorkerService {
     return {result.ok, std::move(result.image), std::move(result.log), result.resources};
   }
 
-  MeasureReply answer(const MeasureRequest& request) { return measurer().measure(request); }
+  MeasureReply answer(const MeasureRequest& request) {
+    const gpu::ContextGuard guard = backend().enter();
+    return measure(backend(), operations_, request);
+  }
 
-  CalibrateReply answer(const CalibrateRequest&) { return measurer().calibrate(); }
+  CalibrateReply answer(const CalibrateRequest&) {
+    const gpu::ContextGuard guard = backend().enter();
+    return backend().calibrate();
+  }
 
   std::shared_ptr<const gpu::Nvrtc> nvrtc() {
     if (!nvrtc_) nvrtc_ = gpu::Nvrtc::open();
     return nvrtc_;
   }
-  GpuMeasurer& measurer() {
-    if (!measurer_) measurer_.emplace(ordinal_, nvrtc());
-    return *measurer_;
+  GpuBackend& backend() {
+    if (!backend_) backend_.emplace(ordinal_, nvrtc());
+    return *backend_;
   }
 
   int ordinal_;
+  const OperationRegistry& operations_;
   std::shared_ptr<const gpu::Nvrtc> nvrtc_;
-  std::optional<GpuMeasurer> measurer_;
+  std::optional<GpuBackend> backend_;
 };
 
 }  // namespace
 
-std::unique_ptr<WorkerService> make_gpu_service(int device_ordinal) {
-  return std::make_unique<GpuService>(device_ordinal);
+std::unique_ptr<WorkerService> make_gpu_service(int device_ordinal,
+                                                const OperationRegistry& operations) {
+  return std::make_unique<GpuService>(device_ordinal, operations);
 }
 
 }  // namespace autotune

@@ -1,111 +1,135 @@
 #include "tuner/measure/gpu_workspace.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "operation/memory_requirement.hpp"
-#include "tuner/measure/verification.hpp"
 
 namespace autotune {
 namespace {
 
-// A quiet NaN that no arithmetic gives.
-constexpr std::uint32_t kPoison = 0x7fc0dead;
+// Repeated, a quiet NaN that no arithmetic gives, in every type of elements.
+constexpr std::uint32_t kPoison = 0x7ff87ff8;
 
-// Left to kernels: code, local memory, cuBLAS.
+// Left to kernels: code, local memory, baselines.
 constexpr double kReservedBytes = 512.0 * (1 << 20);
 
-gpu::DeviceBuffer buffer(const gpu::Driver& driver, std::int64_t count, std::size_t element_bytes) {
-  return {driver, static_cast<std::size_t>(count) * element_bytes};
+gpu::DeviceBuffer buffer(const gpu::Driver& driver, std::int64_t bytes) {
+  return {driver, static_cast<std::size_t>(bytes)};
 }
 
-VerificationKernels::View view(std::uint64_t data, Operation op, std::int64_t ld) {
-  return op == Operation::plain ? VerificationKernels::View{data, ld, 1}
-                                : VerificationKernels::View{data, 1, ld};
+// The guard zone behind the output begins at a word.
+std::int64_t padded_bytes(const TensorDesc& output) {
+  return (output.bytes() + 3) / 4 * 4;
+}
+
+std::vector<LaunchValues::Tensor> place(const std::vector<TensorDesc>& tensors,
+                                        const std::vector<gpu::DeviceBuffer>& inputs,
+                                        std::uint64_t output) {
+  std::vector<LaunchValues::Tensor> result;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    result.push_back({inputs[i].address(), tensors[i].row_stride});
+  }
+  result.push_back({output, tensors.back().row_stride});
+  return result;
 }
 
 }  // namespace
 
-GpuWorkspace::GpuWorkspace(const gpu::Driver& driver, const VerificationKernels& kernels,
-                           const gpu::Stream& stream, const GemmProblem& problem, InputData input,
-                           std::uint64_t seed)
-    : kernels_(kernels),
-      stream_(stream),
-      problem_(problem),
-      input_(input),
-      seed_(seed),
-      integers_a_(buffer(driver, problem.m * problem.k, sizeof(float))),
-      integers_b_(buffer(driver, problem.k * problem.n, sizeof(float))),
-      a_(buffer(driver, problem.m * problem.k, sizeof(float))),
-      b_(buffer(driver, problem.k * problem.n, sizeof(float))),
-      c_(buffer(driver, problem.m * problem.n + 2 * guard_words(problem), sizeof(float))),
-      integers_sum_(buffer(driver, problem.m * problem.n, sizeof(float))),
-      sum_(buffer(driver, problem.m * problem.n, sizeof(double))),
-      magnitude_(buffer(driver, problem.m * problem.n, sizeof(float))) {
-  fill(input, seed);
-  compute_references();
+const VerificationKernels& MeasuringKernels::of(ElementType type) {
+  return of_types_.try_emplace(type, driver_, nvrtc_, target_, type).first->second;
+}
+
+const ReferenceKernels& MeasuringKernels::of(const Operation& operation,
+                                             std::span<const TensorDesc> tensors) {
+  const std::string key =
+      fmt::format("{} {}", operation.name, fmt::join(element_macros(tensors), " "));
+  return references_.try_emplace(key, driver_, nvrtc_, target_, operation, tensors).first->second;
+}
+
+GpuWorkspace::GpuWorkspace(MeasuringKernels& kernels, const gpu::Stream& stream,
+                           const Operation& operation, const MeasureRequest& request)
+    : stream_(stream),
+      problem_(request.problem),
+      input_(request.input),
+      seed_(request.seed),
+      tensors_(operation.tensors(request.problem)),
+      checks_(kernels.of(tensors_.back().type)) {
+  const gpu::Driver& driver = kernels.driver();
+  const TensorDesc& output = tensors_.back();
+  const std::int64_t guard = guard_bytes(output);
+  for (std::size_t i = 0; i + 1 < tensors_.size(); ++i) {
+    integers_.push_back(buffer(driver, tensors_[i].bytes()));
+    reals_.push_back(buffer(driver, tensors_[i].bytes()));
+  }
+  output_ = buffer(driver, padded_bytes(output) + 2 * guard);
+  expected_integers_ = buffer(driver, output.bytes());
+  expected_ = buffer(driver, output.elements() * std::int64_t{sizeof(double)});
+  magnitudes_ = buffer(driver, output.elements() * 4);
+  const std::uint64_t address = output_.address() + static_cast<std::uint64_t>(guard);
+  integers_placed_ = place(tensors_, integers_, address);
+  reals_placed_ = place(tensors_, reals_, address);
+
+  fill(kernels);
+  const ReferenceKernels& reference = kernels.of(operation, tensors_);
+  reference.integers(problem_, inputs(DataSet::integers), expected_integers_.address(), stream_);
+  reference.reals(problem_, inputs(DataSet::reals), expected_.address(), magnitudes_.address(),
+                  stream_);
 }
 
 bool GpuWorkspace::serves(const MeasureRequest& request) const {
   return problem_ == request.problem && input_ == request.input && seed_ == request.seed;
 }
 
-DeviceOperands GpuWorkspace::integers() const {
-  return {integers_a_.address(), integers_b_.address(), reals().c};
-}
-
-DeviceOperands GpuWorkspace::reals() const {
-  const auto guard_bytes = static_cast<std::uint64_t>(guard_words(problem_)) * sizeof(float);
-  return {a_.address(), b_.address(), c_.address() + guard_bytes};
-}
-
-void GpuWorkspace::poison() const {
-  c_.fill(kPoison, 0, c_.size(), stream_);
-}
-
-void GpuWorkspace::check_integers(std::uint64_t findings) const {
-  kernels_.check_integers(area(), integers_sum_.address(), findings, stream_);
-}
-
-void GpuWorkspace::check_reals(std::uint64_t findings) const {
-  kernels_.check_real(area(), sum_.address(), magnitude_.address(), error_bound(problem_.k, input_),
-                      findings, stream_);
-}
-
-VerificationKernels::Area GpuWorkspace::area() const {
-  return {c_.address(), guard_words(problem_), problem_.m * problem_.n,
-          static_cast<std::int64_t>(c_.size() / sizeof(float)), kPoison};
-}
-
-void GpuWorkspace::fill(InputData input, std::uint64_t seed) const {
-  const std::int64_t count_a = problem_.m * problem_.k;
-  const std::int64_t count_b = problem_.k * problem_.n;
-  const std::uint64_t seed_a = 2 * seed;
-  const std::uint64_t seed_b = seed_a + 1;
-  kernels_.fill_integers(integers_a_.address(), count_a, seed_a, stream_);
-  kernels_.fill_integers(integers_b_.address(), count_b, seed_b, stream_);
-  if (input == InputData::linear) {
-    kernels_.fill_linear(a_.address(), count_a, 0, 1, stream_);
-    kernels_.fill_linear(b_.address(), count_b, 1, 0, stream_);
-  } else {
-    kernels_.fill_uniform(a_.address(), count_a, seed_a, stream_);
-    kernels_.fill_uniform(b_.address(), count_b, seed_b, stream_);
+void GpuWorkspace::fill(MeasuringKernels& kernels) {
+  for (std::size_t i = 0; i < integers_.size(); ++i) {
+    const VerificationKernels& fills = kernels.of(tensors_[i].type);
+    const std::int64_t count = tensors_[i].elements();
+    const std::uint64_t seed = integers_.size() * seed_ + i;
+    fills.fill_integers(integers_[i].address(), count, seed, stream_);
+    if (input_ == InputData::linear) {
+      const double first = i == 0 ? 0 : 1;
+      fills.fill_linear(reals_[i].address(), count, first, 1 - first, stream_);
+    } else {
+      fills.fill_uniform(reals_[i].address(), count, seed, stream_);
+    }
   }
 }
 
-void GpuWorkspace::compute_references() const {
-  const auto& [m, n, k, op_a, op_b, math] = problem_;
-  const std::int64_t lda = problem_.lda();
-  const std::int64_t ldb = problem_.ldb();
-  kernels_.reference_integers(view(integers_a_.address(), op_a, lda),
-                              view(integers_b_.address(), op_b, ldb), m, n, k,
-                              integers_sum_.address(), stream_);
-  kernels_.reference_real(view(a_.address(), op_a, lda), view(b_.address(), op_b, ldb), m, n, k,
-                          sum_.address(), magnitude_.address(), stream_);
+std::vector<std::uint64_t> GpuWorkspace::inputs(DataSet data) const {
+  std::vector<std::uint64_t> addresses;
+  for (const gpu::DeviceBuffer& input : data == DataSet::integers ? integers_ : reals_) {
+    addresses.push_back(input.address());
+  }
+  return addresses;
 }
 
-GpuWorkspace* WorkspaceCache::find_or_make(const MeasureRequest& request, std::string& problem) {
+void GpuWorkspace::poison() const {
+  output_.fill(kPoison, 0, output_.size(), stream_);
+}
+
+void GpuWorkspace::check(DataSet data, double error_bound, std::uint64_t findings) const {
+  const TensorDesc& output = tensors_.back();
+  const std::uint64_t elements = integers_placed_.back().address;
+  const VerificationKernels::Area area{elements,
+                                       output.elements(),
+                                       output_.address(),
+                                       elements + static_cast<std::uint64_t>(padded_bytes(output)),
+                                       guard_bytes(output) / 4,
+                                       kPoison};
+  if (data == DataSet::integers) {
+    checks_.check_integers(area, expected_integers_.address(), findings, stream_);
+  } else {
+    checks_.check_real(area, expected_.address(), magnitudes_.address(), error_bound, findings,
+                       stream_);
+  }
+}
+
+GpuWorkspace* WorkspaceCache::find_or_make(const Operation& operation,
+                                           const MeasureRequest& request, std::string& problem) {
   const auto found = std::find_if(used_.begin(), used_.end(), [&](const GpuWorkspace& workspace) {
     return workspace.serves(request);
   });
@@ -113,12 +137,14 @@ GpuWorkspace* WorkspaceCache::find_or_make(const MeasureRequest& request, std::s
     used_.splice(used_.begin(), used_, found);
     return &used_.front();
   }
-  const double need = gpu_bytes_needed(request.problem);
-  const auto free = [&] { return static_cast<double>(gpu::memory_info(driver_).free_bytes); };
+  const double need = bytes_needed(operation, request.problem, device_);
+  const auto free = [&] {
+    return static_cast<double>(gpu::memory_info(kernels_.driver()).free_bytes);
+  };
   while (!used_.empty() && free() < need + kReservedBytes) used_.pop_back();
   if (free() >= need + kReservedBytes) {
     try {
-      used_.emplace_front(driver_, kernels_, stream_, request.problem, request.input, request.seed);
+      used_.emplace_front(kernels_, stream_, operation, request);
       stream_.synchronize();  // a fault here is not the candidate's
       return &used_.front();
     } catch (const gpu::DriverError& error) {
@@ -127,7 +153,7 @@ GpuWorkspace* WorkspaceCache::find_or_make(const MeasureRequest& request, std::s
   }
   problem = fmt::format(
       "{} needs {:.1f} GiB of the device's memory and {:.1f} GiB to spare; {:.1f} GiB are free",
-      to_string(request.problem), need * 0x1p-30, kReservedBytes * 0x1p-30, free() * 0x1p-30);
+      operation.text(request.problem), need * 0x1p-30, kReservedBytes * 0x1p-30, free() * 0x1p-30);
   return nullptr;
 }
 

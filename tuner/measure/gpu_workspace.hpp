@@ -1,78 +1,94 @@
-// The operands of a problem on the device: inputs, results with guard zones, references. All calls
-// belong to one thread, with the context current in which the object was made.
+// The tensors of a problem on the device: inputs, the output between guard zones, references. All
+// calls must come from one thread, with the context current in which the object was made.
 #pragma once
 
 #include <cstdint>
 #include <list>
+#include <map>
+#include <memory>
 #include <string>
-
-#include "autotune/problem.hpp"
+#include <vector>
 
 #include "gpu/memory.hpp"
+#include "operation/operation.hpp"
+#include "tuner/measure/measurer.hpp"
 #include "tuner/measure/verification_kernels.hpp"
-#include "tuner/worker/protocol.hpp"
 
 namespace autotune {
 
-// Addresses on the device, without gaps between rows.
-struct DeviceOperands {
-  std::uint64_t a = 0;
-  std::uint64_t b = 0;
-  std::uint64_t c = 0;
+// The kernels of verification, each compiled when it is first needed.
+class MeasuringKernels {
+ public:
+  MeasuringKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc, std::string target)
+      : driver_(driver), nvrtc_(nvrtc), target_(std::move(target)) {}
+
+  [[nodiscard]] const gpu::Driver& driver() const { return driver_; }
+  const VerificationKernels& of(ElementType type);
+  // Operations outlive this object.
+  const ReferenceKernels& of(const Operation& operation, std::span<const TensorDesc> tensors);
+
+ private:
+  const gpu::Driver& driver_;
+  const gpu::Nvrtc& nvrtc_;
+  std::string target_;
+  std::map<ElementType, VerificationKernels> of_types_;
+  std::map<std::string, ReferenceKernels> references_;  // by operation and macros
 };
 
 class GpuWorkspace {
  public:
   // Fills in the data and computes the references, on the stream.
-  GpuWorkspace(const gpu::Driver& driver, const VerificationKernels& kernels,
-               const gpu::Stream& stream, const GemmProblem& problem, InputData input,
-               std::uint64_t seed);
+  GpuWorkspace(MeasuringKernels& kernels, const gpu::Stream& stream, const Operation& operation,
+               const MeasureRequest& request);
 
   [[nodiscard]] bool serves(const MeasureRequest& request) const;
 
-  [[nodiscard]] DeviceOperands integers() const;
-  [[nodiscard]] DeviceOperands reals() const;
+  [[nodiscard]] const std::vector<TensorDesc>& tensors() const { return tensors_; }
+  // In the order of the tensors, for launches on this data.
+  [[nodiscard]] const std::vector<LaunchValues::Tensor>& placed(DataSet data) const {
+    return data == DataSet::integers ? integers_placed_ : reals_placed_;
+  }
 
   // Asynchronous on the stream of the constructor. A check writes VerificationKernels::kFindings
   // findings.
   void poison() const;
-  void check_integers(std::uint64_t findings) const;
-  void check_reals(std::uint64_t findings) const;
+  void check(DataSet data, double error_bound, std::uint64_t findings) const;
 
  private:
-  [[nodiscard]] VerificationKernels::Area area() const;
-  void fill(InputData input, std::uint64_t seed) const;
-  void compute_references() const;
+  void fill(MeasuringKernels& kernels);
+  [[nodiscard]] std::vector<std::uint64_t> inputs(DataSet data) const;
 
-  const VerificationKernels& kernels_;
   const gpu::Stream& stream_;
-  GemmProblem problem_;
+  Problem problem_;
   InputData input_;
   std::uint64_t seed_;
-  gpu::DeviceBuffer integers_a_, integers_b_, a_, b_;
-  gpu::DeviceBuffer c_;             // and the guard zones
-  gpu::DeviceBuffer integers_sum_;  // FP32, exact
-  gpu::DeviceBuffer sum_;           // FP64
-  gpu::DeviceBuffer magnitude_;     // |A||B|, FP32
+  std::vector<TensorDesc> tensors_;  // the last is the output
+  const VerificationKernels& checks_;
+  std::vector<gpu::DeviceBuffer> integers_, reals_;  // of each input
+  gpu::DeviceBuffer output_;                         // and the guard zones
+  gpu::DeviceBuffer expected_integers_;              // in the output's type
+  gpu::DeviceBuffer expected_;                       // FP64
+  gpu::DeviceBuffer magnitudes_;                     // FP32
+  std::vector<LaunchValues::Tensor> integers_placed_, reals_placed_;
 };
 
 // The workspaces of the problems used last, as many as the device's memory holds.
 class WorkspaceCache {
  public:
-  WorkspaceCache(const gpu::Driver& driver, const VerificationKernels& kernels,
-                 const gpu::Stream& stream)
-      : driver_(driver), kernels_(kernels), stream_(stream) {}
+  WorkspaceCache(MeasuringKernels& kernels, const gpu::Stream& stream, const DeviceInfo& device)
+      : kernels_(kernels), stream_(stream), device_(device) {}
 
   // The workspace for a request; valid until the next call. nullptr when the device cannot hold
-  // it: `problem` then says what it needs and what there is.
-  GpuWorkspace* find_or_make(const MeasureRequest& request, std::string& problem);
+  // it: `problem` then has the needed and the available memory.
+  GpuWorkspace* find_or_make(const Operation& operation, const MeasureRequest& request,
+                             std::string& problem);
   // Forgets the one that was found last: it may have been written over.
   void discard_last() { used_.pop_front(); }
 
  private:
-  const gpu::Driver& driver_;
-  const VerificationKernels& kernels_;
+  MeasuringKernels& kernels_;
   const gpu::Stream& stream_;
+  const DeviceInfo& device_;
   std::list<GpuWorkspace> used_;  // the last first
 };
 

@@ -13,7 +13,7 @@
 namespace autotune {
 namespace {
 
-// What the time between two events around a single launch may have too much.
+// The time that events around a single launch may add to it.
 constexpr double kEventCostUs = 10;
 // Kernels shorter than this are launched by graphs, or the launching is what would be timed.
 constexpr double kShortUs = 50;

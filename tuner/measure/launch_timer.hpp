@@ -7,15 +7,9 @@
 #include "core/trial.hpp"
 #include "gpu/nvml.hpp"
 #include "gpu/stream.hpp"
+#include "tuner/worker/protocol.hpp"
 
 namespace autotune {
-
-struct TimingPlan {
-  int samples = 5;  // at most
-  double min_sample_us = 2000;
-  int launches_per_sample = 0;  // 0: as many as min_sample_us asks for
-  double stop_above_us = 0;     // 0: never
-};
 
 // The measurement of a launch whose estimate alone is so far above stop_above_us that it stands for
 // a sample; nullopt when samples are needed.

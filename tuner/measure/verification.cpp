@@ -20,29 +20,23 @@ Finding merged(std::span<const Finding> blocks) {
   return all;
 }
 
-double error_bound(std::int64_t k, InputData input) {
-  const auto terms = static_cast<double>(k);
-  const double any_order = terms + 3;
-  return input == InputData::linear ? any_order : std::min(any_order, 4 + 4 * std::sqrt(terms));
-}
-
 double frobenius_error(const Finding& finding) {
   if (finding.error_squares == 0) return 0;
   return std::sqrt(finding.error_squares / finding.reference_squares);
 }
 
-CheckOutcome outcome_of(const Finding& finding, const GemmProblem& problem,
-                        const std::string& when) {
+CheckOutcome outcome_of(const Finding& finding, const TensorDesc& output, const std::string& when) {
   if (finding.outside > 0) {
     return {TrialStatus::out_of_bounds,
-            fmt::format("wrote to {} {} outside of C {}", finding.outside,
+            fmt::format("wrote to {} {} outside of the output {}", finding.outside,
                         finding.outside == 1 ? "word" : "words", when)};
   }
   if (finding.wrong > 0) {
-    return {TrialStatus::wrong_result,
-            fmt::format("{} of {} elements are wrong {}, the first in row {}, column {}",
-                        finding.wrong, problem.m * problem.n, when, finding.first_wrong / problem.n,
-                        finding.first_wrong % problem.n)};
+    return {
+        TrialStatus::wrong_result,
+        fmt::format("{} of {} elements are wrong {}, the first in row {}, column {}", finding.wrong,
+                    output.elements(), when, finding.first_wrong / output.columns,
+                    finding.first_wrong % output.columns)};
   }
   return {};
 }

@@ -8,7 +8,6 @@
 #include "autotune/error.hpp"
 
 #include "core/embedded_file.hpp"
-#include "tuner/measure/verification.hpp"
 
 namespace autotune {
 
@@ -18,7 +17,6 @@ namespace {
 
 constexpr std::int64_t kThreads = 256;      // of a block, as the kernels have it
 constexpr std::int64_t kFillBlocks = 4096;  // at most; every thread takes several elements
-constexpr std::int64_t kTile = 64;          // rows and columns of C of a block of the reference
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -28,11 +26,7 @@ std::int64_t fill_blocks(std::int64_t count) {
   return std::min(ceil_div(count, kThreads), kFillBlocks);
 }
 
-std::int64_t tiles(std::int64_t m, std::int64_t n) {
-  return ceil_div(m, kTile) * ceil_div(n, kTile);
-}
-
-// The arguments must have the very types of the kernel's parameters.
+// The arguments must have exactly the types of the kernel's parameters.
 template <typename... Arguments>
 void launch(const gpu::Kernel& kernel, std::int64_t blocks, const gpu::Stream& stream,
             Arguments... arguments) {
@@ -42,31 +36,37 @@ void launch(const gpu::Kernel& kernel, std::int64_t blocks, const gpu::Stream& s
 
 }  // namespace
 
-std::unique_ptr<gpu::Module> load_measuring_kernels(const gpu::Driver& driver,
-                                                    const gpu::Nvrtc& nvrtc,
-                                                    const std::string& target,
-                                                    std::string_view file) {
+std::string_view measuring_source(std::string_view file) {
   const auto files = embedded_measuring_kernels();
   const auto found = std::find_if(files.begin(), files.end(),
                                   [&](const EmbeddedFile& one) { return one.name == file; });
   if (found == files.end()) throw Error(fmt::format("{} is not in the program", file));
-  const gpu::CompileResult compiled =
-      nvrtc.compile(std::string(file), std::string(found->text), {"-arch=" + target});
+  return found->text;
+}
+
+std::unique_ptr<gpu::Module> load_measuring_kernels(
+    const gpu::Driver& driver, const gpu::Nvrtc& nvrtc, const std::string& target,
+    const std::string& name, std::string_view source, const std::vector<std::string>& macros) {
+  std::vector<std::string> options = {"-arch=" + target};
+  for (const std::string& macro : macros) options.push_back("-D" + macro);
+  const gpu::CompileResult compiled = nvrtc.compile(name, std::string(source), options);
   if (!compiled.ok) {
-    throw EnvironmentError(fmt::format("NVRTC {} does not compile {}: {}", nvrtc.build(), file,
+    throw EnvironmentError(fmt::format("NVRTC {} does not compile {}: {}", nvrtc.build(), name,
                                        compiled.log.substr(0, compiled.log.find('\n'))));
   }
   return std::make_unique<gpu::Module>(driver, compiled.image);
 }
 
 VerificationKernels::VerificationKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc,
-                                         const std::string& target)
-    : module_(load_measuring_kernels(driver, nvrtc, target, "verification.cu")),
+                                         const std::string& target, ElementType type)
+    : unit_roundoff_(info(type).unit_roundoff),
+      module_(load_measuring_kernels(
+          driver, nvrtc, target, "verification.cu",
+          std::string(element_source()) + std::string(measuring_source("verification.cu")),
+          {std::string("ELEMENT=") + info(type).cuda_name})),
       fill_integers_(module_->kernel("fill_integers")),
       fill_uniform_(module_->kernel("fill_uniform")),
       fill_linear_(module_->kernel("fill_linear")),
-      reference_integers_(module_->kernel("reference_integers")),
-      reference_real_(module_->kernel("reference_real")),
       check_integers_(module_->kernel("check_integers")),
       check_real_(module_->kernel("check_real")) {}
 
@@ -85,19 +85,6 @@ void VerificationKernels::fill_linear(std::uint64_t out, std::int64_t count, dou
   launch(fill_linear_, fill_blocks(count), stream, out, count, first, last);
 }
 
-void VerificationKernels::reference_integers(const View& a, const View& b, std::int64_t m,
-                                             std::int64_t n, std::int64_t k, std::uint64_t sums,
-                                             const gpu::Stream& stream) const {
-  launch(reference_integers_, tiles(m, n), stream, a, b, m, n, k, sums);
-}
-
-void VerificationKernels::reference_real(const View& a, const View& b, std::int64_t m,
-                                         std::int64_t n, std::int64_t k, std::uint64_t sums,
-                                         std::uint64_t magnitudes,
-                                         const gpu::Stream& stream) const {
-  launch(reference_real_, tiles(m, n), stream, a, b, m, n, k, sums, magnitudes);
-}
-
 void VerificationKernels::check_integers(const Area& area, std::uint64_t expected,
                                          std::uint64_t findings, const gpu::Stream& stream) const {
   launch(check_integers_, kFindings, stream, area, expected, findings);
@@ -106,8 +93,45 @@ void VerificationKernels::check_integers(const Area& area, std::uint64_t expecte
 void VerificationKernels::check_real(const Area& area, std::uint64_t expected,
                                      std::uint64_t magnitudes, double bound, std::uint64_t findings,
                                      const gpu::Stream& stream) const {
-  launch(check_real_, kFindings, stream, area, expected, magnitudes, kUnitRoundoff, bound,
+  launch(check_real_, kFindings, stream, area, expected, magnitudes, unit_roundoff_, bound,
          findings);
+}
+
+ReferenceKernels::ReferenceKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc,
+                                   const std::string& target, const Operation& operation,
+                                   std::span<const TensorDesc> tensors)
+    : operation_(operation),
+      module_(load_measuring_kernels(
+          driver, nvrtc, target, operation.name + "_reference.cu",
+          std::string(element_source()) + std::string(operation.reference_source),
+          element_macros(tensors))),
+      integers_(module_->kernel("reference_integers")),
+      reals_(module_->kernel("reference_real")) {}
+
+void ReferenceKernels::integers(const Problem& problem, std::span<const std::uint64_t> inputs,
+                                std::uint64_t values, const gpu::Stream& stream) const {
+  launch(integers_, problem, inputs, {values}, stream);
+}
+
+void ReferenceKernels::reals(const Problem& problem, std::span<const std::uint64_t> inputs,
+                             std::uint64_t values, std::uint64_t magnitudes,
+                             const gpu::Stream& stream) const {
+  launch(reals_, problem, inputs, {values, magnitudes}, stream);
+}
+
+// Addresses and numbers are 64 bits each, so all arguments lie in one row of words.
+void ReferenceKernels::launch(const gpu::Kernel& kernel, const Problem& problem,
+                              std::span<const std::uint64_t> inputs,
+                              std::vector<std::uint64_t> outputs, const gpu::Stream& stream) const {
+  std::vector<std::uint64_t> words(inputs.begin(), inputs.end());
+  for (const std::int64_t number : operation_.reference_numbers(problem)) {
+    words.push_back(static_cast<std::uint64_t>(number));
+  }
+  words.insert(words.end(), outputs.begin(), outputs.end());
+  std::vector<void*> pointers;
+  for (std::uint64_t& word : words) pointers.push_back(&word);
+  kernel.launch({.grid = {operation_.reference_blocks(problem), 1, 1}, .block = {kThreads, 1, 1}},
+                pointers.data(), stream);
 }
 
 }  // namespace autotune

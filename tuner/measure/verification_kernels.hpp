@@ -1,47 +1,47 @@
-// The device code of verification (tuner/kernels/verification.cu), ready to launch. Everything is
-// asynchronous on the stream given. Belongs to the context in which it was made, and to one thread.
+// The device code of verification (tuner/measure/kernels/verification.cu and the operations'
+// references), ready to launch. Everything is asynchronous on the stream given. Belongs to the
+// context in which it was made, and to one thread.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gpu/module.hpp"
 #include "gpu/nvrtc.hpp"
+#include "operation/operation.hpp"
 
 namespace autotune {
 
-// Compiles a file of tuner/kernels/ for `target` (what compile_target() gives) and loads it. Throws
-// EnvironmentError when this compiler or this driver does not take it.
-[[nodiscard]] std::unique_ptr<gpu::Module> load_measuring_kernels(const gpu::Driver& driver,
-                                                                  const gpu::Nvrtc& nvrtc,
-                                                                  const std::string& target,
-                                                                  std::string_view file);
+// Compiles CUDA C++ for `target` (what compile_target() gives) with macros NAME=VALUE, and loads
+// it. Throws EnvironmentError when this compiler or this driver does not take it.
+[[nodiscard]] std::unique_ptr<gpu::Module> load_measuring_kernels(
+    const gpu::Driver& driver, const gpu::Nvrtc& nvrtc, const std::string& target,
+    const std::string& name, std::string_view source, const std::vector<std::string>& macros);
+// The text of a file of tuner/measure/kernels/.
+[[nodiscard]] std::string_view measuring_source(std::string_view file);
 
-// Addresses are the device's.
+// The kernels for one element type. Addresses are device addresses.
 class VerificationKernels {
  public:
-  // An operand as memory holds it: element (i, j) of op(X) is at data + 4 (i row + j column) bytes.
-  struct View {
-    std::uint64_t data;
-    std::int64_t row;
-    std::int64_t column;
-  };
-  // C with the guard zones around it, in words of 4 bytes: C is `count` of `total` words, from word
-  // `front` on. Words that nobody wrote are `poison`.
+  // The output between its guard zones, which have `guard` words of 4 bytes each. A word that
+  // was not written is `poison`.
   struct Area {
-    std::uint64_t words;
-    std::int64_t front;
+    std::uint64_t elements;
     std::int64_t count;
-    std::int64_t total;
+    std::uint64_t before;
+    std::uint64_t behind;
+    std::int64_t guard;
     std::uint32_t poison;
   };
-  // Findings that one check writes, 48 bytes each (tuner/verification.hpp).
+  // Findings that one check writes, 48 bytes each (tuner/measure/verification.hpp).
   static constexpr std::int64_t kFindings = 1024;
 
-  VerificationKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc,
-                      const std::string& target);
+  VerificationKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc, const std::string& target,
+                      ElementType type);
 
   void fill_integers(std::uint64_t out, std::int64_t count, std::uint64_t seed,
                      const gpu::Stream& stream) const;
@@ -50,24 +50,38 @@ class VerificationKernels {
   void fill_linear(std::uint64_t out, std::int64_t count, double first, double last,
                    const gpu::Stream& stream) const;
 
-  // sums: m x n of FP32, for operands of small integers.
-  void reference_integers(const View& a, const View& b, std::int64_t m, std::int64_t n,
-                          std::int64_t k, std::uint64_t sums, const gpu::Stream& stream) const;
-  // sums: m x n of FP64; magnitudes: |op(A)| |op(B)|, m x n of FP32.
-  void reference_real(const View& a, const View& b, std::int64_t m, std::int64_t n, std::int64_t k,
-                      std::uint64_t sums, std::uint64_t magnitudes,
-                      const gpu::Stream& stream) const;
-
   void check_integers(const Area& area, std::uint64_t expected, std::uint64_t findings,
                       const gpu::Stream& stream) const;
   void check_real(const Area& area, std::uint64_t expected, std::uint64_t magnitudes, double bound,
                   std::uint64_t findings, const gpu::Stream& stream) const;
 
  private:
+  double unit_roundoff_;
   std::unique_ptr<gpu::Module> module_;
   gpu::Kernel fill_integers_, fill_uniform_, fill_linear_;
-  gpu::Kernel reference_integers_, reference_real_;
   gpu::Kernel check_integers_, check_real_;
+};
+
+// The reference of one operation, for tensors of certain types.
+class ReferenceKernels {
+ public:
+  ReferenceKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc, const std::string& target,
+                   const Operation& operation, std::span<const TensorDesc> tensors);
+
+  // `inputs`: addresses. What is written is Operation::reference_source's.
+  void integers(const Problem& problem, std::span<const std::uint64_t> inputs, std::uint64_t values,
+                const gpu::Stream& stream) const;
+  void reals(const Problem& problem, std::span<const std::uint64_t> inputs, std::uint64_t values,
+             std::uint64_t magnitudes, const gpu::Stream& stream) const;
+
+ private:
+  void launch(const gpu::Kernel& kernel, const Problem& problem,
+              std::span<const std::uint64_t> inputs, std::vector<std::uint64_t> outputs,
+              const gpu::Stream& stream) const;
+
+  const Operation& operation_;
+  std::unique_ptr<gpu::Module> module_;
+  gpu::Kernel integers_, reals_;
 };
 
 }  // namespace autotune

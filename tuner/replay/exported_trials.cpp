@@ -1,5 +1,5 @@
-// The program's own full form of trials.
-#include "core/json.hpp"
+// The reader of trials that this program exported.
+#include "operation/problem_json.hpp"
 #include "tuner/replay/recorded_result.hpp"
 
 namespace autotune {
@@ -7,7 +7,7 @@ namespace autotune {
 std::vector<RecordedResult> read_exported_trials(const OrderedJson& document) {
   std::vector<RecordedResult> results;
   for (const OrderedJson& trial : document.at("trials")) {
-    results.push_back({.problem = nlohmann::json(trial.at("problem")).get<GemmProblem>(),
+    results.push_back({.problem = problem_from_export(nlohmann::json(trial.at("problem"))),
                        .template_name = trial.at("template"),
                        .device = trial.at("device"),
                        .configuration = trial.at("configuration"),

@@ -1,5 +1,6 @@
-// Kernel Tuner's own files: an object of configurations under "cache", each with its parameters
-// beside what was measured. A configuration that failed has the name of its error for a time.
+// The reader of Kernel Tuner's cache files: an object of configurations under "cache", each with
+// its parameters next to its measurements. A configuration that failed has the name of its error as
+// time.
 #include "tuner/replay/objective.hpp"
 #include "tuner/replay/recorded_result.hpp"
 

@@ -9,7 +9,7 @@
 namespace autotune {
 namespace {
 
-// "miliseconds" is how Kernel Tuner spells it.
+// Kernel Tuner spells "miliseconds" so.
 double microseconds_in(const std::string& unit) {
   static const std::map<std::string, double> units = {
       {"s", 1e6},   {"seconds", 1e6},     {"ms", 1e3},    {"milliseconds", 1e3},
@@ -19,13 +19,13 @@ double microseconds_in(const std::string& unit) {
   return found == units.end() ? 1 : found->second;
 }
 
-// GB/s; GFLOP/s, GFLOPS, GFLOPS/W, GFLOP/J, and so on in any case.
+// True for GB/s, GFLOP/s, GFLOPS, GFLOPS/W, GFLOP/J and the like, in upper or lower case.
 bool is_rate(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (text.find("/s") != std::string::npos) return true;
   const std::size_t flop = text.find("flop");
-  if (flop > 1) return false;  // only the letter for a thousand or more may be before it
+  if (flop > 1) return false;  // only a letter such as K, M or G may precede it
   std::string_view rest = std::string_view(text).substr(flop + 4);
   if (rest.starts_with('s')) rest.remove_prefix(1);
   return rest.empty() || rest.front() == '/';
@@ -35,7 +35,8 @@ bool is_rate(std::string text) {
 
 std::optional<double> objective_cost(const std::string& name, double value,
                                      const std::string& unit) {
-  constexpr double kFailed = 1e20;  // how Kernel Tuner once marked what did not run
+  constexpr double kFailed =
+      1e20;  // Kernel Tuner's former mark of a configuration that did not run
   if (!std::isfinite(value) || value <= 0 || value >= kFailed) return std::nullopt;
   return is_rate(name) || is_rate(unit) ? 1 / value : value * microseconds_in(unit);
 }

@@ -1,4 +1,4 @@
-// What a recorded result is judged by, as a number that is to be small.
+// The objective of a recorded result, as a cost to be minimised.
 #pragma once
 
 #include <optional>
@@ -6,8 +6,8 @@
 
 namespace autotune {
 
-// A time in microseconds; of a rate ("GFLOP/s") the inverse; anything else as it is. `unit` may be
-// empty. nullopt when no configuration that ran can have this value.
+// A time is given in microseconds, a rate ("GFLOP/s") as its inverse, and any other value
+// unchanged. `unit` may be empty. nullopt when no configuration that ran can have this value.
 [[nodiscard]] std::optional<double> objective_cost(const std::string& name, double value,
                                                    const std::string& unit);
 

@@ -21,7 +21,7 @@ std::optional<double> as_number(const OrderedJson& value) {
 }
 
 bool is_whole(double number) {
-  constexpr double kMost = 9007199254740992;  // 2^53, up to where a double has every whole number
+  constexpr double kMost = 9007199254740992;  // 2^53: a double has every whole number up to it
   return number == std::trunc(number) && std::abs(number) <= kMost;
 }
 

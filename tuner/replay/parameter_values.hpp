@@ -1,4 +1,4 @@
-// The values of one parameter of a recorded space as whole numbers that are in order.
+// The values of one parameter of a recorded space, as ordered whole numbers.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace autotune {
 
-// First all values are added, then asked for. Where all are whole numbers (or true and false), each
-// stands for itself. Else each is its rank: numbers by size, then texts that are no numbers, and
-// whatever else there is, in the order of their first appearance.
+// All values are added before the first is asked for. Where all are whole numbers (or true and
+// false), each stands for itself. Otherwise each is its rank: numbers by size, then all other
+// values in the order of their first appearance.
 class ParameterValues {
  public:
   void add(const OrderedJson& value);
@@ -21,7 +21,7 @@ class ParameterValues {
  private:
   bool all_whole_ = true;
   std::set<double> numbers_;
-  std::map<std::string, std::int64_t> texts_;  // with the place of their appearance
+  std::map<std::string, std::int64_t> texts_;  // with their order of appearance
 };
 
 }  // namespace autotune

@@ -17,7 +17,7 @@
 
 #include "core/compression.hpp"
 #include "db/shipped_winners.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "kernel_templates/prior.hpp"
 #include "tuner/replay/parameter_values.hpp"
 #include "tuner/replay/recorded_result.hpp"
@@ -43,7 +43,7 @@ std::string content_of(const std::string& path) {
   return std::move(*plain);
 }
 
-// Python writes numbers that JSON has not. The length of one that begins here, or 0.
+// Python writes numbers that JSON does not have. Gives the length of one that begins here, or 0.
 std::size_t python_number_at(const std::string& text, std::size_t place) {
   for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
     if (text.compare(place, word.size(), word) == 0) return word.size();
@@ -51,7 +51,7 @@ std::size_t python_number_at(const std::string& text, std::size_t place) {
   return 0;
 }
 
-// They become texts of the same length, so that places of faults stay what they are.
+// The numbers become texts of the same length, so that the positions of syntax errors stay correct.
 std::string without_python_numbers(std::string text) {
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -115,8 +115,8 @@ std::vector<std::pair<std::string, ParameterValues>> parameters_of(
 
 std::string space_name(const RecordedResult& result, const std::string& path) {
   if (!result.problem) return std::filesystem::path(path).filename().string();
-  return to_string(*result.problem) + " " + result.template_name +
-         (result.device.empty() ? "" : " on " + result.device);
+  return built_in_operations().of(*result.problem).text(*result.problem) + " " +
+         result.template_name + (result.device.empty() ? "" : " on " + result.device);
 }
 
 Trial trial_of(const RecordedResult& result,
@@ -125,9 +125,9 @@ Trial trial_of(const RecordedResult& result,
   for (const auto& [name, values] : parameters) {
     entries.emplace_back(name, values.number(result.configuration.at(name)));
   }
-  Trial trial{.problem = result.problem.value_or(GemmProblem()),
+  Trial trial{.problem = result.problem.value_or(Problem()),
               .template_name = result.template_name,
-              .configuration = Configuration(std::move(entries)),
+              .configuration = Configuration(entries),
               .status = result.status};
   trial.measurement.median_us = result.median_us;
   return trial;
@@ -155,19 +155,20 @@ RecordedSpace space_of(const std::vector<const RecordedResult*>& results) {
   return space;
 }
 
-// What was recorded before the template was given a parameter has its first value, which is for "as
-// before".
+// A recording that is older than one of the template's parameters gets the parameter's first value,
+// which stands for "as before".
 Configuration completed(const KernelTemplate& kernel, const Configuration& recorded) {
-  std::vector<Configuration::Entry> entries = recorded.entries();
+  const Configuration::Entries known = recorded.entries();
+  std::vector<Configuration::Entry> entries(known.begin(), known.end());
   for (const TuningParameter& parameter : kernel.space.parameters()) {
     if (recorded.contains(parameter.name)) continue;
     entries.emplace_back(parameter.name, parameter.values.front());
   }
-  return Configuration(std::move(entries));
+  return Configuration(entries);
 }
 
-// Most of them, with values that a template's arithmetic can take. They need not be of today's
-// space, which may have lost some since.
+// True for a configuration with most of the template's parameters, in the range of its arithmetic.
+// The values may have left the template's space since.
 bool has_parameters_of(const KernelTemplate& kernel, const Configuration& recorded) {
   constexpr std::int64_t kLargest = 1024;
   std::size_t known = 0;
@@ -185,8 +186,8 @@ bool has_parameters_of(const KernelTemplate& kernel, const Configuration& record
 }  // namespace
 
 Prior prior_for(const RecordedSpace& space) {
-  const KernelTemplate* const kernel = find_kernel_template(space.template_name);
-  const std::vector<Winner> winners = shipped_winners("", space.device);
+  const KernelTemplate* const kernel = built_in_kernels().find(space.template_name);
+  const std::vector<const Winner*> winners = shipped_winners({.device_label = space.device});
   if (!space.problem || kernel == nullptr || space.device.empty() || winners.empty()) return {};
   const auto configurations = std::make_shared<std::vector<Configuration>>();
   for (const Configuration& recorded : space.configurations) {
@@ -194,7 +195,7 @@ Prior prior_for(const RecordedSpace& space) {
     configurations->push_back(completed(*kernel, recorded));
   }
   const Prior estimate =
-      prior_for(*kernel, *configurations, *space.problem, winners.front().device_class);
+      prior_for(*kernel, *configurations, *space.problem, winners.front()->device_class);
   if (!estimate) return {};
   return [configurations, estimate](std::size_t index) { return estimate(index); };
 }

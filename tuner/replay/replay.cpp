@@ -9,7 +9,7 @@
 namespace autotune {
 namespace {
 
-// Seeds of different options.seed do not meet.
+// The seeds of different options.seed do not overlap.
 std::uint64_t seed_of(const ReplayOptions& options, std::size_t repeat) {
   return options.seed * 1'000'003 + repeat;
 }
@@ -98,7 +98,7 @@ ReplayCurve replay(const RecordedSpace& space, const std::string& strategy,
                    const ReplayOptions& options, ThreadPool& threads,
                    const std::function<void()>& on_repeat) {
   std::vector<std::vector<double>> runs(options.repeats);
-  const Prior estimate = prior_for(space);
+  const Prior estimate = options.use_shipped_winners ? prior_for(space) : Prior();
   for_each_repeat(options, threads, on_repeat, [&](std::size_t repeat, std::uint64_t seed) {
     const auto made = make_strategy(strategy, {&space.configurations, seed, estimate});
     runs[repeat] = replay_once(space, *made, options);

@@ -12,23 +12,23 @@ namespace {
 
 struct Stop {
   std::size_t trials;
-  double reached;  // in truth
+  double reached;  // the true share
 };
 
 std::optional<Stop> run_until(double share, const RecordedSpace& space, const Prior& estimate,
                               SearchStrategy& strategy, const ReplayOptions& options) {
   std::map<std::size_t, Trial> trials;
   double best_us = 0;
-  std::size_t next_look = kFirstCheck;
+  std::size_t next_check_at = kFirstCheck;
   bool stops = false;
   const std::vector<double> parts =
       replay_once(space, strategy, options, [&](std::size_t index, double part) {
         trials.emplace(index, space.trials[index]);
         if (part > 0) best_us = space.best_us / part;
-        if (trials.size() < next_look || trials.size() == space.trials.size()) return true;
-        next_look = next_check(trials.size());
+        if (trials.size() < next_check_at || trials.size() == space.trials.size()) return true;
+        next_check_at = next_check(trials.size());
         if (best_us == 0) return true;
-        stops = reached_share({{space.configurations, trials, estimate}}, best_us) >= share;
+        stops = regret_bound({{space.configurations, trials, estimate}}, best_us) >= share;
         return !stops;
       });
   if (!stops) return std::nullopt;
@@ -41,7 +41,7 @@ StoppingRecord replay_until(double share, const RecordedSpace& space, const std:
                             const ReplayOptions& options, ThreadPool& threads,
                             const std::function<void()>& on_repeat) {
   std::vector<std::optional<Stop>> stops(options.repeats);
-  const Prior estimate = prior_for(space);
+  const Prior estimate = options.use_shipped_winners ? prior_for(space) : Prior();
   for_each_repeat(options, threads, on_repeat, [&](std::size_t repeat, std::uint64_t seed) {
     const auto made = make_strategy(strategy, {&space.configurations, seed, estimate});
     stops[repeat] = run_until(share, space, estimate, *made, options);

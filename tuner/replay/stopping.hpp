@@ -1,5 +1,5 @@
-// How well the rule behind `--until` is calibrated: replays that end where it says that a share of
-// the best is reached, and whether it was.
+// The calibration of the rule behind `--until`: replays that end when the rule says that a share of
+// the best is reached, and how often that is right.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@
 namespace autotune {
 
 struct StoppingRecord {
-  double stopped = 0;      // of the runs, before the trials and the space were used up
-  double mean_trials = 0;  // of those, at the end
-  double right = 0;        // of those: the share was reached
+  double stopped = 0;      // share of the runs that ended before their trials and their space did
+  double mean_trials = 0;  // of those runs
+  double right = 0;        // share of those runs in which the share was reached
 };
 
 [[nodiscard]] StoppingRecord replay_until(

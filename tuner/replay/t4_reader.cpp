@@ -1,11 +1,11 @@
-// T4 results. Kernel Tuner's spelling differs in keys that do not matter here, in the unit, which
-// stands for the whole file, and in values that are texts where a configuration failed.
+// The reader of T4 results. Kernel Tuner's spelling differs in keys that do not matter here, in the
+// unit, which holds for the whole file, and in values that are texts where a configuration failed.
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "core/json.hpp"
 #include "core/statistics.hpp"
+#include "operation/problem_json.hpp"
 #include "tuner/replay/objective.hpp"
 #include "tuner/replay/recorded_result.hpp"
 
@@ -26,7 +26,7 @@ TrialStatus status_of(const OrderedJson& result) {
   for (const auto& [name, status] : kInvalidity) {
     if (word == name) return status;
   }
-  return TrialStatus::launch_failed;  // for whatever other reason
+  return TrialStatus::launch_failed;  // any other reason
 }
 
 const OrderedJson* find_measurement(const OrderedJson& result, const std::string& name) {
@@ -38,7 +38,7 @@ const OrderedJson* find_measurement(const OrderedJson& result, const std::string
   return nullptr;
 }
 
-// What the search was for: the first objective that was measured, else the time.
+// The objective of the search: the first one that was measured, or the time.
 std::pair<std::string, const OrderedJson*> objective_of(const OrderedJson& result) {
   for (const OrderedJson& name : result.value("objectives", OrderedJson::array())) {
     if (!name.is_string()) continue;
@@ -68,7 +68,7 @@ std::optional<double> cost_of(const OrderedJson& result, const std::string& time
 RecordedResult read_result(const OrderedJson& result, const std::string& time_unit) {
   RecordedResult read{.configuration = result.at("configuration"), .status = status_of(result)};
   if (result.contains("problem") && result.contains("template")) {
-    read.problem = nlohmann::json(result.at("problem")).get<GemmProblem>();
+    read.problem = problem_from_export(nlohmann::json(result.at("problem")));
     read.template_name = result.at("template");
     read.device = result.value("device", "");
   }

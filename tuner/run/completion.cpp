@@ -39,8 +39,7 @@ std::vector<CompletedRequest> Completion::rows(const SearchTask& task, SearchEnd
 }
 
 std::string Completion::space_key(const SearchTask& task) const {
-  return fmt::format("{}|{} {}|{}/{}|{}", device_class_, to_string(task.problem()),
-                     to_string(task.problem().math), task.kernel().name,
+  return fmt::format("{}|{}|{}/{}|{}", device_class_, task.problem().key(), task.kernel().name,
                      task.kernel().space_version, request_.filter.text());
 }
 
@@ -56,7 +55,7 @@ std::string Completion::strategy_key() const {
 
 bool Completion::covers_budget(const std::string& key) const {
   const std::optional<CompletedRequest> row = database_.completed(key);
-  // What a budget ended does not cover a search without one.
+  // A search that ended with its budget does not cover one without a budget.
   if (row && request_.budget.unlimited()) return row->budget_s == 0 && row->trials == 0;
   return row && (!request_.budget.seconds || row->budget_s >= *request_.budget.seconds) &&
          (!request_.budget.trials || row->trials >= *request_.budget.trials);

@@ -1,15 +1,16 @@
-// Which requests were carried to their end, so that asking again measures nothing.
+// The requests that were carried to their end, so that repeating one measures nothing.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "db/tuning_database.hpp"
-#include "tuner/run/search.hpp"
+#include "tuner/request.hpp"
 #include "tuner/run/search_task.hpp"
-#include "tuner/tuner.hpp"
 
 namespace autotune {
+
+enum class SearchEnd { exhausted, good_enough, budget, stopped };
 
 // Completion is kept for each task (a problem in a template's space), in three strengths: the space
 // was exhausted, by whatever strategy; a strategy's budget was used up; either, but in another
@@ -23,7 +24,7 @@ class Completion {
   [[nodiscard]] bool holds(const SearchTask& task) const;
   // The task was completed once, with another driver, NVRTC, template source or protocol.
   [[nodiscard]] bool complete_in_another_environment(const SearchTask& task) const;
-  // What says that the task was completed.
+  // The rows that say that the task was completed.
   [[nodiscard]] std::vector<CompletedRequest> rows(const SearchTask& task, SearchEnd end) const;
 
  private:

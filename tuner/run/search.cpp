@@ -1,9 +1,7 @@
 #include "tuner/run/search.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 namespace autotune {
@@ -11,95 +9,63 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A configuration this far behind the best is not sampled to the end.
-constexpr double kScreeningMargin = 1.25;
-
-// Of several templates for a problem, the faster one gets more turns: once each has had so many
-// trials, one that is behind by this factor has its turn in one round of so many.
+// The template that is faster for a problem gets more turns. Once each template has had this many
+// trials, one that is slower by this factor has its turn in one of this many rounds.
 constexpr std::size_t kFairTrials = 24;
 constexpr double kClearlyFaster = 1.1;
 constexpr std::size_t kTurnsOfTheLeader = 8;
 
-// What is so near a problem's best is tried for the others of its layout too.
+// A trial that is slower than its problem's best by at most this factor is also tried for the other
+// problems of its layout.
 constexpr double kWorthSharing = 1.1;
 
-// The slowest of more are forgotten.
+// The slowest entries beyond this number are dropped.
 constexpr std::size_t kMostQueuedForReuse = 10'000;
 
-// Between two looks at the limits.
-constexpr std::chrono::milliseconds kBetweenLooks(100);
-
-// Between two looks at what other runs have stored.
+// The time between two readings of what other runs have stored.
 constexpr std::chrono::milliseconds kBetweenLearning(200);
-
-// The limits that end a search whatever it has found.
-bool is_over(const SearchLimits& limits) {
-  return limits.stop.stop_requested() || (limits.deadline && Clock::now() >= *limits.deadline);
-}
-
-void lower(std::atomic<double>& least, double value) {
-  double seen = least;
-  while (value < seen && !least.compare_exchange_weak(seen, value)) {
-  }
-}
 
 }  // namespace
 
-Search::Search(std::vector<SearchTask*> tasks, KernelBuilder& builder, DevicePool& benches,
-               WakeUp& wake_up, OtherRuns* others, TrialSink sink)
-    : tasks_(std::move(tasks)),
+Search::Search(Plan& plan, KernelBuilder& builder, DevicePool& devices, SearchLimits limits)
+    : plan_(plan),
+      tasks_(plan.open()),
       builder_(builder),
-      devices_(benches),
-      wake_up_(wake_up),
-      others_(others),
-      sink_(std::move(sink)) {
-  for (const SearchTask* task : tasks_) {
-    const Trial* best = task->best();
-    best_us_[task] = std::make_shared<std::atomic<double>>(
-        best ? best->measurement.median_us : std::numeric_limits<double>::infinity());
-  }
-}
+      devices_(devices),
+      limits_(std::move(limits)),
+      rule_(plan.request().until, plan.tasks()) {}
 
-SearchEnd Search::run(const SearchLimits& limits) {
-  rule_.emplace(limits.until, limits.judged);
-  std::optional<SearchEnd> end;
-  while (!(end = reached(limits))) {
-    follow_others(limits);
-    propose(limits);
-    builder_.collect({});
-    use_idle_devices(limits);
-    submit_built(limits);
-    if (devices_.drain_one()) continue;
-    const bool idle = waiting_.empty() && devices_.open_jobs() == 0;
-    if (idle && deferred_.empty()) {
-      return rule_->has_held() ? SearchEnd::good_enough : SearchEnd::exhausted;
-    }
-    if (!idle) idle_since_.reset();
-    if (idle && !idle_since_) idle_since_ = Clock::now();
-    wake_up_.wait_until(Clock::now() + kBetweenLooks);
+std::optional<SearchEnd> Search::advance() {
+  if (const std::optional<SearchEnd> end = reached()) return end;
+  follow_others();
+  propose();
+  use_idle_devices();
+  submit_built();
+  const bool idle = waiting_.empty() && devices_.open_jobs() == 0;
+  if (idle && deferred_.empty()) {
+    return rule_.has_held() ? SearchEnd::good_enough : SearchEnd::exhausted;
   }
-  waiting_.clear();
-  devices_.drop_queued();
-  devices_.drain_all();
-  while (!claimed_.empty()) release(*claimed_.begin());
-  return *end;
-}
-
-std::optional<SearchEnd> Search::reached(const SearchLimits& limits) const {
-  if (limits.stop.stop_requested()) return SearchEnd::stopped;
-  if (is_over(limits) || (limits.trials && measured_ >= *limits.trials)) return SearchEnd::budget;
+  if (!idle) idle_since_.reset();
+  if (idle && !idle_since_) idle_since_ = Clock::now();
   return std::nullopt;
 }
 
-void Search::propose(const SearchLimits& limits) {
-  while (has_room(limits) && propose_one()) {
+std::optional<SearchEnd> Search::reached() const {
+  if (limits_.stop.stop_requested()) return SearchEnd::stopped;
+  const bool too_late = limits_.deadline && Clock::now() >= *limits_.deadline;
+  if (too_late || (limits_.trials && measured_ >= *limits_.trials)) return SearchEnd::budget;
+  return std::nullopt;
+}
+
+void Search::propose() {
+  while (has_room() && propose_one()) {
   }
 }
 
-bool Search::has_room(const SearchLimits& limits) const {
+bool Search::has_room() const {
   const std::size_t under_way = waiting_.size() + devices_.open_jobs();
-  return under_way < limits.lookahead &&
-         (!limits.trials || measured_ + static_cast<std::int64_t>(under_way) < *limits.trials);
+  return under_way < limits_.lookahead &&
+         (!limits_.trials || measured_ + static_cast<std::int64_t>(under_way) < *limits_.trials);
 }
 
 bool Search::propose_one() {
@@ -107,7 +73,7 @@ bool Search::propose_one() {
     const std::size_t round = turn_ / tasks_.size();
     SearchTask& task = *tasks_[turn_++ % tasks_.size()];
     const bool passed_over = is_behind(task) && round % kTurnsOfTheLeader != 0;
-    if (passed_over || rule_->holds(task.problem())) continue;
+    if (passed_over || rule_.holds(task.problem())) continue;
     if (const std::optional<std::size_t> index = task.propose()) {
       enqueue({&task, *index}, /*patient=*/true);
       return true;
@@ -118,17 +84,16 @@ bool Search::propose_one() {
 
 void Search::enqueue(const Claim& claim, bool patient) {
   const auto& [task, index] = claim;
-  if (others_ != nullptr && !others_->claim(*task, index) && patient) {
+  if (!plan_.shared().claim(key_of(claim)) && patient) {
     deferred_.push_back(claim);
     return;
   }
   claimed_.insert(claim);
   const auto ticket =
       builder_.request(task->kernel(), task->space().configurations[index], task->problem());
-  waiting_.push_back({task, index, ticket, learned_});
+  waiting_.push_back({claim, ticket, learned_});
 }
 
-// Whether another template is clearly faster for the task's problem.
 bool Search::is_behind(const SearchTask& task) const {
   if (task.trials().size() < kFairTrials || task.best() == nullptr) return false;
   return std::any_of(tasks_.begin(), tasks_.end(), [&](const SearchTask* other) {
@@ -138,46 +103,37 @@ bool Search::is_behind(const SearchTask& task) const {
   });
 }
 
-void Search::submit_built(const SearchLimits& limits) {
+void Search::submit_built() {
   std::erase_if(waiting_, [&](const Proposal& proposal) {
     if (builder_.find(proposal.ticket) == nullptr) return false;
-    // Before this run claimed it, another one may have made and stored it.
+    // Another run may have made and stored the trial before this run claimed it.
     if (proposal.learned == learned_) learn();
-    if (proposal.task->trials().contains(proposal.index)) {
-      release({proposal.task, proposal.index});
+    const auto& [task, index] = proposal.claim;
+    if (task->trials().contains(index)) {
+      release(proposal.claim);
     } else {
-      submit(proposal, limits);
+      submit(proposal);
     }
     return true;
   });
 }
 
-void Search::submit(const Proposal& proposal, const SearchLimits& limits) {
-  const auto outcome = std::make_shared<std::optional<Trial>>();
-  const auto run = [proposal, limits, outcome, best_us = best_us_.at(proposal.task),
-                    &built = *builder_.find(proposal.ticket)](TrialRunner& runner) {
-    outcome->reset();
-    if (is_over(limits)) return;
-    const SearchTask& task = *proposal.task;
-    MeasureOptions options{.once_per_code = true};
-    if (std::isfinite(best_us->load())) options.stop_above_us = kScreeningMargin * *best_us;
-    Trial trial = runner.run(task.kernel(), task.space().configurations[proposal.index],
-                             task.problem(), built, options);
-    if (trial.ok()) lower(*best_us, trial.measurement.median_us);
-    *outcome = std::move(trial);
-  };
-  const auto done = [this, proposal, outcome] {
-    if (*outcome) record(proposal, std::move(**outcome));
-  };
-  devices_.submit({proposal.task->problem(), run, done});
+void Search::submit(const Proposal& proposal) {
+  const auto& [task, index] = proposal.claim;
+  devices_.submit(MeasureJob{.id = {task->id(), index},
+                             .problem = task->problem(),
+                             .kernel = &task->kernel(),
+                             .configuration = task->space().configurations[index],
+                             .built = builder_.find(proposal.ticket),
+                             .best = &task->best_time(),
+                             .deadline = limits_.deadline});
 }
 
-void Search::record(const Proposal& proposal, Trial trial) {
+void Search::record(TrialId id) {
+  SearchTask& task = plan_.tasks()[id.task];
   ++measured_;
-  claimed_.erase({proposal.task, proposal.index});
-  sink_(*proposal.task, trial);
-  proposal.task->record(proposal.index, std::move(trial));
-  share(*proposal.task, proposal.index);
+  claimed_.erase({&task, id.configuration});
+  share(task, id.configuration);
 }
 
 void Search::share(const SearchTask& task, std::size_t index) {
@@ -186,8 +142,8 @@ void Search::share(const SearchTask& task, std::size_t index) {
   const double slowness = trial.measurement.median_us / task.best()->measurement.median_us;
   const std::vector<std::size_t> with_its_code = task.space().with_the_code_of(index);
   for (SearchTask* other : with_the_layout_of(task)) {
-    const bool same_kernels = compiled_for(task.kernel(), unpadded_traits(other->problem())) ==
-                              compiled_for(task.kernel(), unpadded_traits(task.problem()));
+    const bool same_kernels =
+        code_traits(task.kernel(), other->problem()) == code_traits(task.kernel(), task.problem());
     for (const std::size_t alike : with_its_code) {
       if (alike == index && slowness <= kWorthSharing) {
         other->suggest(index);
@@ -196,19 +152,20 @@ void Search::share(const SearchTask& task, std::size_t index) {
       }
     }
   }
-  while (reuse_queue_.size() > kMostQueuedForReuse)
+  while (reuse_queue_.size() > kMostQueuedForReuse) {
     reuse_queue_.erase(std::prev(reuse_queue_.end()));
+  }
 }
 
-// Where compiling is the limit, a trial of what is built already costs nothing. One thing at a time
-// means that nothing is measured while something is compiled.
-void Search::use_idle_devices(const SearchLimits& limits) {
-  if (limits.trials || limits.lookahead == 1) return;
+// Where compiling is the limit, a trial of a kernel that is built costs nothing. Without overlap
+// nothing is measured while a kernel is compiled.
+void Search::use_idle_devices() {
+  if (limits_.trials || limits_.lookahead == 1) return;
   if (devices_.open_jobs() >= devices_.size()) return;
   while (!reuse_queue_.empty()) {
     const Claim claim = reuse_queue_.extract(reuse_queue_.begin()).mapped();
     const auto& [task, index] = claim;
-    if (is_behind(*task) || rule_->holds(task->problem()) || !task->name(index)) continue;
+    if (is_behind(*task) || rule_.holds(task->problem()) || !task->try_reserve(index)) continue;
     enqueue(claim, /*patient=*/true);
     return;
   }
@@ -217,21 +174,20 @@ void Search::use_idle_devices(const SearchLimits& limits) {
 std::vector<SearchTask*> Search::with_the_layout_of(const SearchTask& task) const {
   std::vector<SearchTask*> result;
   for (SearchTask* other : tasks_) {
-    if (&other->space() == &task.space() && other->problem().op_a == task.problem().op_a &&
-        other->problem().op_b == task.problem().op_b) {
+    if (&other->space() == &task.space() && same_traits(other->problem(), task.problem())) {
       result.push_back(other);
     }
   }
   return result;
 }
 
-void Search::follow_others(const SearchLimits& limits) {
-  if (others_ == nullptr || Clock::now() < next_learning_) return;
+void Search::follow_others() {
+  if (Clock::now() < next_learning_) return;
   learn();
-  const bool patient = !idle_since_ || Clock::now() - *idle_since_ < limits.patience;
+  const bool patient = !idle_since_ || Clock::now() - *idle_since_ < limits_.patience;
   for (const Claim& claim : std::exchange(deferred_, {})) {
     if (claim.first->trials().contains(claim.second)) continue;
-    if (has_room(limits)) {
+    if (has_room()) {
       enqueue(claim, patient);
     } else {
       deferred_.push_back(claim);
@@ -241,17 +197,23 @@ void Search::follow_others(const SearchLimits& limits) {
 
 void Search::learn() {
   ++learned_;
-  if (others_ == nullptr) return;
-  others_->learn();
-  for (const SearchTask* task : tasks_) {
-    if (const Trial* best = task->best()) lower(*best_us_.at(task), best->measurement.median_us);
-  }
+  plan_.shared().learn(plan_.tasks());
   next_learning_ = Clock::now() + kBetweenLearning;
 }
 
-void Search::release(Claim claim) {
-  if (others_ != nullptr) others_->release(*claim.first, claim.second);
+SharedTrials::Key Search::key_of(const Claim& claim) const {
+  const auto& [task, index] = claim;
+  return plan_.shared().key_of(task->kernel(), task->problem(),
+                               task->space().configurations[index]);
+}
+
+void Search::release(const Claim& claim) {
+  plan_.shared().release(key_of(claim));
   claimed_.erase(claim);
+}
+
+void Search::release_claims() {
+  while (!claimed_.empty()) release(Claim(*claimed_.begin()));
 }
 
 }  // namespace autotune

@@ -1,13 +1,11 @@
-// The search: keeps compile workers ahead of the benches, and the benches supplied, until every
-// task is exhausted, the budget is used up or somebody asks to stop.
+// The search: keeps compile workers ahead of the devices, and the devices supplied, until every
+// task is exhausted, the budget is used up or a stop is requested.
 #pragma once
 
-#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -16,9 +14,7 @@
 
 #include "tuner/compile/kernel_builder.hpp"
 #include "tuner/devices/device_pool.hpp"
-#include "tuner/devices/wake_up.hpp"
-#include "tuner/run/other_runs.hpp"
-#include "tuner/run/search_task.hpp"
+#include "tuner/run/plan.hpp"
 #include "tuner/run/stopping_rule.hpp"
 
 namespace autotune {
@@ -26,81 +22,75 @@ namespace autotune {
 struct SearchLimits {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::optional<std::int64_t> trials;
-  std::optional<double> until;  // a problem's search ends at this share of the best (StoppingRule)
-  std::vector<const SearchTask*> judged;  // by which: the tasks of a problem, searched or not
-  std::size_t lookahead = 1;  // proposals being compiled, waiting to be measured or measured
+  std::size_t lookahead = 1;  // proposals that are compiled, wait to be measured or are measured
   std::stop_token stop;
-  // What another run has claimed for longer, with nothing else left to do, is measured here.
+  // A trial that another run has claimed for longer, with nothing else left to do, is made here.
   std::chrono::milliseconds patience{0};
 };
 
-enum class SearchEnd { exhausted, good_enough, budget, stopped };
-
-// Belongs to one thread. With one device, one compile worker and a limit of trials, what is tried
-// depends on the trials' outcomes alone; else on who is done first as well.
+// Belongs to one thread. With one device, one compile worker and a limit of trials, the choice of
+// trials depends on the outcomes alone; otherwise also on the order in which jobs end.
 class Search {
  public:
-  // Called for each trial that was just made.
-  using TrialSink = std::function<void(const SearchTask&, const Trial&)>;
+  // All references outlive this.
+  Search(Plan& plan, KernelBuilder& builder, DevicePool& devices, SearchLimits limits);
 
-  // `wake_up` is raised for kernels that were built and for jobs of the benches that were done.
-  // `others` may be null: then every trial is made that has to be. The sink sees to it that a claim
-  // is released once its trial is stored.
-  Search(std::vector<SearchTask*> tasks, KernelBuilder& builder, DevicePool& benches,
-         WakeUp& wake_up, OtherRuns* others, TrialSink sink);
-
-  SearchEnd run(const SearchLimits& limits);
+  // Does everything that can be done now. Gives the reason once the search has ended; until then it
+  // must be called again after each event, and regularly to check the limits.
+  std::optional<SearchEnd> advance();
+  // The trial was made and its task knows it.
+  void record(TrialId id);
+  // Gives up the claims on trials that were not made.
+  void release_claims();
 
  private:
-  struct Proposal {
-    SearchTask* task;
-    std::size_t index;
-    KernelBuilder::Ticket ticket;
-    std::int64_t learned;  // how often that had been done when the trial was claimed
-  };
+  using Clock = std::chrono::steady_clock;
   using Claim = std::pair<SearchTask*, std::size_t>;
+  struct Proposal {
+    Claim claim;
+    KernelBuilder::Ticket ticket;
+    std::int64_t learned;  // the value of learned_ when the trial was claimed
+  };
 
-  [[nodiscard]] std::optional<SearchEnd> reached(const SearchLimits& limits) const;
-  // Asks the tasks in turn, so that those who go through a space in the same order share kernels.
-  void propose(const SearchLimits& limits);
+  [[nodiscard]] std::optional<SearchEnd> reached() const;
+  // Asks the tasks in turn, so that those that go through a space in the same order share kernels.
+  void propose();
   bool propose_one();
-  [[nodiscard]] bool has_room(const SearchLimits& limits) const;
-  // Claims a trial and asks for its kernel, or sets the trial aside while another run has it.
+  [[nodiscard]] bool has_room() const;
+  // Claims a trial and asks for its kernel, or defers the trial while another run has claimed it.
   void enqueue(const Claim& claim, bool patient);
+  // True when another template is clearly faster for the task's problem.
   [[nodiscard]] bool is_behind(const SearchTask& task) const;
-  // Gives the benches what is built.
-  void submit_built(const SearchLimits& limits);
-  void submit(const Proposal& proposal, const SearchLimits& limits);
-  void record(const Proposal& proposal, Trial trial);
-  // Suggests what did well to the tasks of its template and layout, and keeps what else runs its
-  // code for devices that have nothing to do.
+  // Gives the devices the trials whose kernels are built.
+  void submit_built();
+  void submit(const Proposal& proposal);
+  // Suggests a good trial to the tasks of the same template and layout, and queues the other
+  // configurations with its code for idle devices.
   void share(const SearchTask& task, std::size_t index);
-  void use_idle_devices(const SearchLimits& limits);
+  void use_idle_devices();
   // The tasks of `task`'s template and layout, itself among them.
   [[nodiscard]] std::vector<SearchTask*> with_the_layout_of(const SearchTask& task) const;
-  // Now and then: takes in what other runs have stored, and takes up what they have given up.
-  void follow_others(const SearchLimits& limits);
+  // Takes in, from time to time, what other runs have stored and the trials that they gave up.
+  void follow_others();
   void learn();
-  void release(Claim claim);
+  [[nodiscard]] SharedTrials::Key key_of(const Claim& claim) const;
+  void release(const Claim& claim);
 
-  std::vector<SearchTask*> tasks_;
-  std::optional<StoppingRule> rule_;  // of the run under way
+  Plan& plan_;
+  const std::vector<SearchTask*>& tasks_;
   KernelBuilder& builder_;
   DevicePool& devices_;
-  WakeUp& wake_up_;
-  OtherRuns* others_;
-  TrialSink sink_;
+  SearchLimits limits_;
+  StoppingRule rule_;
   std::deque<Proposal> waiting_;  // for their kernels
-  std::set<Claim> claimed_;       // until the trial was made
+  std::set<Claim> claimed_;       // until the trial is made
   std::vector<Claim> deferred_;   // other runs have claimed these
-  // Trials whose code is there, but not known to be promising: by how many times slower than its
-  // task's best the trial was that it was built for.
+  // Compiled but untested candidates, by the slowdown of the trial that compiled them against the
+  // best of its task.
   std::multimap<double, Claim> reuse_queue_;
-  std::int64_t learned_ = 0;  // how often
-  std::chrono::steady_clock::time_point next_learning_;
-  std::optional<std::chrono::steady_clock::time_point> idle_since_;
-  // The best time of each task in microseconds, which the benches screen against.
-  std::map<const SearchTask*, std::shared_ptr<std::atomic<double>>> best_us_;
+  std::int64_t learned_ = 0;  // the number of calls of learn()
+  Clock::time_point next_learning_;
+  std::optional<Clock::time_point> idle_since_;
   std::size_t turn_ = 0;
   std::int64_t measured_ = 0;
 };

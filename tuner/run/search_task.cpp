@@ -9,7 +9,7 @@ namespace autotune {
 CandidateSpace::CandidateSpace(const KernelTemplate& template_, std::vector<Configuration> valid)
     : kernel(&template_), configurations(std::move(valid)), sorted_(configurations.size()) {
   std::iota(sorted_.begin(), sorted_.end(), std::uint32_t{0});
-  // As enumerated they mostly are.
+  // Enumerated configurations mostly are sorted.
   if (std::is_sorted(configurations.begin(), configurations.end())) return;
   std::sort(sorted_.begin(), sorted_.end(), [this](std::uint32_t a, std::uint32_t b) {
     return configurations[a] < configurations[b];
@@ -33,10 +33,11 @@ std::vector<std::size_t> CandidateSpace::with_the_code_of(std::size_t index) con
   return result;
 }
 
-SearchTask::SearchTask(const GemmProblem& problem, const CandidateSpace& space,
+SearchTask::SearchTask(std::size_t id, const Problem& problem, const CandidateSpace& space,
                        const std::string& strategy, std::uint64_t seed, Prior estimate,
                        const std::vector<WarmStart>& starts)
-    : problem_(problem),
+    : id_(id),
+      problem_(problem),
       space_(&space),
       estimate_(std::move(estimate)),
       strategy_(make_strategy(strategy, {&space.configurations, seed, estimate_})) {
@@ -57,20 +58,22 @@ std::optional<std::size_t> SearchTask::propose() {
     first_.pop_front();
     if (!trials_.contains(index)) return index;
   }
-  // The strategy learns of these only once they were measured, so it may name them meanwhile.
+  // The strategy learns of the configurations above only once they were measured, so it may name
+  // them meanwhile.
   std::optional<std::size_t> index = strategy_->next();
   while (index && !named_.insert(*index).second) index = strategy_->next();
   return index;
 }
 
 void SearchTask::suggest(std::size_t index) {
-  if (name(index)) first_.push_back(index);
+  if (try_reserve(index)) first_.push_back(index);
 }
 
 void SearchTask::record(std::size_t index, Trial trial) {
   strategy_->report(index, trial);
   const Trial& stored = trials_.insert_or_assign(index, std::move(trial)).first->second;
   if (!stored.ok()) return;
+  best_time_->lower(stored.measurement.median_us);
   const Trial* leader = best();
   if (leader == nullptr || stored.measurement.median_us < leader->measurement.median_us) {
     best_ = index;

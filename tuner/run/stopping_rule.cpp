@@ -7,33 +7,33 @@
 namespace autotune {
 
 double reached_share(const std::vector<const SearchTask*>& tasks) {
-  std::vector<RegretEstimate> outlooks;
+  std::vector<RegretEstimate> estimates;
   const Trial* best = nullptr;
   for (const SearchTask* task : tasks) {
-    outlooks.emplace_back(task->space().configurations, task->trials(), task->estimate());
+    estimates.emplace_back(task->space().configurations, task->trials(), task->estimate());
     const Trial* own = task->best();
     if (own == nullptr) continue;
     if (best == nullptr || own->measurement.median_us < best->measurement.median_us) best = own;
   }
-  return best == nullptr ? 0 : reached_share(outlooks, best->measurement.median_us);
+  return best == nullptr ? 0 : regret_bound(estimates, best->measurement.median_us);
 }
 
-StoppingRule::StoppingRule(std::optional<double> share, const std::vector<const SearchTask*>& tasks)
+StoppingRule::StoppingRule(std::optional<double> share, const std::vector<SearchTask>& tasks)
     : share_(share) {
-  for (const SearchTask* task : tasks) {
-    Progress& progress = problems_[task->problem()];
-    progress.tasks.push_back(task);
-    progress.next_look = kFirstCheck;
+  for (const SearchTask& task : tasks) {
+    Progress& progress = problems_[task.problem()];
+    progress.tasks.push_back(&task);
+    progress.next_check = kFirstCheck;
   }
 }
 
-bool StoppingRule::holds(const GemmProblem& problem) {
+bool StoppingRule::holds(const Problem& problem) {
   if (!share_) return false;
   Progress& progress = problems_.at(problem);
   std::size_t trials = 0;
   for (const SearchTask* task : progress.tasks) trials += task->trials().size();
-  if (progress.reached || trials < progress.next_look) return progress.reached;
-  progress.next_look = next_check(trials);
+  if (progress.reached || trials < progress.next_check) return progress.reached;
+  progress.next_check = next_check(trials);
   progress.reached = reached_share(progress.tasks) >= *share_;
   return progress.reached;
 }

@@ -10,7 +10,6 @@
 
 #include "core/hash.hpp"
 #include "core/statistics.hpp"
-#include "tuner/run/finals.hpp"
 
 namespace autotune {
 
@@ -19,13 +18,11 @@ std::string utc_now() {
 }
 
 StoredResults::StoredResults(TuningDatabase& database, const DeviceInfo& device,
-                             Environment environment, const std::vector<CandidateSpace>& spaces,
-                             std::string run_guid)
+                             Environment environment, const std::vector<CandidateSpace>& spaces)
     : database_(database),
       device_(device),
       environment_(std::move(environment)),
       spaces_(spaces),
-      run_guid_(std::move(run_guid)),
       rates_(database.rates(device.device_class(), environment_)) {}
 
 void StoredResults::put_rates(const DeviceRates& rates) {
@@ -40,39 +37,19 @@ TrialScope StoredResults::scope_of(const KernelTemplate& kernel) const {
 
 void StoredResults::load_winners() {
   winners_.clear();
-  for (Winner& winner : database_.winners(device_.device_class(), "")) {
+  for (Winner& winner : database_.winners({.device_class = device_.device_class()})) {
     const auto space = std::find_if(spaces_.begin(), spaces_.end(), [&](const CandidateSpace& s) {
       return s.kernel->name == winner.template_name &&
              s.kernel->space_version == winner.space_version;
     });
     if (space == spaces_.end()) continue;
     try {
-      // JSON keeps parameters in alphabetical order; here they are in the template's.
+      // JSON keeps parameters in alphabetical order, and the space in the template's order.
       winner.configuration = space->kernel->space.validated(winner.configuration);
       for (Configuration& tie : winner.ties) tie = space->kernel->space.validated(tie);
       winners_.push_back(std::move(winner));
     } catch (const UsageError&) {
-      continue;  // no configuration of this space: as if it were not there
-    }
-  }
-}
-
-void StoredResults::load_trials(std::vector<SearchTask>& tasks) {
-  if (last_rows_.empty()) {
-    const std::int64_t last_row = database_.last_trial_row();
-    for (SearchTask& task : tasks) {
-      for (Trial& trial : database_.trials(scope_of(task.kernel()), task.problem())) {
-        task.record_known(std::move(trial));
-      }
-      last_rows_[&task.kernel()] = last_row;
-    }
-    return;
-  }
-  for (auto& [kernel, last_row] : last_rows_) {
-    for (const Trial& trial : database_.trials_after(last_row, scope_of(*kernel), run_guid_)) {
-      for (SearchTask& task : tasks) {
-        if (&task.kernel() == kernel && task.problem() == trial.problem) task.record_known(trial);
-      }
+      continue;  // the winner's configuration is not in this space
     }
   }
 }

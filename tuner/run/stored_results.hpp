@@ -1,7 +1,6 @@
-// What the database knows of the spaces that a run searches, in the run's environment.
+// The results that the database has for the spaces of a run, in the run's environment.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,44 +11,45 @@
 
 namespace autotune {
 
-// The time as it is stored.
+// No finalist is slower than the best trial by more than this factor.
+inline constexpr double kFinalistMargin = 1.05;
+
+// The current time in the form in which it is stored.
 [[nodiscard]] std::string utc_now();
 
 // Belongs to one thread. All references outlive this.
 class StoredResults {
  public:
-  // `run_guid`: of the run whose trials need not be read again.
   StoredResults(TuningDatabase& database, const DeviceInfo& device, Environment environment,
-                const std::vector<CandidateSpace>& spaces, std::string run_guid);
+                const std::vector<CandidateSpace>& spaces);
 
   [[nodiscard]] const Environment& environment() const { return environment_; }
-  // Of the template's trials.
+  // The scope that the template's trials are stored under.
   [[nodiscard]] TrialScope scope_of(const KernelTemplate& kernel) const;
 
-  // What the device does at most, where that was measured.
+  // The device's measured rates; empty where they were not measured.
   [[nodiscard]] const std::optional<DeviceRates>& rates() const { return rates_; }
   void put_rates(const DeviceRates& rates);
 
   void load_winners();
-  // Gives the tasks the trials that other runs stored since the last call; at first, all.
-  void load_trials(std::vector<SearchTask>& tasks);
+  void put_winner(const Winner& winner) { database_.put_winners({&winner, 1}); }
 
-  // The stored winner of the task's problem and template, of whatever environment. Its
-  // configurations have their parameters in the order of the space.
+  // The stored winner of the task's problem and template, from any environment. Its configurations
+  // have their parameters in the order of the space.
   [[nodiscard]] std::optional<Winner> winner(const SearchTask& task) const;
-  // The same, of this environment alone.
+  // The same, from this environment alone.
   [[nodiscard]] std::optional<Winner> current_winner(const SearchTask& task) const;
-  // The trials that the task's winner of another environment was chosen from: its finalists first,
-  // then the other correct ones, fastest first.
+  // The configurations that the task's winner of another environment was chosen from: its finalists
+  // first, then the other correct ones, fastest first.
   [[nodiscard]] std::vector<Configuration> stale_finalists(const SearchTask& task) const;
-  // The winner of finals, or the best of the tasks' trials where there is none, or the search is a
-  // fresh one. Where finals were `missed`, also a trial that is clearly faster than the winner.
+  // The winner of finals. Without one, in a fresh search, and where finals were `missed` and a
+  // trial is clearly faster than the winner, the best of the tasks' trials.
   [[nodiscard]] std::optional<Winner> known_best(const std::vector<SearchTask*>& tasks, bool fresh,
                                                  bool missed) const;
-  // A winner of this environment, unconfirmed.
+  // An unconfirmed winner of this environment.
   [[nodiscard]] Winner winner_from(const Trial& trial, const KernelTemplate& kernel) const;
-  // Whether the winner is worth storing: a search of a part of the space must not displace a better
-  // one from outside that part.
+  // False when the winner would displace a better one from outside the part of the space that was
+  // searched.
   [[nodiscard]] bool may_store(const Winner& winner, const std::vector<SearchTask*>& tasks) const;
 
  private:
@@ -57,10 +57,8 @@ class StoredResults {
   const DeviceInfo& device_;
   Environment environment_;
   const std::vector<CandidateSpace>& spaces_;
-  std::string run_guid_;
   std::optional<DeviceRates> rates_;
-  std::vector<Winner> winners_;  // of this silicon class, with configurations of the spaces
-  std::map<const KernelTemplate*, std::int64_t> last_rows_;  // of the trials seen
+  std::vector<Winner> winners_;  // of this device class, with configurations of the spaces
 };
 
 }  // namespace autotune

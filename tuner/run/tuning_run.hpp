@@ -1,28 +1,26 @@
-// One call of tune(): its steps, and what they share.
+// One call of tune(): its steps, and the mailbox that they wait on.
 #pragma once
 
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
+#include <stop_token>
 
+#include "core/mailbox.hpp"
 #include "db/trial_writer.hpp"
 #include "tuner/compile/compile_pool.hpp"
 #include "tuner/compile/kernel_builder.hpp"
 #include "tuner/devices/device_pool.hpp"
-#include "tuner/devices/wake_up.hpp"
-#include "tuner/run/completion.hpp"
-#include "tuner/run/finals.hpp"
+#include "tuner/run/decision.hpp"
+#include "tuner/run/plan.hpp"
+#include "tuner/run/run_report.hpp"
 #include "tuner/run/search.hpp"
-#include "tuner/run/search_task.hpp"
-#include "tuner/run/stored_results.hpp"
-#include "tuner/run/trial_claims.hpp"
 #include "tuner/tuner.hpp"
 
 namespace autotune {
 
-// Used once, by one thread.
+// Used once, by one thread. Compile workers and devices post their outcomes to the mailbox; the
+// steps below start work, and handle() takes in what comes of it.
 class TuningRun {
  public:
   TuningRun(const TuneRequest& request, TunerSetup& setup, const ProgressCallback& progress,
@@ -32,67 +30,36 @@ class TuningRun {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // A problem on its way to its winner.
-  struct FinalRanking {
-    ProblemResult result;
-    std::vector<SearchTask*> tasks;
-  };
-
-  void make_tasks();
-  // In seconds, where the request sets no budget; nullopt: until the space is exhausted.
-  [[nodiscard]] std::optional<double> default_budget_s() const;
-  void learn_environment();
-  // Takes in what is known and sorts out the tasks with something left to do.
-  void plan();
-  // Whether the problem's winner was not chosen from all that is known: other requests found
-  // trials, or a run ended before its finals. A search that finds what is known good enough leaves
-  // it at that.
-  [[nodiscard]] bool lacks_finals(const GemmProblem& problem, SearchEnd end) const;
-  // False when somebody asked to stop first.
+  // False when a request to stop came first.
   bool take_devices();
   void measure_rates();
-  // For a task that was complete in another environment: has the best of then timed again.
-  void time_stored_finalists(SearchTask& task);
+  // Times the best stored trials of the tasks that were complete in another environment again.
+  void retime_stale();
   SearchEnd search();
-  // Decides the problems' winners: by finals where they are lacking, else by what is known.
-  void settle(SearchEnd end);
-  // Of different problems on different devices at the same time, of one problem on one device. They
-  // have been played once the benches have settled; the contests are kept until then.
-  void start_finals(std::vector<FinalRanking>& contests, SearchEnd end);
-  void declare_winner(FinalRanking& contest, const std::vector<Finalist>& finalists,
-                      const Ranking& ranking);
-  TuneReport finished_report(SearchEnd end);
+  void decide(SearchEnd end);
+  TuneReport finish(SearchEnd end);
 
-  const BuiltKernel& build(const KernelTemplate& kernel, const Configuration& configuration,
-                           const GemmProblem& problem);
-  void record(const SearchTask& task, const Trial& trial);
-  // Runs a write to the database; what goes wrong goes into the report.
-  template <typename Write>
-  void storing(Write write);
-  void report_progress(const char* phase, const Trial* last, const DeviceUse* failed = nullptr);
+  // Takes in one event. Throws the error of the last device when that has failed.
+  void handle(Event event);
+  void record(TrialDone done);
+  // Takes in the events that have arrived.
+  void handle_ready();
+  // Takes in events until the devices have done all jobs.
+  void finish_jobs();
 
-  TuneRequest request_;  // with the effective strategy and budget, problems merged
   TunerSetup& setup_;
-  const ProgressCallback& progress_;
   std::stop_token stop_;
-  Clock::time_point start_;  // of the budget
-
-  std::vector<CandidateSpace> spaces_;
-  std::vector<SearchTask> tasks_;
-  std::vector<SearchTask*> open_;   // to be searched
-  std::vector<SearchTask*> stale_;  // complete in another environment
-  std::int64_t total_trials_ = 0;
   RunInfo run_;
-  std::optional<StoredResults> stored_;
-  std::optional<Completion> completion_;
-
-  WakeUp wake_up_;
-  std::unique_ptr<CompilePool> pool_;
-  std::unique_ptr<KernelBuilder> builder_;
-  std::optional<TrialClaims> claims_;
-  std::unique_ptr<TrialWriter> writer_;
-  std::unique_ptr<DevicePool> devices_;  // once there is something to measure
-  TuneReport report_;
+  Plan plan_;
+  RunReport report_;
+  Mailbox<Event> mailbox_;
+  CompilePool pool_;
+  KernelBuilder builder_;
+  TrialWriter writer_;
+  std::optional<Search> search_;      // while it runs
+  std::optional<Decision> decision_;  // once it has begun
+  // Exists once there is something to measure. Last: its threads end before the rest is destroyed.
+  std::unique_ptr<DevicePool> devices_;
 };
 
 }  // namespace autotune

@@ -4,7 +4,6 @@
 
 #include "autotune/error.hpp"
 
-#include "core/problem_distance.hpp"
 #include "tuner/run/search_task.hpp"
 
 namespace autotune {
@@ -14,18 +13,19 @@ constexpr std::size_t kMost = 8;
 
 }  // namespace
 
-std::vector<WarmStart> warm_starts(const GemmProblem& problem, const std::string& device_class,
+std::vector<WarmStart> warm_starts(const Problem& problem, const std::string& device_class,
                                    const CandidateSpace& space, std::span<const Winner> winners) {
   std::vector<std::pair<double, WarmStart>> near;
   for (const Winner& winner : winners) {
     if (winner.template_name != space.kernel->name ||
-        winner.space_version != space.kernel->space_version) {
+        winner.space_version != space.kernel->space_version ||
+        winner.problem.operation() != problem.operation()) {
       continue;
     }
     const bool won_here = winner.problem == problem && winner.device_class == device_class;
     try {
-      // JSON keeps parameters in alphabetical order; here they are in the template's.
-      near.emplace_back(octaves_apart(problem, winner.problem),
+      // JSON keeps parameters in alphabetical order, and the space in the template's order.
+      near.emplace_back(space.kernel->operation->distance(problem, winner.problem),
                         WarmStart{space.kernel->space.validated(winner.configuration), won_here});
     } catch (const UsageError&) {
       continue;

@@ -1,4 +1,4 @@
-// Where the search of a problem begins: with what has won before.
+// The configurations that the search of a problem begins with: earlier winners.
 #pragma once
 
 #include <span>
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "autotune/configuration.hpp"
-#include "autotune/problem.hpp"
 
+#include "core/problem.hpp"
 #include "core/winner.hpp"
 
 namespace autotune {
@@ -16,13 +16,13 @@ struct CandidateSpace;
 
 struct WarmStart {
   Configuration configuration;
-  bool won_here = false;  // for this very problem, on this silicon
+  bool won_here = false;  // for this problem and this device class
 };
 
-// Configurations of the space that won for this problem, for others or on other devices: those of
-// the nearest problems first, at most eight. Winners of other templates, and configurations that
-// the space does not have, are left out.
-[[nodiscard]] std::vector<WarmStart> warm_starts(const GemmProblem& problem,
+// At most eight configurations of the space that won for this problem, for other problems or on
+// other devices; those of the nearest problems come first. Winners of other templates and of other
+// spaces are left out.
+[[nodiscard]] std::vector<WarmStart> warm_starts(const Problem& problem,
                                                  const std::string& device_class,
                                                  const CandidateSpace& space,
                                                  std::span<const Winner> winners);

@@ -12,16 +12,16 @@
 namespace autotune {
 namespace {
 
-// Fewer successes say nothing of the rest.
+// Fewer successes say nothing about the other configurations.
 constexpr std::size_t kFewestSuccesses = 50;
-// Of the untried ones the leaders' neighbours are looked at, and so many others that stand for all.
+// The untried neighbours of the leaders are considered, and a sample that stands for the others.
 constexpr std::size_t kSample = 2'000;
 constexpr std::size_t kRegretLeaders = 3;
 constexpr std::size_t kMostDifferentNear = 2;
 constexpr std::size_t kMostNear = 1'000;
-// Deviations are taken to be larger than the trials bear out: the process that foretells a trial
-// has learned from trials that were chosen by it. And the larger the more trials failed: then it
-// has learned from what happened to work, not from what was chosen.
+// Deviations are enlarged by this factor, since the process has learned from trials that were
+// chosen by it, and by the number of trials for each success, since with many failures it has
+// learned from the configurations that happened to work.
 constexpr double kCaution = 1.4;
 constexpr double kRisk = 0.05;
 
@@ -29,18 +29,18 @@ double normal_below(double z) {
   return 0.5 * std::erfc(-z / std::numbers::sqrt2);
 }
 
-// How much larger the process's errors are than the deviations that it gives; at least 1. On the
-// whole, and for the trial that was faster than foretold by most: of so many normal ones the
-// farthest is sqrt(2 log n) deviations away.
+// The factor by which the process's residuals exceed its deviations; at least 1. It is taken over
+// all trials, and for the trial that was faster than predicted by most: the farthest of n normal
+// values is sqrt(2 log n) deviations away.
 double overconfidence(const GaussianProcess& process) {
   double squares = 0;
   double farthest = 0;
-  const std::vector<double> errors = process.left_out_errors();
-  for (const double error : errors) {
-    squares += error * error;
-    farthest = std::max(farthest, -error);
+  const std::vector<double> residuals = process.leave_one_out_residuals();
+  for (const double residual : residuals) {
+    squares += residual * residual;
+    farthest = std::max(farthest, -residual);
   }
-  const auto count = static_cast<double>(errors.size());
+  const auto count = static_cast<double>(residuals.size());
   return std::max({1.0, std::sqrt(squares / count), farthest / std::sqrt(2 * std::log(count))});
 }
 
@@ -79,24 +79,24 @@ RegretEstimate::RegretEstimate(const std::vector<Configuration>& configurations,
   const double trials_a_success =
       static_cast<double>(trials.size()) / static_cast<double>(successes);
   const double caution = kCaution * trials_a_success * overconfidence(process);
-  const auto look_at = [&](std::size_t index, double count) {
+  const auto consider = [&](std::size_t index, double count) {
     const std::vector<float> point = model.point(index);
-    GaussianProcess::Settled settled;
-    process.settle(point.data(), settled);
-    untried_.push_back({process.rough(point.data()).mean + model.trend().loss(index),
-                        caution * process.noisy_deviation(settled),
-                        count * model.chance(point.data())});
+    PosteriorCache cache;
+    process.update(point.data(), cache);
+    untried_.push_back({process.quick_posterior(point.data()).mean + model.prior_mean().loss(index),
+                        caution * process.noisy_deviation(cache),
+                        count * model.feasibility(point.data())});
   };
   const std::vector<std::size_t> near = near_leaders(configurations, untried, model);
-  for (const std::size_t index : near) look_at(index, 1);
+  for (const std::size_t index : near) consider(index, 1);
   std::vector<std::size_t> far;
   for (const std::size_t index : untried.order()) {
     const bool is_near = std::binary_search(near.begin(), near.end(), index);
     if (untried.contains(index) && !is_near) far.push_back(index);
   }
-  const std::size_t looked_at = std::min(far.size(), kSample);
-  for (std::size_t i = 0; i < looked_at; ++i) {
-    look_at(far[i], static_cast<double>(far.size()) / static_cast<double>(looked_at));
+  const std::size_t sampled = std::min(far.size(), kSample);
+  for (std::size_t i = 0; i < sampled; ++i) {
+    consider(far[i], static_cast<double>(far.size()) / static_cast<double>(sampled));
   }
 }
 
@@ -109,11 +109,12 @@ double RegretEstimate::expected_faster(double time_us) const {
   return sum;
 }
 
-double reached_share(const std::vector<RegretEstimate>& outlooks, double best_us) {
+double regret_bound(const std::vector<RegretEstimate>& estimates, double best_us) {
   const auto is_safe = [&](double share) {
     double expected = 0;
-    for (const RegretEstimate& outlook : outlooks)
-      expected += outlook.expected_faster(share * best_us);
+    for (const RegretEstimate& estimate : estimates) {
+      expected += estimate.expected_faster(share * best_us);
+    }
     return expected <= kRisk;
   };
   if (is_safe(1)) return 1;

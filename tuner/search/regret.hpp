@@ -1,4 +1,4 @@
-// What a search may have missed: how far the best that it found is from the best of its space.
+// The regret of a search: how far its best trial is from the best of its space.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace autotune {
 
-// What the trials of one problem in one template's space say of the configurations that were not
-// tried, in whatever order and by whatever strategy the trials were chosen.
+// An estimate of the untried configurations from the trials of one problem in one template's space.
+// The order of the trials and the strategy that chose them do not matter.
 class RegretEstimate {
  public:
   RegretEstimate(const std::vector<Configuration>& configurations,
                  const std::map<std::size_t, Trial>& trials, const Prior& estimate = {});
 
-  // How many of the untried ones are expected to take less than this. Infinite where the trials
-  // are too few to tell.
+  // The expected number of untried configurations that take less than this. Infinite where the
+  // trials are too few to tell.
   [[nodiscard]] double expected_faster(double time_us) const;
 
  private:
   struct Expectation {
-    double loss;  // against the best trial of this space (TimeModel)
+    double loss;  // relative to the best trial of this space (TimeModel)
     double deviation;
-    double count;  // of configurations like it, times the chance that they work
+    double count;  // the number of configurations that it stands for, times their feasibility
   };
 
   bool known_ = false;
@@ -35,12 +35,13 @@ class RegretEstimate {
   std::vector<Expectation> untried_;
 };
 
-// The share of the best rate, 0 to 1, that a time of `best_us` has reached at least, over the
-// spaces that were searched: the share at which the expected number of faster configurations is
-// the risk that is taken. 1 when everything was tried.
-[[nodiscard]] double reached_share(const std::vector<RegretEstimate>& outlooks, double best_us);
+// A lower bound, 0 to 1, of the share of the best rate of the searched spaces that a time of
+// `best_us` has reached. At this share the expected number of faster configurations is the accepted
+// risk. 1 when everything was tried.
+[[nodiscard]] double regret_bound(const std::vector<RegretEstimate>& estimates, double best_us);
 
-// A rule that ends a search by this looks at it after so many trials, then after a tenth more.
+// A rule that ends a search by this bound computes it after this many trials, then after each tenth
+// more.
 constexpr std::size_t kFirstCheck = 50;
 [[nodiscard]] constexpr std::size_t next_check(std::size_t trials) {
   return trials + trials / 10;

@@ -1,5 +1,5 @@
-// The order in which configurations are tried. A strategy is one file in tuner/strategies/ and one
-// line in strategies.cpp.
+// The order in which configurations are tried. A strategy is one file in tuner/search/strategies/
+// and its lines in strategies.cpp.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +20,15 @@ namespace autotune {
 class SearchStrategy {
  public:
   virtual ~SearchStrategy() = default;
-  // The index of a configuration to try next, each at most once; nullopt when there is none left.
-  // Up to a few dozen may be asked for before the first is reported.
+  // The index of a configuration to try next, each at most once; nullopt when none is left. Up to a
+  // few dozen may be asked for before the first is reported.
   virtual std::optional<std::size_t> next() = 0;
-  // What became of a configuration: a trial just made, or one already known from the database
-  // (then possibly before next() named it; next() will not name it any more).
+  // Takes the trial of a configuration, just made or known from the database. A configuration that
+  // is reported before next() named it is not named any more.
   virtual void report(std::size_t index, const Trial& trial) = 0;
 };
 
-// The predicted time of a configuration, by its index, in any unit; empty where nothing predicts
-// it.
+// The predicted time of a configuration, by its index, in any unit; empty without a prediction.
 using Prior = std::function<double(std::size_t)>;
 
 // The space that a strategy searches, valid for the strategy's life.
@@ -41,7 +40,7 @@ struct SearchSpace {
 
 // Names for --strategy, in alphabetical order.
 [[nodiscard]] std::vector<std::string> strategy_names();
-// Throws UsageError for a name that is none.
+// Throws UsageError for an unknown name.
 [[nodiscard]] std::unique_ptr<SearchStrategy> make_strategy(const std::string& name,
                                                             const SearchSpace& space);
 

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -20,7 +19,7 @@
 
 #include "autotune/error.hpp"
 
-extern char** environ;
+#include "core/posix/spawn.hpp"
 
 namespace autotune {
 namespace {
@@ -28,18 +27,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kKillPatience(2);
-// How long an idle child may take to end when its socket is closed.
+// The time that an idle child may take to end after its socket is closed.
 constexpr std::chrono::milliseconds kExitPatience(200);
 constexpr int kChildFd = 3;
-// What is kept of a child's standard error, for each request.
+// The part of a child's standard error that is kept for each request.
 constexpr off_t kErrorBytes = 64 << 10;
 
 [[noreturn]] void fail(const std::string& what, int error) {
   throw Error(fmt::format("cannot start a worker: {}: {}", what, std::strerror(error)));
 }
 
-// The same file under a number that no file action in the child overwrites, and that is no
-// standard stream of a parent that was started without them.
+// The same file under a number that is not a standard stream's in a process that was started
+// without them.
 FileDescriptor moved_up(const FileDescriptor& file) {
   FileDescriptor moved(::fcntl(file.get(), F_DUPFD_CLOEXEC, 10));
   if (moved.get() < 0) fail("fcntl", errno);
@@ -55,39 +54,6 @@ FileDescriptor make_error_file() {
   return moved_up(file);
 }
 
-// Which descriptors and signals the child starts with.
-class SpawnSettings {
- public:
-  SpawnSettings(int socket, int errors) {
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions, socket, kChildFd);
-    ::posix_spawn_file_actions_addclosefrom_np(&actions, kChildFd + 1);
-
-    // Default handling of every signal, whatever the parent does with them. Ctrl-C in a terminal
-    // reaches all its processes: what it means is for the parent to decide.
-    sigset_t all, interrupt;
-    sigfillset(&all);
-    sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
-    ::posix_spawnattr_init(&attributes);
-    ::posix_spawnattr_setsigdefault(&attributes, &all);
-    ::posix_spawnattr_setsigmask(&attributes, &interrupt);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  }
-  ~SpawnSettings() {
-    ::posix_spawnattr_destroy(&attributes);
-    ::posix_spawn_file_actions_destroy(&actions);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-};
-
 std::string describe(int status) {
   if (!WIFSIGNALED(status)) return fmt::format("exited with code {}", WEXITSTATUS(status));
   const char* name = ::sigabbrev_np(WTERMSIG(status));
@@ -100,10 +66,6 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
                            std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), program.string());
   arguments.insert(arguments.end(), {"--fd", std::to_string(kChildFd)});
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
     fail("socketpair", errno);
@@ -111,13 +73,13 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   const FileDescriptor ours(sockets[0]), theirs(sockets[1]);
   socket_ = moved_up(ours);
   errors_ = make_error_file();
-  const FileDescriptor child_socket = moved_up(theirs);
-  const SpawnSettings settings(child_socket.get(), errors_.get());
-  const int result = ::posix_spawn(&pid_, program.c_str(), &settings.actions, &settings.attributes,
-                                   argv.data(), environ);
-  if (result != 0) {
+  const SpawnOptions options{
+      .descriptors = {SpawnOptions::kNull, SpawnOptions::kNull, errors_.get(), theirs.get()},
+      .own_signals = true};
+  static_assert(kChildFd == 3);  // the place of theirs
+  if (const int error = spawn(arguments, options, pid_)) {
     pid_ = -1;
-    fail(program.string(), result);
+    fail(program.string(), error);
   }
 }
 

@@ -1,4 +1,4 @@
-// Both sides of a worker process: starting and ending it, and what it arranges for itself.
+// Both sides of a worker process: starting and ending it, and its own set-up.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ class ChildProcess {
   [[nodiscard]] int socket() const { return socket_.get(); }
   // It closed its socket, or ended.
   [[nodiscard]] bool hung_up() const;
-  // What it says on standard error from now on is what finish() quotes.
+  // finish() quotes only what the child writes on standard error from now on.
   void forget_words();
 
   struct End {

@@ -21,7 +21,7 @@ namespace {
 // A worker that closed its socket is about to end; it gets this long to do so by itself, so that
 // the reason is its own.
 constexpr std::chrono::milliseconds kHangUpPatience(1000);
-// What a new worker needs more for its first answer than one that has answered before.
+// The time that a new worker needs for its first answer, in addition to that of a used worker.
 constexpr std::chrono::seconds kColdStart(30);
 constexpr std::int64_t kMiB = 1 << 20;
 
@@ -45,7 +45,7 @@ class ProcessWorker : public Worker {
     }
   }
 
-  // The call finds its socket at an end. But the C++ compiler of the host device is a process of
+  // The call finds its socket at an end. But the C++ compiler of the CPU device is a process of
   // its own, which would outlive its worker: it is waited for.
   void interrupt() override {
     if (device_ordinal_ == kCpuOrdinal) return;
@@ -112,8 +112,8 @@ class ProcessWorker : public Worker {
     return {kind, prefix + end.reason + memory_note(kind, end.peak_bytes / kMiB), !end.ended};
   }
 
-  // A compiler that gets no memory ends in any way. More than the limit is no figure of the
-  // worker's: a process starts with that of its parent.
+  // A compiler that runs out of memory may end in any way. A peak above the limit is not the
+  // worker's own: a process starts with the figure of its parent.
   [[nodiscard]] std::string memory_note(WorkerFailure::Kind kind, std::int64_t peak_mib) const {
     const bool near_limit = 2 * peak_mib > memory_mib_ && peak_mib <= memory_mib_;
     if (kind != WorkerFailure::Kind::died || !near_limit) return "";

@@ -1,5 +1,7 @@
 #include "tuner/worker/protocol.hpp"
 
+#include <limits>
+
 #include <nlohmann/json.hpp>
 
 #include "autotune/error.hpp"
@@ -22,6 +24,41 @@ std::string bytes_of(const json& value) {
   return {bytes.begin(), bytes.end()};
 }
 
+json form_of(const KernelSignature& signature) {
+  json form = json::array();
+  for (const KernelArgument& argument : signature) {
+    form.push_back({static_cast<int>(argument.kind), argument.index, to_string(argument.type)});
+  }
+  return form;
+}
+
+KernelSignature signature_from(const json& form) {
+  KernelSignature signature;
+  for (const json& argument : form) {
+    const auto kind = argument.at(0).get<std::int64_t>();
+    const auto index = argument.at(1).get<std::int64_t>();
+    if (kind < 0 || kind > static_cast<std::int64_t>(ArgumentKind::tensor_map) || index < 0 ||
+        index > std::numeric_limits<std::uint8_t>::max()) {
+      throw Error("malformed worker message: no such argument");
+    }
+    signature.push_back({static_cast<ArgumentKind>(kind), static_cast<std::uint8_t>(index),
+                         element_type_from_string(argument.at(2).get<std::string>())});
+  }
+  return signature;
+}
+
+json form_of(const TimingPlan& plan) {
+  return {{"samples", plan.samples},
+          {"min_sample_us", plan.min_sample_us},
+          {"launches_per_sample", plan.launches_per_sample},
+          {"stop_above_us", plan.stop_above_us}};
+}
+
+TimingPlan timing_from(const json& form) {
+  return {form.at("samples"), form.at("min_sample_us"), form.at("launches_per_sample"),
+          form.at("stop_above_us")};
+}
+
 json body(const DescribeCompilerRequest&) {
   return {{"kind", "describe_compiler"}};
 }
@@ -41,14 +78,12 @@ json body(const MeasureRequest& request) {
           {"problem", request.problem},
           {"kernel_name", request.kernel_name},
           {"cubin", binary(request.cubin)},
+          {"signature", form_of(request.signature)},
           {"geometry", request.geometry},
           {"input", static_cast<int>(request.input)},
           {"seed", request.seed},
           {"verify", request.verify},
-          {"samples", request.samples},
-          {"min_sample_us", request.min_sample_us},
-          {"launches_per_sample", request.launches_per_sample},
-          {"stop_above_us", request.stop_above_us},
+          {"timing", form_of(request.timing)},
           {"baseline", request.baseline}};
 }
 
@@ -97,14 +132,12 @@ WorkerRequest request_from(const json& message) {
   message.at("problem").get_to(request.problem);
   message.at("kernel_name").get_to(request.kernel_name);
   request.cubin = bytes_of(message.at("cubin"));
+  request.signature = signature_from(message.at("signature"));
   message.at("geometry").get_to(request.geometry);
   request.input = message.at("input").get<int>() == 1 ? InputData::linear : InputData::uniform;
   message.at("seed").get_to(request.seed);
   message.at("verify").get_to(request.verify);
-  message.at("samples").get_to(request.samples);
-  message.at("min_sample_us").get_to(request.min_sample_us);
-  message.at("launches_per_sample").get_to(request.launches_per_sample);
-  message.at("stop_above_us").get_to(request.stop_above_us);
+  request.timing = timing_from(message.at("timing"));
   message.at("baseline").get_to(request.baseline);
   return request;
 }

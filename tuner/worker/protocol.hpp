@@ -1,8 +1,8 @@
-// What the program and its workers say to each other: one request in, one reply out.
+// The messages between the program and its workers: one request, one reply.
 //
 // A worker knows nothing of templates or databases: a compile request carries source text and
-// options, a measuring request carries a cubin and how to launch it. So any kernel of the common
-// signature (kernel_templates/kernel_template.hpp) can be given to a worker, faulty ones included.
+// options, a measuring request carries a cubin, its signature and how to launch it. So any kernel
+// of an operation that the worker knows can be given to it, faulty ones included.
 #pragma once
 
 #include <chrono>
@@ -12,15 +12,17 @@
 #include <vector>
 
 #include "autotune/error.hpp"
-#include "autotune/problem.hpp"
 
 #include "core/device_info.hpp"
+#include "core/kernel_signature.hpp"
 #include "core/launch_geometry.hpp"
+#include "core/problem.hpp"
 #include "core/trial.hpp"
+#include "operation/operation.hpp"
 
 namespace autotune {
 
-// What compiler does this worker have?
+// Asks for the worker's compiler.
 struct DescribeCompilerRequest {};
 struct DescribeCompilerReply {
   std::string build;  // "13.0.88 CL-36424714"; empty: no compiler, `problem` says why
@@ -30,7 +32,7 @@ struct DescribeCompilerReply {
 };
 
 struct CompileRequest {
-  std::string name;    // for messages
+  std::string name;    // of the kernel, a C symbol
   std::string source;  // CUDA C++
   std::vector<std::string> options;
 };
@@ -41,30 +43,30 @@ struct CompileReply {
   Resources resources;
 };
 
-// How inputs are filled.
-enum class InputData : std::uint8_t {
-  uniform = 0,  // random, uniform in (-1, 1)
-  linear = 1,   // the source documents' data: A rises, B falls, element by element
+// The number of launches that are timed.
+struct TimingPlan {
+  int samples = 5;              // at most; 0: none
+  double min_sample_us = 2000;  // a sample is a batch of launches at least this long
+  int launches_per_sample = 0;  // 0: as many as min_sample_us asks for
+  double stop_above_us = 0;     // stop sampling once a launch takes longer than this; 0: never
 };
 
 // Runs one kernel on one problem: proves it right, then times it. Whatever the kernel does, the
 // caller gets a reply or learns that the worker is gone.
 struct MeasureRequest {
-  GemmProblem problem;
+  Problem problem;
   std::string kernel_name;  // its C symbol in the cubin
   std::string cubin;
+  KernelSignature signature;
   LaunchGeometry geometry;
 
   InputData input = InputData::uniform;
   std::uint64_t seed = 1;
   bool verify = true;
-  int samples = 5;              // at most; 0: verify only
-  double min_sample_us = 2000;  // a sample is a batch of launches at least this long
-  int launches_per_sample = 0;  // 0: as many as min_sample_us asks for
-  double stop_above_us = 0;     // stop sampling once a launch takes longer than this; 0: never
+  TimingPlan timing;  // no samples: verify only
 
-  // "" times the kernel above; "cublas" times cuBLAS SGEMM on the same operands instead (cubin,
-  // kernel_name and geometry are then ignored).
+  // Empty: the kernel above is measured. Else the baseline of this name (gpu/baseline.hpp), on the
+  // same tensors; cubin, kernel_name, signature and geometry are then ignored.
   std::string baseline;
 };
 struct MeasureReply {
@@ -77,7 +79,7 @@ struct MeasureReply {
   bool poisoned = false;
 };
 
-// What can this device do at most? Measured with plain kernels.
+// Asks for the maximum rates of the device, measured with plain kernels.
 struct CalibrateRequest {};
 struct CalibrateReply {
   double fma_gflops = 0;  // FP32 FFMA from registers
@@ -92,7 +94,7 @@ using WorkerReply = std::variant<DescribeCompilerReply, CompileReply, MeasureRep
 // The worker that gave this reply cannot go on.
 [[nodiscard]] bool is_poisoned(const WorkerReply& reply);
 
-// CBOR bytes of a message and back. decode_* throw Error for bytes that are no such message.
+// CBOR bytes of a message and back. decode_* throw Error for bytes that are not such a message.
 [[nodiscard]] std::string encode(const WorkerRequest& request);
 [[nodiscard]] std::string encode(const WorkerReply& reply);
 [[nodiscard]] WorkerRequest decode_request(const std::string& bytes);

@@ -29,7 +29,7 @@ using WorkerOutcome = std::variant<WorkerReply, WorkerFailure>;
 class Worker {
  public:
   virtual ~Worker() = default;
-  // What becomes of the worker is in the outcome. Throws Error when none can be started.
+  // The outcome says what became of the worker. Throws Error when none can be started.
   virtual WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout) = 0;
   // From any thread: a GPU's worker in a process of its own is killed in the middle of its call,
   // which fails, as any later one may. Others go on.
@@ -41,14 +41,11 @@ class Worker {
 class WorkerService {
  public:
   virtual ~WorkerService() = default;
-  // Never throws for what a candidate does; faults of the environment come out as Error.
+  // A candidate's failure is in the reply; faults of the environment are thrown as Error.
   virtual WorkerReply handle(const WorkerRequest& request) = 0;
 };
 
 using WorkerFactory = std::function<std::unique_ptr<Worker>()>;
-
-// The service behind --device: CUDA through the driver API for an ordinal.
-[[nodiscard]] std::unique_ptr<WorkerService> make_gpu_service(int device_ordinal);
 
 // A worker that runs `service` in this process. Timeouts cannot be enforced, and after a poisoned
 // reply nothing works any more: every further call fails.

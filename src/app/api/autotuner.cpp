@@ -10,6 +10,7 @@
 #include "api/device_choice.hpp"
 #include "api/gemm_backend.hpp"
 #include "api/setup.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -78,10 +79,12 @@ TuningResult make_result(const TuneReport& report) {
   if (!problem.winner && !problem.too_large.empty()) throw EnvironmentError(problem.too_large);
   TuningResult result;
   if (const std::optional<Winner>& winner = problem.winner) {
-    result.winner = {
-        MatchKind::exact,      winner->confirmed ? "chosen in finals" : "the best of the search",
-        winner->template_name, winner->configuration,
-        problem.problem,       winner->median_us};
+    result.winner = {MatchKind::exact,
+                     winner->confirmed ? "chosen in finals" : "the best of the search",
+                     winner->template_name,
+                     winner->configuration,
+                     gemm_problem(problem.problem),
+                     winner->median_us};
   }
   result.measured = report.measured;
   result.known = report.known;
@@ -95,16 +98,20 @@ TuningResult make_result(const TuneReport& report) {
 
 struct Autotuner::Implementation {
   std::string database;
+  bool use_shipped_winners;
   KernelSelector supply;
   std::unique_ptr<GemmBackend> runner;
   std::mutex tuning;
 
   explicit Implementation(const AutotunerOptions& options)
-      : database(options.database), supply(choose_device(options.device).device, database) {
+      : database(options.database),
+        use_shipped_winners(options.use_shipped_winners),
+        supply(choose_device(options.device).device, database, use_shipped_winners) {
     runner = supply.device().is_cpu() ? make_cpu_gemm(supply) : make_gpu_gemm(supply);
   }
 
-  TuningResult tune(const TuneRequest& request, const TuningOptions& options) {
+  TuningResult tune(TuneRequest request, const TuningOptions& options) {
+    request.use_shipped_winners = use_shipped_winners;
     const std::lock_guard lock(tuning);
     OpenedDatabase opened = open_results(database);
     CubinStore cubins = open_cubin_store();

@@ -1,4 +1,5 @@
-// gemm() on the host device: in host memory, done when the call returns.
+// gemm() on the CPU device: in host memory, done when the call returns.
+#include <array>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -20,23 +21,28 @@ class CpuGemm : public GemmBackend {
 
   MatchKind gemm(const GemmCall& call) override {
     refuse_stream(call.stream);
-    const auto prepared =
+    const auto& prepared =
         prepare_kernel(call.problem, is_aligned(call) ? Placement::aligned : Placement::anywhere);
-    const auto [m, n, k, op_a, op_b, math] = call.problem;
-    const KernelArguments arguments{call.a,   call.b,   call.c,   m,          n,        k,
-                                    call.lda, call.ldb, call.ldc, call.alpha, call.beta};
+    const auto placed = placed_tensors(call);
+    const auto sizes = sizes_of(call.problem);
+    const std::array<double, 2> scalars = {call.alpha, call.beta};
+    ArgumentPack arguments(*prepared.signature,
+                           {.tensors = placed,
+                            .sizes = sizes,
+                            .scalars = scalars,
+                            .raster = static_cast<std::uint32_t>(prepared.geometry.raster)});
     std::vector<std::int64_t> blocks(static_cast<std::size_t>(prepared.geometry.blocks()));
     std::iota(blocks.begin(), blocks.end(), 0);
     const std::lock_guard lock(launching_);
-    const auto fault = launcher_->launch(*prepared.kernel, arguments, prepared.geometry, blocks);
+    const auto fault =
+        launcher_->launch(*prepared.kernel, arguments.pointers(), prepared.geometry, blocks);
     if (fault) throw Error("gemm: " + *fault);
     return prepared.match;
   }
 
   MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) override {
     refuse_stream(stream);
-    if (!unpadded_traits(problem).aligned)
-      return prepare_kernel(problem, Placement::anywhere).match;
+    if (!rows_are_aligned(problem)) return prepare_kernel(problem, Placement::anywhere).match;
     const MatchKind match = prepare_kernel(problem, Placement::aligned).match;
     try {
       prepare_kernel(problem, Placement::anywhere);
@@ -51,10 +57,11 @@ class CpuGemm : public GemmBackend {
 
  private:
   static void refuse_stream(const CUstream_st* stream) {
-    if (stream != nullptr) throw UsageError("stream: the host device has none");
+    if (stream != nullptr) throw UsageError("stream: the CPU device has none");
   }
 
-  KernelCache<CpuKernel>::Prepared prepare_kernel(const GemmProblem& problem, Placement placement) {
+  const KernelCache<CpuKernel>::Prepared& prepare_kernel(const GemmProblem& problem,
+                                                         Placement placement) {
     const auto load = [this](const std::string& image, const std::string& name,
                              const LaunchGeometry&) {
       if (!launcher_) launcher_.emplace();

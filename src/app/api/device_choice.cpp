@@ -22,20 +22,24 @@ std::optional<int> as_ordinal(const std::string& text) {
 
 }  // namespace
 
+bool names_cpu_device(const std::string& text) {
+  return text == "cpu" || text == "host";
+}
+
 DeviceChoice choose_device(const std::string& option) {
-  if (option == "host") return {cpu_device_info(), ""};
+  if (names_cpu_device(option)) return {cpu_device_info(), ""};
   const bool any = option == "auto";
   const std::optional<int> ordinal = any ? 0 : as_ordinal(option);
   if (!ordinal) {
-    throw UsageError(
-        fmt::format("'{}' is no device: use auto, host or a GPU's number, for example 0", option));
+    throw UsageError(fmt::format("'{}' must be auto, cpu or the number of a GPU, e.g. 0", option));
   }
   const DriverReport driver = inspect_driver();
   if (any && driver.no_gpu) {
     return {cpu_device_info(),
-            driver.problem + ": using the host device, whose times say nothing about a GPU"};
+            driver.problem + ": using the CPU device, whose times say nothing about a GPU"};
   }
-  if (!driver.usable) throw EnvironmentError(driver.problem + "; the device host needs no GPU");
+  if (!driver.usable)
+    throw EnvironmentError(driver.problem + "; the CPU device (cpu) needs no GPU");
   if (*ordinal >= static_cast<int>(driver.devices.size())) {
     throw EnvironmentError(
         fmt::format("there is no GPU {}: 'autotune devices' lists those here", *ordinal));

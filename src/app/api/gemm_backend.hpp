@@ -1,6 +1,7 @@
 // One device's way of running gemm().
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -8,12 +9,13 @@
 #include "autotune/problem.hpp"
 
 #include "api/kernel_selector.hpp"
+#include "core/kernel_signature.hpp"
 
 struct CUstream_st;
 
 namespace autotune {
 
-// The arguments of Autotuner::gemm(), checked but for what only the device knows.
+// The arguments of Autotuner::gemm(), checked except for what only the device knows.
 struct GemmCall {
   GemmProblem problem;
   float alpha;
@@ -27,7 +29,23 @@ struct GemmCall {
   CUstream_st* stream;
 };
 
-// Whether a kernel may take OperandTraits::aligned for granted. A tensor map's rows are less than
+// The tensors that a launch passes, in the order of the operation gemm.
+[[nodiscard]] inline std::array<LaunchValues::Tensor, 3> placed_tensors(const GemmCall& call) {
+  const auto address = [](const float* matrix) {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(matrix));
+  };
+  return {{{address(call.a), call.lda}, {address(call.b), call.ldb}, {address(call.c), call.ldc}}};
+}
+[[nodiscard]] inline std::array<std::int64_t, 3> sizes_of(const GemmProblem& problem) {
+  return {problem.m, problem.n, problem.k};
+}
+
+// Returns whether rows of all three matrices are multiples of 16 bytes where nothing pads them.
+[[nodiscard]] inline bool rows_are_aligned(const GemmProblem& problem) {
+  return problem.lda() % 4 == 0 && problem.ldb() % 4 == 0 && problem.ldc() % 4 == 0;
+}
+
+// Returns whether CodeTraits::aligned holds for the operands. A tensor map's rows are less than
 // 2^40 bytes apart.
 [[nodiscard]] inline bool is_aligned(const GemmCall& call) {
   const auto begins = [](const float* matrix) {
@@ -36,8 +54,8 @@ struct GemmCall {
   const auto steps = [](std::int64_t leading) {
     return leading % 4 == 0 && leading < std::int64_t{1} << 38;
   };
-  return unpadded_traits(call.problem).aligned && begins(call.a) && begins(call.b) &&
-         begins(call.c) && steps(call.lda) && steps(call.ldb) && steps(call.ldc);
+  return rows_are_aligned(call.problem) && begins(call.a) && begins(call.b) && begins(call.c) &&
+         steps(call.lda) && steps(call.ldb) && steps(call.ldc);
 }
 
 // Thread-safe.

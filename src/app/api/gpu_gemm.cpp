@@ -1,4 +1,5 @@
 // gemm() on a GPU: enqueued in the application's context, on its stream.
+#include <array>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,7 +10,7 @@
 #include "api/kernel_cache.hpp"
 #include "api/stream_workspace.hpp"
 #include "gpu/context.hpp"
-#include "gpu/gemm_arguments.hpp"
+#include "gpu/kernel_arguments.hpp"
 #include "gpu/module.hpp"
 
 namespace autotune {
@@ -33,37 +34,45 @@ class GpuGemm : public GemmBackend {
         ordinal_(supply.device().ordinal),
         contexts_(driver_, ordinal_),
         kernels_(supply),
-        scratch_(*driver_) {}
+        workspace_(*driver_) {}
   ~GpuGemm() override;
 
   MatchKind gemm(const GemmCall& call) override {
     const gpu::DeviceContexts::Scope scope(contexts_);
-    gpu::GemmOperands operands = operands_of(call);
     const Placement placement = is_aligned(call) ? Placement::aligned : Placement::anywhere;
-    auto prepared = prepare(scope, call.problem, placement, call.stream);
-    auto scratch = scratch_.reserve(scope.id(), prepared.geometry.workspace_bytes(), call.stream,
-                                    /*again=*/false);
-    if (!scratch) {
-      prepared = prepare(scope, call.problem, Placement::frugal, call.stream);
-      scratch = 0;
+    const Prepared* prepared = &prepare(scope, call.problem, placement, call.stream);
+    auto workspace =
+        workspace_.reserve(scope.id(), prepared->geometry.workspace_bytes(), call.stream,
+                           /*again=*/false);
+    if (!workspace) {
+      prepared = &prepare(scope, call.problem, Placement::frugal, call.stream);
+      workspace = 0;
     }
-    operands.scratch = *scratch;
-    gpu::GemmArguments arguments(*driver_, prepared.geometry, call.problem, operands);
-    prepared.kernel->kernel.launch(prepared.geometry, arguments.pointers(), call.stream);
-    return prepared.match;
+    const LaunchGeometry& geometry = prepared->geometry;
+    const auto placed = placed_tensors(call);
+    const auto sizes = sizes_of(call.problem);
+    const std::array<double, 2> scalars = {call.alpha, call.beta};
+    gpu::KernelArguments arguments(*driver_, *prepared->signature, geometry, prepared->tensors,
+                                   {.tensors = placed,
+                                    .sizes = sizes,
+                                    .scalars = scalars,
+                                    .workspace = *workspace,
+                                    .raster = static_cast<std::uint32_t>(geometry.raster)});
+    prepared->kernel->kernel.launch(geometry, arguments.pointers(), call.stream);
+    return prepared->match;
   }
 
   MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) override {
     const gpu::DeviceContexts::Scope scope(contexts_);
     const auto prepare_for = [&](Placement placement) {
-      Prepared prepared = prepare(scope, problem, placement, stream);
-      if (!scratch_.reserve(scope.id(), prepared.geometry.workspace_bytes(), stream,
-                            /*again=*/true)) {
-        prepared.match = prepare(scope, problem, Placement::frugal, stream).match;
+      const Prepared& prepared = prepare(scope, problem, placement, stream);
+      if (workspace_.reserve(scope.id(), prepared.geometry.workspace_bytes(), stream,
+                             /*again=*/true)) {
+        return prepared.match;
       }
-      return prepared.match;
+      return prepare(scope, problem, Placement::frugal, stream).match;
     };
-    if (!unpadded_traits(problem).aligned) return prepare_for(Placement::anywhere);
+    if (!rows_are_aligned(problem)) return prepare_for(Placement::anywhere);
     const MatchKind match = prepare_for(Placement::aligned);
     try {
       prepare_for(Placement::anywhere);
@@ -79,8 +88,8 @@ class GpuGemm : public GemmBackend {
  private:
   using Prepared = KernelCache<GpuKernel>::Prepared;
 
-  Prepared prepare(const gpu::DeviceContexts::Scope& scope, const GemmProblem& problem,
-                   Placement placement, CUstream_st* stream) {
+  const Prepared& prepare(const gpu::DeviceContexts::Scope& scope, const GemmProblem& problem,
+                          Placement placement, CUstream_st* stream) {
     const auto load = [&](const std::string& image, const std::string& name,
                           const LaunchGeometry& geometry) {
       refuse_capture(*driver_, stream);
@@ -89,29 +98,15 @@ class GpuGemm : public GemmBackend {
     return kernels_.find_or_prepare(scope.id(), problem, placement, load);
   }
 
-  static gpu::GemmOperands operands_of(const GemmCall& call) {
-    const auto address = [](const float* matrix) {
-      return reinterpret_cast<std::uint64_t>(matrix);
-    };
-    return {.a = address(call.a),
-            .lda = call.lda,
-            .b = address(call.b),
-            .ldb = call.ldb,
-            .c = address(call.c),
-            .ldc = call.ldc,
-            .alpha = call.alpha,
-            .beta = call.beta};
-  }
-
   std::shared_ptr<const gpu::Driver> driver_;
   int ordinal_;
   gpu::DeviceContexts contexts_;
   KernelCache<GpuKernel> kernels_;
-  StreamWorkspace scratch_;
+  StreamWorkspace workspace_;
 };
 
-// What is in the primary context is unloaded and freed, if it still is the context it was. Contexts
-// of the application's own may be gone; a context takes along what is in it.
+// Unloads and frees everything in the primary context, if that is still the same context. Contexts
+// that the application made may be gone, and their content with them.
 GpuGemm::~GpuGemm() {
   std::uint64_t living = 0;
   std::optional<gpu::PrimaryContext> primary;
@@ -129,7 +124,7 @@ GpuGemm::~GpuGemm() {
     if (kernel && key.context != living) kernel->module.leave_to_context();
   }
   kernels_.loaded().clear();
-  scratch_.free_all(living);
+  workspace_.free_all(living);
 }
 
 }  // namespace

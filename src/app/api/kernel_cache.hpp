@@ -3,14 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "api/kernel_selector.hpp"
 #include "core/launch_geometry.hpp"
@@ -25,14 +26,16 @@ class KernelCache {
     MatchKind match = MatchKind::predicted;
     LaunchGeometry geometry;
     const Loaded* kernel = nullptr;  // as long as this object
+    const KernelSignature* signature = nullptr;
+    std::vector<TensorDesc> tensors;  // of the problem, without padding
   };
 
-  // By what a kernel's code depends on, beside the device.
+  // Everything that a kernel's code depends on, apart from the device.
   struct Key {
     std::uint64_t context = 0;
     std::string kernel_name;
     Configuration compiled_as;
-    OperandTraits operands;
+    CodeTraits traits;
 
     auto operator<=>(const Key&) const = default;
   };
@@ -40,14 +43,14 @@ class KernelCache {
   explicit KernelCache(KernelSelector& supply) : supply_(supply) {}
 
   // `load(image, name, geometry)` gives a std::unique_ptr<Loaded>; all launches of a kernel need
-  // the same shared memory.
+  // the same shared memory. The answer stays as long as this object.
   template <typename Load>
-  Prepared find_or_prepare(std::uint64_t context, const GemmProblem& problem, Placement placement,
-                           Load load) {
+  const Prepared& find_or_prepare(std::uint64_t context, const GemmProblem& problem,
+                                  Placement placement, Load load) {
     const Asked asked{context, problem, placement};
-    if (const auto known = find(asked)) return *known;
+    if (const Prepared* known = find(asked)) return *known;
     const std::lock_guard lock(preparing_);
-    if (const auto known = find(asked)) return *known;
+    if (const Prepared* known = find(asked)) return *known;
 
     const KernelChoice choice = supply_.choose(problem, placement);
     const KernelTemplate& kernel = *choice.kernel;
@@ -55,14 +58,16 @@ class KernelCache {
     LaunchGeometry geometry =
         kernel.geometry(configuration, problem).on_device(supply_.device().sm_count);
     if (placement != Placement::aligned) geometry = geometry.without_maps();
-    const OperandTraits operands =
-        compiled_for(kernel, {problem.op_a, problem.op_b, placement == Placement::aligned});
+    const CodeTraits traits = compiled_for(
+        kernel, {kernel.operation->code_macros(problem), placement == Placement::aligned});
     std::unique_ptr<Loaded>& loaded =
-        loaded_[{context, kernel.name, compiled_as(kernel, configuration), operands}];
-    if (!loaded) loaded = load(supply_.image(choice, operands), kernel.name, geometry);
-    const Prepared prepared{choice.best.match, geometry, loaded.get()};
+        loaded_[{context, kernel.name, compiled_as(kernel, configuration), traits}];
+    if (!loaded) loaded = load(supply_.image(choice, traits), kernel.name, geometry);
+    const Prepared& prepared =
+        prepared_.emplace_back(Prepared{choice.best.match, geometry, loaded.get(),
+                                        &kernel.signature, kernel.operation->tensors(problem)});
     const std::unique_lock writing(ready_mutex_);
-    ready_.insert_or_assign(asked, prepared);
+    ready_.emplace(asked, &prepared);
     return prepared;
   }
 
@@ -78,18 +83,19 @@ class KernelCache {
  private:
   using Asked = std::tuple<std::uint64_t, GemmProblem, Placement>;
 
-  std::optional<Prepared> find(const Asked& asked) {
+  const Prepared* find(const Asked& asked) {
     const std::shared_lock reading(ready_mutex_);
     const auto place = ready_.find(asked);
-    if (place == ready_.end()) return std::nullopt;
-    return place->second;
+    return place == ready_.end() ? nullptr : place->second;
   }
 
   KernelSelector& supply_;
   std::mutex preparing_;
-  std::map<Key, std::unique_ptr<Loaded>> loaded_;  // by the thread that prepares
+  // Both by the thread that prepares. Forgotten choices stay: calls may be at work with them.
+  std::map<Key, std::unique_ptr<Loaded>> loaded_;
+  std::deque<Prepared> prepared_;
   std::shared_mutex ready_mutex_;
-  std::map<Asked, Prepared> ready_;
+  std::map<Asked, const Prepared*> ready_;
 };
 
 }  // namespace autotune

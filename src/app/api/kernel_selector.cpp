@@ -10,6 +10,8 @@
 #include "api/lookup.hpp"
 #include "api/setup.hpp"
 #include "core/compile_target.hpp"
+#include "kernel_templates/kernel_registry.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -25,7 +27,7 @@ bool fits_device(const KernelTemplate& kernel, const Configuration& configuratio
                      [&](const Constraint& constraint) { return constraint.holds(configuration); });
 }
 
-// Whether what a kernel needs beside its operands is little of what the device has.
+// Returns whether the workspace of a kernel is a small part of the device's memory.
 bool is_modest(const KernelTemplate& kernel, const Configuration& configuration,
                const GemmProblem& problem, Placement placement, const DeviceInfo& device) {
   constexpr std::int64_t kShare = 8;
@@ -44,12 +46,12 @@ bool can_serve(const KernelTemplate& kernel, const Configuration& configuration,
 
 KernelChoice stored_choice(Match match) {
   Winner& winner = match.winner;
-  KernelChoice choice{find_kernel_template(winner.template_name), {}, {}};
+  KernelChoice choice{built_in_kernels().find(winner.template_name), {}, {}};
   choice.best = {match.kind,
                  std::move(match.explanation),
                  std::move(winner.template_name),
                  std::move(winner.configuration),
-                 winner.problem,
+                 gemm_problem(winner.problem),
                  winner.median_us};
   choice.compiler_build = std::move(winner.environment.nvrtc_build);
   return choice;
@@ -57,12 +59,12 @@ KernelChoice stored_choice(Match match) {
 
 KernelChoice predicted_choice(const DeviceInfo& device, const GemmProblem& problem,
                               Placement placement) {
-  std::vector<const KernelTemplate*> kernels = templates_for(device);
+  std::vector<const KernelTemplate*> kernels = built_in_kernels().for_device(device);
   std::stable_partition(kernels.begin(), kernels.end(), [&](const KernelTemplate* kernel) {
     return kernel->first_choice && kernel->first_choice(problem);
   });
   for (const KernelTemplate* kernel : kernels) {
-    if (!kernel->supports(problem)) continue;
+    if (!computes(*kernel, problem)) continue;
     Configuration configuration = kernel->default_configuration(problem);
     if (!can_serve(*kernel, configuration, problem, placement, device)) continue;
     return {kernel,
@@ -76,8 +78,8 @@ KernelChoice predicted_choice(const DeviceInfo& device, const GemmProblem& probl
 
 }  // namespace
 
-KernelSelector::KernelSelector(DeviceInfo device, std::string database)
-    : device_(std::move(device)), database_(std::move(database)) {
+KernelSelector::KernelSelector(DeviceInfo device, std::string database, bool use_shipped)
+    : device_(std::move(device)), database_(std::move(database)), use_shipped_(use_shipped) {
   static_cast<void>(read_results(database_));  // what cannot be read is said at once
 }
 
@@ -90,9 +92,11 @@ KernelChoice KernelSelector::choose(const GemmProblem& problem, Placement placem
   if (!in_memory) file = read_results(database_);
   const TuningDatabase* results = in_memory ? in_memory.get() : file ? &*file : nullptr;
 
-  DeviceQuery query{device_.device_class(), "", Environment{.driver = device_.driver_text()}};
+  const DeviceQuery query{.device_class = device_.device_class(),
+                          .environment = Environment{.driver = device_.driver_text()},
+                          .use_shipped = use_shipped_};
   const auto serves = [&](const Winner& winner) {
-    return can_serve(*find_kernel_template(winner.template_name), winner.configuration, problem,
+    return can_serve(*built_in_kernels().find(winner.template_name), winner.configuration, problem,
                      placement, device_);
   };
   std::optional<Match> match = find_best(results, query, problem, /*exact_only=*/false, serves);
@@ -105,12 +109,12 @@ void KernelSelector::keep_in_memory(TuningDatabase results) {
   results_in_memory_ = std::move(kept);
 }
 
-std::string KernelSelector::image(const KernelChoice& choice, const OperandTraits& operands) {
+std::string KernelSelector::image(const KernelChoice& choice, const CodeTraits& traits) {
   CubinStore store = open_cubin_store();
-  const auto request_for = [&](const OperandTraits& traits) {
+  const auto request_for = [&](const CodeTraits& wanted) {
     return CompileRequest{
         choice.kernel->name, std::string(choice.kernel->source),
-        compile_options(*choice.kernel, choice.best.configuration, traits, device_.architecture())};
+        compile_options(*choice.kernel, choice.best.configuration, wanted, device_.architecture())};
   };
   const auto stored = [&](const CompileRequest& request) {
     std::optional<StoredCubin> found;
@@ -121,7 +125,7 @@ std::string KernelSelector::image(const KernelChoice& choice, const OperandTrait
     }
     return found;
   };
-  const CompileRequest request = request_for(operands);
+  const CompileRequest request = request_for(traits);
   if (auto found = stored(request)) return std::move(found->cubin);
   try {
     StoredCubin compiled = compile(request);
@@ -129,8 +133,8 @@ std::string KernelSelector::image(const KernelChoice& choice, const OperandTrait
     return std::move(compiled.cubin);
   } catch (const EnvironmentError&) {
     // Code for any operands serves aligned ones too.
-    auto general = stored(request_for({operands.op_a, operands.op_b, /*aligned=*/false}));
-    if (!operands.aligned || !general) throw;
+    auto general = stored(request_for({traits.macros, /*aligned=*/false}));
+    if (!traits.aligned || !general) throw;
     return std::move(general->cubin);
   }
 }
@@ -144,7 +148,7 @@ StoredCubin KernelSelector::compile(const CompileRequest& request) {
     throw EnvironmentError("the kernel is not in the cubin store, and " + compiler.problem);
   }
   CompileRequest targeted = request;
-  targeted.options.front() = architecture_option(*find_kernel_template(request.name),
+  targeted.options.front() = architecture_option(*built_in_kernels().find(request.name),
                                                  compile_target(device_, compiler.architectures));
   auto reply = std::get<CompileReply>(compiler_->handle(targeted));
   if (!reply.ok) {

@@ -11,9 +11,7 @@
 #include "autotune/error.hpp"
 
 #include "core/hash.hpp"
-#include "core/problem_distance.hpp"
 #include "db/shipped_winners.hpp"
-#include "kernel_templates/kernel_template.hpp"
 
 namespace autotune {
 namespace {
@@ -23,77 +21,125 @@ struct Candidate {
   bool shipped = false;
 };
 
-// Whether the templates that are here can still make this winner's kernel.
-bool usable(Winner& winner) {
-  const KernelTemplate* kernel = find_kernel_template(winner.template_name);
-  if (kernel == nullptr || kernel->space_version != winner.space_version) return false;
-  try {
-    winner.configuration = kernel->space.validated(winner.configuration);
-    return true;
-  } catch (const UsageError&) {
-    return false;
-  }
-}
+// Reads what is known of one device's problems.
+class KnownResults {
+ public:
+  using Wanted = std::function<bool(const Winner&)>;
 
-// What the user's own database says: winners, and for templates whose search never came to its
-// finals the best trials.
-std::vector<Winner> own_results(const TuningDatabase& database, const DeviceQuery& device) {
-  std::vector<Winner> results;
-  std::set<std::tuple<std::string, GemmProblem, std::string>> finished;
-  for (Winner& winner : database.winners(device.device_class, device.label)) {
-    if (!usable(winner)) continue;
-    finished.emplace(winner.device_class, winner.problem, winner.template_name);
-    results.push_back(std::move(winner));
+  KnownResults(const TuningDatabase* database, const DeviceQuery& device)
+      : database_(database), device_(device) {
+    // A device that is here counts by its class and not by its name.
+    filter_.device_class = device.device_class;
+    if (filter_.device_class.empty()) filter_.device_label = device.label;
+    filter_.operation = device.operation;
   }
-  for (Winner& trial : database.best_trials(device.device_class, device.label)) {
-    if (!usable(trial)) continue;
-    if (finished.contains({trial.device_class, trial.problem, trial.template_name})) continue;
-    results.push_back(std::move(trial));
-  }
-  return results;
-}
 
-// The fastest `wanted` one of each silicon class and problem; shipped ones where the user has none
-// of his own.
-std::vector<Candidate> candidates(const TuningDatabase* database, DeviceQuery device,
-                                  const std::function<bool(const Winner&)>& wanted) {
-  // What is here counts by its silicon, not by its name.
-  if (!device.device_class.empty()) device.label.clear();
-  std::map<std::pair<std::string, GemmProblem>, Candidate> best;
-  const auto consider = [&](Winner winner, bool shipped) {
-    if (!wanted(winner)) return;
-    const auto [place, is_new] = best.try_emplace({winner.device_class, winner.problem});
-    Candidate& known = place->second;
-    if (is_new ||
-        (known.shipped == shipped && comparable_us(winner) < comparable_us(known.winner))) {
-      known = {std::move(winner), shipped};
+  // All problems of an operation that results are stored or shipped for.
+  [[nodiscard]] std::set<Problem> problems(const std::string& operation) const {
+    ResultFilter filter = filter_;
+    filter.operation = operation;
+    std::set<Problem> result;
+    if (database_ != nullptr) {
+      for (Problem& problem : database_->problems(filter)) result.insert(std::move(problem));
     }
-  };
-  if (database != nullptr) {
-    for (Winner& winner : own_results(*database, device)) consider(std::move(winner), false);
+    for (const Winner* winner : shipped(filter)) result.insert(winner->problem);
+    return result;
   }
-  for (Winner& winner : shipped_winners(device.device_class, device.label)) {
-    if (usable(winner)) consider(std::move(winner), true);
+
+  // For a problem (an empty one stands for all) the fastest wanted result of each device class and
+  // problem: the user's own, shipped ones where there is none.
+  [[nodiscard]] std::vector<Candidate> best(const Problem& problem, const Wanted& wanted) const {
+    ResultFilter filter = filter_;
+    filter.problem = problem;
+    std::map<std::pair<std::string, Problem>, Candidate> best;
+    const auto consider = [&](Winner winner, bool is_shipped) {
+      if (!wanted(winner)) return;
+      const auto [place, is_new] = best.try_emplace({winner.device_class, winner.problem});
+      Candidate& known = place->second;
+      if (is_new ||
+          (known.shipped == is_shipped && comparable_us(winner) < comparable_us(known.winner))) {
+        known = {std::move(winner), is_shipped};
+      }
+    };
+    for (Winner& winner : own(filter)) consider(std::move(winner), false);
+    // One problem of one device class has one answer: the user's own leaves the others unread.
+    const bool answered =
+        !best.empty() && !filter.device_class.empty() && filter.problem != Problem();
+    for (const Winner* winner : answered ? std::vector<const Winner*>() : shipped(filter)) {
+      Winner copy = *winner;
+      if (is_usable(copy)) consider(std::move(copy), true);
+    }
+    std::vector<Candidate> result;
+    for (auto& [key, candidate] : best) result.push_back(std::move(candidate));
+    return result;
   }
-  std::vector<Candidate> result;
-  for (auto& [key, candidate] : best) result.push_back(std::move(candidate));
-  std::stable_partition(result.begin(), result.end(),
-                        [](const Candidate& candidate) { return !candidate.shipped; });
+
+ private:
+  // Returns whether the templates can still make this winner's kernel.
+  [[nodiscard]] bool is_usable(Winner& winner) const {
+    const KernelTemplate* kernel = device_.kernels->find(winner.template_name);
+    if (kernel == nullptr || kernel->space_version != winner.space_version ||
+        kernel->operation->name != winner.problem.operation()) {
+      return false;
+    }
+    try {
+      winner.configuration = kernel->space.validated(winner.configuration);
+      return true;
+    } catch (const UsageError&) {
+      return false;
+    }
+  }
+
+  // Winners, and for templates whose search never came to its finals the best trials.
+  [[nodiscard]] std::vector<Winner> own(const ResultFilter& filter) const {
+    if (database_ == nullptr) return {};
+    std::vector<Winner> results;
+    std::set<std::tuple<std::string, Problem, std::string>> finished;
+    for (Winner& winner : database_->winners(filter)) {
+      if (!is_usable(winner)) continue;
+      finished.emplace(winner.device_class, winner.problem, winner.template_name);
+      results.push_back(std::move(winner));
+    }
+    for (Winner& trial : database_->best_trials(filter)) {
+      if (!is_usable(trial)) continue;
+      if (finished.contains({trial.device_class, trial.problem, trial.template_name})) continue;
+      results.push_back(std::move(trial));
+    }
+    return results;
+  }
+
+  [[nodiscard]] std::vector<const Winner*> shipped(const ResultFilter& filter) const {
+    return device_.use_shipped ? shipped_winners(filter) : std::vector<const Winner*>();
+  }
+
+  const TuningDatabase* database_;
+  const DeviceQuery& device_;
+  ResultFilter filter_;
+};
+
+// Other problems with the same traits, by how far they are away.
+std::multimap<double, Problem> nearest_problems(const KnownResults& known, const Problem& problem,
+                                                const Operation& operation) {
+  std::multimap<double, Problem> result;
+  for (const Problem& other : known.problems(problem.operation())) {
+    if (other != problem && same_traits(other, problem)) {
+      result.emplace(operation.distance(problem, other), other);
+    }
+  }
   return result;
 }
 
-// Whether a configuration that was tuned for one problem can serve another.
-bool fits(const Winner& winner, const GemmProblem& problem) {
-  const KernelTemplate& kernel = *find_kernel_template(winner.template_name);
-  return std::tie(winner.problem.op_a, winner.problem.op_b, winner.problem.math) ==
-             std::tie(problem.op_a, problem.op_b, problem.math) &&
-         kernel.supports(problem);
+// A label may stand for several device classes: the user's own result goes before a shipped one,
+// then the newer one.
+bool is_better(const Candidate& a, const Candidate& b) {
+  return std::tie(a.shipped, b.winner.measured_at) < std::tie(b.shipped, a.winner.measured_at);
 }
 
-// What has changed since a winner was measured: "driver", "template source"; empty when nothing.
+// Names the parts of the environment that have changed since a winner was measured: "older driver,
+// template source"; empty when nothing has.
 std::string changes_since(const Winner& winner, const DeviceQuery& device) {
   std::vector<std::string> changes;
-  const KernelTemplate* kernel = find_kernel_template(winner.template_name);
+  const KernelTemplate* kernel = device.kernels->find(winner.template_name);
   if (content_hash(kernel->source) != winner.source_hash) changes.emplace_back("template source");
   if (winner.environment.measuring_protocol != kMeasuringProtocol) {
     changes.emplace_back("measuring protocol");
@@ -110,17 +156,18 @@ std::string changes_since(const Winner& winner, const DeviceQuery& device) {
   return text;
 }
 
-Match match_of(Candidate candidate, const DeviceQuery& device, const GemmProblem& problem) {
+Match match_of(Candidate candidate, const DeviceQuery& device, const Problem& problem) {
   Match match{.winner = std::move(candidate.winner), .shipped = candidate.shipped};
   const std::string age = changes_since(match.winner, device);
   match.kind = match.winner.problem != problem ? MatchKind::nearest_size
                : age.empty()                   ? MatchKind::exact
                                                : MatchKind::exact_stale;
+  const Operation& operation = *device.kernels->operation_of(problem);
   match.explanation =
       match.winner.problem == problem
           ? "tuned for this size"
-          : fmt::format("tuned for {}, {:.2f} octaves away", to_string(match.winner.problem),
-                        octaves_apart(problem, match.winner.problem));
+          : fmt::format("tuned for {}, {:.2f} octaves away", operation.text(match.winner.problem),
+                        operation.distance(problem, match.winner.problem));
   if (!age.empty()) match.explanation += ", measured with an " + age;
   if (!match.winner.confirmed) match.explanation += ", not confirmed by finals";
   match.explanation += match.shipped ? "; shipped with the program" : "; from the database";
@@ -134,7 +181,7 @@ std::string to_string(MatchKind kind) {
     case MatchKind::exact:
       return "exact";
     case MatchKind::exact_stale:
-      return "exact, aged";
+      return "exact, stale";
     case MatchKind::nearest_size:
       return "nearest size";
     case MatchKind::predicted:
@@ -144,32 +191,43 @@ std::string to_string(MatchKind kind) {
 }
 
 std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery& device,
-                               const GemmProblem& problem, bool exact_only,
+                               const Problem& problem, bool exact_only,
                                const std::function<bool(const Winner&)>& serves) {
-  // A label may stand for several silicon classes: of equally near results the newest.
-  const auto better = [&](const Candidate& a, const Candidate& b) {
-    const double a_distance = octaves_apart(problem, a.winner.problem);
-    const double b_distance = octaves_apart(problem, b.winner.problem);
-    return std::tie(a_distance, a.shipped, b.winner.measured_at) <
-           std::tie(b_distance, b.shipped, a.winner.measured_at);
-  };
+  const Operation* const operation = device.kernels->operation_of(problem);
+  if (operation == nullptr) return std::nullopt;
+  const KnownResults known(database, device);
   // Asked of each winner, not of the fastest for its problem: that one may serve no other.
   const auto wanted = [&](const Winner& winner) {
-    return fits(winner, problem) && (!exact_only || winner.problem == problem) &&
+    return device.kernels->find(winner.template_name)->supports(problem) &&
            (!serves || serves(winner));
   };
   std::optional<Candidate> best;
-  for (Candidate& candidate : candidates(database, device, wanted)) {
-    if (!best || better(candidate, *best)) best = std::move(candidate);
+  const auto consider = [&](const Problem& candidate_problem) {
+    for (Candidate& candidate : known.best(candidate_problem, wanted)) {
+      if (!best || is_better(candidate, *best)) best = std::move(candidate);
+    }
+  };
+  consider(problem);
+  if (!best && !exact_only) {
+    double best_distance = 0;
+    for (const auto& [distance, other] : nearest_problems(known, problem, *operation)) {
+      if (best && distance > best_distance) break;
+      consider(other);
+      best_distance = distance;
+    }
   }
   if (!best) return std::nullopt;
   return match_of(std::move(*best), device, problem);
 }
 
 std::vector<Match> list_winners(const TuningDatabase* database, const DeviceQuery& device) {
+  std::vector<Candidate> all =
+      KnownResults(database, device).best(Problem(), [](const Winner&) { return true; });
+  std::stable_partition(all.begin(), all.end(),
+                        [](const Candidate& candidate) { return !candidate.shipped; });
   std::vector<Match> matches;
-  for (Candidate& candidate : candidates(database, device, [](const Winner&) { return true; })) {
-    const GemmProblem problem = candidate.winner.problem;
+  for (Candidate& candidate : all) {
+    const Problem problem = candidate.winner.problem;
     matches.push_back(match_of(std::move(candidate), device, problem));
   }
   return matches;

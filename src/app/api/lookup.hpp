@@ -11,6 +11,7 @@
 #include "core/device_info.hpp"
 #include "core/winner.hpp"
 #include "db/tuning_database.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 
@@ -21,23 +22,30 @@ struct Match {
   bool shipped = false;     // from the winners that came with the program
 };
 
-// Whose results are asked for: a device that is here (its silicon class counts), or a label.
+// Selects results by device: one of this machine, by its class, or any, by its label.
 struct DeviceQuery {
   std::string device_class;
   std::string label;
-  std::optional<Environment> environment;  // of the device that is here; without it nothing is aged
+  // The environment of the device of this machine; without it a changed driver or NVRTC makes
+  // nothing stale.
+  std::optional<Environment> environment;
+  bool use_shipped = true;  // the winners that came with the program are asked too
+  std::string operation;    // the operation whose results are listed; empty: any
+  const KernelRegistry* kernels = &built_in_kernels();
 };
 
-// Answers from the user's database, and below it from the shipped winners. `database` may be null.
-// nullopt when nothing is stored for the device (or, with `exact_only`, for the problem).
-// serves: which winners come into question; all, where it is left out.
+// Answers from the user's database, then from the shipped winners. `database` may be null. Returns
+// nullopt when nothing is stored for the device (or, with `exact_only`, for the problem). An exact
+// answer reads the results of that problem alone. Otherwise the results of other problems are read,
+// nearest problem first, until one is accepted. `serves` accepts a winner; without it all are
+// accepted.
 [[nodiscard]] std::optional<Match> find_best(const TuningDatabase* database,
-                                             const DeviceQuery& device, const GemmProblem& problem,
+                                             const DeviceQuery& device, const Problem& problem,
                                              bool exact_only,
                                              const std::function<bool(const Winner&)>& serves = {});
 
-// All winners of a device, one a problem: the user's own first, then shipped ones for problems the
-// user has none of.
+// All winners of a device, one a problem: the user's own first, then shipped ones for problems that
+// the user has none of.
 [[nodiscard]] std::vector<Match> list_winners(const TuningDatabase* database,
                                               const DeviceQuery& device);
 

@@ -6,7 +6,9 @@
 
 #include "core/posix/host_resources.hpp"
 #include "cpu/device.hpp"
+#include "db/default_paths.hpp"
 #include "tuner/measure/cpu_service.hpp"
+#include "tuner/measure/gpu_service.hpp"
 
 namespace autotune {
 namespace {

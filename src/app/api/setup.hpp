@@ -1,4 +1,4 @@
-// What every use of the tuner needs: databases, and workers for a device.
+// Makes what every use of the tuner needs: databases, and workers for a device.
 #pragma once
 
 #include <filesystem>
@@ -22,15 +22,16 @@ struct OpenedDatabase {
 // The tuning database to write to: the named file, or the default one for "". A named file that
 // cannot be opened throws StorageError; a default one is replaced by one in memory.
 [[nodiscard]] OpenedDatabase open_results(const std::string& named);
-// For reading; nullopt when there is no file. A default one that cannot be read is as good as none.
+// The tuning database for reading; nullopt when there is no file, or a default one that cannot be
+// read.
 [[nodiscard]] std::optional<TuningDatabase> read_results(const std::string& named);
-// The one at its default place; a disabled one where there is none.
+// The cubin store at its default path; a disabled one where there is no such path.
 [[nodiscard]] CubinStore open_cubin_store();
 
 // Compiles for the device and measures on it, where it is called.
 [[nodiscard]] std::unique_ptr<WorkerService> make_service(const DeviceInfo& device);
 // Workers in this process, or in processes of `program`, which is the program autotune; the devices
-// are of one silicon class. As many compile as there are cores and memory for.
+// are of one device class. As many compile as there are cores and memory for.
 [[nodiscard]] TunerSetup in_process_setup(const DeviceInfo& device);
 [[nodiscard]] TunerSetup isolated_setup(const std::vector<DeviceInfo>& devices,
                                         const std::filesystem::path& program);

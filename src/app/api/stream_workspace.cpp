@@ -9,7 +9,7 @@
 namespace autotune {
 namespace {
 
-// Of the thread that asks, from 1 on; no other thread ever has it.
+// The number of the calling thread, from 1 on; no other thread ever has the same.
 std::uint64_t thread_number() {
   static std::atomic<std::uint64_t> last = 0;
   thread_local const std::uint64_t own = ++last;

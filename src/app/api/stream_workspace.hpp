@@ -1,4 +1,4 @@
-// The memory that products need beside their operands: products on one stream follow each other, so
+// The workspace of products: products on one stream follow each other, so
 // they share it.
 #pragma once
 
@@ -20,12 +20,12 @@ class StreamWorkspace {
  public:
   explicit StreamWorkspace(const gpu::Driver& driver) : driver_(driver) {}
 
-  // An address in the current context, whose number is `context`; 0 for 0 bytes. Nothing where the
-  // device had no memory for so much when it was asked last; `again` asks in any case. Throws as
+  // An address in the current context, whose number is `context`; 0 for 0 bytes. nullopt if the
+  // last allocation of this size or less failed; `again` allocates in any case. Throws as
   // refuse_capture() does where it would have to allocate, and DriverError.
   [[nodiscard]] std::optional<std::uint64_t> reserve(std::uint64_t context, std::int64_t bytes,
                                                      CUstream_st* stream, bool again);
-  // Frees what is in the current context, `living`. Other contexts take along what is in them.
+  // Frees the memory in the current context, `living`. That of other contexts ends with them.
   void free_all(std::uint64_t living);
 
  private:
@@ -42,7 +42,7 @@ class StreamWorkspace {
     explicit OfStream(const gpu::Driver& driver) : scratch(driver) {}
     std::mutex mutex;
     gpu::Workspace scratch;
-    std::int64_t too_much = kNever;  // bytes: so many it did not get
+    std::int64_t too_much = kNever;  // bytes: an allocation of this size failed
   };
 
   OfStream& of(std::uint64_t context, CUstream_st* stream);

@@ -29,7 +29,7 @@ Json json_or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-// 16, not 16.0, where it is a whole number.
+// Writes whole numbers as 16, not as 16.0.
 Json number(double value) {
   const auto whole = static_cast<std::int64_t>(value);
   return static_cast<double>(whole) == value ? Json(whole) : Json(value);
@@ -77,7 +77,7 @@ std::string device_text(const AnalyzedDevice& device) {
   return text;
 }
 
-// Several limits may allow equally few blocks; then each binds.
+// Several limits may allow equally few blocks; then each of them binds.
 Table limit_table(const Occupancy& occupancy) {
   Table table({"limit", "blocks per SM", ""});
   for (const auto& [name, blocks] : kLimitFigures) {
@@ -113,7 +113,7 @@ std::string line(const char* name, const std::optional<std::int64_t>& value) {
   return line(name, value ? fmt::format("{}", *value) : "-");
 }
 
-// What depends on the size.
+// The lines that depend on the size.
 std::string problem_text(const AnalysisReport& report) {
   const Analysis& a = report.analysis;
   std::string waves = "-";

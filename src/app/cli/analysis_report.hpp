@@ -1,4 +1,4 @@
-// What analyze prints, as JSON (docs/cli.md) and as text.
+// The report of analyze, as JSON (docs/cli.md) and as text.
 #pragma once
 
 #include <optional>
@@ -22,11 +22,11 @@ struct AnalysisReport {
   std::optional<std::int64_t> spill_bytes;
   std::optional<Roofline> roofline;
   std::vector<AccessSummary> accesses;
-  std::vector<std::string> notes;  // why what is missing is missing
+  std::vector<std::string> notes;  // say why a figure is missing
 };
 
 [[nodiscard]] nlohmann::ordered_json analysis_json(const AnalysisReport& report);
-// Without the notes.
+// The notes are not in it.
 [[nodiscard]] std::string analysis_text(const AnalysisReport& report);
 
 }  // namespace autotune

@@ -1,6 +1,5 @@
-// autotune analyze: what a configuration takes of an SM and how it uses memory, by arithmetic.
+// autotune analyze: computes the resources and memory accesses of a configuration, without a GPU.
 #include <algorithm>
-#include <memory>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -13,7 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/configuration_choice.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/size_list.hpp"
+#include "cli/options.hpp"
 #include "cli/space_options.hpp"
 #include "cli/tuning_setup.hpp"
 #include "gpu/nvrtc.hpp"
@@ -21,47 +20,31 @@
 namespace autotune {
 namespace {
 
-struct AnalyzeOptions {
-  SpaceOptions space;
-  std::string configuration;
-  std::string architecture;
-  std::string device;
-  std::string sizes;
-  std::string layout = "NN";
+struct AnalyzeOptions : Options {
   std::vector<std::string> limits;
-  std::string database;
-  bool json = false;
 
   [[nodiscard]] bool names_parameters() const {
-    return !space.tile_width.empty() || !space.results_per_thread.empty() || !space.unroll.empty();
+    return !filter.tile_widths.empty() || !filter.results_per_thread.empty() ||
+           !filter.result_shapes.empty() || !filter.unrolls.empty();
   }
 };
 
-// Stands for all sizes that are aligned and larger than a tile.
+// Represents all sizes that are aligned and larger than a tile.
 constexpr GemmProblem kUsualProblem{.m = 1024, .n = 1024, .k = 1024};
 
-std::optional<GemmProblem> parse_problem(const AnalyzeOptions& options) {
-  if (options.sizes.empty()) return std::nullopt;
-  std::vector<GemmProblem> problems = parse_sizes(options.sizes);
-  if (problems.size() != 1) throw UsageError("analyze: give one size, for example --sizes 2048");
-  set_layout(problems.front(), options.layout);
-  return problems.front();
-}
-
-// What --tile-width and the like leave out: one result, the default's tile width, no branch in the
-// inner loop.
+// By default the tile width is the template's, a thread has one result, and the loop is unrolled.
 ChosenConfiguration configuration_by_parameters(const AnalyzeOptions& options,
                                                 const GemmProblem& problem) {
   if (!options.configuration.empty()) {
     throw UsageError("--config excludes --tile-width, --results-per-thread and --unroll");
   }
-  const KernelTemplate& kernel = single_template(options.space.templates);
-  SpaceFilter filter = options.space.filter();
+  const KernelTemplate& kernel = template_or_default(options.one_template());
+  SpaceFilter filter = options.filter;
+  check_filter(filter, {&kernel});
   if (filter.tile_widths.size() > 1 || filter.unrolls.size() > 1 ||
       filter.results_per_thread.size() + filter.result_shapes.size() > 1) {
     throw UsageError(
-        "analyze: one configuration at a time, for example --tile-width 16 "
-        "--results-per-thread 4");
+        "analyze takes one configuration at a time, e.g. --tile-width 16 --results-per-thread 4");
   }
   if (filter.tile_widths.empty()) {
     filter.tile_widths = {kernel.tile_shape(kernel.default_configuration(problem)).tile_width};
@@ -81,15 +64,14 @@ ChosenConfiguration configuration_for(const AnalyzeOptions& options, const GemmP
                                       const AnalyzedDevice& device,
                                       const TuningDatabase* database) {
   if (options.names_parameters()) return configuration_by_parameters(options, problem);
-  const ConfigurationChoice choice{options.space.templates, options.configuration};
   if (options.configuration.empty() && device.label.empty()) {
-    const KernelTemplate& kernel = single_template(options.space.templates);
+    const KernelTemplate& kernel = template_or_default(options.one_template());
     return {&kernel, kernel.default_configuration(problem), "default"};
   }
-  return choose_configuration(choice, problem, database, device.query);
+  return choose_configuration(choice_of(options), problem, database, device.query);
 }
 
-// The compiler's figures; `resources` stay -1, and a note says why, where there are none.
+// The compiler's figures. Without them the fields are -1, and a note says why.
 Resources compile(const ChosenConfiguration& chosen, const GemmProblem& problem,
                   const AnalyzedDevice& device, std::vector<std::string>& notes) {
   if (device.architecture.empty()) return {};  // noted where the device was looked for
@@ -107,7 +89,7 @@ Resources compile(const ChosenConfiguration& chosen, const GemmProblem& problem,
     const gpu::CompileResult result =
         nvrtc->compile(chosen.kernel->name, std::string(chosen.kernel->source),
                        compile_options(*chosen.kernel, chosen.configuration,
-                                       unpadded_traits(problem), device.architecture));
+                                       code_traits(*chosen.kernel, problem), device.architecture));
     return result.ok ? result.resources : unknown("the compiler refuses this configuration");
   } catch (const EnvironmentError& error) {
     return unknown(error.what());
@@ -154,30 +136,31 @@ AnalysisReport make_report(const AnalyzeOptions& options) {
   GemmProblem usual = kUsualProblem;
   set_layout(usual, options.layout);
   AnalysisReport report;
-  report.layout = layout_text(usual);
-  report.problem = parse_problem(options);
+  report.layout = options.layout;
+  if (!options.sizes.empty()) report.problem = options.one_problem();
   const GemmProblem problem = report.problem.value_or(usual);
-  check_choice({options.space.templates, options.configuration});
+  check_choice(choice_of(options));
   if (options.names_parameters()) {
     static_cast<void>(configuration_by_parameters(options, problem));
   }
 
   const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
   const TuningDatabase* database = opened ? &*opened : nullptr;
-  report.device = analyzed_device(options.architecture, options.device, options.limits, database);
+  report.device = analyzed_device(options, options.limits, database);
   report.notes = report.device.notes;
   report.chosen = configuration_for(options, problem, report.device, database);
   check_template(*report.chosen.kernel, report.device.architecture);
 
   const Resources compiled = compile(report.chosen, problem, report.device, report.notes);
   report.spill_bytes = if_known(compiled.spill_bytes);
+  const Problem analyzed = problem;
   report.analysis = analyze(*report.chosen.kernel, report.chosen.configuration, report.device.sm,
-                            if_known(compiled.registers), report.problem ? &problem : nullptr,
+                            if_known(compiled.registers), report.problem ? &analyzed : nullptr,
                             report.device.sm_count);
   report.accesses = summarize_accesses(*report.chosen.kernel, report.chosen.configuration, problem);
   if (report.problem && report.device.rates) {
-    report.roofline =
-        roofline(problem, report.device.rates->fma_gflops, report.device.rates->copy_gbps);
+    report.roofline = roofline(report.chosen.kernel->operation->work(problem),
+                               report.device.rates->fma_gflops, report.device.rates->copy_gbps);
   }
   note_what_is_missing(report);
   return report;
@@ -197,27 +180,21 @@ int run_analyze(const AnalyzeOptions& options) {
 }  // namespace
 
 void add_analyze_command(CommandLine& line) {
-  auto options = std::make_shared<AnalyzeOptions>();
-  CLI::App* command =
-      line.app.add_subcommand("analyze", "Print what a configuration takes; needs no GPU");
-  command->add_option("--template", options->space.templates,
-                      "The template (default: the one of --config, else gemm_tiled)");
-  command->add_option("--tile-width", options->space.tile_width, "One tile width");
-  command->add_option("--results-per-thread", options->space.results_per_thread,
-                      "Results of one thread, 4 or 2x2 (default 1)");
-  command->add_option("--unroll", options->space.unroll, "Of the inner loop (default full)");
-  command->add_option("--config", options->configuration,
-                      "NAME=VALUE,...; what is left out is as by default");
-  command->add_option("--arch", options->architecture, "An architecture, e.g. sm_90");
-  command->add_option("--device", options->device, "A device's name, or auto, or a GPU's number");
-  command->add_option("--sizes", options->sizes, "One size: N or MxNxK");
-  command->add_option("--layout", options->layout, "NN, NT, TN or TT: op(A), op(B)");
-  command->add_option("--limit", options->limits, "NAME=VALUE of the SM, e.g. shared_per_sm=16384")
+  auto [command, options] = add_command(
+      line, "analyze", "Print the resources of a configuration; needs no GPU", run_analyze);
+  add_options(command, options,
+              {"--template", "--config", "--arch", "--layout", "--db", "--no-shipped", "--json"});
+  add_options(command, options,
+              {{"--tile-width", "The tile width, e.g. 16"},
+               {"--results-per-thread", "Results of one thread, e.g. 4 or 2x2 (default 1)"},
+               {"--unroll", "Unroll factor of the inner loop (default full)"},
+               {"--device", "The name of a device that is known or here, or the number of a GPU"},
+               {"--sizes", kOneSizeHelp}});
+  command
+      .add_option("--limit", options.limits,
+                  "A limit of the SM, e.g. shared_per_sm=16384; repeatable")
+      ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--db", options->database, "The tuning database");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback(
-      [&line, options] { line.action = [options] { return run_analyze(*options); }; });
 }
 
 }  // namespace autotune

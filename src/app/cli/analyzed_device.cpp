@@ -9,7 +9,8 @@
 
 #include "autotune/error.hpp"
 
-#include "cli/size_list.hpp"
+#include "api/device_choice.hpp"
+#include "cli/option_values.hpp"
 #include "cli/tuning_setup.hpp"
 #include "gpu/gpu.hpp"
 
@@ -37,7 +38,7 @@ const NamedLimit& find_limit(const std::string& name) {
   if (found != std::end(kLimits)) return *found;
   std::vector<std::string> names;
   for (const NamedLimit& limit : kLimits) names.emplace_back(limit.name);
-  throw UsageError(fmt::format("--limit: '{}' is no limit: use {}", name, fmt::join(names, ", ")));
+  throw UsageError(fmt::format("--limit: '{}' must be one of {}", name, fmt::join(names, ", ")));
 }
 
 SmLimits parse_limits(const std::vector<std::string>& limits) {
@@ -47,14 +48,16 @@ SmLimits parse_limits(const std::vector<std::string>& limits) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos) {
       throw UsageError(fmt::format(
-          "--limit: '{}' is not NAME=VALUE, for example --limit shared_per_sm=16384", text));
+          "--limit: {} must be NAME=VALUE, e.g. --limit shared_per_sm=16384", in_quotes(text)));
     }
     const NamedLimit& limit = find_limit(text.substr(0, equals));
-    const auto values = parse_integers(text.substr(equals + 1), "--limit");
-    if (values.size() != 1) {
-      throw UsageError(fmt::format("--limit: '{}' has more than one value", text));
+    const auto value = parse_whole_number(text.substr(equals + 1));
+    if (!value) {
+      throw UsageError(
+          fmt::format("--limit: {} must have a whole number from 1 to {}, e.g. {}=1024",
+                      in_quotes(text), kMaxSize, limit.name));
     }
-    given.*limit.member = values.front();
+    given.*limit.member = *value;
   }
   return given;
 }
@@ -70,7 +73,7 @@ SmLimits merged(SmLimits sm, const SmLimits& given) {
 SmLimits limits_of(const std::string& architecture, const std::string& asked) {
   if (const std::optional<SmLimits> sm = sm_limits(architecture)) return *sm;
   const std::vector<std::string> known = known_architectures();
-  throw UsageError(fmt::format("{}: '{}' is no known architecture: use {} to {} ({})", asked,
+  throw UsageError(fmt::format("{}: '{}' must be an architecture from {} to {} ({})", asked,
                                architecture, known.front(), known.back(), fmt::join(known, ", ")));
 }
 
@@ -81,7 +84,7 @@ std::optional<DeviceRates> rates_of(const std::vector<Match>& winners) {
   return std::nullopt;
 }
 
-// From the results that are known of a device; nullopt when there are none.
+// Describes a device by its known results; nullopt when there are none.
 std::optional<AnalyzedDevice> known_device(const DeviceQuery& query,
                                            const TuningDatabase* database) {
   const std::vector<Match> winners = list_winners(database, query);
@@ -92,7 +95,7 @@ std::optional<AnalyzedDevice> known_device(const DeviceQuery& query,
   const DeviceClass parsed = parse_device_class(silicon);
   device.architecture = parsed.architecture;
   device.sm_count = parsed.sm_count;
-  device.query = {silicon, device.label, {}};
+  device.query = {silicon, device.label, std::nullopt, query.use_shipped};
   device.rates = rates_of(list_winners(database, device.query));
   std::set<std::string> classes;
   for (const Match& match : winners) classes.insert(match.winner.device_class);
@@ -103,12 +106,13 @@ std::optional<AnalyzedDevice> known_device(const DeviceQuery& query,
   return device;
 }
 
-AnalyzedDevice present_device(const DeviceInfo& info, const TuningDatabase* database) {
+AnalyzedDevice present_device(const DeviceInfo& info, bool use_shipped,
+                              const TuningDatabase* database) {
   AnalyzedDevice device;
   device.label = info.label;
   device.architecture = info.architecture();
   device.sm_count = info.sm_count;
-  device.query = {info.device_class(), info.label, {}};
+  device.query = {info.device_class(), info.label, std::nullopt, use_shipped};
   device.rates = rates_of(list_winners(database, device.query));
   return device;
 }
@@ -119,57 +123,53 @@ bool same_label(const std::string& a, const std::string& b) {
   });
 }
 
-AnalyzedDevice named_device(const std::string& name, const TuningDatabase* database) {
-  if (name == "host") {
+AnalyzedDevice named_device(const Options& options, const TuningDatabase* database) {
+  const std::string& name = options.device;
+  const bool use_shipped = !options.no_shipped;
+  if (names_cpu_device(name)) {
     throw UsageError(
-        "--device: the host device has no SM: name a GPU, or an architecture, for example "
-        "--arch sm_90");
+        "--device: the CPU device has no SM: name a GPU, or an architecture, e.g. --arch sm_90");
   }
-  const bool number =
-      std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  if (number) return present_device(device_for(name), database);
-  if (auto known = known_device({"", name, {}}, database)) return *std::move(known);
+  if (std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+    return present_device(device_for(name), use_shipped, database);
+  }
+  if (auto known = known_device(device_named(options), database)) return *std::move(known);
   for (const DeviceInfo& info : inspect_driver().devices) {
-    if (same_label(info.label, name)) return present_device(info, database);
+    if (same_label(info.label, name)) return present_device(info, use_shipped, database);
   }
-  std::set<std::string> labels;
-  for (const Match& match : list_winners(database, {})) labels.insert(match.winner.device_label);
   throw UsageError(fmt::format(
-      "--device: nothing is known of '{}' (known: {}): name its architecture, for example "
-      "--arch sm_90",
-      name, labels.empty() ? "none" : fmt::format("{}", fmt::join(labels, ", "))));
+      "--device: nothing is known of '{}' (known: {}): name its architecture, e.g. --arch sm_90",
+      name, known_devices(database, use_shipped)));
 }
 
-AnalyzedDevice chosen_device(const std::string& architecture, const std::string& device,
-                             const TuningDatabase* database) {
+AnalyzedDevice chosen_device(const Options& options, const TuningDatabase* database) {
   AnalyzedDevice chosen;
-  if (!device.empty() && device != "auto") return named_device(device, database);
-  if (!architecture.empty()) {
-    chosen.architecture = architecture;
+  if (!options.device.empty() && options.device != "auto") return named_device(options, database);
+  if (!options.architecture.empty()) {
+    chosen.architecture = options.architecture;
     return chosen;
   }
   const DriverReport driver = inspect_driver();
   if (driver.usable && !driver.devices.empty()) {
-    return present_device(driver.devices.front(), database);
+    return present_device(driver.devices.front(), !options.no_shipped, database);
   }
   chosen.notes.emplace_back(
-      "no device is named (--device, --arch) and none is here: only what --limit says is known of "
-      "the SM, and registers, waves and roofline are not");
+      "no device is named (--device, --arch) and none is here: the SM's limits are known from "
+      "--limit alone, and registers, waves and roofline are unknown");
   return chosen;
 }
 
 }  // namespace
 
-AnalyzedDevice analyzed_device(const std::string& architecture, const std::string& device,
-                               const std::vector<std::string>& limits,
+AnalyzedDevice analyzed_device(const Options& options, const std::vector<std::string>& limits,
                                const TuningDatabase* database) {
-  if (!architecture.empty() && !device.empty()) {
+  if (!options.architecture.empty() && !options.device.empty()) {
     throw UsageError("--arch and --device exclude each other: a device has its architecture");
   }
   const SmLimits given = parse_limits(limits);
-  AnalyzedDevice chosen = chosen_device(architecture, device, database);
+  AnalyzedDevice chosen = chosen_device(options, database);
   if (!chosen.architecture.empty()) {
-    chosen.sm = limits_of(chosen.architecture, device.empty() ? "--arch" : "--device");
+    chosen.sm = limits_of(chosen.architecture, options.device.empty() ? "--arch" : "--device");
   }
   chosen.sm = merged(chosen.sm, given);
   return chosen;

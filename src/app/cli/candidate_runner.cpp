@@ -1,23 +1,23 @@
 #include "cli/candidate_runner.hpp"
 
+#include <utility>
+
 #include "autotune/error.hpp"
 
 #include "cli/exit_codes.hpp"
 #include "core/compile_target.hpp"
+#include "operation/gemm/gemm.hpp"
 #include "operation/memory_requirement.hpp"
 
 namespace autotune {
-namespace {
-
-constexpr std::chrono::milliseconds kPatience(200);
-
-}  // namespace
 
 CandidateRunner::CandidateRunner(const TunerSetup& setup, CubinStore& cubins)
     : device_(setup.device),
       runner_(setup.measuring.front().make_worker, setup.measure_timeout),
-      pool_(setup.make_compile_worker, setup.compile_jobs, setup.compile_timeout) {
-  const DescribeCompilerReply compiler = runner_.describe_compiler();
+      pool_(setup.make_compile_worker, setup.compile_jobs, setup.compile_timeout,
+            [this](KernelBuilt built) { built_.post(std::move(built)); }) {
+  const DescribeCompilerReply compiler =
+      describe_compiler(setup.make_compile_worker, setup.compile_timeout);
   builder_ = std::make_unique<KernelBuilder>(pool_, &cubins, compiler.build,
                                              compile_target(setup.device, compiler.architectures));
 }
@@ -29,13 +29,12 @@ void CandidateRunner::prepare(const KernelTemplate& kernel, const Configuration&
 
 Trial CandidateRunner::run(const KernelTemplate& kernel, const Configuration& configuration,
                            const GemmProblem& problem, const MeasureOptions& options) {
-  if (const std::string why = why_too_large(problem, device_); !why.empty()) {
+  if (const std::string why = why_too_large(built_in_operations().at(kGemm), problem, device_);
+      !why.empty()) {
     throw EnvironmentError(why);
   }
   const auto ticket = builder_->request(kernel, configuration, problem);
-  while (builder_->find(ticket) == nullptr) {
-    builder_->collect(std::chrono::steady_clock::now() + kPatience);
-  }
+  while (builder_->find(ticket) == nullptr) builder_->take(built_.wait());
   return runner_.run(kernel, configuration, problem, *builder_->find(ticket), options);
 }
 

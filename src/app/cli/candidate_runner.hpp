@@ -4,6 +4,9 @@
 #include <memory>
 #include <vector>
 
+#include "autotune/problem.hpp"
+
+#include "core/mailbox.hpp"
 #include "tuner/compile/kernel_builder.hpp"
 #include "tuner/devices/trial_runner.hpp"
 #include "tuner/tuner.hpp"
@@ -27,11 +30,12 @@ class CandidateRunner {
  private:
   DeviceInfo device_;
   TrialRunner runner_;
+  Mailbox<KernelBuilt> built_;
   CompilePool pool_;
   std::unique_ptr<KernelBuilder> builder_;
 };
 
-// For what went wrong first.
+// The exit code for the first failure; that of success if there is none.
 [[nodiscard]] int exit_code_for(const std::vector<Trial>& trials);
 
 }  // namespace autotune

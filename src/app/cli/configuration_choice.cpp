@@ -6,37 +6,37 @@
 #include "autotune/error.hpp"
 
 #include "cli/space_options.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {
 
 bool has_parameters(const KernelTemplate& kernel, const Configuration& configuration) {
-  const Configuration all = kernel.default_configuration({.m = 1, .n = 1, .k = 1});
+  const Configuration all = kernel.default_configuration(kernel.limiting_problems.front());
   const auto& given = configuration.entries();
   return std::all_of(given.begin(), given.end(),
                      [&](const auto& entry) { return all.contains(entry.first); });
 }
 
-// The one that is named, else the one whose parameters are.
+// The template that is named, else gemm_tiled or the first one that has all given parameters.
 const KernelTemplate& chosen_template(const ConfigurationChoice& choice) {
-  const KernelTemplate& usual = single_template(choice.template_name);
-  if (!choice.template_name.empty() || choice.configuration.empty()) return usual;
-  const Configuration given = Configuration::parse(choice.configuration);
-  if (has_parameters(usual, given)) return usual;
-  const auto& all = kernel_templates();
+  const KernelTemplate& usual = template_or_default(choice.kernel);
+  const Configuration& given = choice.configuration;
+  if (choice.kernel != nullptr || given.empty() || has_parameters(usual, given)) return usual;
+  const auto& all = built_in_kernels().templates();
   const auto other = std::find_if(all.begin(), all.end(), [&](const KernelTemplate& kernel) {
     return has_parameters(kernel, given);
   });
   return other == all.end() ? usual : *other;
 }
 
-// The valid configuration with all that is given and the most of the default.
+// The valid configuration that has all given values and agrees most with the wanted ones.
 std::optional<Configuration> nearest_valid(const KernelTemplate& kernel, const Configuration& given,
                                            const Configuration& wanted) {
   std::optional<Configuration> nearest;
   std::ptrdiff_t most = -1;
   for (const Configuration& candidate : kernel.space.enumerate().configurations) {
-    const auto agrees = [&](const Configuration::Entry& entry) {
+    const auto agrees = [&](const auto& entry) {
       return candidate.contains(entry.first) && candidate.at(entry.first) == entry.second;
     };
     const auto& must = given.entries();
@@ -50,25 +50,32 @@ std::optional<Configuration> nearest_valid(const KernelTemplate& kernel, const C
   return nearest;
 }
 
-Configuration completed(const KernelTemplate& kernel, const std::string& text,
+Configuration completed(const KernelTemplate& kernel, const Configuration& given,
                         const GemmProblem& problem) {
   Configuration configuration = kernel.default_configuration(problem);
-  const Configuration given = Configuration::parse(text);
   for (const auto& [name, value] : given.entries()) configuration.set(name, value);
   try {
     return kernel.space.validated(configuration);
   } catch (const UsageError&) {
     if (const auto nearest = nearest_valid(kernel, given, configuration)) return *nearest;
-    throw;  // what is given breaks a rule by itself
+    throw;  // the given values break a rule by themselves
   }
 }
 
 }  // namespace
 
+ConfigurationChoice choice_of(const Options& options) {
+  return {options.one_template(), options.configuration};
+}
+
 void check_choice(const ConfigurationChoice& choice) {
   const KernelTemplate& kernel = chosen_template(choice);
   if (choice.configuration.empty()) return;
-  static_cast<void>(completed(kernel, choice.configuration, {.m = 1024, .n = 1024, .k = 1024}));
+  try {
+    static_cast<void>(completed(kernel, choice.configuration, {.m = 1024, .n = 1024, .k = 1024}));
+  } catch (const UsageError& error) {
+    throw UsageError(std::string("--config: ") + error.what());
+  }
 }
 
 ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
@@ -79,7 +86,7 @@ ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
     return {&kernel, completed(kernel, choice.configuration, problem), "given"};
   }
   if (const std::optional<Match> match = find_best(database, device, problem, false)) {
-    return {find_kernel_template(match->winner.template_name), match->winner.configuration,
+    return {built_in_kernels().find(match->winner.template_name), match->winner.configuration,
             match->explanation};
   }
   return {&kernel, kernel.default_configuration(problem), "default"};

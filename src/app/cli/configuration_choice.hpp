@@ -1,25 +1,29 @@
-// Which configuration a command means: the one that is spelled out, or the best known.
+// The configuration that a command works on: the one that is spelled out, or the best known.
 #pragma once
 
 #include <string>
 
 #include "api/lookup.hpp"
+#include "cli/options.hpp"
 #include "kernel_templates/kernel_template.hpp"
 
 namespace autotune {
 
 struct ConfigurationChoice {
-  std::string template_name;  // empty: the one that has the parameters, else gemm_tiled
-  std::string configuration;  // "TILE_WIDTH=16,..."; empty: the best known
+  const KernelTemplate* kernel = nullptr;  // none: the one with the parameters, else gemm_tiled
+  Configuration configuration;             // may lack parameters; empty: the best known
 };
+
+// The choice that --template and --config express. Throws UsageError for several templates.
+[[nodiscard]] ConfigurationChoice choice_of(const Options& options);
 
 struct ChosenConfiguration {
   const KernelTemplate* kernel = nullptr;
   Configuration configuration;
-  std::string origin;  // "given", why it is the best known, or "default"
+  std::string origin;  // "given", "default", or the reason why it is the best known
 };
 
-// Throws UsageError for what is wrong in the choice itself, without asking a device.
+// Throws UsageError for a choice that no device could serve.
 void check_choice(const ConfigurationChoice& choice);
 
 // Parameters that a spelled-out configuration leaves out are as in the template's default for the

@@ -1,5 +1,4 @@
-// autotune db: where the database lies, what is in it, its winners as JSON lines, its trials for
-// other programs, merging others.
+// autotune db: prints the database's path, statistics, winners and trials, and merges databases.
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -11,18 +10,22 @@
 #include "cli/command.hpp"
 #include "cli/db_export.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/option_values.hpp"
+#include "cli/options.hpp"
 #include "cli/table.hpp"
 #include "cli/tuning_setup.hpp"
 #include "core/json.hpp"
+#include "db/default_paths.hpp"
 
 namespace autotune {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DatabaseStats, path, bytes, schema_version, runs, trials,
+                                   failed_trials, winners)
+
 namespace {
 
-struct DbOptions {
-  std::string database;
+struct DbOptions : ExportOptions {
   std::vector<std::string> others;
-  ExportOptions exported;
-  bool json = false;
 };
 
 std::filesystem::path path_of(const DbOptions& options) {
@@ -47,15 +50,8 @@ int run_path(const DbOptions& options) {
 int run_stats(const DbOptions& options) {
   const DatabaseStats stats = existing(options).stats();
   if (options.json) {
-    const nlohmann::ordered_json document = {{"schema", 1},
-                                             {"command", "db stats"},
-                                             {"path", stats.path.string()},
-                                             {"bytes", stats.bytes},
-                                             {"schema_version", stats.schema_version},
-                                             {"runs", stats.runs},
-                                             {"trials", stats.trials},
-                                             {"failed_trials", stats.failed_trials},
-                                             {"winners", stats.winners}};
+    nlohmann::ordered_json document = {{"schema", 1}, {"command", "db stats"}};
+    document.update(nlohmann::ordered_json(nlohmann::json(stats)));
     fmt::print("{}\n", document.dump(2));
     return exit_code::kDone;
   }
@@ -70,38 +66,43 @@ int run_stats(const DbOptions& options) {
 }
 
 int run_winners(const DbOptions& options) {
-  for (const Winner& winner : existing(options).winners("", "")) {
+  for (const Winner& winner : existing(options).winners({})) {
     fmt::print("{}\n", nlohmann::json(winner).dump());
   }
   return exit_code::kDone;
 }
 
 int run_merge(const DbOptions& options) {
-  // A database that is not there shall leave everything as it is.
+  // Checks all of them before it merges the first.
   for (const std::string& other : options.others) {
     if (TuningDatabase::open_read_only(other)) continue;
-    throw UsageError(other + ": there is no database, or nothing in it");
+    throw UsageError(in_quotes(other) + " must be a database that has something in it");
   }
   TuningDatabase database = TuningDatabase::open(path_of(options));
   for (const std::string& other : options.others) {
     const MergeCounts counts = database.merge(other);
-    fmt::print("{}: {} trials, {} winners taken in\n", other, counts.trials, counts.winners);
+    fmt::print("{}: {} trials, {} winners merged\n", other, counts.trials, counts.winners);
   }
   return exit_code::kDone;
 }
 
-int run_export(const DbOptions& options) {
-  return run_export(options.exported, existing(options));
+int run_export_command(const DbOptions& options) {
+  return run_export(options, existing(options));
 }
 
-void add_export_options(CLI::App& command, ExportOptions& options) {
-  command.add_option("--format", options.format, "t4 (tuning results, schema 1.0.0), json or csv")
-      ->required();
-  command.add_option("--output", options.output,
-                     "The file to write, compressed if it ends in .zst (default: standard output)");
-  command.add_option("--template", options.template_name, "Only this template's");
-  command.add_option("--sizes", options.sizes, "Only these: N or MxNxK, with commas");
-  command.add_option("--device", options.device, "Only those of the device of this name");
+void add_export_options(CLI::App& command, DbOptions& options) {
+  add_options(command, options, {"--format"});
+  command.get_option("--format")->required();
+  command
+      .add_option("--output", options.output,
+                  "The file to write, compressed if it ends in .zst (default: standard output)")
+      ->type_name("FILE");
+  // The database may hold trials of templates that this program does not have.
+  command.add_option("--template", options.template_name, "Only the trials of this template")
+      ->type_name("NAME");
+  add_options(command, options,
+              {{"--sizes", "Only the trials of these sizes, in any layout"},
+               {"--device", "Only the trials of the device of this name"}});
   command.add_flag("--no-samples", options.no_samples, "Leave out the single samples");
 }
 
@@ -112,22 +113,22 @@ void add_db_command(CommandLine& line) {
   CLI::App* command =
       line.app.add_subcommand("db", "Look at the tuning database, export it, merge others into it");
   command->require_subcommand(1);
-  const auto add = [&](const char* name, const char* help, int (*run)(const DbOptions&)) {
-    CLI::App* sub = command->add_subcommand(name, help);
-    sub->add_option("--db", options->database, "The tuning database");
-    sub->callback(
-        [&line, options, run] { line.action = [options, run] { return run(*options); }; });
+  const auto add = [&](const char* name, const char* help,
+                       int (*run)(const DbOptions&)) -> CLI::App& {
+    CLI::App& sub = *command->add_subcommand(name, help);
+    add_options(sub, *options, {"--db"});
+    sub.callback([&line, options, run] { line.action = [options, run] { return run(*options); }; });
     return sub;
   };
-  add("path", "Print where it lies", run_path);
-  add("stats", "Print how much is in it", run_stats)
-      ->add_flag("--json", options->json, "Print JSON");
+  add("path", "Print its path", run_path);
+  add_options(add("stats", "Print how much it holds", run_stats), *options, {"--json"});
   add("winners", "Print its winners as JSON lines, the form of db/tuned/", run_winners);
-  add_export_options(*add("export", "Print its trials for other programs", run_export),
-                     options->exported);
-  add("merge", "Take in what other databases have, those of shards for example", run_merge)
-      ->add_option("files", options->others, "The other databases")
-      ->required();
+  add_export_options(add("export", "Print its trials for other programs", run_export_command),
+                     *options);
+  add("merge", "Merge other databases into it, e.g. those of shards", run_merge)
+      .add_option("files", options->others, "The other databases")
+      ->required()
+      ->type_name("FILE");
 }
 
 }  // namespace autotune

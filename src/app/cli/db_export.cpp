@@ -12,11 +12,13 @@
 
 #include "autotune/error.hpp"
 
+#include "api/device_choice.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/size_list.hpp"
+#include "cli/option_values.hpp"
 #include "cli/trial_export.hpp"
 #include "cli/tuning_setup.hpp"
 #include "core/compression.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -25,13 +27,12 @@ constexpr int kSmallestLevel = 19;
 
 std::vector<StoredTrial> chosen_trials(const ExportOptions& options,
                                        const TuningDatabase& database) {
-  const std::string label = options.device.empty() ? "" : device_named(options.device).label;
-  std::vector<StoredTrial> trials = database.all_trials(label, options.template_name);
+  std::vector<StoredTrial> trials = database.all_trials(
+      {.device_label = device_named(options).label, .operation = kGemm}, options.template_name);
   if (options.sizes.empty()) return trials;
-  const std::vector<GemmProblem> sizes = parse_sizes(options.sizes);
   std::erase_if(trials, [&](const StoredTrial& stored) {
-    return std::none_of(sizes.begin(), sizes.end(), [&](const GemmProblem& size) {
-      return same_size(size, stored.trial.problem);
+    return std::none_of(options.sizes.begin(), options.sizes.end(), [&](const GemmProblem& size) {
+      return same_size(size, gemm_problem(stored.trial.problem));
     });
   });
   return trials;
@@ -43,8 +44,8 @@ std::string document_of(const ExportOptions& options, std::span<const StoredTria
   return trials_as_csv(trials);
 }
 
-// Of a file that is replaced, what was there stays until the new one is whole. Anything else (a
-// link, /dev/stdout, a file where the folder takes no other) is written in its place.
+// Replaces a regular file only once the new one is whole. Anything else (a link, /dev/stdout, a
+// file in a folder that takes no new one) is written in place.
 void write_file(const std::string& path, const std::string& bytes) {
   namespace fs = std::filesystem;
   const auto fail = [&path](int error) {
@@ -72,7 +73,7 @@ void write_file(const std::string& path, const std::string& bytes) {
   }
   if (write_error == 0 && !(replaces && error)) return;
   const int reason = write_error != 0 ? write_error : error.value();
-  // A file that was not written whole is no file.
+  // An incomplete file is removed.
   if (replaces || !fs::exists(before)) fs::remove(replaces ? beside : fs::path(path), error);
   fail(reason);
 }
@@ -80,12 +81,10 @@ void write_file(const std::string& path, const std::string& bytes) {
 }  // namespace
 
 int run_export(const ExportOptions& options, const TuningDatabase& database) {
-  if (options.format != "t4" && options.format != "json" && options.format != "csv") {
-    throw UsageError("--format: '" + options.format + "' is unknown: use t4, json or csv");
-  }
   const std::vector<StoredTrial> trials = chosen_trials(options, database);
   if (trials.empty()) {
-    fmt::print(stderr, "autotune: no trials are stored for this: ask for more, or tune first\n");
+    fmt::print(stderr,
+               "autotune: no stored trials match these options: relax them, or tune first\n");
     return exit_code::kNothingStored;
   }
   const std::string document = document_of(options, trials);

@@ -3,21 +3,18 @@
 
 #include <string>
 
+#include "cli/options.hpp"
 #include "db/tuning_database.hpp"
 
 namespace autotune {
 
-struct ExportOptions {
-  std::string format;
-  std::string output;  // empty: standard output
-  std::string template_name;
-  std::string sizes;
-  std::string device;
+struct ExportOptions : Options {
+  std::string output;         // empty: standard output
+  std::string template_name;  // empty: all
   bool no_samples = false;
 };
 
-// Returns the exit code. Throws UsageError for options that are wrong, StorageError when the file
-// cannot be written.
+// Returns the exit code. Throws StorageError when the file cannot be written.
 int run_export(const ExportOptions& options, const TuningDatabase& database);
 
 }  // namespace autotune

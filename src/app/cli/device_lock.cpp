@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenTries{50};
 
-// A file that another user made is opened as it is: with O_CREAT the kernel would refuse that in a
+// Opens an existing file without O_CREAT: with it the kernel refuses a file of another user in a
 // folder that all may write to.
 FileDescriptor open_lock_file(const std::string& uuid) {
   std::error_code error;

@@ -15,8 +15,8 @@ namespace autotune {
 // for temporary files, one for each GPU of the machine.
 class DeviceLock {
  public:
-  // Waits for whoever holds it, after calling `on_wait` once, until `stop` is requested. Where the
-  // file cannot be made there is no lock. `uuid`: of the device.
+  // If another process holds the lock, calls `on_wait` once and waits until it is free or `stop` is
+  // requested. There is no lock if the file cannot be made. `uuid` is the device's.
   DeviceLock(const std::string& uuid, const std::function<void()>& on_wait,
              const std::stop_token& stop);
 
@@ -27,7 +27,7 @@ class DeviceLock {
   bool held_ = false;
 };
 
-// The lock of a command that times kernels. Says on standard error that it waits. The host device
+// The lock of a command that times kernels. Says on standard error that it waits. The CPU device
 // has none.
 [[nodiscard]] std::optional<DeviceLock> lock_device(const DeviceInfo& device,
                                                     const std::stop_token& stop = {});

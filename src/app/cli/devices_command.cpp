@@ -1,6 +1,4 @@
-// autotune devices: what --device can name on this machine.
-#include <memory>
-
+// autotune devices: lists what --device can name on this machine.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -9,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/options.hpp"
 #include "cli/table.hpp"
 #include "cpu/device.hpp"
 #include "gpu/gpu.hpp"
@@ -16,7 +15,7 @@
 namespace autotune {
 namespace {
 
-int run_devices(bool as_json) {
+int run_devices(const Options& options) {
   const DriverReport driver = inspect_driver();
   if (!driver.usable && !driver.no_gpu) throw EnvironmentError(driver.problem);
   if (driver.no_gpu) fmt::print(stderr, "autotune: {}\n", driver.problem);
@@ -26,7 +25,7 @@ int run_devices(bool as_json) {
   document["devices"] = nlohmann::ordered_json::array();
   Table table({"device", "name", "architecture", "SMs or cores", "memory GiB", "UUID"});
   for (const DeviceInfo& device : devices) {
-    const std::string option = device.is_cpu() ? "host" : std::to_string(device.ordinal);
+    const std::string option = device.is_cpu() ? "cpu" : std::to_string(device.ordinal);
     const double memory_gib = static_cast<double>(device.memory_bytes) * 0x1p-30;
     table.add({option, device.label, device.architecture(), std::to_string(device.sm_count),
                fmt::format("{:.1f}", memory_gib), device.uuid});
@@ -39,18 +38,16 @@ int run_devices(bool as_json) {
                                    {"uuid", device.uuid},
                                    {"driver", device.driver_release}});
   }
-  fmt::print("{}", as_json ? document.dump(2) + "\n" : table.text());
+  fmt::print("{}", options.json ? document.dump(2) + "\n" : table.text());
   return exit_code::kDone;
 }
 
 }  // namespace
 
 void add_devices_command(CommandLine& line) {
-  auto as_json = std::make_shared<bool>(false);
-  CLI::App* command = line.app.add_subcommand("devices", "List what --device can name here");
-  command->add_flag("--json", *as_json, "Print JSON");
-  command->callback(
-      [&line, as_json] { line.action = [as_json] { return run_devices(*as_json); }; });
+  auto [command, options] = add_command(
+      line, "devices", "List the devices of this machine, as --device names them", run_devices);
+  add_options(command, options, {"--json"});
 }
 
 }  // namespace autotune

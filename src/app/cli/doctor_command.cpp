@@ -1,5 +1,4 @@
-// autotune doctor: what tuning needs, what of it is here and where it was found.
-#include <CLI/CLI.hpp>
+// autotune doctor: checks the requirements of tuning, and prints what was found and where.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +9,7 @@
 #include "cli/tuning_setup.hpp"
 #include "cpu/compiler.hpp"
 #include "db/cubin_store.hpp"
+#include "db/default_paths.hpp"
 #include "gpu/gpu.hpp"
 
 namespace autotune {
@@ -25,13 +25,13 @@ void report_database() {
     const std::optional<TuningDatabase> database = TuningDatabase::open_read_only(path);
     print_line("database",
                database ? fmt::format("{}, {} trials", path.string(), database->stats().trials)
-                        : path.string() + ", not made yet");
+                        : path.string() + ", which does not exist yet");
   } catch (const Error& error) {
     print_line("database", error.what());
   }
 }
 
-std::string describe_host_compiler() {
+std::string describe_cpu_compiler() {
   try {
     const CpuCompiler compiler;
     return fmt::format("{}, {}", compiler.build(), compiler.path());
@@ -58,20 +58,19 @@ int run_doctor() {
              nvrtc.usable ? fmt::format("{}, {}", nvrtc.build, nvrtc.library_path) : nvrtc.problem);
   if (nvrtc.usable)
     print_line("", fmt::format("compiles for {}", fmt::join(nvrtc.architectures, " ")));
-  print_line("C++", describe_host_compiler());
+  print_line("C++", describe_cpu_compiler());
   report_database();
   const auto cubins = default_cubin_store_path();
-  print_line("cubins", cubins ? cubins->string() : "no place: set XDG_CACHE_HOME or HOME");
+  print_line("cubins", cubins ? cubins->string() : "not kept: set XDG_CACHE_HOME or HOME");
   const bool can_tune = driver.usable && nvrtc.usable;
-  print_line("tuning", can_tune ? "possible" : "on the host device alone, which needs C++");
+  print_line("tuning", can_tune ? "possible" : "possible on the CPU device alone, which needs C++");
   return can_tune ? exit_code::kDone : exit_code::kEnvironment;
 }
 
 }  // namespace
 
-void add_doctor_command(CommandLine& command_line) {
-  CLI::App* command = command_line.app.add_subcommand("doctor", "Check what tuning needs");
-  command->callback([&command_line] { command_line.action = run_doctor; });
+void add_doctor_command(CommandLine& line) {
+  add_command(line, "doctor", "Check what tuning needs", run_doctor);
 }
 
 }  // namespace autotune

@@ -1,11 +1,11 @@
-// What the program's exit codes mean; docs/cli.md says the same.
+// The program's exit codes, as in docs/cli.md.
 #pragma once
 
 namespace autotune::exit_code {
 
 inline constexpr int kDone = 0;
 inline constexpr int kInternal = 1;     // or standard output could not be written
-inline constexpr int kUsage = 2;        // can be seen wrong without asking a device
+inline constexpr int kUsage = 2;        // wrong usage that shows without asking a device
 inline constexpr int kEnvironment = 3;  // device, driver, compiler absent, or problem too large
 inline constexpr int kNothingStored = 4;
 inline constexpr int kNoneCorrect = 5;  // finished, but some size has no correct configuration

@@ -26,24 +26,24 @@ sigset_t watched_signals() {
 InterruptWatch::InterruptWatch() {
   const sigset_t signals = watched_signals();
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signals_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  signals_ = FileDescriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   thread_ = std::jthread([this](const std::stop_token& end) { watch(end); });
 }
 
 InterruptWatch::~InterruptWatch() {
   thread_.request_stop();
   thread_.join();
-  ::close(signals_);
+  signals_ = {};
   const sigset_t signals = watched_signals();
   ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 
 void InterruptWatch::watch(const std::stop_token& end) {
   while (!end.stop_requested()) {
-    pollfd entry{signals_, POLLIN, 0};
+    pollfd entry{signals_.get(), POLLIN, 0};
     if (::poll(&entry, 1, kPoll_ms) <= 0) continue;
     signalfd_siginfo received{};
-    if (::read(signals_, &received, sizeof received) != sizeof received) continue;
+    if (::read(signals_.get(), &received, sizeof received) != sizeof received) continue;
     // The workers end with the program: their sockets close, and the kernel kills them.
     if (source_.stop_requested()) ::_exit(exit_code::kInterrupted);
     source_.request_stop();

@@ -4,6 +4,8 @@
 #include <stop_token>
 #include <thread>
 
+#include "core/posix/file_descriptor.hpp"
+
 namespace autotune {
 
 // While it lives, the first SIGINT or SIGTERM asks to stop; a second one ends the program at once.
@@ -21,7 +23,7 @@ class InterruptWatch {
   void watch(const std::stop_token& end);
 
   std::stop_source source_;
-  int signals_ = -1;  // a signalfd
+  FileDescriptor signals_;  // a signalfd
   std::jthread thread_;
 };
 

@@ -32,7 +32,7 @@ constexpr const char* kDescription =
     "finds.\n"
     "Without a command it tunes: autotune --sizes 1024,2048,3200";
 
-// Options without a command are tune's.
+// Makes tune the command when the first argument is an option.
 std::vector<std::string> with_command(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const bool is_option = !arguments.empty() && arguments.front().rfind('-', 0) == 0;
@@ -78,14 +78,15 @@ int parse_and_run(int argc, char** argv) {
     return report(exit_code::kUsage, usage_message(app, error));
   }
   if (!line.action) {
-    return report(exit_code::kUsage,
-                  "say what to do, for example autotune --sizes 1024,2048 (--help shows all)");
+    return report(
+        exit_code::kUsage,
+        "a command or --sizes is missing, e.g. autotune --sizes 1024,2048 (--help shows all)");
   }
   return line.action();
 }
 
-// No file that is opened later may take the place of one that the caller closed. Writing to such an
-// output fails, and that is reported.
+// Fills the standard descriptors that the caller has closed, so that no file that is opened later
+// takes their place. Writing to such an output fails, and that is reported.
 void hold_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) >= 0) continue;
@@ -95,9 +96,16 @@ void hold_standard_descriptors() {
 
 }  // namespace
 
+CLI::App& add_command(CommandLine& line, const char* name, const char* help,
+                      std::function<int()> run) {
+  CLI::App& command = *line.app.add_subcommand(name, help);
+  command.callback([&line, run = std::move(run)] { line.action = run; });
+  return command;
+}
+
 int run_program(int argc, char** argv) {
   hold_standard_descriptors();
-  // A file that may not grow is a write that fails, as on a full disk.
+  // Writing beyond the limit of a file's size then fails, as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     if (argc > 1 && std::strcmp(argv[1], "worker") == 0) return run_worker_command(argc, argv);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/table.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -38,9 +39,9 @@ std::string line_for(const TuneProgress& progress) {
   if (progress.remaining_s) line += fmt::format("  {:.0f} s left", *progress.remaining_s);
   for (const auto& [problem, us] : progress.best_us) {
     RateColumn rate;
-    rate.add(gflops(problem, us));
-    line += fmt::format("  {}: {} {}", to_string(problem), rate.text(gflops(problem, us)),
-                        rate.title());
+    rate.add(gflops(gemm_problem(problem), us));
+    line += fmt::format("  {}: {} {}", to_string(gemm_problem(problem)),
+                        rate.text(gflops(gemm_problem(problem), us)), rate.title());
   }
   return line;
 }

@@ -1,23 +1,25 @@
-// autotune replay: what strategies find, and how soon, in spaces that were measured before.
+// autotune replay: runs search strategies over spaces that were measured before.
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <optional>
-#include <sstream>
 #include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "autotune/error.hpp"
 
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/option_values.hpp"
+#include "cli/options.hpp"
 #include "cli/progress.hpp"
-#include "cli/size_list.hpp"
 #include "cli/table.hpp"
 #include "core/json.hpp"
+#include "operation/gemm/gemm.hpp"
+#include "operation/problem_json.hpp"
 #include "tuner/replay/replay.hpp"
 #include "tuner/replay/stopping.hpp"
 #include "tuner/search/strategy.hpp"
@@ -25,45 +27,23 @@
 namespace autotune {
 namespace {
 
-struct ReplayCommandOptions {
+struct ReplayCommandOptions : Options {
   std::vector<std::string> files;
-  std::string strategies = "all";
-  std::string trials = "400";
-  std::string repeats = "100";
-  std::string seed = "1";
-  std::string in_flight = "1";
-  std::string sizes;
-  std::string until;
-  bool json = false;
 };
 
-// The curves of one space, or their averages, a curve for each strategy.
+// A curve for each strategy, over one space or on average over all.
 struct Replayed {
-  const RecordedSpace* space = nullptr;  // none: the average of all
+  const RecordedSpace* space = nullptr;  // nullptr: the average over all spaces
   std::vector<ReplayCurve> curves;
   std::vector<StoppingRecord> stops;  // with --until, of a single space
 };
 
-std::vector<std::string> chosen_strategies(const std::string& text) {
-  if (text == "all") return strategy_names();
-  std::vector<std::string> names;
-  std::istringstream list(text);
-  for (std::string name; std::getline(list, name, ',');) names.push_back(name);
-  if (names.empty()) throw UsageError("--strategy: name one, several with commas, or all");
-  return names;
-}
-
-constexpr std::int64_t kMostRepeats = 10'000;
-
-std::size_t one_number(const std::string& text, const char* option, std::int64_t most = kMaxSize) {
-  return static_cast<std::size_t>(parse_integer(text, option, most));
-}
-
 ReplayOptions replay_options(const ReplayCommandOptions& options) {
-  return {.trials = one_number(options.trials, "--trials"),
-          .repeats = one_number(options.repeats, "--repeats", kMostRepeats),
-          .seed = one_number(options.seed, "--seed"),
-          .in_flight = one_number(options.in_flight, "--in-flight")};
+  return {.trials = static_cast<std::size_t>(options.budget.trials.value_or(400)),
+          .repeats = static_cast<std::size_t>(options.repeats),
+          .seed = static_cast<std::uint64_t>(options.seed),
+          .in_flight = static_cast<std::size_t>(options.in_flight),
+          .use_shipped_winners = !options.no_shipped};
 }
 
 // The spaces of the sizes that were asked for, in any layout.
@@ -74,10 +54,10 @@ std::vector<RecordedSpace> read_spaces(const ReplayCommandOptions& options) {
   }
   if (options.sizes.empty()) return spaces;
   std::vector<RecordedSpace> chosen;
-  for (const GemmProblem& size : parse_sizes(options.sizes)) {
+  for (const GemmProblem& size : options.sizes) {
     const std::size_t before = chosen.size();
     for (const RecordedSpace& space : spaces) {
-      if (space.problem && same_size(*space.problem, size)) chosen.push_back(space);
+      if (space.problem && same_size(gemm_problem(*space.problem), size)) chosen.push_back(space);
     }
     if (chosen.size() == before) {
       throw UsageError("--sizes: " + to_string(size) + " was not recorded in these files");
@@ -125,7 +105,7 @@ std::string title(const Replayed& replayed, std::size_t spaces) {
 
 void print_tables(const std::vector<Replayed>& results, const std::vector<std::string>& strategies,
                   const ReplayOptions& options, std::size_t spaces) {
-  fmt::print("% of the optimum after so many trials, {} runs each: mean and 5th percentile\n",
+  fmt::print("% of the optimum after this many trials, {} runs each: mean and 5th percentile\n",
              options.repeats);
   for (const Replayed& replayed : results) {
     std::vector<std::string> header = {"strategy", ""};
@@ -147,10 +127,10 @@ void print_tables(const std::vector<Replayed>& results, const std::vector<std::s
   }
 }
 
-// Whether searches that end by --until end in time, and rightly.
+// Prints how many searches --until ends, how soon, and how often the estimate is right.
 void print_stops(const std::vector<Replayed>& results, const std::vector<std::string>& strategies,
-                 const std::string& until) {
-  fmt::print("\nruns that end where {} of the best are said to be reached\n", until);
+                 double until) {
+  fmt::print("\nruns that end at an estimated {}% of the best\n", 100 * until);
   Table table({"space", "strategy", "ended %", "mean trials", "right %"});
   for (const Replayed& replayed : results) {
     for (std::size_t i = 0; i < replayed.stops.size(); ++i) {
@@ -172,7 +152,7 @@ nlohmann::ordered_json space_json(const Replayed& replayed,
   if (replayed.space != nullptr) {
     entry["name"] = replayed.space->name;
     entry["problem"] = nullptr;
-    if (replayed.space->problem) entry["problem"] = nlohmann::json(*replayed.space->problem);
+    if (replayed.space->problem) entry["problem"] = exported_problem(*replayed.space->problem);
     entry["configurations"] = replayed.space->configurations.size();
     entry["correct"] = replayed.space->correct;
     entry["best_us"] = replayed.space->best_us;
@@ -218,16 +198,15 @@ void print_json(const std::vector<Replayed>& results, const std::vector<std::str
 
 int run_replay(const ReplayCommandOptions& command) {
   const ReplayOptions options = replay_options(command);
-  const std::vector<std::string> strategies = chosen_strategies(command.strategies);
-  std::optional<double> until;
-  if (!command.until.empty()) until = parse_share(command.until, "--until");
+  const std::vector<std::string> strategies =
+      command.strategies.empty() ? strategy_names() : command.strategies;
   const std::vector<RecordedSpace> spaces = read_spaces(command);
-  const std::vector<Replayed> results = replay_all(spaces, strategies, options, until);
+  const std::vector<Replayed> results = replay_all(spaces, strategies, options, command.until);
   if (command.json) {
     print_json(results, strategies, options);
   } else {
     print_tables(results, strategies, options, spaces.size());
-    if (until) print_stops(results, strategies, command.until);
+    if (command.until) print_stops(results, strategies, *command.until);
   }
   return exit_code::kDone;
 }
@@ -235,26 +214,21 @@ int run_replay(const ReplayCommandOptions& command) {
 }  // namespace
 
 void add_replay_command(CommandLine& line) {
-  auto options = std::make_shared<ReplayCommandOptions>();
-  CLI::App* command =
-      line.app.add_subcommand("replay", "Run strategies over recorded spaces, without a GPU");
+  auto [command, options] =
+      add_command(line, "replay", "Run strategies over recorded spaces, without a GPU", run_replay);
   command
-      ->add_option("files", options->files,
-                   "T4 results, cache files of Kernel Tuner, or of db export; also .zst")
-      ->required();
-  command->add_option("--strategy", options->strategies,
-                      "Names with commas, or all (default): see tune --help");
-  command->add_option("--trials", options->trials, "Of each run (default 400)");
-  command->add_option("--repeats", options->repeats, "Runs, each with its own seed (default 100)");
-  command->add_option("--seed", options->seed, "Of all that is random (default 1)");
-  command->add_option("--in-flight", options->in_flight,
-                      "Trials asked for before the first is reported (default 1)");
-  command->add_option("--sizes", options->sizes, "Only these: N or MxNxK, with commas");
-  command->add_option(
-      "--until", options->until,
-      "Also runs that end at this estimated share of the best, e.g. 98%: is it so?");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([&line, options] { line.action = [options] { return run_replay(*options); }; });
+      .add_option("files", options.files,
+                  "T4 results, cache files of Kernel Tuner, or output of db export; also .zst")
+      ->required()
+      ->type_name("FILE");
+  const std::string strategies =
+      fmt::format("{}, separated by commas (default: all)", fmt::join(strategy_names(), ", "));
+  add_options(command, options,
+              {{"--strategy", strategies},
+               {"--trials", "Trials of each run (default 400)"},
+               {"--sizes", "Only the spaces of these sizes, in any layout"},
+               {"--until", "Also end runs at this estimated share of the best, to check it"}});
+  add_options(command, options, {"--seed", "--repeats", "--in-flight", "--no-shipped", "--json"});
 }
 
 }  // namespace autotune

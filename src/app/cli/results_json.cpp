@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "operation/gemm/gemm.hpp"
+
 namespace autotune {
 namespace {
 
@@ -54,10 +56,11 @@ Json results_document(const std::string& command, const DeviceInfo* device,
 }
 
 Json result_entry(const Winner& winner, const std::string& match) {
-  Json entry = problem_part(winner.problem, "ok", match);
+  Json entry = problem_part(gemm_problem(winner.problem), "ok", match);
   entry["template"] = winner.template_name;
   entry["configuration"] = configuration_part(winner.configuration);
-  add_figures(entry, winner.problem, winner.median_us, winner.verification, winner.resources);
+  add_figures(entry, gemm_problem(winner.problem), winner.median_us, winner.verification,
+              winner.resources);
   entry["low_us"] = winner.low_us;
   entry["high_us"] = winner.high_us;
   entry["confirmed"] = winner.confirmed;
@@ -70,11 +73,11 @@ Json result_entry(const Winner& winner, const std::string& match) {
 }
 
 Json result_entry(const Trial& trial) {
-  Json entry = problem_part(trial.problem, to_string(trial.status), "measured");
+  Json entry = problem_part(gemm_problem(trial.problem), to_string(trial.status), "measured");
   entry["template"] = trial.template_name;
   entry["configuration"] = configuration_part(trial.configuration);
   if (trial.ok()) {
-    add_figures(entry, trial.problem, trial.measurement.median_us, trial.verification,
+    add_figures(entry, gemm_problem(trial.problem), trial.measurement.median_us, trial.verification,
                 trial.resources);
     entry["note"] = trial.detail;
   } else {

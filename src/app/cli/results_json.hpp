@@ -21,7 +21,7 @@ namespace autotune {
 // "measured".
 [[nodiscard]] nlohmann::ordered_json result_entry(const Winner& winner, const std::string& match);
 [[nodiscard]] nlohmann::ordered_json result_entry(const Trial& trial);
-// For a problem without a correct configuration.
+// An entry for a problem without a correct configuration.
 [[nodiscard]] nlohmann::ordered_json empty_entry(const GemmProblem& problem,
                                                  const std::string& status);
 

@@ -1,5 +1,4 @@
-// autotune show: everything about one configuration: source, PTX, log, launch.
-#include <memory>
+// autotune show: prints the source, PTX, compiler's log or launch of one configuration.
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -7,35 +6,30 @@
 
 #include "autotune/error.hpp"
 
+#include "api/device_choice.hpp"
 #include "cli/command.hpp"
 #include "cli/configuration_choice.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/size_list.hpp"
+#include "cli/options.hpp"
 #include "cli/tuning_setup.hpp"
 #include "gpu/nvrtc.hpp"
 
 namespace autotune {
 namespace {
 
-struct ShowOptions {
-  std::string sizes;
-  std::string layout = "NN";
-  std::string device;
-  std::string architecture;
-  ConfigurationChoice choice;
-  std::string database;
+struct ShowOptions : Options {
   bool source = false;
   bool ptx = false;
   bool log = false;
 };
 
-// "-DNAME=VALUE" as the line of source that says the same.
+// Turns "-DNAME=VALUE" into the line of source that says the same.
 std::string as_define(const std::string& option) {
   const std::size_t equals = option.find('=');
   return fmt::format("#define {} {}\n", option.substr(2, equals - 2), option.substr(equals + 1));
 }
 
-// The template's text behind its macros: a kernel that stands alone.
+// Puts the macros before the template's text, so that it compiles alone.
 std::string stand_alone_source(const KernelTemplate& kernel,
                                const std::vector<std::string>& options) {
   std::string text;
@@ -59,42 +53,54 @@ void print_launch(const ChosenConfiguration& chosen, const GemmProblem& problem,
   fmt::print("compile options {}\n", fmt::join(options, " "));
 }
 
-int run_show(const ShowOptions& options) {
-  std::vector<GemmProblem> problems = parse_sizes(options.sizes);
-  if (problems.size() != 1) throw UsageError("show: give one size, for example --sizes 2048");
-  GemmProblem& problem = problems.front();
-  set_layout(problem, options.layout);
-  check_choice(options.choice);
+// The device that is named, the one that is here, or an architecture alone.
+struct Target {
+  DeviceQuery query;
+  std::string architecture;  // empty: that of the device's winners
+};
 
-  DeviceQuery query = device_named(options.device);
-  std::string architecture = options.architecture;
-  if (options.device.empty() && (options.choice.configuration.empty() || architecture.empty())) {
-    const DeviceInfo device = device_for("auto");
-    query = {device.device_class(), device.label, {}};
-    if (architecture.empty()) architecture = device.architecture();
-    // What suits another architecture is no answer for this one.
-    if (architecture != device.architecture()) query = {architecture, "", {}};
+Target choose_target(const ShowOptions& options) {
+  Target target{device_named(options), options.architecture};
+  const bool is_known = !options.configuration.empty() && !target.architecture.empty();
+  if (!options.device.empty() || is_known) return target;
+  target.query = device_query(options);
+  const std::string here = parse_device_class(target.query.device_class).architecture;
+  if (target.architecture.empty()) target.architecture = here;
+  // Results of one architecture do not hold for another.
+  if (target.architecture != here) {
+    target.query = {target.architecture, "", std::nullopt, !options.no_shipped};
   }
-  const std::optional<TuningDatabase> database = open_database_read_only(options.database);
+  return target;
+}
+
+std::string architecture_of(const Target& target, const TuningDatabase* database) {
+  if (!target.architecture.empty()) return target.architecture;
+  const std::vector<Match> known = list_winners(database, target.query);
+  if (!known.empty()) return parse_device_class(known.front().winner.device_class).architecture;
+  throw UsageError(
+      "--device: nothing is known of this device: name its architecture, e.g. "
+      "--arch sm_90");
+}
+
+int run_show(const ShowOptions& options) {
+  const GemmProblem problem = options.one_problem();
+  check_choice(choice_of(options));
+  if (options.source + options.ptx + options.log > 1) {
+    throw UsageError("--source, --ptx and --log exclude each other");
+  }
+  const Target target = choose_target(options);
+  const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
+  const TuningDatabase* database = opened ? &*opened : nullptr;
   const ChosenConfiguration chosen =
-      choose_configuration(options.choice, problem, database ? &*database : nullptr, query);
-  if (architecture.empty()) {
-    const std::vector<Match> known = list_winners(database ? &*database : nullptr, query);
-    if (known.empty()) {
-      throw UsageError(
-          "show: nothing is known of this device: name its architecture, for example "
-          "--arch sm_90");
-    }
-    const std::string& silicon = known.front().winner.device_class;
-    architecture = silicon.substr(0, silicon.find('/'));
-  }
-  if (architecture == "host" && (options.ptx || options.log)) {
+      choose_configuration(choice_of(options), problem, database, target.query);
+  const std::string architecture = architecture_of(target, database);
+  if (names_cpu_device(architecture) && (options.ptx || options.log)) {
     throw UsageError(
-        "show: the host device has no PTX: name an architecture, for example "
+        "--ptx, --log: the CPU device has no PTX: name an architecture, e.g. "
         "--arch sm_90");
   }
-  const std::vector<std::string> compile =
-      compile_options(*chosen.kernel, chosen.configuration, unpadded_traits(problem), architecture);
+  const std::vector<std::string> compile = compile_options(
+      *chosen.kernel, chosen.configuration, code_traits(*chosen.kernel, problem), architecture);
 
   if (options.source) {
     fmt::print("{}", stand_alone_source(*chosen.kernel, compile));
@@ -112,20 +118,15 @@ int run_show(const ShowOptions& options) {
 }  // namespace
 
 void add_show_command(CommandLine& line) {
-  auto options = std::make_shared<ShowOptions>();
-  CLI::App* command = line.app.add_subcommand("show", "Show a configuration's source, PTX, launch");
-  command->add_option("--sizes", options->sizes, "One size: N or MxNxK")->required();
-  command->add_option("--layout", options->layout, "NN, NT, TN or TT: op(A), op(B)");
-  command->add_option("--device", options->device, "A device's name (default: the GPU here)");
-  command->add_option("--arch", options->architecture, "Compile for this, e.g. sm_90");
-  command->add_option("--template", options->choice.template_name, "The template of --config");
-  command->add_option("--config", options->choice.configuration,
-                      "NAME=VALUE,... (default: the best known)");
-  command->add_option("--db", options->database, "The tuning database");
-  CLI::Option* source = command->add_flag("--source", options->source, "The kernel's source");
-  CLI::Option* ptx = command->add_flag("--ptx", options->ptx, "Its PTX")->excludes(source);
-  command->add_flag("--log", options->log, "The compiler's log")->excludes(source)->excludes(ptx);
-  command->callback([&line, options] { line.action = [options] { return run_show(*options); }; });
+  auto [command, options] =
+      add_command(line, "show", "Show a configuration's source, PTX, launch", run_show);
+  add_options(command, options, {{"--sizes", kOneSizeHelp}, {"--device", kDeviceNameHelp}});
+  add_options(command, options,
+              {"--layout", "--arch", "--template", "--config", "--db", "--no-shipped"});
+  command.get_option("--sizes")->required();
+  command.add_flag("--source", options.source, "Print the kernel's source");
+  command.add_flag("--ptx", options.ptx, "Print its PTX");
+  command.add_flag("--log", options.log, "Print the compiler's log");
 }
 
 }  // namespace autotune

@@ -2,72 +2,65 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
-#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "autotune/error.hpp"
 
-#include "cli/size_list.hpp"
+#include "cli/option_values.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {
 
-std::vector<std::string> items_of(const std::string& list) {
-  std::vector<std::string> items;
-  std::stringstream stream(list);
-  for (std::string item; std::getline(stream, item, ',');) items.push_back(item);
-  if (list.empty() || list.back() == ',') items.emplace_back();
-  return items;
+std::vector<const KernelTemplate*> all_templates() {
+  std::vector<const KernelTemplate*> all;
+  for (const KernelTemplate& kernel : built_in_kernels().templates()) all.push_back(&kernel);
+  return all;
 }
 
-// The tile shapes of the chosen templates' configurations, found when first asked for: a large
-// space takes a tenth of a second.
-class KnownShapes {
- public:
-  explicit KnownShapes(const std::vector<const KernelTemplate*>& templates)
-      : templates_(templates) {}
-
-  // The values that a figure of the tile shape takes.
-  template <typename Figure>
-  std::set<std::int64_t> values_of(Figure figure) {
-    std::set<std::int64_t> values;
-    for (const TileShape& shape : shapes()) {
-      if (const std::int64_t value = figure(shape); value > 0) values.insert(value);
+// Enumerates spaces, which takes a tenth of a second for a large one.
+std::vector<TileShape> shapes_of(const std::vector<const KernelTemplate*>& kernels) {
+  std::vector<TileShape> shapes;
+  for (const KernelTemplate* kernel : kernels) {
+    for (const Configuration& configuration : kernel->space.enumerate().configurations) {
+      shapes.push_back(kernel->tile_shape(configuration));
     }
-    return values;
   }
-
- private:
-  const std::vector<TileShape>& shapes() {
-    if (!shapes_.empty()) return shapes_;
-    for (const KernelTemplate* kernel : templates_) {
-      for (const Configuration& configuration : kernel->space.enumerate().configurations) {
-        shapes_.push_back(kernel->tile_shape(configuration));
-      }
-    }
-    return shapes_;
-  }
-
-  const std::vector<const KernelTemplate*>& templates_;
-  std::vector<TileShape> shapes_;
-};
+  return shapes;
+}
 
 void check_values(const std::vector<std::int64_t>& asked, const std::set<std::int64_t>& known,
                   const std::string& option) {
   for (const std::int64_t value : asked) {
     if (value != SpaceFilter::kFullUnroll && !known.contains(value)) {
-      throw UsageError(fmt::format("{}: {} is not in any template's space: use one of {}", option,
-                                   value, fmt::join(known, ", ")));
+      throw UsageError(
+          fmt::format("{}: '{}' must be one of {}", option, value, fmt::join(known, ", ")));
     }
   }
 }
 
-// Throws UsageError when no template has that value of that parameter.
+// Checks the part of a filter that concerns the tile shape.
+void check_shapes(const SpaceFilter& filter, const std::vector<TileShape>& shapes) {
+  const auto values_of = [&](auto figure) {
+    std::set<std::int64_t> values;
+    for (const TileShape& shape : shapes) {
+      if (const std::int64_t value = figure(shape); value > 0) values.insert(value);
+    }
+    return values;
+  };
+  std::vector<std::int64_t> products = filter.results_per_thread;
+  for (const auto& [m, n] : filter.result_shapes) products.push_back(m * n);
+  check_values(filter.tile_widths, values_of([](const TileShape& t) { return t.tile_width; }),
+               "--tile-width");
+  check_values(products, values_of([](const TileShape& t) { return t.results(); }),
+               "--results-per-thread");
+  check_values(filter.unrolls, values_of([](const TileShape& t) { return t.unroll; }), "--unroll");
+}
+
 void check_parameter(const std::vector<const KernelTemplate*>& kernels, const std::string& name,
-                     std::int64_t value) {
+                     const std::vector<std::int64_t>& values) {
   std::set<std::string> names;
   std::set<std::int64_t> known;
   for (const KernelTemplate* kernel : kernels) {
@@ -77,94 +70,40 @@ void check_parameter(const std::vector<const KernelTemplate*>& kernels, const st
     }
   }
   if (!names.contains(name)) {
-    throw UsageError(fmt::format("--only: no template has a parameter '{}': use one of {}", name,
+    throw UsageError(fmt::format("--only: '{}' must be a parameter of a template, one of {}", name,
                                  fmt::join(names, ", ")));
   }
-  check_values({value}, known, "--only: " + name);
-}
-
-// "2/8": the second of eight.
-std::pair<std::int64_t, std::int64_t> parse_shard(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  if (slash == std::string::npos) {
-    throw UsageError(fmt::format("--shard: '{}' is not like 2/8, the second of eight parts", text));
-  }
-  const std::int64_t shard = parse_integer(text.substr(0, slash), "--shard");
-  const std::int64_t shards = parse_integer(text.substr(slash + 1), "--shard");
-  if (shard > shards) {
-    throw UsageError(fmt::format("--shard: there is no part {} of {}", shard, shards));
-  }
-  return {shard, shards};
+  check_values(values, known, "--only: " + name);
 }
 
 }  // namespace
 
-std::vector<const KernelTemplate*> SpaceOptions::chosen_templates() const {
+std::vector<const KernelTemplate*> parse_templates(const std::string& names) {
   std::vector<const KernelTemplate*> chosen;
-  if (templates.empty()) {
-    for (const KernelTemplate& kernel : kernel_templates()) chosen.push_back(&kernel);
-    return chosen;
-  }
-  for (const std::string& name : items_of(templates)) {
-    const KernelTemplate* kernel = find_kernel_template(name);
+  for (const std::string& name : items_of(names)) {
+    const KernelTemplate* kernel = built_in_kernels().find(name);
     if (kernel == nullptr) {
-      std::vector<std::string> names;
-      for (const KernelTemplate& known : kernel_templates()) names.push_back(known.name);
-      throw UsageError(fmt::format("--template: there is no template '{}': use {}", name,
-                                   fmt::join(names, ", ")));
+      std::vector<std::string> known;
+      for (const KernelTemplate& each : built_in_kernels().templates()) known.push_back(each.name);
+      throw UsageError(
+          fmt::format("{} must be one of {}", in_quotes(name), fmt::join(known, ", ")));
     }
     if (std::find(chosen.begin(), chosen.end(), kernel) == chosen.end()) chosen.push_back(kernel);
   }
   return chosen;
 }
 
-const KernelTemplate& single_template(const std::string& name) {
-  return *SpaceOptions{.templates = name.empty() ? "gemm_tiled" : name}.chosen_templates().front();
+const KernelTemplate& template_or_default(const KernelTemplate* given) {
+  return given != nullptr ? *given : *built_in_kernels().find("gemm_tiled");
 }
 
-SpaceFilter SpaceOptions::filter() const {
-  SpaceFilter filter;
-  const std::vector<const KernelTemplate*> kernels = chosen_templates();
-  KnownShapes known(kernels);
-  if (!tile_width.empty()) {
-    filter.tile_widths = parse_integers(tile_width, "--tile-width");
-    check_values(filter.tile_widths,
-                 known.values_of([](const TileShape& t) { return t.tile_width; }), "--tile-width");
-  }
-  if (!results_per_thread.empty()) {
-    for (const std::string& item : items_of(results_per_thread)) {
-      const std::size_t x = item.find('x');
-      if (x == std::string::npos) {
-        filter.results_per_thread.push_back(parse_integer(item, "--results-per-thread"));
-      } else {
-        filter.result_shapes.emplace_back(
-            parse_integer(item.substr(0, x), "--results-per-thread"),
-            parse_integer(item.substr(x + 1), "--results-per-thread"));
-      }
-    }
-    std::vector<std::int64_t> products = filter.results_per_thread;
-    for (const auto& [m, n] : filter.result_shapes) products.push_back(m * n);
-    check_values(products, known.values_of([](const TileShape& t) { return t.results(); }),
-                 "--results-per-thread");
-  }
-  if (!unroll.empty()) {
-    for (const std::string& item : items_of(unroll)) {
-      filter.unrolls.push_back(item == "full" ? SpaceFilter::kFullUnroll
-                                              : parse_integer(item, "--unroll"));
-    }
-    check_values(filter.unrolls, known.values_of([](const TileShape& t) { return t.unroll; }),
-                 "--unroll");
-  }
-  if (!only.empty()) {
-    for (const std::string& item : items_of(only)) {
-      const Configuration parsed = Configuration::parse(item);
-      const auto& [name, value] = parsed.entries().front();
-      check_parameter(kernels, name, value);
-      filter.only[name].push_back(value);
-    }
-  }
-  if (!shard.empty()) std::tie(filter.shard, filter.shards) = parse_shard(shard);
-  return filter;
+void check_filter(const SpaceFilter& filter, const std::vector<const KernelTemplate*>& templates) {
+  const std::vector<const KernelTemplate*> kernels =
+      templates.empty() ? all_templates() : templates;
+  for (const auto& [name, values] : filter.only) check_parameter(kernels, name, values);
+  const bool asks_for_shapes = !filter.tile_widths.empty() || !filter.results_per_thread.empty() ||
+                               !filter.result_shapes.empty() || !filter.unrolls.empty();
+  if (asks_for_shapes) check_shapes(filter, shapes_of(kernels));
 }
 
 std::optional<Configuration> plainest_configuration(const KernelTemplate& kernel,

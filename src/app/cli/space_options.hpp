@@ -1,5 +1,4 @@
-// The options that choose a part of the search space: --template, --tile-width,
-// --results-per-thread, --unroll, --only, --shard.
+// Reads and checks the options that choose a part of the search space.
 #pragma once
 
 #include <optional>
@@ -7,25 +6,19 @@
 #include <vector>
 
 #include "kernel_templates/kernel_template.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/space_filter.hpp"
 
 namespace autotune {
 
-struct SpaceOptions {
-  std::string templates;           // names with commas between them; empty: all
-  std::string tile_width;          // "16,32"
-  std::string results_per_thread;  // "4,2x8"
-  std::string unroll;              // "4,full"
-  std::string only;                // "STAGES=2,STAGES=3,SPLIT_K=1"
-  std::string shard;               // "2/8"
+// The templates of a list of names, "gemm_tiled,gemm_simt". Throws UsageError for an unknown name.
+[[nodiscard]] std::vector<const KernelTemplate*> parse_templates(const std::string& names);
 
-  // Throw UsageError for what is wrong, a value that no template has included.
-  [[nodiscard]] std::vector<const KernelTemplate*> chosen_templates() const;
-  [[nodiscard]] SpaceFilter filter() const;
-};
+// Returns the given template, else gemm_tiled.
+[[nodiscard]] const KernelTemplate& template_or_default(const KernelTemplate* given);
 
-// The template of commands that look at one: gemm_tiled where none is named. Throws UsageError.
-[[nodiscard]] const KernelTemplate& single_template(const std::string& name);
+// Throws UsageError for a value of the filter that no template has. An empty list stands for all
+// templates.
+void check_filter(const SpaceFilter& filter, const std::vector<const KernelTemplate*>& templates);
 
 // The plainest of the configurations that a filter leaves: the squarest results of a thread, at
 // equal product the fewer of them along M, and the values that the space lists first. nullopt when

@@ -1,6 +1,5 @@
-// autotune sweep: parameters of one template crossed; by default the source documents' table of
-// results per thread.
-#include <memory>
+// autotune sweep: times combinations of one template's parameters; by default those of the source
+// documents' table of results per thread.
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -13,29 +12,18 @@
 #include "cli/device_lock.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/option_values.hpp"
+#include "cli/options.hpp"
 #include "cli/results_json.hpp"
-#include "cli/size_list.hpp"
 #include "cli/space_options.hpp"
 #include "cli/table.hpp"
 #include "cli/tuning_setup.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
 
-struct SweepOptions {
-  std::string sizes = "1024,1600,2048,3200";
-  std::string device = "auto";
-  std::string template_name;
-  std::string tile_width = "16,32";
-  std::string results_per_thread = "1,4,8,16";
-  std::string init = "linear";
-  std::string launches = "10";
-  std::string unroll = "full";
-  bool json = false;
-  bool csv = false;
-};
-
-// A column of the table: a tile width and a number of results, and the configuration for them.
+// A column of the table: a tile width, a number of results, and the configuration that has both.
 struct Column {
   std::int64_t tile_width = 0;
   std::int64_t results = 0;
@@ -44,21 +32,19 @@ struct Column {
   [[nodiscard]] std::string title() const { return fmt::format("R{} T{}", results, tile_width); }
 };
 
-// What the table does not name is the same in every column: the template's plainest values, which
-// its space lists first.
-std::vector<Column> make_columns(const SweepOptions& options, const KernelTemplate& kernel) {
+// The parameters that the table does not name have the template's plainest values in every column:
+// those that its space lists first.
+std::vector<Column> make_columns(const SpaceFilter& filter, const KernelTemplate& kernel) {
+  if (!filter.result_shapes.empty()) {
+    throw UsageError("--results-per-thread: sweep takes products alone, e.g. 1,4,8,16");
+  }
+  check_filter(filter, {&kernel});
   std::vector<Column> columns;
-  const SpaceFilter filter = SpaceOptions{.templates = kernel.name,
-                                          .tile_width = options.tile_width,
-                                          .results_per_thread = options.results_per_thread,
-                                          .unroll = options.unroll}
-                                 .filter();
   for (const std::int64_t results : filter.results_per_thread) {
     for (const std::int64_t width : filter.tile_widths) {
       SpaceFilter one = filter;
       one.tile_widths = {width};
       one.results_per_thread = {results};
-      one.result_shapes.clear();
       const std::optional<Configuration> best = plainest_configuration(kernel, one);
       if (!best) {
         throw UsageError(
@@ -76,7 +62,7 @@ std::string cell(const std::vector<Column>& columns, const std::vector<Trial>& t
                  std::size_t index) {
   const Trial& trial = trials[index];
   if (!trial.ok()) return to_string(trial.status);
-  const double rate = gflops(trial.problem, trial.measurement.median_us);
+  const double rate = gflops(gemm_problem(trial.problem), trial.measurement.median_us);
   const int digits = rate < 100 ? 2 : 0;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].results == 1 && columns[i].tile_width == columns[index].tile_width &&
@@ -88,16 +74,13 @@ std::string cell(const std::vector<Column>& columns, const std::vector<Trial>& t
   return fmt::format("{:.{}f}", rate, digits);
 }
 
-int run_sweep(const SweepOptions& options) {
-  const std::vector<GemmProblem> problems = parse_sizes(options.sizes);
-  const KernelTemplate& kernel = single_template(options.template_name);
-  const std::vector<Column> columns = make_columns(options, kernel);
-  if (options.init != "linear" && options.init != "uniform") {
-    throw UsageError(fmt::format("--init: '{}' is unknown: use linear or uniform", options.init));
-  }
+int run_sweep(const Options& options) {
+  const std::vector<GemmProblem> problems = options.problems();
+  const KernelTemplate& kernel = template_or_default(options.one_template());
+  const std::vector<Column> columns = make_columns(options.filter, kernel);
   MeasureOptions measure;
-  measure.input = options.init == "linear" ? InputData::linear : InputData::uniform;
-  measure.launches_per_sample = static_cast<int>(parse_integer(options.launches, "--launches"));
+  measure.input = options.input == "linear" ? InputData::linear : InputData::uniform;
+  measure.timing.launches_per_sample = static_cast<int>(options.launches);
 
   const InterruptWatch interrupts;
   const DeviceInfo device = device_for(options.device);
@@ -134,7 +117,7 @@ int run_sweep(const SweepOptions& options) {
     fmt::print(
         "{}\n{}, GFLOP/s (speed-up against R1 with the same tile), {} data, mean of {} "
         "launches\n{}",
-        describe(device), kernel.name, options.init, options.launches, table.text());
+        describe(device), kernel.name, options.input, options.launches, table.text());
   }
   return exit_code_for(all);
 }
@@ -142,20 +125,20 @@ int run_sweep(const SweepOptions& options) {
 }  // namespace
 
 void add_sweep_command(CommandLine& line) {
-  auto options = std::make_shared<SweepOptions>();
-  CLI::App* command =
-      line.app.add_subcommand("sweep", "Time a template's results per thread and tile widths");
-  command->add_option("--sizes", options->sizes, "Sizes (default 1024,1600,2048,3200)");
-  command->add_option("--device", options->device, "auto, host, or a GPU's number");
-  command->add_option("--template", options->template_name, "The template (default: gemm_tiled)");
-  command->add_option("--tile-width", options->tile_width, "Default 16,32");
-  command->add_option("--results-per-thread", options->results_per_thread, "Default 1,4,8,16");
-  command->add_option("--unroll", options->unroll, "Default full");
-  command->add_option("--init", options->init, "linear (default) or uniform data");
-  command->add_option("--launches", options->launches, "Timed as one interval (default 10)");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->add_flag("--csv", options->csv, "Print CSV");
-  command->callback([&line, options] { line.action = [options] { return run_sweep(*options); }; });
+  auto [command, options] =
+      add_command(line, "sweep", "Time a template's results per thread and tile widths", run_sweep);
+  options.sizes = parse_sizes("1024,1600,2048,3200");
+  options.filter = {.tile_widths = {16, 32},
+                    .results_per_thread = {1, 4, 8, 16},
+                    .unrolls = {SpaceFilter::kFullUnroll}};
+  add_options(command, options,
+              {{"--sizes", "Sizes (default 1024,1600,2048,3200)"},
+               "--device",
+               {"--template", "The template (default gemm_tiled)"},
+               {"--tile-width", "Tile widths (default 16,32)"},
+               {"--results-per-thread", "Results of one thread (default 1,4,8,16)"},
+               {"--unroll", "Unroll factors of the inner loop (default full)"}});
+  add_options(command, options, {"--init", "--launches", "--no-shipped", "--json", "--csv"});
 }
 
 }  // namespace autotune

@@ -7,18 +7,20 @@
 
 #include "cli/table.hpp"
 #include "core/json.hpp"
+#include "operation/gemm/gemm.hpp"
+#include "operation/problem_json.hpp"
 
 namespace autotune {
 namespace {
 
 using nlohmann::ordered_json;
 
-// Bytes that are no UTF-8 (a driver's label, say) become question marks.
+// Bytes that are not UTF-8 (in a driver's label, say) become question marks.
 std::string text_of(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-// An object of the head's members and the entries under `key`, one a line.
+// An object with the head's members and, under `key`, the entries, one a line.
 std::string document(const ordered_json& head, const char* key, std::span<const StoredTrial> trials,
                      const auto& entry) {
   std::string text = text_of(head);
@@ -32,7 +34,7 @@ std::string document(const ordered_json& head, const char* key, std::span<const 
   return text + "\n]}\n";
 }
 
-// In the template's order, which the core's JSON form does not keep.
+// Keeps the template's order of parameters, unlike the core's JSON form.
 ordered_json in_order(const Configuration& configuration) {
   ordered_json object = ordered_json::object();
   for (const auto& [name, value] : configuration.entries()) object[name] = value;
@@ -86,7 +88,7 @@ ordered_json t4_result(const StoredTrial& stored, bool with_samples) {
           {"invalidity", invalidity(trial.status)},
           {"correctness", trial.ok() ? 1 : 0},
           {"measurements", measurements},
-          {"problem", plain(trial.problem)},
+          {"problem", exported_problem(trial.problem)},
           {"template", stored.scope.template_name},
           {"device", stored.run.device_label}};
 }
@@ -105,7 +107,7 @@ ordered_json full_entry(const StoredTrial& stored, bool with_samples) {
           {"template", stored.scope.template_name},
           {"interface", stored.scope.space_version},
           {"source_hash", stored.scope.source_hash},
-          {"problem", plain(trial.problem)},
+          {"problem", exported_problem(trial.problem)},
           {"configuration", in_order(trial.configuration)},
           {"status", to_string(trial.status)},
           {"detail", trial.detail},
@@ -114,7 +116,7 @@ ordered_json full_entry(const StoredTrial& stored, bool with_samples) {
           {"resources", plain(trial.resources)}};
 }
 
-// In the order of their first appearance.
+// The names are in the order of their first appearance.
 std::vector<std::string> parameter_names(std::span<const StoredTrial> trials) {
   std::vector<std::string> names;
   for (const StoredTrial& stored : trials) {
@@ -148,7 +150,7 @@ std::string trials_as_csv(std::span<const StoredTrial> trials) {
   Table table(header);
   for (const StoredTrial& stored : trials) {
     const Trial& trial = stored.trial;
-    const GemmProblem& problem = trial.problem;
+    const GemmProblem problem = gemm_problem(trial.problem);
     const double us = trial.measurement.median_us;
     std::vector<std::string> row = {stored.run.device_label,
                                     stored.scope.template_name,

@@ -11,7 +11,7 @@ namespace autotune {
 // T4 results, schema 1.0.0. A result also has keys of this program's own, which the schema allows:
 // "problem", "template" and "device". Times are microseconds.
 [[nodiscard]] std::string trials_as_t4(std::span<const StoredTrial> trials, bool with_samples);
-// All that is stored of each trial.
+// Everything that is stored about each trial.
 [[nodiscard]] std::string trials_as_json(std::span<const StoredTrial> trials, bool with_samples);
 // A line a trial, and a column for each parameter that any of them has.
 [[nodiscard]] std::string trials_as_csv(std::span<const StoredTrial> trials);

@@ -10,11 +10,12 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/results_json.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
 
-// An estimate below this says nothing.
+// A lower estimate is not worth printing.
 constexpr double kLeastShare = 0.01;
 
 double device_busy_s(const TuneReport& report) {
@@ -23,21 +24,21 @@ double device_busy_s(const TuneReport& report) {
   return sum;
 }
 
-// How busy devices and compile workers were during the search; the busier ones were its limit.
+// Prints how busy devices and compile workers were during the search, which the busier limited.
 void print_load(const TuneReport& report, const TunerSetup& setup) {
   const auto count = static_cast<double>(report.devices.size());
   const double measuring = device_busy_s(report) / (report.search_s * count);
   const double compiling = report.compile_busy_s / (report.search_s * setup.compile_jobs);
-  std::string devices = setup.device.is_cpu() ? "host device" : "GPU";
+  std::string devices = setup.device.is_cpu() ? "CPU device" : "GPU";
   if (count > 1) devices = fmt::format("{} GPUs", count);
   std::string each;
   for (const DeviceUse& use : report.devices) {
     each += fmt::format("{}{:.0f}", each.empty() ? "" : ", ", 100 * use.busy_s / report.search_s);
   }
   fmt::print(
-      " (searching {:.1f} s: {} busy {} %, {} compile workers busy {:.0f} %: {} was the limit)",
-      report.search_s, devices, each, setup.compile_jobs, 100 * compiling,
-      measuring > compiling ? "measuring" : "compiling");
+      " (searching {:.1f} s: {} busy {} %, {} compile worker{} busy {:.0f} %: {} was the limit)",
+      report.search_s, devices, each, setup.compile_jobs, setup.compile_jobs == 1 ? "" : "s",
+      100 * compiling, measuring > compiling ? "measuring" : "compiling");
 }
 
 }  // namespace
@@ -46,15 +47,16 @@ void print_json(const TuneReport& report, const DeviceInfo& device) {
   nlohmann::ordered_json document = results_document("tune", &device, device.label);
   for (const ProblemResult& result : report.problems) {
     auto entry = result.winner ? result_entry(*result.winner, "exact")
-                               : empty_entry(result.problem, "none_correct");
+                               : empty_entry(gemm_problem(result.problem), "none_correct");
     entry["tried"] = result.measured + result.known;
     entry["valid_configurations"] = result.valid_configurations;
     entry["reached_share"] = result.reached_share;
-    if (result.cublas_us) entry["cublas_us"] = *result.cublas_us;
+    if (result.baseline_us) entry["cublas_us"] = *result.baseline_us;
     if (report.rates)
-      entry["fma_fraction"] = result.winner ? gflops(result.problem, result.winner->median_us) /
-                                                  report.rates->fma_gflops
-                                            : 0;
+      entry["fma_fraction"] = result.winner
+                                  ? gflops(gemm_problem(result.problem), result.winner->median_us) /
+                                        report.rates->fma_gflops
+                                  : 0;
     document["results"].push_back(std::move(entry));
   }
   if (report.rates) {
@@ -80,11 +82,12 @@ void print_json(const TuneReport& report, const DeviceInfo& device) {
 }
 
 Table result_table(const TuneReport& report) {
-  const bool compared = std::any_of(report.problems.begin(), report.problems.end(),
-                                    [](const ProblemResult& r) { return r.cublas_us.has_value(); });
+  const bool compared =
+      std::any_of(report.problems.begin(), report.problems.end(),
+                  [](const ProblemResult& r) { return r.baseline_us.has_value(); });
   RateColumn rates;
   for (const ProblemResult& result : report.problems) {
-    if (result.winner) rates.add(gflops(result.problem, result.winner->median_us));
+    if (result.winner) rates.add(gflops(gemm_problem(result.problem), result.winner->median_us));
   }
   std::vector<std::string> header = {"size", "time us", rates.title(), "of FMA rate"};
   if (compared) header.insert(header.end(), {"cuBLAS us", "ratio"});
@@ -92,18 +95,19 @@ Table result_table(const TuneReport& report) {
   Table table(header);
   for (const ProblemResult& result : report.problems) {
     if (!result.winner) {
-      table.add({to_string(result.problem), "-", "-", "-"});
+      table.add({to_string(gemm_problem(result.problem)), "-", "-", "-"});
       continue;
     }
     const Winner& winner = *result.winner;
-    const double rate = gflops(result.problem, winner.median_us);
+    const double rate = gflops(gemm_problem(result.problem), winner.median_us);
     std::vector<std::string> row = {
-        to_string(result.problem), fmt::format("{:.1f}", winner.median_us), rates.text(rate),
+        to_string(gemm_problem(result.problem)), fmt::format("{:.1f}", winner.median_us),
+        rates.text(rate),
         report.rates ? fmt::format("{:.1f}%", 100 * rate / report.rates->fma_gflops) : "-"};
     if (compared) {
-      row.push_back(result.cublas_us ? fmt::format("{:.1f}", *result.cublas_us) : "-");
-      row.push_back(result.cublas_us ? fmt::format("{:.3f}", *result.cublas_us / winner.median_us)
-                                     : "-");
+      row.push_back(result.baseline_us ? fmt::format("{:.1f}", *result.baseline_us) : "-");
+      row.push_back(
+          result.baseline_us ? fmt::format("{:.3f}", *result.baseline_us / winner.median_us) : "-");
     }
     row.push_back(winner.template_name);
     row.push_back(to_string(winner.configuration));
@@ -114,7 +118,7 @@ Table result_table(const TuneReport& report) {
 
 namespace {
 
-// How much of the best of its space a search is estimated to have found.
+// Says how near the best of the space the search is estimated to have come.
 std::string reached_line(const ProblemResult& result) {
   std::string estimate = "too few trials for an estimate of the best";
   if (result.reached_share >= kLeastShare) {
@@ -122,7 +126,8 @@ std::string reached_line(const ProblemResult& result) {
     estimate = fmt::format("estimated at least {} % of the best of this space",
                            std::floor(1000 * result.reached_share) / 10);
   }
-  return fmt::format("{}: {}, from {} of {} configurations\n", to_string(result.problem), estimate,
+  return fmt::format("{}: {}, from {} of {} configurations\n",
+                     to_string(gemm_problem(result.problem)), estimate,
                      result.measured + result.known, result.valid_configurations);
 }
 
@@ -133,29 +138,33 @@ void print_summary(const TuneReport& report, const TunerSetup& setup) {
   if (report.search_s > 0) print_load(report, setup);
   fmt::print("\n");
   if (report.duplicate_kernels > 0) {
-    fmt::print("of these {} have the machine code of another: timed once\n",
-               report.duplicate_kernels);
+    fmt::print(
+        "{} of these share machine code with another configuration and were not timed again\n",
+        report.duplicate_kernels);
   }
   for (const auto& [status, count] : report.statuses) {
     if (status != TrialStatus::ok) fmt::print("{}: {}\n", to_string(status), count);
   }
   for (const ProblemResult& result : report.problems) {
-    if (!result.too_large.empty()) continue;  // said on standard error
+    if (!result.too_large.empty()) continue;  // print_notes() says it
     if (!result.winner) {
-      fmt::print("{}: {}\n", to_string(result.problem),
+      fmt::print("{}: {}\n", to_string(gemm_problem(result.problem)),
                  result.measured + result.known > 0 ? "no configuration gave a correct result"
                                                     : "ended before the first trial");
     } else if (!result.winner->confirmed) {
-      fmt::print("{}: unconfirmed, from the search alone\n", to_string(result.problem));
+      fmt::print("{}: unconfirmed, from the search alone\n",
+                 to_string(gemm_problem(result.problem)));
     } else if (!result.winner->ties.empty()) {
-      fmt::print("{}: statistically tied with {} others\n", to_string(result.problem),
-                 result.winner->ties.size());
+      fmt::print("{}: statistically tied with {} other{}\n",
+                 to_string(gemm_problem(result.problem)), result.winner->ties.size(),
+                 result.winner->ties.size() == 1 ? "" : "s");
     }
     if (result.winner && (result.measured > 0 || result.reached_share > 0)) {
       fmt::print("{}", reached_line(result));
     }
     if (result.winner && !result.winner->note.empty()) {
-      fmt::print("{}: verified and timed on {}\n", to_string(result.problem), result.winner->note);
+      fmt::print("{}: verified and timed on {}\n", to_string(gemm_problem(result.problem)),
+                 result.winner->note);
     }
   }
 }

@@ -1,4 +1,4 @@
-// What tune prints of a report.
+// Prints the report of a tuning run.
 #pragma once
 
 #include "cli/table.hpp"
@@ -6,15 +6,15 @@
 
 namespace autotune {
 
-// The document of --json. `device`: what was tuned for.
+// The document of --json. `device` is the device that was tuned for.
 void print_json(const TuneReport& report, const DeviceInfo& device);
 [[nodiscard]] Table result_table(const TuneReport& report);
-// What became of the search, in a few lines below the table.
+// A few lines below the table: how the search went.
 void print_summary(const TuneReport& report, const TunerSetup& setup);
-// What else the user should know, on standard error.
+// Notes and warnings, on standard error.
 void print_notes(const TuneReport& report);
 
-// `stored`: whether the results are in the database.
+// `stored` says whether the results are in the database.
 [[nodiscard]] int exit_code_for(const TuneReport& report, bool stored);
 
 }  // namespace autotune

@@ -1,4 +1,4 @@
-// What several commands need: the device, the workers, the databases.
+// The device, the workers and the databases that several commands need.
 #pragma once
 
 #include <optional>
@@ -7,31 +7,39 @@
 
 #include "api/lookup.hpp"
 #include "api/setup.hpp"
+#include "cli/options.hpp"
 #include "core/device_info.hpp"
 
 namespace autotune {
 
-// The device that --device means; see choose_device(). A note goes to standard error.
+// The device that --device means, "auto" where it is empty; see choose_device(). A note goes to
+// standard error.
 [[nodiscard]] DeviceInfo device_for(const std::string& option);
-// As device_for(), and for "all" every GPU of this machine. Throws EnvironmentError when they are
-// not of one silicon class.
+// Returns every GPU of this machine for "all", else the one device of device_for(). Throws
+// EnvironmentError when they are not of one device class.
 [[nodiscard]] std::vector<DeviceInfo> devices_for(const std::string& option);
-// Whose results a device's name asks for: those of that label; "host" is the host device's.
-[[nodiscard]] DeviceQuery device_named(const std::string& name);
-// What stands in the way of clean measurements; empty when nothing does.
+// The results that a command asks for by the name of a device: those with that label; "cpu" stands
+// for the label of the CPU device.
+[[nodiscard]] DeviceQuery device_named(const Options& options);
+// Like device_named(); without a name, the results of the device that "auto" chooses.
+[[nodiscard]] DeviceQuery device_query(const Options& options);
+// The labels of all devices that something is known of, for messages: "A, B", or "none".
+[[nodiscard]] std::string known_devices(const TuningDatabase* database, bool use_shipped);
+// Says what disturbs measurements on the device; empty when nothing does.
 [[nodiscard]] std::string device_warning(const DeviceInfo& device);
 // "GPU 0 (NVIDIA H200)".
 [[nodiscard]] std::string short_name(const DeviceInfo& device);
 // "NVIDIA H200 (sm_90, 132 SMs, 139.8 GiB, driver 580.159.04)".
 [[nodiscard]] std::string describe(const DeviceInfo& device);
 
-// As open_results(), but for the error: an explicit path that cannot be opened throws UsageError.
+// Like open_results(), except that an explicit path that cannot be opened throws UsageError.
 [[nodiscard]] OpenedDatabase open_database(const std::string& explicit_path);
-// For reading; nullopt when there is no file. Explicit paths as above.
+// Opens the database for reading; nullopt when there is no file at the default path. An explicit
+// path that cannot be opened throws UsageError.
 [[nodiscard]] std::optional<TuningDatabase> open_database_read_only(
     const std::string& explicit_path);
 
-// Workers that run this program again, for devices of one silicon class. `jobs` 0: cores - 2, at
+// Workers that run this program again, for devices of one device class. `jobs` 0: cores - 2, at
 // least 1.
 [[nodiscard]] TunerSetup make_setup(const std::vector<DeviceInfo>& devices, int jobs);
 

@@ -29,7 +29,7 @@ const CLI::App& chosen_command(const CLI::App& app) {
   return chosen.empty() ? app : chosen_command(*chosen.front());
 }
 
-// Everything that could have been meant here: the options of the command, or the commands.
+// The words that are possible here: the command's options and subcommands.
 std::vector<std::string> known_words(const CLI::App& command) {
   std::vector<std::string> words;
   for (const CLI::Option* option : command.get_options()) {
@@ -42,22 +42,22 @@ std::vector<std::string> known_words(const CLI::App& command) {
 }
 
 std::string unknown(const CLI::App& command, const std::string& word) {
-  std::string message = fmt::format("'{}' is not known", word);
+  std::string message = fmt::format("'{}' is not an option or a command", word);
   const std::string name =
       command.get_parent() != nullptr ? command.get_name() + " --help" : "--help";
   std::string nearest;
   for (const std::string& candidate : known_words(command)) {
-    const std::size_t allowed = std::max<std::size_t>(2, word.size() / 3);
+    const std::size_t allowed = std::max<std::size_t>(1, word.size() / 3);
     if (distance(word, candidate) <= allowed &&
         (nearest.empty() || distance(word, candidate) < distance(word, nearest))) {
       nearest = candidate;
     }
   }
   if (!nearest.empty()) message += fmt::format(": did you mean {}?", nearest);
-  return message + fmt::format(" ('autotune {}' lists what is)", name);
+  return message + fmt::format(" ('autotune {}' lists them)", name);
 }
 
-// CLI11 puts line ends into some of its messages.
+// Some messages of CLI11 have several lines.
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -79,7 +79,11 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   }
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) &&
       std::string(error.what()).find("--sizes") != std::string::npos) {
-    return "--sizes is missing: say which sizes, for example --sizes 1024,2048x512x1024";
+    return "--sizes is missing, e.g. --sizes 1024,2048x512x1024";
+  }
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) &&
+      command.get_require_subcommand_min() > 0 && command.get_subcommands().empty()) {
+    return fmt::format("{0}: a subcommand is missing ('{0} --help' lists them)", words_of(command));
   }
   return one_line(error.what()) + " ('" + words_of(command) + " --help' explains)";
 }

@@ -1,4 +1,4 @@
-// CLI11's complaints in this program's words.
+// The messages for errors that CLI11 reports.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ class ParseError;
 
 namespace autotune {
 
-// One line that names what is wrong and what was expected.
+// One line that names the wrong word and the expected ones.
 [[nodiscard]] std::string usage_message(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace autotune

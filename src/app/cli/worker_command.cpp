@@ -8,6 +8,7 @@
 
 #include "cpu/device.hpp"
 #include "tuner/measure/cpu_service.hpp"
+#include "tuner/measure/gpu_service.hpp"
 #include "tuner/worker/child_process.hpp"
 #include "tuner/worker/worker.hpp"
 
@@ -37,7 +38,7 @@ int run_worker_command(int argc, char** argv) {
   const int device = option(argc, argv, "--device");
   const int parent = option(argc, argv, "--parent");
   if (fd < 0 || device == kMissing || parent < 1) {
-    std::fprintf(stderr, "autotune: 'worker' is for the program itself\n");
+    std::fprintf(stderr, "autotune: 'worker' is a command for the program itself, not for users\n");
     return 2;
   }
   if (text_option(argc, argv, "--version") != kVersion) {

@@ -1,4 +1,4 @@
-// The hidden command behind tuning: one worker process.
+// The hidden command that tuning starts for each worker process.
 #pragma once
 
 namespace autotune {

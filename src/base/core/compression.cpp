@@ -17,7 +17,7 @@ std::string compressed(std::string_view plain, int level) {
   return packed;
 }
 
-// As a stream, since files that were compressed as one do not say how large they were.
+// Decompresses a stream, because files that were compressed as one lack their original size.
 std::optional<std::string> decompressed(std::string_view packed, std::uint64_t max_bytes) {
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(),
                                                                      ZSTD_freeDCtx);

@@ -28,13 +28,16 @@ const Constraint* first_broken(const std::vector<Constraint>& constraints,
 ConfigSpace::ConfigSpace(std::vector<TuningParameter> parameters,
                          std::vector<Constraint> constraints)
     : parameters_(std::move(parameters)), constraints_(std::move(constraints)) {
-  std::set<std::string> names;
+  std::set<std::string> seen;
+  Configuration::Names names;
   for (const TuningParameter& parameter : parameters_) {
     if (parameter.values.empty()) throw Error("parameter " + parameter.name + " has no values");
-    if (!names.insert(parameter.name).second) {
+    if (!seen.insert(parameter.name).second) {
       throw Error("parameter " + parameter.name + " is named twice");
     }
+    names.push_back(parameter.name);
   }
+  names_ = std::make_shared<const Configuration::Names>(std::move(names));
 }
 
 std::size_t ConfigSpace::raw_count() const {
@@ -54,23 +57,24 @@ Enumeration ConfigSpace::enumerate(const std::vector<Constraint>& extra) const {
   std::vector<std::vector<std::size_t>> decidable(parameters_.size() + 1);
   for (std::size_t i = 0; i < all.size(); ++i) decidable[parameters_needed(all[i])].push_back(i);
 
-  std::vector<Configuration::Entry> entries;
+  Configuration configuration(names_, {});  // the values that are chosen so far
+  std::vector<std::int64_t>& values = configuration.values_;
+  values.reserve(parameters_.size());
   const auto visit = [&](const auto& self, std::size_t remaining) -> void {
-    const Configuration configuration(entries);
-    for (const std::size_t i : decidable[entries.size()]) {
+    for (const std::size_t i : decidable[values.size()]) {
       if (all[i].holds(configuration)) continue;
       result.rejected[i].second += remaining;
       return;
     }
-    if (entries.size() == parameters_.size()) {
+    if (values.size() == parameters_.size()) {
       result.configurations.push_back(configuration);
       return;
     }
-    const TuningParameter& next = parameters_[entries.size()];
+    const TuningParameter& next = parameters_[values.size()];
     for (const std::int64_t value : next.values) {
-      entries.emplace_back(next.name, value);
+      values.push_back(value);
       self(self, remaining / next.values.size());
-      entries.pop_back();
+      values.pop_back();
     }
   };
   visit(visit, result.raw_count);
@@ -93,7 +97,7 @@ std::size_t ConfigSpace::parameters_needed(const Constraint& constraint) const {
 }
 
 Configuration ConfigSpace::validated(const Configuration& configuration) const {
-  Configuration ordered;
+  std::vector<std::int64_t> values;
   for (const TuningParameter& parameter : parameters_) {
     if (!configuration.contains(parameter.name)) {
       throw UsageError("configuration lacks " + parameter.name + ": give one of " +
@@ -105,11 +109,12 @@ Configuration ConfigSpace::validated(const Configuration& configuration) const {
       throw UsageError(parameter.name + "=" + std::to_string(value) +
                        " is not in the space: use one of " + list_of(parameter.values));
     }
-    ordered.set(parameter.name, value);
+    values.push_back(value);
   }
-  for (const auto& entry : configuration.entries()) {
-    if (!ordered.contains(entry.first)) {
-      throw UsageError("configuration names an unknown parameter " + entry.first);
+  Configuration ordered(names_, std::move(values));
+  for (const auto& [name, value] : configuration.entries()) {
+    if (!ordered.contains(name)) {
+      throw UsageError("configuration names an unknown parameter " + name);
     }
   }
   if (const Constraint* broken = first_broken(constraints_, ordered)) {

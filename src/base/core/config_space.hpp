@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,7 +55,7 @@ class ConfigSpace {
 
   // Checks a configuration that came from outside: every parameter present once with a value of
   // its set, no unknown names, all constraints met. Returns it in the space's order. Throws
-  // UsageError that says what is wrong and what is allowed.
+  // UsageError that names the error and the allowed values.
   [[nodiscard]] Configuration validated(const Configuration& configuration) const;
 
  private:
@@ -62,6 +63,7 @@ class ConfigSpace {
 
   std::vector<TuningParameter> parameters_;
   std::vector<Constraint> constraints_;
+  std::shared_ptr<const Configuration::Names> names_;  // of all its configurations
 };
 
 }  // namespace autotune

@@ -24,40 +24,78 @@ Configuration::Entry parse_entry(std::string_view item) {
 
 }  // namespace
 
+Configuration::Configuration(const std::vector<Entry>& entries) {
+  Names names;
+  for (const auto& [name, value] : entries) {
+    names.push_back(name);
+    values_.push_back(value);
+  }
+  names_ = std::make_shared<const Names>(std::move(names));
+}
+
 Configuration Configuration::parse(std::string_view text) {
-  Configuration result;
+  std::vector<Entry> entries;
   while (true) {
     const std::size_t comma = text.find(',');
     Entry entry = parse_entry(text.substr(0, comma));
-    if (result.contains(entry.first)) {
-      throw UsageError("configuration names " + entry.first + " twice");
+    for (const auto& [name, value] : entries) {
+      if (name == entry.first) throw UsageError("configuration names " + name + " twice");
     }
-    result.entries_.push_back(std::move(entry));
-    if (comma == std::string_view::npos) return result;
+    entries.push_back(std::move(entry));
+    if (comma == std::string_view::npos) return Configuration(entries);
     text.remove_prefix(comma + 1);
   }
 }
 
+std::size_t Configuration::find(std::string_view name) const {
+  // Names of one length mostly end differently, THREAD_M and THREAD_N.
+  const auto is_meant = [name](const std::string& other) {
+    return other.size() == name.size() && (name.empty() || other.back() == name.back()) &&
+           other == name;
+  };
+  std::size_t place = 0;
+  while (place < values_.size() && !is_meant((*names_)[place])) ++place;
+  return place;
+}
+
 std::int64_t Configuration::at(std::string_view name) const {
-  for (const Entry& entry : entries_) {
-    if (entry.first == name) return entry.second;
+  const std::size_t place = find(name);
+  if (place == values_.size()) {
+    throw UsageError("configuration has no parameter " + std::string(name));
   }
-  throw UsageError("configuration has no parameter " + std::string(name));
+  return values_[place];
 }
 
 bool Configuration::contains(std::string_view name) const {
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [&](const Entry& entry) { return entry.first == name; });
+  return find(name) < values_.size();
 }
 
 void Configuration::set(std::string_view name, std::int64_t value) {
-  for (Entry& entry : entries_) {
-    if (entry.first == name) {
-      entry.second = value;
-      return;
-    }
+  const std::size_t place = find(name);
+  if (place < values_.size()) {
+    values_[place] = value;
+    return;
   }
-  entries_.emplace_back(name, value);
+  Names names;  // of its own, since others may share those it has
+  for (std::size_t i = 0; i < place; ++i) names.push_back((*names_)[i]);
+  names.emplace_back(name);
+  names_ = std::make_shared<const Names>(std::move(names));
+  values_.push_back(value);
+}
+
+bool Configuration::operator==(const Configuration& other) const {
+  return (*this <=> other) == 0;
+}
+
+std::strong_ordering Configuration::operator<=>(const Configuration& other) const {
+  if (names_ == other.names_) return values_ <=> other.values_;
+  const std::size_t both = std::min(values_.size(), other.values_.size());
+  for (std::size_t i = 0; i < both; ++i) {
+    const int names = (*names_)[i].compare((*other.names_)[i]);
+    if (names != 0) return names <=> 0;
+    if (values_[i] != other.values_[i]) return values_[i] <=> other.values_[i];
+  }
+  return values_.size() <=> other.values_.size();
 }
 
 std::string to_string(const Configuration& configuration) {

@@ -17,7 +17,7 @@ constexpr std::uint8_t kFrameSizeAttribute = 0x11;
 constexpr std::uint8_t kRegisterCountAttribute = 0x2f;
 constexpr int kMaxRegisters = 1023;  // a thread; no architecture has that many
 constexpr std::uint8_t kFormatSizedValue = 0x04;
-// From sm_90 on, a kernel's shared section begins with what the hardware reserves.
+// From sm_90 on, a kernel's shared section begins with the bytes that the hardware reserves.
 constexpr int kFirstWithReserved = 90;
 constexpr std::int64_t kReservedBytes = 1024;
 
@@ -70,8 +70,8 @@ std::optional<std::vector<Section>> read_sections(std::string_view image,
   return sections;
 }
 
-// What .nv.info says of a symbol, -1 where it says nothing: records of format, attribute, size,
-// then the symbol's index and the value.
+// Returns a figure of a symbol in .nv.info, -1 if it is absent. The section consists of records:
+// format, attribute, size, then the symbol's index and the value.
 int figure_of(std::string_view info, std::uint8_t wanted, std::uint64_t symbol) {
   std::uint64_t at = 0;
   while (const auto head = read_at<std::uint32_t>(info, at)) {
@@ -188,7 +188,7 @@ PtxasFigures read_ptxas_log(std::string_view log, std::string_view kernel) {
   const std::int64_t stores = number_before(log, " bytes spill stores");
   const std::int64_t loads = number_before(log, " bytes spill loads");
   if (figures.registers < 0) return figures;
-  // A log that has the registers leaves out what is zero.
+  // A log that has the registers omits figures that are zero.
   figures.stack_bytes = std::max<std::int64_t>(figures.stack_bytes, 0);
   figures.spill_bytes = std::max<std::int64_t>(stores, 0) + std::max<std::int64_t>(loads, 0);
   figures.shared_bytes = std::max<std::int64_t>(number_before(log, " bytes smem"), 0);

@@ -1,4 +1,5 @@
-// What a cubin says of itself: an ELF reader that trusts no offset, and the compiler's log.
+// Reads the resources of a kernel from a cubin, with an ELF reader that trusts no offset, and from
+// the compiler's log.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ struct CubinKernel {
   std::string name;
   int registers = -1;             // a thread; -1 where the file does not say
   std::int64_t stack_bytes = -1;  // a thread; -1 where the file does not say
-  std::int64_t shared_bytes = 0;  // static, a block, without what the hardware reserves
+  std::int64_t shared_bytes = 0;  // static, a block, without the hardware's share
 };
 
 struct CubinInfo {
@@ -23,11 +24,12 @@ struct CubinInfo {
 
 [[nodiscard]] bool looks_like_elf(std::string_view image);
 
-// nullopt when the bytes are no complete cubin: cut short, or with an offset that leads outside.
+// nullopt when the bytes are not a complete cubin: cut short, or with an offset that leads outside.
 [[nodiscard]] std::optional<CubinInfo> read_cubin(std::string_view image);
 
 // Equal for images that run the same: the same machine code with the same registers, constants and
-// shared memory, whatever options it was made with. Of bytes that are no cubin, all count.
+// shared memory, whatever options it was made with. For other bytes than a cubin's, all of them
+// count.
 [[nodiscard]] std::string machine_code_hash(std::string_view image);
 
 // The figures of `ptxas -v` for a kernel, or if the log does not name it the first; -1 for what it

@@ -6,8 +6,12 @@
 
 namespace autotune {
 
+DeviceCapabilities DeviceInfo::capabilities() const {
+  return {.exhaustive_by_default = !is_cpu(), .shares_host_cores = is_cpu()};
+}
+
 std::string DeviceInfo::architecture() const {
-  if (is_cpu()) return "host";
+  if (is_cpu()) return "cpu";
   return fmt::format("sm_{}{}", compute_major, compute_minor);
 }
 
@@ -18,7 +22,7 @@ std::string DeviceInfo::driver_text() const {
 }
 
 std::string DeviceInfo::device_class() const {
-  if (is_cpu()) return fmt::format("host/{}/{} cores", cpu_model, sm_count);
+  if (is_cpu()) return fmt::format("cpu/{}/{} cores", cpu_model, sm_count);
   constexpr std::int64_t kGiB = std::int64_t{1} << 30;
   std::string text = fmt::format("{}/{}sm/l2-{}/bus-{}/mem-{}kHz/{}GiB/shared-{}", architecture(),
                                  sm_count, l2_bytes, memory_bus_bits, memory_clock_khz,

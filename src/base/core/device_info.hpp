@@ -1,4 +1,4 @@
-// What the program knows of a device, as plain values, so that tests can invent devices.
+// The properties of a device, as plain values, so that tests can invent devices.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,14 @@
 
 namespace autotune {
 
-// The ordinal that selects the host device where GPUs count from 0.
+// The ordinal that selects the CPU where GPUs count from 0.
 inline constexpr int kCpuOrdinal = -1;
+
+// The ways in which kinds of devices differ for the tuner.
+struct DeviceCapabilities {
+  bool exhaustive_by_default = true;  // trials are quick enough to search a small space to the end
+  bool shares_host_cores = false;     // the program's own work disturbs what runs on the device
+};
 
 // Bytes, kHz and counts as the driver gives them. 0 means unknown.
 struct DeviceInfo {
@@ -18,34 +24,29 @@ struct DeviceInfo {
   int compute_major = 0;
   int compute_minor = 0;
   int sm_count = 0;
-  int warp_size = 32;
   int max_threads_per_block = 0;
   int max_threads_per_sm = 0;
-  int max_blocks_per_sm = 0;
-  std::int64_t registers_per_block = 0;
-  std::int64_t registers_per_sm = 0;
   std::int64_t shared_per_block = 0;        // without opting in
   std::int64_t shared_per_block_optin = 0;  // at most
-  std::int64_t shared_per_sm = 0;
-  std::int64_t shared_reserved_per_block = 0;
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t memory_clock_khz = 0;
   std::int64_t memory_bus_bits = 0;
-  std::int64_t sm_clock_khz = 0;
   bool mig = false;
   bool mps = false;
   bool kernel_timeout = false;  // a watchdog ends long kernels
   int driver_version = 0;       // as cuDriverGetVersion: 13000 is CUDA 13.0
   std::string driver_release;   // "580.159.04" where it can be read, else empty
-  std::string cpu_model;        // of the host device (src/host); empty for a GPU
+  std::string cpu_model;        // of the CPU as a device (src/base/cpu); empty for a GPU
 
   [[nodiscard]] bool is_cpu() const { return !cpu_model.empty(); }
 
-  // "sm_90"; "host" for the host device.
+  [[nodiscard]] DeviceCapabilities capabilities() const;
+
+  // "sm_90"; "cpu" for the CPU.
   [[nodiscard]] std::string architecture() const;
 
-  // "580.159.04", else "CUDA 13.0"; "none" for the host device.
+  // "580.159.04", else "CUDA 13.0"; "none" for the CPU.
   [[nodiscard]] std::string driver_text() const;
 
   // The identity that tuning results are kept under: devices with the same text run the same
@@ -54,23 +55,23 @@ struct DeviceInfo {
   [[nodiscard]] std::string device_class() const;
 };
 
-// What a silicon class says of a GPU's SMs; 0 or empty where it does not.
+// The part of a device class that describes the SMs; 0 or empty if it is absent.
 struct DeviceClass {
   std::string architecture;  // "sm_90"
   int sm_count = 0;
 };
 [[nodiscard]] DeviceClass parse_device_class(const std::string& device_class);
 
-// What a result depends on besides the silicon. When it differs, a stored result is aged: still
-// an answer, but the best of its trials are timed again by the next tuning run.
+// The versions that a result depends on besides the device class. When they differ, a stored result
+// is stale: still an answer, but the best of its trials are timed again by the next tuning run.
 struct Environment {
   std::string driver;       // "580.159.04", or the CUDA version of the driver
   std::string nvrtc_build;  // "13.0.88 CL-36424714"
   std::string tool_version;
   int measuring_protocol = 0;
 
-  // Whether figures compare. The tool's version is provenance alone: what of the tool matters has
-  // the protocol number and the template's source hash.
+  // Returns whether times can be compared. The tool's version is recorded for provenance alone: the
+  // protocol number and the template's source hash cover the parts of the tool that matter.
   bool operator==(const Environment& other) const {
     return driver == other.driver && nvrtc_build == other.nvrtc_build &&
            measuring_protocol == other.measuring_protocol;

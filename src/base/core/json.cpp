@@ -26,17 +26,13 @@ void read(const json& object, const char* key, T& value) {
 
 }  // namespace
 
-void to_json(json& j, const GemmProblem& p) {
-  j = json{
-      {"m", p.m}, {"n", p.n}, {"k", p.k}, {"layout", layout_text(p)}, {"math", to_string(p.math)}};
+void to_json(json& j, const Problem& p) {
+  j = p.key();
 }
 
-void from_json(const json& j, GemmProblem& p) {
-  j.at("m").get_to(p.m);
-  j.at("n").get_to(p.n);
-  j.at("k").get_to(p.k);
-  set_layout(p, j.value("layout", "NN"));
-  p.math = math_from_string(j.value("math", "strict"));
+void from_json(const json& j, Problem& p) {
+  const bool is_key = j.is_string() && !j.get_ref<const std::string&>().empty();
+  p = is_key ? Problem::parse(j.get<std::string>()) : Problem();
 }
 
 void to_json(json& j, const Configuration& c) {
@@ -45,8 +41,9 @@ void to_json(json& j, const Configuration& c) {
 }
 
 void from_json(const json& j, Configuration& c) {
-  c = {};
-  for (const auto& [name, value] : j.items()) c.set(name, value.get<std::int64_t>());
+  std::vector<Configuration::Entry> entries;
+  for (const auto& [name, value] : j.items()) entries.emplace_back(name, value.get<std::int64_t>());
+  c = Configuration(entries);
 }
 
 void to_json(json& j, const LaunchGeometry& g) {
@@ -57,8 +54,7 @@ void to_json(json& j, const LaunchGeometry& g) {
            {"resident_blocks_per_sm", g.resident_blocks_per_sm},
            {"raster", g.raster},
            {"waits_for_launch_before", g.waits_for_launch_before},
-           {"box_a", g.box_a},
-           {"box_b", g.box_b}};
+           {"tensor_boxes", g.tensor_boxes}};
 }
 
 void from_json(const json& j, LaunchGeometry& g) {
@@ -69,8 +65,7 @@ void from_json(const json& j, LaunchGeometry& g) {
   read(j, "resident_blocks_per_sm", g.resident_blocks_per_sm);
   read(j, "raster", g.raster);
   read(j, "waits_for_launch_before", g.waits_for_launch_before);
-  read(j, "box_a", g.box_a);
-  read(j, "box_b", g.box_b);
+  read(j, "tensor_boxes", g.tensor_boxes);
 }
 
 void to_json(json& j, const Measurement& m) {

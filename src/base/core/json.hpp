@@ -11,8 +11,10 @@
 
 namespace autotune {
 
-void to_json(nlohmann::json& json, const GemmProblem& problem);
-void from_json(const nlohmann::json& json, GemmProblem& problem);
+// A problem's key as a string, which is empty for no problem. Of an object, as winners of version
+// 0.1 have it, nothing is read: the row that holds the winner names its problem.
+void to_json(nlohmann::json& json, const Problem& problem);
+void from_json(const nlohmann::json& json, Problem& problem);
 
 // An object: parameter name -> integer. JSON objects are kept in alphabetical order, so reading
 // gives the parameters in that order; ConfigSpace::validated() restores the template's.

@@ -1,13 +1,14 @@
-// How a kernel is launched for one problem.
+// The launch of a kernel for one problem.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace autotune {
 
-// Words of 4 bytes at the start of a kernel's scratch that are zero when it starts and when it
+// Words of 4 bytes at the start of a kernel's workspace that are zero when it starts and when it
 // ends.
 inline constexpr std::int64_t kWorkspaceCounters = 1 << 16;
 
@@ -15,22 +16,23 @@ struct LaunchGeometry {
   std::array<std::int64_t, 3> grid = {1, 1, 1};   // blocks
   std::array<std::int64_t, 3> block = {1, 1, 1};  // threads
   std::int64_t dynamic_shared_bytes = 0;
-  // Of global memory for each block, beside the counters; 0: the kernel needs no scratch. See
-  // kernel_templates/kernel_template.hpp.
+  // Bytes of global memory for each block, in addition to the counters; 0: the kernel needs no
+  // workspace. See kernel_templates/kernel_template.hpp.
   std::int64_t workspace_bytes_per_block = 0;
-  // Not 0: the kernel works with any number of blocks, and at most so many for each SM are
+  // Not 0: the kernel works with any number of blocks, and at most this many for each SM are
   // launched.
   std::int64_t resident_blocks_per_sm = 0;
-  // Rows of tiles that blocks side by side work on at a time: an argument of kernels that leave the
+  // Rows of tiles that neighbouring blocks work on at a time: an argument of kernels that leave the
   // order of tiles to the launch.
   std::int64_t raster = 1;
-  // The kernel itself waits for what was launched before it on its stream, so a device that can
-  // prepares its launch meanwhile.
+  // The kernel itself waits for the previous launch on its stream, so devices that are able to
+  // prepare its launch meanwhile.
   bool waits_for_launch_before = false;
-  // Rows and columns, as memory has them, that one instruction copies of A or B. Not 0: the kernel,
-  // compiled for aligned operands, needs a tensor map of the operand.
-  std::array<std::int64_t, 2> box_a = {0, 0};
-  std::array<std::int64_t, 2> box_b = {0, 0};
+  // For each tensor, in the operation's order, the rows and columns that one instruction copies of
+  // it. Not 0: the kernel, compiled for aligned tensors, needs a tensor map of it.
+  using Box = std::array<std::int64_t, 2>;
+  static constexpr std::size_t kMaxTensors = 8;
+  std::array<Box, kMaxTensors> tensor_boxes = {};
 
   [[nodiscard]] std::int64_t threads() const { return block[0] * block[1] * block[2]; }
   [[nodiscard]] std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
@@ -39,15 +41,16 @@ struct LaunchGeometry {
     const std::int64_t bytes = blocks() * workspace_bytes_per_block;
     return bytes == 0 ? 0 : 4 * kWorkspaceCounters + bytes;
   }
-  [[nodiscard]] bool needs_map_a() const { return box_a[0] > 0; }
-  [[nodiscard]] bool needs_map_b() const { return box_b[0] > 0; }
-  // As the kernel is launched that is compiled for any operands.
+  [[nodiscard]] bool needs_map(std::size_t tensor) const {
+    return tensor < kMaxTensors && tensor_boxes[tensor][0] > 0;
+  }
+  // The geometry of the kernel that is compiled for tensors at any address.
   [[nodiscard]] LaunchGeometry without_maps() const {
     LaunchGeometry result = *this;
-    result.box_a = result.box_b = {0, 0};
+    result.tensor_boxes = {};
     return result;
   }
-  // As it is launched on a device of so many SMs.
+  // The geometry on a device with this many SMs.
   [[nodiscard]] LaunchGeometry on_device(int sm_count) const {
     LaunchGeometry result = *this;
     if (resident_blocks_per_sm > 0 && sm_count > 0) {

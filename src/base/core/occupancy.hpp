@@ -1,4 +1,4 @@
-// How many blocks of a kernel an SM holds at once, and what limits them.
+// The number of blocks of a kernel that an SM holds at once, and what limits it.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace autotune {
 
-// What one SM of an architecture offers; 0 where that is not known. Sources: the compute capability
-// tables of the CUDA C++ Programming Guide.
+// The resources of one SM of an architecture; 0 where they are unknown. Sources: the compute
+// capability tables of the CUDA C++ Programming Guide.
 struct SmLimits {
   std::int64_t threads_per_sm = 0;
   std::int64_t blocks_per_sm = 0;
@@ -25,10 +25,10 @@ struct SmLimits {
 // "sm_50", ..., "sm_121": what sm_limits() knows.
 [[nodiscard]] std::vector<std::string> known_architectures();
 
-// What one block takes. Registers may be unknown.
+// The resources that one block takes. Registers may be unknown.
 struct BlockResources {
   std::int64_t threads = 1;
-  std::int64_t shared_bytes = 0;  // static and dynamic, without what the hardware reserves
+  std::int64_t shared_bytes = 0;  // static and dynamic, without the hardware's share
   std::optional<std::int64_t> registers_per_thread;
 };
 

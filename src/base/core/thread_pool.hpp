@@ -13,7 +13,8 @@ namespace autotune {
 
 class ThreadPool {
  public:
-  // A piece of work; `thread` is below size() and nobody else's at the same time. Must not throw.
+  // A piece of work; `thread` is below size(), and no other piece has it at the same time. Must not
+  // throw.
   using Work = std::function<void(std::size_t item, std::size_t thread)>;
 
   explicit ThreadPool(std::size_t threads);

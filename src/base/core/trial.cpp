@@ -39,8 +39,4 @@ TrialStatus trial_status_from_string(const std::string& text) {
   throw Error("unknown trial status '" + text + "'");
 }
 
-double gflops(const GemmProblem& problem, double time_us) {
-  return problem.operations() / time_us * 1e-3;
-}
-
 }  // namespace autotune

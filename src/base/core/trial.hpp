@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "autotune/configuration.hpp"
-#include "autotune/problem.hpp"
+
+#include "core/problem.hpp"
 
 namespace autotune {
 
@@ -20,14 +21,14 @@ enum class TrialStatus {
   load_failed,      // the driver did not accept the cubin
   launch_failed,    // the launch was refused or the kernel faulted
   wrong_result,     // the numbers are wrong
-  out_of_bounds,    // wrote into the guard zone around C
+  out_of_bounds,    // wrote into the guard zone around the output
   out_of_memory,    // the device could not hold the problem
   run_timeout,      // the measuring worker was killed at its deadline
   run_crashed,      // the measuring worker died
 };
 
 [[nodiscard]] std::string to_string(TrialStatus status);
-// Throws Error for a name that is none.
+// Throws Error for an unknown name.
 [[nodiscard]] TrialStatus trial_status_from_string(const std::string& text);
 
 // Times of one kernel launch, each sample the mean over a batch of launches. Microseconds.
@@ -43,22 +44,22 @@ struct Measurement {
   bool operator==(const Measurement&) const = default;
 };
 
-// How far the result was from the reference (tuner/verification.hpp says how it is taken).
+// The errors of a result against the reference (see tuner/measure/verification.hpp).
 struct Verification {
   bool integers_exact = false;  // small integers came out bit for bit
-  double max_error_ratio = 0;   // max |err| / (u (|A||B|)) over all elements, u = 2^-24
-  double error_bound = 0;       // what max_error_ratio may be at most for this K
-  double frobenius_error = 0;   // ||C - ref||_F / ||ref||_F
+  double max_error_ratio = 0;   // max |error| / (unit roundoff * magnitude) over all elements
+  double error_bound = 0;       // what max_error_ratio may be at most
+  double frobenius_error = 0;   // ||result - reference||_F / ||reference||_F
 
   bool operator==(const Verification&) const = default;
 };
 
-// What the compiler made of a configuration. -1 where it is unknown.
+// The resources of a compiled configuration. -1 where they are unknown.
 struct Resources {
   int registers = -1;              // a thread
   std::int64_t spill_bytes = -1;   // stores and loads, a thread
   std::int64_t stack_bytes = -1;   // a thread
-  std::int64_t shared_bytes = -1;  // static, a block, without what the hardware reserves
+  std::int64_t shared_bytes = -1;  // static, a block, without the hardware's share
   std::int64_t cubin_bytes = -1;
   double compile_ms = -1;
 
@@ -66,7 +67,7 @@ struct Resources {
 };
 
 struct Trial {
-  GemmProblem problem;
+  Problem problem;
   std::string template_name;
   Configuration configuration;
   TrialStatus status = TrialStatus::ok;
@@ -77,8 +78,5 @@ struct Trial {
 
   [[nodiscard]] bool ok() const { return status == TrialStatus::ok; }
 };
-
-// 2 m n k / t in GFLOP/s.
-[[nodiscard]] double gflops(const GemmProblem& problem, double time_us);
 
 }  // namespace autotune

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "autotune/configuration.hpp"
-#include "autotune/problem.hpp"
 
 #include "core/device_info.hpp"
 #include "core/trial.hpp"
@@ -16,7 +15,7 @@ namespace autotune {
 struct Winner {
   std::string device_class;
   std::string device_label;
-  GemmProblem problem;
+  Problem problem;
   std::string template_name;
   int space_version = 0;
   std::string source_hash;  // of the template's text

@@ -14,15 +14,6 @@
 
 namespace autotune {
 
-// The arguments of a kernel, in its order.
-struct KernelArguments {
-  const float* a;
-  const float* b;
-  float* c;
-  long long m, n, k, lda, ldb, ldc;
-  float alpha, beta;
-};
-
 class BlockRunner {
  public:
   static constexpr std::size_t kMaxThreads = 1024;
@@ -33,10 +24,11 @@ class BlockRunner {
   BlockRunner(const BlockRunner&) = delete;
   BlockRunner& operator=(const BlockRunner&) = delete;
 
-  // Runs block number `block` of the grid, counted along x, then y, then z; it has 1 to
-  // kMaxThreads threads. Gives what is wrong when a barrier is not reached by all threads alike
-  // (the block is then abandoned). A kernel that crashes or never ends takes this thread with it.
-  std::optional<std::string> run(const KernelEntry& kernel, const KernelArguments& arguments,
+  // `arguments`: a pointer to each of the kernel's arguments. Runs block number `block` of the
+  // grid, counted along x, then y, then z; it has 1 to kMaxThreads threads. Gives what is wrong
+  // when a barrier is not reached by all threads alike (the block is then abandoned). A kernel that
+  // crashes or never ends takes this thread with it.
+  std::optional<std::string> run(const KernelEntry& kernel, void** arguments,
                                  const LaunchGeometry& geometry, std::size_t block);
 
  private:
@@ -60,7 +52,7 @@ class BlockRunner {
   LaunchGeometry geometry_{.block = {0, 0, 0}};
 
   KernelEntry kernel_{};
-  const KernelArguments* arguments_ = nullptr;
+  void** arguments_ = nullptr;
   Fiber main_ = nullptr;        // run() itself
   Fiber* suspended_ = nullptr;  // where whoever was left last is to be resumed
   std::size_t threads_ = 0;

@@ -19,14 +19,14 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-Rectangle TileGrid::tile(std::int64_t number, const GemmProblem& problem) const {
+Rectangle TileGrid::tile(std::int64_t number, const PoisonedTensor& output) const {
   const std::int64_t row = number / tiles_n * tile_rows;
   const std::int64_t column = number % tiles_n * tile_columns;
-  return {row, column, std::min(tile_rows, problem.m - row),
-          std::min(tile_columns, problem.n - column)};
+  return {row, column, std::min(tile_rows, output.rows() - row),
+          std::min(tile_columns, output.columns() - column)};
 }
 
-std::optional<TileGrid> tile_grid(const PoisonedMatrix& result, std::int64_t blocks) {
+std::optional<TileGrid> tile_grid(const PoisonedTensor& result, std::int64_t blocks) {
   TileGrid grid{0, 0, 0, 0};
   while (grid.tile_rows < result.rows() && result.written(grid.tile_rows, 0)) ++grid.tile_rows;
   while (grid.tile_columns < result.columns() && result.written(0, grid.tile_columns)) {
@@ -39,9 +39,11 @@ std::optional<TileGrid> tile_grid(const PoisonedMatrix& result, std::int64_t blo
   return grid;
 }
 
-std::vector<std::int64_t> sample_blocks(const GemmProblem& problem, std::int64_t blocks,
+std::vector<std::int64_t> sample_blocks(const Work& work, std::int64_t blocks,
                                         const std::optional<TileGrid>& grid) {
-  const double a_block = problem.operations() / 2 / static_cast<double>(blocks);
+  // A multiply-add, or the copy of an FP64 number.
+  const double steps = std::max({work.operations / 2, work.bytes / 16, 1.0});
+  const double a_block = steps / static_cast<double>(blocks);
   const std::int64_t affordable =
       std::max(kFewestBlocks, static_cast<std::int64_t>(kEnoughWork / a_block));
   if (!grid || affordable >= blocks) {
@@ -66,11 +68,10 @@ std::vector<std::int64_t> sample_blocks(const GemmProblem& problem, std::int64_t
   return {sample.begin(), sample.end()};
 }
 
-std::vector<Rectangle> written_tiles(const PoisonedMatrix& result, const GemmProblem& problem,
-                                     const TileGrid& grid) {
+std::vector<Rectangle> written_tiles(const PoisonedTensor& result, const TileGrid& grid) {
   std::vector<Rectangle> tiles;
   for (std::int64_t number = 0; number < grid.tiles_m * grid.tiles_n; ++number) {
-    const Rectangle tile = grid.tile(number, problem);
+    const Rectangle tile = grid.tile(number, result);
     for (std::int64_t row = tile.row; row < tile.row + tile.rows; ++row) {
       if (!result.any_written(row, tile.column, tile.columns)) continue;
       tiles.push_back(tile);

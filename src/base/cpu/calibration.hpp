@@ -1,4 +1,4 @@
-// What this machine's processor can do at most, measured with plain loops on all its cores.
+// The maximum rates of this machine's processor, measured with plain loops on all its cores.
 #pragma once
 
 #include "core/thread_pool.hpp"

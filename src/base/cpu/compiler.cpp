@@ -110,7 +110,7 @@ std::vector<std::string> find_compiler() {
     if (const auto path = find_program(name)) return {*path};
   }
   throw EnvironmentError(
-      "the host device compiles kernels with the system's C++ compiler, and none was found (c++, "
+      "the CPU device compiles kernels with the system's C++ compiler, and none was found (c++, "
       "g++, clang++): install g++, or name one in CXX");
 }
 
@@ -126,7 +126,7 @@ bool sanitized() {
 std::vector<std::string> fixed_options(bool is_clang) {
   std::vector<std::string> options = {
       "-std=c++17", "-O2", "-fPIC", "-shared", "-x", "c++",
-      // Results must not depend on what the compiler contracts: templates write their fma.
+      // Results must not depend on the compiler's contraction: templates call fma themselves.
       "-ffp-contract=off",
       // Nothing of one kernel may be taken for another's; a copy must go when it is unloaded.
       "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics",
@@ -177,7 +177,7 @@ CpuCompiler::CpuCompiler() : command_(find_compiler()) {
       fixed_options(version.find("clang") != std::string::npos);
   command_.insert(command_.end(), options.begin(), options.end());
   for (const std::string& word : command_) ours.add(word);
-  build_ = fmt::format("{}, host {:.8}", version.substr(0, version.find('\n')), ours.digest());
+  build_ = fmt::format("{}, cpu {:.8}", version.substr(0, version.find('\n')), ours.digest());
 }
 
 CpuCompileResult CpuCompiler::compile(const std::string& name, const std::string& source,
@@ -187,7 +187,10 @@ CpuCompileResult CpuCompiler::compile(const std::string& name, const std::string
   const fs::path input = folder.path() / "kernel.cu";
   const fs::path output = folder.path() / "kernel.so";
   write_file(words, prelude());
-  write_file(input, fmt::format("#line 1 \"{}.cu\"\n{}", name, source));
+  write_file(input, fmt::format("#line 1 \"{0}.cu\"\n{1}\n"
+                                "extern \"C\" __global__ void {2}{0}(void** arguments) {{\n"
+                                "  autotune_call_kernel(&{0}, arguments);\n}}\n",
+                                name, source, kCallPrefix));
 
   std::vector<std::string> command = command_;
   for (const std::string& option : options) {

@@ -1,4 +1,4 @@
-// Compiles kernels for the host device, with the system's C++ compiler. Safe to share between
+// Compiles kernels for the CPU device, with the system's C++ compiler. Safe to share between
 // threads.
 #pragma once
 
@@ -13,6 +13,10 @@ struct CpuCompileResult {
   std::string log;    // at most 64 KiB
 };
 
+// An image has a function of this name and the kernel's that calls it with a pointer to each of its
+// arguments.
+inline constexpr const char* kCallPrefix = "autotune_call_";
+
 class CpuCompiler {
  public:
   // Takes $CXX, or c++, g++ or clang++, whichever is on the PATH. Throws EnvironmentError when
@@ -20,13 +24,14 @@ class CpuCompiler {
   CpuCompiler();
 
   // source: portable CUDA C++. Of the options, written for NVRTC, only macros (-Dname=value)
-  // count. name: a word, for messages. A source that does not compile is a result; throws
-  // EnvironmentError when the compiler cannot be run or its files not be written.
+  // count. name: the kernel's, a C symbol that the source defines. A source that does not compile
+  // is a result; throws EnvironmentError when the compiler cannot be run or its files not be
+  // written.
   [[nodiscard]] CpuCompileResult compile(const std::string& name, const std::string& source,
                                          const std::vector<std::string>& options) const;
 
-  // What an image depends on besides source and options: the compiler's version line and this
-  // program's part.
+  // Identifies everything that an image depends on besides source and options: the compiler's
+  // version line and the prelude of this program.
   [[nodiscard]] const std::string& build() const { return build_; }
   [[nodiscard]] const std::string& path() const { return command_.front(); }
 

@@ -30,17 +30,13 @@ std::string cpu_model() {
 DeviceInfo cpu_device_info() {
   DeviceInfo device;
   device.cpu_model = cpu_model();
-  device.label = "host: " + device.cpu_model;
+  device.label = "cpu: " + device.cpu_model;
   device.ordinal = kCpuOrdinal;
   device.sm_count = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   device.max_threads_per_block = 1024;
   device.max_threads_per_sm = 1024;
-  device.max_blocks_per_sm = 1;
-  device.registers_per_block = 65536;
-  device.registers_per_sm = 65536;
   device.shared_per_block = 48 * 1024;
   device.shared_per_block_optin = CpuLauncher::kMaxSharedBytes;
-  device.shared_per_sm = device.shared_per_block_optin;
   device.memory_bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   device.l2_bytes = std::max(0L, sysconf(_SC_LEVEL2_CACHE_SIZE));
   return device;

@@ -1,11 +1,11 @@
-// What the program knows of the host device: this machine's processor, in the terms of a GPU.
+// The properties of the CPU device: this machine's processor, in the terms of a GPU.
 #pragma once
 
 #include "core/device_info.hpp"
 
 namespace autotune {
 
-// Label "host: <CPU model>", ordinal kCpuOrdinal; the limits of a small GPU, so that portable
+// Label "cpu: <CPU model>", ordinal kCpuOrdinal; the limits of a small GPU, so that portable
 // templates offer the same configurations here as there.
 [[nodiscard]] DeviceInfo cpu_device_info();
 

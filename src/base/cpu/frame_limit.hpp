@@ -1,5 +1,5 @@
-// What a kernel's function may keep on its stack, on the host device: the compiler refuses more
-// (host/compiler.cpp), and the fibers' stacks are made for it (host/block_runner.cpp).
+// The stack that a kernel's function may use on the CPU device: the compiler refuses more
+// (cpu/compiler.cpp), and the fibers' stacks are large enough for it (cpu/block_runner.cpp).
 #pragma once
 
 #include <cstddef>

@@ -16,8 +16,7 @@ CpuLauncher::CpuLauncher(std::size_t threads)
     : pool_(threads > 0 ? threads : std::max(1U, std::thread::hardware_concurrency())),
       runners_(pool_.size()) {}
 
-std::optional<std::string> CpuLauncher::launch(const CpuKernel& kernel,
-                                               const KernelArguments& arguments,
+std::optional<std::string> CpuLauncher::launch(const CpuKernel& kernel, void** arguments,
                                                const LaunchGeometry& geometry,
                                                std::span<const std::int64_t> blocks) {
   constexpr std::int64_t kMaxThreads = BlockRunner::kMaxThreads;

@@ -1,4 +1,4 @@
-// Launches kernels on the host device: spreads blocks over the machine's cores. One caller at a
+// Launches kernels on the CPU device: spreads blocks over the machine's cores. One caller at a
 // time.
 #pragma once
 
@@ -29,7 +29,7 @@ class CpuKernel {
 
 class CpuLauncher {
  public:
-  // That a block may have, as on a large GPU.
+  // The shared memory that a block may have, as on a large GPU.
   static constexpr std::int64_t kMaxSharedBytes = 227 * 1024;
 
   // threads: 0 for one a core.
@@ -40,10 +40,11 @@ class CpuLauncher {
     return CpuKernel(image, name, pool_.size());
   }
 
-  // Runs the given blocks of the grid and waits for them. Gives what is wrong with the first block
-  // found faulty (see BlockRunner); the others still run. Throws Error for a block of too many
-  // threads, or with too much shared memory.
-  std::optional<std::string> launch(const CpuKernel& kernel, const KernelArguments& arguments,
+  // `arguments`: a pointer to each of the kernel's arguments. Runs the given blocks of the grid and
+  // waits for them. Returns the error of the first block that is found faulty (see BlockRunner);
+  // the others still run. Throws Error for a block of too many threads, or with too much shared
+  // memory.
+  std::optional<std::string> launch(const CpuKernel& kernel, void** arguments,
                                     const LaunchGeometry& geometry,
                                     std::span<const std::int64_t> blocks);
 

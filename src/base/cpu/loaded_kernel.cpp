@@ -7,19 +7,19 @@
 
 #include "autotune/error.hpp"
 
+#include "cpu/compiler.hpp"
+
 namespace autotune {
 namespace {
 
-int memory_file(const std::string& bytes) {
-  const int file = memfd_create("autotune-kernel", MFD_CLOEXEC);
-  if (file < 0) throw EnvironmentError("no memory for a compiled kernel: memfd_create failed");
+FileDescriptor memory_file(const std::string& bytes) {
+  FileDescriptor file(memfd_create("autotune-kernel", MFD_CLOEXEC));
+  if (file.get() < 0)
+    throw EnvironmentError("no memory for a compiled kernel: memfd_create failed");
   std::size_t written = 0;
   while (written < bytes.size()) {
-    const ssize_t count = write(file, bytes.data() + written, bytes.size() - written);
-    if (count <= 0) {
-      close(file);
-      throw EnvironmentError("no memory for a compiled kernel: writing it failed");
-    }
+    const ssize_t count = write(file.get(), bytes.data() + written, bytes.size() - written);
+    if (count <= 0) throw EnvironmentError("no memory for a compiled kernel: writing it failed");
     written += static_cast<std::size_t>(count);
   }
   return file;
@@ -28,29 +28,26 @@ int memory_file(const std::string& bytes) {
 }  // namespace
 
 // The file stays open with the library: the loader knows libraries by their path, and an open
-// descriptor's number is no other's.
+// descriptor's number is unique.
 LoadedKernel::LoadedKernel(const std::string& image, const std::string& name)
     : file_(memory_file(image)) {
-  library_ = dlopen(fmt::format("/proc/self/fd/{}", file_).c_str(), RTLD_NOW | RTLD_LOCAL);
+  library_ = dlopen(fmt::format("/proc/self/fd/{}", file_.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr) {
-    const std::string reason = dlerror();
-    close(file_);
-    throw Error("the compiled kernel cannot be loaded: " + reason);
+    throw Error("the compiled kernel cannot be loaded: " + std::string(dlerror()));
   }
-  auto* const function = reinterpret_cast<CpuKernelFunction*>(dlsym(library_, name.c_str()));
+  auto* const call = reinterpret_cast<void (*)(void**)>(
+      dlsym(library_, (std::string(kCallPrefix) + name).c_str()));
   auto* const state =
       reinterpret_cast<autotune_block_state* (*)()>(dlsym(library_, "autotune_kernel_state"));
-  if (function == nullptr || state == nullptr) {
+  if (call == nullptr || state == nullptr) {
     dlclose(library_);
-    close(file_);
     throw Error(fmt::format("the compiled image has no kernel named {}", name));
   }
-  entry_ = {function, state()};
+  entry_ = {call, state()};
 }
 
 LoadedKernel::~LoadedKernel() {
   dlclose(library_);
-  close(file_);
 }
 
 }  // namespace autotune

@@ -4,25 +4,21 @@
 
 #include <string>
 
+#include "core/posix/file_descriptor.hpp"
 #include "cpu/prelude/block_state.hpp"
 
 namespace autotune {
 
-// The signature that all kernels share (kernel_templates/kernel_template.hpp).
-using CpuKernelFunction = void(const float* a, const float* b, float* c, long long m, long long n,
-                               long long k, long long lda, long long ldb, long long ldc,
-                               float alpha, float beta, float* scratch, unsigned raster);
-
 // A kernel in this process, and where it looks up which thread it is.
 struct KernelEntry {
-  CpuKernelFunction* function;
+  void (*call)(void** arguments);  // with a pointer to each of the kernel's arguments
   autotune_block_state* state;
 };
 
 class LoadedKernel {
  public:
   // image: the bytes of a shared object made by CpuCompiler. Throws Error when it cannot be
-  // loaded or has no kernel of that name.
+  // loaded or was compiled for a kernel of another name.
   LoadedKernel(const std::string& image, const std::string& name);
   ~LoadedKernel();
   LoadedKernel(const LoadedKernel&) = delete;
@@ -31,7 +27,7 @@ class LoadedKernel {
   [[nodiscard]] const KernelEntry& entry() const { return entry_; }
 
  private:
-  int file_ = -1;
+  FileDescriptor file_;
   void* library_ = nullptr;
   KernelEntry entry_{};
 };

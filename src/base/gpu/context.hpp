@@ -25,7 +25,7 @@ class PrimaryContext {
   [[nodiscard]] const Driver& driver() const { return *driver_; }
   [[nodiscard]] CUctx_st* handle() const { return context_; }
 
-  // Whether anyone keeps it alive; asking does not.
+  // Returns whether anyone retains the primary context, without retaining it.
   [[nodiscard]] static bool is_active(const Driver& driver, int ordinal);
 
  private:
@@ -76,7 +76,7 @@ class DeviceContexts {
   mutable std::optional<PrimaryContext> primary_;
 };
 
-// Of this thread's current context.
+// The id of this thread's current context.
 [[nodiscard]] std::uint64_t current_context_id(const Driver& driver);
 
 }  // namespace autotune::gpu

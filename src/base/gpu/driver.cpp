@@ -19,7 +19,7 @@ constexpr int kStubLibrary = 34;
 // invalid PC, launch failed, tensor memory leak, MPS client terminated, external device.
 constexpr std::array kPoisonousCodes = {226, 700, 702, 714, 715, 716, 717, 718, 719, 721, 810, 911};
 
-// For when the driver itself cannot say.
+// Names error codes when the driver itself cannot.
 std::string plain_name(int code) {
   switch (code) {
     case 2:

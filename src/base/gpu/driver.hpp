@@ -26,7 +26,7 @@ class DriverError : public Error {
   int code_;
 };
 
-// Whether cuda.h says of a code that the process must be terminated and relaunched.
+// Returns whether the process must be terminated and relaunched after this error code (see cuda.h).
 [[nodiscard]] bool poisons_process(int code);
 // CUDA_ERROR_OUT_OF_MEMORY.
 [[nodiscard]] bool is_out_of_memory(int code);

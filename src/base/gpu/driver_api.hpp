@@ -55,8 +55,6 @@
   X(cuModuleGetFunction, 2000, PFN_cuModuleGetFunction_v2000)                   \
   X(cuFuncGetAttribute, 2020, PFN_cuFuncGetAttribute_v2020)                     \
   X(cuFuncSetAttribute, 9000, PFN_cuFuncSetAttribute_v9000)                     \
-  X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050,                          \
-    PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050)                      \
   X(cuTensorMapEncodeTiled, 12000, PFN_cuTensorMapEncodeTiled_v12000)           \
   X(cuLaunchKernelEx, 11060, PFN_cuLaunchKernelEx_v11060)
 

@@ -33,7 +33,7 @@ DriverReport inspect_driver() {
 }
 
 std::string busy_warning(const GpuLoad& load) {
-  // Of nvmlClocksEventReasons: power cap, hardware slowdown, heat, power brake.
+  // Bits of nvmlClocksEventReasons: power cap, hardware slowdown, heat, power brake.
   constexpr std::uint64_t kHeldBack = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
   constexpr int kBusyPercent = 10;
   if (load.utilization_percent >= kBusyPercent) {

@@ -1,4 +1,4 @@
-// Devices of this machine: what the command line asks before anything is tuned.
+// The devices of this machine, inspected before anything is tuned.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace autotune {
 
-// What `doctor` reports about the driver: either it works, or one line that says why not.
+// The report of `doctor` about the driver: usable, or one line that says why not.
 struct DriverReport {
   bool usable = false;
   bool no_gpu = false;  // unusable because there is none, not because something is broken
@@ -22,20 +22,20 @@ struct DriverReport {
   std::vector<DeviceInfo> devices;
 };
 
-// Opens the driver, initialises it and lists its devices. Never throws for what it finds.
+// Opens the driver, initialises it and lists its devices. Never throws: errors are in the report.
 [[nodiscard]] DriverReport inspect_driver();
 
-// What a GPU is doing before anything is measured on it.
+// The load of a GPU before anything is measured on it.
 struct GpuLoad {
   int utilization_percent = 0;         // of the last moments, by any process
   std::uint64_t throttle_reasons = 0;  // NVML's bits
 };
 // nullopt without NVML.
 [[nodiscard]] std::optional<GpuLoad> inspect_load(const DeviceInfo& device);
-// What of it makes times doubtful, in one line; empty when nothing does.
+// Describes in one line the load that makes times doubtful; empty if there is none.
 [[nodiscard]] std::string busy_warning(const GpuLoad& load);
 
-// What `doctor` reports about NVRTC.
+// The report of `doctor` about NVRTC.
 struct NvrtcReport {
   bool usable = false;
   std::string problem;

@@ -55,7 +55,7 @@ struct MemoryInfo {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
 };
-// Of the current context's device.
+// The memory of the current context's device.
 [[nodiscard]] MemoryInfo memory_info(const Driver& driver);
 
 }  // namespace autotune::gpu

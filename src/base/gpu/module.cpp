@@ -38,28 +38,6 @@ int Kernel::attribute(int which) const {
   return value;
 }
 
-int Kernel::registers() const {
-  return attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
-}
-std::int64_t Kernel::static_shared_bytes() const {
-  return attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
-}
-std::int64_t Kernel::local_bytes() const {
-  return attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
-}
-int Kernel::max_threads_per_block() const {
-  return attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-}
-
-int Kernel::blocks_per_sm(const LaunchGeometry& geometry) const {
-  int blocks = 0;
-  driver_->check(driver_->api().cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                     &blocks, function_, static_cast<int>(geometry.threads()),
-                     static_cast<std::size_t>(geometry.dynamic_shared_bytes)),
-                 "cuOccupancyMaxActiveBlocksPerMultiprocessor");
-  return blocks;
-}
-
 void Kernel::allow_dynamic_shared(std::int64_t bytes) const {
   driver_->check(
       driver_->api().cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

@@ -17,14 +17,6 @@ class Kernel {
  public:
   Kernel(const Driver& driver, CUfunc_st* function);
 
-  // As the driver reports them for the loaded code.
-  [[nodiscard]] int registers() const;
-  [[nodiscard]] std::int64_t static_shared_bytes() const;
-  [[nodiscard]] std::int64_t local_bytes() const;
-  [[nodiscard]] int max_threads_per_block() const;
-  // Blocks of this shape that an SM holds at once.
-  [[nodiscard]] int blocks_per_sm(const LaunchGeometry& geometry) const;
-
   // Allows launches with this much dynamic shared memory; needed beyond 48 KiB.
   void allow_dynamic_shared(std::int64_t bytes) const;
   // `arguments`: a pointer to each of the kernel's arguments. Throws Error for a grid or block that

@@ -1,7 +1,6 @@
 #include "gpu/nvrtc.hpp"
 
 #include <cstdlib>
-#include <filesystem>
 
 #include <fmt/format.h>
 #include <nvrtc.h>
@@ -50,20 +49,13 @@ constexpr std::size_t kMaxLogBytes = std::size_t{64} << 10;
 constexpr int kCacheSince = 1209;
 
 std::vector<std::string> candidate_libraries() {
-  namespace fs = std::filesystem;
   const char* chosen = std::getenv("AUTOTUNE_NVRTC");
   if (chosen != nullptr && *chosen != '\0') return {chosen};
 
   const std::vector<std::string> sonames = {"libnvrtc.so.13", "libnvrtc.so.12"};
   std::vector<std::string> names = sonames;
-  const auto add_folder = [&](const fs::path& folder) {
-    for (const std::string& soname : sonames) names.push_back((folder / soname).string());
-  };
-  for (const std::string& folder : toolkit_folders()) add_folder(folder);
-  std::error_code ignored;
-  // Where wheels of nvidia-cuda-nvrtc put it: nvidia/cu13/lib or nvidia/cuda_nvrtc/lib.
-  for (const fs::path& entry : fs::directory_iterator(AUTOTUNE_NVRTC_WHEELS, ignored)) {
-    add_folder(entry / "lib");
+  for (const std::string& folder : toolkit_folders()) {
+    for (const std::string& soname : sonames) names.push_back(folder + "/" + soname);
   }
   return names;
 }
@@ -114,7 +106,7 @@ void limit_log(std::string& log) {
   log.resize(end);
 }
 
-// The log has what the cubin has, and the spills too.
+// The log has the figures of the cubin, and the spills too.
 Resources read_resources(const std::string& log, const std::string& kernel,
                          const std::string& image) {
   const PtxasFigures figures = read_ptxas_log(log, kernel);
@@ -143,8 +135,9 @@ Nvrtc::Nvrtc() {
   }
   if (!library) {
     throw EnvironmentError(
-        "NVRTC, the CUDA run-time compiler, was not found (libnvrtc.so.13 or .12): run "
-        "scripts/setup, install the CUDA toolkit, or name the library in AUTOTUNE_NVRTC");
+        "NVRTC, the CUDA run-time compiler, was not found (libnvrtc.so.13 or .12): "
+        "install the CUDA toolkit, or name the library in AUTOTUNE_NVRTC (scripts/autotune names "
+        "the one that scripts/setup installs)");
   }
   path_ = library->path();
   auto api = std::make_unique<Api>(std::move(*library));

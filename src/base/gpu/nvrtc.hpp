@@ -20,9 +20,8 @@ struct CompileResult {
 // Thread-safe; compiles in parallel.
 class Nvrtc {
  public:
-  // Looks where AUTOTUNE_NVRTC says, else for libnvrtc.so.13 and .12 where the loader looks, in the
-  // toolkit's usual folders, and in the folder that scripts/setup installs into. Throws
-  // EnvironmentError that says so when there is none.
+  // Looks where AUTOTUNE_NVRTC says, else for libnvrtc.so.13 and .12 where the loader looks, and
+  // in the toolkit's usual folders. Throws EnvironmentError that says so when there is none.
   static std::shared_ptr<const Nvrtc> open();
   ~Nvrtc();
 
@@ -33,7 +32,7 @@ class Nvrtc {
 
   // "13.0.88 CL-36424714": what cubins depend on. The version that NVRTC gives lacks the build.
   [[nodiscard]] const std::string& build() const { return build_; }
-  // "sm_75", ...: what it makes cubins for.
+  // The architectures that it makes cubins for: "sm_75", ...
   [[nodiscard]] const std::vector<std::string>& architectures() const { return architectures_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int major() const { return major_; }

@@ -42,9 +42,10 @@ class Event {
   CUevent_st* event_ = nullptr;
 };
 
-// Whether what is put on the stream (nullptr: the default one) becomes part of a graph.
+// Returns whether work on the stream (nullptr: the default one) is being captured into a graph.
 [[nodiscard]] bool is_capturing(const Driver& driver, CUstream_st* stream);
-// Whether the handle is that of each thread's own default stream, the same in every thread.
+// Returns whether the handle is that of the per-thread default stream, which is the same in every
+// thread.
 [[nodiscard]] bool is_per_thread(CUstream_st* stream);
 
 // Work captured from a stream, launched as one.

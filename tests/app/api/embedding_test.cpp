@@ -1,4 +1,4 @@
-// What gemm() does to an application's CUDA: against a driver that logs the calls it gets.
+// The effects of gemm() on an application's CUDA, with a driver that logs the calls it gets.
 #include <cstdio>
 #include <optional>
 
@@ -12,7 +12,8 @@
 #include "db/cubin_store.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/shared_library.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
+#include "tests/app/api/gemm_traits.hpp"
 #include "tests/app/api/temporary_storage.hpp"
 #include "tests/support/fake_cuda.hpp"
 
@@ -61,22 +62,22 @@ struct Machine {
 
   // Puts a template's default kernel for a problem into the cubin store.
   static void compile(const std::string& name, const GemmProblem& problem) {
-    compile(name, problem, unpadded_traits(problem));
+    compile(name, problem, code_traits(*built_in_kernels().find(name), problem));
   }
   static void compile(const std::string& name, const GemmProblem& problem,
-                      const OperandTraits& operands) {
-    const KernelTemplate& kernel = *find_kernel_template(name);
+                      const CodeTraits& traits) {
+    const KernelTemplate& kernel = *built_in_kernels().find(name);
     const Configuration configuration = kernel.default_configuration(problem);
     CubinStore store = open_cubin_store();
     store.put(cubin_key("any", std::string(kernel.source),
-                        compile_options(kernel, configuration, operands, "sm_90")),
+                        compile_options(kernel, configuration, traits, "sm_90")),
               {"// PTX\n.entry " + name + "(", "", {}});
   }
 
   // For aligned operands and for any.
   static void compile_both(const std::string& name, const GemmProblem& problem) {
     for (const bool aligned : {true, false}) {
-      compile(name, problem, {problem.op_a, problem.op_b, aligned});
+      compile(name, problem, traits_of(problem, aligned));
     }
   }
 
@@ -227,14 +228,14 @@ TEST_SUITE("embedding on a GPU") {
       tuner.gemm(other, 1, a, 64, memory, 32, 0, memory, 48);
     };
     CHECK_THROWS_AS(multiply(memory), EnvironmentError);
-    Machine::compile("gemm_simt", other, {other.op_a, other.op_b});
+    Machine::compile("gemm_simt", other, traits_of(other, false));
     CHECK_NOTHROW(multiply(memory));
     CHECK_NOTHROW(multiply(memory + 1));
   }
 
   TEST_CASE("operands that are not aligned get a kernel of their own") {
     const Machine machine;
-    Machine::compile("gemm_simt", kProblem, {});
+    Machine::compile("gemm_simt", kProblem, traits_of(kProblem, false));
     Autotuner tuner;
     alignas(16) float memory[2] = {};
     const auto loads = [&](const float* a, std::int64_t ldc) {
@@ -313,7 +314,7 @@ TEST_SUITE("embedding on a GPU") {
 
   TEST_CASE("what the program tuned is taken from the store, by the compiler that it was for") {
     const Machine machine;
-    const KernelTemplate& kernel = kernel_templates().front();
+    const KernelTemplate& kernel = built_in_kernels().templates().front();
     Autotuner tuner;
     Winner winner;
     winner.device_class = choose_device("0").device.device_class();
@@ -323,7 +324,8 @@ TEST_SUITE("embedding on a GPU") {
     winner.space_version = kernel.space_version;
     winner.source_hash = content_hash(kernel.source);
     winner.environment = {choose_device("0").device.driver_text(), "99.9 CL-1", "", 1};
-    winner.configuration = kernel.default_configuration({.m = 4096, .n = 4096, .k = 4096});
+    winner.configuration =
+        kernel.default_configuration(GemmProblem{.m = 4096, .n = 4096, .k = 4096});
     winner.median_us = winner.low_us = winner.high_us = 5;
     winner.confirmed = true;
     winner.measured_at = "2026-11-21T05:40:44Z";
@@ -332,8 +334,8 @@ TEST_SUITE("embedding on a GPU") {
     {
       CubinStore store = open_cubin_store();
       store.put(cubin_key("99.9 CL-1", std::string(kernel.source),
-                          compile_options(kernel, winner.configuration, unpadded_traits(kProblem),
-                                          "sm_90")),
+                          compile_options(kernel, winner.configuration,
+                                          code_traits(kernel, kProblem), "sm_90")),
                 {"// PTX", "", {}});
     }
     CHECK(tuner.prepare(kProblem) == MatchKind::exact);

@@ -9,6 +9,9 @@
 #include <doctest/doctest.h>
 
 #include "api/setup.hpp"
+#include "kernel_templates/kernel_registry.hpp"
+#include "operation/gemm/gemm.hpp"
+#include "tests/app/api/gemm_traits.hpp"
 #include "tests/app/api/temporary_storage.hpp"
 
 namespace autotune::test {
@@ -30,17 +33,17 @@ GemmProblem problem(std::int64_t m) {
 }
 void fill_store() {
   CubinStore store = open_cubin_store();
-  const KernelTemplate& kernel = kernel_templates().front();
+  const KernelTemplate& kernel = built_in_kernels().templates().front();
   for (std::int64_t m = 1; m <= 8; ++m) {
     const Configuration configuration = kernel.default_configuration(problem(m));
     store.put(
         cubin_key("any", std::string(kernel.source),
-                  compile_options(kernel, configuration, unpadded_traits(problem(m)), "sm_90")),
+                  compile_options(kernel, configuration, code_traits(kernel, problem(m)), "sm_90")),
         {to_string(configuration), "", {}});
   }
 }
 
-TEST_SUITE("PreparedKernels") {
+TEST_SUITE("KernelCache") {
   TEST_CASE("each kernel is loaded once a context, whoever asks and how often") {
     const TemporaryStorage storage;
     fill_store();
@@ -60,7 +63,7 @@ TEST_SUITE("PreparedKernels") {
           const std::uint64_t context = static_cast<std::uint64_t>(i % 2);
           const GemmProblem asked = problem(1 + i / 2 % 8);
           const auto prepared = kernels.find_or_prepare(context, asked, Placement::aligned, load);
-          const KernelTemplate& kernel = kernel_templates().front();
+          const KernelTemplate& kernel = built_in_kernels().templates().front();
           const Configuration expected = kernel.default_configuration(asked);
           if (*prepared.kernel != to_string(expected)) ++wrong;
           if (prepared.geometry != kernel.geometry(expected, asked).on_device(some_gpu().sm_count))
@@ -94,11 +97,11 @@ TEST_SUITE("PreparedKernels") {
   TEST_CASE("a kernel for aligned operands gets tensor maps, one for any operands none") {
     const TemporaryStorage storage;
     const GemmProblem large{.m = 2048, .n = 2048, .k = 2048};
-    const KernelTemplate& kernel = *find_kernel_template("gemm_tma");
+    const KernelTemplate& kernel = *built_in_kernels().find("gemm_tma");
     for (const bool aligned : {false, true}) {
       open_cubin_store().put(cubin_key("any", std::string(kernel.source),
                                        compile_options(kernel, kernel.default_configuration(large),
-                                                       {large.op_a, large.op_b, aligned}, "sm_90")),
+                                                       traits_of(large, aligned), "sm_90")),
                              {aligned ? "aligned" : "any", "", {}});
     }
     KernelSelector supply(some_gpu(), "");
@@ -108,10 +111,10 @@ TEST_SUITE("PreparedKernels") {
     };
     const auto aligned = kernels.find_or_prepare(0, large, Placement::aligned, load);
     CHECK(*aligned.kernel == "aligned");
-    CHECK(aligned.geometry.needs_map_b());
+    CHECK(aligned.geometry.needs_map(kGemmB));
     const auto any = kernels.find_or_prepare(0, large, Placement::anywhere, load);
     CHECK(*any.kernel == "any");
-    CHECK_FALSE(any.geometry.needs_map_b());
+    CHECK_FALSE(any.geometry.needs_map(kGemmB));
     CHECK(any.geometry.dynamic_shared_bytes == aligned.geometry.dynamic_shared_bytes);
   }
 }

@@ -3,15 +3,18 @@
 
 #include <doctest/doctest.h>
 
+#include "api/device_choice.hpp"
+#include "api/kernel_selector.hpp"
 #include "core/hash.hpp"
 #include "db/shipped_winners.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
+#include "tests/app/api/temporary_storage.hpp"
 
 namespace autotune::test {
 namespace {
 
 Winner winner_of(const std::string& template_name, const GemmProblem& problem, double us) {
-  const KernelTemplate& kernel = *find_kernel_template(template_name);
+  const KernelTemplate& kernel = *built_in_kernels().find(template_name);
   Winner winner;
   winner.device_class = "class";
   winner.device_label = "device";
@@ -53,11 +56,58 @@ TEST_SUITE("lookup") {
     CHECK(best(tuned, true).problem == tuned);
   }
 
+  TEST_CASE("winners that ship answer unless they are left out") {
+    const Winner shipped = shipped_winners().front();
+    DeviceQuery device{shipped.device_class, "", {}};
+    CHECK(find_best(nullptr, device, shipped.problem, true));
+    device.use_shipped = false;
+    CHECK_FALSE(find_best(nullptr, device, shipped.problem, false));
+    CHECK(list_winners(nullptr, device).empty());
+  }
+
+  TEST_CASE("gemm() takes the template's default where winners that ship are left out") {
+    const TemporaryStorage storage;
+    DeviceInfo h200{.label = "NVIDIA H200"};
+    h200.compute_major = 9;
+    h200.sm_count = 132;
+    h200.l2_bytes = 62914560;
+    h200.memory_bus_bits = 6016;
+    h200.memory_clock_khz = 3201000;
+    h200.memory_bytes = std::int64_t{140} << 30;
+    h200.max_threads_per_block = 1024;
+    h200.shared_per_block = 48 << 10;
+    h200.shared_per_block_optin = 227 << 10;
+    const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
+    const auto match_with = [&](bool use_shipped) {
+      const KernelSelector selector(h200, "", use_shipped);
+      return selector.choose(problem, Placement::anywhere).best.match;
+    };
+    CHECK(match_with(true) != MatchKind::predicted);
+    CHECK(match_with(false) == MatchKind::predicted);
+  }
+
+  TEST_CASE("results of the CPU device are found by both spellings of its label") {
+    const GemmProblem problem{.m = 8, .n = 8, .k = 8};
+    for (const char* stored : {"host: Some CPU", "cpu: Some CPU"}) {
+      CAPTURE(stored);
+      TuningDatabase database = TuningDatabase::in_memory();
+      Winner winner = winner_of("gemm_tiled", problem, 1);
+      winner.device_label = stored;
+      database.put_winners({&winner, 1});
+      for (const char* asked : {"host: Some CPU", "cpu: Some CPU", "CPU: some cpu"}) {
+        CAPTURE(asked);
+        CHECK(find_best(&database, {"", asked, {}}, problem, true));
+      }
+      CHECK_FALSE(find_best(&database, {"", "Some CPU", {}}, problem, true));
+    }
+    CHECK(choose_device("cpu").device.label == choose_device("host").device.label);
+  }
+
   TEST_CASE("what ships is of the templates as they are") {
-    for (const Winner& winner : shipped_winners("", "")) {
+    for (const Winner& winner : shipped_winners()) {
       CAPTURE(to_string(winner.problem));
       CAPTURE(winner.template_name);
-      const KernelTemplate* kernel = find_kernel_template(winner.template_name);
+      const KernelTemplate* kernel = built_in_kernels().find(winner.template_name);
       REQUIRE(kernel != nullptr);
       CHECK(winner.space_version == kernel->space_version);
       CHECK(winner.source_hash == content_hash(kernel->source));

@@ -6,7 +6,7 @@
 #include "api/device_choice.hpp"
 #include "core/hash.hpp"
 #include "db/tuning_database.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tests/app/api/temporary_storage.hpp"
 #include "tests/support/fake_cuda.hpp"
 
@@ -14,11 +14,11 @@ namespace autotune::test {
 namespace {
 
 TEST_SUITE("a stored winner") {
-  TEST_CASE("that is no configuration any more is passed over") {
+  TEST_CASE("that is no longer a valid configuration is passed over") {
     const TemporaryStorage storage;
     const FakeCuda cuda;
     const GemmProblem problem{.m = 64, .n = 48, .k = 32};
-    const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
+    const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
     const DeviceInfo device = choose_device("0").device;
     Winner sound;
     sound.device_class = device.device_class();

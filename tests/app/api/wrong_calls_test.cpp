@@ -1,4 +1,4 @@
-// What can be seen wrong in a call is said before a device is asked.
+// A wrong call is reported before a device is used.
 #include <doctest/doctest.h>
 
 #include "autotune/autotuner.hpp"
@@ -52,7 +52,7 @@ TEST_SUITE("wrong calls of gemm()") {
     Call{.c = nullptr}.check_refused("C is a null pointer");
     int anything = 0;
     Call{.stream = reinterpret_cast<CUstream_st*>(&anything)}.check_refused(
-        "stream: the host device has none");
+        "stream: the CPU device has none");
   }
 }
 
@@ -62,10 +62,10 @@ TEST_SUITE("wrong use of an Autotuner") {
     const EnvironmentVariable no_driver("AUTOTUNE_LIBCUDA", "/nonexistent/libcuda.so.1");
     CHECK_THROWS_AS(Autotuner({.device = "first"}), UsageError);
     CHECK_THROWS_AS(Autotuner({.device = "0"}), EnvironmentError);
-    CHECK(Autotuner().device_name().rfind("host: ", 0) == 0);
+    CHECK(Autotuner().device_name().rfind("cpu: ", 0) == 0);
   }
 
-  TEST_CASE("a file that is no database") {
+  TEST_CASE("a file that is not a database") {
     const TemporaryStorage storage;
     const std::string file = storage.folder() / "notes.txt";
     std::ofstream(file) << "not a database, but long enough to be read as one; " << file;

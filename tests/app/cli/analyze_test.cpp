@@ -1,10 +1,12 @@
-// What analyze prints: the source documents' figures, with a compiler and without one.
+// The output of analyze: the textbooks' figures, with a compiler and without one.
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "autotune/problem.hpp"
+
 #include "core/hash.hpp"
 #include "db/tuning_database.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tests/app/cli/program.hpp"
 
 namespace autotune::test {
@@ -41,16 +43,17 @@ std::size_t notes_with(const json& document, const std::string& word) {
 // A device that tuning knows, with its rates.
 struct Stored : AnalyzeWithoutNvrtc {
   Stored() {
-    const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
+    const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
     Winner winner;
     winner.device_class = "sm_90/100sm/test";
     winner.device_label = "Test GPU";
-    winner.problem = {.m = 1024, .n = 1024, .k = 1024};
+    winner.problem = GemmProblem{.m = 1024, .n = 1024, .k = 1024};
     winner.template_name = kernel.name;
     winner.space_version = kernel.space_version;
     winner.source_hash = content_hash(kernel.source);
     winner.environment = {"580.1", "13.0.88", "0.1.0", kMeasuringProtocol};
-    winner.configuration = kernel.default_configuration({.m = 4096, .n = 4096, .k = 4096});
+    winner.configuration =
+        kernel.default_configuration(GemmProblem{.m = 4096, .n = 4096, .k = 4096});
     winner.median_us = 100;
     winner.rates = DeviceRates{50000, 4000};
     TuningDatabase opened = TuningDatabase::open(database);

@@ -21,8 +21,8 @@ TEST_SUITE("a GPU's clock") {
       CHECK_FALSE(has(result.out, "nan"));
       CHECK_FALSE(has(result.out, "inf "));
       const auto database = TuningDatabase::open_read_only(machine.database());
-      std::vector<Winner> results = database->winners("", "");
-      for (Winner& winner : database->best_trials("", "")) results.push_back(std::move(winner));
+      std::vector<Winner> results = database->winners({});
+      for (Winner& winner : database->best_trials({})) results.push_back(std::move(winner));
       for (const Winner& winner : results) {
         CHECK(winner.median_us > 0);
         CHECK(std::isfinite(winner.high_us));

@@ -4,8 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
 #include "core/posix/host_resources.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune::test {
@@ -25,7 +27,7 @@ std::string repeated(const std::string& statement, int tens) {
          std::to_string(tens) + " }\n";
 }
 
-// What became of a source: the compiler's log, or how its worker ended.
+// The outcome of compiling a source: the compiler's log, or how its worker ended.
 std::string outcome(Worker& worker, const std::string& source,
                     const std::vector<std::string>& options) {
   const WorkerOutcome answer = worker.call(CompileRequest{"k", source, options}, kPlenty);
@@ -51,10 +53,10 @@ TEST_SUITE("compile workers of the program") {
       const std::string reason = outcome(*worker, bomb, {"-arch=sm_90"});
       CHECK_MESSAGE(reason.find("out of memory") != std::string::npos, reason.substr(0, 300));
     }
-    for (const KernelTemplate& kernel : kernel_templates()) {
-      const GemmProblem problem{.m = 4096, .n = 4096, .k = 4096};
+    for (const KernelTemplate& kernel : built_in_kernels().templates()) {
+      const Problem problem = GemmProblem{.m = 4096, .n = 4096, .k = 4096};
       const auto options = compile_options(kernel, kernel.default_configuration(problem),
-                                           unpadded_traits(problem), "sm_90");
+                                           code_traits(kernel, problem), "sm_90");
       CHECK(outcome(*worker, std::string(kernel.source), options) == "compiled");
     }
   }

@@ -1,4 +1,5 @@
 // Sources that hurt a compiler, and a compiler that is broken itself.
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include "tests/app/cli/fake_machine.hpp"
@@ -60,11 +61,16 @@ TEST_SUITE("compile workers") {
   TEST_CASE("an NVRTC whose own files are broken is named with its reason") {
     if (!can_compile()) return;
     const TemporaryFolder folder;
-    const std::string build = inspect_nvrtc().build;  // "13.0.88 CL-36424714"
-    const std::string version = build.substr(0, build.find('.', build.find('.') + 1));
-    std::ofstream(folder.path() / ("libnvrtc-builtins.so." + version)) << "broken\n";
+    const NvrtcReport nvrtc = inspect_nvrtc();
+    const std::string builtins =
+        fmt::format("libnvrtc-builtins.so.{}.{}", nvrtc.major, nvrtc.minor);
+    std::ofstream(folder.path() / builtins) << "broken\n";
+    // A wheel's NVRTC looks for it in its own folder first, a toolkit's where the loader does.
+    const std::string library = folder.path() / "libnvrtc.so";
+    std::filesystem::create_symlink(nvrtc.library_path, library);
     Program program;
     program.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
+    program.environment.emplace_back("AUTOTUNE_NVRTC", library);
     program.environment.emplace_back("LD_LIBRARY_PATH", folder.path());
     const ProgramResult result = program({"--sizes", "64", "--trials", "1"});
     CHECK(result.exit_code == kEnvironment);

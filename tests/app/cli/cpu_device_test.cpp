@@ -1,4 +1,4 @@
-// The program on the host device, end to end: what a machine without a GPU can do.
+// The program on the CPU device, end to end, as on a machine without a GPU.
 #include <csignal>
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ constexpr const char* kAwkward = "1,7x1x3,70x33x51,1x97x5,2x2x1000";
 
 // A small part of the space, so that a search of all of it takes seconds.
 std::vector<std::string> small_search(const std::string& sizes) {
-  return {"--sizes", sizes,      "--device", "host", "--tile-width", "8", "--results-per-thread",
+  return {"--sizes", sizes,      "--device", "cpu", "--tile-width", "8", "--results-per-thread",
           "2",       "--unroll", "full"};
 }
 
@@ -53,7 +53,7 @@ void check_shape(const ProgramResult& result, const std::string& golden_file) {
   CHECK(found == golden(golden_file));
 }
 
-TEST_SUITE("program on the host device") {
+TEST_SUITE("program on the CPU device") {
   TEST_CASE("awkward shapes are tuned, stored and answered, and never measured twice") {
     const Program program;
     const json first = parsed(program(with(small_search(kAwkward), {"--json"})));
@@ -64,8 +64,8 @@ TEST_SUITE("program on the host device") {
       CHECK(result["integers_exact"] == true);
       CHECK(result["confirmed"] == true);
     }
-    CHECK(has(first["device"]["label"], "host: "));
-    CHECK(first["device"]["architecture"] == "host");
+    CHECK(has(first["device"]["label"], "cpu: "));
+    CHECK(first["device"]["architecture"] == "cpu");
 
     const json second = parsed(program(with(small_search(kAwkward), {"--json"})));
     CHECK(second["measured"] == 0);
@@ -82,20 +82,20 @@ TEST_SUITE("program on the host device") {
     }
   }
 
-  TEST_CASE("auto takes the host device where there is no GPU, and says so") {
+  TEST_CASE("auto takes the CPU device where there is no GPU, and says so") {
     const Program program;
     const ProgramResult result = program(
         {"--sizes", "33", "--tile-width", "8", "--results-per-thread", "1x1", "--trials", "2"});
     CHECK(result.exit_code == kSuccess);
     CHECK(lines(result.err) == 1);
     CHECK(has(result.err, "no NVIDIA driver on this machine"));
-    CHECK(has(result.err, "using the host device, whose times say nothing about a GPU"));
-    CHECK(result.out.rfind("host: ", 0) == 0);
+    CHECK(has(result.err, "using the CPU device, whose times say nothing about a GPU"));
+    CHECK(result.out.rfind("cpu: ", 0) == 0);
     CHECK(has(result.out, "2 measured"));
 
     const ProgramResult answer = program({"query", "--sizes", "33"});
     CHECK(answer.exit_code == kSuccess);
-    CHECK(answer.out.rfind("host: ", 0) == 0);
+    CHECK(answer.out.rfind("cpu: ", 0) == 0);
   }
 
   TEST_CASE("a GPU that was asked for is not replaced") {
@@ -103,13 +103,13 @@ TEST_SUITE("program on the host device") {
     const ProgramResult result = program({"--sizes", "33", "--device", "0"});
     CHECK(result.exit_code == kEnvironment);
     CHECK(result.out == "");
-    CHECK(has(result.err, "the device host needs no GPU"));
+    CHECK(has(result.err, "the CPU device (cpu) needs no GPU"));
     CHECK_FALSE(std::filesystem::exists(program.database));
   }
 
   TEST_CASE("a large problem is tuned on a part of its blocks and says so") {
     const Program program;
-    const std::vector<std::string> tune = {"--sizes",  "1500", "--device", "host",
+    const std::vector<std::string> tune = {"--sizes",  "1500", "--device", "cpu",
                                            "--trials", "2",    "--seed",   "7"};
     const ProgramResult result = program(tune);
     CHECK(result.exit_code == kSuccess);
@@ -124,7 +124,7 @@ TEST_SUITE("program on the host device") {
     for (const char* layout : {"NN", "NT", "TN", "TT"}) {
       CAPTURE(layout);
       const json document =
-          parsed(program({"run", "--device", "host", "--sizes", "70x33x51", "--layout", layout,
+          parsed(program({"run", "--device", "cpu", "--sizes", "70x33x51", "--layout", layout,
                           "--config", "TILE_WIDTH=8,RESULTS_M=2,RESULTS_N=4,UNROLL=8", "--json"}));
       const json& result = document["results"][0];
       CHECK(result["status"] == "ok");
@@ -137,7 +137,7 @@ TEST_SUITE("program on the host device") {
   TEST_CASE("sweep prints a row a size and a column a combination") {
     const Program program;
     const ProgramResult table =
-        program({"sweep", "--device", "host", "--sizes", "48,96x32x64", "--tile-width", "8,16",
+        program({"sweep", "--device", "cpu", "--sizes", "48,96x32x64", "--tile-width", "8,16",
                  "--results-per-thread", "1,4", "--launches", "1", "--csv"});
     CAPTURE(table.out);
     CAPTURE(table.err);
@@ -149,24 +149,24 @@ TEST_SUITE("program on the host device") {
 
   TEST_CASE("the documents of tune, run and sweep have the fields that they are known for") {
     const Program program;
-    check_shape(program({"--sizes", "9", "--device", "host", "--trials", "1", "--json"}),
+    check_shape(program({"--sizes", "9", "--device", "cpu", "--trials", "1", "--json"}),
                 "tune.fields.json");
-    check_shape(program({"run", "--sizes", "9", "--device", "host", "--json"}), "run.fields.json");
-    check_shape(program({"sweep", "--sizes", "9", "--device", "host", "--tile-width", "8",
+    check_shape(program({"run", "--sizes", "9", "--device", "cpu", "--json"}), "run.fields.json");
+    check_shape(program({"sweep", "--sizes", "9", "--device", "cpu", "--tile-width", "8",
                          "--results-per-thread", "1", "--launches", "1", "--json"}),
                 "sweep.fields.json");
     check_shape(program({"devices", "--json"}), "devices.fields.json");
   }
 
-  TEST_CASE("what the host device has not got is refused") {
+  TEST_CASE("what the CPU device lacks is refused") {
     const Program program;
-    ProgramResult result = program({"--sizes", "8", "--device", "host", "--compare", "cublas"});
+    ProgramResult result = program({"--sizes", "8", "--device", "cpu", "--compare", "cublas"});
     CHECK(result.exit_code == kEnvironment);
-    CHECK(has(result.err, "the host device has no cuBLAS"));
+    CHECK(has(result.err, "the CPU device has no cuBLAS"));
     result = program({"show", "--sizes", "8", "--ptx"});
     CHECK(result.exit_code == kUsage);
     CHECK(has(result.err, "--arch sm_90"));
-    result = program({"query", "--device", "host: no such", "--sizes", "8"});
+    result = program({"query", "--device", "cpu: no such", "--sizes", "8"});
     CHECK(result.exit_code == kNothingStored);
   }
 
@@ -175,7 +175,7 @@ TEST_SUITE("program on the host device") {
     for (const std::vector<std::string>& command :
          {std::vector<std::string>{"tune"}, {"run"}, {"sweep"}}) {
       const ProgramResult result =
-          program(with(command, {"--device", "host", "--sizes", "2000000x2000000x8"}));
+          program(with(command, {"--device", "cpu", "--sizes", "2000000x2000000x8"}));
       CHECK(result.exit_code == kEnvironment);
       CHECK(result.out == "");
       CHECK(lines(result.err) == 1);
@@ -186,7 +186,7 @@ TEST_SUITE("program on the host device") {
   TEST_CASE("a machine without a compiler says so") {
     Program program;
     program.environment.emplace_back("CXX", "/nonexistent/c++");
-    const ProgramResult result = program({"--sizes", "8", "--device", "host"});
+    const ProgramResult result = program({"--sizes", "8", "--device", "cpu"});
     CHECK(result.exit_code == kEnvironment);
     CHECK(lines(result.err) == 1);
     CHECK(has(result.err, "the C++ compiler named in CXX was not found: /nonexistent/c++"));
@@ -195,31 +195,42 @@ TEST_SUITE("program on the host device") {
   TEST_CASE("a compiler or a temporary folder that does not work is named and nothing stored") {
     Program program;
     program.environment.emplace_back("CXX", "/bin/false");
-    ProgramResult result = program({"--sizes", "8", "--device", "host"});
+    ProgramResult result = program({"--sizes", "8", "--device", "cpu"});
     CHECK(result.exit_code == kEnvironment);
     CHECK(has(result.err, "/bin/false does not compile an empty kernel"));
     program.environment.back() = {"TMPDIR", "/proc"};
-    result = program({"--sizes", "8", "--device", "host"});
+    result = program({"--sizes", "8", "--device", "cpu"});
     CHECK(result.exit_code == kEnvironment);
     CHECK(has(result.err, "in /proc: set TMPDIR to another"));
     program.environment.back() = {"TMPDIR", "/nonexistent"};
-    result = program({"--sizes", "8", "--device", "host"});
+    result = program({"--sizes", "8", "--device", "cpu"});
     CHECK(result.exit_code == kEnvironment);
     CHECK(has(result.err, "set TMPDIR to one"));
     CHECK(trials_in(program.database) == 0);
   }
 
-  TEST_CASE("host is a device's name in query and show, and no architecture's in analyze") {
+  TEST_CASE("the CPU device is found by both its names and by both spellings of its label") {
     const Program program;
-    REQUIRE(program({"--sizes", "8", "--device", "host", "--trials", "1"}).exit_code == kSuccess);
-    CHECK(program({"query", "--device", "host", "--sizes", "8"}).exit_code == kSuccess);
-    CHECK(has(program({"show", "--device", "host", "--sizes", "8"}).out, "tuned for this size"));
-    // What suits the host is no answer for a GPU.
+    const json tuned =
+        parsed(program({"--sizes", "8", "--device", "host", "--trials", "1", "--json"}));
+    const std::string label = tuned["device"]["label"];
+    const std::string model = label.substr(label.find(": ") + 2);
+    for (const std::string& name :
+         {std::string("cpu"), std::string("host"), "cpu: " + model, "host: " + model}) {
+      CAPTURE(name);
+      CHECK(program({"query", "--device", name, "--sizes", "8"}).exit_code == kSuccess);
+      CHECK(has(program({"show", "--device", name, "--sizes", "8"}).out, "tuned for this size"));
+      CHECK(program({"db", "export", "--format", "csv", "--device", name}).exit_code == kSuccess);
+    }
+    // Results of the CPU device do not answer for a GPU.
     CHECK(has(program({"show", "--arch", "sm_90", "--sizes", "8"}).out, "chosen because  default"));
-    CHECK(program({"analyze", "--device", "host"}).exit_code == kUsage);
+    for (const char* name : {"cpu", "host"}) {
+      CHECK(program({"analyze", "--device", name}).exit_code == kUsage);
+    }
+    CHECK(has(program({"devices"}).out, "cpu "));
   }
 
-  TEST_CASE("output that cannot be written is no success") {
+  TEST_CASE("output that cannot be written is a failure") {
     const Program program;
     for (const std::string output : {"> /dev/full", ">&-"}) {
       CAPTURE(output);
@@ -232,12 +243,12 @@ TEST_SUITE("program on the host device") {
     const ProgramResult silent =
         run_program("/bin/sh", {"-c", AUTOTUNE_PROGRAM " devices 2>&-"}, program.environment);
     CHECK(silent.exit_code == kSuccess);
-    CHECK(has(silent.out, "host: "));
+    CHECK(has(silent.out, "cpu: "));
   }
 
   TEST_CASE("the space comes as a table and as JSON") {
     const Program program;
-    const std::vector<std::string> arguments = {"--sizes", "8,9", "--device", "host", "--dry-run"};
+    const std::vector<std::string> arguments = {"--sizes", "8,9", "--device", "cpu", "--dry-run"};
     const json document = parsed(program(with(arguments, {"--json"})));
     CHECK(document["dry_run"] == true);
     const std::int64_t valid = document["spaces"][0]["valid"];

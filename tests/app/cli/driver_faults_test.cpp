@@ -2,6 +2,8 @@
 // documented exit code and a clear line, leaves no process behind and a database that opens.
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
 #include "tests/app/cli/fake_machine.hpp"
 #include "tests/support/fake_cuda.hpp"
 #include "tuner/worker/worker.hpp"
@@ -29,17 +31,17 @@ void check_candidate_faults(const std::string& call, const std::string& from,
 }
 
 TEST_SUITE("driver faults") {
-  TEST_CASE("devices lists both devices and the host") {
+  TEST_CASE("devices lists both GPUs and the CPU device") {
     const ProgramResult result = FakeMachine().run("devices=2", {"devices"});
     CHECK(result.exit_code == kSuccess);
     CHECK(result.err == "");
     CHECK(lines(result.out) == 4);
-    CHECK(has(result.out, "\nhost "));
+    CHECK(has(result.out, "\ncpu "));
     CHECK(has(result.out, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"));
     CHECK(has(result.out, "GPU-00010203-0405-0607-0809-0a0b0c0d0e10"));
   }
 
-  TEST_CASE("a machine without a GPU uses the host device and says why") {
+  TEST_CASE("a machine without a GPU uses the CPU device and says why") {
     struct Case {
       const char* script;
       const char* reason;
@@ -50,7 +52,7 @@ TEST_SUITE("driver faults") {
       CAPTURE(c.script);
       const ProgramResult result = machine.run(c.script, {"run", "--sizes", "16"});
       CHECK(result.exit_code == kSuccess);
-      CHECK(result.out.rfind("host: ", 0) == 0);
+      CHECK(result.out.rfind("cpu: ", 0) == 0);
       check_line(result, c.reason);
       check_line(machine.run(c.script, {"run", "--sizes", "16", "--device", "0"}), c.reason);
       check_line(machine.run(c.script, {"devices"}), c.reason);
@@ -90,7 +92,7 @@ TEST_SUITE("driver faults") {
   // For each moment: from the first call on that is about a candidate. Loading the kernels that
   // check, filling operands and waiting for them come before.
   TEST_CASE("each poisonous code at loading costs the candidate alone") {
-    check_candidate_faults("cuModuleLoadData", "@2+", "load_failed: 1");
+    check_candidate_faults("cuModuleLoadData", "@3+", "load_failed: 1");
   }
   TEST_CASE("each poisonous code at launching costs the candidate alone") {
     check_candidate_faults("cuLaunchKernelEx", "@7+", "launch_failed: 1");
@@ -102,9 +104,9 @@ TEST_SUITE("driver faults") {
   TEST_CASE("a candidate that faults is followed by others in a new worker") {
     if (!can_compile()) return;
     const FakeMachine machine;
-    // The first worker's third module is the first candidate; later workers measure no rates, and
-    // their third is their second candidate.
-    const ProgramResult result = machine.tune("cuModuleLoadData:700@3", "3");
+    // The first worker's fourth module is the first candidate; later workers measure no rates, and
+    // their fourth is their second candidate.
+    const ProgramResult result = machine.tune("cuModuleLoadData:700@4", "3");
     CAPTURE(result.err);
     CHECK(has(result.out, "3 measured"));
     CHECK(has(result.out, "load_failed: 2"));
@@ -130,7 +132,7 @@ TEST_SUITE("driver faults") {
     }
   }
 
-  TEST_CASE("a size for which there is no memory is said to be so") {
+  TEST_CASE("a size that memory does not suffice for is reported so") {
     if (!can_compile()) return;
     const FakeMachine machine;
     REQUIRE(machine.tune("", "1").exit_code == kSuccess);
@@ -147,11 +149,11 @@ TEST_SUITE("ProcessWorker on a driver") {
   TEST_CASE("a driver that hangs is given up and the next worker answers") {
     if (!can_compile()) return;
     FakeCuda fake;
-    const MeasureRequest request{.problem = {.m = 8, .n = 8, .k = 8},
+    const MeasureRequest request{.problem = GemmProblem{.m = 8, .n = 8, .k = 8},
                                  .kernel_name = "any",
                                  .cubin = "// PTX",
                                  .geometry = {},
-                                 .samples = 0};
+                                 .timing = {.samples = 0}};
     for (const char* script : {"cuInit:hang", "cuStreamSynchronize:hang@1"}) {
       CAPTURE(script);
       fake.set_script(script);

@@ -34,7 +34,7 @@ class FakeMachine {
     return program(arguments);
   }
 
-  // Where its temporary files are.
+  // The folder of its temporary files.
   [[nodiscard]] const std::filesystem::path& folder() const { return program_.folder.path(); }
 
   // Tunes a small space, of which `trials` are tried, anew unless `more` is something else.
@@ -63,7 +63,7 @@ class FakeMachine {
     return result;
   }
 
-  // The same, knowing what was measured before.
+  // The same, with the results of earlier runs.
   ProgramResult go_on(const std::string& script, const std::string& trials) const {
     return tune(script, trials, {});
   }

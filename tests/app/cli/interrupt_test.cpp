@@ -1,4 +1,4 @@
-// Signals that end the program: what was measured is kept and printed, and nothing is left behind.
+// Signals that end the program: its results are kept and printed, and nothing is left behind.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@ namespace autotune::test {
 namespace {
 
 const std::vector<std::string> kSearch = {
-    "--sizes", "40,41,42", "--device", "host",   "--tile-width",   "8",     "--results-per-thread",
+    "--sizes", "40,41,42", "--device", "cpu",    "--tile-width",   "8",     "--results-per-thread",
     "2",       "--unroll", "full",     "--only", "VECTOR_WIDTH=1", "--json"};
 
 TEST_SUITE("signals") {

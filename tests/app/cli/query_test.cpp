@@ -1,10 +1,12 @@
-// What query and db print, from databases that the test makes; neither driver nor NVRTC is there.
+// The output of query and db, from databases that the test makes, without driver and NVRTC.
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "autotune/problem.hpp"
+
 #include "core/hash.hpp"
 #include "db/tuning_database.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tests/app/cli/program.hpp"
 
 namespace autotune::test {
@@ -13,11 +15,11 @@ namespace {
 using nlohmann::json;
 
 Winner winner_for(std::int64_t size, double median_us) {
-  const KernelTemplate& kernel = *find_kernel_template("gemm_tiled");
+  const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
   Winner winner;
   winner.device_class = "sm_90/132sm/test";
   winner.device_label = "Test GPU";
-  winner.problem = {.m = size, .n = size, .k = size};
+  winner.problem = GemmProblem{.m = size, .n = size, .k = size};
   winner.template_name = kernel.name;
   winner.space_version = kernel.space_version;
   winner.source_hash = content_hash(kernel.source);
@@ -110,6 +112,29 @@ TEST_SUITE("query") {
     CHECK(result.out.find("2026-01-02T03:04:05Z") != std::string::npos);
   }
 
+  TEST_CASE("the user's own winners alone answer without those that ship") {
+    const StoredWinners program;
+    CHECK(program({"query", "--device", "NVIDIA H200"}).exit_code == 0);
+    const ProgramResult result = program({"query", "--device", "NVIDIA H200", "--no-shipped"});
+    CHECK(result.exit_code == 4);
+    CHECK(result.err.find("(Test GPU)") != std::string::npos);
+    CHECK(program({"query", "--device", "Test GPU", "--no-shipped"}).exit_code == 0);
+    CHECK(program({"show", "--device", "NVIDIA H200", "--sizes", "64", "--no-shipped"}).exit_code ==
+          2);
+    CHECK(program({"analyze", "--device", "NVIDIA H200", "--no-shipped"}).exit_code == 2);
+  }
+
+  TEST_CASE("a winner of another source is stale") {
+    const StoredWinners program;
+    Winner winner = winner_for(512, 10);
+    winner.source_hash = "other";
+    TuningDatabase::open(program.database).put_winners({&winner, 1});
+    const ProgramResult result =
+        program({"query", "--device", "Test GPU", "--sizes", "512", "--json"});
+    REQUIRE(result.exit_code == 0);
+    CHECK(json::parse(result.out)["results"][0]["match"] == "exact, stale");
+  }
+
   TEST_CASE("asking writes nothing") {
     const StoredWinners program;
     const auto before = std::filesystem::last_write_time(program.database);
@@ -134,7 +159,7 @@ TEST_SUITE("db") {
     const ProgramResult result = program({"db", "winners"});
     REQUIRE(lines(result.out) == 2);
     const json first = json::parse(result.out.substr(0, result.out.find('\n')));
-    CHECK(first["problem"]["m"] == 1024);
+    CHECK(first["problem"] == "gemm m=1024 n=1024 k=1024 type=f32 layout=NN math=strict");
     CHECK(first["template"] == "gemm_tiled");
   }
 

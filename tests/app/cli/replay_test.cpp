@@ -1,6 +1,8 @@
-// What db export writes and replay prints, and that the one reads what the other wrote.
+// The output of db export and of replay, and that replay reads what db export wrote.
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
+
+#include "autotune/problem.hpp"
 
 #include "db/tuning_database.hpp"
 #include "tests/app/cli/program.hpp"
@@ -13,7 +15,7 @@ using nlohmann::json;
 
 Trial trial_with(std::int64_t size, std::int64_t tile, double median_us) {
   Trial trial;
-  trial.problem = {.m = size, .n = size, .k = size};
+  trial.problem = GemmProblem{.m = size, .n = size, .k = size};
   trial.template_name = "gemm_tiled";
   trial.configuration = Configuration({{"TILE_WIDTH", tile}, {"RESULTS_M", 2}});
   trial.measurement.samples_us = {median_us + 0.5, median_us, median_us - 0.25};
@@ -63,7 +65,7 @@ struct StoredTrials : Program {
   }
 };
 
-// What replays depend on.
+// Everything that replays depend on.
 std::string text_of(const std::vector<RecordedSpace>& spaces) {
   std::string text;
   for (const RecordedSpace& space : spaces) {

@@ -1,4 +1,4 @@
-// A program that is watched while it runs, and what it leaves behind.
+// A program that is watched while it runs, and the processes and files that it leaves behind.
 #pragma once
 
 #include <csignal>
@@ -54,7 +54,7 @@ class RunningProgram {
     constexpr int kLook = WEXITED | WNOHANG | WNOWAIT;
     return ::waitid(P_PID, static_cast<id_t>(pid_), &info, kLook) == 0 && info.si_pid == 0;
   }
-  // Returns once so many trials are in the database, or the program has ended.
+  // Returns once this many trials are in the database, or the program has ended.
   void wait_for_trials(std::int64_t count) const {
     while (is_running() && trials_in(database_) < count) {
     }

@@ -11,7 +11,7 @@
 namespace autotune::test {
 namespace {
 
-// As another run that is at work on GPU 0.
+// Acts like another run that is at work on GPU 0.
 FileDescriptor lock_first_gpu(const FakeMachine& machine) {
   const std::string path =
       machine.folder() / "autotune-GPU-00010203-0405-0607-0809-0a0b0c0d0e0f.lock";
@@ -101,7 +101,7 @@ TEST_SUITE("several GPUs") {
     CHECK(has(none.err, "it sees no GPU"));
     const ProgramResult run = machine.run("devices=2", {"run", "--sizes", "64", "--device", "all"});
     CHECK(run.exit_code == kUsage);
-    CHECK(has(run.err, "'all' is no device"));
+    CHECK(has(run.err, "--device: 'all' must be auto, cpu or the number of a GPU"));
   }
 
   TEST_CASE("one that another run uses is not waited for while there is another") {

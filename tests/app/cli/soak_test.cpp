@@ -1,4 +1,4 @@
-// A measuring process that goes on and on: what it takes of the machine does not grow.
+// A measuring process that runs for long: its use of the machine does not grow.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -8,9 +8,11 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include "autotune/problem.hpp"
+
 #include "gpu/shared_library.hpp"
 #include "tests/app/cli/fake_machine.hpp"
-#include "tuner/worker/worker.hpp"
+#include "tuner/measure/gpu_service.hpp"
 
 namespace autotune::test {
 namespace {
@@ -27,7 +29,8 @@ std::int64_t entries_of(const fs::path& folder) {
   return std::distance(fs::directory_iterator(folder), fs::directory_iterator());
 }
 
-// What the driver gave and did not get back, by the names of the functions that give.
+// The objects that the driver made and did not get back, by the names of the functions that make
+// them.
 class Holdings {
  public:
   void update() {
@@ -61,11 +64,11 @@ TEST_SUITE("soak") {
     const auto service = make_gpu_service(0);
     const auto measure = [&](int first, int count) {
       for (int i = first; i < first + count; ++i) {
-        MeasureRequest request{.problem = {.m = 8, .n = 8 + i % 3, .k = 8},
+        MeasureRequest request{.problem = GemmProblem{.m = 8, .n = 8 + i % 3, .k = 8},
                                .kernel_name = "any",
                                .cubin = "// PTX of candidate " + std::to_string(i),
                                .geometry = {},
-                               .samples = 3};
+                               .timing = {.samples = 3}};
         if (i % 10 == 0)
           request.cubin =
               "\x7f"

@@ -21,7 +21,7 @@ std::vector<std::string> search(const std::string& sizes,
   std::vector<std::string> arguments = {"--sizes",
                                         sizes,
                                         "--device",
-                                        "host",
+                                        "cpu",
                                         "--tile-width",
                                         "8",
                                         "--results-per-thread",
@@ -142,7 +142,7 @@ TEST_SUITE("storage that fails") {
     const ProgramResult result =
         program({"db", "merge", program.database, "/nowhere/a.db", "--db", target});
     CHECK(result.exit_code == kUsage);
-    CHECK(result.err == "autotune: /nowhere/a.db: there is no database, or nothing in it\n");
+    CHECK(result.err == "autotune: '/nowhere/a.db' must be a database that has something in it\n");
     CHECK_FALSE(std::filesystem::exists(target));
   }
 

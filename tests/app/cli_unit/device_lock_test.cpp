@@ -69,7 +69,7 @@ TEST_SUITE("device lock") {
     CHECK_FALSE(lock.held());
   }
 
-  TEST_CASE("the host device has none") {
+  TEST_CASE("the CPU device has none") {
     DeviceInfo host;
     host.cpu_model = "Test CPU";
     CHECK_FALSE(lock_device(host));

@@ -42,6 +42,16 @@ TEST_SUITE("ConfigSpace") {
     CHECK(all.configurations.size() == 1);
   }
 
+  TEST_CASE("the space owns the names of its configurations") {
+    const ConfigSpace space = example();
+    const Enumeration all = space.enumerate();
+    REQUIRE(all.configurations.size() == 3);
+    const std::string* const name = &all.configurations[0].entries().front().first;
+    CHECK(&all.configurations[2].entries().front().first == name);
+    CHECK(&space.enumerate().configurations[1].entries().front().first == name);
+    CHECK(&space.validated(Configuration::parse("B=20,A=1")).entries().front().first == name);
+  }
+
   TEST_CASE("validated puts parameters into the order of the space") {
     CHECK(to_string(example().validated(Configuration::parse("B=20,A=1"))) == "A=1,B=20");
   }

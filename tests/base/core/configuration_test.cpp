@@ -1,5 +1,7 @@
 #include "autotune/configuration.hpp"
 
+#include <memory>
+
 #include <doctest/doctest.h>
 
 #include "autotune/error.hpp"
@@ -51,5 +53,44 @@ TEST_SUITE("Configuration") {
     CHECK(configuration != Configuration({{"B", 2}, {"A", 1}}));
     CHECK(configuration != Configuration({{"A", 1}, {"B", 3}}));
     CHECK(Configuration().empty());
+  }
+
+  TEST_CASE("order is that of the pairs of names and values, whoever owns the names") {
+    const auto names = std::make_shared<const Configuration::Names>(Configuration::Names{"B", "A"});
+    const std::vector<Configuration> rows = {
+        Configuration(),
+        Configuration({{"A", 9}}),
+        Configuration({{"A", 9}, {"Z", 0}}),
+        Configuration(names, {1}),
+        Configuration(names, {1, 2}),
+        Configuration(names, {1, 3}),
+        Configuration({{"B", 1}, {"C", 0}}),
+        Configuration(names, {2, -5}),
+        Configuration({{"C", 0}}),
+    };
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      for (std::size_t j = 0; j < rows.size(); ++j) {
+        CAPTURE(to_string(rows[i]));
+        CAPTURE(to_string(rows[j]));
+        CHECK((rows[i] <=> rows[j]) == (i <=> j));
+        CHECK((rows[i] == rows[j]) == (i == j));
+        // With names of its own each.
+        const auto own = [](const Configuration& row) {
+          return Configuration(
+              std::vector<Configuration::Entry>(row.entries().begin(), row.entries().end()));
+        };
+        CHECK((own(rows[i]) <=> rows[j]) == (i <=> j));
+      }
+    }
+  }
+
+  TEST_CASE("a copy keeps its names and values when the other is set") {
+    const Configuration configuration({{"A", 1}, {"B", 2}});
+    Configuration other = configuration;
+    other.set("C", 3);
+    other.set("A", 7);
+    CHECK(to_string(configuration) == "A=1,B=2");
+    CHECK(to_string(other) == "A=7,B=2,C=3");
+    CHECK(to_string(configuration.with({5, 6})) == "A=5,B=6");
   }
 }

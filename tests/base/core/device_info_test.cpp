@@ -30,20 +30,20 @@ TEST_SUITE("DeviceInfo") {
     CHECK(device.architecture() == "sm_121");
   }
 
-  TEST_CASE("silicon class keeps its text") {
+  TEST_CASE("a device class keeps its text") {
     // Results are stored under this text: a change of it loses all of them.
     CHECK(h200().device_class() ==
           "sm_90/132sm/l2-62914560/bus-6144/mem-3201000kHz/140GiB/shared-232448");
   }
 
-  TEST_CASE("silicon class tells silicon apart and no more") {
+  TEST_CASE("a device class depends on the properties that decide speed and on nothing else") {
     const std::string same = h200().device_class();
     DeviceInfo other = h200();
     other.label = "NVIDIA H200 NVL";
     other.uuid = "GPU-1";
     other.ordinal = 3;
     other.driver_release = "580.1";
-    other.memory_bytes += 1 << 20;  // drivers differ in what they keep for themselves
+    other.memory_bytes += 1 << 20;  // drivers differ in the memory that they reserve
     CHECK(other.device_class() == same);
 
     other = h200();

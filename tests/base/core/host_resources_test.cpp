@@ -1,4 +1,4 @@
-// What a machine can spare, read from files as the kernel has them.
+// The resources that a machine can spare, read from files like the kernel's.
 #include "core/posix/host_resources.hpp"
 
 #include <fstream>

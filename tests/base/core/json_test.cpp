@@ -13,7 +13,7 @@ autotune::Winner winner() {
   autotune::Winner w;
   w.device_class = "sm_90/132sm";
   w.device_label = "NVIDIA H200";
-  w.problem = {.m = 64, .n = 32, .k = 16, .op_b = autotune::Operation::transposed};
+  w.problem = autotune::Problem("gemm", {{"m", 64}, {"n", 32}}, {{"layout", "NT"}});
   w.template_name = "gemm_tiled";
   w.space_version = 2;
   w.source_hash = "abc";
@@ -69,22 +69,26 @@ TEST_SUITE("JSON") {
                                           .resident_blocks_per_sm = 3,
                                           .raster = 8,
                                           .waits_for_launch_before = true,
-                                          .box_a = {32, 64},
-                                          .box_b = {16, 256}};
+                                          .tensor_boxes = {{{32, 64}, {16, 256}}}};
     CHECK(json(before).get<autotune::LaunchGeometry>() == before);
   }
 
+  TEST_CASE("no problem comes back as none") {
+    const autotune::Problem none;
+    CHECK(json(none).get<autotune::Problem>() == none);
+    CHECK(json::parse(R"({"m":1})").get<autotune::Problem>() == none);
+  }
+
   TEST_CASE("absent keys keep their defaults and unknown ones are ignored") {
-    const auto problem = json::parse(R"({"m":1,"n":2,"k":3,"colour":4})");
-    CHECK(problem.get<autotune::GemmProblem>() == autotune::GemmProblem{.m = 1, .n = 2, .k = 3});
+    const auto rates = json::parse(R"({"fma_gflops":1,"copy_gbps":2,"colour":4})");
+    CHECK(rates.get<autotune::DeviceRates>().copy_gbps == 2);
     CHECK(json::parse("{}").get<autotune::Resources>() == autotune::Resources());
   }
 
   TEST_CASE("what a value cannot do without is asked for") {
-    CHECK_THROWS_AS(json::parse(R"({"m":1,"n":2})").get<autotune::GemmProblem>(), json::exception);
-    CHECK_THROWS_AS(
-        json::parse(R"({"m":1,"n":2,"k":3,"layout":"XY"})").get<autotune::GemmProblem>(),
-        autotune::UsageError);
+    CHECK_THROWS_AS(json::parse(R"({"fma_gflops":1})").get<autotune::DeviceRates>(),
+                    json::exception);
+    CHECK_THROWS_AS(json::parse(R"("gemm m")").get<autotune::Problem>(), autotune::Error);
     CHECK_THROWS_AS(json::parse(R"({"A":"x"})").get<autotune::Configuration>(), json::exception);
   }
 }

@@ -19,9 +19,4 @@ TEST_SUITE("Trial") {
     const auto unknown = static_cast<TrialStatus>(static_cast<int>(TrialStatus::run_crashed) + 1);
     CHECK_THROWS_AS(static_cast<void>(to_string(unknown)), autotune::Error);
   }
-
-  TEST_CASE("a rate is 2 m n k over the time") {
-    const autotune::GemmProblem problem{.m = 1000, .n = 100, .k = 10};
-    CHECK(autotune::gflops(problem, 2.0) == doctest::Approx(1000.0));
-  }
 }

@@ -1,8 +1,12 @@
 #include "cpu/block_runner.hpp"
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include "tests/support/gemm.hpp"
 
 namespace {
 
@@ -10,9 +14,10 @@ namespace {
 #include "cpu/prelude/cuda_intrinsics.hpp"
 
 using autotune::BlockRunner;
-using autotune::KernelArguments;
 using autotune::KernelEntry;
 using autotune::LaunchGeometry;
+using autotune::test::GemmArguments;
+using autotune::test::GemmCall;
 
 // c[i] = i + (what thread n - 1 - i has written to shared memory) in each of k phases; n threads.
 void exchange(const float*, const float*, float* c, long long, long long n, long long k, long long,
@@ -29,7 +34,7 @@ void exchange(const float*, const float*, float* c, long long, long long n, long
   c[i] = sum;
 }
 
-// c gets, for each thread, what it sees of its place.
+// c receives, for each thread, the position that it sees.
 void places(const float*, const float*, float* c, long long, long long, long long, long long,
             long long, long long, float, float, float*, unsigned) {
   const unsigned number = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
@@ -66,8 +71,17 @@ void one_waits_longer(const float*, const float*, float*, long long, long long, 
   }
 }
 
-KernelEntry entry(autotune::CpuKernelFunction* function) {
-  return {function, autotune_kernel_state()};
+template <auto kKernel>
+KernelEntry entry() {
+  return {[](void** arguments) { autotune_call_kernel(kKernel, arguments); },
+          autotune_kernel_state()};
+}
+
+template <auto kKernel>
+std::optional<std::string> run(BlockRunner& runner, const GemmCall& call,
+                               const LaunchGeometry& geometry, std::size_t block = 0) {
+  GemmArguments arguments(call);
+  return runner.run(entry<kKernel>(), arguments.pointers(), geometry, block);
 }
 
 LaunchGeometry threads(std::int64_t count) {
@@ -80,8 +94,8 @@ TEST_SUITE("BlockRunner") {
     for (const int count : {1, 2, 31, 256, 1024}) {
       CAPTURE(count);
       std::vector<float> c(static_cast<std::size_t>(count), -1);
-      const KernelArguments arguments{.c = c.data(), .n = count, .k = 3};
-      CHECK_FALSE(runner.run(entry(exchange), arguments, threads(count), 0));
+      const GemmCall call{.c = c.data(), .n = count, .k = 3};
+      CHECK_FALSE(run<exchange>(runner, call, threads(count)));
       int wrong = 0;
       for (int i = 0; i < count; ++i) {
         const float expected = static_cast<float>(3 * (count - 1 - i) + 3000);
@@ -96,7 +110,7 @@ TEST_SUITE("BlockRunner") {
     const LaunchGeometry geometry{.grid = {3, 2, 2}, .block = {4, 3, 2}};
     for (std::size_t block = 0; block < 12; ++block) {
       std::vector<float> c(24, -1);
-      CHECK_FALSE(runner.run(entry(places), {.c = c.data()}, geometry, block));
+      CHECK_FALSE(run<places>(runner, {.c = c.data()}, geometry, block));
       std::size_t right = 0;
       for (std::size_t i = 0; i < c.size(); ++i) {
         if (c[i] == static_cast<float>(1000 * block + i)) ++right;
@@ -108,27 +122,27 @@ TEST_SUITE("BlockRunner") {
   TEST_CASE("a barrier that an ended thread misses is named") {
     BlockRunner runner;
     const LaunchGeometry geometry{.block = {4, 4, 1}};
-    CHECK(runner.run(entry(one_leaves), {}, geometry, 0).value() ==
+    CHECK(run<one_leaves>(runner, {}, geometry).value() ==
           "15 of 16 threads wait at the barrier in line 7001, but thread (1, 2, 0) has ended");
   }
 
   TEST_CASE("waiting at different barriers is named") {
     BlockRunner runner;
-    CHECK(runner.run(entry(two_barriers), {}, threads(4), 0).value() ==
+    CHECK(run<two_barriers>(runner, {}, threads(4)).value() ==
           "thread (2, 0, 0) waits at the barrier in line 8002, others at the one in line 8001");
   }
 
   TEST_CASE("waiting at another count is named") {
     BlockRunner runner;
-    CHECK(runner.run(entry(one_waits_longer), {}, threads(8), 0).value() ==
+    CHECK(run<one_waits_longer>(runner, {}, threads(8)).value() ==
           "1 of 8 threads wait at the barrier in line 9001, but thread (7, 0, 0) has ended");
   }
 
   TEST_CASE("a block runs well after one that was abandoned") {
     BlockRunner runner;
     std::vector<float> c(64, -1);
-    CHECK(runner.run(entry(two_barriers), {}, threads(64), 0));
-    CHECK_FALSE(runner.run(entry(exchange), {.c = c.data(), .n = 64, .k = 1}, threads(64), 0));
+    CHECK(run<two_barriers>(runner, {}, threads(64)));
+    CHECK_FALSE(run<exchange>(runner, {.c = c.data(), .n = 64, .k = 1}, threads(64)));
     CHECK(c.front() == 63);
     CHECK(c.back() == 0);
   }

@@ -4,23 +4,24 @@
 
 #include <doctest/doctest.h>
 
-using autotune::GemmProblem;
-using autotune::PoisonedMatrix;
+using autotune::PoisonedTensor;
 using autotune::Rectangle;
+using autotune::TensorDesc;
 using autotune::ThreadPool;
 using autotune::TileGrid;
 
 namespace {
 
-void write(PoisonedMatrix& matrix, const Rectangle& part) {
+void write(PoisonedTensor& matrix, const Rectangle& part) {
+  auto* const elements = reinterpret_cast<float*>(matrix.data());
   for (std::int64_t row = part.row; row < part.row + part.rows; ++row) {
-    std::fill_n(matrix.data() + row * matrix.columns() + part.column, part.columns, 1.F);
+    std::fill_n(elements + row * matrix.columns() + part.column, part.columns, 1.F);
   }
 }
 
-PoisonedMatrix poisoned(std::int64_t rows, std::int64_t columns) {
+PoisonedTensor poisoned(std::int64_t rows, std::int64_t columns) {
   ThreadPool pool(1);
-  PoisonedMatrix matrix(rows, columns);
+  PoisonedTensor matrix(TensorDesc{.rows = rows, .columns = columns, .row_stride = columns});
   matrix.poison(pool);
   return matrix;
 }
@@ -29,14 +30,14 @@ PoisonedMatrix poisoned(std::int64_t rows, std::int64_t columns) {
 
 TEST_SUITE("block sample") {
   TEST_CASE("the tile of block 0 tells how the result is divided") {
-    PoisonedMatrix result = poisoned(70, 33);
+    PoisonedTensor result = poisoned(70, 33);
     write(result, {0, 0, 16, 32});
     const TileGrid grid = autotune::tile_grid(result, 10).value();
     CHECK(grid.tile_rows == 16);
     CHECK(grid.tile_columns == 32);
     CHECK(grid.tiles_m == 5);
     CHECK(grid.tiles_n == 2);
-    const Rectangle last = grid.tile(9, {.m = 70, .n = 33, .k = 1});
+    const Rectangle last = grid.tile(9, result);
     CHECK(last.row == 64);
     CHECK(last.column == 32);
     CHECK(last.rows == 6);
@@ -44,7 +45,7 @@ TEST_SUITE("block sample") {
   }
 
   TEST_CASE("blocks that do not match the tile give no grid") {
-    PoisonedMatrix result = poisoned(70, 33);
+    PoisonedTensor result = poisoned(70, 33);
     CHECK_FALSE(autotune::tile_grid(result, 1));  // nothing was written
     write(result, {0, 0, 15, 32});                // the tile's last row is missing
     CHECK_FALSE(autotune::tile_grid(result, 9));
@@ -52,8 +53,8 @@ TEST_SUITE("block sample") {
   }
 
   TEST_CASE("a small problem is run whole and a large one in part") {
-    const GemmProblem small{.m = 256, .n = 256, .k = 256};
-    const GemmProblem large{.m = 3200, .n = 3200, .k = 3200};
+    const autotune::Work small{.operations = 2.0 * 256 * 256 * 256};
+    const autotune::Work large{.operations = 2.0 * 3200 * 3200 * 3200};
     CHECK(autotune::sample_blocks(small, 16, TileGrid{64, 64, 4, 4}).size() == 16);
     const TileGrid grid{32, 32, 100, 100};
     const auto sample = autotune::sample_blocks(large, 10000, grid);
@@ -67,19 +68,18 @@ TEST_SUITE("block sample") {
   }
 
   TEST_CASE("a sample of one row or column of tiles has no block twice") {
-    const GemmProblem flat{.m = 8, .n = 1 << 20, .k = 4096};
+    const autotune::Work flat{.operations = 2.0 * 8 * (1 << 20) * 4096};
     const auto sample = autotune::sample_blocks(flat, 1 << 14, TileGrid{8, 64, 1, 1 << 14});
     CHECK(sample.size() == 8);
     CHECK(std::adjacent_find(sample.begin(), sample.end()) == sample.end());
   }
 
   TEST_CASE("tiles with any number in them are found") {
-    const GemmProblem problem{.m = 70, .n = 33, .k = 1};
-    PoisonedMatrix result = poisoned(70, 33);
+    PoisonedTensor result = poisoned(70, 33);
     const TileGrid grid{16, 32, 5, 2};
     write(result, {64, 32, 6, 1});  // the last tile
     write(result, {20, 5, 1, 1});   // one element of tile 2
-    const auto tiles = autotune::written_tiles(result, problem, grid);
+    const auto tiles = autotune::written_tiles(result, grid);
     REQUIRE(tiles.size() == 2);
     CHECK(tiles[0].row == 16);
     CHECK(tiles[0].rows == 16);

@@ -4,13 +4,13 @@
 
 using autotune::DeviceInfo;
 
-TEST_SUITE("host device") {
+TEST_SUITE("cpu_device_info") {
   TEST_CASE("it cannot be taken for a GPU") {
     const DeviceInfo device = autotune::cpu_device_info();
-    CHECK(device.label == "host: " + device.cpu_model);
-    CHECK(device.architecture() == "host");
+    CHECK(device.label == "cpu: " + device.cpu_model);
+    CHECK(device.architecture() == "cpu");
     CHECK(device.device_class() ==
-          "host/" + device.cpu_model + "/" + std::to_string(device.sm_count) + " cores");
+          "cpu/" + device.cpu_model + "/" + std::to_string(device.sm_count) + " cores");
     CHECK(device.ordinal == autotune::kCpuOrdinal);
   }
 

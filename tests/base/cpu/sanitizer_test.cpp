@@ -12,10 +12,11 @@
 #include "cpu/compiler.hpp"
 #include "cpu/launcher.hpp"
 #include "tests/base/cpu/device/cpu_kernels.hpp"
+#include "tests/support/gemm.hpp"
 
 namespace {
 
-// Runs a kernel of one block in a child process and gives what the sanitizer said there.
+// Runs a kernel of one block in a child process and returns the sanitizer's report.
 [[maybe_unused]] std::string last_words(const std::string& source) {
   setenv("AUTOTUNE_HOST_SANITIZE", "1", 1);
   const autotune::CpuCompileResult compiled = autotune::CpuCompiler().compile("simple", source, {});
@@ -33,9 +34,9 @@ namespace {
     autotune::CpuLauncher launcher(1);
     const autotune::CpuKernel kernel = launcher.load(compiled.image, "simple");
     const std::int64_t block = 0;
-    static_cast<void>(launcher.launch(kernel,
-                                      {a.data(), b.data(), c.data(), 8, 8, 8, 8, 8, 8, 1, 0},
-                                      {.block = {8, 8, 1}}, {&block, 1}));
+    autotune::test::GemmArguments arguments({a.data(), b.data(), c.data(), 8, 8, 8, 8, 8, 8});
+    static_cast<void>(
+        launcher.launch(kernel, arguments.pointers(), {.block = {8, 8, 1}}, {&block, 1}));
     _exit(0);
   }
   close(ends[1]);
@@ -75,7 +76,7 @@ TEST_SUITE("sanitized kernels") {
   }
 #else
   TEST_CASE("accesses outside of memory are found") {
-    std::cout << "SKIPPED: this is no build with the address sanitizer\n";
+    std::cout << "SKIPPED: needs the address sanitizer: AUTOTUNE_TEST_PRESET=asan\n";
   }
 #endif
 }

@@ -1,4 +1,4 @@
-// What is read out of cubins and compiler logs, whatever the bytes.
+// Reading of cubins and compiler logs, whatever their bytes.
 #include "core/cubin.hpp"
 
 #include <algorithm>
@@ -183,7 +183,7 @@ TEST_SUITE("machine_code_hash") {
     CHECK(machine_code_hash(HandMadeCubin("-v", 40, other_code).image(0x5a)) != hash);
   }
 
-  TEST_CASE("takes bytes that are no cubin as they are") {
+  TEST_CASE("takes bytes that are not a cubin as they are") {
     CHECK(machine_code_hash("// PTX 1") == machine_code_hash("// PTX 1"));
     CHECK(machine_code_hash("// PTX 1") != machine_code_hash("// PTX 2"));
     const std::string torn = HandMadeCubin().image(0x5a).substr(0, 100);

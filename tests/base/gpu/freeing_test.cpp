@@ -11,7 +11,7 @@
 namespace autotune::test {
 
 TEST_SUITE("Driver") {
-  TEST_CASE("each poisonous code at giving something back is no fault of the destructor") {
+  TEST_CASE("a destructor ignores each poisonous code of a call that frees") {
     FakeCuda fake;
     const auto driver = gpu::Driver::open();
     for (const int code : kPoisonousCodes) {

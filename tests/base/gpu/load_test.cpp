@@ -1,4 +1,4 @@
-// What of a GPU's load is worth a warning before anything is timed on it.
+// The load of a GPU that is worth a warning before anything is timed on it.
 #include <doctest/doctest.h>
 
 #include "gpu/gpu.hpp"

@@ -1,4 +1,4 @@
-// What may reach the driver as a kernel's image: it is told no length.
+// The images of kernels that may reach the driver, which is not told their length.
 #include "gpu/module.hpp"
 
 #include <doctest/doctest.h>
@@ -9,8 +9,8 @@
 namespace autotune::test {
 namespace {
 
-// How often the fake driver was given an image cannot be asked; that a load fails with a code of
-// its own shows that it came so far.
+// The fake driver does not count the images that it gets. A load that fails with the driver's own
+// code shows that the image reached it.
 bool reaches_driver(const gpu::Driver& driver, const std::string& image) {
   try {
     const gpu::Module module(driver, image);
@@ -38,7 +38,7 @@ TEST_SUITE("Module") {
     CHECK_FALSE(reaches_driver(*driver, std::string(64, '\0')));
   }
 
-  TEST_CASE("a name that is no kernel of the module is an error") {
+  TEST_CASE("a name that is not a kernel of the module is an error") {
     FakeCuda fake;
     const auto driver = gpu::Driver::open();
     const gpu::Module module(*driver, "// PTX");

@@ -8,7 +8,6 @@
 
 #include <doctest/doctest.h>
 
-#include "gpu/cublas.hpp"
 #include "gpu/driver.hpp"
 #include "tests/support/fake_cuda.hpp"
 
@@ -65,21 +64,6 @@ TEST_SUITE("Driver") {
       return;
     }
     std::printf("SKIPPED: no CUDA toolkit with a stub of the driver\n");
-  }
-}
-
-TEST_SUITE("Cublas") {
-  TEST_CASE("a library that is not there or is no cuBLAS is told apart") {
-    const FakeCuda fake;
-    const auto driver = gpu::Driver::open();
-    const gpu::Stream stream(*driver);
-    ::setenv("AUTOTUNE_CUBLAS", "/nowhere/libcublas.so.13", 1);
-    CHECK_THROWS_WITH_AS(gpu::Cublas(*driver, stream), doctest::Contains("was not found"),
-                         EnvironmentError);
-    ::setenv("AUTOTUNE_CUBLAS", "libm.so.6", 1);
-    CHECK_THROWS_WITH_AS(gpu::Cublas(*driver, stream), doctest::Contains("is no cuBLAS"),
-                         EnvironmentError);
-    ::unsetenv("AUTOTUNE_CUBLAS");
   }
 }
 

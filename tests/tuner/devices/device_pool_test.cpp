@@ -1,7 +1,8 @@
-// DevicePool: who does which job, and what becomes of those whose device fails.
+// DevicePool: which device does which job, and what becomes of the jobs of a device that fails.
 #include "tuner/devices/device_pool.hpp"
 
 #include <condition_variable>
+#include <deque>
 #include <future>
 #include <mutex>
 #include <set>
@@ -19,7 +20,7 @@ namespace {
 
 const WorkerFailure kDied{WorkerFailure::Kind::died, "the GPU fell off the bus"};
 
-// Scripted devices with their benches. A job knows its device by the script that it is answered by.
+// Scripted devices in a pool, and the owner that empties its mailbox.
 class Devices {
  public:
   explicit Devices(std::size_t count) {
@@ -33,11 +34,11 @@ class Devices {
       setups.push_back({info, [script] { return std::make_unique<ScriptedWorker>(script); }, {}});
     }
   }
-  // Devices that others use: their benches wait until open(), or until they are told to stop.
+  // A device that others use: its thread waits until open(), or until the pool closes.
   void close(std::size_t index) {
-    setups[index].reserve = [this, index](const std::stop_token& stop) {
+    setups[index].reserve = [this, index](const std::stop_token& closing) {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, stop, [&] { return open_.contains(index); });
+      changed_.wait(lock, closing, [&] { return open_.contains(index); });
       return std::shared_ptr<void>();
     };
   }
@@ -47,21 +48,30 @@ class Devices {
     changed_.notify_all();
   }
 
-  void start() {
-    benches.emplace(setups, std::chrono::seconds(30), wake_up,
-                    [this](const DeviceUse& use) { failed.push_back(use); });
+  void start() { pool.emplace(setups, std::chrono::seconds(30), events, stop.get_token()); }
+  // Measures a kernel once for the problem. The name is the kernel's cubin.
+  void submit(const std::string& name, const Problem& problem, BestTime* best = nullptr) {
+    const BuiltKernel& built = kernels.emplace_back(BuiltKernel{.image = name, .code = name});
+    pool->submit(MeasureJob{.id = {0, kernels.size() - 1},
+                            .problem = problem,
+                            .kernel = &kernel,
+                            .configuration = kernel.default_configuration(problem),
+                            .built = &built,
+                            .best = best});
   }
-  // Measures once, for the problem; `name` is kept when it is done.
-  void submit(const std::string& name, const GemmProblem& problem) {
-    const auto status = std::make_shared<TrialStatus>();
-    benches->submit(
-        {problem,
-         [this, name, problem, status](TrialRunner& runner) {
-           const BuiltKernel built{.image = name};
-           *status =
-               runner.run(kernel, kernel.default_configuration(problem), problem, built, {}).status;
-         },
-         [this, name, status] { done.emplace_back(name, *status); }});
+  void handle(Event event) {
+    if (const auto* failure = std::get_if<DeviceFailed>(&event)) {
+      if (failure->error) std::rethrow_exception(failure->error);
+      failed.push_back(failure->device);
+      return;
+    }
+    pool->outcome_taken();
+    if (auto* trial = std::get_if<TrialDone>(&event)) {
+      done.emplace_back(kernels[trial->id.configuration].image, std::move(trial->trial));
+    }
+  }
+  void finish_jobs() {
+    while (pool->open_jobs() > 0) handle(events.wait());
   }
 
   // For answers: until each device was asked for one, and so is known to be there.
@@ -73,8 +83,10 @@ class Devices {
   std::vector<std::shared_ptr<Script>> scripts;
   std::vector<MeasuringDevice> setups;
   std::vector<DeviceUse> failed;
-  std::vector<std::pair<std::string, TrialStatus>> done;
-  WakeUp wake_up;
+  std::deque<BuiltKernel> kernels;
+  std::vector<std::pair<std::string, std::optional<Trial>>> done;
+  std::stop_source stop;
+  Mailbox<Event> events;
 
  private:
   std::mutex mutex_;
@@ -82,14 +94,14 @@ class Devices {
   std::set<std::size_t> open_;
 
  public:
-  std::optional<DevicePool> benches;  // last: its threads use the rest
+  std::optional<DevicePool> pool;  // last: its threads use the rest
 };
 
-GemmProblem cube(std::int64_t size) {
-  return {.m = size, .n = size, .k = size};
+Problem cube(std::int64_t size) {
+  return GemmProblem{.m = size, .n = size, .k = size};
 }
 
-TEST_SUITE("benches") {
+TEST_SUITE("device pool") {
   TEST_CASE("one device does its jobs in the order in which they came") {
     Devices devices(1);
     devices.close(0);
@@ -97,10 +109,10 @@ TEST_SUITE("benches") {
     const std::vector<std::string> names = {"a", "b", "c", "d", "e"};
     for (const std::string& name : names) devices.submit(name, cube(name == "c" ? 1 : 2));
     devices.open(0);
-    devices.benches->drain_all();
+    devices.finish_jobs();
     REQUIRE(devices.done.size() == names.size());
     for (std::size_t i = 0; i < names.size(); ++i) CHECK(devices.done[i].first == names[i]);
-    CHECK(devices.benches->open_jobs() == 0);
+    CHECK(devices.pool->open_jobs() == 0);
   }
 
   TEST_CASE("a device keeps to the problem that it has set up while there are others") {
@@ -108,7 +120,7 @@ TEST_SUITE("benches") {
     devices.close(1);
     devices.start();
     devices.submit("a", cube(1));
-    devices.benches->drain_all();
+    devices.finish_jobs();
     // Device 0 measures problem 1 until the other one has begun problem 2.
     std::promise<void> begun;
     devices.scripts[0]->measure = [&](const MeasureRequest&) {
@@ -117,7 +129,7 @@ TEST_SUITE("benches") {
     };
     std::vector<std::int64_t> of_second;
     devices.scripts[1]->measure = [&](const MeasureRequest& request) {
-      of_second.push_back(request.problem.m);
+      of_second.push_back(request.problem.size("m"));
       if (of_second.size() == 2) begun.set_value();
       return WorkerOutcome(WorkerReply(measured(1)));
     };
@@ -126,7 +138,7 @@ TEST_SUITE("benches") {
     devices.submit("c", cube(1));
     devices.submit("d", cube(2));
     devices.open(1);
-    devices.benches->drain_all();
+    devices.finish_jobs();
     // Then, rather than nothing, what the first one has set up.
     CHECK(of_second == std::vector<std::int64_t>{2, 1});
   }
@@ -135,9 +147,9 @@ TEST_SUITE("benches") {
     Devices devices(2);
     devices.close(0);
     devices.start();
-    CHECK(devices.benches->wait_for_device({}));
+    CHECK(devices.pool->wait_for_device());
     for (int i = 0; i < 5; ++i) devices.submit("a", cube(1));
-    devices.benches->drain_all();
+    devices.finish_jobs();
     CHECK(devices.done.size() == 5);
     CHECK(devices.scripts[0]->measures == 0);
   }
@@ -146,9 +158,8 @@ TEST_SUITE("benches") {
     Devices devices(1);
     devices.close(0);
     devices.start();
-    std::stop_source stop;
-    stop.request_stop();
-    CHECK_FALSE(devices.benches->wait_for_device(stop.get_token()));
+    devices.stop.request_stop();
+    CHECK_FALSE(devices.pool->wait_for_device());
   }
 
   TEST_CASE("a job that costs a worker is done once more elsewhere before it is to blame") {
@@ -162,11 +173,11 @@ TEST_SUITE("benches") {
     }
     devices.start();
     for (const char* name : {"good", "good"}) devices.submit(name, cube(1));
-    devices.benches->drain_all();
+    devices.finish_jobs();
     devices.submit("bad", cube(1));
-    devices.benches->drain_all();
+    devices.finish_jobs();
     REQUIRE(devices.done.size() == 3);
-    CHECK(devices.done[2].second == TrialStatus::run_crashed);
+    CHECK(devices.done[2].second->status == TrialStatus::run_crashed);
     CHECK(devices.scripts[0]->measures == 2);
     CHECK(devices.scripts[1]->measures == 2);
     CHECK(devices.failed.empty());
@@ -179,13 +190,13 @@ TEST_SUITE("benches") {
     };
     devices.start();
     for (int i = 0; i < 50; ++i) devices.submit(std::to_string(i), cube(i % 3 + 1));
-    devices.benches->drain_all();
-    while (devices.failed.empty()) static_cast<void>(devices.benches->drain_one());
+    devices.finish_jobs();
+    while (devices.failed.empty()) devices.handle(devices.events.wait());
     CHECK(devices.failed[0].device.ordinal == 1);
     CHECK(devices.failed[0].failure == "no such device");
     std::set<std::string> distinct;
-    for (const auto& [name, status] : devices.done) {
-      CHECK(status == TrialStatus::ok);
+    for (const auto& [name, trial] : devices.done) {
+      CHECK(trial->ok());
       distinct.insert(name);
     }
     CHECK(distinct.size() == 50);
@@ -207,9 +218,9 @@ TEST_SUITE("benches") {
     };
     devices.start();
     for (int i = 0; i < 50; ++i) devices.submit(std::to_string(i), cube(1));
-    devices.benches->drain_all();
+    devices.finish_jobs();
     CHECK(devices.done.size() == 50);
-    for (const auto& [name, status] : devices.done) CHECK(status == TrialStatus::ok);
+    for (const auto& [name, trial] : devices.done) CHECK(trial->ok());
     CHECK(devices.scripts[1]->measures == 20);
     REQUIRE(devices.failed.size() == 1);
     CHECK(devices.failed[0].failure == "20 jobs in a row cost their worker");
@@ -222,7 +233,7 @@ TEST_SUITE("benches") {
     }
     devices.start();
     for (int i = 0; i < 100; ++i) devices.submit("a", cube(1));
-    CHECK_THROWS_WITH_AS(devices.benches->drain_all(), doctest::Contains("fell off the bus"),
+    CHECK_THROWS_WITH_AS(devices.finish_jobs(), doctest::Contains("fell off the bus"),
                          EnvironmentError);
     CHECK(devices.failed.size() == 1);
   }
@@ -237,12 +248,47 @@ TEST_SUITE("benches") {
     devices.start();
     for (const char* name : {"a", "b", "c"}) devices.submit(name, cube(1));
     while (devices.scripts[0]->measures == 0) std::this_thread::yield();
-    devices.benches->drop_queued();
-    CHECK(devices.benches->open_jobs() == 1);
+    devices.pool->drop_queued();
+    CHECK(devices.pool->open_jobs() == 1);
     go_on.set_value();
-    devices.benches->drain_all();
+    devices.finish_jobs();
     REQUIRE(devices.done.size() == 1);
     CHECK(devices.done[0].first == "a");
+  }
+
+  TEST_CASE("a job that begins after its deadline or after a stop is empty") {
+    Devices devices(1);
+    devices.start();
+    const BuiltKernel built{.image = "a"};
+    devices.kernels.push_back(built);
+    devices.pool->submit(MeasureJob{.problem = cube(1),
+                                    .kernel = &devices.kernel,
+                                    .built = &built,
+                                    .deadline = std::chrono::steady_clock::now()});
+    devices.finish_jobs();
+    devices.stop.request_stop();
+    devices.submit("b", cube(1));
+    devices.finish_jobs();
+    REQUIRE(devices.done.size() == 2);
+    for (const auto& [name, trial] : devices.done) CHECK_FALSE(trial.has_value());
+    CHECK(devices.scripts[0]->measures == 0);
+  }
+
+  TEST_CASE("a job is screened against the best time when it begins, and lowers it") {
+    Devices devices(1);
+    devices.close(0);
+    std::vector<double> stop_above_us;
+    devices.scripts[0]->measure = [&](const MeasureRequest& request) {
+      stop_above_us.push_back(request.timing.stop_above_us);
+      return WorkerOutcome(WorkerReply(measured(request.cubin == "slow" ? 8 : 4)));
+    };
+    devices.start();
+    BestTime best;
+    for (const char* name : {"slow", "fast", "fast too"}) devices.submit(name, cube(1), &best);
+    devices.open(0);
+    devices.finish_jobs();
+    CHECK(stop_above_us == std::vector<double>{0, 10, 5});
+    CHECK(best.us() == 4);
   }
 }
 

@@ -1,5 +1,7 @@
-// How long workers may take.
+// The time limits of workers.
 #include <doctest/doctest.h>
+
+#include "autotune/problem.hpp"
 
 #include "tuner/compile/time_limit.hpp"
 #include "tuner/devices/time_limit.hpp"
@@ -11,11 +13,12 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kMost(30'000);
-constexpr GemmProblem kProblem{.m = 1024, .n = 1024, .k = 1024};
+const Problem kProblem = GemmProblem{.m = 1024, .n = 1024, .k = 1024};
+constexpr double kOperations = 2.0 * 1024 * 1024 * 1024;
 constexpr milliseconds kLongestWork(107);  // its 2^31 operations at 2e10 a second
 
 MeasureOptions options(double best_us) {
-  return {.stop_above_us = 1.25 * best_us};
+  return {.timing = {.stop_above_us = 1.25 * best_us}};
 }
 
 }  // namespace
@@ -49,55 +52,55 @@ TEST_SUITE("CompileTimeLimit") {
 TEST_SUITE("RunTimeLimit") {
   TEST_CASE("without a best time it is what a kernel may take at most") {
     RunTimeLimit limit(kMost);
-    CHECK(limit.limit(kProblem, {}) == kMost + kLongestWork);
+    CHECK(limit.limit(kProblem, kOperations, {}) == kMost + kLongestWork);
     limit.took(kProblem, 0.02);
-    CHECK(limit.limit(kProblem, {}) == kMost + kLongestWork);
+    CHECK(limit.limit(kProblem, kOperations, {}) == kMost + kLongestWork);
   }
 
   TEST_CASE("with one it is some seconds, the data's time and twenty times the best") {
     RunTimeLimit limit(kMost);
     limit.took(kProblem, 0.02);
     // Two launches that verify and one that is timed, of 20 x 100 us, and five samples of 2 ms.
-    CHECK(limit.limit(kProblem, options(100)) == milliseconds(5000 + 40 + 6 + 10));
+    CHECK(limit.limit(kProblem, kOperations, options(100)) == milliseconds(5000 + 40 + 6 + 10));
     MeasureOptions many = options(100);
-    many.launches_per_sample = 10;
-    CHECK(limit.limit(kProblem, many) == milliseconds(5000 + 40 + 24 + 10));
+    many.timing.launches_per_sample = 10;
+    CHECK(limit.limit(kProblem, kOperations, many) == milliseconds(5000 + 40 + 24 + 10));
   }
 
-  TEST_CASE("the best time of a problem is no measure for one that has no data yet") {
+  TEST_CASE("the best time of a problem does not bound one that has no data yet") {
     RunTimeLimit limit(kMost);
     limit.took(kProblem, 0.02);
-    const GemmProblem other{.m = 1024, .n = 1024, .k = 512};
-    CHECK(limit.limit(other, options(100)) > kMost);
+    const Problem other = GemmProblem{.m = 1024, .n = 1024, .k = 512};
+    CHECK(limit.limit(other, kOperations, options(100)) > kMost);
   }
 
   TEST_CASE("it is never longer than without a best time") {
     RunTimeLimit limit(kMost);
     limit.took(kProblem, 100);
-    CHECK(limit.limit(kProblem, options(100)) == milliseconds(5000) + kLongestWork);
+    CHECK(limit.limit(kProblem, kOperations, options(100)) == milliseconds(5000) + kLongestWork);
   }
 
   TEST_CASE("only the first answer is for the data: slow candidates do not lengthen it") {
     RunTimeLimit limit(kMost);
     limit.took(kProblem, 0.02);
-    const milliseconds before = limit.limit(kProblem, options(100));
+    const milliseconds before = limit.limit(kProblem, kOperations, options(100));
     limit.took(kProblem, 4);
-    CHECK(limit.limit(kProblem, options(100)) == before);
+    CHECK(limit.limit(kProblem, kOperations, options(100)) == before);
   }
 
   TEST_CASE("a worker that has yet to open its device gets the whole allowance") {
     RunTimeLimit limit(kMost);
     limit.took(kProblem, 0.02);
     limit.lost_worker();
-    CHECK(limit.limit(kProblem, options(100)) == kMost + milliseconds(40 + 6 + 10));
+    CHECK(limit.limit(kProblem, kOperations, options(100)) == kMost + milliseconds(40 + 6 + 10));
     limit.took(kProblem, 0.02);
-    CHECK(limit.limit(kProblem, options(100)) < milliseconds(6000));
+    CHECK(limit.limit(kProblem, kOperations, options(100)) < milliseconds(6000));
   }
 
   TEST_CASE("an allowance below the usual is kept") {
     RunTimeLimit limit(milliseconds(100));
     limit.took(kProblem, 0);
-    CHECK(limit.limit(kProblem, options(0.1)) == milliseconds(100 + 10));
+    CHECK(limit.limit(kProblem, kOperations, options(0.1)) == milliseconds(100 + 10));
   }
 }
 

@@ -1,23 +1,25 @@
-// What the runner makes of its worker's answers and ends, against scripted workers.
+// The trials that the runner makes of its worker's replies and failures, with scripted workers.
 #include "tuner/devices/trial_runner.hpp"
 
 #include <doctest/doctest.h>
 
 #include "autotune/error.hpp"
+#include "autotune/problem.hpp"
 
 #include "tests/tuner/scripted_workers.hpp"
 
 namespace autotune::test {
 namespace {
 
-constexpr GemmProblem kCube{.m = 64, .n = 64, .k = 64};
+const Problem kCube = GemmProblem{.m = 64, .n = 64, .k = 64};
 constexpr std::int64_t kAllowance_ms = 30'000;
 
 // A template of one parameter, which its launch depends on when it is above 100.
 KernelTemplate one_parameter() {
   return {.name = "one",
+          .operation = &built_in_operations().at("gemm"),
           .space = ConfigSpace({}, {}),
-          .geometry = [](const Configuration& c, const GemmProblem&) {
+          .geometry = [](const Configuration& c, const Problem&) {
             return LaunchGeometry{.block = {c.at("X") > 100 ? c.at("X") : 32, 1, 1}};
           }};
 }
@@ -35,11 +37,11 @@ struct Bench {
   }
   void answer(MeasureReply reply) { answer(WorkerOutcome(WorkerReply(std::move(reply)))); }
 
-  Trial run(int x, const std::string& code, MeasureOptions options, GemmProblem problem = kCube) {
+  Trial run(int x, const std::string& code, MeasureOptions options, Problem problem = kCube) {
     const BuiltKernel built{TrialStatus::ok, "", "image", {.registers = x}, code};
     return runner.run(kernel, Configuration({{"X", x}}), problem, built, options);
   }
-  Trial search(int x, const std::string& code, GemmProblem problem = kCube) {
+  Trial search(int x, const std::string& code, Problem problem = kCube) {
     return run(x, code, {.once_per_code = true}, problem);
   }
 };
@@ -74,7 +76,7 @@ TEST_SUITE("TrialRunner") {
     bench.search(1, "code");
     CHECK(bench.search(2, "other code").detail.empty());
     CHECK(bench.search(128, "code").detail.empty());
-    CHECK(bench.search(2, "code", {.m = 64, .n = 64, .k = 65}).detail.empty());
+    CHECK(bench.search(2, "code", GemmProblem{.m = 64, .n = 64, .k = 65}).detail.empty());
     CHECK(bench.script->measures == 4);
     CHECK(bench.runner.duplicate_kernels() == 0);
   }
@@ -110,7 +112,7 @@ TEST_SUITE("TrialRunner") {
 
   TEST_CASE("a run's time limit follows the best, of a warm worker") {
     Bench bench;
-    const MeasureOptions with_best{.stop_above_us = 12.5};
+    const MeasureOptions with_best{.timing = {.stop_above_us = 12.5}};
     bench.run(1, "", with_best);
     CHECK(bench.script->measure_timeout_ms >= kAllowance_ms);
     bench.run(1, "", with_best);

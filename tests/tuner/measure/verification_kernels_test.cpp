@@ -1,4 +1,4 @@
-// The text of tuner/kernels/verification.cu, run on the CPU.
+// The device code of verification and the reference of GEMM, run on the CPU.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,6 +11,8 @@
 
 #include "autotune/problem.hpp"
 
+#include "core/element_type.hpp"
+#include "operation/gemm/gemm.hpp"
 #include "tests/kernel_templates/cuda_on_cpu.hpp"
 #include "tuner/measure/verification.hpp"
 
@@ -31,6 +33,20 @@ struct {
 
 float __uint_as_float(unsigned bits) {
   return std::bit_cast<float>(bits);
+}
+
+unsigned __float_as_uint(float value) {
+  return std::bit_cast<unsigned>(value);
+}
+
+float float_of_half(unsigned short bits) {
+  return static_cast<float>(load_element(autotune::ElementType::f16, &bits));
+}
+
+unsigned short half_of_float(float value) {
+  unsigned short bits = 0;
+  store_element(autotune::ElementType::f16, &bits, static_cast<double>(value));
+  return bits;
 }
 
 #include "tests/tuner/measure/verification_kernels.inc"
@@ -60,16 +76,7 @@ std::vector<float> uniform(std::int64_t count, std::uint64_t seed) {
   return out;
 }
 
-kernels::View view(const std::vector<float>& data, Operation op, std::int64_t ld) {
-  return op == Operation::plain ? kernels::View{data.data(), ld, 1}
-                                : kernels::View{data.data(), 1, ld};
-}
-
-float at(const kernels::View& x, std::int64_t i, std::int64_t j) {
-  return x.data[i * x.row + j * x.column];
-}
-
-// A result with `margin` words on both sides, as the check kernels see it.
+// A result with guard zones on both sides, as the check kernels see it.
 struct Result {
   std::vector<std::uint32_t> words;
   std::int64_t count;
@@ -82,9 +89,19 @@ struct Result {
     words[static_cast<std::size_t>(kFront + i)] = std::bit_cast<std::uint32_t>(value);
   }
   [[nodiscard]] kernels::Area area() const {
-    return {words.data(), kFront, count, std::ssize(words), kPoison};
+    const std::uint32_t* const elements = words.data() + kFront;
+    return {reinterpret_cast<const float*>(elements),
+            count,
+            words.data(),
+            elements + count,
+            kFront,
+            kPoison};
   }
 };
+
+double at(const std::vector<float>& values, std::int64_t i) {
+  return static_cast<double>(values[static_cast<std::size_t>(i)]);
+}
 
 kernels::Finding found(const std::vector<kernels::Finding>& findings) {
   kernels::Finding all = findings.front();
@@ -102,13 +119,46 @@ kernels::Finding check_real(const Result& result, const std::vector<double>& exp
                             const std::vector<float>& magnitudes, double bound) {
   std::vector<kernels::Finding> findings(2);
   launch(2, [&] {
-    kernels::check_real(result.area(), expected.data(), magnitudes.data(), kUnitRoundoff, bound,
-                        findings.data());
+    kernels::check_real(result.area(), expected.data(), magnitudes.data(),
+                        info(ElementType::f32).unit_roundoff, bound, findings.data());
   });
   return found(findings);
 }
 
+// Elements of 16 bits, which the device reads and writes as the host does.
+template <typename Element>
+int differing_elements(ElementType type) {
+  int differing = 0;
+  for (unsigned bits = 0; bits <= 0xffff; ++bits) {
+    const Element element{static_cast<unsigned short>(bits)};
+    const double value = load_element(type, &element);
+    if (std::isnan(value)) {
+      differing += !std::isnan(kernels::to_double(element));
+      continue;
+    }
+    Element back{};
+    kernels::from_double(value, back);
+    differing += kernels::to_double(element) != value || back.bits != element.bits;
+    // Between this number and its neighbours: at most one rounding to FP32 goes before.
+    for (const double factor : {1 + 0x1p-9, 1 + 0x1p-8, 1 + 0x1p-12, 1 + 0x1p-11}) {
+      Element host{};
+      store_element(type, &host, value * factor);
+      kernels::from_double(value * factor, back);
+      differing += back.bits != host.bits;
+    }
+  }
+  return differing;
+}
+
 TEST_SUITE("VerificationKernels") {
+  TEST_CASE("host and device agree on elements of 16 bits") {
+    CHECK(differing_elements<kernels::__half>(ElementType::f16) == 0);
+    CHECK(differing_elements<kernels::__nv_bfloat16>(ElementType::bf16) == 0);
+    kernels::__nv_bfloat16 no_number{};
+    kernels::from_double(std::numeric_limits<double>::quiet_NaN(), no_number);
+    CHECK(std::isnan(kernels::to_double(no_number)));
+  }
+
   TEST_CASE("host and device agree on what a finding is") {
     CHECK(sizeof(kernels::Finding) == sizeof(Finding));
     CHECK(offsetof(kernels::Finding, reference_squares) == offsetof(Finding, reference_squares));
@@ -160,22 +210,33 @@ TEST_SUITE("VerificationKernels") {
       set_layout(problem, layout);
       const std::vector<float> a_data = integers(kM * kK, 1);
       const std::vector<float> b_data = integers(kK * kN, 2);
-      const kernels::View a = view(a_data, problem.op_a, problem.lda());
-      const kernels::View b = view(b_data, problem.op_b, problem.ldb());
+      const Operation gemm = gemm_operation();
+      const std::vector<std::int64_t> numbers = gemm.reference_numbers(problem);
+      REQUIRE(numbers.size() == 7);
+      const std::int64_t a_row = numbers[3];
+      const std::int64_t a_column = numbers[4];
+      const std::int64_t b_row = numbers[5];
+      const std::int64_t b_column = numbers[6];
+      const auto with_arguments = [&](auto kernel, auto... outputs) {
+        launch(gemm.reference_blocks(problem), [&] {
+          kernel(a_data.data(), b_data.data(), numbers[0], numbers[1], numbers[2], a_row, a_column,
+                 b_row, b_column, outputs...);
+        });
+      };
 
       std::vector<float> exact(kM * kN);
       std::vector<double> sums(kM * kN);
       std::vector<float> magnitudes(kM * kN);
-      launch(2 * 3, [&] { kernels::reference_integers(a, b, kM, kN, kK, exact.data()); });
-      launch(2 * 3,
-             [&] { kernels::reference_real(a, b, kM, kN, kK, sums.data(), magnitudes.data()); });
+      with_arguments(kernels::reference::reference_integers, exact.data());
+      with_arguments(kernels::reference::reference_real, sums.data(), magnitudes.data());
 
       int wrong = 0;
       for (std::int64_t i = 0; i < kM * kN; ++i) {
         double sum = 0;
         double magnitude = 0;
         for (std::int64_t p = 0; p < kK; ++p) {
-          const double product = static_cast<double>(at(a, i / kN, p)) * at(b, p, i % kN);
+          const double product =
+              at(a_data, i / kN * a_row + p * a_column) * at(b_data, p * b_row + i % kN * b_column);
           sum += product;
           magnitude += std::abs(product);
         }
@@ -221,7 +282,7 @@ TEST_SUITE("VerificationKernels") {
     CHECK(finding.first_wrong == 1);
   }
 
-  TEST_CASE("what is no number is wrong and leaves the error figures alone") {
+  TEST_CASE("NaN is wrong and leaves the error figures alone") {
     const std::vector<double> expected = {1, 1, 1, 0};
     const std::vector<float> magnitudes = {1, 1, 1, 0};
     Result result(

@@ -48,7 +48,7 @@ void act(const std::string& action, int fd) {
   }
   if (action == "exit") ::_exit(3);
   if (action == "hog") {
-    // What it has is touched, so that it counts.
+    // The memory is touched, so that it counts.
     while (void* block = std::malloc(1 << 20)) std::memset(block, 1, 1 << 20);
     die_by(SIGABRT);
   }
@@ -75,8 +75,9 @@ void act(const std::string& action, int fd) {
   }
 }
 
-// Of a measuring request it gives back numbers that tell the test that it arrived whole; a seed of
-// 13 is poison. Of a compile request, the process itself: its descriptors and its number.
+// The reply to a measuring request has numbers that show the test that the request arrived whole; a
+// seed of 13 means poison. The reply to a compile request describes the process: its descriptors
+// and its number.
 WorkerReply answer(const WorkerRequest& request) {
   if (std::holds_alternative<DescribeCompilerRequest>(request)) {
     return DescribeCompilerReply{"1.2.3", "nowhere", {"sm_90"}, ""};

@@ -1,4 +1,4 @@
-// Files of recorded results, as several programs write them, and what is none.
+// Files of recorded results, as several programs write them, and other files.
 #include "tuner/replay/recorded_space.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::string ran(const std::string& configuration, double time) {
                                    std::to_string(time) + "}]");
 }
 
-// How nearly two rows of figures lie on a line: Pearson's coefficient, -1 to 1.
+// Pearson's correlation of two rows of figures, -1 to 1.
 double correlation(const std::vector<double>& a, const std::vector<double>& b) {
   const auto count = static_cast<double>(a.size());
   const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / count;
@@ -97,7 +97,7 @@ TEST_SUITE("recorded spaces") {
       if (space.trials[i].ok()) best_us = std::min(best_us, space.trials[i].measurement.median_us);
     }
     const auto share = [&](const Prior& estimate) {
-      return reached_share({RegretEstimate(space.configurations, trials, estimate)}, best_us);
+      return regret_bound({RegretEstimate(space.configurations, trials, estimate)}, best_us);
     };
     const double with = share(prior_for(space));
     CHECK(with > share({}) + 0.02);
@@ -289,7 +289,7 @@ TEST_SUITE("recorded spaces") {
     CHECK(spaces[2].name == "8x3x4 TN slow on GPU");
     CHECK(spaces[3].name == "8x3x4 TN fast on CPU");
     REQUIRE(spaces[1].problem);
-    CHECK(spaces[1].problem->m == 2);
+    CHECK(spaces[1].problem->size("m") == 2);
     CHECK(spaces[1].trials[0].problem == *spaces[1].problem);
     CHECK(spaces[1].trials[0].template_name == "fast");
   }
@@ -310,7 +310,7 @@ TEST_SUITE("recorded spaces") {
     CHECK(spaces[0].configurations[0].entries().front().first == "THREAD_M");  // not by alphabet
   }
 
-  TEST_CASE("what is no recording is refused in one line that names the file and what is wrong") {
+  TEST_CASE("a file that is not a recording is refused in one line that names it and the error") {
     const std::string fails = result(R"({"A": 1})", R"("invalidity": "runtime")");
     const std::pair<std::string, std::string> cases[] = {
         {"", "is empty"},

@@ -130,7 +130,7 @@ TEST_SUITE("replay") {
   }
 
   TEST_CASE("the 5th percentile is that of the runs, by nearest rank") {
-    // Of 40 runs the second worst.
+    // The second worst of 40 runs.
     std::vector<double> times;
     for (int i = 1; i <= 100; ++i) times.push_back(i);
     const RecordedSpace space = space_with(times);

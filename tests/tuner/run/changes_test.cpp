@@ -1,4 +1,4 @@
-// What a search makes of noise, and of what has changed since its results were stored.
+// Searches with noisy times, and after changes since their results were stored.
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -16,7 +16,7 @@ void add_noise(SmallSearch& search, std::function<double()> factor) {
   search.script->measure = [factor = std::move(factor)](const MeasureRequest& request) {
     MeasureReply reply = measured(0);
     reply.measurement.samples_us.clear();
-    for (int i = 0; i < request.samples; ++i) {
+    for (int i = 0; i < request.timing.samples; ++i) {
       reply.measurement.samples_us.push_back((90 + one_parameter_us(request)) * factor());
     }
     reply.measurement.median_us = median(reply.measurement.samples_us);
@@ -75,14 +75,14 @@ TEST_SUITE("tuning after a change") {
     CHECK(search.run(database).measured == kConfigurations);
     search.device.sm_count = 0;
     CHECK(search.run(database).measured == 0);
-    CHECK(database.winners("", "").size() == 2);
+    CHECK(database.winners({}).size() == 2);
   }
 
-  TEST_CASE("a stored winner that is no configuration any more is replaced") {
+  TEST_CASE("a stored winner that is no longer a valid configuration is replaced") {
     const SmallSearch search;
     auto database = TuningDatabase::open(search.path);
     check_report(search.run(database));
-    std::vector<Winner> winners = database.winners("", "");
+    std::vector<Winner> winners = database.winners({});
     REQUIRE(winners.size() == 1);
     winners.front().configuration = Configuration({{"X", 99}});
     winners.front().median_us = 0.001;

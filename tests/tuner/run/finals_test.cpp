@@ -1,10 +1,6 @@
-// Finals: who plays, who drops out, who ties and who wins.
-#include "tuner/run/finals.hpp"
-
-#include <algorithm>
+// Tuning runs and their finals: the choice of finalists, the budget, and previous winners.
 #include <map>
 #include <string>
-#include <vector>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -12,135 +8,8 @@
 #include "tests/tuner/tune_fixture.hpp"
 
 namespace autotune::test {
-namespace {
 
-struct Played {
-  KernelTemplate kernel = fake_template();
-  std::vector<Finalist> finalists;
-
-  void add(std::vector<double> samples_us, int registers) {
-    Finalist finalist{.kernel = &kernel, .problem = kSmall, .samples_us = std::move(samples_us)};
-    finalist.configuration =
-        Configuration({{"X", static_cast<std::int64_t>(finalists.size()) + 1}, {"A", 1}});
-    finalist.last.resources.registers = registers;
-    finalists.push_back(std::move(finalist));
-  }
-};
-
-// Steady samples: an interval of no width.
-std::vector<double> steady(double us) {
-  return std::vector<double>(11, us);
-}
-
-}  // namespace
-
-TEST_SUITE("finals") {
-  TEST_CASE("what lies within the repeatability of medians ties, and the cheapest of it wins") {
-    Played played;
-    played.add(steady(100), 128);
-    played.add(steady(100.4), 64);
-    played.add(steady(100.6), 32);
-    const auto ranking = rank_finalists(played.finalists);
-    REQUIRE(ranking);
-    CHECK(ranking->winner == 1);
-    CHECK(ranking->ties == std::vector<std::size_t>{0});
-  }
-
-  TEST_CASE("intervals that overlap tie within 2 %") {
-    Played played;
-    played.add({98, 99, 100, 101.2, 102}, 64);
-    played.add({101, 101.4, 101.5, 101.6, 101.7}, 128);
-    played.add({101, 103, 103, 103, 103}, 32);
-    const auto ranking = rank_finalists(played.finalists);
-    REQUIRE(ranking);
-    CHECK(ranking->winner == 0);
-    CHECK(ranking->ties == std::vector<std::size_t>{1});
-  }
-
-  TEST_CASE("of those that tie the one that won before stays the winner") {
-    Played played;
-    played.add(steady(100), 32);
-    played.add(steady(100.4), 128);
-    played.finalists[1].won_before = true;
-    CHECK(rank_finalists(played.finalists)->winner == 1);
-    CHECK(rank_finalists(played.finalists)->interval.low == 100.4);
-    played.finalists[1].samples_us = steady(101);
-    CHECK(rank_finalists(played.finalists)->winner == 0);
-    CHECK(rank_finalists(played.finalists)->ties.empty());
-  }
-
-  TEST_CASE("a finalist that failed neither wins nor ties") {
-    Played played;
-    played.add(steady(100), 32);
-    played.add(steady(101), 32);
-    played.finalists[0].last.status = TrialStatus::wrong_result;
-    CHECK(rank_finalists(played.finalists)->winner == 1);
-    played.finalists[1].last.status = TrialStatus::launch_failed;
-    CHECK_FALSE(rank_finalists(played.finalists).has_value());
-  }
-
-  TEST_CASE("finalists are compared by the rounds that both have played") {
-    // The device grows slower after the fifth round: what dropped out before looks faster.
-    Played played;
-    played.add({100, 100, 100, 100, 100, 105, 105, 105, 105, 105, 105}, 64);
-    played.add({102.1, 102.1, 102.1}, 32);
-    played.add({100.1, 100.1, 100.1}, 16);
-    const auto ranking = rank_finalists(played.finalists);
-    REQUIRE(ranking);
-    CHECK(ranking->winner == 0);
-    CHECK(ranking->ties == std::vector<std::size_t>{2});
-    CHECK(median(played.finalists[0].samples_us) == 105);
-  }
-
-  TEST_CASE("a leader that fails late leaves the win to who is left") {
-    Played played;
-    played.add(steady(100), 64);
-    played.add({101, 101, 101}, 32);
-    played.add({103, 103, 103}, 32);
-    played.finalists[0].last.status = TrialStatus::launch_failed;
-    const auto ranking = rank_finalists(played.finalists);
-    REQUIRE(ranking);
-    CHECK(ranking->winner == 1);
-    CHECK(ranking->ties.empty());
-  }
-
-  TEST_CASE("fewer play where there is little time") {
-    CHECK(most_finalists(10, std::nullopt) == 32);
-    CHECK(most_finalists(10, 10.0) == 32);
-    CHECK(most_finalists(10, 0.2) == 9);
-    CHECK(most_finalists(10, -1.0) == 4);
-    CHECK(most_finalists(10'000, std::nullopt) == 9);
-    CHECK(most_finalists(1e9, 10.0) == 4);
-  }
-
-  TEST_CASE("three rounds are played behind any deadline, all without one, none once stopped") {
-    using Clock = std::chrono::steady_clock;
-    TuneFixture f;
-    const auto rounds_until = [&](std::optional<Clock::time_point> deadline, bool stopped) {
-      int samples = 0;
-      f.script->measure = [&](const MeasureRequest&) {
-        ++samples;
-        return WorkerOutcome(WorkerReply(measured(10)));
-      };
-      Played played;
-      played.add({}, 32);
-      BuiltKernel built;
-      built.image = "-DX=1 -DA=1";
-      played.finalists[0].built = &built;
-      std::stop_source stop;
-      if (stopped) stop.request_stop();
-      TrialRunner runner(f.setup.make_compile_worker, std::chrono::seconds(30));
-      const FinalsResult result =
-          run_finals(kSmall, played.finalists, false, runner, deadline, stop.get_token());
-      CHECK(result.ranking.has_value() == !stopped);
-      return samples;
-    };
-    CHECK(rounds_until(Clock::now() - std::chrono::hours(1), false) == 3);
-    CHECK(rounds_until(Clock::now() + std::chrono::hours(1), false) == 11);
-    CHECK(rounds_until(std::nullopt, false) == 11);
-    CHECK(rounds_until(std::nullopt, true) == 0);
-  }
-
+TEST_SUITE("finals of a run") {
   TEST_CASE("a budget counts from when the command began") {
     TuneFixture f;
     f.request.budget.seconds = 60;
@@ -170,7 +39,7 @@ TEST_SUITE("finals") {
       const int x = macro(m.cubin, "X");
       const int a = macro(m.cubin, "A");
       const std::string name = fmt::format("{},{}", x, a);
-      if (m.samples == 1) ++samples[name];
+      if (m.timing.samples == 1) ++samples[name];
       // Two that are level, one that is 1 % behind, all others far.
       if (name == "7,2") return WorkerOutcome(WorkerReply(measured(10)));
       if (name == "6,2") return WorkerOutcome(WorkerReply(measured(10.02)));
@@ -205,7 +74,7 @@ TEST_SUITE("finals") {
       TuneFixture f;
       std::map<std::string, int> samples;
       f.script->measure = [&](const MeasureRequest& m) {
-        if (m.samples == 1) ++samples[m.cubin];
+        if (m.timing.samples == 1) ++samples[m.cubin];
         return WorkerOutcome(WorkerReply(measured(slow ? 100'000 : 10)));
       };
       f.run();

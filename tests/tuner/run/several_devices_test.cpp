@@ -32,7 +32,7 @@ struct SeveralDevices : TuneFixture {
     }
     request.problems.clear();
     for (std::int64_t size = 1; size <= 6; ++size) {
-      request.problems.push_back({.m = 64 * size, .n = 64, .k = 64});
+      request.problems.push_back(GemmProblem{.m = 64 * size, .n = 64, .k = 64});
     }
   }
 
@@ -45,7 +45,7 @@ struct SeveralDevices : TuneFixture {
 
   void note(std::size_t device, const MeasureRequest& asked) {
     const std::lock_guard lock(mutex);
-    if (asked.samples == 1) finals_on[asked.problem].insert(device);
+    if (asked.timing.samples == 1) finals_on[asked.problem].insert(device);
   }
 
   TuneReport run() {
@@ -77,7 +77,7 @@ struct SeveralDevices : TuneFixture {
 
   std::vector<std::shared_ptr<Script>> scripts;
   std::mutex mutex;
-  std::map<GemmProblem, std::set<std::size_t>> finals_on;
+  std::map<Problem, std::set<std::size_t>> finals_on;
   std::vector<int> failures;
 };
 
@@ -119,7 +119,7 @@ TEST_SUITE("tune on several devices") {
   TEST_CASE("a device that fails in the finals leaves them to the others") {
     SeveralDevices f(2);
     f.scripts[1]->measure = [answer = f.scripts[1]->measure](const MeasureRequest& request) {
-      if (request.samples > 1) return answer(request);
+      if (request.timing.samples > 1) return answer(request);
       return WorkerOutcome(WorkerFailure{WorkerFailure::Kind::timed_out, "hangs"});
     };
     f.check_complete(f.run());

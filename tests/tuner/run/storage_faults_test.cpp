@@ -1,5 +1,5 @@
 // Tuning runs whose database fails: the measurements are reported all the same, with what was
-// wrong, and the next run makes up for what was not stored.
+// wrong, and the next run repeats the trials that were not stored.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 #include <sqlite3.h>

@@ -1,4 +1,4 @@
-// The tuning loop against scripted workers: what it measures, stores, skips and decides.
+// The tuning loop with scripted workers: its measurements, storing, skipping and decisions.
 #include "tuner/tuner.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ TEST_SUITE("tune") {
       const TuneReport report = fixture.run();
       for (const ProblemResult& result : report.problems) {
         REQUIRE(result.winner);
-        const GemmProblem other = result.problem == kSmall ? kLarge : kSmall;
+        const Problem other = result.problem == kSmall ? kLarge : kSmall;
         CHECK(std::any_of(fixture.seen.begin(), fixture.seen.end(), [&](const Trial& trial) {
           return trial.problem == other && trial.configuration == result.winner->configuration;
         }));
@@ -57,7 +57,7 @@ TEST_SUITE("tune") {
     };
     f.script->measure = [&](const MeasureRequest& m) {
       const std::lock_guard lock(mutex);
-      sizes[m.cubin].insert(m.problem.m);
+      sizes[m.cubin].insert(m.problem.size("m"));
       measured_one.notify_all();
       return WorkerOutcome(WorkerReply(measured(time_us(m))));
     };
@@ -79,7 +79,7 @@ TEST_SUITE("tune") {
     f.setup.compile_jobs = 1;
     f.request.strategy = "model";
     f.kernel.launch_parameters = {{"A", 2}};
-    f.kernel.geometry = [](const Configuration& c, const GemmProblem&) {
+    f.kernel.geometry = [](const Configuration& c, const Problem&) {
       return LaunchGeometry{.grid = {c.at("A"), 1, 1}, .block = {32, 1, 1}};
     };
     std::mutex mutex;
@@ -140,7 +140,7 @@ TEST_SUITE("tune") {
     const auto won = [&](std::int64_t size, const char* configuration, const char* device) {
       Winner winner;
       winner.device_class = device;
-      winner.problem = {.m = size, .n = size, .k = size};
+      winner.problem = GemmProblem{.m = size, .n = size, .k = size};
       winner.template_name = "fake";
       winner.space_version = 1;
       winner.configuration = Configuration::parse(configuration);
@@ -157,7 +157,7 @@ TEST_SUITE("tune") {
                               of_older_interface,
                               won(512, "X=2,A=2", "there")};  // the default
     f.database.put_winners(winners);
-    f.request.problems = {{.m = 64, .n = 64, .k = 64}};
+    f.request.problems = {kSmall};
     f.request.strategy = "random";
     CHECK(f.run().measured == kValid);
     REQUIRE(f.seen.size() == kValid);
@@ -173,7 +173,7 @@ TEST_SUITE("tune") {
     Fixture f;
     double best = 0;
     f.script->measure = [&best](const MeasureRequest& m) {
-      if (m.samples > 1) CHECK(m.stop_above_us == doctest::Approx(1.25 * best));
+      if (m.timing.samples > 1) CHECK(m.timing.stop_above_us == doctest::Approx(1.25 * best));
       const double us = time_us(m);
       if (best == 0 || us < best) best = us;
       return WorkerOutcome(WorkerReply(measured(us)));
@@ -381,6 +381,16 @@ TEST_SUITE("tune") {
     CHECK(f.run().measured == 0);
   }
 
+  TEST_CASE("the note names every size whose stored finalists are timed again") {
+    Fixture f;
+    f.request.problems = {kSmall, kLarge};
+    f.run();
+    f.setup.device.driver_release = "590.7";
+    const TuneReport again = f.run();
+    const auto text = f.kernel.operation->text;
+    CHECK(again.note.find(text(kSmall) + ", " + text(kLarge)) != std::string::npos);
+  }
+
   TEST_CASE("a filtered search does not displace a better winner") {
     Fixture f;
     f.run();
@@ -390,7 +400,7 @@ TEST_SUITE("tune") {
     CHECK(filtered.problems[0].winner->configuration.at("X") == 1);
     f.request.fresh = true;
     CHECK(f.run().problems[0].winner->configuration.at("X") == 1);
-    const auto stored = f.database.winners(f.setup.device.device_class(), "");
+    const auto stored = f.database.winners({.device_class = f.setup.device.device_class()});
     REQUIRE(stored.size() == 1);
     CHECK(stored[0].configuration.at("X") == 7);
   }
@@ -446,7 +456,7 @@ TEST_SUITE("tune") {
   TEST_CASE("a problem beyond the device's memory is refused before anything is compiled") {
     Fixture f;
     f.setup.device.memory_bytes = 64 << 20;
-    const GemmProblem huge{.m = 100000, .n = 100000, .k = 1};
+    const Problem huge = GemmProblem{.m = 100000, .n = 100000, .k = 1};
     f.request.problems = {huge};
     CHECK_THROWS_WITH_AS(f.run(), doctest::Contains("100000x100000x1 needs 186."),
                          EnvironmentError);
@@ -461,7 +471,7 @@ TEST_SUITE("tune") {
     CHECK(report.measured == kValid);
   }
 
-  TEST_CASE("a search on the host device ends after 30 s by default") {
+  TEST_CASE("a search on the CPU device ends after 30 s by default") {
     Fixture f;
     double remaining_s = 0;
     const auto run = [&] {
@@ -477,11 +487,11 @@ TEST_SUITE("tune") {
 
   TEST_CASE("cuBLAS is timed in the same finals when asked for") {
     Fixture f;
-    f.request.compare_cublas = true;
+    f.request.baseline = "cublas";
     f.script->measure = [](const MeasureRequest& m) {
       return WorkerOutcome(WorkerReply(measured(m.baseline == "cublas" ? 9.5 : time_us(m))));
     };
-    CHECK(f.run().problems[0].cublas_us == doctest::Approx(9.5));
+    CHECK(f.run().problems[0].baseline_us == doctest::Approx(9.5));
   }
 
   TEST_CASE("configurations with the same machine code are measured once and counted") {
@@ -495,7 +505,7 @@ TEST_SUITE("tune") {
     };
     int of_equal_code = 0;
     f.script->measure = [&](const MeasureRequest& m) {
-      of_equal_code += m.samples > 1 && macro(m.cubin, "X") == 5;
+      of_equal_code += m.timing.samples > 1 && macro(m.cubin, "X") == 5;
       return WorkerOutcome(WorkerReply(measured(time_us(m))));
     };
     const TuneReport report = f.run();
@@ -521,7 +531,7 @@ TEST_SUITE("tune") {
     int played = 0;
     f.script->measure = [&](const MeasureRequest& m) {
       const int a = macro(m.cubin, "A");
-      if (m.samples == 1 && a == 2) ++played;
+      if (m.timing.samples == 1 && a == 2) ++played;
       return WorkerOutcome(WorkerReply(measured(a == 2 ? 10 : a == 1 ? 10.2 : 20)));
     };
     const TuneReport report = f.run();
@@ -535,7 +545,7 @@ TEST_SUITE("tune") {
     f.setup.overlap = false;
     int ahead = 0;
     f.script->measure = [&](const MeasureRequest& m) {
-      if (m.samples > 1) ahead = std::max(ahead, f.script->compiles - f.script->measures);
+      if (m.timing.samples > 1) ahead = std::max(ahead, f.script->compiles - f.script->measures);
       return WorkerOutcome(WorkerReply(measured(time_us(m))));
     };
     CHECK(f.run().measured == kValid);

@@ -9,7 +9,7 @@
 #include "core/hash.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/tuner/tune_fixture.hpp"
-#include "tuner/run/trial_claims.hpp"
+#include "tuner/run/shared_trials.hpp"
 
 namespace autotune::test {
 namespace {
@@ -19,7 +19,7 @@ struct RunOnFile : TuneFixture {
   explicit RunOnFile(const std::filesystem::path& path) : file(TuningDatabase::open(path)) {
     setup.database = &file;
   }
-  // Calls `last` when so many trials are done or known.
+  // Calls `last` when this many trials are done or known.
   TuneReport run_until(std::int64_t done, const std::function<void()>& last) {
     return tune(request, setup,
                 [&](const TuneProgress& p) {
@@ -31,7 +31,7 @@ struct RunOnFile : TuneFixture {
   TuningDatabase file;
 };
 
-// What the fixture's trials are found by.
+// The scope of the fixture's trials.
 TrialScope scope_of(const TuneFixture& f) {
   return {f.setup.device.device_class(),
           f.kernel.name,
@@ -44,6 +44,20 @@ TrialScope scope_of(const TuneFixture& f) {
 }
 
 const Configuration kChosen({{"X", 5}, {"A", 1}});
+
+// Another run on the same database.
+struct OtherRun {
+  explicit OtherRun(RunOnFile& run)
+      : shared(run.file, {{&run.kernel, scope_of(run)}}, "another run"), key(key_of(run, kChosen)) {
+    shared.open_claims();
+  }
+  [[nodiscard]] SharedTrials::Key key_of(const RunOnFile& run,
+                                         const Configuration& configuration) const {
+    return shared.key_of(run.kernel, kSmall, configuration);
+  }
+  SharedTrials shared;
+  SharedTrials::Key key;  // of kChosen
+};
 
 TEST_SUITE("two runs") {
   TEST_CASE("at the same time they measure everything once, and both have the best") {
@@ -80,10 +94,9 @@ TEST_SUITE("two runs") {
   TEST_CASE("a trial that another run gives up is measured here, after all others") {
     const TemporaryFolder folder;
     RunOnFile f(folder.path() / "results.db");
-    const TrialClaims other(f.file.path());
-    const TrialClaims::Key key = TrialClaims::key_of(scope_of(f), kSmall, kChosen);
-    REQUIRE(other.claim(key));
-    const TuneReport report = f.run_until(kValid - 1, [&] { other.release(key); });
+    const OtherRun other(f);
+    REQUIRE(other.shared.claim(other.key));
+    const TuneReport report = f.run_until(kValid - 1, [&] { other.shared.release(other.key); });
     CHECK(report.measured == kValid);
     CHECK(f.seen.back().configuration == kChosen);
   }
@@ -91,15 +104,14 @@ TEST_SUITE("two runs") {
   TEST_CASE("a trial that another run stores is waited for and not measured here") {
     const TemporaryFolder folder;
     RunOnFile f(folder.path() / "results.db");
-    const TrialClaims other(f.file.path());
-    const TrialClaims::Key key = TrialClaims::key_of(scope_of(f), kSmall, kChosen);
-    REQUIRE(other.claim(key));
+    const OtherRun other(f);
+    REQUIRE(other.shared.claim(other.key));
     const TuneReport report = f.run_until(kValid - 1, [&] {
       Trial trial{.problem = kSmall, .template_name = "fake", .configuration = kChosen};
       trial.measurement = measured(1).measurement;
       TuningDatabase::open(f.file.path())
           .add_trials(scope_of(f), {.guid = "another run"}, {&trial, 1});
-      other.release(key);
+      other.shared.release(other.key);
     });
     CHECK(report.measured == kValid - 1);
     CHECK(report.known == 1);
@@ -110,8 +122,8 @@ TEST_SUITE("two runs") {
     const TemporaryFolder folder;
     RunOnFile f(folder.path() / "results.db");
     f.setup.other_runs_timeout = std::chrono::milliseconds(0);
-    const TrialClaims other(f.file.path());
-    REQUIRE(other.claim(TrialClaims::key_of(scope_of(f), kSmall, kChosen)));
+    const OtherRun other(f);
+    REQUIRE(other.shared.claim(other.key));
     CHECK(f.run().measured == kValid);
     CHECK(f.seen.back().configuration == kChosen);
   }
@@ -119,23 +131,22 @@ TEST_SUITE("two runs") {
   TEST_CASE("claims are given up when a process or a search ends") {
     const TemporaryFolder folder;
     RunOnFile f(folder.path() / "results.db");
-    const TrialClaims claims(f.file.path());
-    const TrialClaims::Key key = TrialClaims::key_of(scope_of(f), kSmall, kChosen);
+    const OtherRun other(f);
     const pid_t child = ::fork();
     if (child == 0) {
-      const TrialClaims own(f.file.path());
-      CHECK(own.claim(key));
+      const OtherRun own(f);
+      CHECK(own.shared.claim(own.key));
       ::kill(::getpid(), SIGKILL);
     }
     ::waitpid(child, nullptr, 0);
-    CHECK(claims.claim(key));
-    claims.release(key);
+    CHECK(other.shared.claim(other.key));
+    other.shared.release(other.key);
 
     f.request.budget.trials = 3;
     f.run();
     for (std::int64_t x = 1; x <= 10; ++x) {
       const Configuration configuration({{"X", x}, {"A", 1}});
-      CHECK(claims.claim(TrialClaims::key_of(scope_of(f), kSmall, configuration)));
+      CHECK(other.shared.claim(other.key_of(f, configuration)));
     }
   }
 
@@ -143,8 +154,8 @@ TEST_SUITE("two runs") {
     const TemporaryFolder folder;
     RunOnFile f(folder.path() / "results.db");
     f.request.fresh = true;
-    const TrialClaims other(f.file.path());
-    REQUIRE(other.claim(TrialClaims::key_of(scope_of(f), kSmall, kChosen)));
+    const OtherRun other(f);
+    REQUIRE(other.shared.claim(other.key));
     CHECK(f.run().measured == kValid);
   }
 }

@@ -1,17 +1,19 @@
-// Where searches begin: with what won before, the nearest first.
+// The starting points of searches: earlier winners, the nearest first.
 #include "tuner/run/warm_start.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "db/shipped_winners.hpp"
 #include "tests/tuner/tune_fixture.hpp"
 #include "tuner/run/search_task.hpp"
 
 namespace autotune::test {
 namespace {
 
-Winner won(const std::string& device_class, const GemmProblem& problem, int x) {
+Winner won(const std::string& device_class, const Problem& problem, int x) {
   Winner winner;
   winner.device_class = device_class;
   winner.problem = problem;
@@ -24,7 +26,7 @@ Winner won(const std::string& device_class, const GemmProblem& problem, int x) {
 }  // namespace
 
 TEST_SUITE("starting points") {
-  TEST_CASE("what won for the very problem on the very silicon comes first and is told apart") {
+  TEST_CASE("the winner of the same problem on the same device class comes first and is marked") {
     const KernelTemplate kernel = fake_template();
     const CandidateSpace space(kernel, kernel.space.enumerate({}).configurations);
     const std::vector<Winner> winners = {won("other", kSmall, 1), won("this", kLarge, 2),
@@ -52,6 +54,35 @@ TEST_SUITE("starting points") {
     std::vector<Winner> many;
     for (int x = 1; x <= 10; ++x) many.push_back(won("this", kSmall, x));
     CHECK(warm_starts(kSmall, "this", space, many).size() == 8);
+  }
+
+  TEST_CASE("a search begins with winners that ship unless they are left out") {
+    const std::vector<Winner>& winners = shipped_winners();
+    const auto shipped = std::find_if(winners.begin(), winners.end(), [](const Winner& winner) {
+      const KernelTemplate& simt = *built_in_kernels().find("gemm_simt");
+      return winner.template_name == simt.name && !(simt.space.validated(winner.configuration) ==
+                                                    simt.default_configuration(winner.problem));
+    });
+    REQUIRE(shipped != winners.end());
+    for (const bool use_shipped : {true, false}) {
+      CAPTURE(use_shipped);
+      TuneFixture f;
+      f.script->measure = [](const MeasureRequest&) {
+        return WorkerOutcome(WorkerReply(measured(10)));
+      };
+      f.request.problems = {shipped->problem};
+      f.request.templates = {built_in_kernels().find("gemm_simt")};
+      f.request.strategy = "random";
+      f.request.budget.trials = 12;
+      f.request.use_shipped_winners = use_shipped;
+      f.run();
+      const Configuration won =
+          f.request.templates.front()->space.validated(shipped->configuration);
+      const bool tried = std::any_of(f.seen.begin(), f.seen.end(), [&](const Trial& trial) {
+        return trial.configuration == won;
+      });
+      CHECK(tried == use_shipped);
+    }
   }
 }
 

@@ -55,7 +55,7 @@ double share_after(const std::vector<Configuration>& space,
   for (const auto& [index, trial] : trials) {
     if (trial.ok()) best_us = std::min(best_us, trial.measurement.median_us);
   }
-  return reached_share({RegretEstimate(space, trials)}, best_us);
+  return regret_bound({RegretEstimate(space, trials)}, best_us);
 }
 
 TEST_SUITE("regret") {
@@ -73,7 +73,7 @@ TEST_SUITE("regret") {
     CHECK(share_after(space, trials_of(space, "random", 20)) < 0.01);
     std::map<std::size_t, Trial> failures;
     for (std::size_t i = 0; i < 200; ++i) failures[i].status = TrialStatus::compile_failed;
-    CHECK(reached_share({RegretEstimate(space, failures)}, 10) < 0.01);
+    CHECK(regret_bound({RegretEstimate(space, failures)}, 10) < 0.01);
   }
 
   TEST_CASE("in a space that is understood the best is known to be the best") {
@@ -131,7 +131,7 @@ TEST_SUITE("regret") {
         strategy->report(index, trial);
         if (trial.ok()) best_us = std::min(best_us, trial.measurement.median_us);
       }
-      const double claimed = reached_share({RegretEstimate(space, trials)}, best_us);
+      const double claimed = regret_bound({RegretEstimate(space, trials)}, best_us);
       CHECK(claimed <= kBest_us / best_us);
     }
   }
@@ -141,10 +141,10 @@ TEST_SUITE("regret") {
     const auto well_known = trials_of(space, "model", 120);
     const RegretEstimate known(space, well_known);
     const RegretEstimate unknown(space, trials_of(space, "random", 5));
-    CHECK(reached_share({known}, 10) > 0.98);
-    CHECK(reached_share({known, unknown}, 10) < 0.01);
+    CHECK(regret_bound({known}, 10) > 0.98);
+    CHECK(regret_bound({known, unknown}, 10) < 0.01);
     // A space whose best is far behind leaves no doubt.
-    CHECK(reached_share({known}, 5) == 1);
+    CHECK(regret_bound({known}, 5) == 1);
   }
 }
 

@@ -1,4 +1,4 @@
-// The contract of tuner/strategy.hpp, for every strategy that is registered.
+// The contract of SearchStrategy (tuner/search/strategy.hpp), for every registered strategy.
 #include "tuner/search/strategy.hpp"
 
 #include <algorithm>
@@ -84,7 +84,7 @@ Trial trial_taking(double time_us) {
   return trial;
 }
 
-// The least time of so many trials, each reported once `ahead` more were proposed.
+// The least time of this many trials, each reported once `ahead` more were proposed.
 double best_after(int trials, const std::string& name, const std::vector<Configuration>& space,
                   std::uint64_t seed, std::size_t ahead, double (*time_us)(const Configuration&),
                   Prior estimate = {}) {

@@ -61,7 +61,7 @@ TEST_SUITE("MessageStream") {
     CHECK(received == message);
   }
 
-  TEST_CASE("the end of the stream between messages is no error") {
+  TEST_CASE("the end of the stream between messages is not an error") {
     SocketPair pair;
     write_message(pair.near.get(), "last");
     pair.close_near();

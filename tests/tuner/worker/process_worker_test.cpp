@@ -260,7 +260,7 @@ TEST_SUITE("ProcessWorker") {
     }
   }
 
-  TEST_CASE("a reply that is no message is a failure") {
+  TEST_CASE("a reply that is not a message is a failure") {
     const ScriptGuard script("1 after garbage");
     const auto worker = make_worker();
     const WorkerFailure failure = failure_of(*worker, MeasureRequest{}, kPlenty);
@@ -306,7 +306,7 @@ TEST_SUITE("ProcessWorker") {
     const ScriptGuard script("1 after flood");
     const auto worker = make_worker();
     CHECK(answers(*worker, CalibrateRequest{}));
-    // What it said before is not blamed for a later end.
+    // Its earlier output is not quoted for a later end.
     const int pid = pid_of(*worker);
     CHECK(pid_of(*worker) == pid);
   }

@@ -5,6 +5,7 @@
 #include <random>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 namespace autotune {
 namespace {
@@ -16,17 +17,20 @@ const std::string kBytes =
     "ELF\0\xff\xfe binary \0"s;
 
 MeasureRequest full_measure_request() {
-  return {.problem = {.m = 129, .n = 2147483647, .k = 65, .op_a = Operation::transposed},
+  return {.problem = Problem("gemm", {{"m", 129}, {"n", 2147483647}}, {{"layout", "TN"}}),
           .kernel_name = "gemm",
           .cubin = kBytes,
+          .signature = {{ArgumentKind::tensor, 1},
+                        {ArgumentKind::scalar, 1, ElementType::f64},
+                        {ArgumentKind::tensor_map, 2}},
           .geometry = {.grid = {3, 2, 1}, .block = {16, 8, 1}, .dynamic_shared_bytes = 100000},
           .input = InputData::linear,
           .seed = std::numeric_limits<std::uint64_t>::max(),
           .verify = false,
-          .samples = 9,
-          .min_sample_us = 0.1,
-          .launches_per_sample = 4,
-          .stop_above_us = 1.0 / 3,
+          .timing = {.samples = 9,
+                     .min_sample_us = 0.1,
+                     .launches_per_sample = 4,
+                     .stop_above_us = 1.0 / 3},
           .baseline = "cublas"};
 }
 
@@ -96,10 +100,11 @@ TEST_SUITE("Protocol") {
     CHECK(request.input == expected.input);
     CHECK(request.seed == expected.seed);
     CHECK(request.verify == expected.verify);
-    CHECK(request.samples == expected.samples);
-    CHECK(request.min_sample_us == expected.min_sample_us);
-    CHECK(request.launches_per_sample == expected.launches_per_sample);
-    CHECK(request.stop_above_us == expected.stop_above_us);
+    CHECK(request.signature == expected.signature);
+    CHECK(request.timing.samples == expected.timing.samples);
+    CHECK(request.timing.min_sample_us == expected.timing.min_sample_us);
+    CHECK(request.timing.launches_per_sample == expected.timing.launches_per_sample);
+    CHECK(request.timing.stop_above_us == expected.timing.stop_above_us);
     CHECK(request.baseline == expected.baseline);
 
     const CompileRequest compile{"gemm", "a\0b"s, {"-DX=1", "", "--no-cache"}};
@@ -147,7 +152,7 @@ TEST_SUITE("Protocol") {
     }
   }
 
-  TEST_CASE("bytes that are no message are refused") {
+  TEST_CASE("bytes that are not a message are refused") {
     const std::string cases[] = {
         "",
         "no CBOR",
@@ -163,6 +168,19 @@ TEST_SUITE("Protocol") {
     for (const std::string& bytes : cases) {
       CHECK_THROWS_AS(static_cast<void>(decode_request(bytes)), Error);
       CHECK_THROWS_AS(static_cast<void>(decode_reply(bytes)), Error);
+    }
+  }
+
+  TEST_CASE("an argument that no signature can have is refused") {
+    using nlohmann::json;
+    const json message = json::from_cbor(encode(WorkerRequest(full_measure_request())));
+    for (const std::int64_t index : {-1, 256, 257}) {
+      for (const std::size_t place : {0, 1}) {  // of an argument's kind, and of its index
+        json changed = message;
+        changed["signature"][0][place] = index;
+        const std::vector<std::uint8_t> bytes = json::to_cbor(changed);
+        CHECK_THROWS_AS(static_cast<void>(decode_request({bytes.begin(), bytes.end()})), Error);
+      }
     }
   }
 

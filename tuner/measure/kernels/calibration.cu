@@ -1,4 +1,5 @@
-// What the device can do at most: multiply-adds from registers, and copying in memory.
+// Kernels that measure the maximum rates of a device: multiply-adds from registers, and copying in
+// memory.
 
 constexpr int kThreads = 256;
 constexpr int kChains = 16;  // independent of each other, so that every cycle has one to go on with

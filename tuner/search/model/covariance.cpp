@@ -9,24 +9,24 @@
 namespace autotune {
 namespace {
 
-// The priors: log-normal, with these spreads.
+// The priors are log-normal with these spreads.
 constexpr double kScaleSpread = 1.0;
 constexpr double kNoiseSpread = 1.5;
 constexpr double kFirstLogNoise = -6;  // a deviation of 5 % of the values'
 
-// Bounds: scales this far from the prior's centre, in logarithms, and noise that keeps the matrix
-// well conditioned.
+// The bounds of the scales, as logarithms from the prior's centre, and of the noise, which keep the
+// matrix well conditioned.
 constexpr double kFarthestScale = 4;
 constexpr double kLeastLogNoise = -10;
 constexpr double kLargestLogNoise = 1;
 
-// Of the ascent, each time it is made.
+// The steps of one gradient ascent.
 constexpr int kSteps = 12;
 constexpr double kFirstStep = 0.3;
 constexpr double kLeastStep = 0.01;
 constexpr double kLargestStep = 0.6;
 
-// Longer for many coordinates, over which distances add up.
+// The scale grows with the number of coordinates, since distances add up over them.
 double first_log_scale(std::size_t dimensions) {
   return 0.5 * std::log(static_cast<double>(std::max<std::size_t>(dimensions, 1)) / 4);
 }
@@ -116,7 +116,7 @@ Covariance Covariance::first(std::size_t dimensions) {
   return {std::vector<double>(dimensions, first_log_scale(dimensions)), kFirstLogNoise};
 }
 
-// By steps that grow while the slope keeps its sign and shrink where it turns (Rprop).
+// The steps grow while the slope keeps its sign and shrink where it changes (Rprop).
 void Covariance::learn(const Points& points, const std::vector<double>& values) {
   const std::vector<double> around_mean = centred(values);
   const std::size_t dimensions = log_scales.size();

@@ -1,5 +1,5 @@
-// How alike two configurations' times are taken to be: the Matern 3/2 correlation, with a length
-// scale for each coordinate.
+// The correlation of two configurations' times: Matern 3/2, with a length scale for each
+// coordinate.
 #pragma once
 
 #include <cstddef>
@@ -7,26 +7,26 @@
 
 namespace autotune {
 
-// Rows of as many coordinates as there are scales.
+// Rows with a coordinate for each scale.
 using Points = std::vector<float>;
 
 struct Covariance {
-  std::vector<double> log_scales;  // short: the coordinate matters much
-  double log_noise = 0;            // of the noise's variance over that of the values
+  std::vector<double> log_scales;  // a short scale: the coordinate matters much
+  double log_noise = 0;            // of the ratio of the noise's variance to the values'
 
-  // What is assumed before there is anything to learn from.
+  // The assumption before any value is known.
   static Covariance first(std::size_t dimensions);
-  // The scales and the noise of the greatest posterior density, climbing from the present ones.
+  // Climbs from the present scales and noise towards the greatest posterior density.
   void learn(const Points& points, const std::vector<double>& values);
 };
 
-// A Covariance made ready for many evaluations.
+// A Covariance prepared for many evaluations.
 class Correlation {
  public:
   explicit Correlation(const Covariance& covariance);
 
   [[nodiscard]] std::size_t dimensions() const { return weights_.size(); }
-  // 1 for the same point, towards 0 for far ones.
+  // 1 for the same point, close to 0 for distant ones.
   [[nodiscard]] double operator()(const float* a, const float* b) const;
   [[nodiscard]] double noise() const { return noise_; }
 

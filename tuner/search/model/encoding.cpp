@@ -31,10 +31,10 @@ std::vector<float> coordinates_of(const std::vector<std::int64_t>& values) {
 
 Encoding::Encoding(const std::vector<Configuration>& configurations) {
   if (configurations.empty()) return;
-  for (std::size_t entry = 0; entry < configurations.front().entries().size(); ++entry) {
+  for (std::size_t entry = 0; entry < configurations.front().values().size(); ++entry) {
     std::vector<std::int64_t> values;
     for (const Configuration& configuration : configurations) {
-      const std::int64_t value = configuration.entries()[entry].second;
+      const std::int64_t value = configuration.values()[entry];
       const auto place = std::lower_bound(values.begin(), values.end(), value);
       if (place == values.end() || *place != value) values.insert(place, value);
     }
@@ -46,7 +46,7 @@ Encoding::Encoding(const std::vector<Configuration>& configurations) {
 
 void Encoding::write(const Configuration& configuration, float* coordinates) const {
   for (const Parameter& parameter : parameters_) {
-    const std::int64_t value = configuration.entries()[parameter.entry].second;
+    const std::int64_t value = configuration.values()[parameter.entry];
     const auto place = std::lower_bound(parameter.values.begin(), parameter.values.end(), value);
     *coordinates++ =
         parameter.coordinates[static_cast<std::size_t>(place - parameter.values.begin())];

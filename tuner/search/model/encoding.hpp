@@ -1,4 +1,4 @@
-// Configurations as points that a model can compare, whatever the parameters are called.
+// Configurations as points whose distances a model can use. The names of parameters do not matter.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace autotune {
 
-// Each parameter that varies is a coordinate from 0 to 1: by its logarithm where the values span
-// several octaves (tile sizes), else by the value's rank.
+// Each parameter that varies is a coordinate from 0 to 1: the value's logarithm where the values
+// span several octaves (tile sizes), otherwise the value's rank.
 class Encoding {
  public:
   explicit Encoding(const std::vector<Configuration>& configurations);
@@ -22,7 +22,7 @@ class Encoding {
  private:
   struct Parameter {
     std::size_t entry;                 // its place in a configuration
-    std::vector<std::int64_t> values;  // that occur, ascending
+    std::vector<std::int64_t> values;  // the values that occur, ascending
     std::vector<float> coordinates;    // of the values
   };
   std::vector<Parameter> parameters_;

@@ -7,7 +7,7 @@
 namespace autotune {
 namespace {
 
-constexpr double kLeastShare = 1e-6;  // of the variance, that is never settled
+constexpr double kLeastShare = 1e-6;  // of the variance, which never counts as explained
 
 }  // namespace
 
@@ -35,49 +35,49 @@ void GaussianProcess::add_pending(const float* point) {
   points_.insert(points_.end(), point, point + correlation_.dimensions());
 }
 
-GaussianProcess::Rough GaussianProcess::rough(const float* point) const {
+QuickPosterior GaussianProcess::quick_posterior(const float* point) const {
   double mean = offset_;
   double nearest = 0;
   for (std::size_t i = 0; i < alpha_.size(); ++i) {
-    const double likeness = correlation_(point, &points_[i * correlation_.dimensions()]);
-    mean += alpha_[i] * likeness;
-    nearest = std::max(nearest, likeness);
+    const double correlation = correlation_(point, &points_[i * correlation_.dimensions()]);
+    mean += alpha_[i] * correlation;
+    nearest = std::max(nearest, correlation);
   }
   const double rest = 1 - nearest * nearest / (1 + correlation_.noise());
   return {mean, std::sqrt(variance_ * std::max(rest, kLeastShare))};
 }
 
-void GaussianProcess::settle(const float* point, Settled& settled) const {
-  const std::size_t first = settled.by.size();
+void GaussianProcess::update(const float* point, PosteriorCache& cache) const {
+  const std::size_t first = cache.solved.size();
   for (std::size_t i = first; i < factor_.size(); ++i) {
-    settled.by.push_back(correlation_(point, &points_[i * correlation_.dimensions()]));
+    cache.solved.push_back(correlation_(point, &points_[i * correlation_.dimensions()]));
   }
-  factor_.solve(settled.by, first);
+  factor_.solve(cache.solved, first);
   for (std::size_t i = first; i < factor_.size(); ++i) {
-    settled.share += settled.by[i] * settled.by[i];
+    cache.explained += cache.solved[i] * cache.solved[i];
   }
 }
 
-double GaussianProcess::deviation(const Settled& settled) const {
-  return std::sqrt(variance_ * std::max(1 - settled.share, kLeastShare));
+double GaussianProcess::deviation(const PosteriorCache& cache) const {
+  return std::sqrt(variance_ * std::max(1 - cache.explained, kLeastShare));
 }
 
-double GaussianProcess::noisy_deviation(const Settled& settled) const {
-  return std::sqrt(variance_ * (std::max(1 - settled.share, kLeastShare) + correlation_.noise()));
+double GaussianProcess::noisy_deviation(const PosteriorCache& cache) const {
+  return std::sqrt(variance_ * (std::max(1 - cache.explained, kLeastShare) + correlation_.noise()));
 }
 
-// By the diagonal of the inverse (Rasmussen and Williams, equation 5.12).
-std::vector<double> GaussianProcess::left_out_errors() const {
-  std::vector<double> errors;
+// Uses the diagonal of the inverse (Rasmussen and Williams, equation 5.12).
+std::vector<double> GaussianProcess::leave_one_out_residuals() const {
+  std::vector<double> residuals;
   std::vector<double> column;
   for (std::size_t i = 0; i < alpha_.size(); ++i) {
     column.assign(alpha_.size(), 0.0);
     column[i] = 1;
     factor_.solve(column, i);
     const double inverse = std::inner_product(column.begin(), column.end(), column.begin(), 0.0);
-    errors.push_back(alpha_[i] / std::sqrt(variance_ * inverse));
+    residuals.push_back(alpha_[i] / std::sqrt(variance_ * inverse));
   }
-  return errors;
+  return residuals;
 }
 
 }  // namespace autotune

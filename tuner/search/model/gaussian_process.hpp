@@ -1,5 +1,5 @@
-// A Gaussian process: what values at some points say of the value at another, and how surely
-// (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006).
+// Gaussian process regression: the values at some points give a mean and a deviation for the value
+// at any other (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006).
 #pragma once
 
 #include <cstddef>
@@ -10,34 +10,38 @@
 
 namespace autotune {
 
+// The mean of a point's value, and an upper bound of its deviation: that given by the nearest known
+// point alone.
+struct QuickPosterior {
+  double mean = 0;
+  double deviation = 0;
+};
+
+// The exact posterior of a point, kept with the point so that an update for a new pending point is
+// cheap.
+struct PosteriorCache {
+  std::vector<double> solved;  // the inverse of the factor times the covariances
+  double explained = 0;        // share of the variance
+};
+
 class GaussianProcess {
  public:
   GaussianProcess(const Covariance& covariance, const Points& points,
                   const std::vector<double>& values);
 
-  // A point whose value is still to come: it makes those near it surer, no larger and no smaller.
+  // A point whose value is not known yet lowers the deviations near it and leaves the means as they
+  // are.
   void add_pending(const float* point);
 
-  // What a point's value is expected to be, and the most that it may deviate: as if only the
-  // nearest of the others were known.
-  struct Rough {
-    double mean = 0;
-    double deviation = 0;
-  };
-  [[nodiscard]] Rough rough(const float* point) const;
-
-  // How far a point's value is settled by the others. Kept with the point, so that a pending
-  // point that comes later costs little.
-  struct Settled {
-    std::vector<double> by;  // each of the others, in turn
-    double share = 0;        // of the variance
-  };
-  void settle(const float* point, Settled& settled) const;
-  [[nodiscard]] double deviation(const Settled& settled) const;
-  // The deviation of a measured value: with the noise.
-  [[nodiscard]] double noisy_deviation(const Settled& settled) const;
-  // Of each value how far it is from what the others say of it, in the deviations that they give.
-  [[nodiscard]] std::vector<double> left_out_errors() const;
+  [[nodiscard]] QuickPosterior quick_posterior(const float* point) const;
+  // Takes the points that were added since the last update into the cache.
+  void update(const float* point, PosteriorCache& cache) const;
+  // The deviation of the point's value.
+  [[nodiscard]] double deviation(const PosteriorCache& cache) const;
+  // The deviation of a measured value, which includes the noise.
+  [[nodiscard]] double noisy_deviation(const PosteriorCache& cache) const;
+  // Standardised leave-one-out residuals.
+  [[nodiscard]] std::vector<double> leave_one_out_residuals() const;
 
  private:
   Correlation correlation_;
@@ -45,7 +49,7 @@ class GaussianProcess {
   TriangularFactor factor_;
   std::vector<double> alpha_;  // the inverse covariance times the values
   double offset_ = 0;          // the values' mean
-  double variance_ = 0;        // of the values around it
+  double variance_ = 0;        // of the values around their mean
 };
 
 }  // namespace autotune

@@ -8,20 +8,20 @@
 namespace autotune {
 namespace {
 
-// A fit costs the cube of its points: of more trials it takes the fastest half of so many, and an
-// even choice of the others.
+// The cost of a fit is the cube of its points. From more trials than these it takes the fastest as
+// one half of the points, and an even choice of the others.
 constexpr std::size_t kMostPoints = 250;
 constexpr std::size_t kMostLearningPoints = 128;
 constexpr std::size_t kOftenUntil = 30;
-// Where some fail and some work, the process is surer of itself than it should be.
+// The process is overconfident where some configurations fail and some work.
 constexpr double kValidityDoubt = 0.2;
-// The last ones are where the search is now.
+// The latest reports are from where the search is now.
 constexpr std::size_t kMostReports = 200;
 
 }  // namespace
 
 TimeModel::TimeModel(const std::vector<Configuration>& configurations, Prior estimate)
-    : configurations_(configurations), trend_(std::move(estimate), configurations.size()) {}
+    : configurations_(configurations), prior_mean_(std::move(estimate), configurations.size()) {}
 
 const Encoding& TimeModel::encoding() const {
   if (!encoding_) encoding_.emplace(configurations_);
@@ -56,8 +56,8 @@ GaussianProcess TimeModel::fit() {
     indices.push_back(success.index);
     losses.push_back(1 - chosen.front().time_us / success.time_us);
   }
-  trend_.fit(indices, losses);
-  for (std::size_t i = 0; i < losses.size(); ++i) losses[i] -= trend_.loss(indices[i]);
+  prior_mean_.fit(indices, losses);
+  for (std::size_t i = 0; i < losses.size(); ++i) losses[i] -= prior_mean_.loss(indices[i]);
   covariance_.learn_when_due(points, losses, successes());
   fit_validity();
   return {covariance_.covariance, points, losses};
@@ -69,11 +69,11 @@ std::vector<float> TimeModel::point(std::size_t index) const {
   return coordinates;
 }
 
-double TimeModel::chance(const float* point) const {
+double TimeModel::feasibility(const float* point) const {
   if (!validity_) return 1;
-  const GaussianProcess::Rough rough = validity_->rough(point);
-  const double doubt = std::hypot(rough.deviation, kValidityDoubt);
-  return 0.5 * std::erfc((0.5 - rough.mean) / doubt / std::numbers::sqrt2);
+  const QuickPosterior quick = validity_->quick_posterior(point);
+  const double doubt = std::hypot(quick.deviation, kValidityDoubt);
+  return 0.5 * std::erfc((0.5 - quick.mean) / doubt / std::numbers::sqrt2);
 }
 
 std::vector<TimeModel::Success> TimeModel::chosen_successes() const {

@@ -1,6 +1,5 @@
-// What the trials of one problem say of the configurations that were not tried: how fast they are,
-// and whether they work at all. Knows nothing of what the parameters mean, but for an estimate that
-// it may be given.
+// A model of one problem's trials that predicts how fast an untried configuration is and whether it
+// works at all. The meaning of the parameters enters through an optional estimate alone.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +11,12 @@
 #include "core/trial.hpp"
 #include "tuner/search/model/encoding.hpp"
 #include "tuner/search/model/gaussian_process.hpp"
-#include "tuner/search/model/trend.hpp"
+#include "tuner/search/model/prior_mean.hpp"
 
 namespace autotune {
 
-// A covariance that is learned again as trials come: often at first, then with each quarter more.
+// A covariance that is learned again as trials come: often at first, then when their number has
+// grown by a quarter.
 struct ScheduledCovariance {
   Covariance covariance;
   std::size_t learned_from = 0;  // trials
@@ -24,9 +24,9 @@ struct ScheduledCovariance {
   void learn_when_due(const Points& points, const std::vector<double>& values, std::size_t trials);
 };
 
-// Values are losses: 1 - best / time, the share of the best trial's rate that a configuration
-// loses. Slow ones, however slow, are all near 1, so that the model is finest where it matters; one
-// that is faster than the best has a loss below 0.
+// The values are losses: 1 - best / time, the share of the best trial's rate that a configuration
+// loses. All slow configurations have losses near 1, so that the model is finest where it matters.
+// A configuration that is faster than the best has a loss below 0.
 class TimeModel {
  public:
   // `configurations` outlives it.
@@ -35,17 +35,17 @@ class TimeModel {
   void report(std::size_t index, const Trial& trial);
   [[nodiscard]] std::size_t successes() const { return successes_.size(); }
   [[nodiscard]] std::size_t reports() const { return history_.size(); }
-  // Of those that worked, the fastest first.
+  // The fastest configurations, in order.
   [[nodiscard]] std::vector<std::size_t> leaders(std::size_t count) const;
-  // Nothing can be told apart where no parameter varies, nor before something has worked.
+  // False where no parameter varies and before a configuration has worked.
   [[nodiscard]] bool can_fit() const { return !successes_.empty() && encoding().dimensions() > 0; }
 
-  // The process that the trials up to now give, of what trend() leaves over of the losses.
+  // The process of the losses so far, relative to prior_mean().
   [[nodiscard]] GaussianProcess fit();
-  [[nodiscard]] const Trend& trend() const { return trend_; }
+  [[nodiscard]] const PriorMean& prior_mean() const { return prior_mean_; }
   [[nodiscard]] std::vector<float> point(std::size_t index) const;
-  // That a configuration works, by those like it (0 to 1); as of the last fit().
-  [[nodiscard]] double chance(const float* point) const;
+  // The probability that a configuration works, as of the last fit().
+  [[nodiscard]] double feasibility(const float* point) const;
 
  private:
   struct Success {
@@ -55,13 +55,13 @@ class TimeModel {
   };
   [[nodiscard]] const Encoding& encoding() const;
   [[nodiscard]] std::vector<Success> chosen_successes() const;
-  // What makes configurations work, from the last reports.
+  // Learns from the latest reports which configurations work.
   void fit_validity();
 
   const std::vector<Configuration>& configurations_;
-  // Made when it is first needed: in a search of many sizes few problems get so far.
+  // Made when it is first needed, since in a search of many sizes few problems get so far.
   mutable std::optional<Encoding> encoding_;
-  Trend trend_;  // as of the last fit()
+  PriorMean prior_mean_;  // as of the last fit()
   ScheduledCovariance covariance_;
   ScheduledCovariance validity_covariance_;
   std::vector<Success> successes_;  // the fastest first
@@ -70,7 +70,7 @@ class TimeModel {
     bool works;
   };
   std::vector<Report> history_;
-  std::optional<GaussianProcess> validity_;  // 1 works, 0 does not; none where all works
+  std::optional<GaussianProcess> validity_;  // 1: works, 0: fails; empty where all work
 };
 
 }  // namespace autotune

@@ -6,7 +6,7 @@
 namespace autotune {
 namespace {
 
-// What rounding may leave of a diagonal that should be positive.
+// The least pivot, since rounding may make a positive one zero or negative.
 constexpr double kLeastPivot = 1e-10;
 
 double dot(const double* a, const double* b, std::size_t count) {
@@ -16,11 +16,6 @@ double dot(const double* a, const double* b, std::size_t count) {
 }
 
 }  // namespace
-
-void TriangularFactor::clear() {
-  size_ = 0;
-  packed_.clear();
-}
 
 void TriangularFactor::append(const std::vector<double>& row) {
   std::vector<double> solved(row.begin(), row.end() - 1);

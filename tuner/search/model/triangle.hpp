@@ -9,7 +9,6 @@ namespace autotune {
 class TriangularFactor {
  public:
   [[nodiscard]] std::size_t size() const { return size_; }
-  void clear();
   // Takes a further row of the matrix, size() + 1 long with the diagonal last.
   void append(const std::vector<double>& row);
 

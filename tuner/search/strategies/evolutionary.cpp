@@ -34,14 +34,14 @@ class Evolutionary : public SearchStrategy {
   }
 
  private:
-  static constexpr std::size_t kFirst = 20;       // random ones, before there are parents
-  static constexpr std::size_t kPopulation = 16;  // the fittest
-  static constexpr std::size_t kTournament = 3;   // of whom the fittest becomes a parent
-  static constexpr int kAttempts = 30;            // at a child that is in the space and untried
-  // Parameters, of a mutant that stands in for a child.
+  static constexpr std::size_t kFirst = 20;       // random proposals before there are parents
+  static constexpr std::size_t kPopulation = 16;  // size
+  static constexpr std::size_t kTournament = 3;   // entrants; the fittest becomes a parent
+  static constexpr int kAttempts = 30;            // to get a child that is in the space and untried
+  // A mutant that replaces a child differs in at most this many parameters.
   static constexpr std::size_t kMostDifferent = 2;
-  static constexpr std::size_t kNeighbours = 1'000;  // looked at for it
-  static constexpr std::size_t kImmigrants = 10;     // of so many proposals one is random
+  static constexpr std::size_t kNeighbours = 1'000;  // considered for a mutant
+  static constexpr std::size_t kImmigrants = 10;     // one proposal in this many is random
 
   std::optional<std::size_t> child() {
     if (places_.empty()) index_space();
@@ -54,16 +54,16 @@ class Evolutionary : public SearchStrategy {
     return mutant(parent());
   }
 
-  // Every parameter of the space was seen in some configuration, so a mutation takes it from any.
+  // A mutation takes a parameter's value from any configuration of the space.
   Configuration crossed(const Configuration& mother, const Configuration& father) {
-    std::vector<Configuration::Entry> entries = mother.entries();
-    const std::size_t mutated = draw(2) == 0 ? draw(entries.size()) : entries.size();
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (draw(2) == 0) entries[i].second = father.entries()[i].second;
+    std::vector<std::int64_t> values = mother.values();
+    const std::size_t mutated = draw(2) == 0 ? draw(values.size()) : values.size();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (draw(2) == 0) values[i] = father.values()[i];
       if (i != mutated) continue;
-      entries[i].second = configurations_[draw(configurations_.size())].entries()[i].second;
+      values[i] = configurations_[draw(configurations_.size())].values()[i];
     }
-    return Configuration(std::move(entries));
+    return mother.with(std::move(values));
   }
 
   std::optional<std::size_t> mutant(std::size_t of) {
@@ -87,10 +87,10 @@ class Evolutionary : public SearchStrategy {
     }
   }
 
-  // Of the values alone: two configurations with the same one would only share a place.
+  // Hashes the values alone. Two configurations with the same hash would merely share an entry.
   static std::uint64_t hash(const Configuration& configuration) {
-    std::uint64_t result = 0xcbf29ce484222325;  // FNV-1a, by whole values
-    for (const auto& [name, value] : configuration.entries()) {
+    std::uint64_t result = 0xcbf29ce484222325;  // FNV-1a over whole values
+    for (const std::int64_t value : configuration.values()) {
       result = (result ^ static_cast<std::uint64_t>(value)) * 0x100000001b3;
       result ^= result >> 29;
     }

@@ -1,4 +1,4 @@
-// The fastest of what was tried.
+// The fastest trials.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class Leaders {
   }
 
   [[nodiscard]] std::size_t size() const { return leaders_.size(); }
-  // By rank, the fastest is 0.
+  // The trial at a rank; the fastest has rank 0.
   [[nodiscard]] std::size_t operator[](std::size_t rank) const { return leaders_[rank].second; }
 
  private:

@@ -31,15 +31,16 @@ class Local : public SearchStrategy {
   }
 
  private:
-  static constexpr std::size_t kFirst = 32;   // random ones, before there is anything to go by
-  static constexpr std::size_t kLeaders = 4;  // whose neighbours are tried
+  static constexpr std::size_t kFirst = 32;          // random proposals before there are leaders
+  static constexpr std::size_t kLeaders = 4;         // whose neighbours are tried
   static constexpr std::size_t kMostDifferent = 3;   // parameters in which a neighbour differs
-  static constexpr std::size_t kNeighbours = 1'000;  // of one leader, at most
+  static constexpr std::size_t kNeighbours = 1'000;  // of one leader at most
 
-  // Those that are left of one leader's neighbours, the nearest last.
+  // The untried neighbours of one leader, the nearest last.
   using Neighbours = std::vector<Neighbour>;
 
-  // Of the best leader in every other turn, else of the others in turn; of any that has one left.
+  // A neighbour of the best leader in every other turn, otherwise of the other leaders in turn. A
+  // leader without neighbours left is passed over.
   std::optional<std::size_t> neighbour(std::size_t turn) {
     if (leaders_.size() == 0) return std::nullopt;
     const std::size_t first = turn % 2 == 0 ? 0 : turn / 2 % leaders_.size();
@@ -68,7 +69,7 @@ class Local : public SearchStrategy {
   Untried untried_;
   std::size_t turn_ = 0;
   Leaders leaders_{kLeaders};
-  std::map<std::size_t, Neighbours> neighbours_;  // of whoever was a leader
+  std::map<std::size_t, Neighbours> neighbours_;  // of all former and present leaders
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Bayesian optimization: a Gaussian process learns from the trials how time depends on the
-// parameters; what is expected to improve most on the best comes next. docs/search.md says more.
+// parameters, and the configuration with the greatest expected improvement comes next
+// (docs/search.md).
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -23,7 +24,7 @@ class Model : public SearchStrategy {
   std::optional<std::size_t> next() override {
     std::optional<std::size_t> index;
     if (model_.successes() >= kFirst && model_.can_fit()) index = propose_by_model();
-    if (!index && model_.trend().exists() && ++first_ % kBlindTurn != 0) {
+    if (!index && model_.prior_mean().exists() && ++first_ % kBlindTurn != 0) {
       index = fastest_by_estimate();
     }
     if (!index) index = untried_.take_next();
@@ -40,39 +41,40 @@ class Model : public SearchStrategy {
   }
 
  private:
-  static constexpr std::size_t kFirst = 6;  // successes, before there is anything to go by
-  static constexpr std::size_t kPoolSize =
-      32;  // of which the best by its estimate is tried at first
-  static constexpr std::size_t kBlindTurn = 4;  // an estimate may be wrong: each so many at random
-  static constexpr std::size_t kRandom =
-      2'000;  // of the untried ones, at most, are looked at in a fit
-  static constexpr std::size_t kLeaders = 3;         // whose neighbours are looked at too
+  static constexpr std::size_t kFirst = 6;  // successes before the first fit
+  // Before the first fit, the best by its estimate of this many random configurations is tried. One
+  // proposal in kBlindTurn ignores the estimate, which may be wrong.
+  static constexpr std::size_t kPoolSize = 32;
+  static constexpr std::size_t kBlindTurn = 4;
+  static constexpr std::size_t kRandom = 2'000;      // untried configurations considered in a fit
+  static constexpr std::size_t kLeaders = 3;         // whose neighbours are considered too
   static constexpr std::size_t kMostDifferent = 2;   // parameters in which a neighbour differs
-  static constexpr std::size_t kNeighbours = 1'000;  // of one leader, at most
-  static constexpr std::size_t kShortlist = 200;     // of those looked at: the most promising
+  static constexpr std::size_t kNeighbours = 1'000;  // of one leader at most
+  static constexpr std::size_t kShortlist = 200;     // the considered ones with most to gain
   static constexpr std::size_t kRefitShare = 20;     // a new fit when 1 / 20 of the trials are new
-  // From so many successes on every third proposal is the most promising of the leaders' nearest
-  // neighbours, for spaces that the process does not understand.
+  // After this many successes every third proposal is a nearest neighbour of a leader, for spaces
+  // that the process does not model well.
   static constexpr std::size_t kLocalFrom = 20;
   static constexpr std::size_t kLocalTurn = 3;
-  static constexpr double kLeastChance = 1e-9;
-  static constexpr double kFarTail = 20;  // deviations, from where an expansion is exact enough
+  static constexpr double kLeastFeasibility = 1e-9;
+  static constexpr double kFarTail =
+      20;  // deviations; an asymptotic expansion is exact enough beyond
 
   struct Candidate {
     std::size_t index;
     std::vector<float> point;
-    double mean;    // loss
-    double chance;  // of being valid
-    double promise;
-    GaussianProcess::Settled settled;
+    double mean;         // loss
+    double feasibility;  // of being valid
+    double log_expected_improvement;
+    PosteriorCache cache;
   };
 
-  // Of a few at random, others each time.
+  // The best by its estimate of a random pool, which is another at each call.
   std::optional<std::size_t> fastest_by_estimate() {
-    const std::vector<std::size_t> field = some_untried(kPoolSize);
-    if (field.empty()) return std::nullopt;
-    return *std::max_element(field.begin(), field.end(), [&](std::size_t a, std::size_t b) {
-      return model_.trend().rate(a) < model_.trend().rate(b);
+    const std::vector<std::size_t> pool = some_untried(kPoolSize);
+    if (pool.empty()) return std::nullopt;
+    return *std::max_element(pool.begin(), pool.end(), [&](std::size_t a, std::size_t b) {
+      return model_.prior_mean().rate(a) < model_.prior_mean().rate(b);
     });
   }
 
@@ -94,7 +96,7 @@ class Model : public SearchStrategy {
     ++turn_;
     std::optional<std::size_t> index;
     if (turn_ % kLocalTurn == 0 && model_.successes() >= kLocalFrom) index = local();
-    if (!index) index = most_promising();
+    if (!index) index = best_candidate();
     if (index) process_->add_pending(model_.point(*index).data());
     return index;
   }
@@ -103,37 +105,38 @@ class Model : public SearchStrategy {
     process_ = model_.fit();
     fitted_at_ = model_.reports();
     for (const std::size_t index : pending_) process_->add_pending(model_.point(index).data());
-    const std::vector<std::size_t> indices = to_look_at();
+    const std::vector<std::size_t> indices = candidates();
     shortlist_.clear();
     for (const std::size_t index : indices) {
       std::vector<float> point = model_.point(index);
-      const GaussianProcess::Rough rough = process_->rough(point.data());
-      const double mean = rough.mean + model_.trend().loss(index);
-      const double chance = model_.chance(point.data());
-      const double first = promise(mean, rough.deviation, chance);
-      shortlist_.push_back({index, std::move(point), mean, chance, first, {}});
+      const QuickPosterior quick = process_->quick_posterior(point.data());
+      const double mean = quick.mean + model_.prior_mean().loss(index);
+      const double feasibility = model_.feasibility(point.data());
+      const double improvement = log_expected_improvement(mean, quick.deviation, feasibility);
+      shortlist_.push_back({index, std::move(point), mean, feasibility, improvement, {}});
     }
-    std::stable_sort(shortlist_.begin(), shortlist_.end(), is_more_promising);
+    std::stable_sort(shortlist_.begin(), shortlist_.end(), has_more_to_gain);
     if (shortlist_.size() > kShortlist) shortlist_.resize(kShortlist);
   }
 
-  static bool is_more_promising(const Candidate& a, const Candidate& b) {
-    return a.promise > b.promise;
+  static bool has_more_to_gain(const Candidate& a, const Candidate& b) {
+    return a.log_expected_improvement > b.log_expected_improvement;
   }
 
-  // The logarithm of how much lower than the best's loss, which is 0, a loss is expected to be,
-  // times the chance that it works. Its logarithm, since far from the best it would be 0 for all.
-  static double promise(double mean, double deviation, double chance) {
+  // The logarithm of the expected improvement on the best's loss, which is 0, times the
+  // feasibility. Without the logarithm it would be 0 for all configurations that are far from the
+  // best.
+  static double log_expected_improvement(double mean, double deviation, double feasibility) {
     const double z = mean / deviation;
     const double log_density = -0.5 * z * z - 0.5 * std::log(2 * std::numbers::pi);
-    const double log_chance = std::log(std::max(chance, kLeastChance));
-    if (z > kFarTail) return log_chance + std::log(deviation) + log_density - 2 * std::log(z);
+    const double log_feasibility = std::log(std::max(feasibility, kLeastFeasibility));
+    if (z > kFarTail) return log_feasibility + std::log(deviation) + log_density - 2 * std::log(z);
     const double below = 0.5 * std::erfc(z / std::numbers::sqrt2);
-    return log_chance + std::log(deviation * std::exp(log_density) - mean * below);
+    return log_feasibility + std::log(deviation * std::exp(log_density) - mean * below);
   }
 
-  // Some at random, others at each fit, what was promising before, and the leaders' neighbours.
-  std::vector<std::size_t> to_look_at() {
+  // A random sample, which is another at each fit, the last shortlist and the leaders' neighbours.
+  std::vector<std::size_t> candidates() {
     std::vector<std::size_t> indices = some_untried(kRandom);
     for (const Candidate& candidate : shortlist_) {
       if (untried_.contains(candidate.index)) indices.push_back(candidate.index);
@@ -148,18 +151,18 @@ class Model : public SearchStrategy {
     return indices;
   }
 
-  std::optional<std::size_t> most_promising() {
+  std::optional<std::size_t> best_candidate() {
     std::erase_if(shortlist_, [this](const Candidate& c) { return !untried_.contains(c.index); });
     if (shortlist_.empty()) return std::nullopt;
     for (Candidate& candidate : shortlist_) {
-      process_->settle(candidate.point.data(), candidate.settled);
-      candidate.promise =
-          promise(candidate.mean, process_->deviation(candidate.settled), candidate.chance);
+      process_->update(candidate.point.data(), candidate.cache);
+      candidate.log_expected_improvement = log_expected_improvement(
+          candidate.mean, process_->deviation(candidate.cache), candidate.feasibility);
     }
-    return std::min_element(shortlist_.begin(), shortlist_.end(), is_more_promising)->index;
+    return std::min_element(shortlist_.begin(), shortlist_.end(), has_more_to_gain)->index;
   }
 
-  // Of one leader after the other.
+  // A neighbour of each leader in turn.
   std::optional<std::size_t> local() {
     const std::vector<std::size_t> leaders = model_.leaders(kLeaders);
     const std::size_t leader = leaders[turn_ / kLocalTurn % leaders.size()];
@@ -169,7 +172,8 @@ class Model : public SearchStrategy {
       if (!untried_.contains(neighbour.index)) continue;
       if (chosen && neighbour.distance > chosen->distance) break;
       const std::vector<float> point = model_.point(neighbour.index);
-      const double rate = model_.chance(point.data()) * (1 - process_->rough(point.data()).mean);
+      const double rate =
+          model_.feasibility(point.data()) * (1 - process_->quick_posterior(point.data()).mean);
       if (chosen && rate <= most) continue;
       chosen = neighbour;
       most = rate;
@@ -189,14 +193,14 @@ class Model : public SearchStrategy {
   const std::vector<Configuration>& configurations_;
   Untried untried_;
   TimeModel model_;
-  std::vector<std::size_t> pending_;  // named and not reported
+  std::vector<std::size_t> pending_;  // proposed and not reported
   std::optional<GaussianProcess> process_;
-  std::size_t fitted_at_ = 0;  // reports
+  std::size_t fitted_at_ = 0;  // number of reports
   std::vector<Candidate> shortlist_;
-  std::map<std::size_t, std::vector<Neighbour>> neighbours_;  // of whoever was a leader
-  std::size_t window_ = 0;                                    // of the random ones, its end
-  std::size_t first_ = 0;  // proposals by the estimate, or at random
-  std::size_t turn_ = 0;   // and those after it
+  std::map<std::size_t, std::vector<Neighbour>> neighbours_;  // of all former and present leaders
+  std::size_t window_ = 0;                                    // the end of the last random sample
+  std::size_t first_ = 0;                                     // proposals before the first fit
+  std::size_t turn_ = 0;                                      // proposals after it
 };
 
 }  // namespace

@@ -3,13 +3,13 @@
 namespace autotune {
 namespace {
 
-// Parameters that differ, counted up to one more than `most`.
+// The number of parameters that differ, counted up to one more than `most`.
 std::size_t difference(const Configuration& a, const Configuration& b, std::size_t most) {
-  const auto& left = a.entries();
-  const auto& right = b.entries();
+  const std::vector<std::int64_t>& left = a.values();
+  const std::vector<std::int64_t>& right = b.values();
   std::size_t count = 0;
   for (std::size_t i = 0; i < left.size() && count <= most; ++i) {
-    if (left[i].second != right[i].second) ++count;
+    if (left[i] != right[i]) ++count;
   }
   return count;
 }

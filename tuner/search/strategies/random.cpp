@@ -1,4 +1,4 @@
-// Every configuration, in an order drawn from the seed: the yardstick of all other strategies.
+// Every configuration, in an order drawn from the seed, as a baseline for all other strategies.
 #include "tuner/search/strategies/untried.hpp"
 #include "tuner/search/strategy.hpp"
 

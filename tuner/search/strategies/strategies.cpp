@@ -1,4 +1,5 @@
-// The list of strategies. Adding one: its file beside this one, and a line in each place below.
+// The list of strategies. A new strategy needs its file in this folder and a line in each place
+// below.
 #include <functional>
 
 #include "autotune/error.hpp"

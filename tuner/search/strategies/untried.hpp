@@ -1,4 +1,4 @@
-// What a search has not tried yet, in an order drawn from a seed.
+// The configurations that a search has not tried, in an order drawn from a seed.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class Untried {
 
   [[nodiscard]] bool contains(std::size_t index) const { return !taken_[index]; }
   [[nodiscard]] std::size_t size() const { return left_; }
-  // All that there was, tried or not, in the order of the seed.
+  // All configurations, tried or not, in the order of the seed.
   [[nodiscard]] const std::vector<std::uint32_t>& order() const { return order_; }
 
   void take(std::size_t index) {
@@ -33,7 +33,7 @@ class Untried {
     --left_;
   }
 
-  // The next in the order, taken; nullopt when nothing is left.
+  // Takes the next in the order; nullopt when none is left.
   std::optional<std::size_t> take_next() {
     while (position_ < order_.size() && taken_[order_[position_]]) ++position_;
     if (position_ == order_.size()) return std::nullopt;

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
-// A file with one number; "max" and everything else that is none limits nothing.
+// A file with one number; "max" and everything else that is not a number limits nothing.
 std::int64_t number_in(const fs::path& path) {
   std::int64_t value = 0;
   return std::ifstream(path) >> value ? value : kUnlimited;
@@ -31,7 +31,8 @@ std::int64_t available_on_machine(const fs::path& root) {
   return kUnlimited;
 }
 
-// Of a control group. Its pages of files count as used, but are given up where memory is needed.
+// The memory that a control group has left. Cached pages of files count as used although they are
+// given up when memory is needed.
 std::int64_t available_in(const fs::path& group) {
   const std::int64_t most = number_in(group / "memory.max");
   const std::int64_t used = number_in(group / "memory.current");

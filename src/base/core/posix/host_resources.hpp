@@ -1,4 +1,4 @@
-// What this machine can spare for compile workers: memory and cores.
+// The memory and cores that this machine can spare for compile workers.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace autotune {
 
-// What a compile worker's process may have of address space. NVRTC takes up to 240 MiB for the
-// largest kernels, a C++ compiler for the host device 170.
+// The address space that a compile worker's process may use. NVRTC takes up to 240 MiB for the
+// largest kernels, a C++ compiler for the CPU device 170.
 inline constexpr std::int64_t kCompileMemoryBytes = std::int64_t{1} << 30;
 
 // Memory that processes can still have: of the machine, and of the control groups that this process
@@ -18,7 +18,7 @@ inline constexpr std::int64_t kCompileMemoryBytes = std::int64_t{1} << 30;
 // or a control group's quota of processor time allows fewer; at least 1.
 [[nodiscard]] int usable_cores(const std::filesystem::path& root = "/");
 
-// Compile workers for so many cores and so much memory: cores - 2, as many as have memory, at
+// The number of compile workers for these cores and this memory: cores - 2, if memory suffices, at
 // least 1.
 [[nodiscard]] int compile_jobs_for(int cores, std::int64_t memory_bytes);
 

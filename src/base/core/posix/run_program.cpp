@@ -3,95 +3,35 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <string_view>
-#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "autotune/error.hpp"
 
+#include "core/posix/file_descriptor.hpp"
+#include "core/posix/spawn.hpp"
+
 namespace autotune {
 namespace {
 
-// Both ends are closed with this object, or sooner.
-class Pipe {
- public:
+struct Pipe {
   Pipe() {
-    if (pipe2(ends_.data(), O_CLOEXEC) != 0) throw EnvironmentError("no pipe could be made");
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw EnvironmentError("no pipe could be made");
+    reading = FileDescriptor(ends[0]);
+    writing = FileDescriptor(ends[1]);
   }
-  ~Pipe() {
-    close_end(0);
-    close_end(1);
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-
-  [[nodiscard]] int reading() const { return ends_[0]; }
-  [[nodiscard]] int writing() const { return ends_[1]; }
-  void close_writing() { close_end(1); }
-
- private:
-  void close_end(std::size_t end) {
-    if (ends_[end] >= 0) close(std::exchange(ends_[end], -1));
-  }
-  std::array<int, 2> ends_{-1, -1};
+  FileDescriptor reading, writing;
 };
-
-// The program reads from `input`, and what it writes goes to `output`.
-class SpawnActions {
- public:
-  SpawnActions(int input, int output) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions_, output, STDERR_FILENO);
-  }
-  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
-  SpawnActions(const SpawnActions&) = delete;
-  SpawnActions& operator=(const SpawnActions&) = delete;
-
-  [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-};
-
-std::vector<char*> environment_in_english(std::string& language) {
-  std::vector<char*> variables = {language.data()};
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (!std::string_view(*variable).starts_with("LC_ALL=")) variables.push_back(*variable);
-  }
-  variables.push_back(nullptr);
-  return variables;
-}
-
-pid_t start(const std::vector<std::string>& arguments, int input, int output) {
-  std::vector<char*> words;
-  words.reserve(arguments.size() + 1);
-  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.data()));
-  words.push_back(nullptr);
-  std::string language = "LC_ALL=C";
-  std::vector<char*> variables = environment_in_english(language);
-  const SpawnActions actions(input, output);
-  pid_t process = 0;
-  const int error =
-      posix_spawn(&process, words[0], actions.get(), nullptr, words.data(), variables.data());
-  if (error != 0) {
-    throw EnvironmentError(
-        fmt::format("{} cannot be started: {}", arguments[0], std::strerror(error)));
-  }
-  return process;
-}
 
 std::string read_to_end(int file) {
   std::string text;
   std::array<char, 4096> piece;
   while (true) {
-    const ssize_t count = read(file, piece.data(), piece.size());
+    const ssize_t count = ::read(file, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return text;
     text.append(piece.data(), static_cast<std::size_t>(count));
@@ -109,13 +49,20 @@ int wait_for(pid_t process) {
 }  // namespace
 
 ProgramResult run_program(const std::vector<std::string>& arguments) {
-  Pipe input;
-  input.close_writing();  // the program finds its input at an end
   Pipe output;
-  const pid_t process = start(arguments, input.reading(), output.writing());
-  output.close_writing();
+  const int writing = output.writing.get();
+  pid_t process = 0;
+  const int error =
+      spawn(arguments,
+            {.descriptors = {SpawnOptions::kNull, writing, writing}, .environment = {"LC_ALL=C"}},
+            process);
+  if (error != 0) {
+    throw EnvironmentError(
+        fmt::format("{} cannot be started: {}", arguments[0], std::strerror(error)));
+  }
+  output.writing = {};  // or reading would not end with the program
   ProgramResult result;
-  result.output = read_to_end(output.reading());
+  result.output = read_to_end(output.reading.get());
   result.exit_code = wait_for(process);
   return result;
 }

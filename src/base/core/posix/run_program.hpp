@@ -9,7 +9,7 @@ namespace autotune {
 
 struct ProgramResult {
   int exit_code = 0;   // 128 + the signal's number when a signal ended it
-  std::string output;  // what it wrote to standard output and error, at most kMaxProgramOutput
+  std::string output;  // standard output and error, at most kMaxProgramOutput
 };
 
 inline constexpr std::size_t kMaxProgramOutput = std::size_t{64} * 1024;

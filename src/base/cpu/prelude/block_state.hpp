@@ -1,6 +1,6 @@
-// What a kernel on the host device sees of the block that it runs in. Compiled into every kernel
-// and into the engine (src/host/block_runner.hpp) that fills it in. No headers: kernels compile
-// without any.
+// The state of a block that a kernel on the CPU device sees. Compiled into every kernel and into
+// the block runner (src/base/cpu/block_runner.hpp), which fills it in. It includes no headers,
+// since kernels are compiled without any.
 #pragma once
 
 struct autotune_index {

@@ -1,9 +1,9 @@
-// The words of CUDA C++ that portable kernels use, as C++. Put in front of a kernel's text, after
-// block_state.hpp, when it is compiled for the host device. Anything missing here is a compile
+// The parts of CUDA C++ that portable kernels use, as C++. Put in front of a kernel's text, after
+// block_state.hpp, when it is compiled for the CPU device. Anything missing here is a compile
 // error that names it.
 
 // Every thread of the operating system loads a copy of the kernel of its own and runs one block
-// at a time in it: what a block shares is simply static.
+// at a time in it, so shared memory is simply static.
 #define __shared__ static
 #define __global__ __attribute__((visibility("default")))
 #define __device__
@@ -25,3 +25,25 @@ extern "C" __attribute__((visibility("default"))) autotune_block_state* autotune
 #define __syncthreads() autotune_state.barrier(autotune_state.runner, __LINE__)
 
 extern "C" float fmaf(float, float, float) noexcept;
+extern "C" double fma(double, double, double) noexcept;
+
+// Calls a kernel with a pointer to each of its arguments; the compiler appends an instance for the
+// kernel that it compiles. Elements of braces are evaluated from left to right.
+struct autotune_call {
+  template <typename... Parameters>
+  autotune_call(void (*kernel)(Parameters...), Parameters... arguments) {
+    kernel(arguments...);
+  }
+};
+struct autotune_arguments {
+  template <typename Parameter>
+  Parameter take() {
+    return *static_cast<Parameter*>(*next++);
+  }
+  void** next;
+};
+template <typename... Parameters>
+void autotune_call_kernel(void (*kernel)(Parameters...), void** arguments) {
+  autotune_arguments rest{arguments};
+  autotune_call{kernel, rest.take<Parameters>()...};
+}

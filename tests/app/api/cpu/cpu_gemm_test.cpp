@@ -1,4 +1,4 @@
-// The embedded library end to end on the host device: real kernels, a real database.
+// The embedded library end to end on the CPU device: real kernels, a real database.
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -32,8 +32,8 @@ struct Product {
         ldc(which.ldc() + gap),
         alpha(alpha_),
         beta(beta_) {
-    const bool a_plain = problem.op_a == Operation::plain;
-    const bool b_plain = problem.op_b == Operation::plain;
+    const bool a_plain = problem.op_a == Transpose::none;
+    const bool b_plain = problem.op_b == Transpose::none;
     fill(a, (a_plain ? problem.m : problem.k) * lda, 1);
     fill(b, (b_plain ? problem.k : problem.n) * ldb, 2);
     c.assign(static_cast<std::size_t>(problem.m * ldc), kUntouched);
@@ -62,7 +62,7 @@ struct Product {
   }
 };
 
-TEST_SUITE("embedding on the host device") {
+TEST_SUITE("embedding on the CPU device") {
   const GemmProblem kOdd{.m = 7, .n = 1, .k = 3};
   const GemmProblem kSmall{.m = 70, .n = 33, .k = 51};
 

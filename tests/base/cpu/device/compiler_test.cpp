@@ -8,6 +8,8 @@
 #include "autotune/error.hpp"
 
 #include "cpu/loaded_kernel.hpp"
+#include "tests/support/gemm.hpp"
+#include "tests/support/planted_error.hpp"
 
 using autotune::CpuCompiler;
 using autotune::CpuCompileResult;
@@ -48,13 +50,14 @@ float run(const CpuCompileResult& compiled, float alpha = 0, float beta = 0) {
   REQUIRE_MESSAGE(compiled.ok, compiled.log);
   const LoadedKernel loaded(compiled.image, "probe");
   float c = -1;
-  loaded.entry().function(nullptr, nullptr, &c, 0, 0, 0, 0, 0, 0, alpha, beta, nullptr, 1);
+  autotune::test::GemmArguments arguments({.c = &c, .alpha = alpha, .beta = beta});
+  loaded.entry().call(arguments.pointers());
   return c;
 }
 
 }  // namespace
 
-TEST_SUITE("HostCompiler") {
+TEST_SUITE("CpuCompiler") {
   TEST_CASE("it takes the macros of the options for NVRTC and nothing else") {
     const CpuCompiler compiler;
     const auto compiled = compiler.compile("probe", kernel("c[0] = VALUE;"),
@@ -97,6 +100,18 @@ TEST_SUITE("HostCompiler") {
     CHECK(compiled.log.find("no_such_name") != std::string::npos);
   }
 
+  TEST_CASE("errors in a template come with the file and line that they stand in") {
+    const CpuCompiler compiler;
+    for (const autotune::test::PlantedError& error : autotune::test::planted_errors()) {
+      CAPTURE(error.file);
+      const auto compiled = compiler.compile("gemm_simt", error.source, {});
+      CHECK_FALSE(compiled.ok);
+      CHECK_MESSAGE(compiled.log.find(error.file + ":" + std::to_string(error.line) + ":") !=
+                        std::string::npos,
+                    compiled.log);
+    }
+  }
+
   TEST_CASE("a kernel that needs more stack than a thread has does not compile") {
     const CpuCompiler compiler;
     const auto compiled = compiler.compile(
@@ -130,7 +145,7 @@ TEST_SUITE("HostCompiler") {
 
   TEST_CASE("the build names the compiler and changes with its options") {
     const CpuCompiler plain;
-    CHECK(plain.build().find("host ") != std::string::npos);
+    CHECK(plain.build().find("cpu ") != std::string::npos);
     CHECK(plain.build() == CpuCompiler().build());
     const Variable other("CXX", (plain.path() + " -DOTHER").c_str());
     CHECK(plain.build() != CpuCompiler().build());

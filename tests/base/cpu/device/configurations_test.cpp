@@ -1,4 +1,4 @@
-// A share of the configurations of every template on the host device, of those that are searched
+// A share of the configurations of every template on the CPU device, of those that are searched
 // there without being named a third: bit for bit one chain of fused multiply-adds, at awkward
 // shapes. Every other one is compiled for aligned operands, and runs with such.
 #include <atomic>
@@ -13,7 +13,8 @@
 #include "cpu/compiler.hpp"
 #include "cpu/device.hpp"
 #include "cpu/launcher.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
+#include "tests/support/gemm.hpp"
 
 using namespace autotune;
 
@@ -88,13 +89,13 @@ struct Expected {
     }
   }
 
-  static std::int64_t rows_of(Operation op, std::int64_t plain, std::int64_t transposed) {
-    return op == Operation::plain ? plain : transposed;
+  static std::int64_t rows_of(Transpose op, std::int64_t plain, std::int64_t transposed) {
+    return op == Transpose::none ? plain : transposed;
   }
 
   void set_result(std::int64_t row, std::int64_t column) {
-    const bool plain_a = test.problem.op_a == Operation::plain;
-    const bool plain_b = test.problem.op_b == Operation::plain;
+    const bool plain_a = test.problem.op_a == Transpose::none;
+    const bool plain_b = test.problem.op_b == Transpose::none;
     float sum = 0;
     for (std::int64_t i = 0; i < test.problem.k; ++i) {
       sum = std::fmaf(plain_a ? a.at(row, i) : a.at(i, row),
@@ -108,12 +109,15 @@ struct Expected {
 // Several configurations in one text: starting the compiler costs more than compiling a kernel.
 class Batch {
  public:
+  // The compiler takes this for the text's kernel.
+  static constexpr const char* kKernel = "extern \"C\" __global__ void batch() {}\n";
+
   void add(const KernelTemplate& kernel, const Configuration& configuration,
-           const OperandTraits& operands) {
+           const CodeTraits& traits) {
     const std::string symbol = fmt::format("{}_{}", kernel.name, configurations_.size());
     std::string undefine;
     source_ += fmt::format("#define {} {}\n", kernel.name, symbol);
-    for (const std::string& option : compile_options(kernel, configuration, operands, "host")) {
+    for (const std::string& option : compile_options(kernel, configuration, traits, "cpu")) {
       if (!option.starts_with("-D")) continue;
       const std::size_t equals = option.find('=');
       const std::string name = option.substr(2, equals - 2);
@@ -122,14 +126,18 @@ class Batch {
     }
     source_ += fmt::format("namespace in_{} {{\n{}\n}}\n{}#undef {}\n", symbol, kernel.source,
                            undefine, kernel.name);
-    configurations_.push_back({symbol, configuration, operands.aligned});
+    source_ += fmt::format(
+        "extern \"C\" __global__ void {}{}(void** arguments) {{\n"
+        "  autotune_call_kernel(&in_{}::{}, arguments);\n}}\n",
+        kCallPrefix, symbol, symbol, symbol);
+    configurations_.push_back({symbol, configuration, traits.aligned});
   }
 
   // The first configuration found wrong, in words; empty when there is none.
   std::string first_wrong(const CpuCompiler& compiler, const KernelTemplate& kernel,
                           std::vector<Expected> any_cases,
                           std::vector<Expected> aligned_cases) const {
-    const CpuCompileResult compiled = compiler.compile("batch", source_, {});
+    const CpuCompileResult compiled = compiler.compile("batch", source_ + kKernel, {});
     if (!compiled.ok) return compiled.log;
     CpuLauncher launcher(1);
     for (const auto& [symbol, configuration, aligned] : configurations_) {
@@ -150,21 +158,22 @@ class Batch {
                          Expected& expected) {
     const GemmProblem& p = expected.test.problem;
     Matrix c = expected.c;
-    const KernelArguments arguments{expected.a.data(),
-                                    expected.b.data(),
-                                    c.data(),
-                                    p.m,
-                                    p.n,
-                                    p.k,
-                                    expected.a.ld,
-                                    expected.b.ld,
-                                    c.ld,
-                                    expected.test.alpha,
-                                    expected.test.beta};
+    test::GemmArguments arguments({.a = expected.a.data(),
+                                   .b = expected.b.data(),
+                                   .c = c.data(),
+                                   .m = p.m,
+                                   .n = p.n,
+                                   .k = p.k,
+                                   .lda = expected.a.ld,
+                                   .ldb = expected.b.ld,
+                                   .ldc = c.ld,
+                                   .alpha = expected.test.alpha,
+                                   .beta = expected.test.beta});
     const LaunchGeometry geometry = kernel.geometry(configuration, p);
     std::vector<std::int64_t> blocks;
     for (std::int64_t block = 0; block < geometry.blocks(); ++block) blocks.push_back(block);
-    if (const auto fault = launcher.launch(loaded, arguments, geometry, blocks)) return *fault;
+    const auto fault = launcher.launch(loaded, arguments.pointers(), geometry, blocks);
+    if (fault) return *fault;
     const std::size_t bytes = c.memory.size() * sizeof(float);
     const bool same = std::memcmp(c.memory.data(), expected.result.memory.data(), bytes) == 0;
     return same ? "" : "wrong bits";
@@ -179,13 +188,13 @@ class Batch {
   std::vector<Compiled> configurations_;
 };
 
-// Whether several lanes or slices have a chain each.
+// Returns whether several lanes or slices have a chain each.
 bool shares_k(const Configuration& configuration) {
   if (configuration.contains("SLICES") && configuration.at("SLICES") > 1) return true;
   return configuration.contains("LANES_K") && configuration.at("LANES_K") > 1;
 }
 
-// What the host device is offered and promises one chain a result.
+// The configurations that the CPU device is offered and that keep one chain a result.
 std::vector<Configuration> chains(const KernelTemplate& kernel) {
   std::vector<Configuration> result =
       kernel.space.enumerate(device_constraints(kernel, cpu_device_info())).configurations;
@@ -193,7 +202,7 @@ std::vector<Configuration> chains(const KernelTemplate& kernel) {
   return result;
 }
 
-void check_all(const KernelTemplate& kernel, Operation op_a, Operation op_b, std::size_t stride) {
+void check_all(const KernelTemplate& kernel, Transpose op_a, Transpose op_b, std::size_t stride) {
   constexpr std::size_t kBatch = 24;
   const auto expected = [&](std::vector<Case> cases) {
     std::vector<Expected> result;
@@ -207,16 +216,19 @@ void check_all(const KernelTemplate& kernel, Operation op_a, Operation op_b, std
   const std::vector<Expected> any_cases = expected(kCases);
   const std::vector<Expected> aligned_cases = expected(kAlignedCases);
   const std::vector<Configuration> all = chains(kernel);
-  // All of what is searched here without being named.
-  const auto searched = templates_for(cpu_device_info());
+  // All configurations that are searched here without being named.
+  const auto searched = built_in_kernels().for_device(cpu_device_info());
   constexpr std::size_t kShare = 24;
   if (std::find(searched.begin(), searched.end(), &kernel) == searched.end()) {
     stride *= std::max<std::size_t>(1, all.size() / kShare);
   }
+  CodeTraits traits = unpadded_traits(
+      *kernel.operation, GemmProblem{.m = 1, .n = 1, .k = 1, .op_a = op_a, .op_b = op_b});
   std::vector<Batch> batches((all.size() / stride + kBatch) / kBatch);
   for (std::size_t i = 0; i < all.size(); i += stride) {
     const bool aligned = i / stride % 2 == 1;
-    batches[i / stride / kBatch].add(kernel, all[i], {op_a, op_b, aligned});
+    traits.aligned = aligned;
+    batches[i / stride / kBatch].add(kernel, all[i], traits);
   }
   const CpuCompiler compiler;
   std::vector<std::string> wrong(batches.size());
@@ -231,18 +243,18 @@ void check_all(const KernelTemplate& kernel, Operation op_a, Operation op_b, std
 
 TEST_SUITE("configurations") {
   TEST_CASE("plain operands in every third configuration") {
-    for (const KernelTemplate& kernel : kernel_templates()) {
+    for (const KernelTemplate& kernel : built_in_kernels().templates()) {
       CAPTURE(kernel.name);
-      check_all(kernel, Operation::plain, Operation::plain, 3);
+      check_all(kernel, Transpose::none, Transpose::none, 3);
     }
   }
 
   TEST_CASE("transposed operands in every thirteenth configuration") {
-    for (const KernelTemplate& kernel : kernel_templates()) {
+    for (const KernelTemplate& kernel : built_in_kernels().templates()) {
       CAPTURE(kernel.name);
-      check_all(kernel, Operation::transposed, Operation::plain, 13);
-      check_all(kernel, Operation::plain, Operation::transposed, 13);
-      check_all(kernel, Operation::transposed, Operation::transposed, 13);
+      check_all(kernel, Transpose::transposed, Transpose::none, 13);
+      check_all(kernel, Transpose::none, Transpose::transposed, 13);
+      check_all(kernel, Transpose::transposed, Transpose::transposed, 13);
     }
   }
 }

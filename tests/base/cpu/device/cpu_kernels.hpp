@@ -1,4 +1,4 @@
-// Kernels of the common signature for tests of the host device, right ones and faulty ones.
+// Kernels of the common signature for tests of the CPU device, right ones and faulty ones.
 #pragma once
 
 #include <string>

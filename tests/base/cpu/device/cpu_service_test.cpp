@@ -6,7 +6,7 @@
 
 #include "cpu/device.hpp"
 #include "cpu_kernels.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "operation/gemm/gemm.hpp"
 
 using namespace autotune;
 
@@ -20,8 +20,9 @@ class Bench {
     REQUIRE_MESSAGE(reply.ok, reply.log);
     request.cubin = std::move(reply.cubin);
     request.kernel_name = "simple";
-    request.min_sample_us = 0;
-    request.samples = 2;
+    request.signature = gemm_signature();
+    request.timing.min_sample_us = 0;
+    request.timing.samples = 2;
   }
 
   MeasureReply measure(const GemmProblem& problem) {
@@ -46,7 +47,7 @@ constexpr GemmProblem kLarge{.m = 1000, .n = 1000, .k = 1000};  // run in part
 
 }  // namespace
 
-TEST_SUITE("HostService") {
+TEST_SUITE("CpuService") {
   TEST_CASE("it describes its compiler") {
     const auto reply =
         std::get<DescribeCompilerReply>(make_cpu_service()->handle(DescribeCompilerRequest{}));
@@ -85,13 +86,13 @@ TEST_SUITE("HostService") {
 
   TEST_CASE("verification and timing can be asked for alone") {
     Bench bench(right());
-    bench.request.samples = 0;
+    bench.request.timing.samples = 0;
     MeasureReply reply = bench.measure(kSmall);
     CHECK(reply.verification.integers_exact);
     CHECK(reply.measurement.samples_us.empty());
-    bench.request.samples = 1;
+    bench.request.timing.samples = 1;
     bench.request.verify = false;
-    bench.request.launches_per_sample = 3;
+    bench.request.timing.launches_per_sample = 3;
     reply = bench.measure(kSmall);
     CHECK_FALSE(reply.verification.integers_exact);
     CHECK(reply.measurement.samples_us.size() == 1);
@@ -100,8 +101,8 @@ TEST_SUITE("HostService") {
 
   TEST_CASE("sampling stops behind the limit") {
     Bench bench(right());
-    bench.request.samples = 5;
-    bench.request.stop_above_us = 1e-3;
+    bench.request.timing.samples = 5;
+    bench.request.timing.stop_above_us = 1e-3;
     const MeasureReply reply = bench.measure(kSmall);
     CHECK(reply.status == TrialStatus::ok);
     CHECK(reply.measurement.screened_out);
@@ -175,7 +176,7 @@ TEST_SUITE("HostService") {
         host_kernels::simple("if (row == m && column == 0) c[m * n] = 0;", host_kernels::kStore);
     const MeasureReply reply = Bench(wrong).measure(kSmall);
     CHECK(reply.status == TrialStatus::out_of_bounds);
-    CHECK(reply.detail == "wrote to 1 word outside of C on integers");
+    CHECK(reply.detail == "wrote to 1 word outside of the output on integers");
   }
 
   TEST_CASE("a barrier that some threads miss is found") {
@@ -216,7 +217,9 @@ TEST_SUITE("HostService") {
   TEST_CASE("there is no cuBLAS") {
     Bench bench(right());
     bench.request.baseline = "cublas";
-    CHECK(bench.measure(kSmall).status == TrialStatus::launch_failed);
+    const MeasureReply reply = bench.measure(kSmall);
+    CHECK(reply.status == TrialStatus::load_failed);
+    CHECK(reply.detail == "the CPU device has no cublas");
   }
 
   TEST_CASE("calibration gives rates") {

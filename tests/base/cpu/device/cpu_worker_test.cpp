@@ -1,4 +1,4 @@
-// The host device behind the program's own worker processes: what a kernel does to its process
+// The CPU device behind the program's own worker processes: the effect of a kernel on its process
 // stays there.
 #include <chrono>
 
@@ -6,6 +6,7 @@
 
 #include "cpu/device.hpp"
 #include "cpu_kernels.hpp"
+#include "operation/gemm/gemm.hpp"
 #include "tuner/worker/worker.hpp"
 
 using namespace autotune;
@@ -22,8 +23,9 @@ class Workers {
         worker_->call(CompileRequest{"simple", source, {"-arch=host"}}, kPatience)));
     REQUIRE_MESSAGE(compiled.ok, compiled.log);
     MeasureRequest request;
-    request.problem = {.m = 8, .n = 8, .k = 8};
+    request.problem = GemmProblem{.m = 8, .n = 8, .k = 8};
     request.kernel_name = "simple";
+    request.signature = gemm_signature();
     request.cubin = std::move(compiled.cubin);
     request.geometry.block = {8, 8, 1};
     return worker_->call(request, timeout);
@@ -40,10 +42,10 @@ TrialStatus status_of(const WorkerOutcome& outcome) {
 
 }  // namespace
 
-TEST_SUITE("host workers") {
+TEST_SUITE("workers of the CPU device") {
   const std::string right = host_kernels::simple("", host_kernels::kStore);
 
-  TEST_CASE("a worker answers for the host device") {
+  TEST_CASE("a worker answers for the CPU device") {
     CHECK(status_of(Workers().measure(right)) == TrialStatus::ok);
   }
 

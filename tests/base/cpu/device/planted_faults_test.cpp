@@ -1,4 +1,4 @@
-// A template whose configurations fail, each in a way of its own: a search on the host device finds
+// A template whose configurations fail, each in a way of its own: a search on the CPU device finds
 // the right winner among them, and stores each with what was wrong with it.
 #include <map>
 
@@ -7,6 +7,7 @@
 
 #include "cpu/device.hpp"
 #include "cpu_kernels.hpp"
+#include "kernel_templates/gemm_template.hpp"
 #include "tuner/tuner.hpp"
 
 using namespace autotune;
@@ -28,6 +29,8 @@ enum Fault : std::int64_t {
   kTooMuchShared,
   kFaults,
 };
+
+constexpr std::int64_t kDepth = 9;
 
 std::string faulty_source() {
   return host_kernels::simple(R"(
@@ -66,36 +69,38 @@ KernelTemplate faulty_template(std::string_view source) {
   std::vector<std::int64_t> faults;
   for (std::int64_t fault = kNone; fault < kFaults; ++fault) faults.push_back(fault);
   const auto tiles = [](std::int64_t length) { return (length + 7) / 8; };
-  return {.name = "simple",
-          .space_version = 1,
-          .source = source,
-          .space = ConfigSpace({{"FAULT", "", faults}}, {}),
-          .supports = [](const GemmProblem&) { return true; },
-          .default_configuration =
-              [](const GemmProblem&) {
-                return Configuration({{"FAULT", kNone}});
-              },
-          .geometry =
-              [tiles](const Configuration& c, const GemmProblem& p) {
-                LaunchGeometry result{.grid = {tiles(p.m) * tiles(p.n), 1, 1}, .block = {8, 8, 1}};
-                // For the smallest problem it needs none, so that it is not rejected beforehand.
-                if (c.at("FAULT") == kTooMuchShared && p.k > 1)
-                  result.dynamic_shared_bytes = 1 << 20;
-                return result;
-              },
-          .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
-          .tile_shape = [](const Configuration&) { return TileShape{8, 1, 1, 1, 8, 8, 8}; }};
+  return kernel_template(
+      {.name = "simple",
+       .space_version = 1,
+       .source = source,
+       .space = ConfigSpace({{"FAULT", "", faults}}, {}),
+       .supports = [](const GemmProblem&) { return true; },
+       .default_configuration =
+           [](const GemmProblem&) {
+             return Configuration({{"FAULT", kNone}});
+           },
+       .geometry =
+           [tiles](const Configuration& c, const GemmProblem& p) {
+             LaunchGeometry result{.grid = {tiles(p.m) * tiles(p.n), 1, 1}, .block = {8, 8, 1}};
+             // Only where it is launched, so that it is not rejected beforehand.
+             if (c.at("FAULT") == kTooMuchShared && p.k == kDepth)
+               result.dynamic_shared_bytes = 1 << 20;
+             return result;
+           },
+       .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
+       .tile_shape = [](const Configuration&) { return TileShape{8, 1, 1, 1, 8, 8, 8}; }});
 }
 
 }  // namespace
 
 TEST_SUITE("planted faults") {
-  TEST_CASE("a search on the host device catches each by name and finds the right winner") {
+  TEST_CASE("a search on the CPU device catches each by name and finds the right winner") {
     const std::string source = faulty_source();
     const KernelTemplate kernel = faulty_template(source);
     TuningDatabase database = TuningDatabase::in_memory();
     TuneRequest request;
-    request.problems = {{.m = 7, .n = 5, .k = 9}};  // one block, so that a copy of it counts runs
+    request.problems = {
+        GemmProblem{.m = 7, .n = 5, .k = kDepth}};  // one block, so that a copy of it counts runs
     request.templates = {&kernel};
     request.strategy = "exhaustive";
     TunerSetup setup;
@@ -122,7 +127,7 @@ TEST_SUITE("planted faults") {
         {kEndless, {TrialStatus::run_timeout, "no answer within"}},
         {kWrongLastRow, {TrialStatus::wrong_result, "the first in row 6, column 0"}},
         {kWrongSecondRun, {TrialStatus::wrong_result, "on random data"}},
-        {kWriteBehind, {TrialStatus::out_of_bounds, "outside of C"}},
+        {kWriteBehind, {TrialStatus::out_of_bounds, "outside of the output"}},
         {kMissedBarrier, {TrialStatus::launch_failed, "wait at the barrier"}},
         {kNoCompile, {TrialStatus::compile_failed, "was not declared"}},
         {kReadOutside, {TrialStatus::run_crashed, "SIGSEGV"}},

@@ -1,0 +1,16 @@
+// The places of files that the user names no other place for: the XDG folders.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+namespace autotune {
+
+// $AUTOTUNE_DB, else $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db.
+// Throws StorageError when neither is set and there is no home directory.
+[[nodiscard]] std::filesystem::path default_database_path();
+
+// $XDG_CACHE_HOME/autotune/cubins.db, else ~/.cache/autotune/cubins.db. nullopt without a home.
+[[nodiscard]] std::optional<std::filesystem::path> default_cubin_store_path();
+
+}  // namespace autotune

@@ -1,0 +1,21 @@
+// Completed requests as rows, with the hash over them. SQLite's exceptions pass through.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "db/tuning_database.hpp"
+
+namespace autotune {
+
+// Wants a transaction around it.
+void insert_completed(SQLite::Database& database, std::span<const CompletedRequest> requests);
+
+// Implements TuningDatabase::completed().
+[[nodiscard]] std::optional<CompletedRequest> select_completed(SQLite::Database& database,
+                                                               const std::string& key);
+
+}  // namespace autotune

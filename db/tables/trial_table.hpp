@@ -1,0 +1,33 @@
+// Trials as rows of the tables scope, run, problem and trial. Each function wants a transaction
+// around it where it writes; SQLite's exceptions pass through.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "db/tuning_database.hpp"
+
+namespace autotune {
+
+void insert_trials(SQLite::Database& database, const TrialScope& scope, const RunInfo& run,
+                   std::span<const Trial> trials);
+
+// Implements TuningDatabase::trials().
+[[nodiscard]] std::vector<Trial> select_trials(SQLite::Database& database, const TrialScope& scope,
+                                               const Problem& problem);
+// Implements TuningDatabase::all_trials().
+[[nodiscard]] std::vector<StoredTrial> select_all_trials(SQLite::Database& database,
+                                                         const ResultFilter& filter,
+                                                         const std::string& template_name);
+// Implements TuningDatabase::trials_after().
+[[nodiscard]] std::vector<Trial> select_trials_after(SQLite::Database& database, std::int64_t& row,
+                                                     const TrialScope& scope,
+                                                     const std::string& own_guid);
+// Implements TuningDatabase::last_trial_row().
+[[nodiscard]] std::int64_t select_last_trial(SQLite::Database& database);
+
+}  // namespace autotune

@@ -1,0 +1,46 @@
+// The element types of a kernel's operands and the arithmetic on them. The types are macros of the
+// compiler's command line: ELEMENT_A and ELEMENT_B of the operands, ELEMENT_C of the result, and
+// ELEMENT_ACC of the sums, alpha and beta. All are float by default.
+#pragma once
+
+#ifndef ELEMENT_A
+#define ELEMENT_A float
+#endif
+#ifndef ELEMENT_B
+#define ELEMENT_B float
+#endif
+#ifndef ELEMENT_C
+#define ELEMENT_C float
+#endif
+#ifndef ELEMENT_ACC
+#define ELEMENT_ACC float
+#endif
+
+namespace autotune_device {
+
+using ElementA = ELEMENT_A;
+using ElementB = ELEMENT_B;
+using ElementC = ELEMENT_C;
+using Accumulator = ELEMENT_ACC;
+
+// Returns a * b + sum, rounded once. Another accumulator needs an overload here.
+__device__ __forceinline__ float multiply_add(float a, float b, float sum) {
+  return fmaf(a, b, sum);
+}
+__device__ __forceinline__ double multiply_add(double a, double b, double sum) {
+  return fma(a, b, sum);
+}
+
+// Returns product + beta * previous. With beta == 0 the previous value has no influence.
+__device__ __forceinline__ Accumulator scaled_result(Accumulator product, Accumulator beta,
+                                                     Accumulator previous) {
+  return beta == Accumulator(0) ? product : multiply_add(beta, previous, product);
+}
+
+// Stores one result: *to = product + beta * *to, where `product` is alpha times the sum.
+// With beta == 0 the previous value of C is not read, so that NaN in it does no harm.
+__device__ __forceinline__ void store_result(ElementC* to, Accumulator product, Accumulator beta) {
+  *to = beta == Accumulator(0) ? product : multiply_add(beta, *to, product);
+}
+
+}  // namespace autotune_device

@@ -1,0 +1,87 @@
+#include "kernel_templates/gemm_template.hpp"
+
+#include <utility>
+
+#include "kernel_templates/cost_model.hpp"
+#include "operation/gemm/gemm.hpp"
+
+namespace autotune {
+namespace {
+
+// Functions of a GemmProblem as functions of a Problem; empty ones stay empty.
+template <typename Result>
+std::function<Result(const Problem&)> on_problem(
+    std::function<Result(const GemmProblem&)> function) {
+  if (!function) return {};
+  return [function = std::move(function)](const Problem& problem) {
+    return function(gemm_problem(problem));
+  };
+}
+
+// A GemmProblem always has FP32 elements; a Problem may have others.
+bool is_of_fp32(const Problem& problem) {
+  return problem.trait("type") == to_string(ElementType::f32);
+}
+
+// A K of 1, with which no blocks share work, and a large K; the former also with both operands
+// contiguous along K.
+std::vector<Problem> limiting_problems() {
+  const GemmProblem smallest{.m = 1, .n = 1, .k = 1};
+  GemmProblem along_k = smallest;
+  along_k.op_b = Transpose::transposed;
+  return {smallest, along_k, GemmProblem{.m = 1, .n = 1, .k = 1 << 20}};
+}
+
+}  // namespace
+
+KernelTemplate kernel_template(GemmTemplate gemm) {
+  KernelTemplate result{
+      .name = std::move(gemm.name),
+      .space_version = gemm.space_version,
+      .operation = &built_in_operations().at(kGemm),
+      .signature = gemm_signature(gemm.takes_tensor_maps),
+      .source = gemm.source,
+      .space = std::move(gemm.space),
+      .min_compute_capability = gemm.min_compute_capability,
+      .end_compute_capability = gemm.end_compute_capability,
+      .supports = [supports = on_problem(std::move(gemm.supports))](
+                      const Problem& problem) { return is_of_fp32(problem) && supports(problem); },
+      .default_configuration = on_problem(std::move(gemm.default_configuration)),
+      .geometry =
+          [geometry = std::move(gemm.geometry)](const Configuration& configuration,
+                                                const Problem& problem) {
+            return geometry(configuration, gemm_problem(problem));
+          },
+      .shared_bytes = std::move(gemm.shared_bytes),
+      .tile_shape = std::move(gemm.tile_shape),
+      .limiting_problems = limiting_problems(),
+      .first_choice = on_problem(std::move(gemm.first_choice)),
+      .configuration_capability = std::move(gemm.configuration_capability),
+      .takes_tensor_maps = gemm.takes_tensor_maps,
+      .copying_threads = gemm.copying_threads,
+      .architecture_specific = gemm.architecture_specific,
+      .ptxas_options = std::move(gemm.ptxas_options),
+      .knows_alignment = gemm.knows_alignment,
+      .launch_parameters = std::move(gemm.launch_parameters)};
+  if (gemm.warp_accesses) {
+    result.warp_accesses = [accesses = std::move(gemm.warp_accesses)](
+                               const Configuration& configuration, const Problem& problem,
+                               std::int64_t warp) {
+      return accesses(configuration, gemm_problem(problem), warp);
+    };
+  }
+  result.predicted_cycles = gemm_cost_model({.tile_shape = result.tile_shape,
+                                             .geometry = result.geometry,
+                                             .shared_bytes = result.shared_bytes,
+                                             .copying_threads = result.copying_threads});
+  return result;
+}
+
+bool is_aligned(const GemmProblem& problem) {
+  // Asked of every configuration of a space, so without the problem's tensors.
+  constexpr std::int64_t kVector = 4;  // elements of 16 bytes
+  return problem.lda() % kVector == 0 && problem.ldb() % kVector == 0 &&
+         problem.ldc() % kVector == 0;
+}
+
+}  // namespace autotune

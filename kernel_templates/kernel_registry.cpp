@@ -1,0 +1,46 @@
+#include "kernel_templates/kernel_registry.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "autotune/error.hpp"
+
+namespace autotune {
+
+KernelRegistry::KernelRegistry(std::vector<KernelTemplate> templates)
+    : templates_(std::move(templates)) {
+  std::set<std::string> names;
+  for (const KernelTemplate& kernel : templates_) {
+    if (!names.insert(kernel.name).second) {
+      throw Error("two kernel templates are named " + kernel.name);
+    }
+  }
+}
+
+const KernelTemplate* KernelRegistry::find(std::string_view name) const {
+  const auto found = std::find_if(templates_.begin(), templates_.end(),
+                                  [&](const KernelTemplate& one) { return one.name == name; });
+  return found == templates_.end() ? nullptr : &*found;
+}
+
+std::vector<const KernelTemplate*> KernelRegistry::for_device(const DeviceInfo& device) const {
+  constexpr int kAnyGpu = 50;
+  const int capability =
+      device.is_cpu() ? kAnyGpu : 10 * device.compute_major + device.compute_minor;
+  std::vector<const KernelTemplate*> result;
+  for (const KernelTemplate& kernel : templates_) {
+    if (runs_on(kernel, capability)) result.push_back(&kernel);
+  }
+  return result;
+}
+
+const Operation* KernelRegistry::operation_of(const Problem& problem) const {
+  for (const KernelTemplate& kernel : templates_) {
+    if (kernel.operation->name == problem.operation()) return kernel.operation;
+  }
+  return nullptr;
+}
+
+}  // namespace autotune

@@ -1,0 +1,34 @@
+// The kernel templates that a program knows: the built-in ones, and those that a user adds.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "kernel_templates/kernel_template.hpp"
+
+namespace autotune {
+
+// Immutable once built; shared freely between threads. Templates keep their addresses.
+class KernelRegistry {
+ public:
+  // Throws Error when two templates share a name.
+  explicit KernelRegistry(std::vector<KernelTemplate> templates);
+
+  // In the order of the constructor.
+  [[nodiscard]] const std::vector<KernelTemplate>& templates() const { return templates_; }
+  // nullptr when there is none of that name.
+  [[nodiscard]] const KernelTemplate* find(std::string_view name) const;
+  // The templates to try on a device: all that it can run. On the CPU device, whose times say
+  // nothing about a GPU, only the templates that run on any GPU.
+  [[nodiscard]] std::vector<const KernelTemplate*> for_device(const DeviceInfo& device) const;
+  // The operation of a problem; nullptr when no template computes it.
+  [[nodiscard]] const Operation* operation_of(const Problem& problem) const;
+
+ private:
+  std::vector<KernelTemplate> templates_;
+};
+
+// The templates in kernel_templates/, in alphabetical order.
+[[nodiscard]] const KernelRegistry& built_in_kernels();
+
+}  // namespace autotune

@@ -1,0 +1,97 @@
+#include "kernel_templates/register_tile.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace autotune {
+namespace {
+
+constexpr std::int64_t kFloatBytes = 4;
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kMeanings = {{
+    {"THREAD_M", "results of one lane along M"},
+    {"THREAD_N", "results of one lane along N"},
+    {"LANES_M", "lanes of a warp along M; the others are along N"},
+    {"WARPS_M", "warps of a block along M"},
+    {"WARPS_N", "warps of a block along N"},
+    {"SLICES", "parts of each k_tile that different warps multiply"},
+    {"BLOCK_K", "elements of K in a k_tile"},
+    {"UNROLL", "steps of the inner loop between two branches"},
+    {"STAGES", "phases in shared memory"},
+    {"MIN_BLOCKS", "blocks of an SM that the compiler leaves registers for"},
+    {"SPLIT_K",
+     "blocks that share one tile's work; 0: as many as run at once share the last tiles"},
+    {"CLUSTER", "blocks of these that add up in shared memory"},
+    {"ORDER", "products of one k by 0: rows, 1: columns; 2 to 5: in pieces of 4 or 2"},
+    {"REGISTER_LEVEL", "ptxas's register usage level; others are as one of these"},
+    {"RASTER", "tiles along M whose blocks run side by side"},
+}};
+
+}  // namespace
+
+std::int64_t RegisterTile::buffer_bytes(std::int64_t stage) const {
+  const std::int64_t exchanged = slices() > 1 ? threads() * results() / 2 : 0;
+  return kFloatBytes * std::max(stages() * stage, exchanged) +
+         cluster_bytes(cluster(), threads() * results() / slices());
+}
+
+TuningParameter tile_parameter(std::string_view name, std::vector<std::int64_t> values) {
+  const auto* const found = std::find_if(kMeanings.begin(), kMeanings.end(),
+                                         [&](const auto& one) { return one.first == name; });
+  return {std::string(name), std::string(found->second), std::move(values)};
+}
+
+ParameterNames thread_tile_names() {
+  return {"THREAD_M", "THREAD_N"};
+}
+ParameterNames warp_tile_names() {
+  return thread_tile_names() + ParameterNames{"LANES_M"};
+}
+ParameterNames block_tile_names() {
+  return warp_tile_names() + ParameterNames{"WARPS_M", "WARPS_N"};
+}
+
+Constraint warp_tile_constraint() {
+  return constraint_on<RegisterTile>(
+      "warp_tile", "a warp's tile is at most twice as long as wide", warp_tile_names(),
+      [](const RegisterTile& tile) { return balanced(tile.warp_m(), tile.warp_n(), 2); });
+}
+
+LaunchGeometry register_tile_geometry(const RegisterTile& tile, const GemmProblem& problem) {
+  const std::int64_t tiles_m = ceil_div(problem.m, tile.tile_m());
+  const std::int64_t tiles = tiles_m * ceil_div(problem.n, tile.tile_n());
+  const std::int64_t k_tiles = ceil_div(problem.k, tile.block_k());
+  // The clusters that share a tile, where blocks do not share evenly.
+  const std::int64_t clusters =
+      std::max<std::int64_t>(1, std::min(tile.split_k(), k_tiles) / tile.cluster());
+  const std::int64_t blocks = tiles * clusters * tile.cluster();
+  // Two parts of tiles for each block.
+  const std::int64_t bytes = 2 * kFloatBytes * tile.tile_m() * tile.tile_n();
+  const bool evenly = tile.split_k() == kEvenly;
+  const bool shared = evenly ? may_share_evenly(k_tiles) : clusters > 1 && may_share(blocks, bytes);
+  LaunchGeometry result;
+  result.waits_for_launch_before = true;
+  result.raster = std::min(tile.c.at("RASTER"), tiles_m);
+  result.grid[0] = shared ? blocks : tiles * tile.cluster();
+  if (shared && evenly) {
+    result.grid[0] = tiles * k_tiles;
+    result.resident_blocks_per_sm = tile.min_blocks();
+  }
+  result.block[0] = tile.threads();
+  if (shared) result.workspace_bytes_per_block = bytes;
+  return result;
+}
+
+TileShape register_tile_shape(const Configuration& configuration) {
+  const RegisterTile tile(configuration);
+  return {.tile_width = 0,
+          .results_m = tile.thread_m(),
+          .results_n = tile.thread_n(),
+          .unroll = tile.block_k(),
+          .block_m = tile.tile_m(),
+          .block_n = tile.tile_n(),
+          .block_k = tile.block_k()};
+}
+
+}  // namespace autotune

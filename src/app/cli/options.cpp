@@ -1,0 +1,263 @@
+#include "cli/options.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "autotune/error.hpp"
+
+#include "cli/option_values.hpp"
+#include "cli/space_options.hpp"
+#include "tuner/search/strategy.hpp"
+
+namespace autotune {
+namespace {
+
+constexpr const char* kWholeNumber = "a whole number from 1 to 2147483647";
+
+template <typename Target, typename Value>
+bool assign(Target& target, Value value) {
+  target = std::move(value);
+  return true;
+}
+template <typename Target, typename Value>
+bool assign(Target& target, std::optional<Value> value) {
+  if (value) target = *std::move(value);
+  return value.has_value();
+}
+
+// Parses a text and stores the value in a member, or a member of a member, of the options. Returns
+// false when `Parse` returns nullopt.
+template <auto Parse, auto... Members>
+bool store(Options& options, const std::string& text) {
+  return assign((options.*....*Members), Parse(text));
+}
+
+std::optional<std::int64_t> number(const std::string& text) {
+  return parse_whole_number(text);
+}
+
+std::string unchanged(const std::string& text) {
+  return text;
+}
+
+bool is_given(const std::string& /*text*/) {
+  return true;
+}
+
+constexpr std::string_view kLayouts[] = {"NN", "NT", "TN", "TT"};
+constexpr std::string_view kInputs[] = {"linear", "uniform"};
+constexpr std::string_view kFormats[] = {"t4", "json", "csv"};
+constexpr std::string_view kLibraries[] = {"cublas"};
+
+template <const auto& Words>
+std::optional<std::string> one_of(const std::string& text) {
+  const bool is_known = std::find(std::begin(Words), std::end(Words), text) != std::end(Words);
+  return is_known ? std::optional(text) : std::nullopt;
+}
+
+std::optional<Math> math(const std::string& text) {
+  return text == "strict" ? std::optional(Math::strict) : std::nullopt;
+}
+
+std::optional<std::string> architecture(const std::string& text) {
+  return text.rfind("sm_", 0) == 0 ? std::optional(text) : std::nullopt;
+}
+
+// A number of repeats.
+std::optional<std::int64_t> repeats(const std::string& text) {
+  return parse_whole_number(text, 10'000);
+}
+
+std::vector<std::string> strategies(const std::string& text) {
+  const std::vector<std::string> known = strategy_names();
+  if (text == "all") return known;
+  std::vector<std::string> names = items_of(text);
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    throw UsageError(fmt::format("{} must be one of {}", in_quotes(name), fmt::join(known, ", ")));
+  }
+  return names;
+}
+
+std::optional<std::vector<std::int64_t>> unrolls(const std::string& text) {
+  std::vector<std::int64_t> values;
+  for (const std::string& item : items_of(text)) {
+    const auto value = item == "full" ? SpaceFilter::kFullUnroll : parse_whole_number(item);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  return values;
+}
+
+std::map<std::string, std::vector<std::int64_t>> values_by_name(const std::string& text) {
+  std::map<std::string, std::vector<std::int64_t>> values;
+  for (const std::string& item : items_of(text)) {
+    const Configuration parsed = Configuration::parse(item);
+    const auto& [name, value] = parsed.entries().front();
+    values[name].push_back(value);
+  }
+  return values;
+}
+
+// Products, "4", and shapes, "2x8".
+bool store_results(Options& options, const std::string& text) {
+  options.filter.results_per_thread.clear();
+  options.filter.result_shapes.clear();
+  for (const std::string& item : items_of(text)) {
+    const std::size_t x = item.find('x');
+    const auto first = number(item.substr(0, x));
+    const auto second = x == std::string::npos ? first : number(item.substr(x + 1));
+    if (!first || !second) return false;
+    if (x == std::string::npos) {
+      options.filter.results_per_thread.push_back(*first);
+    } else {
+      options.filter.result_shapes.emplace_back(*first, *second);
+    }
+  }
+  return true;
+}
+
+// "2/8": the second of eight.
+bool store_shard(Options& options, const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const auto shard = number(text.substr(0, slash));
+  const auto shards = number(slash == std::string::npos ? "" : text.substr(slash + 1));
+  if (!shard || !shards || *shard > *shards) return false;
+  options.filter.shard = *shard;
+  options.filter.shards = *shards;
+  return true;
+}
+
+struct Declaration {
+  const char* name;
+  const char* type;  // empty: a flag
+  const char* help;
+  const char* range;  // empty: `store` accepts any text, or throws
+  const char* example;
+  bool (*store)(Options&, const std::string&);
+};
+
+constexpr Declaration kDeclarations[] = {
+    {"--sizes", "LIST", "Sizes N or MxNxK, separated by commas, or @FILE with one a line", "", "",
+     store<parse_sizes, &Options::sizes>},
+    {"--layout", "NN|NT|TN|TT", "A and B as stored (N) or transposed (T); default NN",
+     "NN, NT, TN or TT", "TN", store<one_of<kLayouts>, &Options::layout>},
+    {"--math", "strict", "Arithmetic: strict (default) is FP32 throughout", "strict", "strict",
+     store<math, &Options::math>},
+    {"--device", "DEVICE", "auto (default), cpu or the number of a GPU", "", "",
+     store<unchanged, &Options::device>},
+    {"--arch", "ARCH", "The architecture of a GPU, e.g. sm_90", "an architecture", "sm_90",
+     store<architecture, &Options::architecture>},
+    {"--template", "NAME", "The template (default: the one that has the parameters of --config)",
+     "", "", store<parse_templates, &Options::templates>},
+    {"--config", "NAME=VALUE,...",
+     "The configuration (default: the best known); what it leaves out is taken from the default",
+     "", "", store<Configuration::parse, &Options::configuration>},
+    {"--tile-width", "LIST", "Only these tile widths, e.g. 16,32",
+     "whole numbers separated by commas", "16,32",
+     store<parse_whole_numbers, &Options::filter, &SpaceFilter::tile_widths>},
+    {"--results-per-thread", "LIST",
+     "Only these results of one thread, e.g. 4 (any shape) or 2x8 (along M, along N)",
+     "products or shapes separated by commas", "4,2x8", store_results},
+    {"--unroll", "LIST", "Only these unroll factors of the inner loop, e.g. 4,full",
+     "whole numbers or full, separated by commas", "4,full",
+     store<unrolls, &Options::filter, &SpaceFilter::unrolls>},
+    {"--only", "NAME=VALUE,...", "Only these parameter values, e.g. STAGES=2,STAGES=3,SPLIT_K=1",
+     "", "", store<values_by_name, &Options::filter, &SpaceFilter::only>},
+    {"--shard", "I/N", "Only part I of the N parts of the space, for several machines, e.g. 2/8",
+     "I/N with whole numbers and I at most N", "2/8", store_shard},
+    {"--budget", "TIME", "Stop after this time, e.g. 30s, 5m or 1h",
+     "a time above 0 and up to 1e9 s", "30s",
+     store<parse_seconds, &Options::budget, &Budget::seconds>},
+    {"--trials", "N", "Stop after this many trials", kWholeNumber, "500",
+     store<number, &Options::budget, &Budget::trials>},
+    {"--until", "PERCENT", "Stop at this estimated share of the best of the space, e.g. 98%",
+     "a percentage above 0 and up to 100", "98%", store<parse_share, &Options::until>},
+    {"--strategy", "NAME", "The search strategy", "", "", store<strategies, &Options::strategies>},
+    {"--seed", "N", "Random seed (default 1; ignored by exhaustive)", kWholeNumber, "7",
+     store<number, &Options::seed>},
+    {"--jobs", "N", "Compile workers (default: cores - 2, with 1 GiB of memory for each)",
+     kWholeNumber, "4", store<number, &Options::jobs>},
+    {"--repeats", "N", "Runs, each with its own seed (default 100)",
+     "a whole number from 1 to 10000", "100", store<repeats, &Options::repeats>},
+    {"--in-flight", "N", "Trials that are proposed before the first result is reported (default 1)",
+     kWholeNumber, "8", store<number, &Options::in_flight>},
+    {"--init", "linear|uniform", "Input data (default linear)", "linear or uniform", "uniform",
+     store<one_of<kInputs>, &Options::input>},
+    {"--launches", "N", "Launches that are timed as one interval (default 10)", kWholeNumber, "10",
+     store<number, &Options::launches>},
+    {"--compare", "cublas", "Time cuBLAS together with the finalists", "cublas", "cublas",
+     store<one_of<kLibraries>, &Options::compared>},
+    {"--format", "t4|json|csv", "The file format; t4 is tuning results, schema 1.0.0",
+     "t4, json or csv", "t4", store<one_of<kFormats>, &Options::format>},
+    {"--db", "FILE", "The tuning database (default: $AUTOTUNE_DB, else the user's own)", "", "",
+     store<unchanged, &Options::database>},
+    {"--no-shipped", "", "Leave out the winners that ship with the program", "", "",
+     store<is_given, &Options::no_shipped>},
+    {"--json", "", "Print JSON", "", "", store<is_given, &Options::json>},
+    {"--csv", "", "Print CSV", "", "", store<is_given, &Options::csv>},
+};
+
+void take_text(const Declaration& option, Options& options, const std::string& text) {
+  try {
+    if (option.store(options, text)) return;
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", option.name, error.what()));
+  }
+  throw UsageError(fmt::format("{0}: {1} must be {2}, e.g. {0} {3}", option.name, in_quotes(text),
+                               option.range, option.example));
+}
+
+}  // namespace
+
+std::vector<GemmProblem> Options::problems() const {
+  std::vector<GemmProblem> problems = sizes;
+  for (GemmProblem& problem : problems) {
+    problem.math = math;
+    set_layout(problem, layout);
+  }
+  return problems;
+}
+
+GemmProblem Options::one_problem() const {
+  if (sizes.size() == 1) return problems().front();
+  throw UsageError(
+      fmt::format("--sizes: {} sizes are given, but this command takes one size, e.g. --sizes 2048",
+                  sizes.size()));
+}
+
+const KernelTemplate* Options::one_template() const {
+  if (templates.size() < 2) return templates.empty() ? nullptr : templates.front();
+  throw UsageError(
+      "--template: several templates are given, but this command takes one, e.g. "
+      "--template gemm_tiled");
+}
+
+void add_options(CLI::App& command, Options& options, std::initializer_list<OptionName> names) {
+  for (const OptionName& wanted : names) {
+    const auto known =
+        std::find_if(std::begin(kDeclarations), std::end(kDeclarations),
+                     [&](const Declaration& declared) { return declared.name == wanted.name; });
+    if (known == std::end(kDeclarations)) throw Error(std::string(wanted.name) + " is unknown");
+    const std::string help = wanted.help.empty() ? known->help : wanted.help;
+    if (*known->type == '\0') {
+      command.add_flag_callback(
+          known->name, [&options, known] { known->store(options, ""); }, help);
+      continue;
+    }
+    const CLI::callback_t take_in = [&options, known](const CLI::results_t& given) {
+      take_text(*known, options, given.front());
+      return true;
+    };
+    command.add_option(known->name, take_in, help)->type_name(known->type);
+  }
+}
+
+}  // namespace autotune

@@ -1,0 +1,53 @@
+// A queue that any thread posts to and one thread empties.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace autotune {
+
+// Thread-safe. Messages come out in the order in which they were posted.
+template <typename Message>
+class Mailbox {
+ public:
+  void post(Message message) {
+    {
+      const std::lock_guard lock(mutex_);
+      messages_.push_back(std::move(message));
+    }
+    arrived_.notify_one();
+  }
+
+  // The next message, however long it takes to arrive.
+  Message wait() {
+    std::unique_lock lock(mutex_);
+    arrived_.wait(lock, [this] { return !messages_.empty(); });
+    return take();
+  }
+
+  // The next message; nullopt when none has arrived by the deadline.
+  std::optional<Message> wait_until(std::chrono::steady_clock::time_point deadline) {
+    std::unique_lock lock(mutex_);
+    if (!arrived_.wait_until(lock, deadline, [this] { return !messages_.empty(); })) {
+      return std::nullopt;
+    }
+    return take();
+  }
+
+ private:
+  Message take() {
+    Message message = std::move(messages_.front());
+    messages_.pop_front();
+    return message;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<Message> messages_;
+};
+
+}  // namespace autotune

@@ -1,0 +1,103 @@
+#include "core/posix/spawn.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <string_view>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <unistd.h>
+
+#include "core/posix/file_descriptor.hpp"
+
+namespace autotune {
+namespace {
+
+class Actions {
+ public:
+  Actions() { ::posix_spawn_file_actions_init(&actions_); }
+  ~Actions() { ::posix_spawn_file_actions_destroy(&actions_); }
+  Actions(const Actions&) = delete;
+  Actions& operator=(const Actions&) = delete;
+
+  // Gives errno of what failed.
+  int give(const std::vector<int>& descriptors) {
+    const int count = static_cast<int>(descriptors.size());
+    for (int target = 0; target < count; ++target) {
+      const int source = descriptors[static_cast<std::size_t>(target)];
+      if (source == SpawnOptions::kNull) {
+        ::posix_spawn_file_actions_addopen(&actions_, target, "/dev/null", O_RDWR, 0);
+        continue;
+      }
+      // Under a number that no action overwrites.
+      copies_.emplace_back(::fcntl(source, F_DUPFD_CLOEXEC, count));
+      if (copies_.back().get() < 0) return errno;
+      ::posix_spawn_file_actions_adddup2(&actions_, copies_.back().get(), target);
+    }
+    return ::posix_spawn_file_actions_addclosefrom_np(&actions_, count);
+  }
+  [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  std::vector<FileDescriptor> copies_;
+};
+
+class Attributes {
+ public:
+  Attributes() { ::posix_spawnattr_init(&attributes_); }
+  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+
+  void own_signals() {
+    sigset_t all, interrupt;
+    sigfillset(&all);
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    ::posix_spawnattr_setsigdefault(&attributes_, &all);
+    ::posix_spawnattr_setsigmask(&attributes_, &interrupt);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  }
+  [[nodiscard]] const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+};
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.data()));
+  return result;
+}
+
+std::vector<char*> environment(const std::vector<std::string>& own) {
+  std::vector<char*> result = pointers(own);
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string_view name = text.substr(0, text.find('=') + 1);
+    const bool replaced = std::any_of(own.begin(), own.end(), [&](const std::string& other) {
+      return std::string_view(other).starts_with(name);
+    });
+    if (!replaced) result.push_back(*variable);
+  }
+  result.push_back(nullptr);
+  return result;
+}
+
+}  // namespace
+
+int spawn(const std::vector<std::string>& arguments, const SpawnOptions& options, pid_t& process) {
+  Actions actions;
+  if (const int error = actions.give(options.descriptors)) return error;
+  Attributes attributes;
+  if (options.own_signals) attributes.own_signals();
+  std::vector<char*> words = pointers(arguments);
+  words.push_back(nullptr);
+  return ::posix_spawn(&process, words.front(), actions.get(), attributes.get(), words.data(),
+                       environment(options.environment).data());
+}
+
+}  // namespace autotune

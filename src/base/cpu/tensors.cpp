@@ -1,0 +1,126 @@
+#include "cpu/tensors.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace autotune {
+namespace {
+
+// Repeated, a quiet NaN that no arithmetic gives, in every type of elements.
+constexpr std::uint16_t kPoison = 0x7ff8;
+constexpr std::int64_t kWordBytes = sizeof kPoison;
+constexpr std::int64_t kPiece = std::int64_t{1} << 18;
+constexpr std::align_val_t kAlignment{64};
+
+// The output function of splitmix64: neighbouring inputs give unrelated outputs.
+std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+// Calls visit(i) for all i below count, on all threads.
+template <typename Visit>
+void for_each_element(std::int64_t count, ThreadPool& pool, Visit visit) {
+  const std::int64_t pieces = (count + kPiece - 1) / kPiece;
+  pool.for_each(static_cast<std::size_t>(pieces), [&](std::size_t piece, std::size_t) {
+    const std::int64_t first = static_cast<std::int64_t>(piece) * kPiece;
+    const std::int64_t last = std::min(count, first + kPiece);
+    for (std::int64_t i = first; i < last; ++i) visit(i);
+  });
+}
+
+template <typename Value>
+ElementBuffer filled(ElementType type, std::int64_t count, ThreadPool& pool, Value value) {
+  ElementBuffer buffer(type, count);
+  const std::int64_t bytes = size_bytes(type);
+  for_each_element(count, pool, [&](std::int64_t i) {
+    store_element(type, buffer.data() + i * bytes, value(i));
+  });
+  return buffer;
+}
+
+// Element i of the sequence as a number from 0 to 2^32 - 1.
+auto random_numbers(std::uint64_t seed) {
+  return [start = mixed(seed)](std::int64_t i) {
+    const auto step = static_cast<std::uint64_t>(i) + 1;
+    return mixed(start + 0x9e3779b97f4a7c15 * step) >> 32;
+  };
+}
+
+}  // namespace
+
+ElementBuffer::ElementBuffer(ElementType type, std::int64_t count)
+    : type_(type),
+      count_(count),
+      memory_(static_cast<std::byte*>(::operator new(
+          static_cast<std::size_t>(std::max<std::int64_t>(count, 1) * size_bytes(type)),
+          kAlignment))) {}
+
+void ElementBuffer::Free::operator()(std::byte* memory) const {
+  ::operator delete(memory, kAlignment);
+}
+
+ElementBuffer random_integers(ElementType type, std::int64_t count, std::uint64_t seed,
+                              ThreadPool& pool) {
+  return filled(type, count, pool, [number = random_numbers(seed)](std::int64_t i) {
+    return static_cast<double>(static_cast<int>(number(i) % 5) - 2);
+  });
+}
+
+ElementBuffer random_uniform(ElementType type, std::int64_t count, std::uint64_t seed,
+                             ThreadPool& pool) {
+  return filled(type, count, pool, [number = random_numbers(seed)](std::int64_t i) {
+    constexpr int kHalf = 1 << 23;  // the odd multiples of 1 / kHalf
+    const int odd = 2 * static_cast<int>(number(i) >> 9) + 1;
+    return static_cast<double>(odd - kHalf) / kHalf;
+  });
+}
+
+ElementBuffer linear(ElementType type, std::int64_t count, double first, double last,
+                     ThreadPool& pool) {
+  const double step = (last - first) / static_cast<double>(count);
+  return filled(type, count, pool,
+                [=](std::int64_t i) { return first + step * static_cast<double>(i); });
+}
+
+PoisonedTensor::PoisonedTensor(const TensorDesc& output)
+    : rows_(output.rows),
+      columns_(output.columns),
+      element_bytes_(size_bytes(output.type)),
+      guard_((columns_ + 1024) / 64 * 64),
+      memory_(output.type, rows_ * columns_ + 2 * guard_) {}
+
+void PoisonedTensor::poison(ThreadPool& pool) {
+  auto* const words = reinterpret_cast<std::uint16_t*>(memory_.data());
+  const std::int64_t count = memory_.count() * element_bytes_ / kWordBytes;
+  for_each_element(count, pool, [words](std::int64_t i) { words[i] = kPoison; });
+}
+
+bool PoisonedTensor::differs(std::int64_t first, std::int64_t count) const {
+  const std::int64_t words_each = element_bytes_ / kWordBytes;
+  const auto* const words =
+      reinterpret_cast<const std::uint16_t*>(memory_.data()) + first * words_each;
+  unsigned difference = 0;
+  for (std::int64_t i = 0; i < count * words_each; ++i) difference |= words[i] ^ kPoison;
+  return difference != 0;
+}
+
+bool PoisonedTensor::written(std::int64_t row, std::int64_t column) const {
+  return differs(guard_ + row * columns_ + column, 1);
+}
+
+bool PoisonedTensor::any_written(std::int64_t row, std::int64_t column, std::int64_t count) const {
+  return differs(guard_ + row * columns_ + column, count);
+}
+
+std::int64_t PoisonedTensor::written_outside() const {
+  if (!differs(0, guard_) && !differs(memory_.count() - guard_, guard_)) return 0;
+  std::int64_t written = 0;
+  for (std::int64_t i = 0; i < guard_; ++i) {
+    written += differs(i, 1) + differs(memory_.count() - 1 - i, 1);
+  }
+  return written;
+}
+
+}  // namespace autotune

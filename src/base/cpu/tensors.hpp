@@ -1,0 +1,80 @@
+// The tensors of a problem in this machine's memory. One user at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/element_type.hpp"
+#include "core/tensor.hpp"
+#include "core/thread_pool.hpp"
+
+namespace autotune {
+
+// `count` elements of a type, at a multiple of 64 bytes.
+class ElementBuffer {
+ public:
+  // Throws std::bad_alloc.
+  ElementBuffer(ElementType type, std::int64_t count);
+
+  [[nodiscard]] ElementType type() const { return type_; }
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  [[nodiscard]] std::byte* data() { return memory_.get(); }
+  [[nodiscard]] const std::byte* data() const { return memory_.get(); }
+  [[nodiscard]] double at(std::int64_t i) const {
+    return load_element(type_, data() + i * size_bytes(type_));
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
+  ElementType type_;
+  std::int64_t count_;
+  std::unique_ptr<std::byte, Free> memory_;
+};
+
+// The first `count` numbers of a sequence that `seed` chooses: integers in [-2, 2], or uniform in
+// (-1, 1).
+[[nodiscard]] ElementBuffer random_integers(ElementType type, std::int64_t count,
+                                            std::uint64_t seed, ThreadPool& pool);
+[[nodiscard]] ElementBuffer random_uniform(ElementType type, std::int64_t count, std::uint64_t seed,
+                                           ThreadPool& pool);
+// Evenly spaced from `first` on; element `count` would be `last`.
+[[nodiscard]] ElementBuffer linear(ElementType type, std::int64_t count, double first, double last,
+                                   ThreadPool& pool);
+
+// An output that tells which of its elements were written. Elements and the guard zones before and
+// behind them are poisoned with one particular NaN.
+class PoisonedTensor {
+ public:
+  explicit PoisonedTensor(const TensorDesc& output);
+
+  [[nodiscard]] std::byte* data() { return memory_.data() + guard_ * element_bytes_; }
+  [[nodiscard]] const std::byte* data() const { return memory_.data() + guard_ * element_bytes_; }
+  [[nodiscard]] ElementType type() const { return memory_.type(); }
+  [[nodiscard]] std::int64_t rows() const { return rows_; }
+  [[nodiscard]] std::int64_t columns() const { return columns_; }
+  [[nodiscard]] double at(std::int64_t row, std::int64_t column) const {
+    return memory_.at(guard_ + row * columns_ + column);
+  }
+
+  void poison(ThreadPool& pool);
+  [[nodiscard]] bool written(std::int64_t row, std::int64_t column) const;
+  // Returns whether any of these elements of a row was written.
+  [[nodiscard]] bool any_written(std::int64_t row, std::int64_t column, std::int64_t count) const;
+  // Elements of the guard zones that were written.
+  [[nodiscard]] std::int64_t written_outside() const;
+
+ private:
+  // Returns whether any of these elements, counted from the front guard zone on, is not poison.
+  [[nodiscard]] bool differs(std::int64_t first, std::int64_t count) const;
+
+  std::int64_t rows_, columns_;
+  std::int64_t element_bytes_;
+  std::int64_t guard_;  // elements of a guard zone: a row at least
+  ElementBuffer memory_;
+};
+
+}  // namespace autotune

@@ -1,0 +1,39 @@
+// The arguments of a kernel launch on a GPU, tensor maps included.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "core/kernel_signature.hpp"
+#include "core/launch_geometry.hpp"
+#include "core/tensor.hpp"
+#include "gpu/driver.hpp"
+
+namespace autotune::gpu {
+
+class KernelArguments {
+ public:
+  // `tensors`: those of the operation, in its order, for the tensor maps that geometry asks for;
+  // the row strides are those of `values`. Throws DriverError when the driver makes no tensor map,
+  // Error as ArgumentPack does.
+  KernelArguments(const Driver& driver, const KernelSignature& signature,
+                  const LaunchGeometry& geometry, std::span<const TensorDesc> tensors,
+                  const LaunchValues& values);
+  KernelArguments(const KernelArguments&) = delete;
+  KernelArguments& operator=(const KernelArguments&) = delete;
+
+  // For Kernel::launch().
+  [[nodiscard]] void** pointers() { return pack_.pointers(); }
+
+ private:
+  static constexpr std::size_t kMostMaps = 3;
+  struct alignas(64) TensorMap {
+    std::array<std::byte, 128> bytes;
+  };
+
+  ArgumentPack pack_;
+  std::array<TensorMap, kMostMaps> maps_;  // the first ones: as many as the signature has
+};
+
+}  // namespace autotune::gpu

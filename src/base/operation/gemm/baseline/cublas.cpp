@@ -1,0 +1,94 @@
+#include "operation/gemm/baseline/cublas.hpp"
+
+#include <cstdlib>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "gpu/shared_library.hpp"
+
+namespace autotune::gpu {
+
+// cublas_v2.h need not be there, so the few functions are declared here.
+struct Cublas::Api {
+  explicit Api(SharedLibrary opened) : library(std::move(opened)) {}
+
+  using Handle = void*;
+  SharedLibrary library;
+  int (*create)(Handle*) = library.function<decltype(create)>("cublasCreate_v2");
+  int (*destroy)(Handle) = library.function<decltype(destroy)>("cublasDestroy_v2");
+  int (*get_version)(Handle, int*) = library.function<decltype(get_version)>("cublasGetVersion_v2");
+  int (*set_stream)(Handle,
+                    CUstream_st*) = library.function<decltype(set_stream)>("cublasSetStream_v2");
+  int (*set_workspace)(Handle, void*, std::size_t) =
+      library.function<decltype(set_workspace)>("cublasSetWorkspace_v2");
+  // Sizes of 64 bits; CUDA 12.0 and newer have it.
+  int (*sgemm)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const float*,
+               const float*, std::int64_t, const float*, std::int64_t, const float*, float*,
+               std::int64_t) = library.function<decltype(sgemm)>("cublasSgemm_v2_64");
+
+  [[nodiscard]] bool complete() const {
+    return create && destroy && get_version && set_stream && set_workspace && sgemm;
+  }
+};
+
+namespace {
+
+// The size that NVIDIA recommends for Hopper; otherwise cuBLAS would choose and allocate by itself.
+constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
+
+SharedLibrary open_cublas() {
+  const char* chosen = std::getenv("AUTOTUNE_CUBLAS");
+  std::vector<std::string> names = {"libcublas.so.13", "libcublas.so.12"};
+  for (const std::string& folder : toolkit_folders()) {
+    names.push_back(folder + "/libcublas.so.13");
+    names.push_back(folder + "/libcublas.so.12");
+  }
+  if (chosen != nullptr && *chosen != '\0') names = {chosen};
+  std::optional<SharedLibrary> library = SharedLibrary::open_first(names);
+  if (!library) {
+    throw EnvironmentError(
+        "cuBLAS was not found (libcublas.so.13 or .12): install it, or name it in "
+        "AUTOTUNE_CUBLAS");
+  }
+  return std::move(*library);
+}
+
+void check(int status, const char* call) {
+  if (status != 0) throw Error(fmt::format("{} failed with cuBLAS status {}", call, status));
+}
+
+}  // namespace
+
+Cublas::Cublas(const Driver& driver, const Stream& stream)
+    : api_(std::make_unique<Api>(open_cublas())), handle_(nullptr, api_->destroy) {
+  if (!api_->complete()) {
+    throw EnvironmentError(api_->library.path() + " is no cuBLAS of CUDA 12.0 or newer");
+  }
+  void* handle = nullptr;
+  check(api_->create(&handle), "cublasCreate");
+  handle_.reset(handle);
+  int number = 0;
+  api_->get_version(handle, &number);
+  version_ = fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+  workspace_ = DeviceBuffer(driver, kWorkspaceBytes);
+  check(api_->set_stream(handle, stream.handle()), "cublasSetStream");
+  check(api_->set_workspace(handle, reinterpret_cast<void*>(workspace_.address()), kWorkspaceBytes),
+        "cublasSetWorkspace");
+}
+
+Cublas::~Cublas() = default;
+
+void Cublas::sgemm(const GemmProblem& problem, float alpha, std::uint64_t a, std::int64_t lda,
+                   std::uint64_t b, std::int64_t ldb, float beta, std::uint64_t c,
+                   std::int64_t ldc) const {
+  // cuBLAS is column-major: read so, row-major C = op(A) op(B) is C^T = op(B)^T op(A)^T.
+  const auto operation = [](Transpose op) { return op == Transpose::transposed ? 1 : 0; };
+  check(
+      api_->sgemm(handle_.get(), operation(problem.op_b), operation(problem.op_a), problem.n,
+                  problem.m, problem.k, &alpha, reinterpret_cast<const float*>(b), ldb,
+                  reinterpret_cast<const float*>(a), lda, &beta, reinterpret_cast<float*>(c), ldc),
+      "cublasSgemm");
+}
+
+}  // namespace autotune::gpu

@@ -1,0 +1,37 @@
+// Matrix multiplication as an operation: C = alpha * op(A) * op(B) + beta * C, row-major.
+#pragma once
+
+#include <cstdint>
+
+#include "autotune/problem.hpp"
+
+#include "core/kernel_signature.hpp"
+#include "core/problem.hpp"
+#include "operation/operation.hpp"
+
+namespace autotune {
+
+inline constexpr const char* kGemm = "gemm";
+
+// The tensors of the operation, in their order.
+inline constexpr std::uint8_t kGemmA = 0;
+inline constexpr std::uint8_t kGemmB = 1;
+inline constexpr std::uint8_t kGemmC = 2;
+
+[[nodiscard]] Operation gemm_operation();
+
+// 2 m n k / t in GFLOP/s.
+[[nodiscard]] inline double gflops(const GemmProblem& problem, double time_us) {
+  return gflops(Work{.operations = problem.operations()}, time_us);
+}
+
+// The typed form of a problem. Throws Error for a problem of another operation, or with a size
+// below 1.
+[[nodiscard]] GemmProblem gemm_problem(const Problem& problem);
+
+// The arguments that every GEMM kernel takes:
+//   (a, b, c, m, n, k, lda, ldb, ldc, alpha, beta, workspace, raster)
+// and behind these, where it takes them, the tensor maps of A and B.
+[[nodiscard]] KernelSignature gemm_signature(bool with_tensor_maps = false);
+
+}  // namespace autotune

@@ -1,0 +1,65 @@
+#include "autotune/problem.hpp"
+
+#include <algorithm>
+
+#include "autotune/error.hpp"
+
+#include "core/element_type.hpp"
+#include "core/problem.hpp"
+#include "operation/gemm/gemm.hpp"
+
+namespace autotune {
+
+GemmProblem::operator Problem() const {
+  return {kGemm,
+          {{"m", m}, {"n", n}, {"k", k}},
+          {{"type", to_string(ElementType::f32)},
+           {"layout", layout_text(*this)},
+           {"math", to_string(math)}}};
+}
+
+GemmProblem gemm_problem(const Problem& problem) {
+  if (problem.operation() != kGemm) throw Error("'" + problem.key() + "' is not a " + kGemm);
+  GemmProblem gemm{.m = problem.size("m"), .n = problem.size("n"), .k = problem.size("k")};
+  if (std::min({gemm.m, gemm.n, gemm.k}) < 1) {
+    throw Error("'" + problem.key() + "' has a size below 1");
+  }
+  set_layout(gemm, problem.trait("layout"));
+  gemm.math = math_from_string(problem.trait("math"));
+  return gemm;
+}
+
+std::string to_string(const GemmProblem& problem) {
+  std::string text =
+      std::to_string(problem.m) + "x" + std::to_string(problem.n) + "x" + std::to_string(problem.k);
+  const std::string layout = layout_text(problem);
+  return layout == "NN" ? text : text + " " + layout;
+}
+
+std::string to_string(Math math) {
+  switch (math) {
+    case Math::strict:
+      return "strict";
+  }
+  throw Error("unknown math mode " + std::to_string(static_cast<int>(math)));
+}
+
+std::string layout_text(const GemmProblem& problem) {
+  const auto letter = [](Transpose op) { return op == Transpose::none ? "N" : "T"; };
+  return std::string(letter(problem.op_a)) + letter(problem.op_b);
+}
+
+Math math_from_string(const std::string& text) {
+  if (text == "strict") return Math::strict;
+  throw UsageError("math mode '" + text + "' is unknown: use strict");
+}
+
+void set_layout(GemmProblem& problem, const std::string& layout) {
+  if (layout.size() != 2 || layout.find_first_not_of("NT") != std::string::npos) {
+    throw UsageError("layout '" + layout + "' is unknown: use NN, NT, TN or TT");
+  }
+  problem.op_a = layout[0] == 'T' ? Transpose::transposed : Transpose::none;
+  problem.op_b = layout[1] == 'T' ? Transpose::transposed : Transpose::none;
+}
+
+}  // namespace autotune

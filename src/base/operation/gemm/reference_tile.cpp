@@ -1,0 +1,103 @@
+#include "operation/gemm/reference_tile.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "operation/gemm/gemm.hpp"
+
+namespace autotune {
+namespace {
+
+// Eight neighbouring columns, multiplied at once.
+constexpr std::int64_t kLanes = 8;
+using Eight = double __attribute__((vector_size(kLanes * sizeof(double))));
+
+// A part is at most kSide x kSide, and takes kDepth of K at a time: all of it stays in the cache.
+constexpr std::int64_t kSide = ReferenceTile::kSide;
+constexpr std::int64_t kDepth = 128;
+constexpr std::int64_t kGroups = kSide / kLanes;
+
+// The operands and sums of one part.
+struct Workspace {
+  double a[kSide][kDepth];
+  Eight b[kGroups][kDepth];
+  Eight b_magnitudes[kGroups][kDepth];
+  Eight sums[kGroups][kSide];
+  Eight magnitudes[kGroups][kSide];
+};
+
+// An operand without padding, as memory has it: lines are rows of op(A) or columns of op(B).
+struct OperandView {
+  const void* data;
+  ElementType type;
+  std::int64_t line_step;  // elements from one line to the next
+  std::int64_t k_step;     // elements from one k to the next
+
+  [[nodiscard]] double at(std::int64_t line, std::int64_t k) const {
+    const std::int64_t place = line * line_step + k * k_step;
+    if (type == ElementType::f32)
+      return static_cast<double>(static_cast<const float*>(data)[place]);
+    return load_element(type, static_cast<const std::byte*>(data) + place * size_bytes(type));
+  }
+};
+
+void load(Workspace& work, const OperandView& a, const OperandView& b, const Rectangle& part,
+          std::int64_t first_k, std::int64_t depth) {
+  for (std::int64_t row = 0; row < part.rows; ++row) {
+    for (std::int64_t k = 0; k < depth; ++k) work.a[row][k] = a.at(part.row + row, first_k + k);
+  }
+  for (std::int64_t k = 0; k < depth; ++k) {
+    for (std::int64_t column = 0; column < part.columns; ++column) {
+      const double value = b.at(part.column + column, first_k + k);
+      work.b[column / kLanes][k][column % kLanes] = value;
+      work.b_magnitudes[column / kLanes][k][column % kLanes] = std::fabs(value);
+    }
+  }
+}
+
+void multiply(Workspace& work, std::int64_t groups, std::int64_t rows, std::int64_t depth,
+              bool with_magnitudes) {
+  for (std::int64_t group = 0; group < groups; ++group) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      Eight sum = work.sums[group][row];
+      for (std::int64_t k = 0; k < depth; ++k) sum += work.a[row][k] * work.b[group][k];
+      work.sums[group][row] = sum;
+      if (!with_magnitudes) continue;
+      Eight magnitude = work.magnitudes[group][row];
+      for (std::int64_t k = 0; k < depth; ++k) {
+        magnitude += std::fabs(work.a[row][k]) * work.b_magnitudes[group][k];
+      }
+      work.magnitudes[group][row] = magnitude;
+    }
+  }
+}
+
+}  // namespace
+
+void gemm_reference_tile(const Problem& problem, std::span<const void* const> inputs,
+                         const Rectangle& part, bool with_magnitudes, ReferenceTile& result) {
+  const GemmProblem gemm = gemm_problem(problem);
+  const ElementType type = element_type_from_string(problem.trait("type"));
+  const bool a_as_is = gemm.op_a == Transpose::none;
+  const bool b_as_is = gemm.op_b == Transpose::none;
+  const OperandView a{inputs[kGemmA], type, a_as_is ? gemm.lda() : 1, a_as_is ? 1 : gemm.lda()};
+  const OperandView b{inputs[kGemmB], type, b_as_is ? 1 : gemm.ldb(), b_as_is ? gemm.ldb() : 1};
+  thread_local Workspace work;
+  work = {};
+  for (std::int64_t first_k = 0; first_k < gemm.k; first_k += kDepth) {
+    const std::int64_t depth = std::min(kDepth, gemm.k - first_k);
+    load(work, a, b, part, first_k, depth);
+    multiply(work, (part.columns + kLanes - 1) / kLanes, part.rows, depth, with_magnitudes);
+  }
+  result.values.clear();
+  result.magnitudes.clear();
+  for (std::int64_t row = 0; row < part.rows; ++row) {
+    for (std::int64_t column = 0; column < part.columns; ++column) {
+      result.values.push_back(work.sums[column / kLanes][row][column % kLanes]);
+      result.magnitudes.push_back(work.magnitudes[column / kLanes][row][column % kLanes]);
+    }
+  }
+}
+
+}  // namespace autotune

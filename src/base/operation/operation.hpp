@@ -1,0 +1,112 @@
+// The operations that can be computed. An operation says which tensors a problem has, how much work
+// it is, and how a result is checked. It is data and pure functions; all that follows from it
+// (memory, launch arguments, verification, rates) is written once, for every operation.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "core/tensor.hpp"
+
+namespace autotune {
+
+// The data that inputs are filled with.
+enum class InputData : std::uint8_t {
+  uniform = 0,  // random, uniform in (-1, 1)
+  linear = 1,   // the first input rises from 0 to 1, the others fall from 1 to 0, by element
+};
+
+struct Work {
+  double operations = 0;  // of floating point
+  double bytes = 0;       // that have to be read and written at least
+};
+
+// A rectangle of the output's rows and columns.
+struct Rectangle {
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+
+  bool operator==(const Rectangle&) const = default;
+};
+
+// Reference results of a rectangle, row by row: each element in FP64, and the magnitude that its
+// rounding errors are relative to, mostly the sum of the absolute values of its terms.
+struct ReferenceTile {
+  static constexpr std::int64_t kSide = 64;  // rows and columns at most
+  std::vector<double> values;
+  std::vector<double> magnitudes;
+};
+
+// A result is right when every element equals the reference bit for bit on small integers, and when
+// |error| <= error_bound * (unit roundoff of its type) * magnitude holds for every element on other
+// data.
+struct Operation {
+  std::string name;  // of Problem::operation()
+  // In the order that kernel arguments refer to them by; without padding. The last one is the
+  // output, all others are inputs.
+  std::function<std::vector<TensorDesc>(const Problem&)> tensors;
+  std::function<Work(const Problem&)> work;
+  // The distance of two problems that differ in their sizes alone: 0 for equal ones.
+  std::function<double(const Problem&, const Problem&)> distance;
+  // A problem for people, shorter than its key: "1024x512x2048 TN".
+  std::function<std::string(const Problem&)> text = [](const Problem& problem) {
+    return to_string(problem);
+  };
+  // The values that kernels are measured with for the operation's scalars.
+  std::vector<double> scalars = {};
+  // Macros "NAME=VALUE" that a kernel's code depends on besides its parameters.
+  std::function<std::vector<std::string>(const Problem&)> code_macros = [](const Problem&) {
+    return std::vector<std::string>();
+  };
+
+  std::function<double(const Problem&, InputData)> error_bound;
+  // The reference on a GPU: CUDA C++ with two kernels of 256 threads a block and reference_blocks()
+  // blocks. They take the address of each input, reference_numbers() as 64-bit integers, and the
+  // address of what they write, for the whole output row by row:
+  //   reference_integers(..., ELEMENT_<output>* values)
+  //   reference_real(..., double* values, float* magnitudes)
+  // Compiled behind element.cuh, with ELEMENT_<NAME> for each tensor.
+  std::string_view reference_source = {};
+  std::function<std::vector<std::int64_t>(const Problem&)> reference_numbers;
+  std::function<std::int64_t(const Problem&)> reference_blocks;
+  // The reference on the CPU, for a part of at most ReferenceTile::kSide rows and columns. Must be
+  // safe to call from several threads. Magnitudes may be left out where they are not wanted.
+  std::function<void(const Problem&, std::span<const void* const> inputs, const Rectangle& part,
+                     bool with_magnitudes, ReferenceTile& result)>
+      reference_tile;
+};
+
+// The operations that a program knows. Immutable once built; shared freely between threads.
+class OperationRegistry {
+ public:
+  explicit OperationRegistry(std::vector<Operation> operations);
+
+  // Throws Error when there is none of that name.
+  [[nodiscard]] const Operation& at(std::string_view name) const;
+  [[nodiscard]] const Operation& of(const Problem& problem) const {
+    return at(problem.operation());
+  }
+
+ private:
+  std::vector<Operation> operations_;
+};
+
+// The operations that the program was built with.
+[[nodiscard]] const OperationRegistry& built_in_operations();
+
+// Floating-point operations in 10^9 a second.
+[[nodiscard]] double gflops(const Work& work, double time_us);
+
+// The device code that reads and writes elements of any type; goes before reference_source.
+[[nodiscard]] std::string_view element_source();
+// Macro definitions "ELEMENT_<NAME>=<CUDA type>" for each tensor, the name in capitals.
+[[nodiscard]] std::vector<std::string> element_macros(std::span<const TensorDesc> tensors);
+
+}  // namespace autotune

@@ -1,0 +1,146 @@
+#include "cpu/tensors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using autotune::ElementBuffer;
+using autotune::ElementType;
+using autotune::PoisonedTensor;
+using autotune::ThreadPool;
+
+namespace {
+
+constexpr std::int64_t kCount = 300'000;  // more than one piece of work
+constexpr ElementType kTypes[] = {ElementType::f64, ElementType::f32, ElementType::bf16,
+                                  ElementType::f16};
+
+std::vector<double> values_of(const ElementBuffer& buffer) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < buffer.count(); ++i) values.push_back(buffer.at(i));
+  return values;
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+PoisonedTensor poisoned(ElementType type, ThreadPool& pool) {
+  PoisonedTensor tensor({.type = type, .rows = 3, .columns = 5, .row_stride = 5});
+  tensor.poison(pool);
+  return tensor;
+}
+
+// Writes a zero.
+void write(PoisonedTensor& tensor, std::int64_t element) {
+  const std::int64_t bytes = size_bytes(tensor.type());
+  std::memset(tensor.data() + element * bytes, 0, static_cast<std::size_t>(bytes));
+}
+
+}  // namespace
+
+TEST_SUITE("tensors") {
+  TEST_CASE("integers take all five values about equally often") {
+    ThreadPool pool(2);
+    for (const ElementType type : kTypes) {
+      CAPTURE(to_string(type));
+      const auto values = values_of(autotune::random_integers(type, kCount, 1, pool));
+      for (const double value : {-2, -1, 0, 1, 2}) {
+        const auto count = std::count(values.begin(), values.end(), value);
+        CHECK(count > kCount / 5 - 2000);
+        CHECK(count < kCount / 5 + 2000);
+      }
+    }
+  }
+
+  TEST_CASE("uniform values lie within the open interval") {
+    ThreadPool pool(2);
+    for (const ElementType type : {ElementType::f64, ElementType::f32}) {
+      CAPTURE(to_string(type));
+      const auto values = values_of(autotune::random_uniform(type, kCount, 1, pool));
+      const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
+      CHECK(*least > -1);
+      CHECK(*least < -0.999);
+      CHECK(*greatest < 1);
+      CHECK(*greatest > 0.999);
+      CHECK(mean(values) == doctest::Approx(0).epsilon(0.01));
+    }
+  }
+
+  TEST_CASE("uniform values of 16 bits are those of 32 rounded") {
+    ThreadPool pool(2);
+    const auto exact = values_of(autotune::random_uniform(ElementType::f32, 1000, 1, pool));
+    for (const ElementType type : {ElementType::bf16, ElementType::f16}) {
+      const auto values = values_of(autotune::random_uniform(type, 1000, 1, pool));
+      const double unit = info(type).unit_roundoff;
+      int far = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (!(std::abs(values[i] - exact[i]) <= unit * std::max(std::abs(exact[i]), 1e-3))) ++far;
+      }
+      CHECK(far == 0);
+    }
+  }
+
+  TEST_CASE("values depend on the seed and on nothing else") {
+    ThreadPool one(1);
+    ThreadPool four(4);
+    const auto values = values_of(autotune::random_uniform(ElementType::f32, kCount, 7, one));
+    CHECK(values == values_of(autotune::random_uniform(ElementType::f32, kCount, 7, four)));
+    CHECK(values != values_of(autotune::random_uniform(ElementType::f32, kCount, 8, one)));
+  }
+
+  TEST_CASE("linear values are evenly spaced") {
+    ThreadPool pool(2);
+    for (const ElementType type : kTypes) {
+      CHECK(values_of(autotune::linear(type, 4, 0, 1, pool)) ==
+            std::vector<double>{0, 0.25, 0.5, 0.75});
+      CHECK(values_of(autotune::linear(type, 4, 1, 0, pool)) ==
+            std::vector<double>{1, 0.75, 0.5, 0.25});
+    }
+  }
+
+  TEST_CASE("elements begin at a multiple of 64 bytes, of which there may be none") {
+    for (const std::int64_t count : {0, 1, 1000}) {
+      const ElementBuffer buffer(ElementType::f32, count);
+      CHECK(reinterpret_cast<std::uintptr_t>(buffer.data()) % 64 == 0);
+      CHECK(buffer.count() == count);
+    }
+  }
+}
+
+TEST_SUITE("PoisonedTensor") {
+  TEST_CASE("it tells which elements were written") {
+    ThreadPool pool(2);
+    for (const ElementType type : kTypes) {
+      CAPTURE(to_string(type));
+      PoisonedTensor tensor = poisoned(type, pool);
+      CHECK(std::isnan(tensor.at(1, 2)));
+      CHECK_FALSE(tensor.any_written(1, 0, 5));
+      write(tensor, 1 * 5 + 2);
+      CHECK(tensor.at(1, 2) == 0);
+      CHECK(tensor.written(1, 2));
+      CHECK_FALSE(tensor.written(1, 1));
+      CHECK(tensor.any_written(1, 0, 5));
+      CHECK_FALSE(tensor.any_written(1, 3, 2));
+      CHECK(tensor.written_outside() == 0);
+      tensor.poison(pool);
+      CHECK_FALSE(tensor.written(1, 2));
+    }
+  }
+
+  TEST_CASE("it counts writes right before and behind the elements") {
+    ThreadPool pool(1);
+    for (const ElementType type : kTypes) {
+      CAPTURE(to_string(type));
+      PoisonedTensor tensor = poisoned(type, pool);
+      write(tensor, -1);
+      write(tensor, 15);
+      write(tensor, 19);  // where a fourth row would end
+      CHECK(tensor.written_outside() == 3);
+    }
+  }
+}

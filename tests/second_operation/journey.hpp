@@ -1,0 +1,21 @@
+// Takes the second operation through all steps of the tuner, on one device.
+#pragma once
+
+#include <string>
+
+#include "core/device_info.hpp"
+#include "tuner/tuner.hpp"
+
+namespace autotune::test {
+
+// A device and workers in this process that know the second operation alone.
+[[nodiscard]] TunerSetup transpose_setup(const DeviceInfo& device, const WorkerFactory& make_worker,
+                                         TuningDatabase& database, CubinStore& cubins,
+                                         const KernelRegistry& kernels);
+
+// Enumerates, compiles, verifies, times, tunes, stores, looks up and exports; each step is checked.
+void check_journey(const DeviceInfo& device, const WorkerFactory& make_worker);
+// Checks that kernels with planted faults are found to be wrong.
+void check_faults(const DeviceInfo& device, const WorkerFactory& make_worker);
+
+}  // namespace autotune::test

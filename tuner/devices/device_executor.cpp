@@ -1,0 +1,50 @@
+#include "tuner/devices/device_executor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace autotune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A configuration that is slower than the best by this factor is not sampled to the end.
+constexpr double kScreeningMargin = 1.25;
+
+}  // namespace
+
+DeviceExecutor::DeviceExecutor(const WorkerFactory& make_worker,
+                               std::chrono::milliseconds allowance, std::stop_token stop)
+    : runner_(make_worker, allowance), stop_(std::move(stop)) {}
+
+Event DeviceExecutor::run(const DeviceJob& job) {
+  return std::visit([this](const auto& one) { return Event(make(one)); }, job);
+}
+
+TrialDone DeviceExecutor::make(const MeasureJob& job) {
+  const bool too_late = job.deadline && Clock::now() >= *job.deadline;
+  if (too_late || stop_.stop_requested()) return {job.id, std::nullopt};
+  MeasureOptions options{.once_per_code = job.best != nullptr};
+  if (job.best != nullptr && std::isfinite(job.best->us())) {
+    options.timing.stop_above_us = kScreeningMargin * job.best->us();
+  }
+  Trial trial = runner_.run(*job.kernel, job.configuration, job.problem, *job.built, options);
+  if (job.best != nullptr && trial.ok()) job.best->lower(trial.measurement.median_us);
+  return {job.id, std::move(trial)};
+}
+
+FinalsDone DeviceExecutor::make(const FinalsJob& job) {
+  std::optional<Clock::time_point> deadline;
+  if (job.time) {
+    const auto left = std::max(job.time->end - Clock::now(), Clock::duration::zero());
+    deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(job.time->share * left);
+  }
+  return {job.id, run_finals(job.problem, job.finalists, job.baseline, runner_, deadline, stop_)};
+}
+
+RatesDone DeviceExecutor::make(const CalibrateJob&) {
+  return {runner_.calibrate()};
+}
+
+}  // namespace autotune

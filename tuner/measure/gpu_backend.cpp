@@ -1,0 +1,200 @@
+#include "tuner/measure/gpu_backend.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "autotune/error.hpp"
+
+#include "core/compile_target.hpp"
+#include "gpu/baseline.hpp"
+#include "gpu/device.hpp"
+#include "gpu/kernel_arguments.hpp"
+#include "gpu/nvml.hpp"
+#include "gpu/workspace.hpp"
+#include "tuner/measure/calibration.hpp"
+#include "tuner/measure/gpu_workspace.hpp"
+#include "tuner/measure/launch_timer.hpp"
+#include "tuner/measure/module_cache.hpp"
+
+namespace autotune {
+namespace {
+
+constexpr std::size_t kFindings = VerificationKernels::kFindings;
+constexpr std::size_t kFindingsBytes = kFindings * sizeof(Finding);
+
+}  // namespace
+
+struct GpuBackend::Objects {
+  Objects(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc, const DeviceInfo& device)
+      : target(compile_target(device, nvrtc.architectures())),
+        stream(driver),
+        kernels(driver, nvrtc, target),
+        workspaces(kernels, stream, device),
+        modules(driver),
+        workspace(driver),
+        findings(driver, kFindingsBytes),
+        host_findings(driver, kFindingsBytes),
+        start(driver),
+        end(driver),
+        nvml(gpu::Nvml::open(device.uuid)) {}
+
+  std::string target;
+  gpu::Stream stream;
+  MeasuringKernels kernels;
+  WorkspaceCache workspaces;
+  ModuleCache modules;
+  gpu::Workspace workspace;  // of the kernels
+  gpu::DeviceBuffer findings;
+  gpu::PinnedBuffer host_findings;
+  gpu::Event start, end;
+  std::optional<gpu::Nvml> nvml;
+  std::map<std::string, std::unique_ptr<gpu::Baseline>> baselines;
+  std::unique_ptr<const gpu::Module> calibration;
+};
+
+struct GpuBackend::Loaded {
+  const GpuWorkspace& tensors;
+  Problem problem;
+  std::vector<std::int64_t> sizes;
+  std::vector<double> scalars;
+  KernelSignature signature;
+  LaunchGeometry geometry;
+  std::uint64_t workspace = 0;
+  std::optional<gpu::Kernel> kernel;  // or else
+  gpu::Baseline* baseline = nullptr;
+};
+
+GpuBackend::GpuBackend(int ordinal, std::shared_ptr<const gpu::Nvrtc> nvrtc)
+    : nvrtc_(std::move(nvrtc)),
+      driver_(gpu::Driver::open()),
+      device_(gpu::read_device(*driver_, ordinal)),
+      context_(driver_, ordinal) {
+  const gpu::ContextGuard guard = enter();
+  objects_ = std::make_unique<Objects>(*driver_, *nvrtc_, device_);
+}
+
+GpuBackend::~GpuBackend() {
+  try {
+    const gpu::ContextGuard guard = enter();
+    objects_.reset();
+  } catch (const gpu::DriverError&) {
+    // The context is gone, and everything in it.
+  }
+}
+
+std::string GpuBackend::provide(const Operation& operation, const MeasureRequest& request) {
+  loaded_.reset();
+  std::string problem;
+  const GpuWorkspace* tensors = objects_->workspaces.find_or_make(operation, request, problem);
+  if (tensors == nullptr) return problem;
+  loaded_ = std::make_unique<Loaded>(Loaded{.tensors = *tensors, .problem = request.problem});
+  for (const Problem::Size& size : request.problem.sizes()) loaded_->sizes.push_back(size.value);
+  loaded_->scalars = operation.scalars;
+  return "";
+}
+
+std::string GpuBackend::load(const MeasureRequest& request) {
+  if (!request.baseline.empty()) {
+    std::unique_ptr<gpu::Baseline>& baseline = objects_->baselines[request.baseline];
+    for (const gpu::NamedBaseline& known : gpu::built_in_baselines()) {
+      if (!baseline && known.name == request.baseline) {
+        baseline = known.make(*driver_, objects_->stream);
+      }
+    }
+    if (!baseline) throw Error("no such baseline: " + request.baseline);
+    loaded_->baseline = baseline.get();
+    return baseline->version();
+  }
+  loaded_->kernel = objects_->modules.load(request.cubin, request.kernel_name);
+  loaded_->signature = request.signature;
+  loaded_->geometry = request.geometry.on_device(device_.sm_count);
+  loaded_->kernel->allow_dynamic_shared(loaded_->geometry.dynamic_shared_bytes);
+  loaded_->workspace =
+      objects_->workspace.reserve(loaded_->geometry.workspace_bytes(), objects_->stream.handle());
+  return "";
+}
+
+void GpuBackend::poison() {
+  loaded_->tensors.poison();
+}
+
+void GpuBackend::enqueue(DataSet data) {
+  const Loaded& run = *loaded_;
+  const LaunchValues values{.tensors = run.tensors.placed(data),
+                            .sizes = run.sizes,
+                            .scalars = run.scalars,
+                            .workspace = run.workspace,
+                            .raster = static_cast<std::uint32_t>(run.geometry.raster)};
+  if (run.baseline != nullptr) return run.baseline->launch(run.problem, values);
+  gpu::KernelArguments arguments(*driver_, run.signature, run.geometry, run.tensors.tensors(),
+                                 values);
+  run.kernel->launch(run.geometry, arguments.pointers(), objects_->stream);
+}
+
+double GpuBackend::launch(DataSet data) {
+  objects_->start.record(objects_->stream);
+  enqueue(data);
+  objects_->end.record(objects_->stream);
+  objects_->end.synchronize();
+  return objects_->end.elapsed_us_since(objects_->start);
+}
+
+CheckOutcome GpuBackend::check(DataSet data, double error_bound, const std::string& when,
+                               Finding& finding) {
+  const gpu::Stream& stream = objects_->stream;
+  loaded_->tensors.check(data, error_bound, objects_->findings.address());
+  objects_->findings.copy_to_host(objects_->host_findings.data(), kFindingsBytes, stream);
+  stream.synchronize();
+  finding =
+      merged(std::span(static_cast<const Finding*>(objects_->host_findings.data()), kFindings));
+  return outcome_of(finding, loaded_->tensors.tensors().back(), when);
+}
+
+Timing GpuBackend::time(const TimingPlan& plan, double estimate_us) {
+  const LaunchTimer timer(
+      objects_->stream, [this] { enqueue(DataSet::reals); },
+      objects_->nvml ? &*objects_->nvml : nullptr);
+  if (estimate_us == 0) estimate_us = timer.estimate_us();
+  if (auto screened = screened_out(plan, estimate_us)) return {*std::move(screened), false};
+  return {timer.measure(plan, estimate_us)};
+}
+
+bool GpuBackend::is_out_of_memory(const Error& error) const {
+  const auto* fault = dynamic_cast<const gpu::DriverError*>(&error);
+  return fault != nullptr && gpu::is_out_of_memory(fault->code());
+}
+
+// A fault leaves a context in which every call fails, whether or not its code is one of those that
+// cuda.h says so of.
+bool GpuBackend::is_poisoned(const Error& error) const {
+  const auto* fault = dynamic_cast<const gpu::DriverError*>(&error);
+  if (fault != nullptr && gpu::poisons_process(fault->code())) return true;
+  try {
+    objects_->stream.synchronize();
+    return false;
+  } catch (const gpu::DriverError&) {
+    return true;
+  }
+}
+
+void GpuBackend::discard(TrialStatus status) {
+  const bool wrote_elsewhere =
+      status == TrialStatus::wrong_result || status == TrialStatus::out_of_bounds;
+  loaded_.reset();
+  if (wrote_elsewhere) objects_->workspaces.discard_last();
+  objects_->workspace.discard();
+}
+
+CalibrateReply GpuBackend::calibrate() {
+  std::unique_ptr<const gpu::Module>& module = objects_->calibration;
+  if (!module) {
+    module = load_measuring_kernels(*driver_, *nvrtc_, objects_->target, "calibration.cu",
+                                    measuring_source("calibration.cu"), {});
+  }
+  return calibrate_gpu(device_, *module, objects_->stream);
+}
+
+}  // namespace autotune

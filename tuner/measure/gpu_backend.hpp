@@ -1,0 +1,50 @@
+// Launches and checks kernels on a GPU. One user at a time; the caller's current context is left as
+// it was found.
+#pragma once
+
+#include <memory>
+
+#include "core/device_info.hpp"
+#include "gpu/context.hpp"
+#include "gpu/nvrtc.hpp"
+#include "tuner/measure/measurer.hpp"
+
+namespace autotune {
+
+class GpuBackend : public MeasureBackend {
+ public:
+  // Throws EnvironmentError: no driver, no such device, an NVRTC that does not fit.
+  GpuBackend(int ordinal, std::shared_ptr<const gpu::Nvrtc> nvrtc);
+  ~GpuBackend() override;
+
+  // Makes the device's context current; hold it around measure() and calibrate().
+  [[nodiscard]] gpu::ContextGuard enter() const { return gpu::ContextGuard(context_); }
+
+  CalibrateReply calibrate();
+
+  std::string provide(const Operation& operation, const MeasureRequest& request) override;
+  std::string load(const MeasureRequest& request) override;
+  void poison() override;
+  double launch(DataSet data) override;
+  CheckOutcome check(DataSet data, double error_bound, const std::string& when,
+                     Finding& finding) override;
+  Timing time(const TimingPlan& plan, double estimate_us) override;
+  [[nodiscard]] bool is_out_of_memory(const Error& error) const override;
+  [[nodiscard]] bool is_poisoned(const Error& error) const override;
+  void discard(TrialStatus status) override;
+
+ private:
+  struct Objects;  // all that lives in the context
+  struct Loaded;   // the request under way
+
+  void enqueue(DataSet data);
+
+  std::shared_ptr<const gpu::Nvrtc> nvrtc_;
+  std::shared_ptr<const gpu::Driver> driver_;
+  DeviceInfo device_;
+  gpu::PrimaryContext context_;
+  std::unique_ptr<Objects> objects_;
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace autotune

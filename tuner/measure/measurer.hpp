@@ -1,0 +1,64 @@
+// Verifies and times kernels, with the meaning that tuner/worker/protocol.hpp gives to a
+// MeasureRequest (docs/measuring.md): one procedure, above a backend that launches and checks on
+// one kind of device.
+#pragma once
+
+#include <string>
+
+#include "autotune/error.hpp"
+
+#include "operation/operation.hpp"
+#include "tuner/measure/verification.hpp"
+#include "tuner/worker/protocol.hpp"
+
+namespace autotune {
+
+// The two sets of inputs that a problem is computed on.
+enum class DataSet : std::uint8_t {
+  integers,  // small ones, whose results are exact
+  reals,     // as MeasureRequest::input says
+};
+
+struct Timing {
+  Measurement measurement;
+  bool launched = true;  // false: the estimate stands for a sample
+};
+
+// One kind of device. All calls come from one thread. The functions after provide() and load()
+// refer to the request that these two received last.
+class MeasureBackend {
+ public:
+  virtual ~MeasureBackend() = default;
+
+  // Makes the problem's tensors and references, unless it has them. Returns why the device cannot
+  // hold them, or an empty text.
+  virtual std::string provide(const Operation& operation, const MeasureRequest& request) = 0;
+  // Makes the kernel or baseline ready to be launched. Returns a note for the result: the version
+  // of a baseline. Throws Error.
+  virtual std::string load(const MeasureRequest& request) = 0;
+
+  // Fills the output and its guard zones with poison, which shows which words a launch has written.
+  virtual void poison() = 0;
+  // One launch, which has ended on return; microseconds. Throws Error for a fault.
+  virtual double launch(DataSet data) = 0;
+  // Compares the output with the reference of the data: bit for bit for integers, within
+  // `error_bound` for reals. `when` completes "wrong ...".
+  virtual CheckOutcome check(DataSet data, double error_bound, const std::string& when,
+                             Finding& finding) = 0;
+  // Times launches on the reals. `estimate_us`: of one launch, by those that verified; 0 without.
+  virtual Timing time(const TimingPlan& plan, double estimate_us) = 0;
+
+  // A note for readers of the result, in one line: "12 of 10,000 blocks". Empty in most cases.
+  [[nodiscard]] virtual std::string note() const { return ""; }
+  // The meaning of an error of a launch.
+  [[nodiscard]] virtual bool is_out_of_memory(const Error&) const { return false; }
+  [[nodiscard]] virtual bool is_poisoned(const Error&) const { return false; }
+  // The request has failed: what its kernel may have written to is not used again.
+  virtual void discard(TrialStatus) {}
+};
+
+// The reply covers everything that the kernel may do except hanging or crashing the process.
+[[nodiscard]] MeasureReply measure(MeasureBackend& backend, const OperationRegistry& operations,
+                                   const MeasureRequest& request);
+
+}  // namespace autotune

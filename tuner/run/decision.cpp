@@ -1,0 +1,196 @@
+#include "tuner/run/decision.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/statistics.hpp"
+#include "tuner/devices/code_cache.hpp"
+#include "tuner/run/stopping_rule.hpp"
+
+namespace autotune {
+namespace {
+
+// Finals that have had their first rounds end after this share of the time budget.
+constexpr double kFinalsShare = 0.98;
+
+// The correct trials of a problem's tasks that were sampled to the end and are close to the best:
+// previous winners first, then the others, fastest first. Their kernels are not built yet.
+std::vector<Finalist> choose_finalists(const std::vector<SearchTask*>& tasks) {
+  std::vector<Finalist> finalists;
+  for (const SearchTask* task : tasks) {
+    for (const auto& [index, trial] : task->trials()) {
+      if (!trial.ok() || trial.measurement.screened_out) continue;
+      finalists.push_back({.kernel = &task->kernel(),
+                           .configuration = trial.configuration,
+                           .problem = trial.problem,
+                           .screened_us = trial.measurement.median_us,
+                           .won_before = task->has_won(index)});
+    }
+  }
+  if (finalists.empty()) return finalists;
+  std::stable_sort(finalists.begin(), finalists.end(), [](const Finalist& a, const Finalist& b) {
+    return a.screened_us < b.screened_us;
+  });
+  const double limit_us = kFinalistMargin * finalists.front().screened_us;
+  std::erase_if(finalists, [&](const Finalist& f) { return f.screened_us > limit_us; });
+  std::stable_partition(finalists.begin(), finalists.end(),
+                        [](const Finalist& finalist) { return finalist.won_before; });
+  return finalists;
+}
+
+// The trials' message when the device had too little memory for every kernel that was launched;
+// otherwise empty.
+std::string found_too_large(const std::vector<SearchTask*>& tasks) {
+  std::string why;
+  for (const SearchTask* task : tasks) {
+    for (const auto& [index, trial] : task->trials()) {
+      if (trial.status == TrialStatus::rejected_spills) continue;
+      if (trial.status != TrialStatus::out_of_memory) return "";
+      why = trial.detail;
+    }
+  }
+  return why;
+}
+
+}  // namespace
+
+Decision::Decision(Plan& plan, KernelBuilder& builder, DevicePool* devices, TrialWriter& writer,
+                   RunReport& report, SearchEnd end, std::stop_token stop)
+    : plan_(plan),
+      builder_(builder),
+      devices_(devices),
+      writer_(writer),
+      report_(report),
+      stop_(std::move(stop)) {
+  for (const Problem& problem : plan.request().problems) {
+    Undecided& undecided = problems_.emplace_back();
+    undecided.tasks = plan.tasks_of(problem);
+    undecided.result.problem = problem;
+    for (const SearchTask* task : undecided.tasks) {
+      undecided.result.measured += task->measured();
+      undecided.result.known += task->known();
+      undecided.result.valid_configurations +=
+          static_cast<std::int64_t>(task->space().configurations.size());
+    }
+  }
+  if (devices != nullptr && !stop_.stop_requested()) prepare_finals(end);
+}
+
+void Decision::prepare_finals(SearchEnd end) {
+  for (std::size_t i = 0; i < problems_.size(); ++i) {
+    Undecided& undecided = problems_[i];
+    const Problem& problem = undecided.result.problem;
+    if (undecided.result.measured == 0 && !plan_.lacks_finals(problem, end)) continue;
+    undecided.candidates = choose_finalists(undecided.tasks);
+    if (!undecided.candidates.empty()) to_submit_.push_back(i);
+  }
+  open_finals_ = to_submit_.size();
+  std::optional<double> seconds;
+  if (const auto time = time_share(open_finals_)) {
+    const std::chrono::duration<double> left = time->end - Plan::Clock::now();
+    seconds = time->share * std::max(0.0, left.count());
+  }
+  for (const std::size_t i : to_submit_) {
+    Undecided& undecided = problems_[i];
+    std::vector<Finalist>& candidates = undecided.candidates;
+    undecided.most = most_finalists(candidates.front().screened_us, seconds);
+    // The cubin store has the kernels, unless it was emptied.
+    for (std::size_t c = 0; c < std::min(candidates.size(), undecided.most); ++c) {
+      builder_.request(*candidates[c].kernel, candidates[c].configuration, candidates[c].problem);
+    }
+  }
+}
+
+std::optional<FinalsJob::TimeShare> Decision::time_share(std::size_t finals_left) const {
+  const auto end = plan_.deadline(kFinalsShare);
+  if (!end || finals_left == 0) return std::nullopt;
+  const double at_once = static_cast<double>(devices_->size()) / static_cast<double>(finals_left);
+  return FinalsJob::TimeShare{*end, std::min(1.0, at_once)};
+}
+
+void Decision::submit_finals() {
+  while (!to_submit_.empty() && add_built(problems_[to_submit_.front()])) {
+    const std::size_t i = to_submit_.front();
+    report_.progress("finals");
+    devices_->submit(FinalsJob{.id = i,
+                               .problem = problems_[i].result.problem,
+                               .finalists = std::move(problems_[i].finalists),
+                               .baseline = plan_.request().baseline,
+                               .time = time_share(to_submit_.size())});
+    to_submit_.pop_front();
+  }
+}
+
+bool Decision::add_built(Undecided& undecided) {
+  while (undecided.next < undecided.candidates.size() &&
+         undecided.finalists.size() < undecided.most) {
+    Finalist& candidate = undecided.candidates[undecided.next];
+    const KernelTemplate& kernel = *candidate.kernel;
+    candidate.built =
+        builder_.find(builder_.request(kernel, candidate.configuration, candidate.problem));
+    if (candidate.built == nullptr) return false;
+    ++undecided.next;
+    const std::string key =
+        execution_key(candidate.problem, kernel.name, candidate.built->code,
+                      kernel.geometry(candidate.configuration, candidate.problem));
+    if (undecided.machine_code.insert(key).second) {
+      undecided.finalists.push_back(std::move(candidate));
+    }
+  }
+  return true;
+}
+
+void Decision::record(FinalsDone done) {
+  --open_finals_;
+  Undecided& undecided = problems_[done.id];
+  undecided.result.baseline_us = done.result.baseline_us;
+  if (done.result.ranking) declare_winner(undecided, done.result);
+}
+
+void Decision::declare_winner(Undecided& undecided, const FinalsResult& finals) {
+  const Ranking& ranking = *finals.ranking;
+  const Finalist& first = finals.finalists[ranking.winner];
+  Winner winner = plan_.stored().winner_from(first.last, *first.kernel);
+  winner.median_us = median(first.samples_us);
+  winner.low_us = ranking.interval.low;
+  winner.high_us = ranking.interval.high;
+  winner.confirmed = true;
+  for (const std::size_t tie : ranking.ties) {
+    const Finalist& tied = finals.finalists[tie];
+    if (tied.kernel == first.kernel) winner.ties.push_back(tied.configuration);
+  }
+  if (plan_.stored().may_store(winner, undecided.tasks)) {
+    writer_.flush();
+    report_.storing([&] { plan_.stored().put_winner(winner); });
+  }
+  undecided.result.winner = std::move(winner);
+}
+
+bool Decision::estimate_next() {
+  if (estimated_ == problems_.size()) return false;
+  Undecided& undecided = problems_[estimated_++];
+  // The estimate takes too long for an answer that is known.
+  if (undecided.result.measured > 0 || plan_.request().until) {
+    undecided.result.reached_share =
+        reached_share({undecided.tasks.begin(), undecided.tasks.end()});
+  }
+  return true;
+}
+
+void Decision::report_results() {
+  for (Undecided& undecided : problems_) {
+    ProblemResult& result = undecided.result;
+    if (!result.winner) {
+      result.winner =
+          plan_.stored().known_best(undecided.tasks, plan_.request().fresh, stop_.stop_requested());
+    }
+    if (!result.winner) {
+      result.too_large = undecided.tasks.empty() ? plan_.too_large(result.problem)
+                                                 : found_too_large(undecided.tasks);
+    }
+    report_.add(std::move(result));
+  }
+}
+
+}  // namespace autotune

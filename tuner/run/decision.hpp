@@ -1,0 +1,71 @@
+// The decision of each problem's winner: by finals where they are lacking, otherwise from what is
+// known.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "db/trial_writer.hpp"
+#include "tuner/compile/kernel_builder.hpp"
+#include "tuner/devices/device_pool.hpp"
+#include "tuner/run/plan.hpp"
+#include "tuner/run/run_report.hpp"
+
+namespace autotune {
+
+// Belongs to one thread. All references outlive it.
+class Decision {
+ public:
+  // `devices` is null when nothing had to be measured; then there are no finals.
+  Decision(Plan& plan, KernelBuilder& builder, DevicePool* devices, TrialWriter& writer,
+           RunReport& report, SearchEnd end, std::stop_token stop);
+
+  // Gives the devices the finals whose kernels are built. One problem's finals run on one device,
+  // those of different problems on different devices at the same time.
+  void submit_finals();
+  [[nodiscard]] bool has_open_finals() const { return open_finals_ > 0; }
+  // Takes the outcome of a problem's finals and stores the winner.
+  void record(FinalsDone done);
+  // Estimates the share of the best rate that the next problem's search has reached. False when
+  // none is left.
+  bool estimate_next();
+  // Completes the report once no finals are open.
+  void report_results();
+
+ private:
+  // A problem on its way to its winner.
+  struct Undecided {
+    ProblemResult result;
+    std::vector<SearchTask*> tasks;
+    std::vector<Finalist> candidates;  // for the finals, the preferred ones first
+    std::size_t next = 0;              // the first candidate that has not been considered
+    std::size_t most = 0;              // number of finalists
+    std::vector<Finalist> finalists;
+    std::set<std::string> machine_code;  // of the finalists
+  };
+
+  void prepare_finals(SearchEnd end);
+  // Takes the candidates that are built, except those with the machine code of another finalist.
+  // True once the finalists are complete.
+  bool add_built(Undecided& undecided);
+  [[nodiscard]] std::optional<FinalsJob::TimeShare> time_share(std::size_t finals_left) const;
+  void declare_winner(Undecided& undecided, const FinalsResult& finals);
+
+  Plan& plan_;
+  KernelBuilder& builder_;
+  DevicePool* devices_;
+  TrialWriter& writer_;
+  RunReport& report_;
+  std::stop_token stop_;
+  std::vector<Undecided> problems_;
+  std::deque<std::size_t> to_submit_;  // problems whose finals have not been submitted
+  std::size_t open_finals_ = 0;
+  std::size_t estimated_ = 0;  // problems
+};
+
+}  // namespace autotune

@@ -1,0 +1,161 @@
+#include "tuner/run/plan.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "autotune/error.hpp"
+#include "autotune/version.hpp"
+
+#include "db/shipped_winners.hpp"
+#include "kernel_templates/prior.hpp"
+#include "operation/memory_requirement.hpp"
+#include "tuner/compile/kernel_builder.hpp"
+#include "tuner/run/warm_start.hpp"
+#include "tuner/tuner.hpp"
+
+namespace autotune {
+namespace {
+
+// Without a budget, a space of up to this many trials is searched to the end.
+constexpr std::int64_t kExhaustiveTrials = 5000;
+constexpr double kDefaultBudget_s = 30;
+
+}  // namespace
+
+Plan::Plan(const TuneRequest& request, const TunerSetup& setup, std::string run_guid)
+    : request_(request), setup_(setup), start_(request.began.value_or(Clock::now())) {
+  make_spaces();
+  make_tasks();
+  compiler_ = describe_compiler(setup.make_compile_worker, setup.compile_timeout);
+  const Environment environment{.driver = setup.device.driver_text(),
+                                .nvrtc_build = compiler_.build,
+                                .tool_version = kVersion,
+                                .measuring_protocol = kMeasuringProtocol};
+  stored_.emplace(*setup.database, setup.device, environment, spaces_);
+  completion_.emplace(*setup.database, request_, setup.device.device_class(),
+                      stored_->environment());
+  SharedTrials::Scopes scopes;
+  for (const CandidateSpace& space : spaces_) {
+    scopes.emplace(space.kernel, stored_->scope_of(*space.kernel));
+  }
+  shared_.emplace(*setup.database, std::move(scopes), std::move(run_guid), request_.fresh);
+}
+
+void Plan::make_spaces() {
+  for (SpaceSummary& summary : summarize_space(request_, setup_.device, *setup_.kernels)) {
+    if (summary.enumeration.configurations.empty()) continue;
+    spaces_.emplace_back(*summary.kernel, std::move(summary.enumeration.configurations));
+  }
+}
+
+void Plan::make_tasks() {
+  std::vector<std::pair<Problem, const CandidateSpace*>> searches;
+  std::string too_large;
+  for (const Problem& problem : request_.problems) {
+    for (const CandidateSpace& space : spaces_) {
+      if (!computes(*space.kernel, problem)) continue;
+      if (const std::string why = why_too_large(*space.kernel->operation, problem, setup_.device);
+          !why.empty()) {
+        too_large = why;
+        continue;
+      }
+      searches.emplace_back(problem, &space);
+      total_trials_ += static_cast<std::int64_t>(space.configurations.size());
+    }
+  }
+  if (searches.empty() && !too_large.empty()) throw EnvironmentError(too_large);
+  if (searches.empty()) {
+    throw UsageError("no configuration is left to try: --dry-run shows what rejects them");
+  }
+  choose_budget_and_strategy();
+  std::vector<Winner> winners = setup_.database->winners({});
+  if (request_.use_shipped_winners) {
+    const std::vector<Winner>& shipped = shipped_winners();
+    winners.insert(winners.end(), shipped.begin(), shipped.end());
+  }
+  const std::string device_class = setup_.device.device_class();
+  for (const auto& [problem, space] : searches) {
+    tasks_.emplace_back(tasks_.size(), problem, *space, request_.strategy, request_.seed,
+                        prior_for(*space->kernel, space->configurations, problem, device_class),
+                        warm_starts(problem, device_class, *space, winners));
+  }
+}
+
+void Plan::choose_budget_and_strategy() {
+  const bool exhaustive =
+      total_trials_ <= kExhaustiveTrials && setup_.device.capabilities().exhaustive_by_default;
+  if (request_.budget.unlimited() && !exhaustive) request_.budget.seconds = kDefaultBudget_s;
+  if (request_.strategy.empty()) {
+    request_.strategy = request_.budget.unlimited() && !request_.until ? "exhaustive" : "model";
+  }
+}
+
+void Plan::update() {
+  open_.clear();
+  stale_.clear();
+  stored_->load_winners();
+  shared_->load(tasks_);
+  for (SearchTask& task : tasks_) {
+    if (!request_.fresh && completion_->holds(task)) continue;
+    const bool retime = !request_.fresh && stored_->winner(task) &&
+                        completion_->complete_in_another_environment(task);
+    (retime ? stale_ : open_).push_back(&task);
+  }
+}
+
+std::optional<Plan::Clock::time_point> Plan::deadline(double share) const {
+  if (!request_.budget.seconds) return std::nullopt;
+  const std::chrono::duration<double> time(share * *request_.budget.seconds);
+  return start_ + std::chrono::duration_cast<Clock::duration>(time);
+}
+
+std::string Plan::too_large(const Problem& problem) const {
+  for (const CandidateSpace& space : spaces_) {
+    if (!computes(*space.kernel, problem)) continue;
+    return why_too_large(*space.kernel->operation, problem, setup_.device);
+  }
+  return "";
+}
+
+std::vector<SearchTask*> Plan::tasks_of(const Problem& problem) {
+  std::vector<SearchTask*> tasks;
+  for (SearchTask& task : tasks_) {
+    if (task.problem() == problem) tasks.push_back(&task);
+  }
+  return tasks;
+}
+
+bool Plan::lacks_finals(const Problem& problem, SearchEnd end) const {
+  bool is_open = false;
+  bool has_winner = false;
+  for (const SearchTask& task : tasks_) {
+    if (task.problem() != problem) continue;
+    is_open |= std::find(open_.begin(), open_.end(), &task) != open_.end();
+    has_winner |= stored_->current_winner(task).has_value();
+  }
+  return is_open && (end != SearchEnd::good_enough || !has_winner);
+}
+
+std::vector<CompletedRequest> Plan::completed(SearchEnd end) const {
+  std::vector<CompletedRequest> completed;
+  const auto add = [&](const std::vector<SearchTask*>& tasks, SearchEnd how) {
+    for (const SearchTask* task : tasks) {
+      if (!was_tried(*task)) continue;
+      const SearchEnd own = task->exhausted() ? SearchEnd::exhausted : how;
+      for (CompletedRequest& row : completion_->rows(*task, own)) {
+        completed.push_back(std::move(row));
+      }
+    }
+  };
+  if (end != SearchEnd::good_enough) add(open_, end);
+  add(stale_, SearchEnd::budget);
+  return completed;
+}
+
+bool Plan::was_tried(const SearchTask& task) const {
+  return std::any_of(tasks_.begin(), tasks_.end(), [&](const SearchTask& other) {
+    return other.problem() == task.problem() && !other.trials().empty();
+  });
+}
+
+}  // namespace autotune

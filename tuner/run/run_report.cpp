@@ -1,0 +1,56 @@
+#include "tuner/run/run_report.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace autotune {
+
+void RunReport::progress(const char* phase, const Trial* last, const DeviceUse* failed) {
+  if (!callback_) return;
+  const Budget& budget = plan_.request().budget;
+  TuneProgress progress{
+      .total = plan_.total_trials(), .last = last, .failed = failed, .phase = phase};
+  progress.elapsed_s = std::chrono::duration<double>(Plan::Clock::now() - plan_.start()).count();
+  for (const SearchTask& task : plan_.tasks()) {
+    progress.done += static_cast<std::int64_t>(task.trials().size());
+    if (const Trial* best = task.best()) {
+      progress.best_us.emplace_back(task.problem(), best->measurement.median_us);
+    }
+  }
+  if (budget.trials) progress.total = std::min(progress.total, *budget.trials);
+  if (budget.seconds) {
+    progress.remaining_s = std::max(0.0, *budget.seconds - progress.elapsed_s);
+  } else if (progress.done > 0) {
+    progress.remaining_s = progress.elapsed_s *
+                           static_cast<double>(progress.total - progress.done) /
+                           static_cast<double>(progress.done);
+  }
+  callback_(progress);
+}
+
+void RunReport::add(ProblemResult result) {
+  report.measured += result.measured;
+  report.known += result.known;
+  report.problems.push_back(std::move(result));
+}
+
+void RunReport::note_stale(const std::vector<SearchTask*>& tasks) {
+  std::vector<std::string> problems;
+  for (const SearchTask* task : tasks) {
+    std::string problem = task->kernel().operation->text(task->problem());
+    if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {
+      problems.push_back(std::move(problem));
+    }
+  }
+  report.note = fmt::format(
+      "results of another driver, NVRTC, template source or measuring protocol: the best stored "
+      "trials of {} were timed again",
+      fmt::join(problems, ", "));
+}
+
+}  // namespace autotune

@@ -1,0 +1,39 @@
+// The reports of a tuning run to its caller: progress while it runs, and the report at its end.
+#pragma once
+
+#include "autotune/error.hpp"
+
+#include "tuner/report.hpp"
+#include "tuner/run/plan.hpp"
+
+namespace autotune {
+
+// Belongs to one thread. All references outlive it.
+class RunReport {
+ public:
+  RunReport(const Plan& plan, const ProgressCallback& callback)
+      : plan_(plan), callback_(callback) {}
+
+  // Tells the caller of the phase, of the trial just made and of the device that has just failed.
+  void progress(const char* phase, const Trial* last = nullptr, const DeviceUse* failed = nullptr);
+  void add(ProblemResult result);
+  // The stored finalists of the stale tasks were timed again.
+  void note_stale(const std::vector<SearchTask*>& tasks);
+  // Runs a write to the database; the report says why one failed.
+  template <typename Write>
+  void storing(Write write) {
+    try {
+      write();
+    } catch (const StorageError& error) {
+      report.storage_problem = error.what();
+    }
+  }
+
+  TuneReport report;
+
+ private:
+  const Plan& plan_;
+  const ProgressCallback& callback_;
+};
+
+}  // namespace autotune

@@ -1,0 +1,87 @@
+#include "tuner/run/shared_trials.hpp"
+
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+
+#include "autotune/error.hpp"
+
+#include "core/hash.hpp"
+
+namespace autotune {
+namespace {
+
+// The lock belongs to the file description, so that two runs of one process see each other's too.
+bool set_lock(int file, short type, SharedTrials::Key key) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = key;
+  lock.l_len = 1;
+  return ::fcntl(file, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
+}  // namespace
+
+SharedTrials::SharedTrials(TuningDatabase& database, Scopes scopes, std::string run_guid,
+                           bool fresh)
+    : database_(database),
+      scopes_(std::move(scopes)),
+      run_guid_(std::move(run_guid)),
+      fresh_(fresh) {}
+
+void SharedTrials::open_claims() {
+  if (fresh_ || database_.path().empty()) return;
+  const std::string path = database_.path().string() + "-claims";
+  claims_ = FileDescriptor(
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+}
+
+SharedTrials::Key SharedTrials::key_of(const KernelTemplate& kernel, const Problem& problem,
+                                       const Configuration& configuration) const {
+  constexpr std::size_t kDigits = 15;  // hexadecimal: 60 bits, an offset in a file
+  FieldHasher hasher;
+  const std::string hash =
+      add_scope(hasher, scope_of(kernel)).add(problem.key()).add(to_string(configuration)).digest();
+  return std::stoll(hash.substr(0, kDigits), nullptr, 16);
+}
+
+bool SharedTrials::claim(Key key) const {
+  return claims_.get() < 0 || set_lock(claims_.get(), F_WRLCK, key);
+}
+
+void SharedTrials::release(Key key) const {
+  if (claims_.get() >= 0) set_lock(claims_.get(), F_UNLCK, key);
+}
+
+void SharedTrials::load(std::vector<SearchTask>& tasks) {
+  if (fresh_) return;
+  if (last_rows_.empty()) {
+    const std::int64_t last_row = database_.last_trial_row();
+    for (SearchTask& task : tasks) {
+      for (Trial& trial : database_.trials(scope_of(task.kernel()), task.problem())) {
+        task.record_known(std::move(trial));
+      }
+      last_rows_[&task.kernel()] = last_row;
+    }
+    return;
+  }
+  for (auto& [kernel, last_row] : last_rows_) {
+    for (const Trial& trial : database_.trials_after(last_row, scope_of(*kernel), run_guid_)) {
+      for (SearchTask& task : tasks) {
+        if (&task.kernel() == kernel && task.problem() == trial.problem) task.record_known(trial);
+      }
+    }
+  }
+}
+
+void SharedTrials::learn(std::vector<SearchTask>& tasks) {
+  try {
+    load(tasks);
+  } catch (const StorageError&) {
+    return;
+  }
+}
+
+}  // namespace autotune

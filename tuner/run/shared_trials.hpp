@@ -1,0 +1,58 @@
+// The trials that several runs on one database share: a run claims a trial before it makes it,
+// releases it once it is stored, and learns what the others have stored.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/posix/file_descriptor.hpp"
+#include "db/tuning_database.hpp"
+#include "tuner/run/search_task.hpp"
+
+namespace autotune {
+
+// A trial is made by the run that has claimed it, and only when learn(), called after that, has not
+// brought it; the claim is kept until the trial is stored. So no trial is made twice.
+//
+// A claim is a lock on one byte of an empty file next to the database, at an offset that is the
+// trial's hash. The kernel gives up the locks of a run that ends, however it ends.
+class SharedTrials {
+ public:
+  using Key = std::int64_t;
+  using Scopes = std::map<const KernelTemplate*, TrialScope>;
+
+  // `scopes` has the templates that are searched; `run_guid` is this run's. A run that is `fresh`
+  // neither claims nor learns. `database` outlives this.
+  SharedTrials(TuningDatabase& database, Scopes scopes, std::string run_guid, bool fresh = false);
+
+  // Opens the file. Every claim succeeds before this call, and for a database in memory, for a
+  // fresh run and where the file cannot be made.
+  void open_claims();
+
+  [[nodiscard]] const TrialScope& scope_of(const KernelTemplate& kernel) const {
+    return scopes_.at(&kernel);
+  }
+  [[nodiscard]] Key key_of(const KernelTemplate& kernel, const Problem& problem,
+                           const Configuration& configuration) const;
+  // False when another run, or another object, has claimed the trial. Thread-safe, as release() is.
+  [[nodiscard]] bool claim(Key key) const;
+  void release(Key key) const;
+
+  // Gives the tasks the stored trials: all at the first call, then those that other runs have
+  // stored since the last call. Throws StorageError.
+  void load(std::vector<SearchTask>& tasks);
+  // The same during the search; trials that cannot be read are left for the next call.
+  void learn(std::vector<SearchTask>& tasks);
+
+ private:
+  TuningDatabase& database_;
+  Scopes scopes_;
+  std::string run_guid_;
+  bool fresh_;
+  std::map<const KernelTemplate*, std::int64_t> last_rows_;  // of the trials that were loaded
+  FileDescriptor claims_;
+};
+
+}  // namespace autotune
