@@ -6,6 +6,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "autotune/problem.hpp"
+
 #include "core/device_info.hpp"
 #include "core/trial.hpp"
 #include "core/winner.hpp"
