@@ -77,11 +77,4 @@ KernelTemplate kernel_template(GemmTemplate gemm) {
   return result;
 }
 
-bool is_aligned(const GemmProblem& problem) {
-  // Asked of every configuration of a space, so without the problem's tensors.
-  constexpr std::int64_t kVector = 4;  // elements of 16 bytes
-  return problem.lda() % kVector == 0 && problem.ldb() % kVector == 0 &&
-         problem.ldc() % kVector == 0;
-}
-
 }  // namespace autotune

@@ -1,6 +1,7 @@
 // A kernel template for matrix multiplication, described in terms of GemmProblem.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -42,7 +43,12 @@ struct GemmTemplate {
 // With the operation gemm, its signature, and the cost model of tiled GEMM kernels.
 [[nodiscard]] KernelTemplate kernel_template(GemmTemplate gemm);
 
-// Returns whether rows of all three matrices, without padding, are multiples of 16 bytes.
-[[nodiscard]] bool is_aligned(const GemmProblem& problem);
+// Whether rows of all three matrices are multiples of 16 bytes where nothing pads them. Asked of
+// every configuration of a space and by every gemm(), so without the problem's tensors.
+[[nodiscard]] inline bool rows_are_aligned(const GemmProblem& problem) {
+  constexpr std::int64_t kVector = 4;  // elements of 16 bytes
+  return problem.lda() % kVector == 0 && problem.ldb() % kVector == 0 &&
+         problem.ldc() % kVector == 0;
+}
 
 }  // namespace autotune

@@ -154,7 +154,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   LaunchGeometry result = register_tile_geometry(values, problem);
   result.block[0] += kCopyThreads;
   result.dynamic_shared_bytes = values.shared_bytes(a_k_major, b_k_major);
-  const bool aligned = is_aligned(problem);
+  const bool aligned = rows_are_aligned(problem);
   if (aligned && !a_k_major) result.tensor_boxes[kGemmA] = {values.block_k(), values.tile_m()};
   if (aligned && !b_k_major) result.tensor_boxes[kGemmB] = {values.block_k(), values.tile_n()};
   return result;

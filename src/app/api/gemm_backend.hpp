@@ -10,6 +10,7 @@
 
 #include "api/kernel_selector.hpp"
 #include "core/kernel_signature.hpp"
+#include "kernel_templates/gemm_template.hpp"
 
 struct CUstream_st;
 
@@ -38,11 +39,6 @@ struct GemmCall {
 }
 [[nodiscard]] inline std::array<std::int64_t, 3> sizes_of(const GemmProblem& problem) {
   return {problem.m, problem.n, problem.k};
-}
-
-// Returns whether rows of all three matrices are multiples of 16 bytes where nothing pads them.
-[[nodiscard]] inline bool rows_are_aligned(const GemmProblem& problem) {
-  return problem.lda() % 4 == 0 && problem.ldb() % 4 == 0 && problem.ldc() % 4 == 0;
 }
 
 // Returns whether CodeTraits::aligned holds for the operands. A tensor map's rows are less than
