@@ -25,6 +25,18 @@ function(autotune_embed target)
   target_sources(${target} PRIVATE ${output})
 endfunction()
 
+# autotune_embed_packed(TARGET NAME FILE): compiles a file into TARGET, compressed with zstd. The target
+# can then call `std::string_view autotune::packed_<name>()`.
+function(autotune_embed_packed target name file)
+  set(output ${PROJECT_BINARY_DIR}/embedded/packed_${name}.cpp)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DFILE=${file} -DNAME=${name} -DOUTPUT=${output}
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed_packed_script.cmake
+    DEPENDS ${file} ${PROJECT_SOURCE_DIR}/cmake/embed_packed_script.cmake
+    VERBATIM)
+  target_sources(${target} PRIVATE ${output})
+endfunction()
+
 # Every kernel_templates/<name>.cu needs a <name>.cpp that defines
 # `autotune::KernelTemplate autotune::make_<name>(std::string_view source)`; this writes the list.
 function(autotune_generate_template_registry target)

@@ -1,7 +1,10 @@
 #include "db/connection.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
+#include <set>
 #include <utility>
 
 #include <SQLiteCpp/Backup.h>
@@ -11,12 +14,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "db/file_trust.hpp"
 #include "db/migrations/field_hash.hpp"
 
 namespace autotune {
 namespace {
 
 namespace fs = std::filesystem;
+
+// A row has some kilobytes, a large cubin some megabytes.
+constexpr int kMaxRowBytes = 64 << 20;
 
 template <typename Fault = StorageError>
 [[noreturn]] void fail(const fs::path& path, const std::string& what) {
@@ -26,6 +33,13 @@ template <typename Fault = StorageError>
 [[noreturn]] void fail_as(const SQLite::Exception& error, const fs::path& path) {
   if (error.getExtendedErrorCode() == SQLITE_READONLY_DBMOVED) {
     fail(path, "was deleted or replaced while it was open");
+  }
+  if (error.getErrorCode() == SQLITE_CANTOPEN) {
+    for (const char* end : {"-journal", "-wal"}) {
+      const std::string journal = path.string() + end;
+      const char* const reason = reason_to_refuse_journal(journal.c_str());
+      if (reason != nullptr) fail(journal, reason);
+    }
   }
   if (error.getExtendedErrorCode() == SQLITE_READONLY_ROLLBACK) {
     fail(path, "a writer was killed: whoever may write to the file must open it once");
@@ -40,8 +54,13 @@ template <typename Fault = StorageError>
     case SQLITE_READONLY:
     case SQLITE_PERM:
       fail(path, "cannot be written: check its permissions and its folder's");
+    case SQLITE_CONSTRAINT:
+    case SQLITE_TOOBIG:
+      fail<RefusedRow>(path, error.what());
     case SQLITE_FULL:
       fail(path, "cannot be written: the disk is full");
+    case SQLITE_NOMEM:
+      throw std::bad_alloc();
     case SQLITE_CANTOPEN:
       fail(path, "cannot be opened: check its permissions and its folder's");
     case SQLITE_IOERR:
@@ -51,8 +70,8 @@ template <typename Fault = StorageError>
   }
 }
 
-// The path with its folder's links resolved: SQLite refuses links anywhere, but a home directory
-// behind one is not a threat.
+// Returns the path with the links of its folder resolved, because SQLite refuses links anywhere in
+// a path, and a home directory may be behind one.
 std::string resolved(const fs::path& path) {
   const fs::path whole = fs::absolute(path);
   std::error_code error;
@@ -60,7 +79,7 @@ std::string resolved(const fs::path& path) {
   return (error ? whole : folder / whole.filename()).string();
 }
 
-void refuse_unfit(const fs::path& path, const FileKind& kind) {
+void refuse_unfit(const fs::path& path) {
   struct stat found {};
   if (::lstat(path.c_str(), &found) != 0) {
     if (errno == ENOENT) return;
@@ -69,9 +88,11 @@ void refuse_unfit(const fs::path& path, const FileKind& kind) {
   if (S_ISLNK(found.st_mode)) fail(path, "is a symbolic link, which is not followed");
   if (S_ISDIR(found.st_mode)) fail(path, "is a directory: name a file");
   if (!S_ISREG(found.st_mode)) fail(path, "is not a regular file");
-  if (kind.trusted && (found.st_uid != ::geteuid() || (found.st_mode & (S_IWGRP | S_IWOTH)) != 0)) {
-    fail(path, "is another user's, or writable by others: not used");
-  }
+}
+
+void refuse_unfit_to_write(const fs::path& path) {
+  refuse_unfit(path);
+  if (const std::string reason = reason_not_to_trust(path); !reason.empty()) fail(path, reason);
 }
 
 void make_private_folders(const fs::path& folder, const fs::path& path) {
@@ -83,8 +104,8 @@ void make_private_folders(const fs::path& folder, const fs::path& path) {
   }
 }
 
-// Uses mknod and not open, because closing a descriptor of a file that SQLite has open in this
-// process would drop SQLite's locks.
+// The file is made with mknod() because open() would need close(), which drops the locks that
+// SQLite has on the same file in this process.
 void make_private_file(const fs::path& path) {
   make_private_folders(path.parent_path(), path);
   if (::mknod(path.c_str(), S_IFREG | 0600, 0) != 0 && errno != EEXIST) {
@@ -92,8 +113,8 @@ void make_private_file(const fs::path& path) {
   }
 }
 
-// SQLite falls back to reading when it may not write, and makes its journal next to the file only
-// when the first change comes; both are better said at once.
+// SQLite would notice only at the first change that it cannot write the file, or cannot make a
+// journal in its folder.
 void refuse_unwritable(SQLite::Database& database, const fs::path& path) {
   const fs::path folder = path.parent_path().empty() ? "." : path.parent_path();
   if (sqlite3_db_readonly(database.getHandle(), "main") != 0) {
@@ -104,22 +125,24 @@ void refuse_unwritable(SQLite::Database& database, const fs::path& path) {
   }
 }
 
-// Settings of a connection; none of them writes to the file.
+// None of these settings writes to the file.
 void configure(SQLite::Database& database, const FileKind& kind) {
   database.setBusyTimeout(static_cast<int>(kind.busy_timeout.count()));
   sqlite3* handle = database.getHandle();
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMaxRowBytes);
+  add_field_hash(database);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   database.exec("PRAGMA foreign_keys = ON");
-  // EXTRA also syncs the folder when a journal is deleted: with FULL a commit right before a power
-  // cut may be undone by the journal that is back.
+  // EXTRA also syncs the folder after a journal is deleted. With FULL, a journal that is back after
+  // a power cut would undo the commit.
   database.exec(kind.disposable ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = EXTRA");
 }
 
-// Checks whose file it is and returns its schema version, 0 for a file without content. The caller
-// holds a transaction, since another process may be making the file at this moment.
+// Checks which program made the file and returns its schema version, 0 for a file without content.
+// The caller holds a transaction, because another process may be making the file at the same time.
 int stored_version(SQLite::Database& database, const fs::path& path, const FileKind& kind) {
   const auto pragma = [&](const char* name) {
     return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();
@@ -151,7 +174,6 @@ void migrate(SQLite::Database& database, const fs::path& path, const FileKind& k
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   const int version = stored_version(database, path, kind);
   if (version == newest) return;  // another process was quicker
-  add_field_hash(database);
   for (const EmbeddedFile& step : kind.migrations.subspan(static_cast<std::size_t>(version))) {
     database.exec(std::string(step.text));
   }
@@ -160,8 +182,30 @@ void migrate(SQLite::Database& database, const fs::path& path, const FileKind& k
   transaction.commit();
 }
 
-// A copy of an older file, brought up to date. SQLite keeps it in memory or in a temporary file,
-// which goes with the connection.
+// Returns the statements that made the tables and indexes of a file.
+std::set<std::string> statements_of(SQLite::Database& database) {
+  SQLite::Statement select(database, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL");
+  std::set<std::string> statements;
+  while (select.executeStep()) statements.insert(select.getColumn(0));
+  return statements;
+}
+
+// A column that another user has defined could take any time and memory to read.
+void refuse_other_tables(SQLite::Database& database, const fs::path& path, const FileKind& kind,
+                         int version) {
+  SQLite::Database model(":memory:", SQLite::OPEN_READWRITE);
+  FileKind older = kind;
+  older.migrations = kind.migrations.first(static_cast<std::size_t>(version));
+  configure(model, older);
+  migrate(model, ":memory:", older);
+  const std::set<std::string> wanted = statements_of(model);
+  const std::set<std::string> found = statements_of(database);
+  if (std::includes(found.begin(), found.end(), wanted.begin(), wanted.end())) return;
+  fail(path, "has other tables than autotune makes: not used");
+}
+
+// Returns a copy of an older file that is brought up to date. SQLite keeps the copy in memory or in
+// a temporary file, and deletes it with the connection.
 SQLite::Database migrated_copy(SQLite::Database& database, const fs::path& path,
                                const FileKind& kind) {
   SQLite::Database copy("", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
@@ -172,11 +216,18 @@ SQLite::Database migrated_copy(SQLite::Database& database, const fs::path& path,
   return copy;
 }
 
-// Rolls back the transaction of a killed writer. SQLite does this by itself, except for a
-// connection that only reads.
-void undo_what_a_killed_writer_began(const fs::path& path, const FileKind& kind) {
-  if (!fs::exists(path.string() + "-journal") || ::access(path.c_str(), W_OK) != 0) return;
-  SQLite::Database database(resolved(path), SQLite::OPEN_READWRITE | SQLite::OPEN_NOFOLLOW);
+SQLite::Database opened(const fs::path& path, int how) {
+  return {resolved(path), how | SQLite::OPEN_NOFOLLOW, 0, guarded_file_system()};
+}
+
+// Rolls back the transaction of a killed writer, which SQLite does by itself unless a connection
+// only reads.
+void roll_back_killed_writer(const fs::path& path, const FileKind& kind) {
+  if (!fs::exists(path.string() + "-journal") || ::access(path.c_str(), W_OK) != 0 ||
+      !reason_not_to_trust(path).empty()) {
+    return;
+  }
+  SQLite::Database database = opened(path, SQLite::OPEN_READWRITE);
   configure(database, kind);
   database.execAndGet("PRAGMA schema_version");
 }
@@ -190,11 +241,12 @@ FileIdentity identity_of(const fs::path& path) {
 }
 
 SQLite::Database open_file(const fs::path& path, const FileKind& kind) {
-  refuse_unfit(path, kind);
+  refuse_unfit_to_write(path);
   make_private_file(path);
+  refuse_unfit_to_write(path);  // another user may have made the file first
   std::optional<SQLite::Database> database;
   with_storage_errors(path, [&] {
-    database.emplace(resolved(path), SQLite::OPEN_READWRITE | SQLite::OPEN_NOFOLLOW);
+    database.emplace(opened(path, SQLite::OPEN_READWRITE));
     refuse_unwritable(*database, path);
     configure(*database, kind);
     migrate(*database, path, kind);
@@ -206,14 +258,15 @@ SQLite::Database open_file(const fs::path& path, const FileKind& kind) {
 }
 
 std::optional<SQLite::Database> open_file_read_only(const fs::path& path, const FileKind& kind) {
-  refuse_unfit(path, kind);
+  refuse_unfit(path);
   if (identity_of(path) == FileIdentity{}) return std::nullopt;
   std::optional<SQLite::Database> database;
   with_storage_errors(path, [&] {
-    undo_what_a_killed_writer_began(path, kind);
-    database.emplace(resolved(path), SQLite::OPEN_READONLY | SQLite::OPEN_NOFOLLOW);
+    roll_back_killed_writer(path, kind);
+    database.emplace(opened(path, SQLite::OPEN_READONLY));
     configure(*database, kind);
     const int version = current_version(*database, path, kind);
+    if (kind.foreign && version > 0) refuse_other_tables(*database, path, kind, version);
     if (version == 0) {
       database.reset();
     } else if (version < static_cast<int>(kind.migrations.size())) {

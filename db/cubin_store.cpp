@@ -31,8 +31,7 @@ FileKind cubin_file() {
           .application_id = kApplicationId,
           .migrations = embedded_cubin_migrations(),
           .busy_timeout = std::chrono::seconds(2),
-          .disposable = true,
-          .trusted = true};
+          .disposable = true};
 }
 
 std::int64_t now_s() {

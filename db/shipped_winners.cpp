@@ -1,6 +1,8 @@
 #include "db/shipped_winners.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,38 +20,81 @@ std::span<const EmbeddedFile> embedded_tuned();
 
 namespace {
 
-void add_winners(const EmbeddedFile& file, std::vector<Winner>& winners) {
-  std::string_view text = file.text;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (line.empty()) continue;
-    try {
-      winners.push_back(nlohmann::json::parse(line).get<Winner>());
-    } catch (const nlohmann::json::exception& error) {
-      throw Error("the shipped winners in " + std::string(file.name) +
-                  " do not parse: " + error.what());
-    }
-  }
+[[noreturn]] void fail(const EmbeddedFile& file, const std::string& why) {
+  throw Error("the shipped winners in " + std::string(file.name) + " do not parse: " + why);
 }
 
-std::vector<Winner> embedded_winners() {
-  std::vector<Winner> winners;
-  for (const EmbeddedFile& file : embedded_tuned()) add_winners(file, winners);
-  return winners;
+// A line of a file. The members that filters compare are found in its text, because parsing all
+// lines would be most of an answer's cost; the whole line is parsed when it is first asked for.
+class ShippedWinner {
+ public:
+  ShippedWinner(const EmbeddedFile& file, std::string_view line) : file_(file), line_(line) {
+    key_.device_class = text_of("silicon_class");
+    key_.device_label = text_of("device_label");
+    key_.problem = Problem::parse(text_of("problem"));
+  }
+
+  // The device and the problem.
+  [[nodiscard]] const Winner& key() const { return key_; }
+
+  [[nodiscard]] const Winner& whole() {
+    std::call_once(parsed_, [this] {
+      try {
+        whole_ = nlohmann::json::parse(line_).get<Winner>();
+      } catch (const nlohmann::json::exception& error) {
+        fail(file_, error.what());
+      }
+    });
+    return whole_;
+  }
+
+ private:
+  // The text of a member as `db winners` writes it: without spaces around it or escapes in it.
+  [[nodiscard]] std::string_view text_of(const std::string& member) const {
+    const std::string before = "\"" + member + "\":\"";
+    const std::size_t found = line_.find(before);
+    if (found == std::string_view::npos) fail(file_, "a line has no " + member);
+    const std::string_view rest = line_.substr(found + before.size());
+    return rest.substr(0, rest.find('"'));
+  }
+
+  const EmbeddedFile& file_;
+  std::string_view line_;
+  Winner key_;
+  std::once_flag parsed_;
+  Winner whole_;
+};
+
+std::deque<ShippedWinner>& all_shipped() {
+  static auto& all = *[] {
+    auto* const winners = new std::deque<ShippedWinner>;
+    for (const EmbeddedFile& file : embedded_tuned()) {
+      std::string_view text = file.text;
+      while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        if (!line.empty()) winners->emplace_back(file, line);
+      }
+    }
+    return winners;
+  }();
+  return all;
 }
 
 }  // namespace
 
-const std::vector<Winner>& shipped_winners() {
-  static const std::vector<Winner> winners = embedded_winners();
-  return winners;
-}
-
 std::vector<const Winner*> shipped_winners(const ResultFilter& filter) {
   std::vector<const Winner*> result;
-  for (const Winner& winner : shipped_winners()) {
-    if (matches(filter, winner)) result.push_back(&winner);
+  for (ShippedWinner& winner : all_shipped()) {
+    if (matches(filter, winner.key())) result.push_back(&winner.whole());
+  }
+  return result;
+}
+
+std::vector<Problem> shipped_problems(const ResultFilter& filter) {
+  std::vector<Problem> result;
+  for (const ShippedWinner& winner : all_shipped()) {
+    if (matches(filter, winner.key())) result.push_back(winner.key().problem);
   }
   return result;
 }

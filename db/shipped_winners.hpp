@@ -8,11 +8,12 @@
 
 namespace autotune {
 
-// All of them, read when they are first asked for and kept until the process ends. Throws Error
-// when an embedded line does not parse (a test reads them all). Thread-safe.
-[[nodiscard]] const std::vector<Winner>& shipped_winners();
-
-// The shipped winners that match. The pointers stay valid until the process ends.
+// The shipped winners that match; an empty filter stands for all. A winner is parsed when it first
+// matches, and the pointer to it stays valid until the process ends. Throws Error when an embedded
+// line does not parse (a test reads them all). Thread-safe.
 [[nodiscard]] std::vector<const Winner*> shipped_winners(const ResultFilter& filter);
+
+// The problems of the shipped winners that match, one for each winner. Parses no winner.
+[[nodiscard]] std::vector<Problem> shipped_problems(const ResultFilter& filter);
 
 }  // namespace autotune

@@ -1,11 +1,12 @@
 #include "db/trial_writer.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "autotune/error.hpp"
+#include "db/connection.hpp"
 
 namespace autotune {
 namespace {
@@ -60,39 +61,43 @@ void TrialWriter::work(const std::stop_token& stop) {
     std::vector<Entry> batch = std::exchange(waiting_, {});
     const std::size_t count = batch.size();
     lock.unlock();
-    commit(std::move(batch));
+    commit(batch);
     lock.lock();
     settled_ += count;
     changed_.notify_all();
   }
 }
 
-void TrialWriter::commit(std::vector<Entry> batch) {
+void TrialWriter::commit(std::span<Entry> batch) {
   // Trials of one scope go in together; a run has few scopes.
   while (!batch.empty()) {
-    const TrialScope scope = batch.front().scope;
+    const auto others = std::stable_partition(batch.begin(), batch.end(), [&](const Entry& entry) {
+      return same_scope(entry.scope, batch.front().scope);
+    });
+    const auto count = static_cast<std::size_t>(others - batch.begin());
+    store(batch.first(count));
+    for (const Entry& entry : batch.first(count)) {
+      if (entry.settled) entry.settled();
+    }
+    batch = batch.subspan(count);
+  }
+}
+
+void TrialWriter::store(std::span<const Entry> entries) {
+  const auto lose = [&](const std::exception& error) {
+    const std::lock_guard lock(mutex_);
+    problem_ = error.what();
+    lost_ += entries.size();
+  };
+  try {
     std::vector<Trial> trials;
-    std::vector<std::function<void()>> settled;
-    std::vector<Entry> others;
-    for (Entry& entry : batch) {
-      if (same_scope(entry.scope, scope)) {
-        trials.push_back(std::move(entry.trial));
-        settled.push_back(std::move(entry.settled));
-      } else {
-        others.push_back(std::move(entry));
-      }
-    }
-    batch = std::move(others);
-    try {
-      database_.add_trials(scope, run_, trials);
-    } catch (const std::exception& error) {
-      const std::lock_guard lock(mutex_);
-      problem_ = error.what();
-      lost_ += trials.size();
-    }
-    for (const std::function<void()>& call : settled) {
-      if (call) call();
-    }
+    for (const Entry& entry : entries) trials.push_back(entry.trial);
+    database_.add_trials(entries.front().scope, run_, trials);
+  } catch (const RefusedRow& error) {
+    if (entries.size() == 1) return lose(error);
+    for (const Entry& entry : entries) store({&entry, 1});
+  } catch (const std::exception& error) {
+    lose(error);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -38,7 +39,8 @@ class TrialWriter {
     std::function<void()> settled;
   };
   void work(const std::stop_token& stop);
-  void commit(std::vector<Entry> batch);
+  void commit(std::span<Entry> batch);
+  void store(std::span<const Entry> entries);  // of one scope
 
   TuningDatabase& database_;
   RunInfo run_;

@@ -3,14 +3,17 @@
 #include <mutex>
 #include <utility>
 
+#include <sqlite3.h>
+
 #include "autotune/error.hpp"
 
 #include "db/connection.hpp"
-#include "db/merge.hpp"
 #include "db/tables/best_trials.hpp"
 #include "db/tables/completed_table.hpp"
 #include "db/tables/problem_table.hpp"
 #include "db/tables/rates_table.hpp"
+#include "db/tables/removal.hpp"
+#include "db/tables/summaries.hpp"
 #include "db/tables/trial_table.hpp"
 #include "db/tables/winner_table.hpp"
 
@@ -125,6 +128,14 @@ std::vector<StoredTrial> TuningDatabase::all_trials(const ResultFilter& filter,
   return self.read([&] { return select_all_trials(self.database, filter, template_name); });
 }
 
+void TuningDatabase::visit_trials(const ResultFilter& filter, const std::string& template_name,
+                                  const std::function<void(const TrialRow&)>& visit) const {
+  Implementation& self = *implementation_;
+  const std::lock_guard lock(self.mutex);
+  with_storage_errors(self.path,
+                      [&] { autotune::visit_trials(self.database, filter, template_name, visit); });
+}
+
 std::vector<Trial> TuningDatabase::trials_after(std::int64_t& row, const TrialScope& scope,
                                                 const std::string& own_guid) const {
   Implementation& self = *implementation_;
@@ -151,9 +162,25 @@ std::vector<Winner> TuningDatabase::best_trials(const ResultFilter& filter) cons
   return self.read([&] { return select_best_trials(self.database, filter); });
 }
 
-std::vector<Problem> TuningDatabase::problems(const ResultFilter& filter) const {
+std::vector<StoredTrial> TuningDatabase::fastest_trials(const ResultFilter& filter,
+                                                        const std::string& template_name,
+                                                        std::size_t count) const {
   Implementation& self = *implementation_;
-  return self.read([&] { return select_problems(self.database, filter); });
+  return self.read(
+      [&] { return select_fastest_trials(self.database, filter, template_name, count); });
+}
+
+std::vector<ResultSummary> TuningDatabase::summaries(const ResultFilter& filter,
+                                                     const std::string& template_name) const {
+  Implementation& self = *implementation_;
+  return self.read([&] { return select_summaries(self.database, filter, template_name); });
+}
+
+void TuningDatabase::visit_problems(const ResultFilter& filter,
+                                    const std::function<void(const Problem&)>& visit) const {
+  Implementation& self = *implementation_;
+  const std::lock_guard lock(self.mutex);
+  with_storage_errors(self.path, [&] { autotune::visit_problems(self.database, filter, visit); });
 }
 
 void TuningDatabase::put_completed(const std::vector<CompletedRequest>& requests) {
@@ -183,19 +210,45 @@ MergeCounts TuningDatabase::merge(const fs::path& other) {
   if (identity_of(other) == self.identity && !path().empty()) {
     throw UsageError(other.string() + " is the database that it would be merged into");
   }
-  // Refuses what is not a tuning database, or one of a newer program.
-  std::optional<SQLite::Database> source = open_file_read_only(other, tuning_file(kBusyTimeout));
+  FileKind kind = tuning_file(kBusyTimeout);
+  kind.foreign = true;
+  std::optional<SQLite::Database> source = open_file_read_only(other, kind);
   if (!source) throw StorageError(other.string() + ": there is no database, or nothing in it");
-  std::optional<AttachedDatabase> attached;
   MergeCounts counts;
-  with_storage_errors(path(), [&] {
-    const std::lock_guard lock(self.mutex);
-    attached.emplace(self.database, std::move(*source));
+  self.write([&] {
+    const SQLite::Transaction reading(*source);
+    try {
+      counts.trials = merge_trials(self.database, *source);
+      counts.winners = merge_winners(self.database, *source);
+      merge_completed(self.database, *source);
+      merge_rates(self.database, *source);
+    } catch (const SQLite::Exception&) {
+      const int code = sqlite3_errcode(source->getHandle());
+      if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) throw;
+      with_storage_errors(other, [] { throw; });
+    }
   });
-  self.write([&] { counts = merge_attached(self.database); });
-  const std::lock_guard lock(self.mutex);
-  attached.reset();
   return counts;
+}
+
+RemovedCounts TuningDatabase::remove(std::span<const ResultKey> results) {
+  Implementation& self = *implementation_;
+  RemovedCounts counts;
+  self.write([&] { counts = remove_results(self.database, results); });
+  return counts;
+}
+
+RemovedCounts TuningDatabase::prune(const std::function<bool(const TrialScope&)>& is_current) {
+  Implementation& self = *implementation_;
+  RemovedCounts counts;
+  self.write([&] { counts = prune_trials(self.database, is_current); });
+  return counts;
+}
+
+void TuningDatabase::shrink() {
+  Implementation& self = *implementation_;
+  const std::lock_guard lock(self.mutex);
+  with_storage_errors(self.path, [&] { self.database.exec("VACUUM"); });
 }
 
 DatabaseStats TuningDatabase::stats() const {

@@ -9,10 +9,12 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/device_info.hpp"
@@ -70,6 +72,44 @@ struct StoredTrial {
   Trial trial;
 };
 
+// A trial without its JSON, for those who look at a million of them. Scope, run and
+// problem stay where they are until visit_trials() returns, the texts until the next row.
+struct TrialRow {
+  std::int64_t row = 0;
+  const TrialScope& scope;
+  const RunInfo& run;
+  const Problem& problem;
+  std::string_view configuration;  // as to_string() writes it
+  TrialStatus status = TrialStatus::ok;
+  std::string_view detail;
+  double median_us = 0;  // 0 unless ok
+};
+
+// The trials of one problem in one scope, counted. Their rows are not checked for damage.
+struct ResultSummary {
+  TrialScope scope;
+  std::string device_label;
+  Problem problem;
+  std::int64_t trials = 0;
+  std::int64_t correct = 0;
+  double best_us = 0;  // 0: none is correct
+};
+
+// All that is stored of a template on a problem and a class of device.
+struct ResultKey {
+  std::string device_class;
+  Problem problem;
+  std::string template_name;
+
+  auto operator<=>(const ResultKey&) const = default;
+};
+
+// The number of rows that remove() and prune() removed.
+struct RemovedCounts {
+  std::int64_t trials = 0;
+  std::int64_t winners = 0;
+};
+
 // The number of rows that merge() added.
 struct MergeCounts {
   std::int64_t trials = 0;
@@ -83,12 +123,14 @@ class TuningDatabase {
 
   // Opens a file, making it (and its directory, 0700) when absent and migrating an older schema.
   // Throws StorageError in one clear line: foreign file, newer schema, corrupt, locked by another
-  // process for longer than the busy timeout, symbolic link, no permission, disk full.
+  // process for longer than the busy timeout, symbolic link, another user's or in a folder that
+  // others may write to, no permission, disk full.
   static TuningDatabase open(const std::filesystem::path& path,
                              std::chrono::milliseconds busy_timeout = kBusyTimeout);
-  // Opens an existing file for reading only, writing nothing, even where the directory is not
-  // writable. A file of an older schema is migrated into a temporary copy. Throws StorageError as
-  // open() does; `nullopt` when there is no file, or one that nothing was written to yet.
+  // Opens an existing file for reading only, even where the directory is not writable. Writes
+  // nothing, except that it rolls back what a killed writer of this user's left. A file of an older
+  // schema is migrated into a temporary copy. Throws StorageError as open() does. Returns nullopt
+  // if there is no file, or an empty one.
   static std::optional<TuningDatabase> open_read_only(
       const std::filesystem::path& path, std::chrono::milliseconds busy_timeout = kBusyTimeout);
   static TuningDatabase in_memory();
@@ -109,6 +151,10 @@ class TuningDatabase {
   // All that match, by scope and problem, as trials(). An empty template name stands for all.
   [[nodiscard]] std::vector<StoredTrial> all_trials(const ResultFilter& filter,
                                                     const std::string& template_name = {}) const;
+  // Calls `visit`, which may not use this object, with every stored row, also where several are of
+  // one configuration, in the order they were stored. The template name is as in all_trials().
+  void visit_trials(const ResultFilter& filter, const std::string& template_name,
+                    const std::function<void(const TrialRow&)>& visit) const;
   // Every one that other runs have stored after a row, of all problems, in the order they were
   // stored. Moves `row` on to the last row that there is.
   [[nodiscard]] std::vector<Trial> trials_after(std::int64_t& row, const TrialScope& scope,
@@ -127,9 +173,20 @@ class TuningDatabase {
   // each scope of the device.
   [[nodiscard]] std::vector<Winner> best_trials(const ResultFilter& filter) const;
 
-  // Every problem that winners() or best_trials() has a result for, in no order. It takes a few
-  // seeks for each problem, and does not read the results.
-  [[nodiscard]] std::vector<Problem> problems(const ResultFilter& filter) const;
+  // The fastest correct trials of each problem and scope, each configuration once, the fastest
+  // first. The template name is as in all_trials().
+  [[nodiscard]] std::vector<StoredTrial> fastest_trials(const ResultFilter& filter,
+                                                        const std::string& template_name,
+                                                        std::size_t count) const;
+  // By scope, then by problem.
+  [[nodiscard]] std::vector<ResultSummary> summaries(const ResultFilter& filter,
+                                                     const std::string& template_name = {}) const;
+
+  // Calls `visit`, which may not use this object, with every problem that winners() or
+  // best_trials() has a result for, in no order. It takes a few seeks for each problem, and does
+  // not read the results.
+  void visit_problems(const ResultFilter& filter,
+                      const std::function<void(const Problem&)>& visit) const;
 
   // One transaction for all of them.
   void put_completed(const std::vector<CompletedRequest>& requests);
@@ -140,11 +197,20 @@ class TuningDatabase {
   [[nodiscard]] std::optional<DeviceRates> rates(const std::string& device_class,
                                                  const Environment& environment) const;
 
-  // Takes in what another database has: its trials, runs and rates, and its winners where there are
-  // none or slower ones. One transaction. The other may be of an older schema. Throws StorageError
-  // as open() does for either file, and when there is no other file; UsageError when it is this
-  // one.
+  // Takes in what another database has: its trials with their runs, rates and completed requests,
+  // and its winners where there are none or slower ones. Damaged rows of the other are left out,
+  // and damaged ones of this one count as absent. One transaction. The other may be of an older
+  // schema. Throws StorageError as open() does for either file, when there is no other file, and
+  // when the other's tables are not those that this program makes; UsageError when it is this one.
   MergeCounts merge(const std::filesystem::path& other);
+
+  // Removes trials, winners and completed requests, of all environments. One transaction.
+  RemovedCounts remove(std::span<const ResultKey> results);
+  // Removes trials of scopes that are not current, and all but the last trial of a configuration.
+  // One transaction.
+  RemovedCounts prune(const std::function<bool(const TrialScope&)>& is_current);
+  // Gives the space of removed rows back. For a moment it takes twice the file's size.
+  void shrink();
 
   [[nodiscard]] DatabaseStats stats() const;
 

@@ -40,20 +40,6 @@ Analysis analyze(const KernelTemplate& kernel, const Configuration& configuratio
   return result;
 }
 
-std::vector<AccessSummary> summarize_accesses(const KernelTemplate& kernel,
-                                              const Configuration& configuration,
-                                              const Problem& problem) {
-  if (!kernel.warp_accesses) return {};
-  const std::int64_t warps = (kernel.geometry(configuration, problem).threads() + 31) / 32;
-  std::vector<WarpAccess> all;
-  for (std::int64_t warp = 0; warp < warps; ++warp) {
-    for (WarpAccess& access : kernel.warp_accesses(configuration, problem, warp)) {
-      all.push_back(std::move(access));
-    }
-  }
-  return summarize(all);
-}
-
 Roofline roofline(const Work& work, double fma_gflops, double copy_gbps) {
   return {work.operations / fma_gflops * 1e-3, work.bytes / copy_gbps * 1e-3};
 }

@@ -37,12 +37,6 @@ struct Analysis {
                                const SmLimits& sm, std::optional<std::int64_t> registers,
                                const Problem* problem, int sm_count);
 
-// The memory accesses of the warps of the block at the output's origin, on average. Empty for a
-// template without warp_accesses.
-[[nodiscard]] std::vector<AccessSummary> summarize_accesses(const KernelTemplate& kernel,
-                                                            const Configuration& configuration,
-                                                            const Problem& problem);
-
 // The least time that a problem can take on a device of these rates: the larger of its operations
 // over the FMA rate and its bytes, each moved once, over the memory rate.
 struct Roofline {

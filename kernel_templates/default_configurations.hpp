@@ -1,6 +1,6 @@
 // Default configurations as data: kernel_templates/defaults/<template>.jsonl has one a line,
 //
-//   {"max_shorter_side": 32, "max_k": 1024, "configuration": {"THREAD_M": 4, ...}}
+//   {"max_shorter_side": 32, "max_k": 1024, "configuration": {"RESULTS_M": 4, ...}}
 //
 // and the first line whose conditions a problem meets has its default. Conditions that a line lacks
 // are met: max_shorter_side (of m and n), max_results (m * n), min_k and max_k.

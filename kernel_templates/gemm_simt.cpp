@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "kernel_templates/default_configurations.hpp"
-#include "kernel_templates/gemm_simt_accesses.hpp"
 #include "kernel_templates/register_tile.hpp"
 
 namespace autotune {
@@ -17,7 +16,7 @@ constexpr int kClusterCapability = 90;
 struct Values : RegisterTile {
   using RegisterTile::RegisterTile;
 
-  [[nodiscard]] bool by_line() const { return c.at("BY_LINE") == 1; }
+  [[nodiscard]] bool shared_k_major() const { return c.at("SHARED_K_MAJOR") == 1; }
   [[nodiscard]] bool large_thread_tile() const { return results() >= 64; }
   [[nodiscard]] bool small_tile() const { return tile_m() * tile_n() <= 64 * 64; }
   [[nodiscard]] bool medium_tile() const { return tile_m() * tile_n() <= 128 * 128; }
@@ -25,7 +24,7 @@ struct Values : RegisterTile {
   // Dynamic shared memory of a block. k_major: the operand is so in memory.
   [[nodiscard]] std::int64_t shared_bytes(bool a_k_major, bool b_k_major) const {
     const auto operand = [this](std::int64_t rows, bool k_major) {
-      if (k_major && by_line()) return rows * (block_k() + 4);
+      if (k_major && shared_k_major()) return rows * (block_k() + 4);
       return block_k() * (rows + (k_major && rows % 8 == 0 ? 4 : 0));
     };
     return buffer_bytes(operand(tile_m(), a_k_major) + operand(tile_n(), b_k_major));
@@ -34,20 +33,22 @@ struct Values : RegisterTile {
   // An estimate: results, fragments, addresses.
   [[nodiscard]] std::int64_t registers() const {
     const std::int64_t fragments = 1 + c.at("DOUBLE_BUFFER");
-    return results() + fragments * ((by_line() ? 2 : 1) * thread_m() + thread_n()) + 24;
+    return results() + fragments * ((shared_k_major() ? 2 : 1) * results_m() + results_n()) + 24;
   }
 };
 
 std::vector<TuningParameter> parameters() {
   return {
-      tile_parameter("THREAD_M", {4, 8, 16}),
-      tile_parameter("THREAD_N", {4, 8, 16}),
+      tile_parameter("RESULTS_M", {4, 8, 16}),
+      tile_parameter("RESULTS_N", {4, 8, 16}),
       tile_parameter("LANES_M", {4, 8}),
       tile_parameter("WARPS_M", {1, 2, 4, 8}),
       tile_parameter("WARPS_N", {1, 2, 4, 8}),
-      tile_parameter("SLICES", {1, 2, 4, 8}),
+      tile_parameter("SLICE_K", {1, 2, 4, 8}),
       tile_parameter("BLOCK_K", {8, 16, 32, 64}),
-      {"BY_LINE", "1: shared memory keeps an operand along K as it is, not transposed", {0, 1}},
+      {"SHARED_K_MAJOR",
+       "1: shared memory keeps an operand along K as it is, not transposed",
+       {0, 1}},
       tile_parameter("UNROLL", {8, 16}),
       tile_parameter("STAGES", {2, 3, 4, 6}),
       {"DOUBLE_BUFFER", "1: elements are read from shared memory one k ahead", {0, 1}},
@@ -57,7 +58,7 @@ std::vector<TuningParameter> parameters() {
       tile_parameter("ORDER", {0, 1, 2, 3, 4, 5}),
       tile_parameter("REGISTER_LEVEL", {3, 5, 8}),
       tile_parameter("RASTER", {1, 8, 16}),
-      {"EXCHANGE",
+      {"STAGE_EPILOGUE",
        "1: results that cannot be stored as vectors go to lanes side by side first",
        {0, 1}},
   };
@@ -80,14 +81,14 @@ std::vector<Constraint> tile_constraints() {
           }),
       constraint_on<Values>(
           "slices", "only small tiles are worth slicing, and with large thread tiles medium ones",
-          block_tile_names() + ParameterNames{"SLICES"},
+          block_tile_names() + ParameterNames{"SLICE_K"},
           [](const Values& v) {
             return v.slices() == 1 || v.small_tile() || (v.large_thread_tile() && v.medium_tile());
           }),
       constraint_on<Values>(
           "threads",
           "a block has 64 to 256 threads, 512 in slices, and 128 at least for 64 results each",
-          block_tile_names() + ParameterNames{"SLICES"},
+          block_tile_names() + ParameterNames{"SLICE_K"},
           [](const Values& v) {
             return v.threads() >= (v.large_thread_tile() ? 128 : 64) &&
                    v.threads() <= (v.slices() > 1 ? 512 : 256);
@@ -101,36 +102,36 @@ std::vector<Constraint> k_tile_constraints() {
       constraint_on<Values>(
           "block_k",
           "each slice has at least 4 elements of K in a k_tile, and at most 32, or 16 of 64",
-          {"SLICES", "BLOCK_K"},
+          {"SLICE_K", "BLOCK_K"},
           [](const Values& v) {
             return v.slice_k() >= 4 && (v.block_k() < 64 || v.slice_k() <= 16);
           }),
       constraint_on<Values>(
-          "by_line",
-          "keeping operands by line helps small tiles, and takes 8 elements of K a slice; k_tiles "
+          "shared_k_major",
+          "keeping operands K-major helps small tiles, and takes 8 elements of K a slice; k_tiles "
           "of 64 are for that alone",
-          block_tile_names() + ParameterNames{"SLICES", "BLOCK_K", "BY_LINE"},
+          block_tile_names() + ParameterNames{"SLICE_K", "BLOCK_K", "SHARED_K_MAJOR"},
           [](const Values& v) {
-            if (v.block_k() == 64 && !v.by_line()) return false;
-            return !v.by_line() || (v.slice_k() >= 8 && v.small_tile());
+            if (v.block_k() == 64 && !v.shared_k_major()) return false;
+            return !v.shared_k_major() || (v.slice_k() >= 8 && v.small_tile());
           }),
       constraint_on<Values>("unroll",
                             "UNROLL is 16, or 8 where a slice has no more in a k_tile or 32",
-                            {"SLICES", "BLOCK_K", "UNROLL"},
+                            {"SLICE_K", "BLOCK_K", "UNROLL"},
                             [](const Values& v) {
                               const std::int64_t unroll = v.c.at("UNROLL");
                               return v.slice_k() == 32 || unroll == (v.slice_k() < 16 ? 8 : 16);
                             }),
       constraint_on<Values>(
           "phases", "shared memory holds 48 to 96 elements of K of each line, by line up to 128",
-          {"BLOCK_K", "BY_LINE", "STAGES"},
+          {"BLOCK_K", "SHARED_K_MAJOR", "STAGES"},
           [](const Values& v) {
             const std::int64_t held = v.stages() * v.block_k();
-            return held >= 48 && held <= (v.by_line() ? 128 : 96);
+            return held >= 48 && held <= (v.shared_k_major() ? 128 : 96);
           }),
       constraint_on<Values>(
           "double_buffer", "large thread tiles need their elements one k ahead",
-          {"THREAD_M", "THREAD_N", "DOUBLE_BUFFER"},
+          {"RESULTS_M", "RESULTS_N", "DOUBLE_BUFFER"},
           [](const Values& v) { return v.c.at("DOUBLE_BUFFER") == 1 || !v.large_thread_tile(); }),
   };
 }
@@ -140,20 +141,21 @@ std::vector<Constraint> sm_constraints() {
   return {
       constraint_on<Values>(
           "shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
-          block_tile_names() +
-              ParameterNames{"SLICES", "BLOCK_K", "BY_LINE", "STAGES", "MIN_BLOCKS", "CLUSTER"},
+          block_tile_names() + ParameterNames{"SLICE_K", "BLOCK_K", "SHARED_K_MAJOR", "STAGES",
+                                              "MIN_BLOCKS", "CLUSTER"},
           [](const Values& v) {
             return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
           }),
       constraint_on<Values>(
           "registers", "the blocks that MIN_BLOCKS asks for fit an SM's registers",
-          block_tile_names() + ParameterNames{"SLICES", "BY_LINE", "DOUBLE_BUFFER", "MIN_BLOCKS"},
+          block_tile_names() +
+              ParameterNames{"SLICE_K", "SHARED_K_MAJOR", "DOUBLE_BUFFER", "MIN_BLOCKS"},
           [](const Values& v) {
             const std::int64_t of_block = v.threads() * v.registers();
             return v.registers() <= 255 && v.min_blocks() * of_block <= kRegistersPerSm;
           }),
       constraint_on<Values>("warps", "an SM has 8 to 16 warps, with small thread tiles 12 at least",
-                            block_tile_names() + ParameterNames{"SLICES", "MIN_BLOCKS"},
+                            block_tile_names() + ParameterNames{"SLICE_K", "MIN_BLOCKS"},
                             [](const Values& v) {
                               const std::int64_t threads = v.min_blocks() * v.threads();
                               return threads >= (v.large_thread_tile() ? 256 : 384) &&
@@ -169,14 +171,14 @@ std::vector<Constraint> division_constraints() {
           "split",
           "tiles that are not small are shared by 3 blocks at most, or evenly by all; in slices "
           "not at all",
-          block_tile_names() + ParameterNames{"SLICES", "SPLIT_K"},
+          block_tile_names() + ParameterNames{"SLICE_K", "SPLIT_K"},
           [](const Values& v) {
             if (v.small_tile()) return true;
             return v.slices() > 1 ? v.split_k() == 1 : v.split_k() <= 3;
           }),
       constraint_on<Values>(
           "cluster", "clusters are for tiles that 32 blocks or more share, each with results left",
-          {"THREAD_M", "THREAD_N", "SLICES", "SPLIT_K", "CLUSTER"},
+          {"RESULTS_M", "RESULTS_N", "SLICE_K", "SPLIT_K", "CLUSTER"},
           [](const Values& v) {
             if (v.cluster() == 1) return true;
             return v.split_k() >= 32 && v.slices() * v.cluster() <= v.results();
@@ -190,7 +192,7 @@ std::vector<Constraint> division_constraints() {
           }),
       constraint_on<Values>(
           "raster", "the order of tiles matters where each block has a large one of its own",
-          block_tile_names() + ParameterNames{"SLICES", "SPLIT_K", "RASTER"},
+          block_tile_names() + ParameterNames{"SLICE_K", "SPLIT_K", "RASTER"},
           [](const Values& v) {
             const std::int64_t raster = v.c.at("RASTER");
             if (v.split_k() > 1) return raster == 1;
@@ -200,10 +202,10 @@ std::vector<Constraint> division_constraints() {
           "exchange",
           "results are exchanged four at a time, where a tile has one block, with three of the "
           "choices that the compiler gets",
-          {"THREAD_M", "THREAD_N", "SLICES", "SPLIT_K", "ORDER", "REGISTER_LEVEL", "RASTER",
-           "EXCHANGE"},
+          {"RESULTS_M", "RESULTS_N", "SLICE_K", "SPLIT_K", "ORDER", "REGISTER_LEVEL", "RASTER",
+           "STAGE_EPILOGUE"},
           [](const Values& v) {
-            if (v.c.at("EXCHANGE") == 0) return true;
+            if (v.c.at("STAGE_EPILOGUE") == 0) return true;
             const std::int64_t order = v.c.at("ORDER");
             const std::int64_t level = v.c.at("REGISTER_LEVEL");
             const bool one_of_three = (order == 0 && level != 3) || (order == 3 && level == 8);
@@ -234,7 +236,8 @@ Configuration default_configuration(const DefaultConfigurations& defaults,
                                     const GemmProblem& problem) {
   Configuration result = defaults.at(problem);
   const bool narrow = problem.n % 4 != 0;
-  if (narrow && result.at("SPLIT_K") == 1 && result.at("ORDER") == 0) result.set("EXCHANGE", 1);
+  if (narrow && result.at("SPLIT_K") == 1 && result.at("ORDER") == 0)
+    result.set("STAGE_EPILOGUE", 1);
   return result;
 }
 
@@ -247,14 +250,13 @@ KernelTemplate make_gemm_simt(std::string_view source) {
        .source = source,
        .space = ConfigSpace(parameters(), constraints()),
        .min_compute_capability = 80,
-       .supports = [](const GemmProblem& problem) { return problem.math == Math::strict; },
+       .supports = [](const GemmProblem&) { return true; },
        .default_configuration =
            [defaults = DefaultConfigurations("gemm_simt", parameters())](
                const GemmProblem& problem) { return default_configuration(defaults, problem); },
        .geometry = geometry,
        .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
        .tile_shape = register_tile_shape,
-       .warp_accesses = gemm_simt_accesses,
        .configuration_capability =
            [](const Configuration& configuration) {
              return configuration.at("CLUSTER") > 1 ? kClusterCapability : 0;

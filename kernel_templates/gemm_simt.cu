@@ -1,14 +1,14 @@
 // gemm_simt: C = alpha * op(A) * op(B) + beta * C with register blocking, in strict FP32.
 //
 // A block computes a tile of C with WARPS_M x WARPS_N warps. A warp is LANES_M x (32 / LANES_M)
-// lanes, and a lane computes THREAD_M x THREAD_N results, in pieces of up to 4 x 4 that lie apart
+// lanes, and a lane computes RESULTS_M x RESULTS_N results, in pieces of up to 4 x 4 that lie apart
 // so that the lanes' pieces are neighbours. The block walks along K in k_tiles of BLOCK_K elements:
 // asynchronous copies (cp.async), which need no registers, fill STAGES buffers in shared memory
 // ahead of the multiplication. Shared memory keeps both operands MN-major, so that a lane loads
 // four elements for one k with one instruction; an operand that is K-major in global memory is
 // transposed by its copies.
 //
-// The warps of a block (SLICES) or several blocks (SPLIT_K) can share the work of one tile along K.
+// The warps of a block (SLICE_K) or several blocks (SPLIT_K) can share one tile's work along K.
 // The parts are added in an order that is always the same, so two runs give the same bits. Without
 // either, a result is one chain of fused multiply-adds over k = 0 .. K-1 that starts at 0.
 //
@@ -31,13 +31,13 @@
 // The layout in shared memory of an operand that is K-major in global memory. 0: MN-major,
 // transposed by copies of single elements. 1: K-major, copied four elements at a time; a lane then
 // loads four k of one row at once.
-#ifndef BY_LINE
-#define BY_LINE 0
+#ifndef SHARED_K_MAJOR
+#define SHARED_K_MAJOR 0
 #endif
 
 // 1: results that cannot be stored as vectors are exchanged between lanes first.
-#ifndef EXCHANGE
-#define EXCHANGE 0
+#ifndef STAGE_EPILOGUE
+#define STAGE_EPILOGUE 0
 #endif
 
 #include "device/barrier.cuh"
@@ -63,7 +63,7 @@ template <typename T, int kRows, bool kKMajor>
 struct Operand {
   using Element = T;
   static constexpr int kVector = 16 / sizeof(T);
-  static constexpr bool kSharedKMajor = kKMajor && BY_LINE;
+  static constexpr bool kSharedKMajor = kKMajor && SHARED_K_MAJOR;
   // The distance in shared memory from one row (kSharedKMajor) or one k (otherwise) to the next.
   // The padding between rows lets 8 lanes read 8 rows at once; the padding between k lets copies
   // write 8 k of 4 rows at once.
@@ -185,13 +185,13 @@ using OperandA = Operand<ElementA, kTileM, !TRANSPOSE_A>;
 using OperandB = Operand<ElementB, kTileN, TRANSPOSE_B>;
 constexpr int kStage = OperandA::kSize + OperandB::kSize;
 // Elements that the slices exchange at first: half of all results.
-constexpr int kExchanged = SLICES > 1 ? kThreads* kThreadResults / 2 : 0;
+constexpr int kExchanged = SLICE_K > 1 ? kThreads* kThreadResults / 2 : 0;
 constexpr int kBuffers = maximum(STAGES * kStage, kExchanged);
 constexpr int kSharedElements = kBuffers + Cluster::kSharedElements;
-using SideM = Side<THREAD_M, LANES_M, OperandA::kSharedKMajor>;
-using SideN = Side<THREAD_N, kLanesN, OperandB::kSharedKMajor>;
-using FragmentA = Fragment<OperandA, SideM, THREAD_M>;
-using FragmentB = Fragment<OperandB, SideN, THREAD_N>;
+using SideM = Side<RESULTS_M, LANES_M, OperandA::kSharedKMajor>;
+using SideN = Side<RESULTS_N, kLanesN, OperandB::kSharedKMajor>;
+using FragmentA = Fragment<OperandA, SideM, RESULTS_M>;
+using FragmentB = Fragment<OperandB, SideN, RESULTS_N>;
 using Position = LanePosition<SideM, SideN>;
 
 // Adds the products of the first k_end elements of K, counted from where the operands begin, to the
@@ -304,7 +304,7 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads, MIN_BLO
     griddep_wait(positive | operand_a.rows_left | operand_b.rows_left);
     accumulate(operand_a, operand_b, k_count, position, shared, sums);
     Accumulator* const results = &sums[0][0];
-    add_slices<SLICES, kThreadResults>(results, shared);
+    add_slices<SLICE_K, kThreadResults>(results, shared);
     cluster.add(results);
     bool stores = true;
     if (SPLIT_K != 1 && (CLUSTER > 1 || k_count < k)) {
@@ -313,7 +313,7 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads, MIN_BLO
     }
     if (!stores) return;
     const int first = position.slice * kSliceResults + Cluster::rank() * kBlockResults;
-    epilogue.store(results, first, in_m, in_n, EXCHANGE ? shared : nullptr);
+    epilogue.store(results, first, in_m, in_n, STAGE_EPILOGUE ? shared : nullptr);
   };
 
   TileScheduler scheduler(partition);

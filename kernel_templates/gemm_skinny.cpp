@@ -1,7 +1,6 @@
 // The description of gemm_skinny.cu, whose comments explain the parameters.
 #include <algorithm>
 
-#include "kernel_templates/gemm_skinny_accesses.hpp"
 #include "kernel_templates/gemm_template.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "kernel_templates/template_support.hpp"
@@ -24,7 +23,7 @@ struct Values {
   [[nodiscard]] std::int64_t few() const { return c.at("FEW"); }
   [[nodiscard]] std::int64_t lines() const { return c.at("LINES"); }
   [[nodiscard]] std::int64_t unroll() const { return c.at("UNROLL"); }
-  [[nodiscard]] std::int64_t slices() const { return c.at("SLICES"); }
+  [[nodiscard]] std::int64_t slices() const { return c.at("SLICE_K"); }
   [[nodiscard]] std::int64_t lanes_k() const { return c.at("LANES_K"); }
   [[nodiscard]] std::int64_t threads() const { return kWarp * c.at("WARPS") * slices(); }
 
@@ -52,17 +51,17 @@ std::vector<TuningParameter> parameters() {
       {"LINES", "lines of the other side for one lane", {1, 2, 4, 8}},
       {"LANES_K", "lanes of a warp along K", {1, 4, 8, 32}},
       {"WARPS", "warps of a block along the other side", {1, 2, 4, 8}},
-      {"SLICES", "warps of a block along K", {1, 2, 4, 8, 16, 32}},
+      {"SLICE_K", "warps of a block along K", {1, 2, 4, 8, 16, 32}},
       {"UNROLL", "elements of K that a thread has under way at a time", {4, 8, 16}},
       {"SPLIT_K", "blocks that share one tile's work", {1, 2, 4, 8, 16, 32, 64, 128}},
-      {"KEEP", "percent of the large operand to be kept in the L2 cache", {0, 20}},
+      {"L2_PERSIST", "percent of the large operand to be kept in the L2 cache", {0, 20}},
   };
 }
 
 std::vector<Constraint> constraints() {
   return {
       constraint_on<Values>(
-          "threads", "a block has 64 to 1024 threads", {"WARPS", "SLICES"},
+          "threads", "a block has 64 to 1024 threads", {"WARPS", "SLICE_K"},
           [](const Values& v) { return v.threads() >= 64 && v.threads() <= 1024; }),
       // With 4 or 8 lanes along K, several lanes are side by side already.
       constraint_on<Values>("warps", "LANES_K of 4 or 8 only with WARPS=1", {"LANES_K", "WARPS"},
@@ -71,18 +70,19 @@ std::vector<Constraint> constraints() {
                                      v.c.at("WARPS") == 1;
                             }),
       constraint_on<Values>(
-          "keep", "only for up to 4 lines the bytes of the large operand are all that counts",
-          {"FEW", "KEEP"}, [](const Values& v) { return v.few() <= 4 || v.c.at("KEEP") == 0; }),
+          "l2_persist", "only for up to 4 lines the bytes of the large operand are all that counts",
+          {"FEW", "L2_PERSIST"},
+          [](const Values& v) { return v.few() <= 4 || v.c.at("L2_PERSIST") == 0; }),
       constraint_on<Values>(
           "registers", "a block's threads fit the registers of an SM, at most 200 each",
-          {"FEW", "LINES", "WARPS", "SLICES", "UNROLL"},
+          {"FEW", "LINES", "WARPS", "SLICE_K", "UNROLL"},
           [](const Values& v) {
             return v.registers() <= 200 && v.threads() * v.registers() <= 64 * 1024;
           }),
       constraint_on<Values>(
           "shared_memory",
           "a block's sums, and what it holds of the few lines, take at most 96 KiB",
-          {"FEW", "LINES", "LANES_K", "WARPS", "SLICES", "UNROLL"},
+          {"FEW", "LINES", "LANES_K", "WARPS", "SLICE_K", "UNROLL"},
           [](const Values& v) { return v.shared_bytes() <= 96 * 1024; }),
   };
 }
@@ -147,36 +147,33 @@ Configuration default_configuration(const GemmProblem& problem) {
                         {"LINES", lines},
                         {"LANES_K", lanes_k},
                         {"WARPS", 1},
-                        {"SLICES", slices},
+                        {"SLICE_K", slices},
                         {"UNROLL", unroll},
                         {"SPLIT_K", parts},
-                        {"KEEP", 0}});
+                        {"L2_PERSIST", 0}});
 }
 
 }  // namespace
 
 KernelTemplate make_gemm_skinny(std::string_view source) {
-  return kernel_template({.name = "gemm_skinny",
-                          .space_version = 2,
-                          .source = source,
-                          .space = ConfigSpace(parameters(), constraints()),
-                          .min_compute_capability = 80,
-                          .supports =
-                              [](const GemmProblem& problem) {
-                                return problem.math == Math::strict &&
-                                       std::min(problem.m, problem.n) <= kMostFew;
-                              },
-                          .default_configuration = default_configuration,
-                          .geometry = geometry,
-                          .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
-                          .tile_shape = tile_shape,
-                          .warp_accesses = gemm_skinny_accesses,
-                          .first_choice =
-                              [](const GemmProblem& problem) {
-                                constexpr std::int64_t kVeryFew = 4;
-                                return std::min(problem.m, problem.n) <= kVeryFew;
-                              },
-                          .launch_parameters = {kSplit}});
+  return kernel_template(
+      {.name = "gemm_skinny",
+       .space_version = 2,
+       .source = source,
+       .space = ConfigSpace(parameters(), constraints()),
+       .min_compute_capability = 80,
+       .supports =
+           [](const GemmProblem& problem) { return std::min(problem.m, problem.n) <= kMostFew; },
+       .default_configuration = default_configuration,
+       .geometry = geometry,
+       .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
+       .tile_shape = tile_shape,
+       .first_choice =
+           [](const GemmProblem& problem) {
+             constexpr std::int64_t kVeryFew = 4;
+             return std::min(problem.m, problem.n) <= kVeryFew;
+           },
+       .launch_parameters = {kSplit}});
 }
 
 }  // namespace autotune

@@ -5,12 +5,12 @@
 // used again and again, from shared memory.
 //
 // Both operands are seen as matrices whose rows run along K: row i is row i of op(A), or column i
-// of op(B), and a result is the product of two rows. Of a warp's lanes LANES_K share K; the others
+// of op(B), and a result is the product of two rows. LANES_K lanes of a warp share K; the others
 // lie side by side along the rows of the large operand, LINES rows for each lane. Where the large
 // operand is K-major in memory, many lanes along K load neighbours; otherwise few lanes do.
 //
-// The warps of a block (SLICES) and several blocks (SPLIT_K) take parts of K, which are added in an
-// order that is always the same: two runs give the same bits.
+// The warps of a block (SLICE_K) and several blocks (SPLIT_K) take parts of K, which are added in
+// an order that is always the same: two runs give the same bits.
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, any alignment,
 // any shape. Launch: kThreads threads and kSharedElements elements of dynamic shared memory; blocks
@@ -40,8 +40,8 @@
 #ifndef WARPS
 #define WARPS 1
 #endif
-#ifndef SLICES
-#define SLICES 8
+#ifndef SLICE_K
+#define SLICE_K 8
 #endif
 
 // Elements of K of each row that a thread loads at a time: 4, 8 or 16.
@@ -57,22 +57,16 @@
 
 // The percentage of the large operand that the L2 cache is asked to keep for the next launch. An
 // operand that is somewhat larger than the cache would otherwise evict itself in each launch.
-#ifndef KEEP
-#define KEEP 0
-#endif
-
-// The following macros are not tuned but given by the problem. 1: memory holds the transpose of
-// op(A), of op(B).
-#ifndef TRANSPOSE_A
-#define TRANSPOSE_A 0
-#endif
-#ifndef TRANSPOSE_B
-#define TRANSPOSE_B 0
+#ifndef L2_PERSIST
+#define L2_PERSIST 0
 #endif
 
 #include "device/cp_async.cuh"
 #include "device/element.cuh"
 #include "device/grid_dependency.cuh"
+#include "device/lane_sums.cuh"
+#include "device/operand_rows.cuh"
+#include "device/streaming_load.cuh"
 #include "device/sync.cuh"
 #include "device/vector.cuh"
 
@@ -91,7 +85,7 @@ static_assert(sizeof(ElementFew) == 4 && sizeof(ElementMany) == 4 && sizeof(Accu
 constexpr bool kKMajor =
     FEW_SIDE == 0 ? TRANSPOSE_B : !TRANSPOSE_A;  // the large operand, in memory
 constexpr bool kFewKMajor = FEW_SIDE == 0 ? !TRANSPOSE_A : TRANSPOSE_B;
-constexpr int kThreads = 32 * WARPS * SLICES;
+constexpr int kThreads = 32 * WARPS * SLICE_K;
 constexpr int kAcross = 32 / LANES_K;  // lanes of a warp side by side
 constexpr int kBlockRows = WARPS * LINES * kAcross;
 constexpr int kTile = FEW * kBlockRows;
@@ -110,96 +104,14 @@ __device__ constexpr int row_offset(int row) {
   return row / kNeighbours * kAcross * kNeighbours + row % kNeighbours;
 }
 
-#ifdef __CUDACC__
-
-using CachePolicy = unsigned long long;
-
-// Returns the policy for loads that the L2 cache keeps for KEEP percent of the addresses.
-__device__ __forceinline__ CachePolicy l2_persist_policy() {
-  CachePolicy policy = 0;
-  if (KEEP > 0) {
-    asm("createpolicy.fractional.L2::evict_last.L2::evict_first.b64 %0, %1;"
-        : "=l"(policy)
-        : "f"(KEEP / 100.0f));
-  }
-  return policy;
-}
-
-// Loads elements that this launch does not need again.
-template <int kCount>
-__device__ __forceinline__ Vector<ElementMany, kCount> load_once(const ElementMany* from,
-                                                                 CachePolicy policy) {
-  Vector<ElementMany, kCount> v;
-  if constexpr (kCount == 4 && KEEP > 0) {
-    asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
-                 : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
-                 : "l"(from), "l"(policy));
-  } else if constexpr (kCount == 4) {
-    asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
-                 : "l"(from));
-  } else if constexpr (kCount == 2) {
-    asm volatile("ld.global.nc.L1::no_allocate.v2.f32 {%0, %1}, [%2];"
-                 : "=f"(v.at[0]), "=f"(v.at[1])
-                 : "l"(from));
-  } else {
-    v.at[0] = __ldg(from);  // its neighbours are needed soon
-  }
-  return v;
-}
-
-// Returns the value of the lane whose number differs in the bits of `mask`.
-__device__ __forceinline__ Accumulator shuffle_xor(Accumulator value, int mask) {
-  return __shfl_xor_sync(0xffffffff, value, mask);
-}
-
-#else
-
-using CachePolicy = int;
-__device__ __forceinline__ CachePolicy l2_persist_policy() {
-  return 0;
-}
-template <int kCount>
-__device__ __forceinline__ Vector<ElementMany, kCount> load_once(const ElementMany* from,
-                                                                 CachePolicy) {
-  return load_vector<kCount>(from);
-}
-// All threads of the block call this together.
-__device__ __forceinline__ Accumulator shuffle_xor(Accumulator value, int mask) {
-  __shared__ Accumulator all[kThreads];
-  __syncthreads();
-  all[threadIdx.x] = value;
-  __syncthreads();
-  return all[threadIdx.x ^ static_cast<unsigned>(mask)];
-}
-
-#endif
-
-// The rows of one operand that a thread works on, from row `first` on.
-template <typename T>
-struct Rows {
-  const T* at;        // the first row's first element
-  long long leading;  // elements from one row (K-major) or one k (otherwise) to the next
-  int left;           // rows of the matrix from the first on, at least 1
-  bool aligned;       // 2 or 4 neighbours, at a multiple of as many, are one vector
-
-  __device__ __forceinline__ Rows(const T* source, long long ld, long long all, long long first,
-                                  bool k_major)
-      : leading(ld) {
-    if (first >= all) first = all - 1;
-    at = source + first * (k_major ? ld : 1);
-    left = all - first < 1 << 30 ? static_cast<int>(all - first) : 1 << 30;
-    aligned = reinterpret_cast<unsigned long long>(source) % 16 == 0 && ld % 4 == 0;
-  }
-};
 using FewRows = Rows<ElementFew>;
 using ManyRows = Rows<ElementMany>;
 
 // Shared memory holds kChunk elements of K of the few rows: row after row where a lane loads
 // several k at a time, otherwise k after k.
-constexpr int kStep = SLICES * kBatch;  // elements of K that the block takes at a time
+constexpr int kStep = SLICE_K * kBatch;  // elements of K that the block takes at a time
 constexpr int kChunk = kStep * (FEW * kStep < 8192 ? 8192 / (FEW * kStep) : 1);
-constexpr int kSharedElements = maximum(FEW * kChunk, SLICES* kTile);
+constexpr int kSharedElements = maximum(FEW * kChunk, SLICE_K* kTile);
 
 // Returns the offset in shared memory of element k of row f.
 __device__ __forceinline__ int shared_offset(int f, int k) {
@@ -279,13 +191,14 @@ class Batch {
           const int existing = minimum(row_offset(row), many.left - 1);
           const ElementMany* const from = many.at + existing * many.leading + own;
           if (kWide && own + 4 <= k_end) {
-            const auto v = load_once<4>(from, policy);
+            const auto v = load_once<4, L2_PERSIST>(from, policy);
 #pragma unroll
             for (int e = 0; e < 4; ++e) at[i + e][row] = v.at[e];
           } else {
 #pragma unroll
             for (int e = 0; e < 4; ++e) {
-              at[i + e][row] = own + e < k_end ? load_once<1>(from + e, policy).at[0] : 0.0f;
+              at[i + e][row] =
+                  own + e < k_end ? load_once<1, L2_PERSIST>(from + e, policy).at[0] : 0.0f;
             }
           }
         }
@@ -300,7 +213,7 @@ class Batch {
         for (int row = 0; row < LINES; row += kWidth) {
           const int existing = kWide ? row_offset(row) : minimum(row_offset(row), many.left - 1);
           Vector<ElementMany, kWidth> v = {};
-          if (own < k_end) v = load_once<kWidth>(from + existing, policy);
+          if (own < k_end) v = load_once<kWidth, L2_PERSIST>(from + existing, policy);
 #pragma unroll
           for (int e = 0; e < kWidth; ++e) at[i][row + e] = v.at[e];
         }
@@ -350,7 +263,7 @@ __device__ __forceinline__ void accumulate(const FewRows& few, const ManyRows& m
                                            long long begin, long long end, ElementFew* shared,
                                            Sums& sums) {
   const int own = static_cast<int>(threadIdx.x) / (32 * WARPS) * kBatch;  // of a step
-  const CachePolicy policy = l2_persist_policy();
+  const CachePolicy policy = l2_persist_policy<L2_PERSIST>();
   Batch next;
   next.load(many, begin + own, end, policy);
   for (long long chunk = begin; chunk < end; chunk += kChunk) {
@@ -368,29 +281,6 @@ __device__ __forceinline__ void accumulate(const FewRows& few, const ManyRows& m
   __syncthreads();
 }
 
-// Adds the values of the lanes along K, kCount values in each, by recursive halving: a lane keeps
-// one half of its values and gives the other half to its partner, until every lane has one value,
-// or several lanes the same value. `first` becomes the number of a lane's first value.
-template <int kCount, int kOffset>
-__device__ __forceinline__ void add_lanes(Accumulator* values, int& first) {
-  if constexpr (kOffset >= kAcross) {
-    const bool upper = threadIdx.x & kOffset;
-    if constexpr (kCount > 1) {
-#pragma unroll
-      for (int i = 0; i < kCount / 2; ++i) {
-        const Accumulator given = upper ? values[i] : values[i + kCount / 2];
-        const Accumulator kept = upper ? values[i + kCount / 2] : values[i];
-        values[i] = kept + shuffle_xor(given, kOffset);
-      }
-      if (upper) first += kCount / 2;
-      add_lanes<kCount / 2, kOffset / 2>(values, first);
-    } else {
-      values[0] += shuffle_xor(values[0], kOffset);
-      add_lanes<1, kOffset / 2>(values, first);
-    }
-  }
-}
-
 // Adds the lanes' sums and stores them in the slice's tile in shared memory: kBlockRows results of
 // the first of the few rows, then those of the next.
 __device__ __forceinline__ void store_slice(Sums& sums, Accumulator* tile) {
@@ -400,7 +290,7 @@ __device__ __forceinline__ void store_slice(Sums& sums, Accumulator* tile) {
   const int warp = threadIdx.x / 32 % WARPS;
   const int lane = threadIdx.x % 32;
   int first = 0;
-  add_lanes<kAll, 16>(&sums[0][0], first);
+  add_lanes<kAll, 16, kAcross, kThreads>(&sums[0][0], first);
   if (lane / kAcross % kSame != 0) return;
 #pragma unroll
   for (int i = 0; i < kKept; ++i) {
@@ -458,7 +348,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   // Returns the sum of the slices for result e of the tile, in their order.
   const auto sum_of_slices = [&](int e) {
     Accumulator sum = shared[e];
-    for (int slice = 1; slice < SLICES; ++slice) sum += shared[slice * kTile + e];
+    for (int slice = 1; slice < SLICE_K; ++slice) sum += shared[slice * kTile + e];
     return sum;
   };
   // Returns the sum of every kGroups-th part of the tile from part `first` on, for result e.

@@ -63,12 +63,13 @@ KernelTemplate kernel_template(GemmTemplate gemm) {
       .ptxas_options = std::move(gemm.ptxas_options),
       .knows_alignment = gemm.knows_alignment,
       .launch_parameters = std::move(gemm.launch_parameters)};
-  if (gemm.warp_accesses) {
-    result.warp_accesses = [accesses = std::move(gemm.warp_accesses)](
-                               const Configuration& configuration, const Problem& problem,
-                               std::int64_t warp) {
-      return accesses(configuration, gemm_problem(problem), warp);
+  if (gemm.predicted_cycles) {
+    result.predicted_cycles = [cycles = std::move(gemm.predicted_cycles)](
+                                  const Configuration& configuration, const Problem& problem,
+                                  const SmLimits& sm, int sm_count) {
+      return cycles(configuration, gemm_problem(problem), sm, sm_count);
     };
+    return result;
   }
   result.predicted_cycles = gemm_cost_model({.tile_shape = result.tile_shape,
                                              .geometry = result.geometry,

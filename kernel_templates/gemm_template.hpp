@@ -27,9 +27,9 @@ struct GemmTemplate {
   std::function<LaunchGeometry(const Configuration&, const GemmProblem&)> geometry;
   std::function<std::int64_t(const Configuration&)> shared_bytes;
   std::function<TileShape(const Configuration&)> tile_shape;
-  std::function<std::vector<WarpAccess>(const Configuration&, const GemmProblem&,
-                                        std::int64_t warp)>
-      warp_accesses = {};
+  // In place of the cost model of kernels that multiply with FFMA.
+  std::function<double(const Configuration&, const GemmProblem&, const SmLimits&, int sm_count)>
+      predicted_cycles = {};
   std::function<bool(const GemmProblem&)> first_choice = {};
   std::function<int(const Configuration&)> configuration_capability = {};
   bool takes_tensor_maps = false;

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "kernel_templates/gemm_template.hpp"
-#include "kernel_templates/gemm_tiled_accesses.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "kernel_templates/template_support.hpp"
 
@@ -159,18 +158,16 @@ Configuration default_configuration(const GemmProblem& problem) {
 }  // namespace
 
 KernelTemplate make_gemm_tiled(std::string_view source) {
-  return kernel_template(
-      {.name = "gemm_tiled",
-       .space_version = 1,
-       .source = source,
-       .space = ConfigSpace(parameters(), constraints()),
-       .min_compute_capability = 50,
-       .supports = [](const GemmProblem& problem) { return problem.math == Math::strict; },
-       .default_configuration = default_configuration,
-       .geometry = geometry,
-       .shared_bytes = shared_bytes,
-       .tile_shape = tile_shape,
-       .warp_accesses = gemm_tiled_accesses});
+  return kernel_template({.name = "gemm_tiled",
+                          .space_version = 1,
+                          .source = source,
+                          .space = ConfigSpace(parameters(), constraints()),
+                          .min_compute_capability = 50,
+                          .supports = [](const GemmProblem&) { return true; },
+                          .default_configuration = default_configuration,
+                          .geometry = geometry,
+                          .shared_bytes = shared_bytes,
+                          .tile_shape = tile_shape});
 }
 
 }  // namespace autotune

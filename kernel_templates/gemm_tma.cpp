@@ -31,18 +31,18 @@ struct Values : RegisterTile {
 
   // An estimate: results, fragments, addresses.
   [[nodiscard]] std::int64_t registers() const {
-    return results() + 2 * (thread_m() + thread_n()) + 32;
+    return results() + 2 * (results_m() + results_n()) + 32;
   }
 };
 
 std::vector<TuningParameter> parameters() {
   return {
-      tile_parameter("THREAD_M", {8, 16}),
-      tile_parameter("THREAD_N", {8, 16}),
+      tile_parameter("RESULTS_M", {8, 16}),
+      tile_parameter("RESULTS_N", {8, 16}),
       tile_parameter("LANES_M", {4, 8}),
       tile_parameter("WARPS_M", {1, 2, 4}),
       tile_parameter("WARPS_N", {1, 2, 4}),
-      tile_parameter("SLICES", {1, 2, 4, 8}),
+      tile_parameter("SLICE_K", {1, 2, 4, 8}),
       tile_parameter("BLOCK_K", {16, 32, 64, 128}),
       tile_parameter("UNROLL", {8, 16}),
       tile_parameter("STAGES", {3, 4, 6, 8}),
@@ -71,13 +71,13 @@ std::vector<Constraint> tile_constraints() {
           }),
       constraint_on<Values>(
           "threads", "128 or 256 threads of a block multiply",
-          block_tile_names() + ParameterNames{"SLICES"},
+          block_tile_names() + ParameterNames{"SLICE_K"},
           [](const Values& v) { return v.threads() == 128 || v.threads() == 256; }),
       constraint_on<Values>("block_k", "each slice has 8 to 32 elements of K in a k_tile",
-                            {"SLICES", "BLOCK_K"},
+                            {"SLICE_K", "BLOCK_K"},
                             [](const Values& v) { return v.slice_k() >= 8 && v.slice_k() <= 32; }),
       constraint_on<Values>("unroll", "UNROLL is 8 where a slice has no more in a k_tile",
-                            {"SLICES", "BLOCK_K", "UNROLL"},
+                            {"SLICE_K", "BLOCK_K", "UNROLL"},
                             [](const Values& v) { return v.c.at("UNROLL") <= v.slice_k(); }),
       constraint_on<Values>(
           "phases",
@@ -96,20 +96,20 @@ std::vector<Constraint> sm_constraints() {
       constraint_on<Values>(
           "shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
           block_tile_names() +
-              ParameterNames{"SLICES", "BLOCK_K", "STAGES", "MIN_BLOCKS", "SPLIT_K", "CLUSTER"},
+              ParameterNames{"SLICE_K", "BLOCK_K", "STAGES", "MIN_BLOCKS", "SPLIT_K", "CLUSTER"},
           [](const Values& v) {
             return v.min_blocks() * (v.shared_bytes(true, true) + 1024) <= kSharedPerSm;
           }),
       constraint_on<Values>("registers",
                             "the blocks that MIN_BLOCKS asks for fit an SM's registers",
-                            block_tile_names() + ParameterNames{"SLICES", "MIN_BLOCKS"},
+                            block_tile_names() + ParameterNames{"SLICE_K", "MIN_BLOCKS"},
                             [](const Values& v) {
                               const std::int64_t of_block =
                                   v.threads() * v.registers() + kCopyThreads * kCopyRegisters;
                               return v.min_blocks() * of_block <= kRegistersPerSm;
                             }),
       constraint_on<Values>("warps", "an SM has 8 to 16 warps",
-                            block_tile_names() + ParameterNames{"SLICES", "MIN_BLOCKS"},
+                            block_tile_names() + ParameterNames{"SLICE_K", "MIN_BLOCKS"},
                             [](const Values& v) {
                               const std::int64_t threads = v.min_blocks() * v.threads();
                               return threads >= 256 && threads <= 512;
@@ -118,7 +118,7 @@ std::vector<Constraint> sm_constraints() {
           "split",
           "blocks share tiles of slices or 64 results a lane, in one order; evenly those without "
           "slices, in any",
-          block_tile_names() + ParameterNames{"SLICES", "SPLIT_K", "RASTER"},
+          block_tile_names() + ParameterNames{"SLICE_K", "SPLIT_K", "RASTER"},
           [](const Values& v) {
             if (v.split_k() == kEvenly) return v.slices() == 1;
             return v.split_k() == 1 ||
@@ -160,10 +160,6 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   return result;
 }
 
-bool supports(const GemmProblem& problem) {
-  return problem.math == Math::strict;
-}
-
 double results(const GemmProblem& problem) {
   return static_cast<double>(problem.m) * static_cast<double>(problem.n);
 }
@@ -179,13 +175,12 @@ KernelTemplate make_gemm_tma(std::string_view source) {
        .space = ConfigSpace(parameters(), constraints()),
        .min_compute_capability = 90,
        .end_compute_capability = 120,
-       .supports = supports,
+       .supports = [](const GemmProblem&) { return true; },
        .default_configuration = [defaults = DefaultConfigurations("gemm_tma", parameters())](
                                     const GemmProblem& problem) { return defaults.at(problem); },
        .geometry = geometry,
        .shared_bytes = [](const Configuration&) -> std::int64_t { return 0; },
        .tile_shape = register_tile_shape,
-       .warp_accesses = {},
        .first_choice =
            [](const GemmProblem& problem) {
              return results(problem) >= kMany && std::min(problem.m, problem.n) >= 1024;

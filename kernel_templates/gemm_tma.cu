@@ -6,14 +6,14 @@
 // A) is copied by TMA: one instruction copies a whole k_tile of BLOCK_K rows and writes zeros for
 // elements beyond the matrix. An operand that is K-major must be transposed by its copies, which
 // TMA cannot do; nor can TMA copy rows that do not begin at multiples of 16 bytes. The elements of
-// such operands are copied one by one (cp.async). Both is done by four producer warps, one for each
+// such operands are copied one by one (cp.async). Four producer warps do both, one for each
 // scheduler of the SM, in the cycles that the consumer warps leave; the consumers in turn get most
 // registers of the producers, and their inner loop consists of products alone. CUTLASS's kernels
-// for tensor cores are divided likewise. The warps synchronize through two barriers for each
+// for tensor cores are divided in this way too. The warps synchronize through two barriers for each
 // buffer: `full`, that its k_tile has arrived, and `empty`, that all consumer warps have read it.
 //
-// A result is one chain of fused multiply-adds over k = 0 .. K-1 that starts at 0, unless SLICES or
-// SPLIT_K share it; then the parts are added in an order that is always the same. Zeros beyond K
+// A result is one chain of fused multiply-adds over k = 0 .. K-1 that starts at 0, unless SLICE_K
+// or SPLIT_K share it; then the parts are added in an order that is always the same. Zeros beyond K
 // turn a sum of -0, which only underflow can leave, into +0.
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31.
@@ -24,8 +24,8 @@
 // devices too (compute_90) cannot reallocate registers and has too few of them for large tiles.
 
 // The parameters are in device/tile_parameters.cuh; these are the defaults that differ.
-#ifndef THREAD_N
-#define THREAD_N 16
+#ifndef RESULTS_N
+#define RESULTS_N 16
 #endif
 #ifndef BLOCK_K
 #define BLOCK_K 32
@@ -62,7 +62,7 @@ constexpr int kCopyRegisters = 40;
 constexpr int kFreeRegisters =
     kFirstRegisters * (kThreads + kCopyThreads) - kCopyRegisters * kCopyThreads;
 constexpr int kRegisters = minimum(kFreeRegisters / kThreads / 8 * 8, 240);
-static_assert(SPLIT_K != 0 || (SLICES == 1 && CLUSTER == 1), "buffers and barriers are in use");
+static_assert(SPLIT_K != 0 || (SLICE_K == 1 && CLUSTER == 1), "buffers and barriers are in use");
 static_assert(kThreads % 128 == 0 && kFirstRegisters < kRegisters && kFirstRegisters <= 240);
 
 // The block's tile of one operand. Both operands are seen as matrices whose rows run along K: row i
@@ -160,7 +160,7 @@ constexpr bool kAnyByTma = !OperandA::kByThreads || !OperandB::kByThreads;
 constexpr int kProducers = kAnyByThreads ? kCopyThreads : 1;  // threads
 constexpr int kStage = OperandA::kSize + OperandB::kSize;
 // Elements that the slices exchange at first: half of all results.
-constexpr int kExchanged = SLICES > 1 ? kThreads* kThreadResults / 2 : 0;
+constexpr int kExchanged = SLICE_K > 1 ? kThreads* kThreadResults / 2 : 0;
 constexpr int kBuffers = maximum(STAGES * kStage, kExchanged);
 constexpr int kBarriers = 2 * STAGES * sizeof(Barrier) / sizeof(Accumulator);
 // Where warps stage results: with SPLIT_K == 0 operands may be arriving in the buffers.
@@ -168,10 +168,10 @@ constexpr int kStaging = SPLIT_K == 0 ? 4 * kThreads : 0;
 constexpr int kSharedElements = kBuffers + kBarriers + kStaging + Cluster::kSharedElements;
 static_assert(kSharedElements * sizeof(Accumulator) <= 227 * 1024,
               "an SM has no more shared memory");
-using SideM = Side<THREAD_M, LANES_M, false>;
-using SideN = Side<THREAD_N, kLanesN, false>;
-using FragmentA = Fragment<OperandA, SideM, THREAD_M>;
-using FragmentB = Fragment<OperandB, SideN, THREAD_N>;
+using SideM = Side<RESULTS_M, LANES_M, false>;
+using SideN = Side<RESULTS_N, kLanesN, false>;
+using FragmentA = Fragment<OperandA, SideM, RESULTS_M>;
+using FragmentB = Fragment<OperandB, SideN, RESULTS_N>;
 using Position = LanePosition<SideM, SideN>;
 
 // The buffer that a producer fills next or a consumer reads next. Producers and consumers go
@@ -368,7 +368,7 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads + kCopyT
     Sums sums = {};
     accumulate(pipeline, reading, position, task.k_count, sums);
     Accumulator* const results = &sums[0][0];
-    add_slices<SLICES, kThreadResults>(results, shared);
+    add_slices<SLICE_K, kThreadResults>(results, shared);
     cluster.add(results);
     if (SPLIT_K != 1 && (CLUSTER > 1 || task.k_count < k)) {
       const Parts<kRegisters> parts(workspace, partition, work.tile, all_tiles);

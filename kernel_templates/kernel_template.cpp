@@ -1,6 +1,8 @@
 #include "kernel_templates/kernel_template.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 
 namespace autotune {
 namespace {
@@ -20,6 +22,40 @@ bool is_of_the_launch(const KernelTemplate& kernel, const TuningParameter& param
                                           [&](std::int64_t value) { return value >= one.least; });
                      });
 }
+
+// The most that launches of a configuration need, over the problems at which they need most. The
+// rules of a list ask about one configuration in turn, so the last answer is kept. For one thread.
+class DemandOfLaunches {
+ public:
+  struct Demand {
+    std::int64_t threads = 0;               // of a block
+    std::int64_t dynamic_shared_bytes = 0;  // likewise
+    std::int64_t workspace_bytes = 0;
+  };
+
+  explicit DemandOfLaunches(const KernelTemplate& kernel) : kernel_(kernel) {}
+
+  const Demand& of(const Configuration& configuration) {
+    if (asked_ == configuration) return demand_;
+    asked_ = configuration;
+    demand_ = {};
+    for (const Problem& problem : kernel_.limiting_problems) {
+      const LaunchGeometry geometry = kernel_.geometry(configuration, problem);
+      const auto raise = [](std::int64_t& most, std::int64_t value) {
+        most = std::max(most, value);
+      };
+      raise(demand_.threads, geometry.threads());
+      raise(demand_.dynamic_shared_bytes, geometry.dynamic_shared_bytes);
+      raise(demand_.workspace_bytes, geometry.workspace_bytes());
+    }
+    return demand_;
+  }
+
+ private:
+  const KernelTemplate& kernel_;
+  std::optional<Configuration> asked_;
+  Demand demand_;
+};
 
 }  // namespace
 
@@ -108,14 +144,7 @@ std::vector<std::string> compile_options(const KernelTemplate& kernel,
 }
 
 std::vector<Constraint> device_constraints(const KernelTemplate& kernel, const DeviceInfo& device) {
-  // The largest of a figure over the problems at which launches ask most.
-  const auto most = [&kernel](const Configuration& configuration, auto figure) {
-    std::int64_t largest = 0;
-    for (const Problem& problem : kernel.limiting_problems) {
-      largest = std::max(largest, figure(kernel.geometry(configuration, problem)));
-    }
-    return largest;
-  };
+  const auto demand = std::make_shared<DemandOfLaunches>(kernel);
   return {
       {"device_compute_capability", "the device must have the compute capability that it needs",
        [&kernel, cpu = device.is_cpu(),
@@ -123,21 +152,18 @@ std::vector<Constraint> device_constraints(const KernelTemplate& kernel, const D
          return cpu || (runs_on(kernel, capability) && capability >= needed_capability(kernel, c));
        }},
       {"device_threads_per_block", "a block may not have more threads than the device allows",
-       [most, limit = device.max_threads_per_block](const Configuration& c) {
-         return most(c, [](const LaunchGeometry& g) { return g.threads(); }) <= limit;
+       [demand, limit = device.sm.threads_per_block](const Configuration& c) {
+         return demand->of(c).threads <= limit;
        }},
       {"device_shared_per_block", "a block may not need more shared memory than the device allows",
-       [&kernel, most, limit = device.shared_per_block,
-        optin = device.shared_per_block_optin](const Configuration& c) {
+       [&kernel, demand, limit = device.shared_per_block,
+        optin = device.sm.shared_per_block](const Configuration& c) {
          const std::int64_t fixed = kernel.shared_bytes(c);
-         return fixed <= limit &&
-                fixed + most(c, [](const LaunchGeometry& g) { return g.dynamic_shared_bytes; }) <=
-                    optin;
+         return fixed <= limit && fixed + demand->of(c).dynamic_shared_bytes <= optin;
        }},
       {"device_scratch", "on the CPU device no blocks may wait for each other's results",
-       [most, cpu = device.is_cpu()](const Configuration& c) {
-         return !cpu ||
-                most(c, [](const LaunchGeometry& g) { return g.workspace_bytes_per_block; }) == 0;
+       [demand, cpu = device.is_cpu()](const Configuration& c) {
+         return !cpu || demand->of(c).workspace_bytes == 0;
        }},
       {"device_tensor_maps", "the CPU device has no unit that copies by tensor maps",
        [&kernel, cpu = device.is_cpu()](const Configuration&) {

@@ -23,7 +23,6 @@
 #include "core/kernel_signature.hpp"
 #include "core/launch_geometry.hpp"
 #include "core/occupancy.hpp"
-#include "kernel_templates/access_pattern.hpp"
 #include "operation/operation.hpp"
 
 namespace autotune {
@@ -84,10 +83,6 @@ struct KernelTemplate {
   // Clock cycles on a device with `sm_count` of these SMs (kernel_templates/cost_model.hpp).
   std::function<double(const Configuration&, const Problem&, const SmLimits&, int sm_count)>
       predicted_cycles = {};
-  // The accesses of one warp of the block at the output's origin: its loads and stores in the first
-  // k-tile, its reads of shared memory in one turn of the inner loop, its stores of results.
-  std::function<std::vector<WarpAccess>(const Configuration&, const Problem&, std::int64_t warp)>
-      warp_accesses = {};
   // Problems for which its default goes before those of other templates, where nothing is known.
   std::function<bool(const Problem&)> first_choice = {};
   // The compute capability that a configuration needs, where that is more than the template does.
@@ -144,7 +139,7 @@ struct KernelTemplate {
                                                        const std::string& architecture);
 
 // Constraints that a device puts on a template's configurations: threads and shared memory of a
-// block, compute capability.
+// block, compute capability. They share what they find out, so a list is for one thread at a time.
 [[nodiscard]] std::vector<Constraint> device_constraints(const KernelTemplate& kernel,
                                                          const DeviceInfo& device);
 

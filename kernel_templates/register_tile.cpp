@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 namespace autotune {
@@ -10,12 +11,12 @@ namespace {
 constexpr std::int64_t kFloatBytes = 4;
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kMeanings = {{
-    {"THREAD_M", "results of one lane along M"},
-    {"THREAD_N", "results of one lane along N"},
+    {"RESULTS_M", "results of one lane along M"},
+    {"RESULTS_N", "results of one lane along N"},
     {"LANES_M", "lanes of a warp along M; the others are along N"},
     {"WARPS_M", "warps of a block along M"},
     {"WARPS_N", "warps of a block along N"},
-    {"SLICES", "parts of each k_tile that different warps multiply"},
+    {"SLICE_K", "parts of each k_tile that different warps multiply"},
     {"BLOCK_K", "elements of K in a k_tile"},
     {"UNROLL", "steps of the inner loop between two branches"},
     {"STAGES", "phases in shared memory"},
@@ -43,7 +44,7 @@ TuningParameter tile_parameter(std::string_view name, std::vector<std::int64_t> 
 }
 
 ParameterNames thread_tile_names() {
-  return {"THREAD_M", "THREAD_N"};
+  return {"RESULTS_M", "RESULTS_N"};
 }
 ParameterNames warp_tile_names() {
   return thread_tile_names() + ParameterNames{"LANES_M"};
@@ -75,7 +76,9 @@ LaunchGeometry register_tile_geometry(const RegisterTile& tile, const GemmProble
   result.raster = std::min(tile.c.at("RASTER"), tiles_m);
   result.grid[0] = shared ? blocks : tiles * tile.cluster();
   if (shared && evenly) {
-    result.grid[0] = tiles * k_tiles;
+    // No device runs more blocks at once; of the largest sizes the product has more than 64 bits.
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    result.grid[0] = tiles > kMost / k_tiles ? kMost : tiles * k_tiles;
     result.resident_blocks_per_sm = tile.min_blocks();
   }
   result.block[0] = tile.threads();
@@ -86,8 +89,8 @@ LaunchGeometry register_tile_geometry(const RegisterTile& tile, const GemmProble
 TileShape register_tile_shape(const Configuration& configuration) {
   const RegisterTile tile(configuration);
   return {.tile_width = 0,
-          .results_m = tile.thread_m(),
-          .results_n = tile.thread_n(),
+          .results_m = tile.results_m(),
+          .results_n = tile.results_n(),
           .unroll = tile.block_k(),
           .block_m = tile.tile_m(),
           .block_n = tile.tile_n(),

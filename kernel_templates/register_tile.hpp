@@ -18,15 +18,15 @@ struct RegisterTile {
 
   explicit RegisterTile(const Configuration& configuration) : c(configuration) {}
 
-  [[nodiscard]] std::int64_t thread_m() const { return c.at("THREAD_M"); }
-  [[nodiscard]] std::int64_t thread_n() const { return c.at("THREAD_N"); }
-  [[nodiscard]] std::int64_t results() const { return thread_m() * thread_n(); }
+  [[nodiscard]] std::int64_t results_m() const { return c.at("RESULTS_M"); }
+  [[nodiscard]] std::int64_t results_n() const { return c.at("RESULTS_N"); }
+  [[nodiscard]] std::int64_t results() const { return results_m() * results_n(); }
   [[nodiscard]] std::int64_t lanes_m() const { return c.at("LANES_M"); }
-  [[nodiscard]] std::int64_t warp_m() const { return lanes_m() * thread_m(); }
-  [[nodiscard]] std::int64_t warp_n() const { return 32 / lanes_m() * thread_n(); }
+  [[nodiscard]] std::int64_t warp_m() const { return lanes_m() * results_m(); }
+  [[nodiscard]] std::int64_t warp_n() const { return 32 / lanes_m() * results_n(); }
   [[nodiscard]] std::int64_t tile_m() const { return c.at("WARPS_M") * warp_m(); }
   [[nodiscard]] std::int64_t tile_n() const { return c.at("WARPS_N") * warp_n(); }
-  [[nodiscard]] std::int64_t slices() const { return c.at("SLICES"); }
+  [[nodiscard]] std::int64_t slices() const { return c.at("SLICE_K"); }
   // Threads that multiply.
   [[nodiscard]] std::int64_t threads() const {
     return 32 * c.at("WARPS_M") * c.at("WARPS_N") * slices();

@@ -18,14 +18,15 @@ namespace autotune {
 struct ProblemResult {
   Problem problem;
   std::optional<Winner> winner;  // empty: no configuration is correct
-  std::string too_large;         // why, where no trial found memory for the problem
+  std::string too_large;         // the reason, if no trial found memory for the problem
   std::int64_t measured = 0;     // trials made in this call
   std::int64_t known = 0;        // trials taken from the database
   std::int64_t valid_configurations = 0;
-  // The estimated lower bound of the share of the space's best rate that was reached
-  // (tuner/search/regret.hpp). 0: it cannot be estimated, or nothing was measured.
+  // The share of the space's best rate that was reached at least (tuner/search/convergence.hpp). 0:
+  // nothing can be said, or nothing was measured.
   double reached_share = 0;
-  std::optional<double> baseline_us;  // median in the same finals
+  std::optional<double> baseline_us;  // the median in the same finals
+  std::string baseline_problem;       // why a baseline that was asked for has no time
 };
 
 struct TuneReport {
@@ -34,7 +35,7 @@ struct TuneReport {
   std::int64_t measured = 0;
   std::int64_t known = 0;
   std::int64_t compiled = 0;
-  std::int64_t cubins_reused = 0;      // from the store
+  std::int64_t cubins_reused = 0;      // taken from the cubin store
   std::int64_t duplicate_kernels = 0;  // not measured: the machine code of another configuration
   std::int64_t workers_replaced = 0;
   double wall_s = 0;
@@ -45,13 +46,14 @@ struct TuneReport {
   bool complete = false;  // the space was exhausted or the budget used up
   std::optional<DeviceRates> rates;
   std::string storage_problem;  // why results could not be stored; empty when they were
-  std::string note;             // e.g. on trials that were timed again after a change of driver
+  std::string note;             // such as that trials were timed again after a change of driver
 };
 
 // The input of a progress display. Calls come from the thread that runs tune().
 struct TuneProgress {
-  std::int64_t done = 0;   // trials, known ones included
-  std::int64_t total = 0;  // of the space over all problems
+  std::int64_t done = 0;      // trials, known ones included
+  std::int64_t total = 0;     // of the space over all problems
+  std::int64_t failures = 0;  // of the trials made in this call
   double elapsed_s = 0;
   std::optional<double> remaining_s;
   const Trial* last = nullptr;                      // the trial just finished, if any

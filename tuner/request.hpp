@@ -12,8 +12,8 @@
 
 namespace autotune {
 
-// The limits of a request. Whichever ends first, for the whole request, compiling and finals
-// included.
+// The limits of a request, of which the first to be reached counts. They hold for the whole
+// request, compiling and finals included.
 struct Budget {
   std::optional<double> seconds;
   std::optional<std::int64_t> trials;
@@ -23,24 +23,24 @@ struct Budget {
 
 struct TuneRequest {
   std::vector<Problem> problems;
-  // Each is searched for every problem that it supports. None: all of the registry that run on
-  // the device.
+  // Each template is searched for every problem that it supports. If there are none, these are all
+  // templates of the registry that run on the device.
   std::vector<const KernelTemplate*> templates;
   SpaceFilter filter;
-  // Unlimited: exhaustive up to 5,000 trials over all problems; more, or on the CPU device, 30 s.
+  // If it is unlimited, up to 5,000 trials over all problems are made exhaustively. A larger space,
+  // or one on the CPU device, is searched for 30 s.
   Budget budget;
-  // From when on the budget's time counts. Empty: from the call.
+  // The time from which the budget counts. Empty: that of the call.
   std::optional<std::chrono::steady_clock::time_point> began;
   // A problem's search ends once its best has reached this share of the best of the space.
   std::optional<double> until;
-  // A name of strategy_names(); empty: exhaustive, or model in a budget or until a share is
-  // reached.
+  // A name of strategy_names(). Empty: "model" if there is a budget or `until`, else "exhaustive".
   std::string strategy;
   std::uint64_t seed = 1;
-  bool fresh = false;               // measure again what is known
+  bool fresh = false;               // measure known trials again
   bool use_shipped_winners = true;  // as warm starts
-  std::string baseline;             // is timed among the finalists: "cublas"; empty: none
-  std::string command;              // for provenance
+  std::string baseline;             // timed among the finalists: "cublas"; empty: none
+  std::string command;              // recorded as the provenance of the results
 };
 
 }  // namespace autotune

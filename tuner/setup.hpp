@@ -11,17 +11,17 @@
 
 namespace autotune {
 
-// The environment of one call to tune(). All references outlive the call.
+// The means of one call to tune(). All references outlive the call.
 struct TunerSetup {
   DeviceInfo device;  // the device that is tuned for
   WorkerFactory make_compile_worker;
   std::vector<MeasuringDevice> measuring;  // at least one, all of the device class of `device`
   int compile_jobs = 1;
-  bool overlap = true;  // compile ahead of measuring; else strictly in turn
+  bool overlap = true;  // compile ahead of measuring; false: compile and measure in turn
   std::chrono::milliseconds compile_timeout{30'000};
   std::chrono::milliseconds measure_timeout{30'000};  // in addition to the time of the work
-  // The wait for a trial that another run on the same database has claimed, when nothing else is
-  // left to do.
+  // The longest wait for a trial that another run on the same database has claimed, when nothing
+  // else is left to do.
   std::chrono::milliseconds other_runs_timeout{60'000};
   TuningDatabase* database = nullptr;
   CubinStore* cubins = nullptr;

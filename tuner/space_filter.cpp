@@ -10,7 +10,7 @@
 namespace autotune {
 namespace {
 
-// No filter of a kind lets everything through.
+// An empty list of allowed values allows every value.
 template <typename T>
 bool allows(const std::vector<T>& allowed, const T& value) {
   return allowed.empty() || std::find(allowed.begin(), allowed.end(), value) != allowed.end();
@@ -38,7 +38,8 @@ bool allows_values(const SpaceFilter& filter, const Configuration& configuration
   });
 }
 
-// Configurations that share a kernel are in one shard.
+// Returns whether a configuration is in the filter's shard. Configurations that share a kernel are
+// in the same shard.
 bool in_shard(const SpaceFilter& filter, const KernelTemplate& kernel,
               const Configuration& configuration) {
   if (filter.shards == 1) return true;

@@ -1,14 +1,44 @@
 #include "tuner/tuner.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "autotune/error.hpp"
 
+#include "operation/memory_requirement.hpp"
 #include "tuner/run/tuning_run.hpp"
 
 namespace autotune {
+
+namespace {
+
+bool has_parameter(const KernelTemplate& kernel, const std::string& name) {
+  const auto& all = kernel.space.parameters();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const TuningParameter& parameter) { return parameter.name == name; });
+}
+
+// Names the constraint that rejects most of a space of which no configuration is left.
+// `constraints` are those of the device and of the request, which the enumeration applied last.
+std::string why_empty(const KernelTemplate& kernel, const SpaceFilter& filter,
+                      const std::vector<Constraint>& constraints, const Enumeration& enumeration) {
+  for (const auto& [name, values] : filter.only) {
+    if (!has_parameter(kernel, name)) return fmt::format("it has no {}", name);
+  }
+  const auto first = enumeration.rejected.end() - static_cast<std::ptrdiff_t>(constraints.size());
+  const auto most =
+      std::max_element(first, enumeration.rejected.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto index = static_cast<std::size_t>(most - first);
+  const bool is_filter = index + 1 == constraints.size();
+  return is_filter ? "no valid configuration has the values that are asked for"
+                   : constraints[index].meaning;
+}
+
+}  // namespace
 
 std::vector<SpaceSummary> summarize_space(const TuneRequest& request, const DeviceInfo& device,
                                           const KernelRegistry& kernels) {
@@ -17,9 +47,33 @@ std::vector<SpaceSummary> summarize_space(const TuneRequest& request, const Devi
   for (const KernelTemplate* kernel : templates) {
     std::vector<Constraint> constraints = device_constraints(*kernel, device);
     constraints.push_back(request.filter.constraint(*kernel));
-    summaries.push_back({kernel, kernel->space.enumerate(constraints)});
+    SpaceSummary& summary = summaries.emplace_back();
+    summary.kernel = kernel;
+    summary.enumeration = kernel->space.enumerate(constraints);
+    for (const Problem& problem : request.problems) {
+      if (!computes(*kernel, problem)) continue;
+      std::string why = why_too_large(*kernel->operation, problem, device);
+      if (why.empty()) ++summary.problems;
+      if (!why.empty()) summary.too_large = std::move(why);
+    }
+    if (summary.enumeration.configurations.empty()) {
+      summary.nothing_to_try = why_empty(*kernel, request.filter, constraints, summary.enumeration);
+    } else if (summary.problems == 0 && summary.too_large.empty()) {
+      summary.nothing_to_try = "it computes none of these problems";
+    }
   }
   return summaries;
+}
+
+void check_not_empty(const std::vector<SpaceSummary>& spaces) {
+  std::string why;
+  for (const SpaceSummary& space : spaces) {
+    if (space.trials() > 0) return;
+    if (space.nothing_to_try.empty()) throw EnvironmentError(space.too_large);
+    why +=
+        fmt::format("{}{}: {}", why.empty() ? "" : "; ", space.kernel->name, space.nothing_to_try);
+  }
+  throw UsageError("no configuration is left to try: " + why);
 }
 
 TuneReport tune(const TuneRequest& request, TunerSetup& setup, const ProgressCallback& progress,

@@ -1,8 +1,10 @@
-// The tuning loop: proposes configurations, has them compiled, verified and timed by workers,
-// stores what becomes of them, and times the best again in interleaved finals.
+// The tuning loop: it proposes configurations, has workers compile, verify and time them, stores
+// the trials, and times the best configurations again in interleaved finals.
 #pragma once
 
+#include <cstddef>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "tuner/report.hpp"
@@ -11,18 +13,26 @@
 
 namespace autotune {
 
-// The output of --dry-run: the space that a request would search on a device.
+// The space of one template that a request would search on a device, which --dry-run prints.
 struct SpaceSummary {
   const KernelTemplate* kernel = nullptr;
   Enumeration enumeration;
+  std::size_t problems = 0;    // those of the request that it computes and that fit the memory
+  std::string too_large;       // why a problem does not fit; else empty
+  std::string nothing_to_try;  // why there is no configuration or no problem; else empty
+
+  [[nodiscard]] std::size_t trials() const { return problems * enumeration.configurations.size(); }
 };
 [[nodiscard]] std::vector<SpaceSummary> summarize_space(
     const TuneRequest& request, const DeviceInfo& device,
     const KernelRegistry& kernels = built_in_kernels());
+// Throws UsageError if the spaces have no trial, or EnvironmentError if a lack of memory is the
+// reason.
+void check_not_empty(const std::vector<SpaceSummary>& spaces);
 
-// Tunes. Throws UsageError for an empty space, EnvironmentError when no worker can compile, the
-// device cannot be opened or no problem fits its memory. A stop request ends the search after the
-// trial in flight; all results are stored and the best so far is the answer.
+// Tunes. Throws UsageError for an empty space, and EnvironmentError when no worker can compile, the
+// device cannot be opened or no problem fits its memory. After a stop request the search ends with
+// the trial that is being measured; all results are stored and the best so far is the answer.
 [[nodiscard]] TuneReport tune(const TuneRequest& request, TunerSetup& setup,
                               const ProgressCallback& progress, std::stop_token stop);
 

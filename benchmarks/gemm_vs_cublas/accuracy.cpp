@@ -78,7 +78,7 @@ class OnDevice {
 
 }  // namespace
 
-ordered_json compare_accuracy(Autotuner& tuner, const gpu::Driver& driver,
+ordered_json compare_accuracy(Library& library, const gpu::Driver& driver,
                               const gpu::Stream& stream, const gpu::Cublas& cublas) {
   ordered_json all = ordered_json::array();
   fmt::print("relative errors\n{:>16} {:>8} {:>10} {:>10} {:>10}\n", "size", "data", "gemm()",
@@ -93,9 +93,9 @@ ordered_json compare_accuracy(Autotuner& tuner, const gpu::Driver& driver,
         const std::vector<double> exact = sequential_product<double>(data);
         const double own =
             relative_error(device.result([&](std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-              tuner.gemm(p, 1, reinterpret_cast<const float*>(a), p.lda(),
-                         reinterpret_cast<const float*>(b), p.ldb(), 0, reinterpret_cast<float*>(c),
-                         p.ldc(), stream.handle());
+              library.gemm(p, 1, {reinterpret_cast<const float*>(a), p.lda()},
+                           {reinterpret_cast<const float*>(b), p.ldb()}, 0,
+                           {reinterpret_cast<float*>(c), p.ldc()}, stream.handle());
             }),
                            exact);
         const double other =

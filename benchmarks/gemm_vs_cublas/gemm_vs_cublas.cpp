@@ -20,7 +20,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "autotune/autotuner.hpp"
+#include "autotune/autotune.hpp"
 #include "autotune/version.hpp"
 
 #include "accuracy.hpp"
@@ -62,7 +62,7 @@ struct Machine {
   gpu::Cublas cublas{*driver, stream};
   std::optional<gpu::Nvml> nvml = gpu::Nvml::open(device.uuid);
   CalibrateReply rates = std::get<CalibrateReply>(make_gpu_service(0)->handle(CalibrateRequest{}));
-  Autotuner tuner{{.device = "0"}};
+  Library library{{.device = Device::gpu(0)}};
 };
 
 double operand_bytes(const GemmProblem& p) {
@@ -197,15 +197,15 @@ class Comparison {
 
   // Prints a line; gives the shape's part of the document.
   ordered_json run(const GemmProblem& problem) {
-    if (machine_.tuner.best(problem).match != MatchKind::exact) {
+    if (machine_.library.query(problem).match != MatchKind::exact) {
       fmt::print(stderr, "tuning {} for {} s\n", to_string(problem), options_.budget_s);
-      static_cast<void>(machine_.tuner.tune(problem, {.budget_seconds = options_.budget_s}));
+      static_cast<void>(machine_.library.tune({problem}, {.budget_seconds = options_.budget_s}));
     }
     const Operands operands(machine_, problem);
     const auto product = [&](const Operands& o, int copy) {
-      machine_.tuner.gemm(problem, 1, pointer(o.a(copy)), problem.lda(), pointer(o.b(copy)),
-                          problem.ldb(), 0, pointer(o.c(copy)), problem.ldc(),
-                          machine_.stream.handle());
+      machine_.library.gemm(problem, 1, {pointer(o.a(copy)), problem.lda()},
+                            {pointer(o.b(copy)), problem.ldb()}, 0,
+                            {pointer(o.c(copy)), problem.ldc()}, machine_.stream.handle());
     };
     const auto cublas = [&](const Operands& o, int copy) {
       machine_.cublas.sgemm(problem, 1, o.a(copy), problem.lda(), o.b(copy), problem.ldb(), 0,
@@ -230,7 +230,7 @@ class Comparison {
       }
     }
 
-    const BestConfiguration best = machine_.tuner.best(problem);
+    const BestConfiguration best = machine_.library.query(problem);
     ordered_json entry = {
         {"m", problem.m},
         {"n", problem.n},
@@ -326,7 +326,7 @@ void run(const Options& options, const std::string& command) {
   }
   if (options.accuracy) {
     document["accuracy"] =
-        compare_accuracy(machine.tuner, *machine.driver, machine.stream, machine.cublas);
+        compare_accuracy(machine.library, *machine.driver, machine.stream, machine.cublas);
   }
   if (!options.output.empty()) std::ofstream(options.output) << document.dump(1) << "\n";
 }

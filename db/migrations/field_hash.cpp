@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -12,7 +13,7 @@
 namespace autotune {
 namespace {
 
-void field_hash(sqlite3_context* context, int count, sqlite3_value** fields) {
+void hash_fields(sqlite3_context* context, int count, sqlite3_value** fields) {
   FieldHasher hasher;
   for (int i = 0; i < count; ++i) {
     sqlite3_value* const field = fields[i];
@@ -32,6 +33,15 @@ void field_hash(sqlite3_context* context, int count, sqlite3_value** fields) {
   }
   const std::string digest = hasher.digest();
   sqlite3_result_text(context, digest.data(), static_cast<int>(digest.size()), SQLITE_TRANSIENT);
+}
+
+// SQLite is C, through which no exception passes.
+void field_hash(sqlite3_context* context, int count, sqlite3_value** fields) noexcept {
+  try {
+    hash_fields(context, count, fields);
+  } catch (const std::exception&) {
+    sqlite3_result_error_nomem(context);
+  }
 }
 
 }  // namespace

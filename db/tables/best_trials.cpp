@@ -1,6 +1,7 @@
 #include "db/tables/best_trials.hpp"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -11,54 +12,65 @@
 namespace autotune {
 namespace {
 
-Winner unconfirmed(const Trial& trial, const TrialScope& scope, const RunColumns& run) {
+Winner unconfirmed(StoredTrial&& stored) {
   Winner winner;
-  winner.device_class = scope.device_class;
-  winner.device_label = run.info.device_label;
-  winner.problem = trial.problem;
-  winner.template_name = scope.template_name;
-  winner.space_version = scope.space_version;
-  winner.source_hash = scope.source_hash;
-  winner.environment = scope.environment;
-  winner.environment.tool_version = run.tool_version;
-  winner.configuration = trial.configuration;
-  winner.median_us = winner.low_us = winner.high_us = trial.measurement.median_us;
-  winner.verification = trial.verification;
-  winner.resources = trial.resources;
-  winner.measured_at = run.info.started_at;
+  winner.device_class = stored.scope.device_class;
+  winner.device_label = stored.run.device_label;
+  winner.problem = stored.trial.problem;
+  winner.template_name = stored.scope.template_name;
+  winner.space_version = stored.scope.space_version;
+  winner.source_hash = stored.scope.source_hash;
+  winner.environment = stored.scope.environment;
+  winner.configuration = stored.trial.configuration;
+  winner.median_us = winner.low_us = winner.high_us = stored.trial.measurement.median_us;
+  winner.verification = stored.trial.verification;
+  winner.resources = stored.trial.resources;
+  winner.measured_at = stored.run.started_at;
   return winner;
 }
 
-// The first row of a query for a scope and a problem that is not damaged.
-std::optional<Winner> first_sound(SQLite::Statement& fastest, const TrialScope& scope,
-                                  const Problem& problem) {
-  while (fastest.executeStep()) {
-    const std::optional<Trial> trial = trial_from(fastest, scope, problem);
+// Adds the first rows of a query for a scope and a problem that are not damaged.
+void add_first(SQLite::Statement& fastest, const TrialScope& scope, const Problem& problem,
+               std::size_t count, std::vector<StoredTrial>& result) {
+  std::set<Configuration> known;
+  while (known.size() < count && fastest.executeStep()) {
+    std::optional<Trial> trial = trial_from(fastest, scope, problem);
     const std::optional<RunColumns> run = run_from(fastest);
-    if (trial && run) return unconfirmed(*trial, scope, *run);
+    if (!trial || !run || !known.insert(trial->configuration).second) continue;
+    result.push_back({scope, run->info, *std::move(trial)});
+    result.back().scope.environment.tool_version = run->tool_version;
   }
-  return std::nullopt;
 }
 
 }  // namespace
 
-std::vector<Winner> select_best_trials(SQLite::Database& database, const ResultFilter& filter) {
+std::vector<StoredTrial> select_fastest_trials(SQLite::Database& database,
+                                               const ResultFilter& filter,
+                                               const std::string& template_name,
+                                               std::size_t count) {
   // One seek in the index trial_by_problem, which has the fastest first.
   SQLite::Statement fastest(database,
                             std::string("SELECT trial.*, ") + kRunColumns +
                                 " FROM trial JOIN run ON run.id = trial.run WHERE scope = :scope"
                                 " AND problem = :problem AND status = 'ok' AND median_us > 0"
                                 " ORDER BY median_us");
-  std::vector<Winner> result;
+  std::vector<StoredTrial> result;
   for (const auto& [scope_id, scope] : select_scopes(database, filter)) {
+    if (!template_name.empty() && scope.template_name != template_name) continue;
     for (const auto& [problem_id, problem] : problems_of_scope(database, scope_id, filter)) {
       fastest.reset();
       fastest.bind(":scope", scope_id);
       fastest.bind(":problem", problem_id);
-      if (std::optional<Winner> best = first_sound(fastest, scope, problem)) {
-        result.push_back(std::move(*best));
-      }
+      add_first(fastest, scope, problem, count, result);
     }
+  }
+  return result;
+}
+
+std::vector<Winner> select_best_trials(SQLite::Database& database, const ResultFilter& filter) {
+  std::vector<Winner> result;
+  for (StoredTrial& best : select_fastest_trials(database, filter, "", 1)) {
+    result.push_back(unconfirmed(std::move(best)));
   }
   return result;
 }

@@ -16,6 +16,16 @@ std::string hash_of(const CompletedRequest& request) {
       .digest();
 }
 
+constexpr const char* kCompletedColumns =
+    "SELECT key, reason, budget_s, trials, row_hash FROM completed";
+
+// nullopt when the row is damaged.
+std::optional<CompletedRequest> completed_from(const SQLite::Statement& row) {
+  CompletedRequest found = {row.getColumn(0), row.getColumn(1), row.getColumn(2), row.getColumn(3)};
+  if (hash_of(found) != row.getColumn(4).getString()) return std::nullopt;
+  return found;
+}
+
 }  // namespace
 
 void insert_completed(SQLite::Database& database, std::span<const CompletedRequest> requests) {
@@ -32,14 +42,20 @@ void insert_completed(SQLite::Database& database, std::span<const CompletedReque
 
 std::optional<CompletedRequest> select_completed(SQLite::Database& database,
                                                  const std::string& key) {
-  SQLite::Statement select(
-      database, "SELECT reason, budget_s, trials, row_hash FROM completed WHERE key = ?");
+  SQLite::Statement select(database, std::string(kCompletedColumns) + " WHERE key = ?");
   select.bind(1, key);
-  if (!select.executeStep()) return std::nullopt;
-  CompletedRequest found = {key, select.getColumn(0).getString(), select.getColumn(1).getDouble(),
-                            select.getColumn(2).getInt64()};
-  if (hash_of(found) != select.getColumn(3).getString()) return std::nullopt;
-  return found;
+  std::optional<CompletedRequest> found;
+  if (select.executeStep()) found = completed_from(select);
+  return found && found->key == key ? found : std::nullopt;
+}
+
+void merge_completed(SQLite::Database& database, SQLite::Database& other) {
+  SQLite::Statement rows(other, kCompletedColumns);
+  while (rows.executeStep()) {
+    const std::optional<CompletedRequest> request = completed_from(rows);
+    if (!request || select_completed(database, request->key)) continue;
+    insert_completed(database, {&*request, 1});
+  }
 }
 
 }  // namespace autotune

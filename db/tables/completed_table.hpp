@@ -14,6 +14,9 @@ namespace autotune {
 // Wants a transaction around it.
 void insert_completed(SQLite::Database& database, std::span<const CompletedRequest> requests);
 
+// Adds the requests of another database that this one lacks. Wants a transaction around it.
+void merge_completed(SQLite::Database& database, SQLite::Database& other);
+
 // Implements TuningDatabase::completed().
 [[nodiscard]] std::optional<CompletedRequest> select_completed(SQLite::Database& database,
                                                                const std::string& key);

@@ -47,7 +47,9 @@ std::string problems_query(const ResultFilter& filter, const std::vector<StoredS
 }  // namespace
 
 std::optional<Problem> problem_from(const SQLite::Column& key) {
-  return unless_damaged([&] { return std::optional(Problem::parse(key.getString())); });
+  const char* const text = key.getText();
+  const auto bytes = static_cast<std::size_t>(key.getBytes());
+  return unless_damaged([&] { return std::optional(Problem::parse({text, bytes})); });
 }
 
 std::optional<std::int64_t> find_problem(SQLite::Database& database, const Problem& problem) {
@@ -86,7 +88,8 @@ std::vector<StoredProblem> problems_of_scope(SQLite::Database& database, std::in
   return result;
 }
 
-std::vector<Problem> select_problems(SQLite::Database& database, const ResultFilter& filter) {
+void visit_problems(SQLite::Database& database, const ResultFilter& filter,
+                    const std::function<void(const Problem&)>& visit) {
   SQLite::Statement select(database, problems_query(filter, select_scopes(database, filter)));
   if (!filter.operation.empty()) select.bind(":operation", filter.operation);
   if (filter.problem != Problem()) select.bind(":key", filter.problem.key());
@@ -94,11 +97,9 @@ std::vector<Problem> select_problems(SQLite::Database& database, const ResultFil
   if (!filter.device_label.empty()) {
     select.bind(":device_label", current_label(filter.device_label));
   }
-  std::vector<Problem> result;
   while (select.executeStep()) {
-    if (auto problem = problem_from(select.getColumn(0))) result.push_back(std::move(*problem));
+    if (const auto problem = problem_from(select.getColumn(0))) visit(*problem);
   }
-  return result;
 }
 
 }  // namespace autotune

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -30,9 +31,9 @@ struct StoredProblem {
                                                            std::int64_t scope,
                                                            const ResultFilter& filter);
 
-// Implements TuningDatabase::problems().
-[[nodiscard]] std::vector<Problem> select_problems(SQLite::Database& database,
-                                                   const ResultFilter& filter);
+// Implements TuningDatabase::visit_problems().
+void visit_problems(SQLite::Database& database, const ResultFilter& filter,
+                    const std::function<void(const Problem&)>& visit);
 
 // The column key as a problem; nullopt when it is damaged.
 [[nodiscard]] std::optional<Problem> problem_from(const SQLite::Column& key);

@@ -101,7 +101,12 @@ std::int64_t make_run(SQLite::Database& database, RunColumns run) {
   SQLite::Statement insert(
       database,
       "INSERT INTO run (guid, device_class, device_label, device_uuid, command, started_at,"
-      " tool_version, row_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
+      " tool_version, row_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (guid) DO UPDATE SET"
+      " device_class = excluded.device_class, device_label = excluded.device_label,"
+      " device_uuid = excluded.device_uuid, command = excluded.command,"
+      " started_at = excluded.started_at, tool_version = excluded.tool_version,"
+      " row_hash = excluded.row_hash WHERE run.row_hash <> field_hash(run.guid, run.device_class,"
+      " run.device_label, run.device_uuid, run.command, run.started_at, run.tool_version)");
   insert.bind(1, run.info.guid);
   insert.bind(2, run.device_class);
   insert.bind(3, run.info.device_label);

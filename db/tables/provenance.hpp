@@ -32,7 +32,7 @@ struct RunColumns {
 // The scopes of the filter's device.
 [[nodiscard]] std::vector<StoredScope> select_scopes(SQLite::Database& database,
                                                      const ResultFilter& filter);
-// The number of the row, which is made when it is not there.
+// The number of the row, which is made when it is not there. make_run() replaces a damaged row.
 [[nodiscard]] std::int64_t make_scope(SQLite::Database& database, const TrialScope& scope);
 [[nodiscard]] std::int64_t make_run(SQLite::Database& database, RunColumns run);
 

@@ -19,6 +19,20 @@ std::string hash_of(const std::string& device_class, const Environment& environm
       .digest();
 }
 
+constexpr const char* kRatesColumns =
+    "SELECT fma_gflops, copy_gbps, row_hash, device_class, driver, nvrtc_build, protocol FROM "
+    "rates";
+
+// nullopt when the row is damaged.
+std::optional<DeviceRates> rates_from(const SQLite::Statement& row, const std::string& device_class,
+                                      const Environment& environment) {
+  const DeviceRates found = {row.getColumn(0), row.getColumn(1)};
+  if (hash_of(device_class, environment, found) != row.getColumn(2).getString()) {
+    return std::nullopt;
+  }
+  return found;
+}
+
 }  // namespace
 
 void insert_rates(SQLite::Database& database, const std::string& device_class,
@@ -36,17 +50,25 @@ void insert_rates(SQLite::Database& database, const std::string& device_class,
 std::optional<DeviceRates> select_rates(SQLite::Database& database, const std::string& device_class,
                                         const Environment& environment) {
   SQLite::Statement select(
-      database,
-      "SELECT fma_gflops, copy_gbps, row_hash FROM rates WHERE device_class = ? AND driver = ?"
-      " AND nvrtc_build = ? AND protocol = ?");
+      database, std::string(kRatesColumns) +
+                    " WHERE device_class = ? AND driver = ? AND nvrtc_build = ? AND protocol = ?");
   SQLite::bind(select, device_class, environment.driver, environment.nvrtc_build,
                environment.measuring_protocol);
   if (!select.executeStep()) return std::nullopt;
-  const DeviceRates found = {select.getColumn(0).getDouble(), select.getColumn(1).getDouble()};
-  if (hash_of(device_class, environment, found) != select.getColumn(2).getString()) {
-    return std::nullopt;
+  return rates_from(select, device_class, environment);
+}
+
+void merge_rates(SQLite::Database& database, SQLite::Database& other) {
+  SQLite::Statement rows(other, kRatesColumns);
+  while (rows.executeStep()) {
+    const std::string device_class = rows.getColumn(3);
+    const Environment environment = {.driver = rows.getColumn(4),
+                                     .nvrtc_build = rows.getColumn(5),
+                                     .measuring_protocol = rows.getColumn(6)};
+    const std::optional<DeviceRates> rates = rates_from(rows, device_class, environment);
+    if (!rates || select_rates(database, device_class, environment)) continue;
+    insert_rates(database, device_class, environment, *rates);
   }
-  return found;
 }
 
 }  // namespace autotune

@@ -14,6 +14,9 @@ namespace autotune {
 void insert_rates(SQLite::Database& database, const std::string& device_class,
                   const Environment& environment, const DeviceRates& rates);
 
+// Adds the rates of another database that this one lacks. Wants a transaction around it.
+void merge_rates(SQLite::Database& database, SQLite::Database& other);
+
 // Implements TuningDatabase::rates().
 [[nodiscard]] std::optional<DeviceRates> select_rates(SQLite::Database& database,
                                                       const std::string& device_class,

@@ -19,6 +19,12 @@ TrialColumns columns_of(const Trial& trial) {
           json_text(trial.resources)};
 }
 
+TrialColumns columns_of(const SQLite::Statement& row) {
+  const auto text = [&](const char* column) { return row.getColumn(column).getString(); };
+  return {text("configuration"), text("status"),       text("detail"),   row.getColumn("median_us"),
+          text("measurement"),   text("verification"), text("resources")};
+}
+
 std::string trial_hash(const TrialScope& scope, const std::string& run_guid, const Problem& problem,
                        const TrialColumns& columns) {
   FieldHasher hasher;
@@ -35,24 +41,28 @@ std::string trial_hash(const TrialScope& scope, const std::string& run_guid, con
       .digest();
 }
 
+std::optional<TrialColumns> sound_columns_of(const SQLite::Statement& row, const TrialScope& scope,
+                                             const std::string& run_guid, const Problem& problem) {
+  TrialColumns columns = columns_of(row);
+  const std::string hash = trial_hash(scope, run_guid, problem, columns);
+  if (hash != row.getColumn("row_hash").getString()) return std::nullopt;
+  return columns;
+}
+
 std::optional<Trial> trial_from(const SQLite::Statement& row, const TrialScope& scope,
                                 const Problem& problem) {
   using nlohmann::json;
   return unless_damaged([&]() -> std::optional<Trial> {
-    const auto text = [&](const char* column) { return row.getColumn(column).getString(); };
-    const TrialColumns columns = {text("configuration"), text("status"),
-                                  text("detail"),        row.getColumn("median_us").getDouble(),
-                                  text("measurement"),   text("verification"),
-                                  text("resources")};
-    if (trial_hash(scope, text("guid"), problem, columns) != text("row_hash")) return std::nullopt;
+    const auto columns = sound_columns_of(row, scope, row.getColumn("guid").getString(), problem);
+    if (!columns) return std::nullopt;
     return Trial{.problem = problem,
                  .template_name = scope.template_name,
-                 .configuration = Configuration::parse(columns.configuration),
-                 .status = trial_status_from_string(columns.status),
-                 .detail = columns.detail,
-                 .measurement = json::parse(columns.measurement).get<Measurement>(),
-                 .verification = json::parse(columns.verification).get<Verification>(),
-                 .resources = json::parse(columns.resources).get<Resources>()};
+                 .configuration = Configuration::parse(columns->configuration),
+                 .status = trial_status_from_string(columns->status),
+                 .detail = columns->detail,
+                 .measurement = json::parse(columns->measurement).get<Measurement>(),
+                 .verification = json::parse(columns->verification).get<Verification>(),
+                 .resources = json::parse(columns->resources).get<Resources>()};
   });
 }
 

@@ -26,6 +26,13 @@ struct TrialColumns {
 [[nodiscard]] std::string trial_hash(const TrialScope& scope, const std::string& run_guid,
                                      const Problem& problem, const TrialColumns& columns);
 
+// The columns of a query's row that has those of trial.
+[[nodiscard]] TrialColumns columns_of(const SQLite::Statement& row);
+// The same; nullopt when they do not match their hash.
+[[nodiscard]] std::optional<TrialColumns> sound_columns_of(const SQLite::Statement& row,
+                                                           const TrialScope& scope,
+                                                           const std::string& run_guid,
+                                                           const Problem& problem);
 // Reads a query's row that has the columns of trial and the run's guid. nullopt when the row is
 // damaged, or is not of this scope and problem, as a damaged index may say.
 [[nodiscard]] std::optional<Trial> trial_from(const SQLite::Statement& row, const TrialScope& scope,

@@ -1,15 +1,42 @@
 #include "db/tables/trial_table.hpp"
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include <SQLiteCpp/VariadicBind.h>
+
+#include "db/tables/columns.hpp"
 #include "db/tables/problem_table.hpp"
 #include "db/tables/provenance.hpp"
 #include "db/tables/trial_row.hpp"
 
 namespace autotune {
 namespace {
+
+// Stores rows of the table trial.
+class TrialInsertion {
+ public:
+  explicit TrialInsertion(SQLite::Database& database)
+      : insert_(database,
+                "INSERT INTO trial (scope, run, problem, configuration, status, detail, median_us,"
+                " measurement, verification, resources, row_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?,"
+                " ?, ?, ?)") {}
+
+  void add(std::int64_t scope, std::int64_t run, std::int64_t problem, const TrialColumns& columns,
+           const std::string& hash) {
+    SQLite::bind(insert_, scope, run, problem, columns.configuration, columns.status,
+                 columns.detail, columns.median_us, columns.measurement, columns.verification,
+                 columns.resources, hash);
+    insert_.exec();
+    insert_.reset();
+  }
+
+ private:
+  SQLite::Statement insert_;
+};
 
 // In the order they were stored; of several trials of one configuration the last.
 std::vector<StoredTrial> trials_of(SQLite::Database& database, const StoredScope& scope,
@@ -35,6 +62,32 @@ std::vector<StoredTrial> trials_of(SQLite::Database& database, const StoredScope
   return result;
 }
 
+// The rows of the table problem by number, without the damaged ones.
+std::map<std::int64_t, Problem> problems_by_number(SQLite::Database& database,
+                                                   const ResultFilter& filter) {
+  SQLite::Statement select(database, "SELECT id, key FROM problem");
+  std::map<std::int64_t, Problem> problems;
+  while (select.executeStep()) {
+    const std::optional<Problem> problem = problem_from(select.getColumn(1));
+    if (!problem || (filter.problem != Problem() && filter.problem != *problem)) continue;
+    if (!filter.operation.empty() && filter.operation != problem->operation()) continue;
+    problems.emplace(select.getColumn(0).getInt64(), *problem);
+  }
+  return problems;
+}
+
+// The rows of the table run by number. Of a damaged one the guid alone is known: the hashes of its
+// trials cover it.
+std::map<std::int64_t, RunInfo> runs_by_number(SQLite::Database& database) {
+  SQLite::Statement select(database, std::string("SELECT id, ") + kRunColumns + " FROM run");
+  std::map<std::int64_t, RunInfo> runs;
+  while (select.executeStep()) {
+    const RunColumns guid_alone = {{.guid = select.getColumn("guid").getString()}, {}, {}};
+    runs.emplace(select.getColumn(0).getInt64(), run_from(select).value_or(guid_alone).info);
+  }
+  return runs;
+}
+
 }  // namespace
 
 void insert_trials(SQLite::Database& database, const TrialScope& scope, const RunInfo& run,
@@ -42,28 +95,59 @@ void insert_trials(SQLite::Database& database, const TrialScope& scope, const Ru
   const std::int64_t scope_id = make_scope(database, scope);
   const std::int64_t run_id =
       make_run(database, {run, scope.device_class, scope.environment.tool_version});
-  SQLite::Statement insert(
-      database,
-      "INSERT INTO trial (scope, run, problem, configuration, status, detail, median_us,"
-      " measurement, verification, resources, row_hash) VALUES (:scope, :run, :problem,"
-      " :configuration, :status, :detail, :median_us, :measurement, :verification, :resources,"
-      " :row_hash)");
-  insert.bind(":scope", scope_id);
-  insert.bind(":run", run_id);
+  TrialInsertion insertion(database);
   for (const Trial& trial : trials) {
     const TrialColumns columns = columns_of(trial);
-    insert.bind(":problem", make_problem(database, trial.problem));
-    insert.bind(":configuration", columns.configuration);
-    insert.bind(":status", columns.status);
-    insert.bind(":detail", columns.detail);
-    insert.bind(":median_us", columns.median_us);
-    insert.bind(":measurement", columns.measurement);
-    insert.bind(":verification", columns.verification);
-    insert.bind(":resources", columns.resources);
-    insert.bind(":row_hash", trial_hash(scope, run.guid, trial.problem, columns));
-    insert.exec();
-    insert.reset();
+    insertion.add(scope_id, run_id, make_problem(database, trial.problem), columns,
+                  trial_hash(scope, run.guid, trial.problem, columns));
   }
+}
+
+std::int64_t merge_trials(SQLite::Database& database, SQLite::Database& other) {
+  SQLite::Statement rows(
+      other, std::string("SELECT trial.*, problem.key AS problem_key, ") + kRunColumns +
+                 " FROM trial JOIN run ON run.id = trial.run JOIN problem ON problem.id ="
+                 " trial.problem WHERE scope = ? ORDER BY trial.id");
+  SQLite::Statement same(
+      database,
+      "SELECT trial.*, guid FROM trial JOIN run ON run.id = trial.run WHERE scope = ? AND"
+      " problem = ? AND status = ? AND median_us = ? AND trial.row_hash = ?");
+  TrialInsertion insertion(database);
+  std::map<std::string, std::int64_t> problems;  // their numbers here, by key
+  std::map<std::string, std::int64_t> runs;      // by guid
+  const auto number = [](auto& known, const std::string& name, const auto& make) {
+    const auto [place, is_new] = known.try_emplace(name);
+    if (is_new) place->second = make();
+    return place->second;
+  };
+  std::int64_t added = 0;
+  for (const auto& [other_scope, scope] : select_scopes(other, {})) {
+    const std::int64_t own_scope = make_scope(database, scope);
+    rows.reset();
+    rows.bind(1, other_scope);
+    while (rows.executeStep()) {
+      const std::optional<Problem> problem = problem_from(rows.getColumn("problem_key"));
+      if (!problem || !trial_from(rows, scope, *problem)) continue;
+      const TrialColumns columns = columns_of(rows);
+      const std::string hash = rows.getColumn("row_hash");
+      const std::int64_t own_problem =
+          number(problems, problem->key(), [&] { return make_problem(database, *problem); });
+      const std::string guid = rows.getColumn("guid");
+      const std::int64_t run = number(runs, guid, [&] {
+        // The guid of a run whose row is damaged is known, because the trial's hash covers it.
+        const RunColumns unknown = {{.guid = guid}, scope.device_class, {}};
+        return make_run(database, run_from(rows).value_or(unknown));
+      });
+      same.reset();
+      SQLite::bind(same, own_scope, own_problem, columns.status, columns.median_us, hash);
+      bool known = false;
+      while (!known && same.executeStep()) known = trial_from(same, scope, *problem).has_value();
+      if (known) continue;
+      insertion.add(own_scope, run, own_problem, columns, hash);
+      ++added;
+    }
+  }
+  return added;
 }
 
 std::vector<Trial> select_trials(SQLite::Database& database, const TrialScope& scope,
@@ -90,6 +174,39 @@ std::vector<StoredTrial> select_all_trials(SQLite::Database& database, const Res
     }
   }
   return result;
+}
+
+void visit_trials(SQLite::Database& database, const ResultFilter& filter,
+                  const std::string& template_name,
+                  const std::function<void(const TrialRow&)>& visit) {
+  std::map<std::int64_t, TrialScope> scopes;
+  for (StoredScope& scope : select_scopes(database, filter)) {
+    if (!template_name.empty() && scope.scope.template_name != template_name) continue;
+    scopes.emplace(scope.id, std::move(scope.scope));
+  }
+  const std::map<std::int64_t, Problem> problems = problems_by_number(database, filter);
+  const std::map<std::int64_t, RunInfo> runs = runs_by_number(database);
+  // The table from its begin to its end: seeks for a million rows would take longer.
+  SQLite::Statement rows(database, "SELECT * FROM trial NOT INDEXED ORDER BY id");
+  while (rows.executeStep()) {
+    const auto scope = scopes.find(rows.getColumn("scope").getInt64());
+    const auto problem = problems.find(rows.getColumn("problem").getInt64());
+    const auto run = runs.find(rows.getColumn("run").getInt64());
+    if (scope == scopes.end() || problem == problems.end() || run == runs.end()) continue;
+    unless_damaged([&]() -> std::optional<bool> {
+      const auto columns = sound_columns_of(rows, scope->second, run->second.guid, problem->second);
+      if (!columns) return std::nullopt;
+      visit({.row = rows.getColumn("id").getInt64(),
+             .scope = scope->second,
+             .run = run->second,
+             .problem = problem->second,
+             .configuration = columns->configuration,
+             .status = trial_status_from_string(columns->status),
+             .detail = columns->detail,
+             .median_us = columns->median_us});
+      return true;
+    });
+  }
 }
 
 std::vector<Trial> select_trials_after(SQLite::Database& database, std::int64_t& row,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,10 @@ namespace autotune {
 void insert_trials(SQLite::Database& database, const TrialScope& scope, const RunInfo& run,
                    std::span<const Trial> trials);
 
+// Adds the trials of another database that this one lacks, with their runs, in their order, and
+// returns their number.
+std::int64_t merge_trials(SQLite::Database& database, SQLite::Database& other);
+
 // Implements TuningDatabase::trials().
 [[nodiscard]] std::vector<Trial> select_trials(SQLite::Database& database, const TrialScope& scope,
                                                const Problem& problem);
@@ -23,6 +28,10 @@ void insert_trials(SQLite::Database& database, const TrialScope& scope, const Ru
 [[nodiscard]] std::vector<StoredTrial> select_all_trials(SQLite::Database& database,
                                                          const ResultFilter& filter,
                                                          const std::string& template_name);
+// Implements TuningDatabase::visit_trials().
+void visit_trials(SQLite::Database& database, const ResultFilter& filter,
+                  const std::string& template_name,
+                  const std::function<void(const TrialRow&)>& visit);
 // Implements TuningDatabase::trials_after().
 [[nodiscard]] std::vector<Trial> select_trials_after(SQLite::Database& database, std::int64_t& row,
                                                      const TrialScope& scope,

@@ -1,6 +1,7 @@
 #include "db/tables/winner_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -16,6 +17,13 @@ namespace {
 
 using nlohmann::json;
 
+// A row of the table. The body is the winner as JSON, and a newer program may have written members
+// into it that this one does not know.
+struct WinnerRow {
+  Winner winner;
+  std::string body;
+};
+
 std::string winner_hash(const Winner& winner, const std::string& body) {
   return FieldHasher()
       .add(winner.device_class)
@@ -26,9 +34,9 @@ std::string winner_hash(const Winner& winner, const std::string& body) {
       .digest();
 }
 
-std::optional<Winner> winner_from(const SQLite::Statement& row) {
-  return unless_damaged([&]() -> std::optional<Winner> {
-    const std::string body = row.getColumn("body").getString();
+std::optional<WinnerRow> row_from(const SQLite::Statement& row) {
+  return unless_damaged([&]() -> std::optional<WinnerRow> {
+    std::string body = row.getColumn("body").getString();
     Winner winner = json::parse(body).get<Winner>();
     // The columns that it was found by count, whatever the body says; the hash covers them.
     winner.device_class = row.getColumn("device_class").getString();
@@ -36,7 +44,8 @@ std::optional<Winner> winner_from(const SQLite::Statement& row) {
     winner.problem = Problem::parse(row.getColumn("problem_key").getString());
     winner.device_label = row.getColumn("device_label").getString();
     if (winner_hash(winner, body) != row.getColumn("row_hash").getString()) return std::nullopt;
-    return winner;
+    if (!(winner.median_us > 0) || !std::isfinite(winner.median_us)) return std::nullopt;
+    return WinnerRow{std::move(winner), std::move(body)};
   });
 }
 
@@ -54,16 +63,29 @@ std::string query(const ResultFilter& filter) {
   return text;
 }
 
-}  // namespace
+std::vector<WinnerRow> select_rows(SQLite::Database& database, const ResultFilter& filter) {
+  SQLite::Statement select(database, query(filter));
+  if (filter.problem != Problem()) select.bind(":key", filter.problem.key());
+  if (!filter.operation.empty()) select.bind(":operation", filter.operation);
+  if (!filter.device_class.empty()) select.bind(":device_class", filter.device_class);
+  if (!filter.device_label.empty()) {
+    select.bind(":device_label", current_label(filter.device_label));
+  }
+  std::vector<WinnerRow> result;
+  while (select.executeStep()) {
+    std::optional<WinnerRow> row = row_from(select);
+    // An index that is damaged may lead to a sound row of another device.
+    if (row && matches(filter, row->winner)) result.push_back(std::move(*row));
+  }
+  return result;
+}
 
-void insert_winners(SQLite::Database& database, std::span<const Winner> winners) {
+void insert_rows(SQLite::Database& database, std::span<const WinnerRow> rows) {
   SQLite::Statement insert(
       database,
       "INSERT OR REPLACE INTO winner (device_class, problem, template, device_label, body,"
       " row_hash) VALUES (:device_class, :problem, :template, :device_label, :body, :row_hash)");
-  for (Winner winner : winners) {
-    winner.device_label = current_label(winner.device_label);
-    const std::string body = json_text(winner);
+  for (const auto& [winner, body] : rows) {
     insert.bind(":device_class", winner.device_class);
     insert.bind(":problem", make_problem(database, winner.problem));
     insert.bind(":template", winner.template_name);
@@ -75,25 +97,40 @@ void insert_winners(SQLite::Database& database, std::span<const Winner> winners)
   }
 }
 
+}  // namespace
+
+void insert_winners(SQLite::Database& database, std::span<const Winner> winners) {
+  std::vector<WinnerRow> rows;
+  for (Winner winner : winners) {
+    winner.device_label = current_label(winner.device_label);
+    std::string body = json_text(winner);
+    rows.push_back({std::move(winner), std::move(body)});
+  }
+  insert_rows(database, rows);
+}
+
 std::vector<Winner> select_winners(SQLite::Database& database, const ResultFilter& filter) {
-  SQLite::Statement select(database, query(filter));
-  if (filter.problem != Problem()) select.bind(":key", filter.problem.key());
-  if (!filter.operation.empty()) select.bind(":operation", filter.operation);
-  if (!filter.device_class.empty()) select.bind(":device_class", filter.device_class);
-  if (!filter.device_label.empty()) {
-    select.bind(":device_label", current_label(filter.device_label));
-  }
   std::vector<Winner> result;
-  while (select.executeStep()) {
-    std::optional<Winner> winner = winner_from(select);
-    // An index that is damaged may lead to a sound row of another device.
-    if (winner && matches(filter, *winner)) result.push_back(std::move(*winner));
-  }
+  for (WinnerRow& row : select_rows(database, filter)) result.push_back(std::move(row.winner));
   std::sort(result.begin(), result.end(), [](const Winner& a, const Winner& b) {
     return std::tie(a.device_class, a.problem, a.median_us) <
            std::tie(b.device_class, b.problem, b.median_us);
   });
   return result;
+}
+
+std::int64_t merge_winners(SQLite::Database& database, SQLite::Database& other) {
+  std::vector<WinnerRow> rows = select_rows(other, {});
+  std::erase_if(rows, [&](const WinnerRow& row) {
+    const Winner& winner = row.winner;
+    const std::vector<Winner> known =
+        select_winners(database, {.device_class = winner.device_class, .problem = winner.problem});
+    return std::any_of(known.begin(), known.end(), [&](const Winner& own) {
+      return own.template_name == winner.template_name && own.median_us <= winner.median_us;
+    });
+  });
+  insert_rows(database, rows);
+  return static_cast<std::int64_t>(rows.size());
 }
 
 }  // namespace autotune

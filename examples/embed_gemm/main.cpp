@@ -2,20 +2,22 @@
 #include <cstdio>
 #include <vector>
 
-#include "autotune/autotuner.hpp"
+#include "autotune/autotune.hpp"
 
 int main() try {
-  autotune::Autotuner tuner({.device = "cpu"});
-  const autotune::GemmProblem problem{.m = 70, .n = 33, .k = 51};
-  tuner.tune(problem, {.budget_trials = 10});  // measures once: the results are kept on disk
+  autotune::LibraryOptions options;
+  options.device = autotune::Device::cpu();
+  autotune::Library library(options);
+  const autotune::GemmProblem problem{70, 33, 51};  // m, n, k
+  autotune::TuningOptions few;
+  few.budget_trials = 10;
+  library.tune({problem}, few);  // measures once: the results are kept on disk
 
   const std::vector<float> a(70 * 51, 2), b(51 * 33, 3);
   std::vector<float> c(70 * 33);
-  const autotune::MatchKind match =
-      tuner.gemm(problem, 1, a.data(), problem.lda(), b.data(), problem.ldb(),  //
-                 0, c.data(), problem.ldc());
+  const autotune::MatchKind match = library.gemm(problem, 1, {a.data()}, {b.data()}, 0, {c.data()});
 
-  std::printf("%s on %s, %s: %g\n", to_string(problem).c_str(), tuner.device_name().c_str(),
+  std::printf("%s on %s, %s: %g\n", to_string(problem).c_str(), library.device_name().c_str(),
               to_string(match).c_str(), c[0]);
   return c.front() == 306 && c.back() == 306 ? 0 : 1;  // 51 * 2 * 3
 } catch (const autotune::Error& error) {

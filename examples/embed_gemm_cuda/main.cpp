@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "autotune/autotuner.hpp"
+#include "autotune/autotune.hpp"
 
 namespace {
 
@@ -24,24 +24,25 @@ float* device_matrix(std::size_t elements, float value) {
 }  // namespace
 
 int main() try {
-  autotune::Autotuner tuner({.device = "0"});
-  const autotune::GemmProblem problem{.m = 1024, .n = 512, .k = 256};
-  tuner.tune(problem, {.budget_seconds = 5});  // measures once: the results are kept on disk
-
   check(cudaSetDevice(0));
+  autotune::Library library;                            // works on the current GPU
+  const autotune::GemmProblem problem{1024, 512, 256};  // m, n, k
+  autotune::TuningOptions brief;
+  brief.budget_seconds = 5;
+  library.tune({problem}, brief);  // measures once: the results are kept on disk
+
   const float* a = device_matrix(1024 * 256, 2);
   const float* b = device_matrix(256 * 512, 3);
   float* c = device_matrix(1024 * 512, 0);
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
 
-  const autotune::MatchKind match =
-      tuner.gemm(problem, 1, a, problem.lda(), b, problem.ldb(), 0, c, problem.ldc(), stream);
+  const autotune::MatchKind match = library.gemm(problem, 1, {a}, {b}, 0, {c}, stream);
   float first = 0;
   check(cudaMemcpyAsync(&first, c, sizeof first, cudaMemcpyDeviceToHost, stream));
   check(cudaStreamSynchronize(stream));
 
-  std::printf("%s on %s, %s: %g\n", to_string(problem).c_str(), tuner.device_name().c_str(),
+  std::printf("%s on %s, %s: %g\n", to_string(problem).c_str(), library.device_name().c_str(),
               to_string(match).c_str(), first);
   return first == 1536 ? 0 : 1;  // 256 * 2 * 3
 } catch (const autotune::Error& error) {

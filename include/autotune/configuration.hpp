@@ -1,7 +1,6 @@
 // One choice of values for a kernel template's parameters.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -48,6 +47,7 @@ class AUTOTUNE_API Configuration {
         return before;
       }
       bool operator==(const Iterator& other) const { return value_ == other.value_; }
+      bool operator!=(const Iterator& other) const { return value_ != other.value_; }
 
      private:
       const std::string* name_;
@@ -91,12 +91,16 @@ class AUTOTUNE_API Configuration {
     return {names_, std::move(values)};
   }
 
-  bool operator==(const Configuration& other) const;
-  // By the first name that differs, or value where names are the same.
-  std::strong_ordering operator<=>(const Configuration& other) const;
+  bool operator==(const Configuration& other) const { return compare(other) == 0; }
+  bool operator!=(const Configuration& other) const { return compare(other) != 0; }
+  bool operator<(const Configuration& other) const { return compare(other) < 0; }
 
  private:
   friend class ConfigSpace;  // which enumerates by changing one row
+
+  // Returns a number below 0 where this one is less than the other, by the first name that differs,
+  // or value where names are the same; 0 where they are equal.
+  [[nodiscard]] int compare(const Configuration& other) const;
 
   // The place of a name among those that have values; as many as these when it has none.
   [[nodiscard]] std::size_t find(std::string_view name) const;

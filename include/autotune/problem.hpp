@@ -1,9 +1,9 @@
 // A matrix multiplication: C = alpha * op(A) * op(B) + beta * C.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <string>
+#include <tuple>
 
 #include "autotune/export.hpp"
 
@@ -11,15 +11,20 @@ namespace autotune {
 
 class Problem;  // any operation's problem, as the inside of the library has it
 
-// The layout of an operand in memory, row-major: op(X) = X or op(X) = X transposed.
+// op(X) = X or op(X) = X transposed.
 enum class Transpose : std::uint8_t { none = 0, transposed = 1 };
 
 // The arithmetic that a result may be computed with.
 //   strict: every product and sum in FP32 (FFMA); no tensor cores, no reduced inputs.
-enum class Math : std::uint8_t { strict = 0 };
+//   emulated: the fastest of strict kernels and those that reach the accuracy of FP32 with tensor
+//     cores, for finite operands (docs/accuracy.md says what differs).
+enum class Math : std::uint8_t { strict = 0, emulated = 1 };
 
-// One shape. op(A) is m x k, op(B) is k x n, C is m x n, in elements of FP32, row-major.
-// 1 <= m, n, k <= 2147483647.
+// The order of all three matrices in memory: row after row, or column after column as in BLAS.
+enum class Order : std::uint8_t { row_major = 0, column_major = 1 };
+
+// One shape. op(A) is m x k, op(B) is k x n, C is m x n, in elements of FP32.
+// 0 <= m, n, k <= 2147483647.
 struct GemmProblem {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -27,22 +32,49 @@ struct GemmProblem {
   Transpose op_a = Transpose::none;
   Transpose op_b = Transpose::none;
   Math math = Math::strict;
+  Order order = Order::row_major;
 
-  auto operator<=>(const GemmProblem&) const = default;
+  friend bool operator==(const GemmProblem& a, const GemmProblem& b) {
+    return a.members() == b.members();
+  }
+  friend bool operator!=(const GemmProblem& a, const GemmProblem& b) { return !(a == b); }
+  friend bool operator<(const GemmProblem& a, const GemmProblem& b) {
+    return a.members() < b.members();
+  }
 
-  operator Problem() const;  // NOLINT(google-explicit-constructor): the same problem, in names
+  // Returns the same product for matrices in row-major order: memory that holds X by columns holds
+  // X transposed by rows, and C^T = op(B)^T op(A)^T.
+  [[nodiscard]] GemmProblem row_major() const {
+    if (order == Order::row_major) return *this;
+    return {n, m, k, op_b, op_a, math, Order::row_major};
+  }
+
+  operator Problem() const;  // NOLINT(google-explicit-constructor): row_major(), in names
 
   // Floating-point operations of one product: 2 m n k.
   [[nodiscard]] double operations() const {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   }
-  // Elements between two rows of A, B and C when nothing pads them.
-  [[nodiscard]] std::int64_t lda() const { return op_a == Transpose::none ? k : m; }
-  [[nodiscard]] std::int64_t ldb() const { return op_b == Transpose::none ? n : k; }
-  [[nodiscard]] std::int64_t ldc() const { return n; }
+  // Elements between two rows of A, B and C, or two columns in column-major order, when nothing
+  // pads them.
+  [[nodiscard]] std::int64_t lda() const {
+    return (op_a == Transpose::none) == (order == Order::row_major) ? k : m;
+  }
+  [[nodiscard]] std::int64_t ldb() const {
+    return (op_b == Transpose::none) == (order == Order::row_major) ? n : k;
+  }
+  [[nodiscard]] std::int64_t ldc() const { return order == Order::row_major ? n : m; }
+
+ private:
+  [[nodiscard]] std::tuple<std::int64_t, std::int64_t, std::int64_t, Transpose, Transpose, Math,
+                           Order>
+  members() const {
+    return {m, n, k, op_a, op_b, math, order};
+  }
 };
 
-// "1024x512x2048" (m x n x k), with " TN" and the like behind it when an operand is transposed.
+// "1024x512x2048" (m x n x k), with " TN" and the like behind it when an operand is transposed, and
+// " column-major".
 [[nodiscard]] AUTOTUNE_API std::string to_string(const GemmProblem& problem);
 [[nodiscard]] AUTOTUNE_API std::string to_string(Math math);
 // "NN", "NT", "TN" or "TT": op(A), then op(B).

@@ -57,7 +57,7 @@ __device__ __forceinline__ void wait_parity(Barrier* barrier, unsigned parity) {
       : "memory");
 }
 
-// Waits likewise where other blocks of the cluster arrive or send data.
+// wait_parity() for a barrier at which other blocks of the cluster arrive, or to which they send.
 __device__ __forceinline__ void wait_parity_cluster(Barrier* barrier, unsigned parity) {
   asm volatile(
       "{\n"

@@ -26,7 +26,7 @@ __device__ __forceinline__ void cp_async_commit() {
   asm volatile("cp.async.commit_group;");
 }
 
-// Waits until all but the newest kPending groups of this thread are complete.
+// Waits until at most the newest kPending groups of this thread are incomplete.
 template <int kPending>
 __device__ __forceinline__ void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending));

@@ -1,8 +1,15 @@
-// The element types of a kernel's operands and the arithmetic on them. The types are macros of the
-// compiler's command line: ELEMENT_A and ELEMENT_B of the operands, ELEMENT_C of the result, and
-// ELEMENT_ACC of the sums, alpha and beta. All are float by default.
+// The element types and layouts of a kernel's operands, and the arithmetic on elements. They are
+// macros of the compiler's command line: ELEMENT_A and ELEMENT_B of the operands, ELEMENT_C of the
+// result, and ELEMENT_ACC of the sums, alpha and beta, all float by default; TRANSPOSE_A and
+// TRANSPOSE_B are 1 where memory holds the transpose of op(A), of op(B).
 #pragma once
 
+#ifndef TRANSPOSE_A
+#define TRANSPOSE_A 0
+#endif
+#ifndef TRANSPOSE_B
+#define TRANSPOSE_B 0
+#endif
 #ifndef ELEMENT_A
 #define ELEMENT_A float
 #endif

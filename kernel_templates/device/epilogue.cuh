@@ -67,7 +67,7 @@ struct Epilogue {
   // computing threads of the block call this.
   __device__ __forceinline__ void store(const Accumulator* results, int first, const TileSpan& in_m,
                                         const TileSpan& in_n, Accumulator* staging) const {
-    constexpr int kColumns = minimum(kBlockResults, THREAD_N);
+    constexpr int kColumns = minimum(kBlockResults, RESULTS_N);
     constexpr int kChunk = minimum(kColumns, SideN::kChunk);
     const bool wide =
         ALIGNED || (reinterpret_cast<unsigned long long>(c) % (sizeof(ElementC) * kChunk) == 0 &&
@@ -79,8 +79,8 @@ struct Epilogue {
         return;
       }
     }
-    const int first_row = position.row + SideM::offset(first / THREAD_N);
-    const int first_column = position.column + SideN::offset(first % THREAD_N);
+    const int first_row = position.row + SideM::offset(first / RESULTS_N);
+    const int first_column = position.column + SideN::offset(first % RESULTS_N);
     ElementC* const own = c + (in_m.first + first_row) * ldc + in_n.first + first_column;
 #pragma unroll
     for (int i = 0; i < kBlockResults / kColumns; ++i) {
@@ -121,18 +121,18 @@ struct Epilogue {
                                                const TileSpan& in_m, const TileSpan& in_n,
                                                const Position& position,
                                                Accumulator* staging) const {
-    constexpr int kColumns = minimum(kBlockResults, THREAD_N);
+    constexpr int kColumns = minimum(kBlockResults, RESULTS_N);
     constexpr int kChunk = SideN::kChunk;
     constexpr int kAcross = kLanesN * kChunk;  // neighbouring results of a row
     constexpr int kRows = 32 / kAcross;        // rows that the lanes store at once
     const int lane = static_cast<int>(threadIdx.x % 32);
-    const int lane_m = position.row % (LANES_M * THREAD_M) / SideM::kChunk;
-    const int lane_n = position.column % (kLanesN * THREAD_N) / kChunk;
+    const int lane_m = position.row % (LANES_M * RESULTS_M) / SideM::kChunk;
+    const int lane_n = position.column % (kLanesN * RESULTS_N) / kChunk;
     Accumulator* const of_warp = staging + (static_cast<int>(threadIdx.x) - lane) * kChunk;
     const int row =
-        position.row + (lane / kAcross - lane_m) * SideM::kChunk + SideM::offset(first / THREAD_N);
+        position.row + (lane / kAcross - lane_m) * SideM::kChunk + SideM::offset(first / RESULTS_N);
     const int column =
-        position.column - lane_n * kChunk + lane % kAcross + SideN::offset(first % THREAD_N);
+        position.column - lane_n * kChunk + lane % kAcross + SideN::offset(first % RESULTS_N);
     ElementC* const own = c + (in_m.first + row) * ldc + in_n.first + column;
     ComputeThreads::sync();  // all threads have read their operands from this memory
 #pragma unroll

@@ -10,15 +10,15 @@
 namespace autotune_device {
 
 constexpr int kLanesN = 32 / LANES_M;
-constexpr int kTileM = WARPS_M * LANES_M * THREAD_M;
-constexpr int kTileN = WARPS_N * kLanesN * THREAD_N;
+constexpr int kTileM = WARPS_M * LANES_M * RESULTS_M;
+constexpr int kTileN = WARPS_N * kLanesN * RESULTS_N;
 constexpr int kSliceThreads = 32 * WARPS_M * WARPS_N;
-constexpr int kThreads = kSliceThreads * SLICES;  // that compute
-constexpr int kSliceK = BLOCK_K / SLICES;
+constexpr int kThreads = kSliceThreads * SLICE_K;  // that compute
+constexpr int kSliceK = BLOCK_K / SLICE_K;
 constexpr int kStepK = minimum(UNROLL, kSliceK);
-constexpr int kThreadResults = THREAD_M * THREAD_N;
-constexpr int kSliceResults = kThreadResults / SLICES;  // of a thread after the slices are added
-constexpr int kBlockResults = kSliceResults / CLUSTER;  // and after the cluster's blocks are added
+constexpr int kThreadResults = RESULTS_M * RESULTS_N;
+constexpr int kSliceResults = kThreadResults / SLICE_K;  // of a thread after the slices are added
+constexpr int kBlockResults = kSliceResults / CLUSTER;   // and after the cluster's blocks are added
 constexpr int kVectorElements = 16 / sizeof(Accumulator);  // of one vector
 static_assert(sizeof(ElementA) == sizeof(Accumulator) && sizeof(ElementB) == sizeof(Accumulator) &&
                   sizeof(ElementC) == sizeof(Accumulator),
@@ -83,20 +83,20 @@ struct LanePosition {
     }
     const int warp = threadIdx.x / 32;
     slice = warp / (WARPS_M * WARPS_N);
-    row = (warp / WARPS_N % WARPS_M) * LANES_M * THREAD_M + lane_m * SideM::kChunk;
-    column = warp % WARPS_N * kLanesN * THREAD_N + lane_n * SideN::kChunk;
+    row = (warp / WARPS_N % WARPS_M) * LANES_M * RESULTS_M + lane_m * SideM::kChunk;
+    column = warp % WARPS_N * kLanesN * RESULTS_N + lane_n * SideN::kChunk;
   }
 };
 
-using Sums = Accumulator[THREAD_M][THREAD_N];
+using Sums = Accumulator[RESULTS_M][RESULTS_N];
 
 // Adds the products of one k to the lane's sums, in the sequence that ORDER selects.
 template <typename FragmentA, typename FragmentB>
 __device__ __forceinline__ void multiply(const FragmentA& a, const FragmentB& b, int k,
                                          Sums& sums) {
   constexpr bool kByColumns = ORDER % 2 == 1;
-  constexpr int kOuter = kByColumns ? THREAD_N : THREAD_M;
-  constexpr int kAll = kByColumns ? THREAD_M : THREAD_N;
+  constexpr int kOuter = kByColumns ? RESULTS_N : RESULTS_M;
+  constexpr int kAll = kByColumns ? RESULTS_M : RESULTS_N;
   constexpr int kInner = ORDER < 2 ? kAll : minimum(kAll, ORDER < 4 ? 4 : 2);
 #pragma unroll
   for (int piece = 0; piece < kAll; piece += kInner) {

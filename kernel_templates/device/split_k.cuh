@@ -1,5 +1,5 @@
-// Work along K that several warps (SLICES) or blocks (SPLIT_K) share: which part each of them does,
-// and how their partial sums are added.
+// Work along K that several warps (SLICE_K) or blocks (SPLIT_K) share: which part each of them
+// does, and how their partial sums are added.
 #pragma once
 
 #include "register_tile.cuh"
@@ -117,7 +117,7 @@ struct WorkPartition {
                         : (tile + 1) * share - 1;
   }
 
-  // Returns the block that has a k_tile, counted likewise, with SPLIT_K == 0.
+  // Returns the block that has a k_tile, counted from the first shared tile, with SPLIT_K == 0.
   __device__ __forceinline__ Count block_of(Count k_tile) const {
     const Count of_longer = longer * (share + 1);
     return k_tile < of_longer ? k_tile / (share + 1) : longer + (k_tile - of_longer) / share;
@@ -221,7 +221,7 @@ struct Parts {
   Count tile;
   Count tiles;  // that are shared
   int count;
-  int group;  // parts in each group but the last
+  int group;  // parts in each group; the last group may have fewer
 
   __device__ __forceinline__ Parts(float* memory, const WorkPartition& work, Count of_tile,
                                    long long all_tiles)

@@ -75,7 +75,7 @@ struct ThreadGroup {
     __syncthreads();
   }
 
-  // Waits likewise and returns whether `own` is true for any thread of the group.
+  // Waits as sync() does and returns whether `own` is true for any thread of the group.
   static __device__ __forceinline__ bool any(bool own) {
 #ifdef __CUDACC__
     if constexpr (!kWholeBlock) {

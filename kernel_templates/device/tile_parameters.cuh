@@ -3,11 +3,11 @@
 #pragma once
 
 // Results of one lane along each side of the tile: 4, 8 or 16.
-#ifndef THREAD_M
-#define THREAD_M 8
+#ifndef RESULTS_M
+#define RESULTS_M 8
 #endif
-#ifndef THREAD_N
-#define THREAD_N 8
+#ifndef RESULTS_N
+#define RESULTS_N 8
 #endif
 
 // Lanes of a warp along M: 4 or 8. The other lanes are along N.
@@ -24,8 +24,8 @@
 #endif
 
 // Parts of each k_tile that different warps of the block multiply: 1, 2, 4 or 8.
-#ifndef SLICES
-#define SLICES 1
+#ifndef SLICE_K
+#define SLICE_K 1
 #endif
 
 // Elements of K in a k_tile: 8, 16, 32, 64 or 128.
@@ -70,22 +70,14 @@
 #define CLUSTER 1
 #endif
 
-// Threads of the block behind those that multiply, which copy the operands. Not tuned but a
-// property of the kernel.
+// Threads of the block behind those that multiply, which copy the operands. A property of the
+// kernel, not tuned.
 #ifndef COPY_THREADS
 #define COPY_THREADS 0
 #endif
 
-// The following macros are not tuned but given by the operands. 1: memory holds the transpose of
-// op(A), of op(B).
-#ifndef TRANSPOSE_A
-#define TRANSPOSE_A 0
-#endif
-#ifndef TRANSPOSE_B
-#define TRANSPOSE_B 0
-#endif
-// 1: pointers are multiples of 16 bytes; leading dimensions, and extents of matrices along them,
-// are multiples of 4.
+// Given by the operands, not tuned. 1: pointers are multiples of 16 bytes; leading dimensions, and
+// extents of matrices along them, are multiples of 4.
 #ifndef ALIGNED
 #define ALIGNED 0
 #endif

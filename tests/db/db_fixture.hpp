@@ -47,6 +47,14 @@ class TemporaryFolder {
 [[nodiscard]] std::string text_of(const Trial& trial);
 [[nodiscard]] std::string text_of(const Winner& winner);
 
+// The number of problems that visit_problems() visits.
+[[nodiscard]] inline int count_problems(const TuningDatabase& database,
+                                        const ResultFilter& filter) {
+  int count = 0;
+  database.visit_problems(filter, [&](const Problem&) { ++count; });
+  return count;
+}
+
 [[nodiscard]] std::string bytes_of(const std::filesystem::path& path);
 void write_bytes(const std::filesystem::path& path, const std::string& bytes);
 
@@ -80,7 +88,11 @@ class Child {
   pid_t pid_ = -1;
 };
 
+// The second user of tests with two.
+inline constexpr unsigned kNobody = 65534;
 // Gives up root's right to do what permissions forbid. For children.
 void become_nobody();
+// Makes files the second user's, if this process is root's.
+void give_to_nobody(const std::vector<std::filesystem::path>& files);
 
 }  // namespace autotune::test

@@ -114,7 +114,7 @@ Costs costs_with(const TemporaryFolder& folder, int trials) {
     CHECK(database->best_trials(filter).empty());
   });
   costs.problems = counter.of([&] {
-    CHECK(database->problems({.device_class = exact.device_class, .operation = "gemm"}).size() ==
+    CHECK(count_problems(*database, {.device_class = exact.device_class, .operation = "gemm"}) ==
           kProblems);
   });
   return costs;

@@ -3,12 +3,15 @@
 
 #include <doctest/doctest.h>
 
+#include "db/migrations/field_hash.hpp"
 #include "db_fixture.hpp"
 
 using namespace autotune;
 using namespace autotune::test;
 
 namespace {
+
+namespace fs = std::filesystem;
 
 std::vector<std::string> sorted_texts(const TuningDatabase& database, std::int64_t size) {
   std::vector<std::string> texts;
@@ -61,6 +64,100 @@ TEST_SUITE("merging databases") {
     CHECK(text_of(winners[0]) == text_of(some_winner(1024, 100)));
     CHECK(text_of(winners[1]) == text_of(some_winner(2048, 690)));
     CHECK(text_of(winners[2]) == text_of(some_winner(4096, 5000)));
+  }
+
+  TEST_CASE("a merged winner keeps what a newer program has written into its row") {
+    const TemporaryFolder folder;
+    auto first = TuningDatabase::open(folder / "first.db");
+    TuningDatabase::open(folder / "second.db").put_winners(std::vector{some_winner(1024, 100)});
+    SQLite::Database newer((folder / "second.db").string(), SQLite::OPEN_READWRITE);
+    add_field_hash(newer);
+    newer.exec(
+        "UPDATE winner SET body = json_set(body, '$.of_tomorrow', 7);"
+        "UPDATE winner SET row_hash = field_hash(device_class, template, (SELECT key FROM problem"
+        " WHERE id = winner.problem), device_label, body)");
+    CHECK(first.merge(folder / "second.db").winners == 1);
+    REQUIRE(first.winners({}).size() == 1);
+    SQLite::Database merged((folder / "first.db").string());
+    CHECK(merged.execAndGet("SELECT body -> '$.of_tomorrow' FROM winner").getInt() == 7);
+  }
+
+  TEST_CASE("damaged rows are left out, and sound ones take the places of damaged ones") {
+    const TemporaryFolder folder;
+    const auto fill = [&](const char* name) {
+      auto database = TuningDatabase::open(folder / name);
+      database.add_trials(some_scope(), some_run(), some_trials(0, 3));
+      database.put_winners(std::vector{some_winner(1024, 100)});
+      database.put_rates("class", some_scope().environment, {60000, 4000});
+      database.put_completed({{"key", "exhausted", 30, 12}});
+    };
+    fill("good.db");
+    const std::string sound = bytes_of(folder / "good.db");
+    for (const char* damage :
+         {"UPDATE winner SET body = json_set(body, '$.median_us', 0.001)",
+          "UPDATE winner SET body = '{x'", "UPDATE trial SET measurement = 'x' WHERE id = 2",
+          "UPDATE rates SET fma_gflops = 1", "UPDATE completed SET trials = 1",
+          "UPDATE run SET device_label = 'x'"}) {
+      CAPTURE(damage);
+      write_bytes(folder / "bad.db", sound);
+      execute(folder / "bad.db", damage);
+      auto good = TuningDatabase::open(folder / "good.db");
+      auto bad = TuningDatabase::open(folder / "bad.db");
+      const MergeCounts none = good.merge(folder / "bad.db");
+      CHECK(none.trials + none.winners == 0);
+      CHECK(bytes_of(folder / "good.db") == sound);
+      bad.merge(folder / "good.db");
+      CHECK(sorted_texts(bad, 1024) == sorted_texts(good, 1024));
+      REQUIRE(bad.winners({}).size() == 1);
+      CHECK(bad.winners({})[0].median_us == 100);
+      CHECK(bad.rates("class", some_scope().environment)->fma_gflops == 60000);
+      CHECK(bad.completed("key")->trials == 12);
+      CHECK(bad.best_trials({})[0].device_label == "NVIDIA H200");
+      const MergeCounts again = bad.merge(folder / "good.db");
+      CHECK(again.trials + again.winners == 0);
+    }
+  }
+
+  TEST_CASE("a database with other tables than ours is refused, and costs no time") {
+    const TemporaryFolder folder;
+    TuningDatabase::open(folder / "evil.db")
+        .add_trials(some_scope(), some_run(), some_trials(0, 1));
+    execute(folder / "evil.db",
+            "PRAGMA foreign_keys = OFF; CREATE TABLE other (id INTEGER PRIMARY KEY, template TEXT,"
+            " space_version INT, source_hash TEXT, driver TEXT, nvrtc_build TEXT, protocol INT,"
+            " device_class TEXT GENERATED ALWAYS AS (printf('%.*c', 500000000, 'x')));"
+            "INSERT INTO other (id) SELECT id FROM scope; DROP TABLE scope;"
+            "ALTER TABLE other RENAME TO scope");
+    auto database = TuningDatabase::open(folder / "own.db");
+    const std::string before = bytes_of(folder / "own.db");
+    const std::string message = storage_error([&] { database.merge(folder / "evil.db"); });
+    CHECK(message ==
+          (folder / "evil.db").string() + ": has other tables than autotune makes: not used");
+    CHECK(bytes_of(folder / "own.db") == before);
+  }
+
+  TEST_CASE("rows that anybody added by hand are left out, however many") {
+    const TemporaryFolder folder;
+    TuningDatabase::open(folder / "evil.db").put_winners(std::vector{some_winner(1024, 100)});
+    execute(folder / "evil.db",
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)"
+            " INSERT INTO winner SELECT i + 1, device_class || i, problem, template, device_label,"
+            " body, row_hash FROM winner, n");
+    auto database = TuningDatabase::open(folder / "own.db");
+    CHECK(database.merge(folder / "evil.db").winners == 1);
+    CHECK(fs::file_size(folder / "own.db") < 200'000);
+  }
+
+  TEST_CASE("the database that is damaged is the one that is named") {
+    const TemporaryFolder folder;
+    TuningDatabase::open(folder / "bad.db")
+        .add_trials(some_scope(), some_run(), some_trials(0, 99));
+    auto database = TuningDatabase::open(folder / "own.db");
+    std::string bytes = bytes_of(folder / "bad.db");
+    std::fill(bytes.begin() + 20'000, bytes.end(), '\x5a');
+    write_bytes(folder / "bad.db", bytes);
+    const std::string message = storage_error([&] { database.merge(folder / "bad.db"); });
+    CHECK(message.find((folder / "bad.db").string() + ": is damaged") == 0);
   }
 
   TEST_CASE("completed requests and rates come along and replace nothing") {

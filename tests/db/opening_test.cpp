@@ -177,7 +177,7 @@ TEST_SUITE("opening a database") {
   TEST_CASE("a file that may only be read is read and not opened for writing") {
     const TemporaryFolder folder;
     const fs::path path = some_file(folder);
-    fs::permissions(folder.path(), fs::perms(0755));
+    give_to_nobody({folder.path(), path});
     fs::permissions(path, fs::perms(0444));
     Child child([&](Child& self) {
       become_nobody();
@@ -191,7 +191,7 @@ TEST_SUITE("opening a database") {
   TEST_CASE("a folder that may only be read is told before anything is tuned") {
     const TemporaryFolder folder;
     const fs::path path = some_file(folder);
-    fs::permissions(path, fs::perms(0666));
+    give_to_nobody({folder.path(), path});
     fs::permissions(folder.path(), fs::perms(0555));
     Child child([&](Child& self) {
       become_nobody();
@@ -209,7 +209,7 @@ TEST_SUITE("opening a database") {
   TEST_CASE("a file that may not be read is a fault") {
     const TemporaryFolder folder;
     const fs::path path = some_file(folder);
-    fs::permissions(folder.path(), fs::perms(0755));
+    give_to_nobody({folder.path(), path});
     fs::permissions(path, fs::perms(0));
     Child child([&](Child& self) {
       become_nobody();

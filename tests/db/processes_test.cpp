@@ -167,7 +167,7 @@ TEST_SUITE("several processes") {
   TEST_CASE("a file that may not be written any more takes no rows and keeps its own") {
     const TemporaryFolder folder;
     const fs::path path = folder / "a.db";
-    fs::permissions(folder.path(), fs::perms(0777));
+    give_to_nobody({folder.path()});
     Child child([&](Child& self) {
       become_nobody();
       auto database = TuningDatabase::open(path);
@@ -184,7 +184,7 @@ TEST_SUITE("several processes") {
     CHECK(child.next_line().starts_with(path.string() + ": cannot be"));
     CHECK(child.next_line() == "2");
     CHECK(child.finished_well());
-    fs::permissions(folder.path(), fs::perms(0777));
+    fs::permissions(folder.path(), fs::perms(0755));
   }
 
   TEST_CASE("a relative path stays the same file when the program changes its folder") {

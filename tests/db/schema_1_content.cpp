@@ -25,6 +25,22 @@ std::string renamed(std::string text) {
   return text;
 }
 
+// A winner's body with the parameter names of today.
+std::string with_current_parameters(std::string body) {
+  for (const auto& [former, current] : {std::pair{"THREAD_M", "RESULTS_M"},
+                                        {"THREAD_N", "RESULTS_N"},
+                                        {"SLICES", "SLICE_K"},
+                                        {"BY_LINE", "SHARED_K_MAJOR"},
+                                        {"EXCHANGE", "STAGE_EPILOGUE"},
+                                        {"KEEP", "L2_PERSIST"}}) {
+    const std::string name = '"' + std::string(former) + '"';
+    for (std::size_t at = 0; (at = body.find(name, at)) != std::string::npos;) {
+      body.replace(at + 1, name.size() - 2, current);
+    }
+  }
+  return body;
+}
+
 std::string problem_text(const Problem& problem) {
   CHECK(problem.operation() == "gemm");
   CHECK(problem.trait("type") == "f32");
@@ -108,10 +124,10 @@ Content content_of_schema_1(const fs::path& path) {
   SQLite::Statement winner(database, "SELECT * FROM winner");
   while (winner.executeStep()) {
     const auto text = [&](const char* name) { return winner.getColumn(name).getString() + "#"; };
-    content.winners.insert(renamed(text("silicon_class")) + renamed(text("device_label")) +
-                           text("template") + text("m") + text("n") + text("k") + text("layout") +
-                           text("math") +
-                           body_text(json::parse(winner.getColumn("body").getString())));
+    content.winners.insert(
+        renamed(text("silicon_class")) + renamed(text("device_label")) + text("template") +
+        text("m") + text("n") + text("k") + text("layout") + text("math") +
+        body_text(json::parse(with_current_parameters(winner.getColumn("body").getString()))));
   }
   SQLite::Statement run(database, "SELECT * FROM run");
   while (run.executeStep()) {

@@ -100,4 +100,15 @@ TEST_SUITE("TrialWriter") {
     CHECK(database.stats().trials == 1);
     CHECK(writer.problem().find("(3 trials were not stored)") != std::string::npos);
   }
+
+  TEST_CASE("a trial that the database does not take costs no other") {
+    auto database = TuningDatabase::in_memory();
+    TrialWriter writer(database, some_run());
+    std::vector<Trial> trials = some_trials(0, 20);
+    trials[7].measurement.median_us = -1;
+    for (const Trial& trial : trials) writer.add(some_scope(), trial);
+    writer.flush();
+    CHECK(database.stats().trials == 19);
+    CHECK(writer.problem().find("(1 trials were not stored)") != std::string::npos);
+  }
 }

@@ -124,7 +124,7 @@ PreparedCase::PreparedCase(const Oracle& oracle, const GemmCase& gemm)
       c_(oracle.driver(), before_.size()),
       count_(oracle.driver(), sizeof(std::uint64_t)) {
   const gpu::Stream& stream = oracle.stream();
-  const auto& [m, n, k, op_a, op_b, math] = gemm.problem;
+  const auto& [m, n, k, op_a, op_b, math, order] = gemm.problem;
   launch(oracle.fill_, words_of(a_), stream, a_.address(), words_of(a_), 1U);
   launch(oracle.fill_, words_of(b_), stream, b_.address(), words_of(b_), 2U);
   before_.fill(kUntouched, 0, before_.size(), stream);
@@ -155,14 +155,14 @@ std::int64_t PreparedCase::mismatches(const gpu::Kernel& kernel, const KernelSig
                                           {into(c_, kMargin + gemm_.offset), gemm_.ldc()}};
   const std::int64_t sizes[] = {gemm_.problem.m, gemm_.problem.n, gemm_.problem.k};
   const double scalars[] = {gemm_.alpha, gemm_.beta};
-  gpu::KernelArguments arguments(oracle_.driver(), signature, geometry,
+  gpu::KernelArguments arguments(oracle_.driver(), ArgumentLayout(signature), geometry,
                                  gemm_operation().tensors(gemm_.problem),
                                  {.tensors = tensors,
                                   .sizes = sizes,
                                   .scalars = scalars,
                                   .workspace = oracle_.scratch(geometry),
                                   .raster = static_cast<std::uint32_t>(geometry.raster)});
-  kernel.allow_dynamic_shared(geometry.dynamic_shared_bytes);
+  kernel.allow_dynamic_shared(geometry);
   kernel.launch(geometry, arguments.pointers(), stream);
 
   launch(oracle_.compare_, words_of(c_), stream, c_.address(), expected_.address(), words_of(c_),

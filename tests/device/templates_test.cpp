@@ -164,8 +164,8 @@ void check_late_reads() {
   const Oracle oracle(*gpu, stream);
   const KernelTemplate& kernel = *built_in_kernels().find("gemm_tma");
   const Configuration configuration = kernel.space.validated(Configuration::parse(
-      "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=2,WARPS_N=1,SLICES=2,BLOCK_K=16,UNROLL=8,STAGES=8,"
-      "MIN_BLOCKS=3,SPLIT_K=1,CLUSTER=1,ORDER=3,REGISTER_LEVEL=3,RASTER=1"));
+      "RESULTS_M=8,RESULTS_N=8,LANES_M=4,WARPS_M=2,WARPS_N=1,SLICE_K=2,BLOCK_K=16,UNROLL=8,"
+      "STAGES=8,MIN_BLOCKS=3,SPLIT_K=1,CLUSTER=1,ORDER=3,REGISTER_LEVEL=3,RASTER=1"));
   const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
   const PreparedCase prepared(oracle, {problem});
   CodeTraits traits = unpadded_traits(*kernel.operation, problem);

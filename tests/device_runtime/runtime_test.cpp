@@ -9,14 +9,14 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
-#include "autotune/autotuner.hpp"
+#include "autotune/autotune.hpp"
 
 #include "tests/app/api/temporary_storage.hpp"
 
 namespace autotune::test {
 namespace {
 
-const AutotunerOptions kFirst{.device = "0"};
+const LibraryOptions kFirst{.device = Device::gpu(0)};
 const TuningOptions kFewTrials{.budget_trials = 4};
 const GemmProblem kProblem{.m = 150, .n = 70, .k = 33};
 
@@ -86,8 +86,8 @@ struct Product {
   std::vector<float> host_c = waves(problem.m * ldc, 0.1f);
   Matrix a{host_a}, b{host_b}, c{host_c};
 
-  MatchKind run(Autotuner& tuner, cudaStream_t stream) const {
-    return tuner.gemm(problem, 2, a.data(), lda, b.data(), ldb, -1, c.data(), ldc, stream);
+  MatchKind run(Library& library, cudaStream_t stream) const {
+    return library.gemm(problem, 2, {a.data(), lda}, {b.data(), ldb}, -1, {c.data(), ldc}, stream);
   }
   // After this many runs.
   [[nodiscard]] std::vector<float> expected(int runs) const {
@@ -131,14 +131,14 @@ TEST_SUITE("embedding with the CUDA runtime") {
     REQUIRE(before != nullptr);
     REQUIRE(cudaMalloc(nullptr, 1) == cudaErrorInvalidValue);  // the error that stays pending
 
-    Autotuner tuner(kFirst);
-    const MatchKind untuned = tuner.best(kProblem).match;
+    Library library(kFirst);
+    const MatchKind untuned = library.query(kProblem).match;
     CHECK(untuned != MatchKind::exact);
-    CHECK(product.run(tuner, nullptr) == untuned);
-    const TuningResult result = tuner.tune(kProblem, kFewTrials);
+    CHECK(product.run(library, nullptr) == untuned);
+    const TuningResult result = library.tune({kProblem}, kFewTrials);
     CHECK(result.measured == 4);
-    CHECK(result.winner.has_value());
-    CHECK(product.run(tuner, nullptr) == MatchKind::exact);
+    CHECK(result.problems.front().winner.has_value());
+    CHECK(product.run(library, nullptr) == MatchKind::exact);
 
     CHECK(cudaPeekAtLastError() == cudaErrorInvalidValue);
     CHECK(cudaGetLastError() == cudaErrorInvalidValue);
@@ -155,8 +155,8 @@ TEST_SUITE("embedding with the CUDA runtime") {
     const Product product{kProblem};
     CUcontext after = nullptr;
     std::thread([&] {
-      Autotuner tuner(kFirst);
-      product.run(tuner, nullptr);
+      Library library(kFirst);
+      product.run(library, nullptr);
       after = current_context();
       check(cudaDeviceSynchronize());
     }).join();
@@ -169,21 +169,21 @@ TEST_SUITE("embedding with the CUDA runtime") {
     const TemporaryStorage storage;
     const Product product{{.m = 300, .n = 200, .k = 100}};
     const Stream stream;
-    Autotuner tuner(kFirst);
-    tuner.prepare(product.problem);
+    Library library(kFirst);
+    library.prepare(product.problem);
     // Behind a long queue: what ran out of order would read what is not there yet.
     const Matrix late(std::vector<float>(product.host_b.size(), 0));
     const Matrix ballast(std::vector<float>(2048 * 2048, 0));
     const Matrix ballast_result(std::vector<float>(2048 * 2048, 0));
     for (int run = 0; run < 20; ++run) {
-      tuner.gemm({.m = 2048, .n = 2048, .k = 2048}, 1, ballast.data(), 2048, ballast.data(), 2048,
-                 0, ballast_result.data(), 2048, stream);
+      library.gemm({.m = 2048, .n = 2048, .k = 2048}, 1, {ballast.data(), 2048},
+                   {ballast.data(), 2048}, 0, {ballast_result.data(), 2048}, stream);
     }
     check(cudaMemcpyAsync(late.data(), product.b.data(), product.host_b.size() * sizeof(float),
                           cudaMemcpyDeviceToDevice, stream));
     for (int run = 0; run < 5; ++run) {
-      tuner.gemm(product.problem, 2, product.a.data(), product.lda, late.data(), product.ldb, -1,
-                 product.c.data(), product.ldc, stream);
+      library.gemm(product.problem, 2, {product.a.data(), product.lda}, {late.data(), product.ldb},
+                   -1, {product.c.data(), product.ldc}, stream);
     }
     CHECK(product.c.values(stream) == product.expected(5));
   }
@@ -193,17 +193,17 @@ TEST_SUITE("embedding with the CUDA runtime") {
     const TemporaryStorage storage;
     const Product product{kProblem};
     const Stream stream;
-    Autotuner tuner(kFirst);
+    Library library(kFirst);
     cudaGraph_t graph = nullptr;
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    CHECK_THROWS_AS(product.run(tuner, stream), UsageError);
+    CHECK_THROWS_AS(product.run(library, stream), UsageError);
     check(cudaStreamEndCapture(stream, &graph));  // it was not broken
     check(cudaGraphDestroy(graph));
 
-    tuner.prepare(kProblem);
+    library.prepare(kProblem);
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    product.run(tuner, stream);
-    product.run(tuner, stream);
+    product.run(library, stream);
+    product.run(library, stream);
     check(cudaStreamEndCapture(stream, &graph));
     CHECK(product.c.values(stream) == product.host_c);
     cudaGraphExec_t executable = nullptr;
@@ -217,14 +217,14 @@ TEST_SUITE("embedding with the CUDA runtime") {
   TEST_CASE("several threads with streams of their own") {
     if (!gpu_is_here()) return;
     const TemporaryStorage storage;
-    Autotuner tuner(kFirst);
+    Library library(kFirst);
     std::vector<int> right(4);
     std::vector<std::jthread> threads;
     for (std::size_t thread = 0; thread < right.size(); ++thread) {
-      threads.emplace_back([&tuner, &right, thread] {
+      threads.emplace_back([&library, &right, thread] {
         const Stream stream;
         const Product product{{.m = 40 + static_cast<std::int64_t>(thread), .n = 50, .k = 60}};
-        for (int run = 0; run < 10; ++run) product.run(tuner, stream);
+        for (int run = 0; run < 10; ++run) product.run(library, stream);
         right[thread] = product.c.values(stream) == product.expected(10);
       });
     }
@@ -235,7 +235,7 @@ TEST_SUITE("embedding with the CUDA runtime") {
   TEST_CASE("products on one stream keep their sums, from several threads and in a graph") {
     if (!gpu_is_here()) return;
     const TemporaryStorage storage;
-    Autotuner tuner(kFirst);
+    Library library(kFirst);
     const GemmProblem deep{.m = 64, .n = 64, .k = 65536};  // blocks share its tiles
     constexpr int kRuns = 20;
     const auto product = [&](float step) {
@@ -247,7 +247,7 @@ TEST_SUITE("embedding with the CUDA runtime") {
     };
     const auto results = [&](float step, cudaStream_t stream) {
       const Product one = product(step);
-      for (int run = 0; run < kRuns; ++run) one.run(tuner, stream);
+      for (int run = 0; run < kRuns; ++run) one.run(library, stream);
       return one.c.values(stream);
     };
     const float steps[] = {0.3f, 0.9f, 1.7f};
@@ -270,11 +270,11 @@ TEST_SUITE("embedding with the CUDA runtime") {
 
     const Stream stream;
     const Product captured = product(steps[0]);
-    tuner.prepare(deep, stream);
+    library.prepare(deep, stream);
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t executable = nullptr;
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    for (int run = 0; run < kRuns; ++run) captured.run(tuner, stream);
+    for (int run = 0; run < kRuns; ++run) captured.run(library, stream);
     check(cudaStreamEndCapture(stream, &graph));
     check(cudaGraphInstantiate(&executable, graph, 0));
     check(cudaGraphLaunch(executable, stream));
@@ -286,7 +286,7 @@ TEST_SUITE("embedding with the CUDA runtime") {
   TEST_CASE("a product has what the one before it on the stream has written") {
     if (!gpu_is_here()) return;
     const TemporaryStorage storage;
-    Autotuner tuner(kFirst);
+    Library library(kFirst);
     // Each product moves all columns by one; after as many they are back.
     for (const std::int64_t n : {32, 96, 256, 1600}) {
       CAPTURE(n);
@@ -299,26 +299,26 @@ TEST_SUITE("embedding with the CUDA runtime") {
       const Stream stream;
       for (std::int64_t step = 0; step < n; step += 2) {
         const GemmProblem problem{.m = n, .n = n, .k = n};
-        tuner.gemm(problem, 1, one.data(), n, moving.data(), n, 0, other.data(), n, stream);
-        tuner.gemm(problem, 1, other.data(), n, moving.data(), n, 0, one.data(), n, stream);
+        library.gemm(problem, 1, {one.data(), n}, {moving.data(), n}, 0, {other.data(), n}, stream);
+        library.gemm(problem, 1, {other.data(), n}, {moving.data(), n}, 0, {one.data(), n}, stream);
       }
       CHECK(one.values(stream) == values);
     }
   }
 
-  TEST_CASE("the device may be reset before the Autotuner is destroyed") {
+  TEST_CASE("the device may be reset before the Library is destroyed") {
     if (!gpu_is_here()) return;
     const TemporaryStorage storage;
     {
-      Autotuner tuner(kFirst);
+      Library library(kFirst);
       const Product product{kProblem};
-      product.run(tuner, nullptr);
+      product.run(library, nullptr);
       check(cudaDeviceSynchronize());
       check(cudaDeviceReset());
     }
     const Product product{kProblem};
-    Autotuner tuner(kFirst);
-    product.run(tuner, nullptr);
+    Library library(kFirst);
+    product.run(library, nullptr);
     CHECK(product.c.values(nullptr) == product.expected(1));
   }
 }

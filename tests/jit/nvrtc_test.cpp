@@ -169,7 +169,7 @@ TEST_SUITE("Nvrtc") {
     ::setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so.13", 1);
     CHECK_THROWS_WITH_AS(Nvrtc::open(), doctest::Contains("was not found"), EnvironmentError);
     ::setenv("AUTOTUNE_NVRTC", "libm.so.6", 1);
-    CHECK_THROWS_WITH_AS(Nvrtc::open(), doctest::Contains("is no NVRTC"), EnvironmentError);
+    CHECK_THROWS_WITH_AS(Nvrtc::open(), doctest::Contains("is not an NVRTC"), EnvironmentError);
     ::unsetenv("AUTOTUNE_NVRTC");
   }
 }

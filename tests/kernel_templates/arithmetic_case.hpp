@@ -1,6 +1,7 @@
 // Cases for kernels that run on the CPU (cuda_on_cpu.hpp), and their results bit for bit.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -26,14 +27,16 @@ struct KernelInstance {
   KernelFunction* kernel;
 };
 
-// A matrix in memory of just the size it needs, so that a stray access leaves it.
+// A matrix in memory of just the size it needs, so that a stray access leaves it. It has an address
+// even where it has no elements.
 struct Matrix {
   std::vector<float> memory;
   std::int64_t ld;
   std::int64_t offset;  // elements in front, to spoil the alignment
 
   Matrix(std::int64_t rows, std::int64_t columns, std::int64_t gap, std::int64_t shift)
-      : memory(static_cast<std::size_t>(shift + (rows - 1) * (columns + gap) + columns)),
+      : memory(static_cast<std::size_t>(
+            std::max<std::int64_t>(shift + (rows - 1) * (columns + gap) + columns, 1))),
         ld(columns + gap),
         offset(shift) {}
 
@@ -83,7 +86,7 @@ using Sum = std::function<float(std::int64_t row, std::int64_t column,
 // `sum` adds up one result in the order that the kernel promises.
 inline int wrong_elements(const KernelTemplate& kernel, const KernelInstance& instance,
                           const ArithmeticCase& test, const Sum& sum) {
-  const auto [m, n, k, op_a, op_b, math] = test.problem;
+  const auto [m, n, k, op_a, op_b, math, order] = test.problem;
   const bool plain_a = op_a == Transpose::none;
   const bool plain_b = op_b == Transpose::none;
   Matrix a(plain_a ? m : k, plain_a ? k : m, test.gap, test.shift);

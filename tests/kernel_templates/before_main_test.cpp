@@ -1,4 +1,4 @@
-// An application may use an Autotuner before main(), when no initialiser of this library has run.
+// An application may use a Library before main(), when no initialiser of this library has run.
 // Templates are made once, and their content stays for the rest of the process.
 #include <algorithm>
 #include <cstddef>

@@ -13,9 +13,10 @@ const SmLimits kSm = *sm_limits("sm_90");
 
 // Tiles of 128 x 128 by 256 threads.
 const char* const kLargeTiles =
-    "THREAD_M=8,THREAD_N=8,LANES_M=4,WARPS_M=4,WARPS_N=2,SLICES=1,BLOCK_K=16,BY_LINE=0,UNROLL=16,"
-    "STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=1,SPLIT_K=1,CLUSTER=1,ORDER=0,REGISTER_LEVEL=5,RASTER=8,"
-    "EXCHANGE=0";
+    "RESULTS_M=8,RESULTS_N=8,LANES_M=4,WARPS_M=4,WARPS_N=2,SLICE_K=1,BLOCK_K=16,SHARED_K_MAJOR=0,"
+    "UNROLL=16,STAGES=3,DOUBLE_BUFFER=1,MIN_BLOCKS=1,SPLIT_K=1,CLUSTER=1,ORDER=0,REGISTER_LEVEL=5,"
+    "RASTER=8,"
+    "STAGE_EPILOGUE=0";
 
 double simt_cycles(std::int64_t m, std::int64_t n, std::int64_t k, int sm_count,
                    const char* configuration = kLargeTiles) {

@@ -1,17 +1,16 @@
-// Runs a kernel's text as C++, one CPU thread a CUDA thread: enough for barriers, shared memory
-// and thread indices, so that its arithmetic and its accesses are tested without a GPU (under the
-// sanitizers too, for which a missing barrier is a race and a stray load an error).
+// Runs a kernel's text as C++ on the fibers of the CPU device's block runner: its arithmetic and
+// its accesses are tested without a GPU, and under the address sanitizer, for which a stray load is
+// an error.
 #pragma once
 
 #include <atomic>
-#include <barrier>
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <thread>
-#include <vector>
+#include <stdexcept>
 
 #include "core/launch_geometry.hpp"
+#include "cpu/block_runner.hpp"
 
 // The names below are CUDA's.
 #define __device__
@@ -24,17 +23,26 @@
 
 namespace cuda_on_cpu {
 
-struct Index {
-  unsigned x, y, z;
-};
+inline autotune_block_state state;
+inline autotune_index& threadIdx = state.thread;
+inline autotune_index& blockIdx = state.block;
+inline autotune_index& gridDim = state.grid_dim;
 
-inline thread_local Index threadIdx;
-inline thread_local Index blockIdx;
-inline Index gridDim;
-inline thread_local std::barrier<>* block_barrier;
+// Runs all blocks, one after the other.
+inline void launch(const autotune::LaunchGeometry& geometry, const std::function<void()>& kernel) {
+  autotune::BlockRunner runner;
+  const void* argument = &kernel;
+  const autotune::KernelEntry entry{
+      .call = [](void** arguments) { (*static_cast<const std::function<void()>*>(*arguments))(); },
+      .state = &state};
+  for (std::size_t block = 0; block < static_cast<std::size_t>(geometry.blocks()); ++block) {
+    const auto fault = runner.run(entry, const_cast<void**>(&argument), geometry, block);
+    if (fault) throw std::logic_error(*fault);
+  }
+}
 
 inline void __syncthreads() {
-  block_barrier->arrive_and_wait();
+  state.barrier(state.runner, 0);
 }
 
 // Vector accesses at addresses that a GPU would refuse.
@@ -44,25 +52,6 @@ template <typename Void>
 Void* checked_aligned(Void* pointer, std::size_t bytes) {
   if (reinterpret_cast<std::uintptr_t>(pointer) % bytes != 0) ++misaligned_accesses;
   return pointer;
-}
-
-// Runs all blocks, one after the other. The grid must be one-dimensional.
-inline void launch(const autotune::LaunchGeometry& geometry, const std::function<void()>& kernel) {
-  std::barrier<> barrier(geometry.threads());
-  gridDim = {static_cast<unsigned>(geometry.grid[0]), 1, 1};
-  const auto run_thread = [&](unsigned x, unsigned y) {
-    block_barrier = &barrier;
-    threadIdx = {x, y, 0};
-    for (unsigned block = 0; block < geometry.grid[0]; ++block) {
-      blockIdx = {block, 0, 0};
-      kernel();
-      barrier.arrive_and_wait();
-    }
-  };
-  std::vector<std::jthread> threads;
-  for (unsigned y = 0; y < geometry.block[1]; ++y) {
-    for (unsigned x = 0; x < geometry.block[0]; ++x) threads.emplace_back(run_thread, x, y);
-  }
 }
 
 }  // namespace cuda_on_cpu

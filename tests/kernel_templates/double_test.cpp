@@ -43,20 +43,22 @@ constexpr int kTileM = OperandA::kRows;
 constexpr int kTileN = OperandB::kRows;
 }  // namespace tiled
 
+#undef RESULTS_M
+#undef RESULTS_N
 #undef UNROLL
 #undef TRANSPOSE_A
 #undef TRANSPOSE_B
 
 namespace simt {
 // A is K-major in shared memory too, B is transposed on its way.
-#define THREAD_M 4
-#define THREAD_N 4
+#define RESULTS_M 4
+#define RESULTS_N 4
 #define LANES_M 8
 #define WARPS_M 1
 #define WARPS_N 2
 #define BLOCK_K 8
-#define BY_LINE 1
-#define EXCHANGE 1
+#define SHARED_K_MAJOR 1
+#define STAGE_EPILOGUE 1
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 0
 #include "embedded/gemm_simt.cu"

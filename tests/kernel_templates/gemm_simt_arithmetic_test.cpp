@@ -23,210 +23,210 @@ using Instance = autotune::test::KernelInstance;
 
 // clang-format off
 #define INSTANCE small_nn
-#define THREAD_M 4
-#define THREAD_N 4
+#define RESULTS_M 4
+#define RESULTS_N 4
 #define LANES_M 8
 #define WARPS_M 1
 #define WARPS_N 2
-#define SLICES 1
+#define SLICE_K 1
 #define BLOCK_K 8
-#define BY_LINE 0
+#define SHARED_K_MAJOR 0
 #define UNROLL 8
 #define ORDER 0
 #define STAGES 6
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 6
 #define RASTER 8
-#define EXCHANGE 1
+#define STAGE_EPILOGUE 1
 #define SPLIT_K 1
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 0
 #include "gemm_simt_instance.inc"
 
 #define INSTANCE plain_buffer_nt
-#define THREAD_M 4
-#define THREAD_N 4
+#define RESULTS_M 4
+#define RESULTS_N 4
 #define LANES_M 4
 #define WARPS_M 1
 #define WARPS_N 2
-#define SLICES 1
+#define SLICE_K 1
 #define BLOCK_K 8
-#define BY_LINE 1
+#define SHARED_K_MAJOR 1
 #define UNROLL 8
 #define ORDER 0
 #define STAGES 6
 #define DOUBLE_BUFFER 0
 #define MIN_BLOCKS 6
 #define RASTER 8
-#define EXCHANGE 0
+#define STAGE_EPILOGUE 0
 #define SPLIT_K 1
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 1
 #include "gemm_simt_instance.inc"
 
 #define INSTANCE wide_tile_tn
-#define THREAD_M 8
-#define THREAD_N 16
+#define RESULTS_M 8
+#define RESULTS_N 16
 #define LANES_M 8
 #define WARPS_M 1
 #define WARPS_N 4
-#define SLICES 1
+#define SLICE_K 1
 #define BLOCK_K 16
-#define BY_LINE 0
+#define SHARED_K_MAJOR 0
 #define UNROLL 16
 #define ORDER 2
 #define STAGES 4
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 2
 #define RASTER 8
-#define EXCHANGE 0
+#define STAGE_EPILOGUE 0
 #define SPLIT_K 1
 #define TRANSPOSE_A 1
 #define TRANSPOSE_B 0
 #include "gemm_simt_instance.inc"
 
 #define INSTANCE sliced_tt
-#define THREAD_M 4
-#define THREAD_N 4
+#define RESULTS_M 4
+#define RESULTS_N 4
 #define LANES_M 8
 #define WARPS_M 1
 #define WARPS_N 1
-#define SLICES 2
+#define SLICE_K 2
 #define BLOCK_K 16
-#define BY_LINE 1
+#define SHARED_K_MAJOR 1
 #define UNROLL 8
 #define ORDER 0
 #define STAGES 3
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 6
 #define RASTER 8
-#define EXCHANGE 0
+#define STAGE_EPILOGUE 0
 #define SPLIT_K 1
 #define TRANSPOSE_A 1
 #define TRANSPOSE_B 1
 #include "gemm_simt_instance.inc"
 
 #define INSTANCE split_nn
-#define THREAD_M 4
-#define THREAD_N 4
+#define RESULTS_M 4
+#define RESULTS_N 4
 #define LANES_M 8
 #define WARPS_M 1
 #define WARPS_N 2
-#define SLICES 1
+#define SLICE_K 1
 #define BLOCK_K 8
-#define BY_LINE 0
+#define SHARED_K_MAJOR 0
 #define UNROLL 8
 #define ORDER 0
 #define STAGES 6
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 6
 #define RASTER 1
-#define EXCHANGE 0
+#define STAGE_EPILOGUE 0
 #define SPLIT_K 3
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 0
 #include "gemm_simt_instance.inc"
 
 #define INSTANCE even_nn
-#define THREAD_M 8
-#define THREAD_N 8
+#define RESULTS_M 8
+#define RESULTS_N 8
 #define LANES_M 8
 #define WARPS_M 1
 #define WARPS_N 4
-#define SLICES 1
+#define SLICE_K 1
 #define BLOCK_K 8
-#define BY_LINE 0
+#define SHARED_K_MAJOR 0
 #define UNROLL 8
 #define ORDER 0
 #define STAGES 6
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 2
 #define RASTER 8
-#define EXCHANGE 0
+#define STAGE_EPILOGUE 0
 #define SPLIT_K 0
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 0
 #include "gemm_simt_instance.inc"
 
 #define INSTANCE sliced_split_tn
-#define THREAD_M 4
-#define THREAD_N 8
+#define RESULTS_M 4
+#define RESULTS_N 8
 #define LANES_M 8
 #define WARPS_M 1
 #define WARPS_N 1
-#define SLICES 4
+#define SLICE_K 4
 #define BLOCK_K 16
-#define BY_LINE 0
+#define SHARED_K_MAJOR 0
 #define UNROLL 8
 #define ORDER 0
 #define STAGES 3
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 3
 #define RASTER 1
-#define EXCHANGE 0
+#define STAGE_EPILOGUE 0
 #define SPLIT_K 2
 #define TRANSPOSE_A 1
 #define TRANSPOSE_B 0
 #include "gemm_simt_instance.inc"
 
 #define INSTANCE deep_nt
-#define THREAD_M 8
-#define THREAD_N 8
+#define RESULTS_M 8
+#define RESULTS_N 8
 #define LANES_M 8
 #define WARPS_M 1
 #define WARPS_N 2
-#define SLICES 2
+#define SLICE_K 2
 #define BLOCK_K 16
-#define BY_LINE 0
+#define SHARED_K_MAJOR 0
 #define UNROLL 8
 #define ORDER 0
 #define STAGES 3
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 3
 #define RASTER 1
-#define EXCHANGE 0
+#define STAGE_EPILOGUE 0
 #define SPLIT_K 16
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 1
 #include "gemm_simt_instance.inc"
 
 #define INSTANCE by_line_nn
-#define THREAD_M 4
-#define THREAD_N 4
+#define RESULTS_M 4
+#define RESULTS_N 4
 #define LANES_M 8
 #define WARPS_M 1
 #define WARPS_N 4
-#define SLICES 1
+#define SLICE_K 1
 #define BLOCK_K 16
-#define BY_LINE 1
+#define SHARED_K_MAJOR 1
 #define UNROLL 16
 #define ORDER 0
 #define STAGES 3
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 3
 #define RASTER 8
-#define EXCHANGE 0
+#define STAGE_EPILOGUE 0
 #define SPLIT_K 1
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 0
 #include "gemm_simt_instance.inc"
 
 #define INSTANCE exchanged_nn
-#define THREAD_M 8
-#define THREAD_N 8
+#define RESULTS_M 8
+#define RESULTS_N 8
 #define LANES_M 4
 #define WARPS_M 1
 #define WARPS_N 2
-#define SLICES 2
+#define SLICE_K 2
 #define BLOCK_K 16
-#define BY_LINE 0
+#define SHARED_K_MAJOR 0
 #define UNROLL 8
 #define ORDER 0
 #define STAGES 3
 #define DOUBLE_BUFFER 1
 #define MIN_BLOCKS 3
 #define RASTER 8
-#define EXCHANGE 1
+#define STAGE_EPILOGUE 1
 #define SPLIT_K 1
 #define TRANSPOSE_A 0
 #define TRANSPOSE_B 0
@@ -252,13 +252,13 @@ class Order {
  public:
   Order(const Configuration& c, const GemmProblem& problem, std::int64_t blocks)
       : block_k_(c.at("BLOCK_K")),
-        slices_(c.at("SLICES")),
+        slices_(c.at("SLICE_K")),
         raster_(c.at("RASTER")),
         split_(c.at("SPLIT_K")),
         k_(problem.k),
         phases_(ceil_div(problem.k, block_k_)),
-        rows_(c.at("WARPS_M") * c.at("LANES_M") * c.at("THREAD_M")),
-        columns_(c.at("WARPS_N") * (32 / c.at("LANES_M")) * c.at("THREAD_N")),
+        rows_(c.at("WARPS_M") * c.at("LANES_M") * c.at("RESULTS_M")),
+        columns_(c.at("WARPS_N") * (32 / c.at("LANES_M")) * c.at("RESULTS_N")),
         tiles_m_(ceil_div(problem.m, rows_)),
         tiles_n_(ceil_div(problem.n, columns_)),
         blocks_(blocks) {}

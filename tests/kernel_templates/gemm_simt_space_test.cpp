@@ -1,4 +1,5 @@
 // The search space and the launch geometry of gemm_simt.
+#include <limits>
 #include <set>
 
 #include <doctest/doctest.h>
@@ -51,7 +52,7 @@ TEST_SUITE("gemm_simt space") {
     set_layout(problem, "TN");  // without padding
     const Problem plain = problem;
     for (const Configuration& c : gemm_simt().space.enumerate().configurations) {
-      if (c.at("EXCHANGE") == 0) continue;
+      if (c.at("STAGE_EPILOGUE") == 0) continue;
       const LaunchGeometry geometry = gemm_simt().geometry(c, plain);
       REQUIRE(geometry.dynamic_shared_bytes >= kVectorBytes * geometry.threads());
     }
@@ -109,6 +110,13 @@ TEST_SUITE("gemm_simt space") {
     const Configuration even = changed("SPLIT_K=0");
     const GemmProblem problem{.m = 1600, .n = 1600, .k = 1600};
     CHECK(gemm_simt().geometry(even, problem).on_device(132).blocks() == 3 * 132);
+    constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
+    for (const std::int64_t k : {std::int64_t{1} << 21, kLargest}) {
+      const GemmProblem largest{.m = kLargest, .n = kLargest, .k = k};
+      CHECK(gemm_simt().geometry(even, largest).blocks() > 1 << 30);
+    }
+    const GemmProblem largest{.m = kLargest, .n = kLargest, .k = 1 << 21};
+    CHECK(gemm_simt().geometry(even, largest).on_device(132).blocks() == 3 * 132);
     const GemmProblem tiny{.m = 1, .n = 1, .k = 40};  // three phases
     CHECK(gemm_simt().geometry(even, tiny).on_device(132).blocks() == 3);
   }
@@ -116,9 +124,9 @@ TEST_SUITE("gemm_simt space") {
   TEST_CASE("the CPU device is not offered what shares results between blocks") {
     DeviceInfo host;
     host.cpu_model = "some processor";
-    host.max_threads_per_block = 1024;
+    host.sm.threads_per_block = 1024;
     host.shared_per_block = 48 * 1024;
-    host.shared_per_block_optin = 227 * 1024;
+    host.sm.shared_per_block = 227 * 1024;
     const auto offered =
         gemm_simt().space.enumerate(device_constraints(gemm_simt(), host)).configurations;
     CHECK(offered.size() > 1'000);

@@ -27,7 +27,7 @@ using Instance = autotune::test::KernelInstance;
 #define LINES 4
 #define LANES_K 4
 #define WARPS 1
-#define SLICES 2
+#define SLICE_K 2
 #define UNROLL 4
 #define SPLIT_K 16
 #define TRANSPOSE_A 0
@@ -40,7 +40,7 @@ using Instance = autotune::test::KernelInstance;
 #define LINES 2
 #define LANES_K 1
 #define WARPS 2
-#define SLICES 1
+#define SLICE_K 1
 #define UNROLL 8
 #define SPLIT_K 1
 #define TRANSPOSE_A 0
@@ -53,7 +53,7 @@ using Instance = autotune::test::KernelInstance;
 #define LINES 8
 #define LANES_K 8
 #define WARPS 1
-#define SLICES 2
+#define SLICE_K 2
 #define UNROLL 4
 #define SPLIT_K 4
 #define TRANSPOSE_A 1
@@ -66,7 +66,7 @@ using Instance = autotune::test::KernelInstance;
 #define LINES 8
 #define LANES_K 32
 #define WARPS 2
-#define SLICES 1
+#define SLICE_K 1
 #define UNROLL 4
 #define SPLIT_K 1
 #define TRANSPOSE_A 0
@@ -79,7 +79,7 @@ using Instance = autotune::test::KernelInstance;
 #define LINES 4
 #define LANES_K 8
 #define WARPS 1
-#define SLICES 2
+#define SLICE_K 2
 #define UNROLL 4
 #define SPLIT_K 2
 #define TRANSPOSE_A 1
@@ -92,7 +92,7 @@ using Instance = autotune::test::KernelInstance;
 #define LINES 2
 #define LANES_K 32
 #define WARPS 1
-#define SLICES 2
+#define SLICE_K 2
 #define UNROLL 8
 #define SPLIT_K 128
 #define TRANSPOSE_A 0
@@ -105,7 +105,7 @@ using Instance = autotune::test::KernelInstance;
 #define LINES 4
 #define LANES_K 4
 #define WARPS 1
-#define SLICES 2
+#define SLICE_K 2
 #define UNROLL 4
 #define SPLIT_K 1
 #define TRANSPOSE_A 0
@@ -118,7 +118,7 @@ using Instance = autotune::test::KernelInstance;
 #define LINES 8
 #define LANES_K 4
 #define WARPS 1
-#define SLICES 2
+#define SLICE_K 2
 #define UNROLL 8
 #define SPLIT_K 4
 #define TRANSPOSE_A 1
@@ -131,7 +131,7 @@ using Instance = autotune::test::KernelInstance;
 #define LINES 2
 #define LANES_K 1
 #define WARPS 2
-#define SLICES 1
+#define SLICE_K 1
 #define UNROLL 4
 #define SPLIT_K 1
 #define TRANSPOSE_A 1
@@ -154,7 +154,7 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 class Order {
  public:
   Order(const Instance& instance, const GemmProblem& problem)
-      : slices_(instance.configuration.at("SLICES")),
+      : slices_(instance.configuration.at("SLICE_K")),
         along_k_(instance.configuration.at("FEW_SIDE") == 0 ? instance.op_b == Transpose::transposed
                                                             : instance.op_a == Transpose::none),
         run_(along_k_ ? 4 : 1),

@@ -59,13 +59,13 @@ TEST_SUITE("gemm_skinny space") {
 
   TEST_CASE("a tile is split as far as it has batches of K") {
     const Configuration c = gemm_skinny().space.validated(Configuration::parse(
-        "FEW_SIDE=0,FEW=1,LINES=4,LANES_K=1,WARPS=1,SLICES=8,UNROLL=8,SPLIT_K=8,KEEP=0"));
+        "FEW_SIDE=0,FEW=1,LINES=4,LANES_K=1,WARPS=1,SLICE_K=8,UNROLL=8,SPLIT_K=8,L2_PERSIST=0"));
     const GemmProblem plain{.m = 1, .n = 4096, .k = 4096};
     CHECK(gemm_skinny().geometry(c, plain).blocks() == 32 * 8);
     CHECK(gemm_skinny().geometry(c, GemmProblem{.m = 3, .n = 129, .k = 17}).blocks() == 3 * 2 * 3);
     CHECK(gemm_skinny().geometry(c, GemmProblem{.m = 1, .n = 128, .k = 8}).workspace_bytes() == 0);
     const Configuration shared = gemm_skinny().space.validated(Configuration::parse(
-        "FEW_SIDE=0,FEW=1,LINES=4,LANES_K=32,WARPS=1,SLICES=8,UNROLL=8,SPLIT_K=8,KEEP=0"));
+        "FEW_SIDE=0,FEW=1,LINES=4,LANES_K=32,WARPS=1,SLICE_K=8,UNROLL=8,SPLIT_K=8,L2_PERSIST=0"));
     CHECK(gemm_skinny().geometry(shared, GemmProblem{.m = 1, .n = 2048, .k = 4096}).blocks() ==
           512 * 8);
     CHECK(gemm_skinny().geometry(shared, plain).blocks() == 1024);  // there is enough to do

@@ -167,6 +167,23 @@ TEST_SUITE("gemm_tiled arithmetic") {
       }
     }
   }
+
+  // The library's products that only scale C are computed so.
+  TEST_CASE("with K = 0 C is multiplied by beta, and neither A nor B is read") {
+    const autotune::KernelTemplate& kernel = *autotune::built_in_kernels().find("gemm_tiled");
+    constexpr std::int64_t kM = 33, kN = 17, kLd = 20;
+    for (const Instance* instance : kInstances) {
+      CAPTURE(to_string(instance->configuration));
+      std::vector<float> c(kM * kLd, 3);
+      cuda_on_cpu::launch(geometry_of(kernel, *instance, {kM, kN, 1}), [&] {
+        instance->kernel(nullptr, nullptr, c.data(), kM, kN, 0, kLd, kLd, kLd, 0, -0.5F, nullptr,
+                         1);
+      });
+      for (std::int64_t i = 0; i < kM * kLd; ++i) {
+        CHECK(c[static_cast<std::size_t>(i)] == (i % kLd < kN ? -1.5F : 3.0F));
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -229,9 +229,9 @@ TEST_SUITE("KernelTemplate") {
   TEST_CASE("a device rejects what it cannot run") {
     autotune::DeviceInfo device;
     device.compute_major = 5;
-    device.max_threads_per_block = 256;
+    device.sm.threads_per_block = 256;
     device.shared_per_block = 8 * 1024;
-    device.shared_per_block_optin = 8 * 1024;
+    device.sm.shared_per_block = 8 * 1024;
     const auto rejecting = [&](std::string_view changes) {
       std::string names;
       for (const autotune::Constraint& c : device_constraints(gemm_tiled(), device)) {

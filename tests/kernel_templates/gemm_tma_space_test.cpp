@@ -94,7 +94,7 @@ TEST_SUITE("gemm_tma space") {
 
   TEST_CASE("a split gives each tile blocks as long as it has phases for them") {
     const Configuration split =
-        changed("SPLIT_K=8,RASTER=1,WARPS_M=1,WARPS_N=2,SLICES=4,BLOCK_K=64,STAGES=3");
+        changed("SPLIT_K=8,RASTER=1,WARPS_M=1,WARPS_N=2,SLICE_K=4,BLOCK_K=64,STAGES=3");
     CHECK(gemm_tma().geometry(split, problem(64, 128, 8 * 64, "NN")).blocks() == 8);
     CHECK(gemm_tma().geometry(split, problem(64, 128, 100, "NN")).blocks() == 2);
     CHECK(gemm_tma().geometry(split, problem(64, 128, 64, "NN")).workspace_bytes() == 0);
@@ -115,7 +115,7 @@ TEST_SUITE("gemm_tma space") {
 
   TEST_CASE("a cluster's blocks are whole clusters, with memory for what they give each other") {
     const std::string tile =  // of 32 x 64, eight slices
-        "THREAD_N=8,LANES_M=4,WARPS_M=1,WARPS_N=1,SLICES=8,BLOCK_K=128,STAGES=3,RASTER=1,";
+        "RESULTS_N=8,LANES_M=4,WARPS_M=1,WARPS_N=1,SLICE_K=8,BLOCK_K=128,STAGES=3,RASTER=1,";
     const Configuration one = changed(tile + "SPLIT_K=33,CLUSTER=1");
     const Configuration two = changed(tile + "SPLIT_K=33,CLUSTER=2");
     const auto blocks = [](const Configuration& c, std::int64_t k) {

@@ -4,13 +4,13 @@
 #include <cstdlib>
 #include <string>
 
-#include <autotune/autotuner.hpp>
+#include <autotune/autotune.hpp>
 
 namespace {
 
 std::string winner_before_main() {
-  const autotune::Autotuner tuner({.device = "host"});
-  return to_string(tuner.best({.m = 64, .n = 64, .k = 64}).configuration);
+  const autotune::Library library({.device = autotune::Device::cpu()});
+  return to_string(library.query({.m = 64, .n = 64, .k = 64}).configuration);
 }
 
 const std::string before_main = winner_before_main();
@@ -35,8 +35,9 @@ int main() {
   expect<autotune::UsageError>("UsageError", [] { autotune::Configuration::parse("A"); });
   expect<autotune::Error>("Error", [] { static_cast<void>(autotune::math_from_string("none")); });
   expect<autotune::StorageError>("StorageError", [] {
-    const autotune::Autotuner tuner({.device = "host", .database = "/dev/null/autotune.db"});
-    static_cast<void>(tuner.best({.m = 1, .n = 1, .k = 1}));
+    const autotune::Library library(
+        {.device = autotune::Device::cpu(), .database = "/dev/null/autotune.db"});
+    static_cast<void>(library.query({.m = 1, .n = 1, .k = 1}));
   });
   if (before_main.empty() || before_main != winner_before_main()) {
     std::printf("before main() the configuration was '%s'\n", before_main.c_str());

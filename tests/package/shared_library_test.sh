@@ -15,14 +15,17 @@ fail() {
 
 # Besides the library's own: the typeinfo and tables of its exceptions, and the version's name.
 symbols=$(nm -DC --defined-only "$library" | cut -d' ' -f3-)
-others=$(grep -vE '^(autotune::|(typeinfo|typeinfo name|vtable) for autotune::|AUTOTUNE_[0-9.]+$)' \
+others=$(grep -vE '^(autotune::|(typeinfo|typeinfo name|vtable) for autotune::|autotune_[a-z_]+@@AUTOTUNE_1$|AUTOTUNE_[0-9.]+$)' \
   <<< "$symbols" || true)
 [[ -z $others ]] || fail "exported, but not autotune's: $others"
 # Each function and class of the API is in a public header.
 while read -r name; do
-  grep -qE "\b$name\b" "$root"/include/autotune/*.hpp || fail "exported, but not public: $name"
+  grep -qE "\b$name\b" "$root"/include/autotune/*.hpp "$build"/include/autotune/*.hpp || fail "exported, but not public: $name"
 done < <(sed -nE 's/^.*\bautotune::([A-Za-z_]+).*$/\1/p' <<< "$(sed 's/(.*//' <<< "$symbols")" | sort -u)
-for name in 'autotune::Autotuner::gemm(' 'autotune::Configuration::parse(' 'autotune::to_string[' \
+while read -r name; do
+  grep -qE "\b$name\(" "$root/include/autotune/autotune.h" || fail "exported, but not public: $name"
+done < <(sed -nE 's/^(autotune_[a-z_]+)@@.*$/\1/p' <<< "$symbols")
+for name in 'autotune_gemm@@AUTOTUNE_1' 'autotune::Library::gemm(' 'autotune::Configuration::parse(' 'autotune::to_string[' \
     'typeinfo for autotune::UsageError' 'typeinfo for autotune::StorageError'; do
   grep -qF "$name" <<< "$symbols" || fail "not exported: $name"
 done
@@ -32,10 +35,19 @@ if strings "$library" | grep -F "$root"; then fail "the library knows the folder
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export AUTOTUNE_DB=$scratch/autotune.db
-"${CXX:-c++}" -std=c++20 -DAUTOTUNE_SHARED -fvisibility=hidden -I "$root/include" \
+"${CXX:-c++}" -std=c++17 -DAUTOTUNE_SHARED -fvisibility=hidden -I "$root/include" -I "$build/include" \
   "$root/tests/package/application.cpp" -o "$scratch/application" -L "$build" -lautotune \
   -Wl,-rpath,"$build"
 "$scratch/application" || fail "the application failed"
+
+# The C API, for C11 and for C++17 without exceptions, in which none may arrive.
+"${CC:-cc}" -std=c11 -Wall -Wextra -Wpedantic -Werror -I "$root/include" \
+  "$root/examples/embed_gemm_c/main.c" -o "$scratch/in_c" -L "$build" -lautotune -Wl,-rpath,"$build"
+"$scratch/in_c" >/dev/null || fail "the application in C failed"
+"${CXX:-c++}" -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra -Wpedantic -Werror \
+  -I "$root/include" "$root/tests/package/without_exceptions.cpp" -o "$scratch/without" \
+  -L "$build" -lautotune -Wl,-rpath,"$build"
+"$scratch/without" || fail "the application without exceptions failed"
 
 # Installed, it is found and linked where the packages of what is in it are not.
 cmake --install "$build" --prefix "$scratch/prefix" >/dev/null

@@ -76,6 +76,9 @@ void check_journey(const DeviceInfo& device, const WorkerFactory& make_worker) {
   CHECK(exported.at("trials").at(0).at("problem") == problem.key());
   const auto t4 = nlohmann::json::parse(trials_as_t4(stored, true));
   CHECK(t4.at("results").size() == kConfigurations);
+  const std::string csv = trials_as_csv(stored);
+  CHECK(csv.starts_with("device,template,rows,columns,type,status,median_us,gflops,detail,"));
+  CHECK(csv.find(",transpose_tiled,70,33,f64,ok,") != std::string::npos);
 }
 
 void check_faults(const DeviceInfo& device, const WorkerFactory& make_worker) {

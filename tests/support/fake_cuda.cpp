@@ -99,6 +99,7 @@ double clock_ms = 0;
 std::vector<CUcontext> current_contexts;
 std::string call_log;
 int prepared_launches = 0;
+bool silent = false;  // neither logs nor reads the script, nor allocates
 std::string calls_taken;
 
 // Handles are addresses of these, or of objects of their own.
@@ -116,8 +117,15 @@ int number_of(CUcontext handle) {
   return static_cast<int>(reinterpret_cast<char*>(handle) - contexts);
 }
 
+// nullptr for the default streams.
+Stream* stream_of(CUstream handle) {
+  return handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD
+             ? nullptr
+             : reinterpret_cast<Stream*>(handle);
+}
+
 void launch(CUstream handle, double ms) {
-  auto* stream = reinterpret_cast<Stream*>(handle);
+  Stream* const stream = stream_of(handle);
   if (stream != nullptr && stream->capturing) {
     stream->captured_ms += ms;
   } else {
@@ -204,6 +212,14 @@ int attribute_of_h200(CUdevice_attribute which) {
       return 1024;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
       return 2048;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
+      return 32;
+    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
+      return 65536;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+      return 233472;
+    case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
+      return 1024;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
       return 49152;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
@@ -313,6 +329,14 @@ CUresult cuMemsetD32Async(CUdeviceptr address, unsigned value, std::size_t words
   return CUDA_SUCCESS;
 }
 
+CUresult cuMemsetD2D32Async(CUdeviceptr address, std::size_t pitch, unsigned value,
+                            std::size_t columns, std::size_t rows, CUstream) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::fill_n(static_cast<unsigned*>(host_pointer(address + row * pitch)), columns, value);
+  }
+  return CUDA_SUCCESS;
+}
+
 // Streams and graphs: a graph is the time of the launches that it captured.
 
 CUresult cuStreamCreate(CUstream* handle, unsigned) {
@@ -328,8 +352,13 @@ CUresult cuStreamSynchronize(CUstream) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
+  *id = reinterpret_cast<unsigned long long>(handle);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
-  const auto* stream = reinterpret_cast<const Stream*>(handle);
+  const Stream* const stream = stream_of(handle);
   const bool capturing = stream != nullptr && stream->capturing;
   *status = capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
@@ -422,6 +451,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, v
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction, void**, void**) {
+  if (silent) return CUDA_SUCCESS;
   const CUlaunchConfig& c = *config;
   for (unsigned i = 0; i < c.numAttrs; ++i) {
     const CUlaunchAttribute& attribute = c.attrs[i];
@@ -448,6 +478,7 @@ template <Name name, typename... Arguments, CUresult (*behind)(Arguments...)>
 struct Scripted<name, behind> {
   static CUresult call(Arguments... arguments) {
     static long calls = 0;
+    if (silent) return behind(arguments...);
     if constexpr (std::string_view(name.text) == "cuDevicePrimaryCtxRetain") {
       device_in_use = std::get<1>(std::tuple(arguments...));
     }
@@ -504,6 +535,11 @@ __attribute__((visibility("default"))) void fake_cuda_push_context(int device, i
 }
 __attribute__((visibility("default"))) void fake_cuda_pop_context() {
   autotune::fake::current_contexts.pop_back();
+}
+
+// For tests that count what callers do: the driver does the least itself.
+__attribute__((visibility("default"))) void fake_cuda_stay_silent(bool silent) {
+  autotune::fake::silent = silent;
 }
 
 // For tests: a stream that is being captured, or is not.

@@ -25,11 +25,13 @@ struct GemmCall {
 class GemmArguments {
  public:
   explicit GemmArguments(const GemmCall& call)
-      : pack_(gemm_signature(),
-              {.tensors = std::array<LaunchValues::Tensor, 3>{{{address(call.a), call.lda},
-                                                               {address(call.b), call.ldb},
-                                                               {address(call.c), call.ldc}}},
-               .sizes = std::array{call.m, call.n, call.k},
+      : tensors_{{{address(call.a), call.lda},
+                  {address(call.b), call.ldb},
+                  {address(call.c), call.ldc}}},
+        sizes_{call.m, call.n, call.k},
+        pack_(ArgumentLayout(gemm_signature()),
+              {.tensors = tensors_,
+               .sizes = sizes_,
                .scalars = std::array{double{call.alpha}, double{call.beta}}}) {}
 
   [[nodiscard]] void** pointers() { return pack_.pointers(); }
@@ -39,6 +41,8 @@ class GemmArguments {
     return reinterpret_cast<std::uintptr_t>(memory);
   }
 
+  std::array<LaunchValues::Tensor, 3> tensors_;
+  std::array<std::int64_t, 3> sizes_;
   ArgumentPack pack_;
 };
 

@@ -56,7 +56,7 @@ struct SmallSearch {
   SmallSearch() {
     device.label = "Test GPU";
     device.compute_major = 9;
-    device.max_threads_per_block = 1024;
+    device.sm.threads_per_block = 1024;
     script->measure = [](const MeasureRequest& request) {
       return WorkerOutcome(WorkerReply(measured(one_parameter_us(request))));
     };

@@ -47,9 +47,9 @@ inline DeviceInfo fake_device() {
   DeviceInfo device;
   device.label = "Test GPU";
   device.compute_major = 9;
-  device.max_threads_per_block = 1024;
+  device.sm.threads_per_block = 1024;
   device.shared_per_block = 48 << 10;
-  device.shared_per_block_optin = 227 << 10;
+  device.sm.shared_per_block = 227 << 10;
   device.driver_release = "580.1";
   return device;
 }

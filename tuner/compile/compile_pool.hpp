@@ -25,7 +25,7 @@ struct CompileJob {
 
 // A compile job has ended.
 struct KernelBuilt {
-  std::size_t id = 0;  // of the job
+  std::size_t id = 0;  // the job's number
   std::variant<CompileReply, WorkerFailure> result;
 };
 
@@ -34,13 +34,15 @@ class CompilePool {
  public:
   using Post = std::function<void(KernelBuilt)>;
 
-  // The first jobs start the workers, in the threads that use them. No job may take longer than
-  // `timeout`. Those threads call `post` for each job that has ended.
-  CompilePool(const WorkerFactory& make_worker, int workers, std::chrono::milliseconds timeout,
-              Post post);
+  // Up to `workers` jobs run at once. A job that finds no thread idle starts one, with a worker of
+  // its own. No job may take longer than `timeout`. The threads call `post` for each job that has
+  // ended.
+  CompilePool(WorkerFactory make_worker, int workers, std::chrono::milliseconds timeout, Post post);
   ~CompilePool();
 
   void submit(CompileJob job);
+  // Drops the jobs that have not begun, and returns their numbers.
+  std::vector<std::size_t> drop_queued();
 
   // The time that all workers together have spent in calls.
   [[nodiscard]] double busy_s() const;
@@ -48,12 +50,14 @@ class CompilePool {
   [[nodiscard]] int failures() const { return failures_; }
 
  private:
-  void work(std::stop_token stop, const WorkerFactory& make_worker);
-  KernelBuilt run(Worker& worker, CompileJob job, std::chrono::milliseconds timeout,
-                  const std::stop_token& stop);
+  void work(std::stop_token stop);
+  KernelBuilt run(Worker& worker, CompileJob job, const std::stop_token& stop);
 
+  WorkerFactory make_worker_;
+  std::size_t most_workers_;
   Post post_;
   std::mutex mutex_;
+  std::size_t idle_ = 0;  // threads that wait for a job
   CompileTimeLimit time_limit_;
   std::condition_variable_any job_arrived_;
   std::deque<CompileJob> jobs_;

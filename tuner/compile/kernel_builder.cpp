@@ -1,5 +1,6 @@
 #include "tuner/compile/kernel_builder.hpp"
 
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,7 +51,7 @@ DescribeCompilerReply describe_compiler(const WorkerFactory& make_worker,
   for (int attempt = 1;; ++attempt) {
     WorkerOutcome outcome = worker->call(DescribeCompilerRequest{}, timeout);
     if (const auto* failure = std::get_if<WorkerFailure>(&outcome)) {
-      if (attempt < kAttempts) continue;
+      if (attempt < kAttempts && failure->kind == WorkerFailure::Kind::died) continue;
       throw EnvironmentError(fmt::format("no worker could be started: {}", failure->reason));
     }
     auto reply = std::get<DescribeCompilerReply>(std::get<WorkerReply>(std::move(outcome)));
@@ -88,6 +89,12 @@ KernelBuilder::Ticket KernelBuilder::request(const KernelTemplate& kernel,
   return ticket;
 }
 
+void KernelBuilder::drop_queued() {
+  const std::vector<std::size_t> jobs = pool_.drop_queued();
+  const std::set<std::size_t> dropped(jobs.begin(), jobs.end());
+  std::erase_if(tickets_, [&](const auto& entry) { return dropped.contains(entry.second); });
+}
+
 void KernelBuilder::take(KernelBuilt built) {
   ++compiled_;
   std::unique_ptr<const BuiltKernel>& slot = built_[built.id];
@@ -96,6 +103,9 @@ void KernelBuilder::take(KernelBuilt built) {
     return;
   }
   auto& reply = std::get<CompileReply>(built.result);
+  if (!reply.problem.empty()) {
+    throw EnvironmentError(fmt::format("kernels cannot be compiled: {}", reply.problem));
+  }
   if (!reply.ok) {
     slot = std::make_unique<BuiltKernel>(
         BuiltKernel{TrialStatus::compile_failed, first_error_line(reply.log), "", reply.resources});

@@ -17,7 +17,7 @@
 
 namespace autotune {
 
-// The compiler that the workers compile with. A worker that dies is replaced twice. Throws
+// Asks a worker for the compiler that the workers use. A worker that dies is replaced twice. Throws
 // EnvironmentError when no worker answers or none has a compiler.
 [[nodiscard]] DescribeCompilerReply describe_compiler(const WorkerFactory& make_worker,
                                                       std::chrono::milliseconds timeout);
@@ -39,12 +39,15 @@ class KernelBuilder {
   // `store` may be null.
   KernelBuilder(CompilePool& pool, CubinStore* store, std::string nvrtc_build, std::string target);
 
-  // Asks for a kernel; the same one gives the same ticket.
+  // Asks for a kernel and returns its ticket, which is the same in each call for the same kernel.
   Ticket request(const KernelTemplate& kernel, const Configuration& configuration,
                  const Problem& problem);
+  // Forgets the kernels whose compilation has not begun. Their tickets are no longer valid.
+  void drop_queued();
   // The kernel, or nullptr while it is being compiled. Valid as long as the builder.
   [[nodiscard]] const BuiltKernel* find(Ticket ticket) const { return built_[ticket].get(); }
-  // Takes the results that the compile pool has posted.
+  // Takes a result that the compile pool has posted. Throws EnvironmentError when something other
+  // than the kernel keeps the compiler from its work.
   void take(KernelBuilt built);
 
   [[nodiscard]] std::int64_t compiled() const { return compiled_; }

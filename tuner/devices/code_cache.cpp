@@ -12,6 +12,7 @@ std::string execution_key(const Problem& problem, const std::string& template_na
   for (const std::int64_t extent : geometry.grid) hasher.add(extent);
   for (const std::int64_t extent : geometry.block) hasher.add(extent);
   hasher.add(geometry.dynamic_shared_bytes).add(geometry.workspace_bytes_per_block);
+  hasher.add(geometry.workspace_bytes_shared).add(geometry.preparation.blocks);
   for (const LaunchGeometry::Box& box : geometry.tensor_boxes) hasher.add(box[0]).add(box[1]);
   hasher.add(std::int64_t{geometry.waits_for_launch_before});
   return hasher.add(geometry.resident_blocks_per_sm).add(geometry.raster).digest();

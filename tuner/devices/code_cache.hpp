@@ -10,18 +10,18 @@
 
 namespace autotune {
 
-// Equal for configurations with the same machine code and launch on a problem. `code` is
-// BuiltKernel's.
+// Returns a text that is equal for configurations with the same machine code and launch on a
+// problem. `code` is that of the BuiltKernel.
 [[nodiscard]] std::string execution_key(const Problem& problem, const std::string& template_name,
                                         const std::string& code, const LaunchGeometry& geometry);
 
 class CodeCache {
  public:
-  // Fills `trial` with the outcome of a configuration with the same machine code and launch, and a
-  // detail that names that configuration. False when there is none.
+  // Fills `trial` with the outcome of a configuration with the same machine code and launch, and
+  // with a detail that names that configuration. Returns false when there is none.
   bool reuse(Trial& trial, const std::string& code, const LaunchGeometry& geometry);
-  // Keeps an outcome that the code caused. A worker that died may have been killed by another
-  // process.
+  // Keeps the outcome if the code caused it. The death of a worker is not kept, because another
+  // process may have killed the worker.
   void keep(const Trial& trial, const std::string& code, const LaunchGeometry& geometry);
 
   // The number of trials that were filled in.

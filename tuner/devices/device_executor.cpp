@@ -23,24 +23,28 @@ Event DeviceExecutor::run(const DeviceJob& job) {
 }
 
 TrialDone DeviceExecutor::make(const MeasureJob& job) {
-  const bool too_late = job.deadline && Clock::now() >= *job.deadline;
-  if (too_late || stop_.stop_requested()) return {job.id, std::nullopt};
-  MeasureOptions options{.once_per_code = job.best != nullptr};
+  const auto is_over = [](const auto& time) { return time && Clock::now() >= *time; };
+  if (is_over(job.deadline) || is_over(job.end) || stop_.stop_requested()) {
+    return {job.id, std::nullopt};
+  }
+  MeasureOptions options{.once_per_code = job.best != nullptr, .end = job.end};
   if (job.best != nullptr && std::isfinite(job.best->us())) {
     options.timing.stop_above_us = kScreeningMargin * job.best->us();
   }
   Trial trial = runner_.run(*job.kernel, job.configuration, job.problem, *job.built, options);
+  if (was_cut_short(trial, options)) return {job.id, std::nullopt};
   if (job.best != nullptr && trial.ok()) job.best->lower(trial.measurement.median_us);
   return {job.id, std::move(trial)};
 }
 
 FinalsDone DeviceExecutor::make(const FinalsJob& job) {
-  std::optional<Clock::time_point> deadline;
+  FinalsTime time;
   if (job.time) {
     const auto left = std::max(job.time->end - Clock::now(), Clock::duration::zero());
-    deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(job.time->share * left);
+    const auto share = std::chrono::duration_cast<Clock::duration>(job.time->share * left);
+    time = {.deadline = Clock::now() + share, .end = job.time->latest};
   }
-  return {job.id, run_finals(job.problem, job.finalists, job.baseline, runner_, deadline, stop_)};
+  return {job.id, run_finals(job.problem, job.finalists, job.baseline, runner_, time, stop_)};
 }
 
 RatesDone DeviceExecutor::make(const CalibrateJob&) {

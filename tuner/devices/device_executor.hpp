@@ -12,11 +12,11 @@ namespace autotune {
 // Belongs to one thread, as its TrialRunner does.
 class DeviceExecutor {
  public:
-  // Trials and finals that begin after a request to stop are empty.
+  // A trial or finals that would begin after a request to stop have an empty outcome.
   DeviceExecutor(const WorkerFactory& make_worker, std::chrono::milliseconds allowance,
                  std::stop_token stop);
 
-  // The outcome of the job. Throws EnvironmentError as TrialRunner does.
+  // Does the job and returns its outcome. Throws EnvironmentError as TrialRunner does.
   [[nodiscard]] Event run(const DeviceJob& job);
   [[nodiscard]] TrialRunner& runner() { return runner_; }
 

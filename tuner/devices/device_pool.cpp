@@ -11,10 +11,10 @@
 namespace autotune {
 namespace {
 
-// A device is given up after this many jobs in a row that cost its worker and no other device's.
+// A device is given up after this many jobs in a row that cost its worker but no other device's.
 constexpr int kLostInARow = 20;
 
-// Null for a job of no problem.
+// Returns null for a job that has no problem.
 const Problem* problem_of(const DeviceJob& job) {
   if (const auto* measure = std::get_if<MeasureJob>(&job)) return &measure->problem;
   if (const auto* finals = std::get_if<FinalsJob>(&job)) return &finals->problem;
@@ -79,16 +79,17 @@ std::vector<DeviceUse> DevicePool::use() {
 void DevicePool::work(const std::stop_token& closing, std::size_t index,
                       std::chrono::milliseconds allowance) {
   const MeasuringDevice& device = devices_[index].setup;
-  const std::shared_ptr<void> reservation = device.reserve ? device.reserve(closing) : nullptr;
-  if (closing.stop_requested()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    ++reserved_;
-  }
-  changed_.notify_all();
-
+  std::shared_ptr<void> reservation;
   std::optional<Entry> entry;
   try {
+    if (device.reserve) reservation = device.reserve(closing);
+    if (closing.stop_requested()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      ++reserved_;
+      devices_[index].reserved = true;
+    }
+    changed_.notify_all();
     DeviceExecutor executor(device.make_worker, allowance, stop_);
     // A device that cannot be opened would otherwise take jobs before it fails.
     if (devices_.size() > 1) executor.runner().calibrate();
@@ -112,8 +113,8 @@ std::optional<DevicePool::Entry> DevicePool::take(const std::stop_token& closing
   return entry;
 }
 
-// Setting up a problem's operands takes time. So a device leaves the problems that others have set
-// up to them as long as there are other jobs.
+// Setting up a problem's operands takes time. So a device takes a job of a problem that only other
+// devices have set up only when there is no other job.
 std::deque<DevicePool::Entry>::iterator DevicePool::choose(std::size_t index) {
   auto of_others = queue_.end();
   for (auto entry = queue_.begin(); entry != queue_.end(); ++entry) {
@@ -175,7 +176,7 @@ void DevicePool::fail(std::size_t index, std::optional<Entry> entry, const std::
     device.problems.clear();
     device.use.failure = reason;
     failed.device = device.use;
-    --reserved_;
+    if (device.reserved) --reserved_;
     if (--left_ == 0) failed.error = std::current_exception();
     if (entry) {
       entry->cost_worker_of.reset();

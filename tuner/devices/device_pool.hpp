@@ -25,16 +25,17 @@ namespace autotune {
 // on one device alone says nothing about the kernel.
 class DevicePool {
  public:
-  // Each device is reserved in its thread; where there are several, each is tried out there. The
-  // outcomes of jobs and failures of devices are posted to `events`. A request to stop empties the
-  // jobs that have not begun.
+  // Each device is reserved in its own thread, and tried out there if there are several devices.
+  // The outcomes of jobs and the failures of devices are posted to `events`. After a request to
+  // stop, jobs that have not begun have empty outcomes.
   DevicePool(const std::vector<MeasuringDevice>& devices, std::chrono::milliseconds allowance,
              Mailbox<Event>& events, std::stop_token stop);
   ~DevicePool();
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
 
-  // Waits until a device is reserved or all have failed. False when a request to stop came first.
+  // Waits until a device is reserved or all have failed. Returns false when a request to stop came
+  // first.
   bool wait_for_device();
 
   void submit(DeviceJob job);
@@ -54,22 +55,23 @@ class DevicePool {
  private:
   struct Entry {
     DeviceJob job;
-    std::optional<std::size_t> cost_worker_of;  // the first device that lost a worker with it
+    std::optional<std::size_t> cost_worker_of;  // the first device whose worker was lost with it
   };
   struct Device {
     MeasuringDevice setup;
     DeviceUse use;
-    std::vector<Problem> problems;  // whose operands it has set up
-    int lost_in_a_row = 0;          // workers, with jobs that cost no other device a worker
+    std::vector<Problem> problems;  // that it has set up
+    bool reserved = false;
+    int lost_in_a_row = 0;  // workers lost with jobs that cost no other device a worker
   };
 
   void work(const std::stop_token& closing, std::size_t index, std::chrono::milliseconds allowance);
-  // Waits for an entry; nullopt when the pool closes.
+  // Waits for an entry. Returns nullopt when the pool closes.
   std::optional<Entry> take(const std::stop_token& closing, std::size_t index);
   std::deque<Entry>::iterator choose(std::size_t index);
   // Throws when the device has failed; `entry` then still has the job.
   void run(std::size_t index, DeviceExecutor& executor, std::optional<Entry>& entry);
-  // Notes what the device has done. True when the job has to be done on another device.
+  // Updates the device's figures after a job. Returns true when another device must repeat the job.
   bool account(std::size_t index, const TrialRunner& runner, Entry& entry, bool cost_worker);
   void fail(std::size_t index, std::optional<Entry> entry, const std::string& reason);
   void stop_threads();

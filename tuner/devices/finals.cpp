@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace autotune {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr int kRounds = 11;
 constexpr int kFirstRounds = 3;
 constexpr std::size_t kFewestFinalists = 4;
 constexpr std::size_t kMostFinalists = 32;
-// The first rounds should take a second, or less where time is short. Verification is not included.
+// The first rounds should take a second, or less if time is short, without verification.
 constexpr double kFirstRounds_s = 1;
 constexpr double kFirstRoundsShare = 0.6;  // of the time that is left
 // A sample takes 2 ms or a launch, some launches before it, and as much again for everything else.
@@ -51,8 +53,8 @@ const Finalist* leader_of(std::span<const Finalist> finalists) {
   return leader;
 }
 
-// Compares the rounds that both have: a later change of the device's state says nothing about which
-// of them was faster.
+// Compares the rounds that both have. A round that only one of them has may reflect a change of the
+// device's state.
 bool ties_with(const Finalist& leader, const Finalist& other) {
   const std::size_t rounds = std::min(leader.samples_us.size(), other.samples_us.size());
   const auto own = std::span(leader.samples_us).first(rounds);
@@ -74,15 +76,93 @@ std::vector<Finalist*> left_in_round(int round, std::vector<Finalist>& finalists
   return left;
 }
 
-// Takes one sample of a finalist, which is verified in the first round.
-void sample(Finalist& finalist, bool first_round, TrialRunner& runner) {
-  const MeasureOptions options{.verify = first_round, .timing = {.samples = 1}};
-  Trial trial = runner.run(*finalist.kernel, finalist.configuration, finalist.problem,
-                           *finalist.built, options);
-  if (trial.ok()) finalist.samples_us.push_back(trial.measurement.median_us);
-  if (!first_round && trial.ok()) trial.verification = finalist.last.verification;
-  finalist.last = std::move(trial);
-}
+// Plays the rounds of one problem's finals.
+class Rounds {
+ public:
+  Rounds(const Problem& problem, std::vector<Finalist>& finalists, std::string baseline,
+         TrialRunner& runner, const FinalsTime& time, const std::stop_token& stop)
+      : problem_(problem),
+        finalists_(finalists),
+        baseline_(std::move(baseline)),
+        runner_(runner),
+        time_(time),
+        stop_(stop) {}
+
+  // Plays all rounds for which there is time and returns their number.
+  int play() {
+    while (goes_on() && play_one()) ++round_;
+    for (Finalist& finalist : finalists_) {
+      const auto rounds = static_cast<std::size_t>(round_);
+      if (finalist.samples_us.size() > rounds) finalist.samples_us.resize(rounds);
+    }
+    return round_;
+  }
+  // The median of the baseline's samples.
+  [[nodiscard]] std::optional<double> baseline_us() const {
+    if (baseline_us_.empty()) return std::nullopt;
+    return median(baseline_us_);
+  }
+  [[nodiscard]] const std::string& baseline_problem() const { return baseline_problem_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  [[nodiscard]] bool goes_on() const {
+    if (round_ == kRounds) return false;
+    return round_ < kFirstRounds || !time_.deadline || Clock::now() < *time_.deadline;
+  }
+  [[nodiscard]] bool is_over() const {
+    return stop_.stop_requested() || (time_.end && Clock::now() >= *time_.end);
+  }
+  [[nodiscard]] MeasureOptions options() const {
+    return {.verify = round_ == 0, .timing = {.samples = 1}, .end = time_.end};
+  }
+
+  // False if the time was over before the end of the round.
+  bool play_one() {
+    for (Finalist* finalist : left_in_round(round_, finalists_)) {
+      if (!sample(*finalist)) return false;
+    }
+    return baseline_.empty() || sample_baseline();
+  }
+
+  // Takes one sample, which is verified in the first round. False if the time was over.
+  bool sample(Finalist& finalist) {
+    if (is_over()) return false;
+    Trial trial = runner_.run(*finalist.kernel, finalist.configuration, finalist.problem,
+                              *finalist.built, options());
+    if (was_cut_short(trial, options())) return false;
+    if (trial.ok()) finalist.samples_us.push_back(trial.measurement.median_us);
+    if (round_ > 0 && trial.ok()) trial.verification = finalist.last.verification;
+    finalist.last = std::move(trial);
+    return true;
+  }
+
+  bool sample_baseline() {
+    if (is_over()) return false;
+    const Operation& operation = *finalists_.front().kernel->operation;
+    const Trial trial = runner_.run_baseline(baseline_, operation, problem_, options());
+    if (was_cut_short(trial, options())) return false;
+    if (trial.ok()) {
+      baseline_us_.push_back(trial.measurement.median_us);
+    } else {
+      baseline_problem_ =
+          fmt::format("{} {}: {}", baseline_, to_string(trial.status), trial.detail);
+      baseline_.clear();
+    }
+    return true;
+  }
+
+  const Problem& problem_;
+  std::vector<Finalist>& finalists_;
+  std::string baseline_;  // empty once it has failed
+  TrialRunner& runner_;
+  const FinalsTime& time_;
+  const std::stop_token& stop_;
+  int round_ = 0;  // the number of whole rounds
+  std::vector<double> baseline_us_;
+  std::string baseline_problem_;
+};
 
 }  // namespace
 
@@ -114,30 +194,13 @@ std::optional<Ranking> rank_finalists(std::span<const Finalist> finalists) {
 }
 
 FinalsResult run_finals(const Problem& problem, std::vector<Finalist> finalists,
-                        std::string baseline, TrialRunner& runner,
-                        std::optional<std::chrono::steady_clock::time_point> deadline,
+                        std::string baseline, TrialRunner& runner, const FinalsTime& time,
                         const std::stop_token& stop) {
-  std::vector<double> baseline_us;
-  int round = 0;
-  const auto goes_on = [&] {
-    if (round == kRounds || stop.stop_requested()) return false;
-    return round < kFirstRounds || !deadline || std::chrono::steady_clock::now() < *deadline;
-  };
-  for (; goes_on(); ++round) {
-    for (Finalist* finalist : left_in_round(round, finalists)) {
-      sample(*finalist, round == 0, runner);
-    }
-    if (!baseline.empty()) {
-      const Operation& operation = *finalists.front().kernel->operation;
-      const Trial trial = runner.run_baseline(baseline, operation, problem,
-                                              {.verify = round == 0, .timing = {.samples = 1}});
-      if (!trial.ok()) baseline.clear();
-      if (trial.ok()) baseline_us.push_back(trial.measurement.median_us);
-    }
-  }
+  Rounds rounds(problem, finalists, std::move(baseline), runner, time, stop);
   FinalsResult result;
-  if (round >= kFirstRounds) result.ranking = rank_finalists(finalists);
-  if (!baseline_us.empty()) result.baseline_us = median(baseline_us);
+  if (rounds.play() >= kFirstRounds) result.ranking = rank_finalists(finalists);
+  result.baseline_us = rounds.baseline_us();
+  result.baseline_problem = rounds.baseline_problem();
   result.finalists = std::move(finalists);
   return result;
 }

@@ -1,5 +1,4 @@
-// The jobs of measuring devices and their outcomes, as values. A job that is done again on another
-// device simply has another outcome.
+// The jobs of measuring devices and their outcomes, as values.
 #pragma once
 
 #include <atomic>
@@ -48,23 +47,26 @@ struct MeasureJob {
   const KernelTemplate* kernel = nullptr;
   Configuration configuration;
   const BuiltKernel* built = nullptr;
-  // A search screens the trial against this time, and does not measure machine code again. Null:
-  // the trial is measured in full.
+  // A search screens the trial against this time, and does not measure the same machine code twice.
+  // If it is null, the trial is measured in full.
   BestTime* best = nullptr;
   std::optional<std::chrono::steady_clock::time_point> deadline;  // the latest beginning
+  std::optional<std::chrono::steady_clock::time_point> end;       // the latest end
 };
 
 // The finals of one problem.
 struct FinalsJob {
-  // The share of the time from the job's beginning to `end` that the finals may take.
+  // The finals should take this share of the time from the job's beginning to `end`, and are given
+  // up at the time `latest`.
   struct TimeShare {
     std::chrono::steady_clock::time_point end;
     double share = 1;
+    std::chrono::steady_clock::time_point latest;
   };
   std::size_t id = 0;
   Problem problem;
   std::vector<Finalist> finalists;
-  std::string baseline;  // is timed in the same rounds; empty: none
+  std::string baseline;  // timed in the same rounds; empty: none
   std::optional<TimeShare> time;
 };
 
@@ -75,7 +77,7 @@ using DeviceJob = std::variant<MeasureJob, FinalsJob, CalibrateJob>;
 
 struct TrialDone {
   TrialId id;
-  std::optional<Trial> trial;  // empty after the job's deadline or a request to stop
+  std::optional<Trial> trial;  // empty after the job's deadline or end, or a request to stop
 };
 
 struct FinalsDone {

@@ -16,9 +16,9 @@ namespace autotune {
 struct MeasuringDevice {
   DeviceInfo info;
   WorkerFactory make_worker;
-  // Reserves the device, in the thread that will use it. May wait until other programs release the
-  // device, or until asked to stop. The result is kept as long as the device is needed. May be
-  // empty.
+  // Reserves the device, in the thread that will use it. It may wait until other programs release
+  // the device, or until asked to stop. Its result is kept as long as the device is needed. If it
+  // throws, the device has failed. The function may be empty.
   std::function<std::shared_ptr<void>(const std::stop_token&)> reserve;
 };
 

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kWarmAllowance(5000);
 constexpr double kHopeless = 16;
 // A worker may have to make the problem's data again.
 constexpr double kDataFactor = 2;
-// The launches that verify.
+// The number of launches that verify.
 constexpr int kVerifying = 2;
 
 std::chrono::milliseconds milliseconds(double seconds) {

@@ -11,16 +11,18 @@ namespace autotune {
 
 struct MeasureOptions;
 
-// The limit of a run is an allowance, the time for the problem's data, and launches of twenty times
-// the best known time. Without a best time it is the longest time that a kernel may take.
+// The limit of a run is the sum of an allowance, the time for the problem's data, and launches of
+// twenty times the best known time. Without a best time it is the allowance and the longest time
+// that a kernel may take.
 class RunTimeLimit {
  public:
-  // `allowance` is that of a worker that has yet to open its device.
+  // `allowance` is for a worker that has yet to open its device.
   explicit RunTimeLimit(std::chrono::milliseconds allowance) : allowance_(allowance) {}
 
   [[nodiscard]] std::chrono::milliseconds limit(const Problem& problem, double operations,
                                                 const MeasureOptions& options) const;
-  // The worker answered, or it has ended and the next call starts another.
+  // To be called when the worker has answered, or when it has ended and the next call starts
+  // another.
   void took(const Problem& problem, double seconds);
   void lost_worker() { worker_is_new_ = true; }
 

@@ -12,13 +12,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Candidates may kill workers one after another. After so many without a single answer between
-// them the device is unusable.
+// Candidates may kill workers one after another. After this many failures without an answer between
+// them, the device is unusable.
 constexpr int kFailuresInARow = 20;
 
 constexpr int kAttempts = 3;
 
 }  // namespace
+
+bool was_cut_short(const Trial& trial, const MeasureOptions& options) {
+  return trial.status == TrialStatus::run_timeout && options.end && Clock::now() >= *options.end;
+}
 
 TrialRunner::TrialRunner(const WorkerFactory& make_worker, std::chrono::milliseconds allowance)
     : worker_(make_worker()), allowance_(allowance), time_limit_(allowance) {}
@@ -55,14 +59,15 @@ Trial TrialRunner::run_baseline(const std::string& name, const Operation& operat
 
 CalibrateReply TrialRunner::calibrate() {
   // No candidate is involved. A worker that another process killed is replaced; a worker that dies
-  // of the machine's state dies again.
+  // of the machine's state dies again. A device that does not answer is not asked again, since that
+  // could take a multiple of the budget.
   for (int attempt = 1;; ++attempt) {
     WorkerOutcome outcome = call(CalibrateRequest{}, allowance_);
     const auto* failure = std::get_if<WorkerFailure>(&outcome);
     if (failure == nullptr) {
       return std::get<CalibrateReply>(std::get<WorkerReply>(std::move(outcome)));
     }
-    if (attempt == kAttempts) {
+    if (attempt == kAttempts || failure->kind == WorkerFailure::Kind::timed_out) {
       throw EnvironmentError(
           fmt::format("the device could not be opened for measuring: {}", failure->reason));
     }
@@ -78,7 +83,12 @@ Trial TrialRunner::measure(const Operation& operation, MeasureRequest request,
 
   const double busy_before_s = busy_s_;
   const double operations = operation.work(trial.problem).operations;
-  WorkerOutcome outcome = call(request, time_limit_.limit(trial.problem, operations, options));
+  auto timeout = time_limit_.limit(trial.problem, operations, options);
+  if (options.end) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*options.end - Clock::now());
+    timeout = std::clamp(left, std::chrono::milliseconds(0), timeout);
+  }
+  WorkerOutcome outcome = call(request, timeout);
   if (auto* failure = std::get_if<WorkerFailure>(&outcome)) {
     const bool timed_out = failure->kind == WorkerFailure::Kind::timed_out;
     trial.status = timed_out ? TrialStatus::run_timeout : TrialStatus::run_crashed;

@@ -1,8 +1,9 @@
-// Runs built kernels in a measuring worker and turns what happens into trials.
+// Runs built kernels in a measuring worker and records the outcomes as trials.
 #pragma once
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/trial.hpp"
@@ -20,7 +21,11 @@ struct MeasureOptions {
   TimingPlan timing = {};
   InputData input = InputData::uniform;
   bool once_per_code = false;  // machine code that was measured before is not measured again
+  std::optional<std::chrono::steady_clock::time_point> end = {};  // the deadline
 };
+
+// True if the trial was ended because of `options.end`, which says nothing about the kernel.
+[[nodiscard]] bool was_cut_short(const Trial& trial, const MeasureOptions& options);
 
 // Belongs to one thread, which must outlive it (see make_process_worker).
 class TrialRunner {
@@ -28,9 +33,9 @@ class TrialRunner {
   // `allowance` is the time a call to a new worker may take besides the kernel's own work.
   TrialRunner(const WorkerFactory& make_worker, std::chrono::milliseconds allowance);
 
-  // A failure of the kernel is in the trial. Throws EnvironmentError when workers keep dying, since
-  // that is not the kernels' fault. Once a worker could not be killed, it keeps the device, and
-  // every further call of any function that needs a worker throws.
+  // Verifies and times a kernel. The trial records a failure of the kernel. Throws EnvironmentError
+  // when workers keep dying, since that is not the kernels' fault. A worker that could not be
+  // killed keeps the device, so every further call of a function that needs a worker throws.
   Trial run(const KernelTemplate& kernel, const Configuration& configuration,
             const Problem& problem, const BuiltKernel& built, const MeasureOptions& options);
 
@@ -42,7 +47,7 @@ class TrialRunner {
   // The device's measured rates. Throws EnvironmentError when it cannot be used at all.
   CalibrateReply calibrate();
 
-  // A worker could not be killed.
+  // Returns whether a worker could not be killed.
   [[nodiscard]] bool is_stuck() const { return !stuck_.empty(); }
   // The number of trials that were not measured, since another one ran the same machine code.
   [[nodiscard]] std::int64_t duplicate_kernels() const { return code_cache_.reused(); }

@@ -14,9 +14,9 @@ namespace {
 
 // The constants of calibration.cu.
 constexpr std::int64_t kThreads = 256;
-constexpr double kMultiplyAddsAnIteration = 16 * 8;  // a thread
+constexpr double kMultiplyAddsAnIteration = 16 * 8;  // per thread
 
-constexpr int kRepeats = 5;  // the best counts
+constexpr int kRepeats = 5;  // the best of them counts
 
 double least_us(const gpu::Stream& stream, const std::function<void()>& enqueue) {
   const LaunchTimer timer(stream, enqueue, nullptr);
@@ -27,7 +27,7 @@ double least_us(const gpu::Stream& stream, const std::function<void()>& enqueue)
 
 double fma_gflops(const DeviceInfo& device, const gpu::Kernel& kernel, const gpu::Stream& stream) {
   const LaunchGeometry geometry{
-      .grid = {std::int64_t{device.sm_count} * device.max_threads_per_sm / kThreads, 1, 1},
+      .grid = {std::int64_t{device.sm_count} * device.sm.threads_per_sm / kThreads, 1, 1},
       .block = {kThreads, 1, 1}};
   std::uint64_t out = 0;  // never written to
   int iterations = 1000;
@@ -45,7 +45,7 @@ double fma_gflops(const DeviceInfo& device, const gpu::Kernel& kernel, const gpu
 }
 
 double copy_gbps(const gpu::Kernel& kernel, const gpu::Stream& stream, const DeviceInfo& device) {
-  // Far more than the caches hold.
+  // The copy is far larger than the caches.
   constexpr std::size_t kWantedBytes = std::size_t{1} << 30;
   constexpr std::size_t kElementBytes = 16;
   const std::size_t free = gpu::memory_info(stream.driver()).free_bytes;
@@ -59,7 +59,7 @@ double copy_gbps(const gpu::Kernel& kernel, const gpu::Stream& stream, const Dev
   auto count = static_cast<std::int64_t>(bytes / kElementBytes);
   void* arguments[] = {&from, &to, &count};
   const LaunchGeometry geometry{
-      .grid = {std::int64_t{device.sm_count} * device.max_threads_per_sm / kThreads, 1, 1},
+      .grid = {std::int64_t{device.sm_count} * device.sm.threads_per_sm / kThreads, 1, 1},
       .block = {kThreads, 1, 1}};
   const double us = least_us(stream, [&] { kernel.launch(geometry, arguments, stream); });
   return 2 * static_cast<double>(bytes) / us * 1e-3;

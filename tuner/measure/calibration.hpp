@@ -8,7 +8,8 @@
 
 namespace autotune {
 
-// `kernels` is calibration.cu, loaded. What cannot be measured is 0, and `problem` says why.
+// Measures the rates. `kernels` is calibration.cu, loaded. A rate that cannot be measured is 0, and
+// `problem` says why.
 [[nodiscard]] CalibrateReply calibrate_gpu(const DeviceInfo& device, const gpu::Module& kernels,
                                            const gpu::Stream& stream);
 

@@ -20,8 +20,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Speed here says little about a GPU, so a kernel is timed no longer than this once it has a
-// sample.
+// Times on this device say little about a GPU, so a kernel that has a sample is not timed for
+// longer than this.
 constexpr double kEnoughTimeUs = 50e3;
 
 double microseconds_since(Clock::time_point start) {
@@ -116,7 +116,7 @@ double CpuBackend::run_blocks(DataSet data) {
                     tensors_->descriptions.back().row_stride});
   std::vector<std::int64_t> sizes;
   for (const Problem::Size& size : run.request.problem.sizes()) sizes.push_back(size.value);
-  ArgumentPack arguments(run.request.signature,
+  ArgumentPack arguments(ArgumentLayout(run.request.signature),
                          {.tensors = placed,
                           .sizes = sizes,
                           .scalars = run.operation.scalars,
@@ -128,7 +128,7 @@ double CpuBackend::run_blocks(DataSet data) {
   return std::max(microseconds_since(start), 0.1);
 }
 
-// The launch that verified is a sample where it lasted long enough.
+// The verified launch counts as the first sample if a single launch lasts long enough for one.
 Timing CpuBackend::time(const TimingPlan& plan, double estimate_us) {
   Timing timing{.launched = estimate_us == 0};
   Measurement& measurement = timing.measurement;

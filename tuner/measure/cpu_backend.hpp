@@ -1,4 +1,4 @@
-// Launches and checks kernels on the CPU device. One user at a time.
+// Launches and checks kernels on the CPU device.
 #pragma once
 
 #include <memory>
@@ -29,20 +29,21 @@ class CpuBackend : public MeasureBackend {
   [[nodiscard]] ThreadPool& pool() { return launcher_.pool(); }
 
  private:
-  // The tensors of the last problem, kept since the next request is mostly for the same.
+  // The tensors of the last problem. They are kept, since the next request is mostly for the same
+  // problem.
   struct Tensors {
     Problem problem;
     InputData input;
     std::uint64_t seed;
     std::vector<TensorDesc> descriptions;        // the last is the output
-    std::vector<ElementBuffer> integers, reals;  // of each input
+    std::vector<ElementBuffer> integers, reals;  // one for each input
     PoisonedTensor output;
   };
   struct Loaded {
     const Operation& operation;
     MeasureRequest request;
     std::optional<CpuKernel> kernel;
-    std::vector<std::int64_t> blocks;  // that are run; none: not chosen yet
+    std::vector<std::int64_t> blocks;  // the blocks to run; empty: not chosen yet
     std::optional<TileGrid> grid;      // of the output, when only some blocks are run
 
     [[nodiscard]] bool is_sample() const {

@@ -11,9 +11,9 @@
 
 namespace autotune {
 
-// The findings in these parts of the output, and in the guard zones around it: every element equal
-// to the reference for integers, within `error_bound` for reals. The parts are shared out to the
-// pool's threads.
+// Compares these parts of the output with the reference, and checks the guard zones. Every element
+// must be equal to the reference for integers, and within `error_bound` for reals. The pool's
+// threads share the parts.
 [[nodiscard]] Finding compare(const Operation& operation, const Problem& problem,
                               std::span<const void* const> inputs, const PoisonedTensor& output,
                               std::span<const Rectangle> parts, DataSet data, double error_bound,

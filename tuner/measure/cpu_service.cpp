@@ -39,14 +39,16 @@ class CpuService : public WorkerService {
     }
   }
 
-  CompileReply answer(const CompileRequest& request) {
+  CompileReply answer(const CompileRequest& request) try {
     const Clock::time_point start = Clock::now();
     CpuCompileResult result = compiler().compile(request.name, request.source, request.options);
-    CompileReply reply{result.ok, std::move(result.image), std::move(result.log), {}};
+    CompileReply reply{result.ok, std::move(result.image), std::move(result.log), {}, ""};
     reply.resources.cubin_bytes = static_cast<std::int64_t>(reply.cubin.size());
     reply.resources.compile_ms =
         std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     return reply;
+  } catch (const EnvironmentError& error) {
+    return {.problem = error.what()};
   }
 
   MeasureReply answer(const MeasureRequest& request) {

@@ -46,7 +46,7 @@ struct GpuBackend::Objects {
   MeasuringKernels kernels;
   WorkspaceCache workspaces;
   ModuleCache modules;
-  gpu::Workspace workspace;  // of the kernels
+  gpu::Workspace workspace;  // for the kernels
   gpu::DeviceBuffer findings;
   gpu::PinnedBuffer host_findings;
   gpu::Event start, end;
@@ -60,10 +60,10 @@ struct GpuBackend::Loaded {
   Problem problem;
   std::vector<std::int64_t> sizes;
   std::vector<double> scalars;
-  KernelSignature signature;
+  ArgumentLayout arguments = ArgumentLayout();
   LaunchGeometry geometry;
   std::uint64_t workspace = 0;
-  std::optional<gpu::Kernel> kernel;  // or else
+  std::optional<gpu::Kernel> kernel;  // either this or the baseline is set
   gpu::Baseline* baseline = nullptr;
 };
 
@@ -81,7 +81,7 @@ GpuBackend::~GpuBackend() {
     const gpu::ContextGuard guard = enter();
     objects_.reset();
   } catch (const gpu::DriverError&) {
-    // The context is gone, and everything in it.
+    // The context may be gone, with everything in it, so errors are ignored.
   }
 }
 
@@ -109,12 +109,16 @@ std::string GpuBackend::load(const MeasureRequest& request) {
     return baseline->version();
   }
   loaded_->kernel = objects_->modules.load(request.cubin, request.kernel_name);
-  loaded_->signature = request.signature;
+  loaded_->arguments = ArgumentLayout(request.signature);
   loaded_->geometry = request.geometry.on_device(device_.sm_count);
-  loaded_->kernel->allow_dynamic_shared(loaded_->geometry.dynamic_shared_bytes);
+  return "";
+}
+
+void GpuBackend::prepare_launch() {
+  if (!loaded_->kernel) return;  // it is a baseline
+  loaded_->kernel->allow_dynamic_shared(loaded_->geometry);
   loaded_->workspace =
       objects_->workspace.reserve(loaded_->geometry.workspace_bytes(), objects_->stream.handle());
-  return "";
 }
 
 void GpuBackend::poison() {
@@ -129,7 +133,7 @@ void GpuBackend::enqueue(DataSet data) {
                             .workspace = run.workspace,
                             .raster = static_cast<std::uint32_t>(run.geometry.raster)};
   if (run.baseline != nullptr) return run.baseline->launch(run.problem, values);
-  gpu::KernelArguments arguments(*driver_, run.signature, run.geometry, run.tensors.tensors(),
+  gpu::KernelArguments arguments(*driver_, run.arguments, run.geometry, run.tensors.tensors(),
                                  values);
   run.kernel->launch(run.geometry, arguments.pointers(), objects_->stream);
 }
@@ -164,14 +168,13 @@ Timing GpuBackend::time(const TimingPlan& plan, double estimate_us) {
 
 bool GpuBackend::is_out_of_memory(const Error& error) const {
   const auto* fault = dynamic_cast<const gpu::DriverError*>(&error);
-  return fault != nullptr && gpu::is_out_of_memory(fault->code());
+  return fault != nullptr && gpu::is_out_of_memory(fault->cuda_result());
 }
 
-// A fault leaves a context in which every call fails, whether or not its code is one of those that
-// cuda.h says so of.
+// After a fault every call in the context fails, even if cuda.h does not say so of its error code.
 bool GpuBackend::is_poisoned(const Error& error) const {
   const auto* fault = dynamic_cast<const gpu::DriverError*>(&error);
-  if (fault != nullptr && gpu::poisons_process(fault->code())) return true;
+  if (fault != nullptr && gpu::poisons_process(fault->cuda_result())) return true;
   try {
     objects_->stream.synchronize();
     return false;

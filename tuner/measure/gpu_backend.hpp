@@ -1,5 +1,4 @@
-// Launches and checks kernels on a GPU. One user at a time; the caller's current context is left as
-// it was found.
+// Launches and checks kernels on a GPU. The caller's current context is restored.
 #pragma once
 
 #include <memory>
@@ -13,7 +12,8 @@ namespace autotune {
 
 class GpuBackend : public MeasureBackend {
  public:
-  // Throws EnvironmentError: no driver, no such device, an NVRTC that does not fit.
+  // Throws EnvironmentError if there is no driver or no such device, or if NVRTC does not support
+  // the device.
   GpuBackend(int ordinal, std::shared_ptr<const gpu::Nvrtc> nvrtc);
   ~GpuBackend() override;
 
@@ -24,6 +24,7 @@ class GpuBackend : public MeasureBackend {
 
   std::string provide(const Operation& operation, const MeasureRequest& request) override;
   std::string load(const MeasureRequest& request) override;
+  void prepare_launch() override;
   void poison() override;
   double launch(DataSet data) override;
   CheckOutcome check(DataSet data, double error_bound, const std::string& when,

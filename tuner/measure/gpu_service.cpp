@@ -33,13 +33,15 @@ class GpuService : public WorkerService {
     }
   }
 
-  CompileReply answer(const CompileRequest& request) {
+  CompileReply answer(const CompileRequest& request) try {
     const auto compiler = nvrtc();
     const Clock::time_point start = Clock::now();
     gpu::CompileResult result = compiler->compile(request.name, request.source, request.options);
     result.resources.compile_ms =
         std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-    return {result.ok, std::move(result.image), std::move(result.log), result.resources};
+    return {result.ok, std::move(result.image), std::move(result.log), result.resources, ""};
+  } catch (const EnvironmentError& error) {
+    return {.problem = error.what()};
   }
 
   MeasureReply answer(const MeasureRequest& request) {

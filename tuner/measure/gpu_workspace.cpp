@@ -11,10 +11,11 @@
 namespace autotune {
 namespace {
 
-// Repeated, a quiet NaN that no arithmetic gives, in every type of elements.
+// When it is repeated, this word is a quiet NaN in every element type, and one that no arithmetic
+// gives.
 constexpr std::uint32_t kPoison = 0x7ff87ff8;
 
-// Left to kernels: code, local memory, baselines.
+// This much memory is left for the code and local memory of kernels, and for baselines.
 constexpr double kReservedBytes = 512.0 * (1 << 20);
 
 gpu::DeviceBuffer buffer(const gpu::Driver& driver, std::int64_t bytes) {
@@ -148,7 +149,7 @@ GpuWorkspace* WorkspaceCache::find_or_make(const Operation& operation,
       stream_.synchronize();  // a fault here is not the candidate's
       return &used_.front();
     } catch (const gpu::DriverError& error) {
-      if (!gpu::is_out_of_memory(error.code())) throw;
+      if (!gpu::is_out_of_memory(error.cuda_result())) throw;
     }
   }
   problem = fmt::format(

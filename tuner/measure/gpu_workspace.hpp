@@ -44,13 +44,13 @@ class GpuWorkspace {
   [[nodiscard]] bool serves(const MeasureRequest& request) const;
 
   [[nodiscard]] const std::vector<TensorDesc>& tensors() const { return tensors_; }
-  // In the order of the tensors, for launches on this data.
+  // The tensors' addresses and row strides for launches on this data, in the order of the tensors.
   [[nodiscard]] const std::vector<LaunchValues::Tensor>& placed(DataSet data) const {
     return data == DataSet::integers ? integers_placed_ : reals_placed_;
   }
 
-  // Asynchronous on the stream of the constructor. A check writes VerificationKernels::kFindings
-  // findings.
+  // Both are asynchronous on the stream of the constructor. A check writes
+  // VerificationKernels::kFindings findings.
   void poison() const;
   void check(DataSet data, double error_bound, std::uint64_t findings) const;
 
@@ -64,32 +64,32 @@ class GpuWorkspace {
   std::uint64_t seed_;
   std::vector<TensorDesc> tensors_;  // the last is the output
   const VerificationKernels& checks_;
-  std::vector<gpu::DeviceBuffer> integers_, reals_;  // of each input
-  gpu::DeviceBuffer output_;                         // and the guard zones
+  std::vector<gpu::DeviceBuffer> integers_, reals_;  // one for each input
+  gpu::DeviceBuffer output_;                         // with the guard zones
   gpu::DeviceBuffer expected_integers_;              // in the output's type
   gpu::DeviceBuffer expected_;                       // FP64
   gpu::DeviceBuffer magnitudes_;                     // FP32
   std::vector<LaunchValues::Tensor> integers_placed_, reals_placed_;
 };
 
-// The workspaces of the problems used last, as many as the device's memory holds.
+// The workspaces of the problems that were used last, as many as the device's memory holds.
 class WorkspaceCache {
  public:
   WorkspaceCache(MeasuringKernels& kernels, const gpu::Stream& stream, const DeviceInfo& device)
       : kernels_(kernels), stream_(stream), device_(device) {}
 
-  // The workspace for a request; valid until the next call. nullptr when the device cannot hold
-  // it: `problem` then has the needed and the available memory.
+  // Returns the workspace for a request, which is valid until the next call. Returns nullptr when
+  // the device cannot hold it; `problem` then has the needed and the available memory.
   GpuWorkspace* find_or_make(const Operation& operation, const MeasureRequest& request,
                              std::string& problem);
-  // Forgets the one that was found last: it may have been written over.
+  // Forgets the workspace that was returned last, since a kernel may have overwritten its data.
   void discard_last() { used_.pop_front(); }
 
  private:
   MeasuringKernels& kernels_;
   const gpu::Stream& stream_;
   const DeviceInfo& device_;
-  std::list<GpuWorkspace> used_;  // the last first
+  std::list<GpuWorkspace> used_;  // the last used one first
 };
 
 }  // namespace autotune

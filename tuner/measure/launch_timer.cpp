@@ -15,12 +15,13 @@ namespace {
 
 // The time that events around a single launch may add to it.
 constexpr double kEventCostUs = 10;
-// Kernels shorter than this are launched by graphs, or the launching is what would be timed.
+// Kernels shorter than this are launched by graphs; otherwise the cost of launching would be timed.
 constexpr double kShortUs = 50;
 constexpr double kGraphUs = 300;  // how long a graph should last
 constexpr double kMaxGraphLaunches = 100;
 constexpr int kMaxLaunches = 1'000'000;
-// The first launches of a kernel are slower than those to come: a batch gets a tenth more.
+// The first launches of a kernel are slower than later ones, so the estimate is too high and a
+// batch gets a tenth more launches.
 constexpr double kSpare = 1.1;
 
 int launches_for(double wanted_us, double launch_us) {
@@ -56,7 +57,7 @@ class LaunchTimer::Batch {
   const gpu::Stream& stream_;
   std::optional<gpu::Graph> graph_;
   int graphs_ = 0;
-  int singles_;  // behind the graphs
+  int singles_;  // launched after the graphs
 };
 
 LaunchTimer::LaunchTimer(const gpu::Stream& stream, std::function<void()> enqueue,

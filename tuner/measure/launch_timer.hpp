@@ -1,4 +1,5 @@
-// Times launches with events on a stream. One user at a time, with the stream's context current.
+// Times launches with events on a stream. For one thread at a time, with the stream's context
+// current.
 #pragma once
 
 #include <functional>
@@ -11,8 +12,8 @@
 
 namespace autotune {
 
-// The measurement of a launch whose estimate alone is so far above stop_above_us that it stands for
-// a sample; nullopt when samples are needed.
+// If the estimate alone is so far above stop_above_us that no sample is needed, returns a
+// measurement that has the estimate as its sample; otherwise nullopt.
 [[nodiscard]] std::optional<Measurement> screened_out(const TimingPlan& plan, double estimate_us);
 
 class LaunchTimer {
@@ -23,13 +24,14 @@ class LaunchTimer {
   // The launch's time to within some microseconds, from two single launches that also warm up.
   [[nodiscard]] double estimate_us() const;
 
-  // Samples, each of a batch of launches. Once a sample is above stop_above_us no other is taken.
+  // Takes samples, each from a batch of launches. Once a sample is above stop_above_us, no other is
+  // taken.
   [[nodiscard]] Measurement measure(const TimingPlan& plan, double estimate_us) const;
 
  private:
   class Batch;
   void take_samples(Measurement& measurement, const TimingPlan& plan, double launch_us) const;
-  // Microseconds for the whole batch; notes the clocks meanwhile.
+  // Returns the microseconds for the whole batch, and notes the clocks meanwhile.
   double time(const Batch& batch, Measurement& measurement) const;
 
   const gpu::Stream& stream_;

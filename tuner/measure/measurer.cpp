@@ -7,7 +7,7 @@
 namespace autotune {
 namespace {
 
-// The steps of one request, up to the first failure.
+// Runs the steps of one request, up to the first failure.
 class Procedure {
  public:
   Procedure(MeasureBackend& backend, const Operation& operation, const MeasureRequest& request,
@@ -29,7 +29,8 @@ class Procedure {
   }
 
  private:
-  // On both sets of data. The launches warm up and give a first estimate of the time.
+  // Verifies one launch on each set of data. The launches also warm up and give a first estimate of
+  // the time.
   bool verify() {
     const bool exact = launch_and_check(DataSet::integers, "on integers");
     reply_.verification.integers_exact = exact;
@@ -82,6 +83,7 @@ MeasureReply measure(MeasureBackend& backend, const OperationRegistry& operation
   try {
     reply.detail = backend.load(request);
     failure = TrialStatus::launch_failed;
+    backend.prepare_launch();
     Procedure(backend, operation, request, reply).run();
   } catch (const Error& error) {
     reply = {};

@@ -1,5 +1,5 @@
-// Verifies and times kernels, with the meaning that tuner/worker/protocol.hpp gives to a
-// MeasureRequest (docs/measuring.md): one procedure, above a backend that launches and checks on
+// Verifies and times kernels as a MeasureRequest (tuner/worker/protocol.hpp) asks for
+// (docs/measuring.md). The procedure is the same for all devices; a backend launches and checks on
 // one kind of device.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace autotune {
 
 // The two sets of inputs that a problem is computed on.
 enum class DataSet : std::uint8_t {
-  integers,  // small ones, whose results are exact
-  reals,     // as MeasureRequest::input says
+  integers,  // small integers, whose results are exact
+  reals,     // the data that MeasureRequest::input names
 };
 
 struct Timing {
@@ -24,8 +24,8 @@ struct Timing {
   bool launched = true;  // false: the estimate stands for a sample
 };
 
-// One kind of device. All calls come from one thread. The functions after provide() and load()
-// refer to the request that these two received last.
+// The operations on one kind of device. All calls come from one thread. The functions after
+// provide() and load() refer to the request that these two received last.
 class MeasureBackend {
  public:
   virtual ~MeasureBackend() = default;
@@ -36,28 +36,32 @@ class MeasureBackend {
   // Makes the kernel or baseline ready to be launched. Returns a note for the result: the version
   // of a baseline. Throws Error.
   virtual std::string load(const MeasureRequest& request) = 0;
+  // Reserves the resources of a launch: shared memory and workspace. Throws Error.
+  virtual void prepare_launch() {}
 
   // Fills the output and its guard zones with poison, which shows which words a launch has written.
   virtual void poison() = 0;
-  // One launch, which has ended on return; microseconds. Throws Error for a fault.
+  // Launches once, waits for the end and returns the microseconds. Throws Error for a fault.
   virtual double launch(DataSet data) = 0;
   // Compares the output with the reference of the data: bit for bit for integers, within
   // `error_bound` for reals. `when` completes "wrong ...".
   virtual CheckOutcome check(DataSet data, double error_bound, const std::string& when,
                              Finding& finding) = 0;
-  // Times launches on the reals. `estimate_us`: of one launch, by those that verified; 0 without.
+  // Times launches on the reals. `estimate_us` is the time of a verified launch; 0: there was none.
   virtual Timing time(const TimingPlan& plan, double estimate_us) = 0;
 
   // A note for readers of the result, in one line: "12 of 10,000 blocks". Empty in most cases.
   [[nodiscard]] virtual std::string note() const { return ""; }
-  // The meaning of an error of a launch.
+  // Classify an error of a launch.
   [[nodiscard]] virtual bool is_out_of_memory(const Error&) const { return false; }
   [[nodiscard]] virtual bool is_poisoned(const Error&) const { return false; }
-  // The request has failed: what its kernel may have written to is not used again.
+  // To be called when the request has failed. Data that its kernel may have overwritten is not used
+  // again.
   virtual void discard(TrialStatus) {}
 };
 
-// The reply covers everything that the kernel may do except hanging or crashing the process.
+// Runs the procedure. The reply reports every failure of the kernel except a hang or a crash of the
+// process.
 [[nodiscard]] MeasureReply measure(MeasureBackend& backend, const OperationRegistry& operations,
                                    const MeasureRequest& request);
 

@@ -1,5 +1,5 @@
-// The kernels loaded last, so that finals and further sizes do not load them again. One user at a
-// time, always with the same context current.
+// The kernels that were loaded last, so that finals and further sizes do not load them again. For
+// one thread at a time, always with the same context current.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ class ModuleCache {
  public:
   explicit ModuleCache(const gpu::Driver& driver) : driver_(driver) {}
 
-  // The kernel of that name in an image, valid until the next call. Throws Error when the driver
-  // does not load it.
+  // Returns the kernel of that name in an image, valid until the next call. Throws Error when the
+  // driver does not load it.
   gpu::Kernel load(const std::string& image, const std::string& name) {
     const std::string key = content_hash(image) + name;
     for (auto entry = used_.begin(); entry != used_.end(); ++entry) {
@@ -42,7 +42,7 @@ class ModuleCache {
   };
 
   const gpu::Driver& driver_;
-  std::list<Entry> used_;  // the last first
+  std::list<Entry> used_;  // the last used one first
 };
 
 }  // namespace autotune

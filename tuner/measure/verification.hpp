@@ -16,13 +16,13 @@ struct Finding {
   double max_error_ratio = 0;  // of the elements whose ratio is a finite number
   double error_squares = 0;    // sums over these elements
   double reference_squares = 0;
-  std::int64_t wrong = 0;        // elements, NaN included
+  std::int64_t wrong = 0;        // the number of wrong elements, NaN included
   std::int64_t first_wrong = 0;  // the least index of them, counted row by row
-  std::int64_t outside = 0;      // words of the guard zones that were written to
+  std::int64_t outside = 0;      // the number of words of the guard zones that were written to
 };
 static_assert(sizeof(Finding) == 48);
 
-// The findings of all blocks together. Needs at least one.
+// Returns the findings of all blocks together. There must be at least one.
 [[nodiscard]] Finding merged(std::span<const Finding> blocks);
 
 // ||result - reference||_F / ||reference||_F.

@@ -15,7 +15,7 @@ std::span<const EmbeddedFile> embedded_measuring_kernels();
 
 namespace {
 
-constexpr std::int64_t kThreads = 256;      // of a block, as the kernels have it
+constexpr std::int64_t kThreads = 256;      // per block, as the kernels assume
 constexpr std::int64_t kFillBlocks = 4096;  // at most; every thread takes several elements
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {

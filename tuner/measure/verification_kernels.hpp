@@ -16,8 +16,8 @@
 
 namespace autotune {
 
-// Compiles CUDA C++ for `target` (what compile_target() gives) with macros NAME=VALUE, and loads
-// it. Throws EnvironmentError when this compiler or this driver does not take it.
+// Compiles CUDA C++ for `target`, which compile_target() gives, with macros NAME=VALUE, and loads
+// it. Throws EnvironmentError when the compiler or the driver does not accept it.
 [[nodiscard]] std::unique_ptr<gpu::Module> load_measuring_kernels(
     const gpu::Driver& driver, const gpu::Nvrtc& nvrtc, const std::string& target,
     const std::string& name, std::string_view source, const std::vector<std::string>& macros);
@@ -37,7 +37,7 @@ class VerificationKernels {
     std::int64_t guard;
     std::uint32_t poison;
   };
-  // Findings that one check writes, 48 bytes each (tuner/measure/verification.hpp).
+  // The number of findings that a check writes, 48 bytes each (tuner/measure/verification.hpp).
   static constexpr std::int64_t kFindings = 1024;
 
   VerificationKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc, const std::string& target,
@@ -68,7 +68,8 @@ class ReferenceKernels {
   ReferenceKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc, const std::string& target,
                    const Operation& operation, std::span<const TensorDesc> tensors);
 
-  // `inputs`: addresses. What is written is Operation::reference_source's.
+  // `inputs` and the outputs are device addresses. Operation::reference_source defines the results
+  // that are written.
   void integers(const Problem& problem, std::span<const std::uint64_t> inputs, std::uint64_t values,
                 const gpu::Stream& stream) const;
   void reals(const Problem& problem, std::span<const std::uint64_t> inputs, std::uint64_t values,

@@ -9,20 +9,25 @@
 namespace autotune {
 namespace {
 
+std::string in_lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
 // Kernel Tuner spells "miliseconds" so.
 double microseconds_in(const std::string& unit) {
   static const std::map<std::string, double> units = {
       {"s", 1e6},   {"seconds", 1e6},     {"ms", 1e3},    {"milliseconds", 1e3},
       {"us", 1},    {"microseconds", 1},  {"\u00b5s", 1}, {"miliseconds", 1e3},
       {"ns", 1e-3}, {"nanoseconds", 1e-3}};
-  const auto found = units.find(unit);
+  const auto found = units.find(in_lower_case(unit));
   return found == units.end() ? 1 : found->second;
 }
 
 // True for GB/s, GFLOP/s, GFLOPS, GFLOPS/W, GFLOP/J and the like, in upper or lower case.
-bool is_rate(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+bool is_rate(const std::string& name) {
+  const std::string text = in_lower_case(name);
   if (text.find("/s") != std::string::npos) return true;
   const std::size_t flop = text.find("flop");
   if (flop > 1) return false;  // only a letter such as K, M or G may precede it
@@ -37,7 +42,10 @@ std::optional<double> objective_cost(const std::string& name, double value,
                                      const std::string& unit) {
   constexpr double kFailed =
       1e20;  // Kernel Tuner's former mark of a configuration that did not run
-  if (!std::isfinite(value) || value <= 0 || value >= kFailed) return std::nullopt;
+  if (!std::isfinite(value) || value >= kFailed) return std::nullopt;
+  // Kernel Tuner maximises these, and no other objective without a rate's name.
+  if (name == "score" || name == "fitness") return value > 1 / kWorthless ? 1 / value : kWorthless;
+  if (value <= 0) return std::nullopt;
   return is_rate(name) || is_rate(unit) ? 1 / value : value * microseconds_in(unit);
 }
 

@@ -8,12 +8,13 @@
 namespace autotune {
 namespace {
 
-// KTT writes numbers as texts.
+// KTT writes numbers as texts, and the keys of Kernel Tuner's caches are texts of Python.
 std::optional<double> as_number(const OrderedJson& value) {
   if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
   if (value.is_number()) return value.get<double>();
   if (!value.is_string()) return std::nullopt;
   const auto& text = value.get_ref<const std::string&>();
+  if (text == "True" || text == "False") return text == "True" ? 1 : 0;
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = error == std::errc() && end == text.data() + text.size();

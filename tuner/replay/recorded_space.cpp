@@ -1,13 +1,9 @@
 #include "tuner/replay/recorded_space.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
-#include <sstream>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,88 +11,15 @@
 
 #include "autotune/error.hpp"
 
-#include "core/compression.hpp"
 #include "db/shipped_winners.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "kernel_templates/prior.hpp"
+#include "tuner/replay/objective.hpp"
 #include "tuner/replay/parameter_values.hpp"
 #include "tuner/replay/recorded_result.hpp"
 
 namespace autotune {
 namespace {
-
-constexpr std::uint64_t kMaxPlainBytes = std::uint64_t{4} << 30;
-
-std::string content_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  const std::string bytes = text.str();
-  if (bytes.empty()) {
-    throw UsageError(path + ": cannot be read, or is empty: name a file of recorded results");
-  }
-  if (bytes.rfind("\x1f\x8b", 0) == 0) {
-    throw UsageError(path + ": is compressed with gzip: unpack it, or compress it with zstd");
-  }
-  if (!is_compressed(bytes)) return bytes;
-  std::optional<std::string> plain = decompressed(bytes, kMaxPlainBytes);
-  if (!plain) throw UsageError(path + ": is no whole zstd file: copy it again");
-  return std::move(*plain);
-}
-
-// Python writes numbers that JSON does not have. Gives the length of one that begins here, or 0.
-std::size_t python_number_at(const std::string& text, std::size_t place) {
-  for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
-    if (text.compare(place, word.size(), word) == 0) return word.size();
-  }
-  return 0;
-}
-
-// The numbers become texts of the same length, so that the positions of syntax errors stay correct.
-std::string without_python_numbers(std::string text) {
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"') {
-      quoted = !quoted;
-    } else if (quoted) {
-      if (text[i] == '\\') ++i;
-    } else if (const std::size_t length = python_number_at(text, i); length > 0) {
-      text[i] = '"';
-      i += length - 1;
-      text[i] = '"';
-    }
-  }
-  return text;
-}
-
-OrderedJson parse(const std::string& path) {
-  const std::string text = without_python_numbers(content_of(path));
-  try {
-    return OrderedJson::parse(text);
-  } catch (const OrderedJson::parse_error& error) {
-    const char* const fault = error.byte > text.size() ? "it ends too early" : "there is a fault";
-    throw UsageError(fmt::format("{}: is no whole JSON document: {} at byte {} of {}", path, fault,
-                                 error.byte, text.size()));
-  }
-}
-
-std::vector<RecordedResult> read_results(const std::string& path) {
-  const OrderedJson document = parse(path);
-  try {
-    if (document.is_object() && document.contains("results")) return read_t4(document);
-    if (document.is_object() && document.contains("cache")) {
-      return read_kernel_tuner_cache(document);
-    }
-    if (document.is_object() && document.contains("trials")) return read_exported_trials(document);
-  } catch (const OrderedJson::exception& error) {
-    throw UsageError(fmt::format("{}: its results are not as T4 1.0.0 has them: {}", path,
-                                 std::strchr(error.what(), ' ') + 1));
-  } catch (const Error& error) {
-    throw UsageError(fmt::format("{}: {}", path, error.what()));
-  }
-  throw UsageError(path +
-                   ": has no recorded results: expected \"results\" (T4), \"cache\" (Kernel Tuner) "
-                   "or \"trials\" (autotune db export)");
-}
 
 // The parameters of all results, in the order of their first appearance, with their values.
 std::vector<std::pair<std::string, ParameterValues>> parameters_of(
@@ -113,10 +36,16 @@ std::vector<std::pair<std::string, ParameterValues>> parameters_of(
   return parameters;
 }
 
-std::string space_name(const RecordedResult& result, const std::string& path) {
-  if (!result.problem) return std::filesystem::path(path).filename().string();
-  return built_in_operations().of(*result.problem).text(*result.problem) + " " +
-         result.template_name + (result.device.empty() ? "" : " on " + result.device);
+std::string space_name(const RecordedResult& result, const std::string& path, bool is_whole) {
+  if (!result.problem) {
+    return std::filesystem::path(path).filename().string() + (is_whole ? "" : " (unfinished)");
+  }
+  try {
+    return built_in_operations().of(*result.problem).text(*result.problem) + " " +
+           result.template_name + (result.device.empty() ? "" : " on " + result.device);
+  } catch (const Error& error) {
+    throw UsageError(fmt::format("{}: {}", path, error.what()));
+  }
 }
 
 Trial trial_of(const RecordedResult& result,
@@ -129,7 +58,8 @@ Trial trial_of(const RecordedResult& result,
               .template_name = result.template_name,
               .configuration = Configuration(entries),
               .status = result.status};
-  trial.measurement.median_us = result.median_us;
+  trial.measurement.median_us = result.cost.value_or(0);
+  if (trial.ok() && !result.cost) trial.status = TrialStatus::launch_failed;
   return trial;
 }
 
@@ -194,19 +124,20 @@ Prior prior_for(const RecordedSpace& space) {
     if (!has_parameters_of(*kernel, recorded)) return {};
     configurations->push_back(completed(*kernel, recorded));
   }
-  const Prior estimate =
-      prior_for(*kernel, *configurations, *space.problem, winners.front()->device_class);
+  const DeviceClass device = parse_device_class(winners.front()->device_class);
+  const std::optional<SmLimits> sm = sm_limits(device.architecture);
+  if (!sm) return {};
+  const Prior estimate = prior_for(*kernel, *configurations, *space.problem, *sm, device.sm_count);
   if (!estimate) return {};
   return [configurations, estimate](std::size_t index) { return estimate(index); };
 }
 
 std::vector<RecordedSpace> read_recorded_spaces(const std::string& path) {
-  const std::vector<RecordedResult> results = read_results(path);
-  if (results.empty()) throw UsageError(path + ": has no results: record some first");
+  const RecordedFile file = read_recorded_file(path);
   std::map<std::string, std::vector<const RecordedResult*>> groups;
   std::vector<std::string> names;  // in the order of the file
-  for (const RecordedResult& result : results) {
-    const std::string name = space_name(result, path);
+  for (const RecordedResult& result : file.results) {
+    const std::string name = space_name(result, path, file.is_whole);
     auto& group = groups[name];
     if (group.empty()) names.push_back(name);
     group.push_back(&result);
@@ -220,9 +151,10 @@ std::vector<RecordedSpace> read_recorded_spaces(const std::string& path) {
           fmt::format("{}: {}: not all configurations have the same parameters", path, name));
     }
     spaces.back().name = name;
-    if (spaces.back().correct == 0) {
-      throw UsageError(fmt::format("{}: of {} no configuration is correct, so there is no best one",
-                                   path, name));
+    if (spaces.back().correct == 0 || spaces.back().best_us >= kWorthless) {
+      throw UsageError(fmt::format("{}: of {} no configuration is {}, so there is no best one",
+                                   path, name,
+                                   spaces.back().correct == 0 ? "correct" : "worth anything"));
     }
   }
   return spaces;

@@ -30,9 +30,9 @@ struct RecordedSpace {
 // know. Valid as long as `space`.
 [[nodiscard]] Prior prior_for(const RecordedSpace& space);
 
-// Reads T4 results, cache files of Kernel Tuner and the output of `db export`, plain or compressed
-// with zstd. Throws UsageError that names the file when it is absent, has none of these formats or
-// has a space without a correct configuration.
+// Reads T4 results, cache files of Kernel Tuner, results of KTT and the output of `db export`,
+// plain or compressed with zstd or gzip. Throws UsageError that names the file when it is absent,
+// has none of these formats or has a space without a correct configuration.
 [[nodiscard]] std::vector<RecordedSpace> read_recorded_spaces(const std::string& path);
 
 }  // namespace autotune

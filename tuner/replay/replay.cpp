@@ -72,6 +72,7 @@ void for_each_repeat(const ReplayOptions& options, ThreadPool& threads,
   threads.for_each(options.repeats, [&](std::size_t repeat, std::size_t) {
     std::exception_ptr thrown;
     try {
+      if (options.stop.stop_requested()) throw ReplayStopped();
       run(repeat, seed_of(options, repeat));
     } catch (...) {
       thrown = std::current_exception();

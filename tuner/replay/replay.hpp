@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
+
+#include "autotune/error.hpp"
 
 #include "core/thread_pool.hpp"
 #include "tuner/replay/recorded_space.hpp"
@@ -19,6 +22,13 @@ struct ReplayOptions {
   std::uint64_t seed = 1;
   std::size_t in_flight = 1;        // trials proposed before the first of them is reported
   bool use_shipped_winners = true;  // false: a prior is not taken from the winners that ship
+  std::stop_token stop = {};
+};
+
+// Thrown by replays whose stop was asked for.
+class ReplayStopped : public Error {
+ public:
+  ReplayStopped() : Error("the replay was stopped") {}
 };
 
 // One run. Gives the part of the optimum after each trial: the best time of the space over the best
@@ -31,7 +41,8 @@ struct ReplayOptions {
     });
 
 // Calls `run` with the number and the seed of each repeat, on all threads, and `on_repeat` after
-// each, one call at a time. Their exceptions pass through.
+// each, one call at a time. Their exceptions pass through. Throws ReplayStopped when a stop is
+// asked for before the last repeat has begun.
 void for_each_repeat(const ReplayOptions& options, ThreadPool& threads,
                      const std::function<void()>& on_repeat,
                      const std::function<void(std::size_t, std::uint64_t)>& run);

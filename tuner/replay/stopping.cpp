@@ -1,11 +1,10 @@
 #include "tuner/replay/stopping.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <vector>
 
-#include "tuner/search/regret.hpp"
+#include "tuner/search/convergence.hpp"
 
 namespace autotune {
 namespace {
@@ -15,20 +14,16 @@ struct Stop {
   double reached;  // the true share
 };
 
-std::optional<Stop> run_until(double share, const RecordedSpace& space, const Prior& estimate,
-                              SearchStrategy& strategy, const ReplayOptions& options) {
-  std::map<std::size_t, Trial> trials;
-  double best_us = 0;
-  std::size_t next_check_at = kFirstCheck;
+std::optional<Stop> run_until(double share, const RecordedSpace& space, const std::string& strategy,
+                              std::uint64_t seed, const Prior& estimate,
+                              const ReplayOptions& options) {
+  const auto made = make_strategy(strategy, {&space.configurations, seed, estimate});
+  Convergence convergence(strategy);
   bool stops = false;
   const std::vector<double> parts =
-      replay_once(space, strategy, options, [&](std::size_t index, double part) {
-        trials.emplace(index, space.trials[index]);
-        if (part > 0) best_us = space.best_us / part;
-        if (trials.size() < next_check_at || trials.size() == space.trials.size()) return true;
-        next_check_at = next_check(trials.size());
-        if (best_us == 0) return true;
-        stops = regret_bound({{space.configurations, trials, estimate}}, best_us) >= share;
+      replay_once(space, *made, options, [&](std::size_t index, double part) {
+        convergence.report(space.trials[index]);
+        stops = part > 0 && reached_share(convergence.floor_us(), space.best_us / part) >= share;
         return !stops;
       });
   if (!stops) return std::nullopt;
@@ -43,8 +38,7 @@ StoppingRecord replay_until(double share, const RecordedSpace& space, const std:
   std::vector<std::optional<Stop>> stops(options.repeats);
   const Prior estimate = options.use_shipped_winners ? prior_for(space) : Prior();
   for_each_repeat(options, threads, on_repeat, [&](std::size_t repeat, std::uint64_t seed) {
-    const auto made = make_strategy(strategy, {&space.configurations, seed, estimate});
-    stops[repeat] = run_until(share, space, estimate, *made, options);
+    stops[repeat] = run_until(share, space, strategy, seed, estimate, options);
   });
   StoppingRecord record;
   double stopped = 0;

@@ -72,13 +72,7 @@ RecordedResult read_result(const OrderedJson& result, const std::string& time_un
     read.template_name = result.at("template");
     read.device = result.value("device", "");
   }
-  if (read.status != TrialStatus::ok) return read;
-  const std::optional<double> cost = cost_of(result, time_unit);
-  if (cost) {
-    read.median_us = *cost;
-  } else {
-    read.status = TrialStatus::launch_failed;
-  }
+  if (read.status == TrialStatus::ok) read.cost = cost_of(result, time_unit);
   return read;
 }
 

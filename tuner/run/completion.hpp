@@ -1,4 +1,4 @@
-// The requests that were carried to their end, so that repeating one measures nothing.
+// The requests that were completed, so that repeating one of them measures nothing.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@ namespace autotune {
 
 enum class SearchEnd { exhausted, good_enough, budget, stopped };
 
-// Completion is kept for each task (a problem in a template's space), in three strengths: the space
-// was exhausted, by whatever strategy; a strategy's budget was used up; either, but in another
-// environment.
+// Completion is kept for each task (a problem in a template's space). There are three kinds: the
+// space was exhausted, by any strategy; a strategy's budget was used up; or either of these
+// happened in another environment.
 class Completion {
  public:
-  // The request has its effective strategy and budget. All references outlive this.
+  // `request` has its effective strategy and budget. All references outlive this object.
   Completion(TuningDatabase& database, const TuneRequest& request, std::string device_class,
              const Environment& environment);
 
   [[nodiscard]] bool holds(const SearchTask& task) const;
-  // The task was completed once, with another driver, NVRTC, template source or protocol.
+  // Returns whether the task was completed with another driver, NVRTC, template source or protocol.
   [[nodiscard]] bool complete_in_another_environment(const SearchTask& task) const;
-  // The rows that say that the task was completed.
+  // The rows that record that the task was completed.
   [[nodiscard]] std::vector<CompletedRequest> rows(const SearchTask& task, SearchEnd end) const;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ranges>
 #include <utility>
 
 #include "core/statistics.hpp"
@@ -11,11 +12,14 @@
 namespace autotune {
 namespace {
 
-// Finals that have had their first rounds end after this share of the time budget.
+// Finals that have had their first rounds end after this share of the time budget. All others are
+// given up at its end.
 constexpr double kFinalsShare = 0.98;
+// The number of known trials of a problem whose kernels are built before the search.
+constexpr int kKnownBest = 4;
 
-// The correct trials of a problem's tasks that were sampled to the end and are close to the best:
-// previous winners first, then the others, fastest first. Their kernels are not built yet.
+// Returns the correct trials of a problem's tasks that were not screened out and are close to the
+// best: previous winners first, then the others, fastest first. Their kernels need not be built.
 std::vector<Finalist> choose_finalists(const std::vector<SearchTask*>& tasks) {
   std::vector<Finalist> finalists;
   for (const SearchTask* task : tasks) {
@@ -39,8 +43,8 @@ std::vector<Finalist> choose_finalists(const std::vector<SearchTask*>& tasks) {
   return finalists;
 }
 
-// The trials' message when the device had too little memory for every kernel that was launched;
-// otherwise empty.
+// Returns the trials' message if the device had too little memory for every kernel that was
+// launched; otherwise an empty text.
 std::string found_too_large(const std::vector<SearchTask*>& tasks) {
   std::string why;
   for (const SearchTask* task : tasks) {
@@ -55,8 +59,19 @@ std::string found_too_large(const std::vector<SearchTask*>& tasks) {
 
 }  // namespace
 
-Decision::Decision(Plan& plan, KernelBuilder& builder, DevicePool* devices, TrialWriter& writer,
-                   RunReport& report, SearchEnd end, std::stop_token stop)
+void request_known_best(SearchPlan& plan, KernelBuilder& builder) {
+  std::set<Problem> problems;
+  for (const SearchTask* task : plan.open()) problems.insert(task->problem());
+  for (const Problem& problem : problems) {
+    for (const Finalist& known :
+         choose_finalists(plan.tasks_of(problem)) | std::views::take(kKnownBest)) {
+      builder.request(*known.kernel, known.configuration, problem);
+    }
+  }
+}
+
+Decision::Decision(SearchPlan& plan, KernelBuilder& builder, DevicePool* devices,
+                   TrialWriter& writer, RunReport& report, SearchEnd end, std::stop_token stop)
     : plan_(plan),
       builder_(builder),
       devices_(devices),
@@ -81,21 +96,26 @@ void Decision::prepare_finals(SearchEnd end) {
   for (std::size_t i = 0; i < problems_.size(); ++i) {
     Undecided& undecided = problems_[i];
     const Problem& problem = undecided.result.problem;
-    if (undecided.result.measured == 0 && !plan_.lacks_finals(problem, end)) continue;
+    const bool has_news = undecided.result.measured > 0 || plan_.lacks_finals(problem, end);
+    if (!has_news && plan_.request().baseline.empty()) continue;
     undecided.candidates = choose_finalists(undecided.tasks);
     if (!undecided.candidates.empty()) to_submit_.push_back(i);
   }
+  // Where the time is too short for all finals, those of problems without a winner come first.
+  std::stable_partition(to_submit_.begin(), to_submit_.end(), [&](std::size_t i) {
+    return !plan_.has_winner(problems_[i].result.problem);
+  });
   open_finals_ = to_submit_.size();
   std::optional<double> seconds;
   if (const auto time = time_share(open_finals_)) {
-    const std::chrono::duration<double> left = time->end - Plan::Clock::now();
+    const std::chrono::duration<double> left = time->end - SearchPlan::Clock::now();
     seconds = time->share * std::max(0.0, left.count());
   }
   for (const std::size_t i : to_submit_) {
     Undecided& undecided = problems_[i];
     std::vector<Finalist>& candidates = undecided.candidates;
     undecided.most = most_finalists(candidates.front().screened_us, seconds);
-    // The cubin store has the kernels, unless it was emptied.
+    // The kernels come from the cubin store, unless it was emptied.
     for (std::size_t c = 0; c < std::min(candidates.size(), undecided.most); ++c) {
       builder_.request(*candidates[c].kernel, candidates[c].configuration, candidates[c].problem);
     }
@@ -106,12 +126,19 @@ std::optional<FinalsJob::TimeShare> Decision::time_share(std::size_t finals_left
   const auto end = plan_.deadline(kFinalsShare);
   if (!end || finals_left == 0) return std::nullopt;
   const double at_once = static_cast<double>(devices_->size()) / static_cast<double>(finals_left);
-  return FinalsJob::TimeShare{*end, std::min(1.0, at_once)};
+  return FinalsJob::TimeShare{*end, std::min(1.0, at_once), *plan_.deadline(1)};
 }
 
 void Decision::submit_finals() {
-  while (!to_submit_.empty() && add_built(problems_[to_submit_.front()])) {
+  while (!to_submit_.empty()) {
     const std::size_t i = to_submit_.front();
+    if (!add_built(problems_[i])) {
+      if (!plan_.is_over(kFinalsShare)) return;
+      missed_finals_ = true;
+      --open_finals_;
+      to_submit_.pop_front();
+      continue;
+    }
     report_.progress("finals");
     devices_->submit(FinalsJob{.id = i,
                                .problem = problems_[i].result.problem,
@@ -129,8 +156,11 @@ bool Decision::add_built(Undecided& undecided) {
     const KernelTemplate& kernel = *candidate.kernel;
     candidate.built =
         builder_.find(builder_.request(kernel, candidate.configuration, candidate.problem));
-    if (candidate.built == nullptr) return false;
+    // Once the time is over, those play whose kernels are built, if the first candidate's is.
+    const bool waits = undecided.next == 0 || !plan_.is_over(kFinalsShare);
+    if (candidate.built == nullptr && waits) return false;
     ++undecided.next;
+    if (candidate.built == nullptr) continue;
     const std::string key =
         execution_key(candidate.problem, kernel.name, candidate.built->code,
                       kernel.geometry(candidate.configuration, candidate.problem));
@@ -145,7 +175,12 @@ void Decision::record(FinalsDone done) {
   --open_finals_;
   Undecided& undecided = problems_[done.id];
   undecided.result.baseline_us = done.result.baseline_us;
-  if (done.result.ranking) declare_winner(undecided, done.result);
+  undecided.result.baseline_problem = std::move(done.result.baseline_problem);
+  if (done.result.ranking) {
+    declare_winner(undecided, done.result);
+  } else {
+    missed_finals_ |= plan_.is_over(kFinalsShare);
+  }
 }
 
 void Decision::declare_winner(Undecided& undecided, const FinalsResult& finals) {
@@ -156,6 +191,7 @@ void Decision::declare_winner(Undecided& undecided, const FinalsResult& finals) 
   winner.low_us = ranking.interval.low;
   winner.high_us = ranking.interval.high;
   winner.confirmed = true;
+  winner.baseline_us = finals.baseline_us;
   for (const std::size_t tie : ranking.ties) {
     const Finalist& tied = finals.finalists[tie];
     if (tied.kernel == first.kernel) winner.ties.push_back(tied.configuration);
@@ -167,27 +203,24 @@ void Decision::declare_winner(Undecided& undecided, const FinalsResult& finals) 
   undecided.result.winner = std::move(winner);
 }
 
-bool Decision::estimate_next() {
-  if (estimated_ == problems_.size()) return false;
-  Undecided& undecided = problems_[estimated_++];
-  // The estimate takes too long for an answer that is known.
-  if (undecided.result.measured > 0 || plan_.request().until) {
-    undecided.result.reached_share =
-        reached_share({undecided.tasks.begin(), undecided.tasks.end()});
-  }
-  return true;
-}
-
 void Decision::report_results() {
   for (Undecided& undecided : problems_) {
     ProblemResult& result = undecided.result;
+    if (result.measured > 0 || plan_.request().until) {
+      result.reached_share = reached_share({undecided.tasks.begin(), undecided.tasks.end()});
+    }
     if (!result.winner) {
-      result.winner =
-          plan_.stored().known_best(undecided.tasks, plan_.request().fresh, stop_.stop_requested());
+      result.winner = plan_.stored().known_best(undecided.tasks, plan_.request().fresh,
+                                                missed_finals_ || stop_.stop_requested());
     }
     if (!result.winner) {
       result.too_large = undecided.tasks.empty() ? plan_.too_large(result.problem)
                                                  : found_too_large(undecided.tasks);
+    }
+    const std::string& baseline = plan_.request().baseline;
+    const bool lacks_baseline = !baseline.empty() && !result.baseline_us;
+    if (missed_finals_ && lacks_baseline && result.baseline_problem.empty()) {
+      result.baseline_problem = baseline + " was not timed: the budget's time was over";
     }
     report_.add(std::move(result));
   }

@@ -22,7 +22,7 @@ constexpr double kDefaultBudget_s = 30;
 
 }  // namespace
 
-Plan::Plan(const TuneRequest& request, const TunerSetup& setup, std::string run_guid)
+SearchPlan::SearchPlan(const TuneRequest& request, const TunerSetup& setup, std::string run_guid)
     : request_(request), setup_(setup), start_(request.began.value_or(Clock::now())) {
   make_spaces();
   make_tasks();
@@ -41,47 +41,40 @@ Plan::Plan(const TuneRequest& request, const TunerSetup& setup, std::string run_
   shared_.emplace(*setup.database, std::move(scopes), std::move(run_guid), request_.fresh);
 }
 
-void Plan::make_spaces() {
-  for (SpaceSummary& summary : summarize_space(request_, setup_.device, *setup_.kernels)) {
+void SearchPlan::make_spaces() {
+  std::vector<SpaceSummary> summaries = summarize_space(request_, setup_.device, *setup_.kernels);
+  check_not_empty(summaries);
+  for (SpaceSummary& summary : summaries) {
     if (summary.enumeration.configurations.empty()) continue;
     spaces_.emplace_back(*summary.kernel, std::move(summary.enumeration.configurations));
   }
 }
 
-void Plan::make_tasks() {
+void SearchPlan::make_tasks() {
   std::vector<std::pair<Problem, const CandidateSpace*>> searches;
-  std::string too_large;
   for (const Problem& problem : request_.problems) {
     for (const CandidateSpace& space : spaces_) {
       if (!computes(*space.kernel, problem)) continue;
-      if (const std::string why = why_too_large(*space.kernel->operation, problem, setup_.device);
-          !why.empty()) {
-        too_large = why;
-        continue;
-      }
+      if (!why_too_large(*space.kernel->operation, problem, setup_.device).empty()) continue;
       searches.emplace_back(problem, &space);
       total_trials_ += static_cast<std::int64_t>(space.configurations.size());
     }
   }
-  if (searches.empty() && !too_large.empty()) throw EnvironmentError(too_large);
-  if (searches.empty()) {
-    throw UsageError("no configuration is left to try: --dry-run shows what rejects them");
-  }
   choose_budget_and_strategy();
   std::vector<Winner> winners = setup_.database->winners({});
   if (request_.use_shipped_winners) {
-    const std::vector<Winner>& shipped = shipped_winners();
-    winners.insert(winners.end(), shipped.begin(), shipped.end());
+    for (const Winner* shipped : shipped_winners({})) winners.push_back(*shipped);
   }
   const std::string device_class = setup_.device.device_class();
   for (const auto& [problem, space] : searches) {
     tasks_.emplace_back(tasks_.size(), problem, *space, request_.strategy, request_.seed,
-                        prior_for(*space->kernel, space->configurations, problem, device_class),
+                        prior_for(*space->kernel, space->configurations, problem, setup_.device.sm,
+                                  setup_.device.sm_count),
                         warm_starts(problem, device_class, *space, winners));
   }
 }
 
-void Plan::choose_budget_and_strategy() {
+void SearchPlan::choose_budget_and_strategy() {
   const bool exhaustive =
       total_trials_ <= kExhaustiveTrials && setup_.device.capabilities().exhaustive_by_default;
   if (request_.budget.unlimited() && !exhaustive) request_.budget.seconds = kDefaultBudget_s;
@@ -90,7 +83,7 @@ void Plan::choose_budget_and_strategy() {
   }
 }
 
-void Plan::update() {
+void SearchPlan::update() {
   open_.clear();
   stale_.clear();
   stored_->load_winners();
@@ -103,13 +96,18 @@ void Plan::update() {
   }
 }
 
-std::optional<Plan::Clock::time_point> Plan::deadline(double share) const {
+std::optional<SearchPlan::Clock::time_point> SearchPlan::deadline(double share) const {
   if (!request_.budget.seconds) return std::nullopt;
   const std::chrono::duration<double> time(share * *request_.budget.seconds);
   return start_ + std::chrono::duration_cast<Clock::duration>(time);
 }
 
-std::string Plan::too_large(const Problem& problem) const {
+bool SearchPlan::is_over(double share) const {
+  const auto end = deadline(share);
+  return end && Clock::now() >= *end;
+}
+
+std::string SearchPlan::too_large(const Problem& problem) const {
   for (const CandidateSpace& space : spaces_) {
     if (!computes(*space.kernel, problem)) continue;
     return why_too_large(*space.kernel->operation, problem, setup_.device);
@@ -117,7 +115,7 @@ std::string Plan::too_large(const Problem& problem) const {
   return "";
 }
 
-std::vector<SearchTask*> Plan::tasks_of(const Problem& problem) {
+std::vector<SearchTask*> SearchPlan::tasks_of(const Problem& problem) {
   std::vector<SearchTask*> tasks;
   for (SearchTask& task : tasks_) {
     if (task.problem() == problem) tasks.push_back(&task);
@@ -125,18 +123,20 @@ std::vector<SearchTask*> Plan::tasks_of(const Problem& problem) {
   return tasks;
 }
 
-bool Plan::lacks_finals(const Problem& problem, SearchEnd end) const {
-  bool is_open = false;
-  bool has_winner = false;
-  for (const SearchTask& task : tasks_) {
-    if (task.problem() != problem) continue;
-    is_open |= std::find(open_.begin(), open_.end(), &task) != open_.end();
-    has_winner |= stored_->current_winner(task).has_value();
-  }
-  return is_open && (end != SearchEnd::good_enough || !has_winner);
+bool SearchPlan::has_winner(const Problem& problem) const {
+  return std::any_of(tasks_.begin(), tasks_.end(), [&](const SearchTask& task) {
+    return task.problem() == problem && stored_->current_winner(task).has_value();
+  });
 }
 
-std::vector<CompletedRequest> Plan::completed(SearchEnd end) const {
+bool SearchPlan::lacks_finals(const Problem& problem, SearchEnd end) const {
+  const bool is_open = std::any_of(open_.begin(), open_.end(), [&](const SearchTask* task) {
+    return task->problem() == problem;
+  });
+  return is_open && (end != SearchEnd::good_enough || !has_winner(problem));
+}
+
+std::vector<CompletedRequest> SearchPlan::completed(SearchEnd end, bool retimed) const {
   std::vector<CompletedRequest> completed;
   const auto add = [&](const std::vector<SearchTask*>& tasks, SearchEnd how) {
     for (const SearchTask* task : tasks) {
@@ -148,11 +148,11 @@ std::vector<CompletedRequest> Plan::completed(SearchEnd end) const {
     }
   };
   if (end != SearchEnd::good_enough) add(open_, end);
-  add(stale_, SearchEnd::budget);
+  if (retimed) add(stale_, SearchEnd::budget);
   return completed;
 }
 
-bool Plan::was_tried(const SearchTask& task) const {
+bool SearchPlan::was_tried(const SearchTask& task) const {
   return std::any_of(tasks_.begin(), tasks_.end(), [&](const SearchTask& other) {
     return other.problem() == task.problem() && !other.trials().empty();
   });

@@ -18,13 +18,13 @@
 namespace autotune {
 
 // Belongs to one thread. All references outlive it.
-class Plan {
+class SearchPlan {
  public:
   using Clock = std::chrono::steady_clock;
 
   // Throws UsageError for an empty space, EnvironmentError when no problem fits the device's memory
   // or no worker can compile.
-  Plan(const TuneRequest& request, const TunerSetup& setup, std::string run_guid);
+  SearchPlan(const TuneRequest& request, const TunerSetup& setup, std::string run_guid);
 
   // Loads the stored results and sorts the tasks into open, stale and complete ones.
   void update();
@@ -34,39 +34,47 @@ class Plan {
   [[nodiscard]] const DescribeCompilerReply& compiler() const { return compiler_; }
   // The time from which the budget counts.
   [[nodiscard]] Clock::time_point start() const { return start_; }
-  // Time spent waiting for others takes nothing from the budget.
+  // Moves the start, because time spent waiting for other programs does not count.
   void postpone(Clock::duration waited) { start_ += waited; }
-  // The end of this share of the budget's time; empty where that is not limited.
+  // The end of this share of the budget's time; empty if the time is not limited.
   [[nodiscard]] std::optional<Clock::time_point> deadline(double share) const;
+  [[nodiscard]] bool is_over(double share) const;
 
   [[nodiscard]] std::vector<SearchTask>& tasks() { return tasks_; }
   [[nodiscard]] const std::vector<SearchTask>& tasks() const { return tasks_; }
   [[nodiscard]] std::vector<SearchTask*> tasks_of(const Problem& problem);
-  // Returns why the device's memory is too small for a problem; empty when it is not.
+  // Returns why the device's memory is too small for a problem; empty if it is large enough.
   [[nodiscard]] std::string too_large(const Problem& problem) const;
   // The tasks to be searched.
   [[nodiscard]] const std::vector<SearchTask*>& open() const { return open_; }
   // The tasks that were complete in another environment, whose finalists are timed again.
   [[nodiscard]] const std::vector<SearchTask*>& stale() const { return stale_; }
-  [[nodiscard]] bool has_work() const { return !open_.empty() || !stale_.empty(); }
+  // A request with a baseline always has work, because a baseline is timed in finals and not
+  // stored.
+  [[nodiscard]] bool has_work() const {
+    return !open_.empty() || !stale_.empty() || !request_.baseline.empty();
+  }
   // The size of the space over all tasks.
   [[nodiscard]] std::int64_t total_trials() const { return total_trials_; }
 
   [[nodiscard]] StoredResults& stored() { return *stored_; }
   [[nodiscard]] SharedTrials& shared() { return *shared_; }
 
+  // True when a winner of the problem is stored for this environment.
+  [[nodiscard]] bool has_winner(const Problem& problem) const;
   // True when the problem's winner was not chosen from all that is known: other requests made
   // trials, or a run ended before its finals. A search that ends because what is known is good
   // enough needs no finals where there is a winner.
   [[nodiscard]] bool lacks_finals(const Problem& problem, SearchEnd end) const;
-  // The rows that say that the run's tasks are complete.
-  [[nodiscard]] std::vector<CompletedRequest> completed(SearchEnd end) const;
+  // The rows that record that the run's tasks are complete, and its stale tasks if they were
+  // `retimed`.
+  [[nodiscard]] std::vector<CompletedRequest> completed(SearchEnd end, bool retimed) const;
 
  private:
   void make_spaces();
   void make_tasks();
   void choose_budget_and_strategy();
-  // False when the budget did not last for a single trial of the task's problem.
+  // Returns false when the budget did not suffice for a single trial of the task's problem.
   [[nodiscard]] bool was_tried(const SearchTask& task) const;
 
   TuneRequest request_;

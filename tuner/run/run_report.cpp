@@ -15,12 +15,16 @@ void RunReport::progress(const char* phase, const Trial* last, const DeviceUse* 
   const Budget& budget = plan_.request().budget;
   TuneProgress progress{
       .total = plan_.total_trials(), .last = last, .failed = failed, .phase = phase};
-  progress.elapsed_s = std::chrono::duration<double>(Plan::Clock::now() - plan_.start()).count();
+  progress.elapsed_s =
+      std::chrono::duration<double>(SearchPlan::Clock::now() - plan_.start()).count();
   for (const SearchTask& task : plan_.tasks()) {
     progress.done += static_cast<std::int64_t>(task.trials().size());
     if (const Trial* best = task.best()) {
       progress.best_us.emplace_back(task.problem(), best->measurement.median_us);
     }
+  }
+  for (const auto& [status, count] : report.statuses) {
+    if (status != TrialStatus::ok) progress.failures += count;
   }
   if (budget.trials) progress.total = std::min(progress.total, *budget.trials);
   if (budget.seconds) {

@@ -11,13 +11,13 @@ namespace autotune {
 // Belongs to one thread. All references outlive it.
 class RunReport {
  public:
-  RunReport(const Plan& plan, const ProgressCallback& callback)
+  RunReport(const SearchPlan& plan, const ProgressCallback& callback)
       : plan_(plan), callback_(callback) {}
 
-  // Tells the caller of the phase, of the trial just made and of the device that has just failed.
+  // Reports the phase, the trial just made and the device that has just failed to the caller.
   void progress(const char* phase, const Trial* last = nullptr, const DeviceUse* failed = nullptr);
   void add(ProblemResult result);
-  // The stored finalists of the stale tasks were timed again.
+  // Adds the note that the stored finalists of the stale tasks were timed again.
   void note_stale(const std::vector<SearchTask*>& tasks);
   // Runs a write to the database; the report says why one failed.
   template <typename Write>
@@ -32,7 +32,7 @@ class RunReport {
   TuneReport report;
 
  private:
-  const Plan& plan_;
+  const SearchPlan& plan_;
   const ProgressCallback& callback_;
 };
 

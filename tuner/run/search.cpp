@@ -9,8 +9,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The template that is faster for a problem gets more turns. Once each template has had this many
-// trials, one that is slower by this factor has its turn in one of this many rounds.
+// The template that is faster for a problem gets more turns. Once a template has had kFairTrials
+// trials and is slower than another by kClearlyFaster, it has a turn only in one of
+// kTurnsOfTheLeader rounds.
 constexpr std::size_t kFairTrials = 24;
 constexpr double kClearlyFaster = 1.1;
 constexpr std::size_t kTurnsOfTheLeader = 8;
@@ -22,12 +23,16 @@ constexpr double kWorthSharing = 1.1;
 // The slowest entries beyond this number are dropped.
 constexpr std::size_t kMostQueuedForReuse = 10'000;
 
+// The number of jobs that are submitted for each device. Other trials whose kernels are built wait
+// in the order of their proposals, so that stored kernels do not delay those that must be compiled.
+constexpr std::size_t kSubmittedPerDevice = 32;
+
 // The time between two readings of what other runs have stored.
 constexpr std::chrono::milliseconds kBetweenLearning(200);
 
 }  // namespace
 
-Search::Search(Plan& plan, KernelBuilder& builder, DevicePool& devices, SearchLimits limits)
+Search::Search(SearchPlan& plan, KernelBuilder& builder, DevicePool& devices, SearchLimits limits)
     : plan_(plan),
       tasks_(plan.open()),
       builder_(builder),
@@ -58,13 +63,17 @@ std::optional<SearchEnd> Search::reached() const {
 }
 
 void Search::propose() {
-  while (has_room() && propose_one()) {
+  while (has_room() && !reached() && propose_one()) {
   }
 }
 
+// If measuring is slower than compiling, proposals wait until few built kernels do, because a later
+// proposal can use more results.
 bool Search::has_room() const {
+  const auto built = static_cast<std::size_t>(std::ranges::count_if(
+      waiting_, [&](const Proposal& p) { return builder_.find(p.ticket) != nullptr; }));
   const std::size_t under_way = waiting_.size() + devices_.open_jobs();
-  return under_way < limits_.lookahead &&
+  return under_way < limits_.lookahead && built <= tasks_.size() &&
          (!limits_.trials || measured_ + static_cast<std::int64_t>(under_way) < *limits_.trials);
 }
 
@@ -104,8 +113,9 @@ bool Search::is_behind(const SearchTask& task) const {
 }
 
 void Search::submit_built() {
+  const std::size_t most = kSubmittedPerDevice * devices_.size();
   std::erase_if(waiting_, [&](const Proposal& proposal) {
-    if (builder_.find(proposal.ticket) == nullptr) return false;
+    if (devices_.open_jobs() >= most || builder_.find(proposal.ticket) == nullptr) return false;
     // Another run may have made and stored the trial before this run claimed it.
     if (proposal.learned == learned_) learn();
     const auto& [task, index] = proposal.claim;
@@ -126,7 +136,8 @@ void Search::submit(const Proposal& proposal) {
                              .configuration = task->space().configurations[index],
                              .built = builder_.find(proposal.ticket),
                              .best = &task->best_time(),
-                             .deadline = limits_.deadline});
+                             .deadline = limits_.deadline,
+                             .end = limits_.end});
 }
 
 void Search::record(TrialId id) {
@@ -157,8 +168,8 @@ void Search::share(const SearchTask& task, std::size_t index) {
   }
 }
 
-// Where compiling is the limit, a trial of a kernel that is built costs nothing. Without overlap
-// nothing is measured while a kernel is compiled.
+// If compiling is slower than measuring, a trial of a kernel that is built costs no time. Without
+// overlap nothing is measured while a kernel is compiled.
 void Search::use_idle_devices() {
   if (limits_.trials || limits_.lookahead == 1) return;
   if (devices_.open_jobs() >= devices_.size()) return;

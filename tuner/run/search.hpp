@@ -1,4 +1,4 @@
-// The search: keeps compile workers ahead of the devices, and the devices supplied, until every
+// The search. It keeps the compile workers ahead of the devices, and the devices busy, until every
 // task is exhausted, the budget is used up or a stop is requested.
 #pragma once
 
@@ -21,11 +21,14 @@ namespace autotune {
 
 struct SearchLimits {
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  // A trial that has not ended by then is given up.
+  std::optional<std::chrono::steady_clock::time_point> end;
   std::optional<std::int64_t> trials;
-  std::size_t lookahead = 1;  // proposals that are compiled, wait to be measured or are measured
+  std::size_t lookahead = 1;  // proposals that are being compiled, waiting or being measured
   std::stop_token stop;
-  // A trial that another run has claimed for longer, with nothing else left to do, is made here.
-  std::chrono::milliseconds patience{0};
+  // When nothing else is left to do, a trial that another run has claimed is made here after this
+  // time.
+  std::chrono::steady_clock::duration patience{0};
 };
 
 // Belongs to one thread. With one device, one compile worker and a limit of trials, the choice of
@@ -33,13 +36,15 @@ struct SearchLimits {
 class Search {
  public:
   // All references outlive this.
-  Search(Plan& plan, KernelBuilder& builder, DevicePool& devices, SearchLimits limits);
+  Search(SearchPlan& plan, KernelBuilder& builder, DevicePool& devices, SearchLimits limits);
 
-  // Does everything that can be done now. Gives the reason once the search has ended; until then it
-  // must be called again after each event, and regularly to check the limits.
+  // Does everything that can be done now, and returns the reason once the search has ended. Until
+  // then it must be called again after each event, and regularly to check the limits.
   std::optional<SearchEnd> advance();
-  // The trial was made and its task knows it.
+  // To be called when a trial was made and its task has recorded it.
   void record(TrialId id);
+  // Returns whether only trials are left that other runs have claimed.
+  [[nodiscard]] bool waits_for_others() const { return idle_since_.has_value(); }
   // Gives up the claims on trials that were not made.
   void release_claims();
 
@@ -59,7 +64,7 @@ class Search {
   [[nodiscard]] bool has_room() const;
   // Claims a trial and asks for its kernel, or defers the trial while another run has claimed it.
   void enqueue(const Claim& claim, bool patient);
-  // True when another template is clearly faster for the task's problem.
+  // Returns whether another template is clearly faster for the task's problem.
   [[nodiscard]] bool is_behind(const SearchTask& task) const;
   // Gives the devices the trials whose kernels are built.
   void submit_built();
@@ -70,23 +75,24 @@ class Search {
   void use_idle_devices();
   // The tasks of `task`'s template and layout, itself among them.
   [[nodiscard]] std::vector<SearchTask*> with_the_layout_of(const SearchTask& task) const;
-  // Takes in, from time to time, what other runs have stored and the trials that they gave up.
+  // From time to time, learns the trials that other runs have stored, and claims those that they
+  // gave up.
   void follow_others();
   void learn();
   [[nodiscard]] SharedTrials::Key key_of(const Claim& claim) const;
   void release(const Claim& claim);
 
-  Plan& plan_;
+  SearchPlan& plan_;
   const std::vector<SearchTask*>& tasks_;
   KernelBuilder& builder_;
   DevicePool& devices_;
   SearchLimits limits_;
   StoppingRule rule_;
-  std::deque<Proposal> waiting_;  // for their kernels
-  std::set<Claim> claimed_;       // until the trial is made
-  std::vector<Claim> deferred_;   // other runs have claimed these
-  // Compiled but untested candidates, by the slowdown of the trial that compiled them against the
-  // best of its task.
+  std::deque<Proposal> waiting_;  // for their kernels or for room in the queue of the devices
+  std::set<Claim> claimed_;       // the trials of this run that are not made yet
+  std::vector<Claim> deferred_;   // the trials that other runs have claimed
+  // Untested candidates whose kernels are built. The key is the time of the trial for which the
+  // kernel was built, relative to the best time of that trial's task.
   std::multimap<double, Claim> reuse_queue_;
   std::int64_t learned_ = 0;  // the number of calls of learn()
   Clock::time_point next_learning_;

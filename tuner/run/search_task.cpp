@@ -9,7 +9,7 @@ namespace autotune {
 CandidateSpace::CandidateSpace(const KernelTemplate& template_, std::vector<Configuration> valid)
     : kernel(&template_), configurations(std::move(valid)), sorted_(configurations.size()) {
   std::iota(sorted_.begin(), sorted_.end(), std::uint32_t{0});
-  // Enumerated configurations mostly are sorted.
+  // Enumerated configurations are mostly sorted already.
   if (std::is_sorted(configurations.begin(), configurations.end())) return;
   std::sort(sorted_.begin(), sorted_.end(), [this](std::uint32_t a, std::uint32_t b) {
     return configurations[a] < configurations[b];
@@ -39,8 +39,8 @@ SearchTask::SearchTask(std::size_t id, const Problem& problem, const CandidateSp
     : id_(id),
       problem_(problem),
       space_(&space),
-      estimate_(std::move(estimate)),
-      strategy_(make_strategy(strategy, {&space.configurations, seed, estimate_})) {
+      strategy_(make_strategy(strategy, {&space.configurations, seed, std::move(estimate)})),
+      convergence_(strategy) {
   if (const auto index = space.index_of(space.kernel->default_configuration(problem))) {
     suggest(*index);
   }
@@ -58,8 +58,8 @@ std::optional<std::size_t> SearchTask::propose() {
     first_.pop_front();
     if (!trials_.contains(index)) return index;
   }
-  // The strategy learns of the configurations above only once they were measured, so it may name
-  // them meanwhile.
+  // The strategy learns of the configurations above only when they have been measured, so it may
+  // propose them again until then.
   std::optional<std::size_t> index = strategy_->next();
   while (index && !named_.insert(*index).second) index = strategy_->next();
   return index;
@@ -71,6 +71,7 @@ void SearchTask::suggest(std::size_t index) {
 
 void SearchTask::record(std::size_t index, Trial trial) {
   strategy_->report(index, trial);
+  convergence_.report(trial);
   const Trial& stored = trials_.insert_or_assign(index, std::move(trial)).first->second;
   if (!stored.ok()) return;
   best_time_->lower(stored.measurement.median_us);

@@ -14,6 +14,7 @@
 #include "kernel_templates/kernel_template.hpp"
 #include "tuner/devices/jobs.hpp"
 #include "tuner/run/warm_start.hpp"
+#include "tuner/search/convergence.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace autotune {
@@ -43,48 +44,49 @@ class SearchTask {
   // The configuration to try next: the template's default first, so that there is an incumbent to
   // screen against, then the starts, then the strategy's choice.
   std::optional<std::size_t> propose();
-  // A configuration that did well for another problem is tried next, unless it was named before.
+  // Makes a configuration that did well for another problem the next to try, unless it was proposed
+  // before.
   void suggest(std::size_t index);
-  // Reserves a configuration for a caller that tries it itself. False where it was named before or
-  // has a trial.
+  // Reserves a configuration for a caller that tries it itself. Returns false if it was proposed
+  // before or has a trial.
   bool try_reserve(std::size_t index) { return !knows(index) && named_.insert(index).second; }
   [[nodiscard]] bool knows(std::size_t index) const {
     return trials_.contains(index) || named_.contains(index);
   }
   void record(std::size_t index, Trial trial);
-  // Takes in a trial from the database, unless its configuration is not in this space or has a
-  // trial already.
+  // Adds a trial from the database, unless its configuration is not in this space or has a trial
+  // already.
   void record_known(Trial trial);
 
   [[nodiscard]] std::size_t id() const { return id_; }
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] const KernelTemplate& kernel() const { return *space_->kernel; }
   [[nodiscard]] const CandidateSpace& space() const { return *space_; }
-  [[nodiscard]] const Prior& estimate() const { return estimate_; }
   [[nodiscard]] const std::map<std::size_t, Trial>& trials() const { return trials_; }
   [[nodiscard]] std::int64_t known() const { return known_; }
   [[nodiscard]] std::int64_t measured() const {
     return static_cast<std::int64_t>(trials_.size()) - known_;
   }
-  // True when this configuration was a winner for this problem before.
+  // Returns whether this configuration was a winner for this problem before.
   [[nodiscard]] bool has_won(std::size_t index) const { return won_.contains(index); }
-  // True when every configuration of the space has its trial.
+  // Returns whether every configuration of the space has a trial.
   [[nodiscard]] bool exhausted() const { return trials_.size() == space_->configurations.size(); }
+  [[nodiscard]] const Convergence& convergence() const { return convergence_; }
   // The fastest correct trial; nullptr when there is none.
   [[nodiscard]] const Trial* best() const;
-  // The least time of any correct trial, which devices lower before the trial is recorded.
+  // The least time of any correct trial. Devices update it before the trial is recorded.
   [[nodiscard]] BestTime& best_time() { return *best_time_; }
 
  private:
   std::size_t id_;
   Problem problem_;
   const CandidateSpace* space_;
-  Prior estimate_;
   std::unique_ptr<SearchStrategy> strategy_;
   std::deque<std::size_t> first_;  // the default, the starts and the suggestions
-  std::set<std::size_t> named_;    // these, and those that the strategy has named
+  std::set<std::size_t> named_;    // these, and the configurations that the strategy has proposed
   std::set<std::size_t> won_;
   std::map<std::size_t, Trial> trials_;
+  Convergence convergence_;
   std::optional<std::size_t> best_;
   std::unique_ptr<BestTime> best_time_ = std::make_unique<BestTime>();
   std::int64_t known_ = 0;

@@ -12,7 +12,8 @@
 namespace autotune {
 namespace {
 
-// The lock belongs to the file description, so that two runs of one process see each other's too.
+// The lock belongs to the open file description, so that it also works between two runs in one
+// process.
 bool set_lock(int file, short type, SharedTrials::Key key) {
   struct flock lock {};
   lock.l_type = type;

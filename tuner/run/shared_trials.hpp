@@ -13,8 +13,8 @@
 
 namespace autotune {
 
-// A trial is made by the run that has claimed it, and only when learn(), called after that, has not
-// brought it; the claim is kept until the trial is stored. So no trial is made twice.
+// A run makes a trial only after it has claimed the trial and then called learn(), which has not
+// found it. It keeps the claim until the trial is stored. So no trial is made twice.
 //
 // A claim is a lock on one byte of an empty file next to the database, at an offset that is the
 // trial's hash. The kernel gives up the locks of a run that ends, however it ends.
@@ -23,12 +23,12 @@ class SharedTrials {
   using Key = std::int64_t;
   using Scopes = std::map<const KernelTemplate*, TrialScope>;
 
-  // `scopes` has the templates that are searched; `run_guid` is this run's. A run that is `fresh`
-  // neither claims nor learns. `database` outlives this.
+  // `scopes` has the templates that are searched, and `run_guid` identifies this run. A run that is
+  // `fresh` neither claims nor learns. `database` outlives this object.
   SharedTrials(TuningDatabase& database, Scopes scopes, std::string run_guid, bool fresh = false);
 
-  // Opens the file. Every claim succeeds before this call, and for a database in memory, for a
-  // fresh run and where the file cannot be made.
+  // Opens the file of claims. Every claim succeeds before this call, and also for a database in
+  // memory, for a fresh run, and if the file cannot be made.
   void open_claims();
 
   [[nodiscard]] const TrialScope& scope_of(const KernelTemplate& kernel) const {
@@ -36,14 +36,15 @@ class SharedTrials {
   }
   [[nodiscard]] Key key_of(const KernelTemplate& kernel, const Problem& problem,
                            const Configuration& configuration) const;
-  // False when another run, or another object, has claimed the trial. Thread-safe, as release() is.
+  // Returns false when another run, or another object of this class, has claimed the trial. claim()
+  // and release() are thread-safe.
   [[nodiscard]] bool claim(Key key) const;
   void release(Key key) const;
 
-  // Gives the tasks the stored trials: all at the first call, then those that other runs have
+  // Gives the tasks the stored trials: at the first call all, then those that other runs have
   // stored since the last call. Throws StorageError.
   void load(std::vector<SearchTask>& tasks);
-  // The same during the search; trials that cannot be read are left for the next call.
+  // Does the same during the search, but leaves trials that cannot be read for the next call.
   void learn(std::vector<SearchTask>& tasks);
 
  private:

@@ -1,40 +1,31 @@
 #include "tuner/run/stopping_rule.hpp"
 
 #include <algorithm>
-
-#include "tuner/search/regret.hpp"
+#include <limits>
 
 namespace autotune {
 
 double reached_share(const std::vector<const SearchTask*>& tasks) {
-  std::vector<RegretEstimate> estimates;
-  const Trial* best = nullptr;
+  double floor_us = std::numeric_limits<double>::infinity();
+  double best_us = std::numeric_limits<double>::infinity();
   for (const SearchTask* task : tasks) {
-    estimates.emplace_back(task->space().configurations, task->trials(), task->estimate());
-    const Trial* own = task->best();
-    if (own == nullptr) continue;
-    if (best == nullptr || own->measurement.median_us < best->measurement.median_us) best = own;
+    const Trial* const best = task->best();
+    if (best != nullptr) best_us = std::min(best_us, best->measurement.median_us);
+    if (!task->exhausted()) floor_us = std::min(floor_us, task->convergence().floor_us());
   }
-  return best == nullptr ? 0 : regret_bound(estimates, best->measurement.median_us);
+  const bool any = best_us < std::numeric_limits<double>::infinity();
+  return any ? reached_share(floor_us, best_us) : 0;
 }
 
 StoppingRule::StoppingRule(std::optional<double> share, const std::vector<SearchTask>& tasks)
     : share_(share) {
-  for (const SearchTask& task : tasks) {
-    Progress& progress = problems_[task.problem()];
-    progress.tasks.push_back(&task);
-    progress.next_check = kFirstCheck;
-  }
+  for (const SearchTask& task : tasks) problems_[task.problem()].tasks.push_back(&task);
 }
 
 bool StoppingRule::holds(const Problem& problem) {
   if (!share_) return false;
   Progress& progress = problems_.at(problem);
-  std::size_t trials = 0;
-  for (const SearchTask* task : progress.tasks) trials += task->trials().size();
-  if (progress.reached || trials < progress.next_check) return progress.reached;
-  progress.next_check = next_check(trials);
-  progress.reached = reached_share(progress.tasks) >= *share_;
+  progress.reached = progress.reached || reached_share(progress.tasks) >= *share_;
   return progress.reached;
 }
 

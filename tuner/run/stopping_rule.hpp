@@ -1,8 +1,7 @@
-// A problem's search may end before its space and its budget do, once its best trial has reached a
-// share of the best of its space.
+// The rule that ends a problem's search early, once its best trial has reached a share of the best
+// of its space.
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <optional>
 #include <vector>
@@ -11,24 +10,24 @@
 
 namespace autotune {
 
-// A lower bound of the share of the best rate that the best trial of these tasks has reached. All
-// tasks are of one problem. 0 where the trials are too few to tell.
+// The share of the best rate of their spaces that the best trial of these tasks, which are of one
+// problem, has reached (tuner/search/convergence.hpp).
 [[nodiscard]] double reached_share(const std::vector<const SearchTask*>& tasks);
 
 class StoppingRule {
  public:
-  // Without a share it never holds. `tasks` are all of the run, searched or not; they outlive this.
+  // Without a share the rule never holds. `tasks` are all tasks of the run, searched or not; they
+  // outlive this object.
   StoppingRule(std::optional<double> share, const std::vector<SearchTask>& tasks);
 
-  // True when the problem's search may end. Checks again when a tenth more trials have been made.
+  // True when the problem's search may end.
   bool holds(const Problem& problem);
-  // True when it held for any problem.
+  // Returns whether the rule has held for any problem.
   [[nodiscard]] bool has_held() const;
 
  private:
   struct Progress {
     std::vector<const SearchTask*> tasks;
-    std::size_t next_check = 0;  // number of trials
     bool reached = false;
   };
   std::optional<double> share_;

@@ -17,7 +17,7 @@ inline constexpr double kFinalistMargin = 1.05;
 // The current time in the form in which it is stored.
 [[nodiscard]] std::string utc_now();
 
-// Belongs to one thread. All references outlive this.
+// Belongs to one thread. All references outlive this object.
 class StoredResults {
  public:
   StoredResults(TuningDatabase& database, const DeviceInfo& device, Environment environment,
@@ -27,7 +27,7 @@ class StoredResults {
   // The scope that the template's trials are stored under.
   [[nodiscard]] TrialScope scope_of(const KernelTemplate& kernel) const;
 
-  // The device's measured rates; empty where they were not measured.
+  // The device's measured rates; empty if they were not measured.
   [[nodiscard]] const std::optional<DeviceRates>& rates() const { return rates_; }
   void put_rates(const DeviceRates& rates);
 
@@ -37,19 +37,20 @@ class StoredResults {
   // The stored winner of the task's problem and template, from any environment. Its configurations
   // have their parameters in the order of the space.
   [[nodiscard]] std::optional<Winner> winner(const SearchTask& task) const;
-  // The same, from this environment alone.
+  // The stored winner, but only from this environment.
   [[nodiscard]] std::optional<Winner> current_winner(const SearchTask& task) const;
-  // The configurations that the task's winner of another environment was chosen from: its finalists
-  // first, then the other correct ones, fastest first.
+  // The configurations from which the task's winner of another environment was chosen: its
+  // finalists first, then the other correct configurations, fastest first.
   [[nodiscard]] std::vector<Configuration> stale_finalists(const SearchTask& task) const;
-  // The winner of finals. Without one, in a fresh search, and where finals were `missed` and a
-  // trial is clearly faster than the winner, the best of the tasks' trials.
+  // The stored winner of finals. It is the best of the tasks' trials instead if there is no such
+  // winner, if the search is fresh, or if finals were `missed` and a trial is clearly faster than
+  // the winner.
   [[nodiscard]] std::optional<Winner> known_best(const std::vector<SearchTask*>& tasks, bool fresh,
                                                  bool missed) const;
-  // An unconfirmed winner of this environment.
+  // Makes an unconfirmed winner of this environment from a trial.
   [[nodiscard]] Winner winner_from(const Trial& trial, const KernelTemplate& kernel) const;
-  // False when the winner would displace a better one from outside the part of the space that was
-  // searched.
+  // Returns false when the winner would replace a better one from outside the searched part of the
+  // space.
   [[nodiscard]] bool may_store(const Winner& winner, const std::vector<SearchTask*>& tasks) const;
 
  private:
@@ -58,7 +59,7 @@ class StoredResults {
   Environment environment_;
   const std::vector<CandidateSpace>& spaces_;
   std::optional<DeviceRates> rates_;
-  std::vector<Winner> winners_;  // of this device class, with configurations of the spaces
+  std::vector<Winner> winners_;  // of this device class, with configurations in these spaces
 };
 
 }  // namespace autotune

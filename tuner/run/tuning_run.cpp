@@ -1,8 +1,10 @@
 #include "tuner/run/tuning_run.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,9 +14,14 @@
 namespace autotune {
 namespace {
 
-// The search ends after this share of the time budget.
-constexpr double kSearchShare = 0.9;
-// The number of stored trials that are timed again for a task of another environment.
+// The finals get this share of the time budget, or more where there are many problems: this time
+// for each, which is what four finalists take on a GPU.
+constexpr double kLeastForFinals = 0.1;
+constexpr double kMostForFinals = 0.5;
+constexpr double kFinalsOfProblem_s = 0.15;
+// The share of the search's time that other runs may take over trials that they have claimed.
+constexpr double kPatienceShare = 0.25;
+// The number of stored trials that are timed again for a stale task.
 constexpr std::size_t kTimedAgain = 6;
 // The time after which the search checks its limits when nothing else happens.
 constexpr std::chrono::milliseconds kBetweenChecks(100);
@@ -79,24 +86,42 @@ void TuningRun::measure_rates() {
 }
 
 void TuningRun::retime_stale() {
+  std::vector<std::tuple<SearchTask*, std::size_t, KernelBuilder::Ticket>> again;
   for (SearchTask* task : plan_.stale()) {
     std::set<std::size_t> chosen;
     for (const Configuration& configuration : plan_.stored().stale_finalists(*task)) {
-      if (chosen.size() == kTimedAgain || stop_.stop_requested()) break;
+      if (chosen.size() == kTimedAgain) break;
       const std::optional<std::size_t> index = task->space().index_of(configuration);
       if (!index || task->trials().contains(*index) || !chosen.insert(*index).second) continue;
-      const auto ticket = builder_.request(task->kernel(), configuration, task->problem());
-      while (builder_.find(ticket) == nullptr) handle(mailbox_.wait());
-      if (stop_.stop_requested()) break;
-      devices_->submit(MeasureJob{.id = {task->id(), *index},
-                                  .problem = task->problem(),
-                                  .kernel = &task->kernel(),
-                                  .configuration = configuration,
-                                  .built = builder_.find(ticket)});
+      again.emplace_back(task, *index,
+                         builder_.request(task->kernel(), configuration, task->problem()));
     }
   }
+  const double share = search_share();
+  const auto is_over = [&] { return stop_.stop_requested() || plan_.is_over(share); };
+  for (const auto& [task, index, ticket] : again) {
+    while (builder_.find(ticket) == nullptr && !is_over()) handle_one();
+    if (is_over()) break;
+    devices_->submit(MeasureJob{.id = {task->id(), index},
+                                .problem = task->problem(),
+                                .kernel = &task->kernel(),
+                                .configuration = task->space().configurations[index],
+                                .built = builder_.find(ticket),
+                                .deadline = plan_.deadline(share),
+                                .end = plan_.deadline(last_trial_share())});
+  }
   finish_jobs();
-  if (!plan_.stale().empty()) report_.note_stale(plan_.stale());
+  builder_.drop_queued();
+  retimed_ = !is_over();
+  if (retimed_ && !plan_.stale().empty()) report_.note_stale(plan_.stale());
+}
+
+double TuningRun::search_share() const {
+  const std::optional<double> seconds = plan_.request().budget.seconds;
+  if (!seconds) return 1;
+  const double rounds = std::ceil(static_cast<double>(plan_.request().problems.size()) /
+                                  static_cast<double>(setup_.measuring.size()));
+  return 1 - std::clamp(kFinalsOfProblem_s * rounds / *seconds, kLeastForFinals, kMostForFinals);
 }
 
 SearchEnd TuningRun::search() {
@@ -105,16 +130,28 @@ SearchEnd TuningRun::search() {
       std::max(4 * static_cast<std::size_t>(setup_.compile_jobs), 2 * setup_.measuring.size());
   const Clock::time_point began = Clock::now();
   const std::vector<DeviceUse> before = devices_->use();
+  const auto deadline = plan_.deadline(search_share());
+  Clock::duration patience = setup_.other_runs_timeout;
+  if (deadline) {
+    const auto share =
+        std::chrono::duration_cast<Clock::duration>(kPatienceShare * (*deadline - began));
+    patience = std::min(patience, share);
+  }
   search_.emplace(plan_, builder_, *devices_,
-                  SearchLimits{.deadline = plan_.deadline(kSearchShare),
+                  SearchLimits{.deadline = deadline,
+                               .end = plan_.deadline(last_trial_share()),
                                .trials = plan_.request().budget.trials,
                                .lookahead = setup_.overlap ? jobs_ahead : 1,
                                .stop = stop_,
-                               .patience = setup_.other_runs_timeout});
+                               .patience = patience});
+  if (setup_.overlap) request_known_best(plan_, builder_);
   std::optional<SearchEnd> end;
   while (!(end = search_->advance())) {
-    if (auto event = mailbox_.wait_until(Clock::now() + kBetweenChecks)) handle(std::move(*event));
+    if (search_->waits_for_others()) report_.progress("waiting for another run");
+    handle_one();
   }
+  // The finals may need kernels too, and would wait for these.
+  builder_.drop_queued();
   devices_->drop_queued();
   finish_jobs();
   search_->release_claims();
@@ -130,17 +167,10 @@ SearchEnd TuningRun::search() {
 
 void TuningRun::decide(SearchEnd end) {
   decision_.emplace(plan_, builder_, devices_.get(), writer_, report_, end, stop_);
-  const bool estimate_meanwhile = !setup_.device.capabilities().shares_host_cores;
   decision_->submit_finals();
   while (decision_->has_open_finals()) {
-    if (estimate_meanwhile && decision_->estimate_next()) {
-      handle_ready();
-    } else {
-      handle(mailbox_.wait());
-    }
+    handle_one();
     decision_->submit_finals();
-  }
-  while (decision_->estimate_next()) {
   }
   decision_->report_results();
 }
@@ -152,8 +182,8 @@ TuneReport TuningRun::finish(SearchEnd end) {
   report.rates = plan_.stored().rates();
   report.interrupted = stop_.stop_requested();
   report.complete = !report.interrupted;
-  if (report.complete && report.storage_problem.empty()) {
-    const std::vector<CompletedRequest> completed = plan_.completed(end);
+  if (report.complete && report.storage_problem.empty() && !decision_->missed_finals()) {
+    const std::vector<CompletedRequest> completed = plan_.completed(end, retimed_);
     if (!completed.empty()) {
       report_.storing([&] { setup_.database->put_completed(completed); });
     }
@@ -211,8 +241,8 @@ void TuningRun::record(TrialDone done) {
   if (search_) search_->record(done.id);
 }
 
-void TuningRun::handle_ready() {
-  while (auto event = mailbox_.wait_until({})) handle(std::move(*event));
+void TuningRun::handle_one() {
+  if (auto event = mailbox_.wait_until(Clock::now() + kBetweenChecks)) handle(std::move(*event));
 }
 
 void TuningRun::finish_jobs() {

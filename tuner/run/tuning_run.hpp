@@ -19,8 +19,8 @@
 
 namespace autotune {
 
-// Used once, by one thread. Compile workers and devices post their outcomes to the mailbox; the
-// steps below start work, and handle() takes in what comes of it.
+// Used once, by one thread. The steps below start work; compile workers and devices post its
+// outcomes to the mailbox, and handle() processes them.
 class TuningRun {
  public:
   TuningRun(const TuneRequest& request, TunerSetup& setup, const ProgressCallback& progress,
@@ -30,27 +30,32 @@ class TuningRun {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // False when a request to stop came first.
+  // Waits until a device can be used. Returns false when a request to stop came first.
   bool take_devices();
   void measure_rates();
-  // Times the best stored trials of the tasks that were complete in another environment again.
+  // Takes the tasks that were complete in another environment, and times their best stored trials
+  // again.
   void retime_stale();
+  // The search ends after this share of the budget's time, and its last trials end halfway between
+  // that and the end of the budget.
+  [[nodiscard]] double search_share() const;
+  [[nodiscard]] double last_trial_share() const { return (1 + search_share()) / 2; }
   SearchEnd search();
   void decide(SearchEnd end);
   TuneReport finish(SearchEnd end);
 
-  // Takes in one event. Throws the error of the last device when that has failed.
+  // Processes one event. Throws the error of the last device when that device has failed.
   void handle(Event event);
   void record(TrialDone done);
-  // Takes in the events that have arrived.
-  void handle_ready();
-  // Takes in events until the devices have done all jobs.
+  // Processes the next event, if one arrives before the limits have to be checked.
+  void handle_one();
+  // Processes events until the devices have done all jobs.
   void finish_jobs();
 
   TunerSetup& setup_;
   std::stop_token stop_;
   RunInfo run_;
-  Plan plan_;
+  SearchPlan plan_;
   RunReport report_;
   Mailbox<Event> mailbox_;
   CompilePool pool_;
@@ -58,7 +63,9 @@ class TuningRun {
   TrialWriter writer_;
   std::optional<Search> search_;      // while it runs
   std::optional<Decision> decision_;  // once it has begun
-  // Exists once there is something to measure. Last: its threads end before the rest is destroyed.
+  bool retimed_ = true;               // all stale tasks were timed again
+  // Exists once there is something to measure. It is the last member, so that its threads end
+  // before the others are destroyed.
   std::unique_ptr<DevicePool> devices_;
 };
 

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "autotune/configuration.hpp"
 
+#include "core/prior.hpp"
 #include "core/trial.hpp"
 
 namespace autotune {
@@ -28,14 +28,11 @@ class SearchStrategy {
   virtual void report(std::size_t index, const Trial& trial) = 0;
 };
 
-// The predicted time of a configuration, by its index, in any unit; empty without a prediction.
-using Prior = std::function<double(std::size_t)>;
-
 // The space that a strategy searches, valid for the strategy's life.
 struct SearchSpace {
   const std::vector<Configuration>* configurations = nullptr;
   std::uint64_t seed = 1;
-  Prior estimate = {};
+  Prior estimate = {};  // empty without a prediction
 };
 
 // Names for --strategy, in alphabetical order.

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -33,19 +34,30 @@ constexpr int kChildFd = 3;
 // The part of a child's standard error that is kept for each request.
 constexpr off_t kErrorBytes = 64 << 10;
 
-[[noreturn]] void fail(const std::string& what, int error) {
-  throw Error(fmt::format("cannot start a worker: {}: {}", what, std::strerror(error)));
+// Names the limit of this process (see ulimit) that a call may have exceeded.
+const char* limit_behind(int error) {
+  if (error == EMFILE) return " (see ulimit -n)";
+  if (error == EFBIG) return " (see ulimit -f)";
+  if (error == ENOMEM) return " (see ulimit -v)";
+  if (error == EAGAIN) return " (see ulimit -u)";
+  return "";
 }
 
-// The same file under a number that is not a standard stream's in a process that was started
-// without them.
+[[noreturn]] void fail(const std::string& what, int error) {
+  throw EnvironmentError(fmt::format("cannot start a worker: {}: {}{}", what, std::strerror(error),
+                                     limit_behind(error)));
+}
+
+// Duplicates a descriptor under a number above those of the standard streams, which a process may
+// have been started without.
 FileDescriptor moved_up(const FileDescriptor& file) {
   FileDescriptor moved(::fcntl(file.get(), F_DUPFD_CLOEXEC, 10));
-  if (moved.get() < 0) fail("fcntl", errno);
+  if (moved.get() < 0) fail("fcntl", errno == EINVAL ? EMFILE : errno);  // EINVAL: above the limit
   return moved;
 }
 
-// A file of fixed size: a child that floods it gets an error, and memory stays bounded.
+// Makes a file of fixed size, so that memory stays bounded: a child that writes too much gets an
+// error.
 FileDescriptor make_error_file() {
   const FileDescriptor file(::memfd_create("worker-stderr", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (file.get() < 0) fail("memfd_create", errno);
@@ -75,8 +87,8 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   errors_ = make_error_file();
   const SpawnOptions options{
       .descriptors = {SpawnOptions::kNull, SpawnOptions::kNull, errors_.get(), theirs.get()},
-      .own_signals = true};
-  static_assert(kChildFd == 3);  // the place of theirs
+      .own_group = true};
+  static_assert(kChildFd == 3);  // the socket follows the three standard streams
   if (const int error = spawn(arguments, options, pid_)) {
     pid_ = -1;
     fail(program.string(), error);
@@ -87,13 +99,18 @@ ChildProcess::~ChildProcess() {
   if (pid_ <= 0) return;
   ::shutdown(socket(), SHUT_RDWR);
   if (reap(Clock::now() + kExitPatience)) return;
-  ::kill(pid_, SIGKILL);
+  ::kill(-pid_, SIGKILL);
   reap(Clock::now() + kKillPatience);
 }
 
 bool ChildProcess::hung_up() const {
   pollfd entry{.fd = socket(), .events = 0, .revents = 0};
   return ::poll(&entry, 1, 0) > 0;  // POLLHUP is always reported
+}
+
+void ChildProcess::hang_up() const {
+  ::shutdown(socket(), SHUT_RDWR);
+  ::kill(-pid_, SIGTERM);  // the child itself blocks this signal
 }
 
 void ChildProcess::forget_words() {
@@ -103,16 +120,18 @@ void ChildProcess::forget_words() {
 ChildProcess::End ChildProcess::finish(std::chrono::milliseconds patience) {
   std::optional<Exit> exit = reap(Clock::now() + patience);
   const bool killed = !exit;
+  siginfo_t state{};
   if (killed) {
-    ::kill(pid_, SIGKILL);
+    ::waitid(P_PID, static_cast<id_t>(pid_), &state, WSTOPPED | WNOHANG | WNOWAIT);
+    ::kill(-pid_, SIGKILL);
     exit = reap(Clock::now() + kKillPatience);
   }
-  pid_ = -1;
+  const int pid = std::exchange(pid_, -1);
   End end{"could not be killed: its device may need a reset", exit.has_value()};
   if (exit) {
     end.reason = killed && WIFSIGNALED(exit->status) ? "killed" : describe(exit->status);
-    end.killed_by_others =
-        !killed && WIFSIGNALED(exit->status) && WTERMSIG(exit->status) == SIGKILL;
+    const bool by_signal = WIFSIGNALED(exit->status) && WTERMSIG(exit->status) == SIGKILL;
+    end.by_others = killed ? state.si_pid == pid : by_signal;
     end.peak_bytes = exit->peak_bytes;
   }
   if (const std::string words = last_words(); !words.empty()) end.reason += ": " + words;
@@ -121,11 +140,16 @@ ChildProcess::End ChildProcess::finish(std::chrono::milliseconds patience) {
 
 std::optional<ChildProcess::Exit> ChildProcess::reap(Clock::time_point deadline) {
   while (true) {
+    siginfo_t state{};
+    if (::waitid(P_PID, static_cast<id_t>(pid_), &state, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        state.si_pid == pid_) {
+      ::kill(-pid_, SIGKILL);  // ends the rest of its group
+    }
     int status = 0;
     rusage usage{};
     const pid_t result = ::wait4(pid_, &status, WNOHANG, &usage);
     if (result == pid_) return Exit{status, std::int64_t{usage.ru_maxrss} * 1024};
-    if (result < 0 && errno == ECHILD) return Exit{};  // this process has SIGCHLD ignored
+    if (result < 0 && errno == ECHILD) return Exit{};  // this process ignores SIGCHLD
     if (Clock::now() >= deadline) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -148,8 +172,9 @@ std::string ChildProcess::last_words() const {
 }
 
 bool enter_worker_process(int parent_pid) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent_pid) return false;  // it was gone before the signal was armed
+  std::signal(SIGUSR1, [](int) { ::kill(0, SIGKILL); });  // ends the whole group
+  ::prctl(PR_SET_PDEATHSIG, SIGUSR1);
+  if (::getppid() != parent_pid) return false;  // the parent ended before the signal was set
   const rlimit none{.rlim_cur = 0, .rlim_max = 0};
   ::setrlimit(RLIMIT_CORE, &none);
   return true;

@@ -12,13 +12,14 @@
 
 namespace autotune {
 
-// A child process at the other end of a socket, with its standard error kept.
-// Belongs to the thread that made it, and must not outlive it: the kernel ends the child with that
-// thread (enter_worker_process).
+// A child process at the other end of a socket. Its standard error is kept. A ChildProcess belongs
+// to the thread that made it and must not outlive this thread: the operating system ends the child
+// with the thread (enter_worker_process).
 class ChildProcess {
  public:
   // Starts `program arguments... --fd N`, where N is the child's end of the socket. The child
-  // inherits no other descriptor, and Ctrl-C does not reach it. Throws Error.
+  // inherits no other descriptor. It leads a process group, so that Ctrl-C does not reach it and
+  // the programs that it has started end with it. Throws Error.
   ChildProcess(const std::filesystem::path& program, std::vector<std::string> arguments);
   // Lets an idle child end by itself, and kills it otherwise.
   ~ChildProcess();
@@ -26,20 +27,23 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   [[nodiscard]] int socket() const { return socket_.get(); }
-  // It closed its socket, or ended.
+  // Returns whether the child has closed its socket or ended.
   [[nodiscard]] bool hung_up() const;
+  // From any thread: closes the socket for both sides, and asks the programs that the child has
+  // started to end.
+  void hang_up() const;
   // finish() quotes only what the child writes on standard error from now on.
   void forget_words();
 
   struct End {
     std::string reason;  // "killed by signal 11 (SIGSEGV)", "exited with code 3", and last words
     bool ended = true;
-    bool killed_by_others = false;  // SIGKILL that finish() did not send
-    std::int64_t peak_bytes = 0;    // of memory, where it ended
+    bool by_others = false;       // stopped, or killed with SIGKILL, but not by finish()
+    std::int64_t peak_bytes = 0;  // of memory, if the child ended
   };
-  // Ends the child: with SIGKILL, unless it ends by itself within `patience`. Says how it ended,
-  // with the last line that it wrote on standard error. A child that cannot be killed (a driver
-  // stuck in the kernel) is left behind after two seconds.
+  // Ends the child, with SIGKILL unless it ends by itself within `patience`. Returns how it ended,
+  // with the last line that it wrote on standard error. A child that cannot be killed, because a
+  // driver is stuck in the kernel, is left behind after two seconds.
   End finish(std::chrono::milliseconds patience);
 
  private:
@@ -47,7 +51,7 @@ class ChildProcess {
     int status = 0;
     std::int64_t peak_bytes = 0;
   };
-  // Reaps the child; nullopt when it has not ended by the deadline.
+  // Reaps the child. Returns nullopt when it has not ended by the deadline.
   std::optional<Exit> reap(std::chrono::steady_clock::time_point deadline);
   [[nodiscard]] std::string last_words() const;
 
@@ -56,14 +60,14 @@ class ChildProcess {
   int pid_ = -1;
 };
 
-// In the child, first of all: it will not outlive the thread that started it, not even in the
-// middle of a kernel, and leaves no core file when a candidate crashes it. False when the parent
-// process is gone already.
+// The child calls this before anything else. The child and its group then do not outlive the thread
+// that started it, even in the middle of a kernel, and the child leaves no core file when a
+// candidate crashes it. Returns false when the parent process has already ended.
 [[nodiscard]] bool enter_worker_process(int parent_pid);
 
-// In the child: from now on it gets no more address space than this. Not for one that uses CUDA's
-// driver, which reserves far more than it uses; without effect in builds with a sanitizer, which
-// do too.
+// The child calls this to limit its address space. A child that uses CUDA's driver must not, since
+// the driver reserves far more than it uses. The same is true of sanitizers, so the call has no
+// effect in builds with one.
 void limit_memory(std::int64_t bytes);
 
 }  // namespace autotune

@@ -1,4 +1,4 @@
-// Messages on a socket: framing, deadlines, and what happens when the other side goes away.
+// Messages on a socket: their framing, their deadlines, and errors when the other side ends.
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -14,22 +14,26 @@ namespace {
 
 constexpr std::size_t kHeaderBytes = 4;
 
-void wait_ready(int fd, short events, Deadline deadline) {
-  constexpr std::int64_t kLongestPollMs = 60'000;
+// Waits until the socket is ready. Time in which this process was stopped postpones the deadline,
+// because the other side may have been stopped with it (Ctrl-Z, a container that is paused).
+void wait_ready(int fd, short events, Deadline& deadline) {
+  constexpr std::chrono::milliseconds kSlice(1000);
   while (true) {
-    const std::int64_t left_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
-                                     deadline - std::chrono::steady_clock::now())
-                                     .count();
-    if (left_ms < 0) throw MessageTimeout("no answer in time");
+    const Deadline start = Deadline::clock::now();
+    if (start > deadline) throw MessageTimeout("no answer in time");
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - start);
+    const auto wait = std::min(left + std::chrono::milliseconds(1), kSlice);
     pollfd entry{.fd = fd, .events = events, .revents = 0};
-    const auto wait_ms = static_cast<int>(std::min(left_ms + 1, kLongestPollMs));
-    if (::poll(&entry, 1, wait_ms) != 0) return;  // ready, or the transfer says what is wrong
+    const int ready = ::poll(&entry, 1, static_cast<int>(wait.count()));
+    const Deadline::duration late = Deadline::clock::now() - start - wait;
+    if (late > kSlice && deadline != Deadline::max()) deadline += late;
+    if (ready != 0) return;  // after an error, the transfer reports it
   }
 }
 
-// One transfer of at least a byte; 0 when the other side is gone.
+// Transfers at least one byte. Returns 0 when the other side has ended.
 template <typename Transfer>
-std::size_t transfer_some(int fd, short events, Deadline deadline, Transfer transfer) {
+std::size_t transfer_some(int fd, short events, Deadline& deadline, Transfer transfer) {
   while (true) {
     wait_ready(fd, events, deadline);
     const ssize_t count = transfer();
@@ -41,8 +45,8 @@ std::size_t transfer_some(int fd, short events, Deadline deadline, Transfer tran
   }
 }
 
-// Gives the number of bytes read: fewer than asked for at the end of the stream.
-std::size_t read_up_to(int fd, char* data, std::size_t size, Deadline deadline) {
+// Returns the number of bytes that were read. It is less than `size` only at the end of the stream.
+std::size_t read_up_to(int fd, char* data, std::size_t size, Deadline& deadline) {
   std::size_t done = 0;
   while (done < size) {
     const std::size_t count = transfer_some(
@@ -64,7 +68,7 @@ void write_message(int fd, const std::string& bytes, Deadline deadline) {
   framed += bytes;
   std::size_t done = 0;
   while (done < framed.size()) {
-    // MSG_NOSIGNAL: a worker that is gone is an error here, not a SIGPIPE.
+    // With MSG_NOSIGNAL a worker that has ended causes an error here instead of a SIGPIPE.
     const std::size_t count = transfer_some(fd, POLLOUT, deadline, [&] {
       return ::send(fd, framed.data() + done, framed.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
     });

@@ -18,8 +18,8 @@
 namespace autotune {
 namespace {
 
-// A worker that closed its socket is about to end; it gets this long to do so by itself, so that
-// the reason is its own.
+// A worker that has closed its socket is about to end. It gets this much time to end by itself, so
+// that its own exit is reported as the reason.
 constexpr std::chrono::milliseconds kHangUpPatience(1000);
 // The time that a new worker needs for its first answer, in addition to that of a used worker.
 constexpr std::chrono::seconds kColdStart(30);
@@ -32,26 +32,25 @@ class ProcessWorker : public Worker {
         device_ordinal_(device_ordinal),
         memory_mib_(memory_bytes / kMiB) {}
 
-  // A worker that something else kills, the system where memory is short or a person, says nothing
-  // about its request: another one is asked, once, since a candidate may kill its own process.
+  // The system (when memory is short) or a person may kill or stop a worker. This says nothing
+  // about the request, so another worker is asked. It is asked only once, because a candidate may
+  // also kill or stop its own process.
   WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout) override {
-    killed_by_others_ = false;
+    ended_by_others_ = false;
     WorkerOutcome outcome = attempt(request, timeout);
-    if (!killed_by_others_) return outcome;
+    if (!ended_by_others_) return outcome;
     try {
       return attempt(request, timeout + kColdStart);
     } catch (const Error&) {
-      return outcome;  // no other one can be started
+      return outcome;  // no other worker can be started
     }
   }
 
-  // The call finds its socket at an end. But the C++ compiler of the CPU device is a process of
-  // its own, which would outlive its worker: it is waited for.
+  // The call that is under way then finds its socket closed.
   void interrupt() override {
-    if (device_ordinal_ == kCpuOrdinal) return;
     const std::lock_guard lock(mutex_);
     interrupted_ = true;
-    if (child_) ::shutdown(child_->socket(), SHUT_RDWR);
+    if (child_) child_->hang_up();
   }
 
  private:
@@ -60,12 +59,12 @@ class ProcessWorker : public Worker {
     const Deadline deadline =
         std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(timeout, kLongest);
     const std::string question = encode(request);
-    // A worker that died while it waited says nothing about this request.
+    // The death of a worker between two requests says nothing about this request.
     if (child_ && child_->hung_up()) forget_child();
     if (child_) {
       child_->forget_words();
     } else {
-      start();  // what it says from its start on belongs to this request
+      start();  // its standard error belongs to this request from the start on
     }
     try {
       write_message(child_->socket(), question, deadline);
@@ -74,14 +73,14 @@ class ProcessWorker : public Worker {
         return failure(WorkerFailure::Kind::died, kHangUpPatience, "");
       }
       WorkerReply reply = decode_reply(answer);
-      if (reply.index() != request.index()) throw Error("a worker answered another question");
-      // It ends itself: its process could not have gone on.
+      if (!answers(reply, request)) throw Error("a worker answered another question");
+      // The worker ends itself, since its process is poisoned.
       if (is_poisoned(reply)) forget_child();
       return reply;
     } catch (const MessageTimeout&) {
       return failure(WorkerFailure::Kind::timed_out, std::chrono::milliseconds(0),
                      fmt::format("no answer within {} ms, ", timeout.count()));
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       return failure(WorkerFailure::Kind::died, kHangUpPatience, fmt::format("{}, ", error.what()));
     }
   }
@@ -102,18 +101,18 @@ class ProcessWorker : public Worker {
 
   WorkerFailure failure(WorkerFailure::Kind kind, std::chrono::milliseconds patience,
                         const std::string& prefix) {
-    const bool at_once = [this] {
-      const std::lock_guard lock(mutex_);
-      return interrupted_;
-    }();
+    const std::lock_guard lock(mutex_);
+    // The CPU device's worker needs time to delete the files of its compiler, which was ended.
+    const bool at_once = interrupted_ && device_ordinal_ != kCpuOrdinal;
     const ChildProcess::End end = child_->finish(at_once ? std::chrono::milliseconds(0) : patience);
-    forget_child();
-    killed_by_others_ = end.killed_by_others && kind == WorkerFailure::Kind::died && !at_once;
+    child_.reset();
+    ended_by_others_ = end.by_others && !interrupted_;
     return {kind, prefix + end.reason + memory_note(kind, end.peak_bytes / kMiB), !end.ended};
   }
 
-  // A compiler that runs out of memory may end in any way. A peak above the limit is not the
-  // worker's own: a process starts with the figure of its parent.
+  // Returns a note that the worker ran out of memory, since a compiler without memory may end in
+  // any way. A peak above the limit is not the worker's own: a process starts with the figure of
+  // its parent.
   [[nodiscard]] std::string memory_note(WorkerFailure::Kind kind, std::int64_t peak_mib) const {
     const bool near_limit = 2 * peak_mib > memory_mib_ && peak_mib <= memory_mib_;
     if (kind != WorkerFailure::Kind::died || !near_limit) return "";
@@ -123,10 +122,10 @@ class ProcessWorker : public Worker {
   std::filesystem::path program_;
   int device_ordinal_;
   std::int64_t memory_mib_;
-  std::mutex mutex_;  // of what interrupt() looks at
+  std::mutex mutex_;  // protects the members that interrupt() accesses
   bool interrupted_ = false;
-  bool killed_by_others_ = false;      // in the last attempt
-  std::optional<ChildProcess> child_;  // this thread alone changes it
+  bool ended_by_others_ = false;       // in the last attempt
+  std::optional<ChildProcess> child_;  // only the thread that owns the worker changes it
 };
 
 }  // namespace
@@ -137,7 +136,13 @@ std::unique_ptr<Worker> make_process_worker(std::filesystem::path program, int d
 }
 
 std::filesystem::path own_program_path() {
-  return std::filesystem::read_symlink("/proc/self/exe");
+  std::error_code error;
+  std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) {
+    throw EnvironmentError("cannot find this program's file in /proc (" + error.message() +
+                           "): mount /proc");
+  }
+  return path;
 }
 
 }  // namespace autotune

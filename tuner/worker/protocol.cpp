@@ -14,7 +14,7 @@ using nlohmann::json;
 
 namespace {
 
-// Cubins and sources are bytes, not text: CBOR keeps them as they are.
+// Cubins and sources are sent as bytes, which CBOR keeps unchanged, and not as text.
 json binary(const std::string& bytes) {
   return json::binary({bytes.begin(), bytes.end()});
 }
@@ -100,7 +100,8 @@ json body(const CompileReply& reply) {
           {"ok", reply.ok},
           {"cubin", binary(reply.cubin)},
           {"log", binary(reply.log)},
-          {"resources", reply.resources}};
+          {"resources", reply.resources},
+          {"problem", reply.problem}};
 }
 
 json body(const MeasureReply& reply) {
@@ -142,6 +143,28 @@ WorkerRequest request_from(const json& message) {
   return request;
 }
 
+// Checks that a measurement can have this figure. The database has the same limit.
+double figure(double value) {
+  if (!(value >= 0 && value < 1e12)) throw Error("malformed worker message: no such figure");
+  return value;
+}
+
+void check(const MeasureReply& reply) {
+  const Measurement& measured = reply.measurement;
+  const bool is_ok = reply.status == TrialStatus::ok;
+  for (const double us : measured.samples_us) {
+    if (figure(us) == 0 && is_ok) throw Error("malformed worker message: no time at all");
+  }
+  if (is_ok && (figure(measured.median_us) > 0) == measured.samples_us.empty()) {
+    throw Error("malformed worker message: a median without samples, or samples without one");
+  }
+  figure(measured.spread_us);
+  if (!is_ok) return;  // the errors of a wrong result may be infinite
+  figure(reply.verification.max_error_ratio);
+  figure(reply.verification.error_bound);
+  figure(reply.verification.frobenius_error);
+}
+
 WorkerReply reply_from(const json& message) {
   const auto kind = message.at("kind").get<std::string>();
   if (kind == "describe_compiler") {
@@ -149,11 +172,14 @@ WorkerReply reply_from(const json& message) {
                                  message.at("architectures"), message.at("problem")};
   }
   if (kind == "calibrate") {
-    return CalibrateReply{message.at("fma_gflops"), message.at("copy_gbps"), message.at("problem")};
+    return CalibrateReply{figure(message.at("fma_gflops")), figure(message.at("copy_gbps")),
+                          message.at("problem")};
   }
   if (kind == "compile") {
-    return CompileReply{message.at("ok"), bytes_of(message.at("cubin")),
-                        bytes_of(message.at("log")), message.at("resources").get<Resources>()};
+    CompileReply reply{message.at("ok"), bytes_of(message.at("cubin")), bytes_of(message.at("log")),
+                       message.at("resources").get<Resources>(), message.at("problem")};
+    if (reply.resources.compile_ms != -1) figure(reply.resources.compile_ms);
+    return reply;
   }
   if (kind != "measure") throw Error("malformed worker message: no such reply");
   MeasureReply reply;
@@ -162,6 +188,7 @@ WorkerReply reply_from(const json& message) {
   message.at("measurement").get_to(reply.measurement);
   message.at("verification").get_to(reply.verification);
   message.at("poisoned").get_to(reply.poisoned);
+  check(reply);
   return reply;
 }
 
@@ -176,20 +203,21 @@ std::string encoded(const Message& message) {
       message);
 }
 
-// The parser recurses into arrays and objects: this pass ends it before a message of nothing but
-// opening brackets has used up the stack.
-class DepthLimit : public json::json_sax_t {
+// The parser recurses into arrays and objects, and a value takes more memory than the byte that it
+// may have in a message. So this pass first rejects a message whose nesting could use up the stack,
+// or whose values could use up the memory.
+class Limits : public json::json_sax_t {
  public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool key(string_t&) override { return true; }
-  bool start_object(std::size_t) override { return ++depth_ <= kMaxDepth; }
-  bool start_array(std::size_t) override { return ++depth_ <= kMaxDepth; }
+  bool null() override { return one_more(); }
+  bool boolean(bool) override { return one_more(); }
+  bool number_integer(number_integer_t) override { return one_more(); }
+  bool number_unsigned(number_unsigned_t) override { return one_more(); }
+  bool number_float(number_float_t, const string_t&) override { return one_more(); }
+  bool string(string_t&) override { return one_more(); }
+  bool binary(binary_t&) override { return one_more(); }
+  bool key(string_t&) override { return one_more(); }
+  bool start_object(std::size_t) override { return one_more() && ++depth_ <= kMaxDepth; }
+  bool start_array(std::size_t) override { return one_more() && ++depth_ <= kMaxDepth; }
   bool end_object() override { return --depth_ >= 0; }
   bool end_array() override { return --depth_ >= 0; }
   bool parse_error(std::size_t, const std::string&, const json::exception&) override {
@@ -197,16 +225,20 @@ class DepthLimit : public json::json_sax_t {
   }
 
  private:
-  static constexpr int kMaxDepth = 8;  // messages have 4
+  bool one_more() { return ++values_ <= kMaxValues; }
+
+  static constexpr int kMaxDepth = 8;         // messages have 4
+  static constexpr int kMaxValues = 100'000;  // messages have some hundreds
   int depth_ = 0;
+  int values_ = 0;
 };
 
-// Whatever is wrong with the bytes comes out as one Error.
+// Reports every fault of the bytes as an Error.
 template <typename Read>
 auto decoded(const std::string& bytes, Read read) {
-  DepthLimit limit;
-  if (!json::sax_parse(bytes, &limit, json::input_format_t::cbor)) {
-    throw Error("malformed worker message: not CBOR, or nested too deep");
+  Limits limits;
+  if (!json::sax_parse(bytes, &limits, json::input_format_t::cbor)) {
+    throw Error("malformed worker message: not CBOR, nested too deep, or too many values");
   }
   try {
     return read(json::from_cbor(bytes));
@@ -220,6 +252,14 @@ auto decoded(const std::string& bytes, Read read) {
 bool is_poisoned(const WorkerReply& reply) {
   const auto* measured = std::get_if<MeasureReply>(&reply);
   return measured != nullptr && measured->poisoned;
+}
+
+bool answers(const WorkerReply& reply, const WorkerRequest& request) {
+  if (reply.index() != request.index()) return false;
+  const auto* asked = std::get_if<MeasureRequest>(&request);
+  if (asked == nullptr || asked->timing.samples == 0) return true;
+  const auto& measured = std::get<MeasureReply>(reply);
+  return measured.status != TrialStatus::ok || !measured.measurement.samples_us.empty();
 }
 
 std::string encode(const WorkerRequest& request) {

@@ -27,12 +27,12 @@ struct DescribeCompilerRequest {};
 struct DescribeCompilerReply {
   std::string build;  // "13.0.88 CL-36424714"; empty: no compiler, `problem` says why
   std::string path;   // the library file that was loaded
-  std::vector<std::string> architectures;  // "sm_75", ... that it can make cubins for
+  std::vector<std::string> architectures;  // "sm_75", ...: those of the cubins that it can make
   std::string problem;
 };
 
 struct CompileRequest {
-  std::string name;    // of the kernel, a C symbol
+  std::string name;    // the kernel's C symbol
   std::string source;  // CUDA C++
   std::vector<std::string> options;
 };
@@ -41,6 +41,7 @@ struct CompileReply {
   std::string cubin;  // bytes
   std::string log;    // at most 64 KiB
   Resources resources;
+  std::string problem;  // why the compiler could not be run; says nothing about the kernel
 };
 
 // The number of launches that are timed.
@@ -51,8 +52,8 @@ struct TimingPlan {
   double stop_above_us = 0;     // stop sampling once a launch takes longer than this; 0: never
 };
 
-// Runs one kernel on one problem: proves it right, then times it. Whatever the kernel does, the
-// caller gets a reply or learns that the worker is gone.
+// Asks to run one kernel on one problem: to verify it, then to time it. Whatever the kernel does,
+// the caller gets a reply or a WorkerFailure.
 struct MeasureRequest {
   Problem problem;
   std::string kernel_name;  // its C symbol in the cubin
@@ -63,10 +64,11 @@ struct MeasureRequest {
   InputData input = InputData::uniform;
   std::uint64_t seed = 1;
   bool verify = true;
-  TimingPlan timing;  // no samples: verify only
+  TimingPlan timing;  // without samples the kernel is only verified
 
-  // Empty: the kernel above is measured. Else the baseline of this name (gpu/baseline.hpp), on the
-  // same tensors; cubin, kernel_name, signature and geometry are then ignored.
+  // If this is empty, the kernel above is measured, otherwise the baseline of this name
+  // (gpu/baseline.hpp) on the same tensors; cubin, kernel_name, signature and geometry are then
+  // ignored.
   std::string baseline;
 };
 struct MeasureReply {
@@ -91,28 +93,35 @@ using WorkerRequest =
     std::variant<DescribeCompilerRequest, CompileRequest, MeasureRequest, CalibrateRequest>;
 using WorkerReply = std::variant<DescribeCompilerReply, CompileReply, MeasureReply, CalibrateReply>;
 
-// The worker that gave this reply cannot go on.
+// Returns whether the reply is of the request's kind, and has the samples that were asked for or
+// the reason why it lacks them.
+[[nodiscard]] bool answers(const WorkerReply& reply, const WorkerRequest& request);
+
+// Returns whether the worker that gave this reply cannot go on.
 [[nodiscard]] bool is_poisoned(const WorkerReply& reply);
 
-// CBOR bytes of a message and back. decode_* throw Error for bytes that are not such a message.
+// These convert a message to CBOR bytes and back. decode_* throw Error for bytes that are not such
+// a message, and for replies with figures that no measurement can have: figures that are negative
+// or not finite, and samples of a correct kernel that take no time or over 10^12 us.
 [[nodiscard]] std::string encode(const WorkerRequest& request);
 [[nodiscard]] std::string encode(const WorkerReply& reply);
 [[nodiscard]] WorkerRequest decode_request(const std::string& bytes);
 [[nodiscard]] WorkerReply decode_reply(const std::string& bytes);
 
-// The other side neither took nor sent the whole message in time.
+// A message was not sent or received as a whole by the deadline.
 class MessageTimeout : public Error {
  public:
   using Error::Error;
 };
 
 // The longest message: no kernel, source or log comes near it.
-inline constexpr std::size_t kMaxMessageBytes = 256u << 20;
+inline constexpr std::size_t kMaxMessageBytes = 64u << 20;
 
-// A message on a socket: 4 bytes of length, little-endian, then that many bytes.
-// write_message throws Error when the other side is gone. read_message gives false at the end of
-// the stream and throws Error for a torn message or one of over 256 MiB. Both throw MessageTimeout
-// at the deadline, in the middle of a message too.
+// A message on a socket is its length as 4 little-endian bytes, then that many bytes. write_message
+// throws Error when the other side has ended. read_message returns false at the end of the stream,
+// and throws Error for a message that is cut short or longer than 64 MiB. Both throw MessageTimeout
+// at the deadline, even in the middle of a message. Time in which this process was stopped for over
+// a second does not count.
 using Deadline = std::chrono::steady_clock::time_point;
 void write_message(int fd, const std::string& bytes, Deadline deadline = Deadline::max());
 [[nodiscard]] bool read_message(int fd, std::string& bytes, Deadline deadline = Deadline::max());

@@ -17,7 +17,7 @@ int serve(int fd, WorkerService& service) {
     }
     return 0;
   } catch (const std::exception& error) {
-    // The last line on standard error is what the program gives as the reason.
+    // The program reports the last line on standard error as the reason.
     std::fprintf(stderr, "%s\n", error.what());
     return 1;
   }

@@ -1,6 +1,8 @@
-// gemm() on the CPU device: in host memory, done when the call returns.
+// Products on the CPU device: in host memory, done when the call returns.
 #include <array>
+#include <mutex>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -8,77 +10,158 @@
 
 #include "api/gemm_backend.hpp"
 #include "api/kernel_cache.hpp"
+#include "api/plan_table.hpp"
 #include "cpu/launcher.hpp"
+#include "kernel_templates/gemm_template.hpp"
 
 namespace autotune {
 namespace {
 
 constexpr std::uint64_t kOnlyContext = 0;
 
+class CpuGemm;
+
+// A kernel with all that its launches have in common.
+struct CpuLaunch {
+  const CpuKernel* kernel = nullptr;
+  LaunchGeometry geometry;
+  ArgumentLayout arguments;
+};
+
+struct CpuPlan : PlannedGemm {
+  CpuPlan(CpuGemm& owner, BestConfiguration choice, CpuLaunch how, bool for_aligned)
+      : PlannedGemm(std::move(choice)), gemm(owner), launch(std::move(how)) {
+    needs_alignment = for_aligned;
+  }
+
+  void run(const GemmCall& call, const Workspace& workspace) const override;
+
+  CpuGemm& gemm;
+  const CpuLaunch launch;
+};
+
 class CpuGemm : public GemmBackend {
  public:
-  explicit CpuGemm(KernelSelector& supply) : kernels_(supply) {}
+  CpuGemm(const DeviceInfo& device, const SelectorSetup& setup) : selector_(device, setup) {}
 
-  MatchKind gemm(const GemmCall& call) override {
-    refuse_stream(call.stream);
-    const auto& prepared =
-        prepare_kernel(call.problem, is_aligned(call) ? Placement::aligned : Placement::anywhere);
-    const auto placed = placed_tensors(call);
-    const auto sizes = sizes_of(call.problem);
-    const std::array<double, 2> scalars = {call.alpha, call.beta};
-    ArgumentPack arguments(*prepared.signature,
-                           {.tensors = placed,
-                            .sizes = sizes,
-                            .scalars = scalars,
-                            .raster = static_cast<std::uint32_t>(prepared.geometry.raster)});
-    std::vector<std::int64_t> blocks(static_cast<std::size_t>(prepared.geometry.blocks()));
-    std::iota(blocks.begin(), blocks.end(), 0);
-    const std::lock_guard lock(launching_);
-    const auto fault =
-        launcher_->launch(*prepared.kernel, arguments.pointers(), prepared.geometry, blocks);
-    if (fault) throw Error("gemm: " + *fault);
-    return prepared.match;
+  KernelSelector& selector() override { return selector_; }
+  MatchKind gemm(const GemmCall& call) override;
+  MatchKind prepare(const GemmProblem& problem, Stream stream) override;
+  const PlannedGemm& plan(const GemmProblem& problem, bool aligned) override {
+    return plan_for(problem, aligned ? Placement::aligned : Placement::anywhere);
   }
+  void release(Stream) override {}
+  void forget_choices() override { plans_.forget(); }
 
-  MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) override {
-    refuse_stream(stream);
-    if (!rows_are_aligned(problem)) return prepare_kernel(problem, Placement::anywhere).match;
-    const MatchKind match = prepare_kernel(problem, Placement::aligned).match;
-    try {
-      prepare_kernel(problem, Placement::anywhere);
-    } catch (const EnvironmentError&) {
-      // Without a compiler aligned operands are ready all the same; for others gemm() says it
-      // again.
-    }
-    return match;
-  }
-
-  void forget_choices() override { kernels_.forget_choices(); }
+  void run(const CpuPlan& plan, const GemmCall& call);
 
  private:
-  static void refuse_stream(const CUstream_st* stream) {
-    if (stream != nullptr) throw UsageError("stream: the CPU device has none");
-  }
+  const CpuPlan& plan_for(const GemmProblem& problem, Placement placement);
+  const CpuKernel& load(const KernelChoice& choice, CodeTraits traits);
 
-  const KernelCache<CpuKernel>::Prepared& prepare_kernel(const GemmProblem& problem,
-                                                         Placement placement) {
-    const auto load = [this](const std::string& image, const std::string& name,
-                             const LaunchGeometry&) {
-      if (!launcher_) launcher_.emplace();
-      return std::make_unique<CpuKernel>(launcher_->load(image, name));
-    };
-    return kernels_.find_or_prepare(kOnlyContext, problem, placement, load);
-  }
-
+  KernelSelector selector_;
+  std::once_flag launcher_made_;
   std::optional<CpuLauncher> launcher_;  // with threads, so made with the first kernel
   std::mutex launching_;
   KernelCache<CpuKernel> kernels_;
+  PlanTable<CpuPlan> plans_;
 };
+
+void refuse_stream(Stream stream) {
+  if (stream != nullptr) throw UsageError("stream: the CPU device has none");
+}
+
+void scale(const GemmCall& call) {
+  for (std::int64_t row = 0; row < call.problem.m; ++row) {
+    float* const elements = call.c + row * call.ldc;
+    for (std::int64_t column = 0; column < call.problem.n; ++column) {
+      elements[column] = call.beta == 0 ? 0 : call.beta * elements[column];
+    }
+  }
+}
+
+MatchKind CpuGemm::gemm(const GemmCall& call) {
+  refuse_stream(call.stream);
+  if (!call.is_empty() && !call.multiplies()) scale(call);
+  if (call.is_empty() || !call.multiplies()) return MatchKind::exact;
+  const CpuPlan& plan =
+      plan_for(call.problem, call.is_aligned() ? Placement::aligned : Placement::anywhere);
+  run(plan, call);
+  return plan.best.match;
+}
+
+MatchKind CpuGemm::prepare(const GemmProblem& problem, Stream stream) {
+  refuse_stream(stream);
+  if (!rows_are_aligned(problem)) return plan_for(problem, Placement::anywhere).best.match;
+  const MatchKind match = plan_for(problem, Placement::aligned).best.match;
+  try {
+    static_cast<void>(plan_for(problem, Placement::anywhere));
+  } catch (const EnvironmentError&) {
+    // Without a compiler aligned operands are ready all the same; for others gemm() says it
+    // again.
+  }
+  return match;
+}
+
+const CpuPlan& CpuGemm::plan_for(const GemmProblem& problem, Placement placement) {
+  const PlanKey key{kOnlyContext, problem, placement};
+  if (const CpuPlan* known = plans_.find(key)) return *known;
+  if (problem.m == 0 || problem.n == 0 || problem.k == 0) {
+    return plans_.insert(key, plans_.generation(), *this, nothing_to_choose(problem), CpuLaunch(),
+                         false);
+  }
+  selector_.tune_if_missed(problem, placement);
+  const std::uint64_t generation = plans_.generation();
+  const KernelChoice choice = selector_.choose(problem, placement);
+  const KernelTemplate& kernel = *choice.kernel;
+  const bool aligned = placement == Placement::aligned;
+  CpuLaunch launch;
+  launch.kernel = &load(choice, {kernel.operation->code_macros(problem), aligned});
+  launch.geometry = kernel.geometry(choice.best.configuration, problem)
+                        .on_device(selector_.device().sm_count)
+                        .without_maps();
+  launch.arguments = ArgumentLayout(kernel.signature);
+  return plans_.insert(key, generation, *this, choice.best, std::move(launch), aligned);
+}
+
+const CpuKernel& CpuGemm::load(const KernelChoice& choice, CodeTraits traits) {
+  const KernelTemplate& kernel = *choice.kernel;
+  const KernelKey key{kOnlyContext, kernel.name, compiled_as(kernel, choice.best.configuration),
+                      compiled_for(kernel, std::move(traits))};
+  return kernels_.find_or_load(key, [&] {
+    std::call_once(launcher_made_, [this] { launcher_.emplace(); });
+    return std::make_unique<CpuKernel>(
+        launcher_->load(selector_.image(choice, key.traits), kernel.name));
+  });
+}
+
+void CpuGemm::run(const CpuPlan& plan, const GemmCall& call) {
+  refuse_stream(call.stream);
+  if (!call.multiplies()) return scale(call);
+  const auto placed = placed_tensors(call);
+  const auto sizes = sizes_of(call.problem);
+  const std::array<double, 2> scalars = {call.alpha, call.beta};
+  const LaunchGeometry& geometry = plan.launch.geometry;
+  ArgumentPack arguments(plan.launch.arguments,
+                         {.tensors = placed,
+                          .sizes = sizes,
+                          .scalars = scalars,
+                          .raster = static_cast<std::uint32_t>(geometry.raster)});
+  std::vector<std::int64_t> blocks(static_cast<std::size_t>(geometry.blocks()));
+  std::iota(blocks.begin(), blocks.end(), 0);
+  const std::lock_guard lock(launching_);
+  const auto fault = launcher_->launch(*plan.launch.kernel, arguments.pointers(), geometry, blocks);
+  if (fault) throw Error("gemm: " + *fault);
+}
+
+void CpuPlan::run(const GemmCall& call, const Workspace&) const {
+  gemm.run(*this, call);
+}
 
 }  // namespace
 
-std::unique_ptr<GemmBackend> make_cpu_gemm(KernelSelector& supply) {
-  return std::make_unique<CpuGemm>(supply);
+std::unique_ptr<GemmBackend> make_cpu_gemm(const DeviceInfo& device, const SelectorSetup& setup) {
+  return std::make_unique<CpuGemm>(device, setup);
 }
 
 }  // namespace autotune

@@ -1,71 +1,42 @@
-// One device's way of running gemm().
+// One kind of device's way of running products.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
-#include "autotune/match_kind.hpp"
-#include "autotune/problem.hpp"
+#include "autotune/autotune.hpp"
 
+#include "api/gemm_call.hpp"
 #include "api/kernel_selector.hpp"
-#include "core/kernel_signature.hpp"
-#include "kernel_templates/gemm_template.hpp"
-
-struct CUstream_st;
+#include "api/planned_gemm.hpp"
 
 namespace autotune {
 
-// The arguments of Autotuner::gemm(), checked except for what only the device knows.
-struct GemmCall {
-  GemmProblem problem;
-  float alpha;
-  const float* a;
-  std::int64_t lda;
-  const float* b;
-  std::int64_t ldb;
-  float beta;
-  float* c;
-  std::int64_t ldc;
-  CUstream_st* stream;
-};
-
-// The tensors that a launch passes, in the order of the operation gemm.
-[[nodiscard]] inline std::array<LaunchValues::Tensor, 3> placed_tensors(const GemmCall& call) {
-  const auto address = [](const float* matrix) {
-    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(matrix));
-  };
-  return {{{address(call.a), call.lda}, {address(call.b), call.ldb}, {address(call.c), call.ldc}}};
-}
-[[nodiscard]] inline std::array<std::int64_t, 3> sizes_of(const GemmProblem& problem) {
-  return {problem.m, problem.n, problem.k};
-}
-
-// Returns whether CodeTraits::aligned holds for the operands. A tensor map's rows are less than
-// 2^40 bytes apart.
-[[nodiscard]] inline bool is_aligned(const GemmCall& call) {
-  const auto begins = [](const float* matrix) {
-    return reinterpret_cast<std::uintptr_t>(matrix) % 16 == 0;
-  };
-  const auto steps = [](std::int64_t leading) {
-    return leading % 4 == 0 && leading < std::int64_t{1} << 38;
-  };
-  return rows_are_aligned(call.problem) && begins(call.a) && begins(call.b) && begins(call.c) &&
-         steps(call.lda) && steps(call.ldb) && steps(call.ldc);
-}
-
-// Thread-safe.
+// Thread-safe. Problems are row-major.
 class GemmBackend {
  public:
   virtual ~GemmBackend() = default;
+  // The device that this thread's calls work on. Throws UsageError when it is not to be used.
+  [[nodiscard]] virtual KernelSelector& selector() = 0;
   virtual MatchKind gemm(const GemmCall& call) = 0;
-  virtual MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) = 0;
+  virtual MatchKind prepare(const GemmProblem& problem, Stream stream) = 0;
+  // The plan stays as long as this object.
+  [[nodiscard]] virtual const PlannedGemm& plan(const GemmProblem& problem, bool aligned) = 0;
+  virtual void release(Stream stream) = 0;
   // From now on kernels are chosen anew. Those that are loaded stay so: work may be under way.
   virtual void forget_choices() = 0;
 };
 
-// `supply` outlives the runner. Throws EnvironmentError when the device cannot be opened.
-[[nodiscard]] std::unique_ptr<GemmBackend> make_gpu_gemm(KernelSelector& supply);
-[[nodiscard]] std::unique_ptr<GemmBackend> make_cpu_gemm(KernelSelector& supply);
+// A plan's choice where there is nothing to multiply.
+[[nodiscard]] BestConfiguration nothing_to_choose(const GemmProblem& problem);
+
+// GPU `only`, or with nullopt the GPU of each caller's context, GPU 0 without one. `devices`: all
+// GPUs, in the driver's order. Throws EnvironmentError when the driver cannot be opened.
+[[nodiscard]] std::unique_ptr<GemmBackend> make_gpu_gemm(const std::vector<DeviceInfo>& devices,
+                                                         std::optional<int> only,
+                                                         const SelectorSetup& setup);
+[[nodiscard]] std::unique_ptr<GemmBackend> make_cpu_gemm(const DeviceInfo& device,
+                                                         const SelectorSetup& setup);
 
 }  // namespace autotune

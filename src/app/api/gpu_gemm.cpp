@@ -1,136 +1,320 @@
-// gemm() on a GPU: enqueued in the application's context, on its stream.
+// Products on GPUs: enqueued in the application's context, on its stream.
 #include <array>
+#include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "autotune/error.hpp"
 
 #include "api/gemm_backend.hpp"
 #include "api/kernel_cache.hpp"
+#include "api/plan_table.hpp"
 #include "api/stream_workspace.hpp"
 #include "gpu/context.hpp"
 #include "gpu/kernel_arguments.hpp"
+#include "gpu/memory.hpp"
 #include "gpu/module.hpp"
+#include "kernel_templates/gemm_template.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {
+
+using Scope = gpu::CallerContexts::Scope;
 
 struct GpuKernel {
   GpuKernel(const gpu::Driver& driver, const std::string& image, const std::string& name,
             const LaunchGeometry& geometry)
       : module(driver, image), kernel(module.kernel(name)) {
-    kernel.allow_dynamic_shared(geometry.dynamic_shared_bytes);
+    kernel.allow_dynamic_shared(geometry);
   }
 
   gpu::Module module;
   gpu::Kernel kernel;
 };
 
+// A kernel with all that its launches have in common.
+struct GpuLaunch {
+  const GpuKernel* kernel = nullptr;
+  LaunchGeometry geometry;
+  ArgumentLayout arguments;
+  std::vector<TensorDesc> tensors;  // of the problem, without padding
+};
+
+// The kernel that multiplies C by beta: gemm_tiled with K = 0 in one configuration for all sizes.
+struct Scaling {
+  GpuLaunch launch;
+  TileShape tile;
+};
+
+class GpuGemm;
+
+struct GpuPlan : PlannedGemm {
+  GpuPlan(GpuGemm& owner, std::uint64_t in_context, BestConfiguration choice, GpuLaunch how,
+          bool for_aligned)
+      : PlannedGemm(std::move(choice)), gemm(owner), context(in_context), launch(std::move(how)) {
+    workspace_bytes = static_cast<std::size_t>(launch.geometry.workspace_bytes());
+    needs_alignment = for_aligned;
+  }
+
+  void run(const GemmCall& call, const Workspace& workspace) const override;
+
+  GpuGemm& gemm;
+  const std::uint64_t context;
+  const GpuLaunch launch;
+  mutable std::atomic<const Scaling*> scaling = nullptr;  // from plan() on, if it can be had
+};
+
 class GpuGemm : public GemmBackend {
  public:
-  explicit GpuGemm(KernelSelector& supply)
+  GpuGemm(const std::vector<DeviceInfo>& devices, std::optional<int> only,
+          const SelectorSetup& setup)
       : driver_(gpu::Driver::open()),
-        ordinal_(supply.device().ordinal),
-        contexts_(driver_, ordinal_),
-        kernels_(supply),
-        workspace_(*driver_) {}
+        only_(only),
+        log_(*setup.log),
+        contexts_(driver_, only.value_or(0)),
+        workspace_(driver_) {
+    for (const DeviceInfo& device : devices) {
+      selectors_.push_back(std::make_unique<KernelSelector>(device, setup));
+    }
+  }
   ~GpuGemm() override;
 
-  MatchKind gemm(const GemmCall& call) override {
-    const gpu::DeviceContexts::Scope scope(contexts_);
-    const Placement placement = is_aligned(call) ? Placement::aligned : Placement::anywhere;
-    const Prepared* prepared = &prepare(scope, call.problem, placement, call.stream);
-    auto workspace =
-        workspace_.reserve(scope.id(), prepared->geometry.workspace_bytes(), call.stream,
-                           /*again=*/false);
-    if (!workspace) {
-      prepared = &prepare(scope, call.problem, Placement::frugal, call.stream);
-      workspace = 0;
-    }
-    const LaunchGeometry& geometry = prepared->geometry;
-    const auto placed = placed_tensors(call);
-    const auto sizes = sizes_of(call.problem);
-    const std::array<double, 2> scalars = {call.alpha, call.beta};
-    gpu::KernelArguments arguments(*driver_, *prepared->signature, geometry, prepared->tensors,
-                                   {.tensors = placed,
-                                    .sizes = sizes,
-                                    .scalars = scalars,
-                                    .workspace = *workspace,
-                                    .raster = static_cast<std::uint32_t>(geometry.raster)});
-    prepared->kernel->kernel.launch(geometry, arguments.pointers(), call.stream);
-    return prepared->match;
+  KernelSelector& selector() override;
+  MatchKind gemm(const GemmCall& call) override;
+  MatchKind prepare(const GemmProblem& problem, Stream stream) override;
+  const PlannedGemm& plan(const GemmProblem& problem, bool aligned) override;
+  void release(Stream stream) override {
+    const Scope scope(contexts_);
+    workspace_.release(scope.id(), stream);
   }
+  void forget_choices() override { plans_.forget(); }
 
-  MatchKind prepare(const GemmProblem& problem, CUstream_st* stream) override {
-    const gpu::DeviceContexts::Scope scope(contexts_);
-    const auto prepare_for = [&](Placement placement) {
-      const Prepared& prepared = prepare(scope, problem, placement, stream);
-      if (workspace_.reserve(scope.id(), prepared.geometry.workspace_bytes(), stream,
-                             /*again=*/true)) {
-        return prepared.match;
-      }
-      return prepare(scope, problem, Placement::frugal, stream).match;
-    };
-    if (!rows_are_aligned(problem)) return prepare_for(Placement::anywhere);
-    const MatchKind match = prepare_for(Placement::aligned);
-    try {
-      prepare_for(Placement::anywhere);
-    } catch (const EnvironmentError&) {
-      // Without a compiler aligned operands are ready all the same; for others gemm() says it
-      // again.
-    }
-    return match;
-  }
-
-  void forget_choices() override { kernels_.forget_choices(); }
+  void run(const GpuPlan& plan, const GemmCall& call, std::uint64_t workspace) const;
 
  private:
-  using Prepared = KernelCache<GpuKernel>::Prepared;
-
-  const Prepared& prepare(const gpu::DeviceContexts::Scope& scope, const GemmProblem& problem,
-                          Placement placement, CUstream_st* stream) {
-    const auto load = [&](const std::string& image, const std::string& name,
-                          const LaunchGeometry& geometry) {
-      refuse_capture(*driver_, stream);
-      return std::make_unique<GpuKernel>(*driver_, image, name, geometry);
-    };
-    return kernels_.find_or_prepare(scope.id(), problem, placement, load);
-  }
+  const GpuPlan& plan_for(const Scope& scope, const GemmProblem& problem, Placement placement,
+                          Stream stream);
+  const GpuKernel& load(const Scope& scope, const KernelChoice& choice, CodeTraits traits,
+                        const LaunchGeometry& geometry, Stream stream);
+  const Scaling& scaling_in(const Scope& scope, Stream stream);
+  void launch(const GpuLaunch& launch, const LaunchGeometry& geometry, const GemmCall& call,
+              std::uint64_t workspace) const;
+  void scale(const GemmCall& call, const Scaling& scaling) const;
+  // Does what needs no kernel. Returns false where one is needed.
+  bool scaled_by_driver(const GemmCall& call) const;
 
   std::shared_ptr<const gpu::Driver> driver_;
-  int ordinal_;
-  gpu::DeviceContexts contexts_;
+  std::optional<int> only_;
+  const Log& log_;
+  gpu::CallerContexts contexts_;
+  std::vector<std::unique_ptr<KernelSelector>> selectors_;  // one a GPU
   KernelCache<GpuKernel> kernels_;
+  PlanTable<GpuPlan> plans_;
+  std::mutex scalings_mutex_;
+  std::map<std::uint64_t, Scaling> scalings_;  // one a context
   StreamWorkspace workspace_;
 };
 
-// Unloads and frees everything in the primary context, if that is still the same context. Contexts
-// that the application made may be gone, and their content with them.
+// Unloads and frees everything in primary contexts that are still the same. Contexts that the
+// application made may be gone, and their content with them.
 GpuGemm::~GpuGemm() {
-  std::uint64_t living = 0;
-  std::optional<gpu::PrimaryContext> primary;
-  std::optional<gpu::ContextGuard> guard;
+  for (const auto& selector : selectors_) {
+    gpu::in_living_primary_context(driver_, selector->device().ordinal, [&](std::uint64_t id) {
+      kernels_.unload_context(id);
+      workspace_.free_all(id);
+    });
+  }
+  kernels_.visit_loaded([](GpuKernel& kernel) { kernel.module.leave_to_context(); });
+}
+
+KernelSelector& GpuGemm::selector() {
+  const int wanted = only_.value_or(0);
+  const int here = gpu::current_device(*driver_).value_or(wanted);
+  if (only_ && here != wanted) {
+    throw UsageError(fmt::format(
+        "the thread's current CUDA context belongs to GPU {}, but this Library to GPU {}", here,
+        wanted));
+  }
+  return *selectors_.at(static_cast<std::size_t>(here));
+}
+
+MatchKind GpuGemm::gemm(const GemmCall& call) {
+  if (call.is_empty()) return MatchKind::exact;
+  const Scope scope(contexts_);
+  if (!call.multiplies()) {
+    static_cast<void>(selector());
+    if (!scaled_by_driver(call)) scale(call, scaling_in(scope, call.stream));
+    return MatchKind::exact;
+  }
+  const Placement placement = call.is_aligned() ? Placement::aligned : Placement::anywhere;
+  const GpuPlan* plan = &plan_for(scope, call.problem, placement, call.stream);
+  auto workspace =
+      workspace_.reserve(scope.id(), static_cast<std::int64_t>(plan->workspace_bytes), call.stream,
+                         /*again=*/false);
+  if (!workspace) {
+    plan = &plan_for(scope, call.problem, Placement::frugal, call.stream);
+    workspace = 0;
+  }
+  launch(plan->launch, plan->launch.geometry, call, *workspace);
+  return plan->best.match;
+}
+
+MatchKind GpuGemm::prepare(const GemmProblem& problem, Stream stream) {
+  const Scope scope(contexts_);
+  const auto prepare_for = [&](Placement placement) {
+    const GpuPlan& plan = plan_for(scope, problem, placement, stream);
+    const auto bytes = static_cast<std::int64_t>(plan.workspace_bytes);
+    if (workspace_.reserve(scope.id(), bytes, stream, /*again=*/true)) return plan.best.match;
+    log_.warning("{}: no memory for a workspace of {} bytes, so another kernel is taken",
+                 to_string(problem), bytes);
+    return plan_for(scope, problem, Placement::frugal, stream).best.match;
+  };
+  if (problem.m == 0 || problem.n == 0 || problem.k == 0) return MatchKind::exact;
+  if (!rows_are_aligned(problem)) return prepare_for(Placement::anywhere);
+  const MatchKind match = prepare_for(Placement::aligned);
   try {
-    if (gpu::PrimaryContext::is_active(*driver_, ordinal_)) {
-      primary.emplace(driver_, ordinal_);
-      guard.emplace(*primary);
-      living = gpu::current_context_id(*driver_);
+    prepare_for(Placement::anywhere);
+  } catch (const EnvironmentError&) {
+    // Without a compiler aligned operands are ready all the same; for others gemm() says it
+    // again.
+  }
+  return match;
+}
+
+const PlannedGemm& GpuGemm::plan(const GemmProblem& problem, bool aligned) {
+  const Scope scope(contexts_);
+  const bool multiplies = problem.m > 0 && problem.n > 0 && problem.k > 0;
+  const GpuPlan& plan =
+      multiplies ? plan_for(scope, problem, aligned ? Placement::aligned : Placement::anywhere,
+                            /*stream=*/nullptr)
+                 : plans_.insert({scope.id(), problem, Placement::anywhere}, plans_.generation(),
+                                 *this, scope.id(), nothing_to_choose(problem), GpuLaunch(), false);
+  if (plan.scaling.load() == nullptr) {
+    try {
+      plan.scaling = &scaling_in(scope, /*stream=*/nullptr);
+    } catch (const Error& error) {
+      log_.info("{}: C cannot be scaled alone: {}", to_string(problem), error.what());
     }
-  } catch (const gpu::DriverError&) {
-    // Then nothing can be unloaded.
   }
-  for (auto& [key, kernel] : kernels_.loaded()) {
-    if (kernel && key.context != living) kernel->module.leave_to_context();
+  return plan;
+}
+
+const GpuPlan& GpuGemm::plan_for(const Scope& scope, const GemmProblem& problem,
+                                 Placement placement, Stream stream) {
+  const PlanKey key{scope.id(), problem, placement};
+  if (const GpuPlan* known = plans_.find(key)) return *known;
+  KernelSelector& chooses = selector();
+  chooses.tune_if_missed(problem, placement);
+  const std::uint64_t generation = plans_.generation();
+  const KernelChoice choice = chooses.choose(problem, placement);
+  const KernelTemplate& kernel = *choice.kernel;
+  GpuLaunch launch;
+  launch.geometry =
+      kernel.geometry(choice.best.configuration, problem).on_device(chooses.device().sm_count);
+  const bool aligned = placement == Placement::aligned;
+  if (!aligned) launch.geometry = launch.geometry.without_maps();
+  launch.kernel = &load(scope, choice, {kernel.operation->code_macros(problem), aligned},
+                        launch.geometry, stream);
+  launch.arguments = ArgumentLayout(kernel.signature);
+  launch.tensors = kernel.operation->tensors(problem);
+  return plans_.insert(key, generation, *this, scope.id(), choice.best, std::move(launch), aligned);
+}
+
+const GpuKernel& GpuGemm::load(const Scope& scope, const KernelChoice& choice, CodeTraits traits,
+                               const LaunchGeometry& geometry, Stream stream) {
+  const KernelTemplate& kernel = *choice.kernel;
+  const KernelKey key{scope.id(), kernel.name, compiled_as(kernel, choice.best.configuration),
+                      compiled_for(kernel, std::move(traits))};
+  return kernels_.find_or_load(key, [&] {
+    refuse_capture(*driver_, stream);
+    const std::string image = selector().image(choice, key.traits);
+    return std::make_unique<GpuKernel>(*driver_, image, kernel.name, geometry);
+  });
+}
+
+const Scaling& GpuGemm::scaling_in(const Scope& scope, Stream stream) {
+  const std::lock_guard lock(scalings_mutex_);
+  const auto known = scalings_.find(scope.id());
+  if (known != scalings_.end()) return known->second;
+  const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
+  const GemmProblem any{1024, 1024, 1};
+  KernelChoice choice{&kernel, nothing_to_choose(any), ""};
+  choice.best.configuration = kernel.default_configuration(any);
+  Scaling scaling;
+  scaling.tile = kernel.tile_shape(choice.best.configuration);
+  scaling.launch.geometry = kernel.geometry(choice.best.configuration, any);
+  scaling.launch.kernel = &load(scope, choice, {kernel.operation->code_macros(any), false},
+                                scaling.launch.geometry, stream);
+  scaling.launch.arguments = ArgumentLayout(kernel.signature);
+  scaling.launch.tensors = kernel.operation->tensors(any);
+  return scalings_.emplace(scope.id(), std::move(scaling)).first->second;
+}
+
+void GpuGemm::launch(const GpuLaunch& launch, const LaunchGeometry& geometry, const GemmCall& call,
+                     std::uint64_t workspace) const {
+  const auto placed = placed_tensors(call);
+  const auto sizes = sizes_of(call.problem);
+  const std::array<double, 2> scalars = {call.alpha, call.beta};
+  gpu::KernelArguments arguments(*driver_, launch.arguments, geometry, launch.tensors,
+                                 {.tensors = placed,
+                                  .sizes = sizes,
+                                  .scalars = scalars,
+                                  .workspace = workspace,
+                                  .raster = static_cast<std::uint32_t>(geometry.raster)});
+  launch.kernel->kernel.launch(geometry, arguments.pointers(), call.stream);
+}
+
+bool GpuGemm::scaled_by_driver(const GemmCall& call) const {
+  if (call.beta == 0) {
+    gpu::zero_rows(*driver_, placed_tensors(call)[2].address, call.ldc, call.problem.m,
+                   call.problem.n, call.stream);
   }
-  kernels_.loaded().clear();
-  workspace_.free_all(living);
+  return call.beta == 0 || call.beta == 1;
+}
+
+void GpuGemm::scale(const GemmCall& call, const Scaling& scaling) const {
+  const auto tiles = [](std::int64_t size, std::int64_t tile) { return (size - 1) / tile + 1; };
+  LaunchGeometry geometry = scaling.launch.geometry;
+  geometry.grid[0] =
+      tiles(call.problem.m, scaling.tile.block_m) * tiles(call.problem.n, scaling.tile.block_n);
+  GemmCall deep = call;
+  deep.problem.k = 0;
+  deep.alpha = 0;
+  deep.a = deep.b = call.c;  // not read, but an address is made of it
+  launch(scaling.launch, geometry, deep, /*workspace=*/0);
+}
+
+void GpuGemm::run(const GpuPlan& plan, const GemmCall& call, std::uint64_t workspace) const {
+  const Scope scope(contexts_);
+  if (scope.id() != plan.context) {
+    throw UsageError("the plan was made in another CUDA context than the thread's current one");
+  }
+  if (call.multiplies()) return launch(plan.launch, plan.launch.geometry, call, workspace);
+  if (scaled_by_driver(call)) return;
+  const Scaling* const scaling = plan.scaling;
+  if (scaling == nullptr) {
+    throw EnvironmentError(
+        "C cannot be scaled alone: when the plan was made its kernel could not be compiled");
+  }
+  scale(call, *scaling);
+}
+
+void GpuPlan::run(const GemmCall& call, const Workspace& workspace) const {
+  gemm.run(*this, call,
+           static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(workspace.data)));
 }
 
 }  // namespace
 
-std::unique_ptr<GemmBackend> make_gpu_gemm(KernelSelector& supply) {
-  return std::make_unique<GpuGemm>(supply);
+std::unique_ptr<GemmBackend> make_gpu_gemm(const std::vector<DeviceInfo>& devices,
+                                           std::optional<int> only, const SelectorSetup& setup) {
+  return std::make_unique<GpuGemm>(devices, only, setup);
 }
 
 }  // namespace autotune

@@ -20,6 +20,11 @@ namespace {
 // found where there is no compiler to ask for its build.
 constexpr const char* kAnyBuild = "any";
 
+// How far away a tuned problem may be whose configuration is taken, in octaves. By the cost model
+// of an H200 for 4096^3, winners from up to 7 octaves away are as good as the template's own
+// default, and those from further away up to 1.5 times as slow.
+constexpr double kFarthest = 7;
+
 bool fits_device(const KernelTemplate& kernel, const Configuration& configuration,
                  const DeviceInfo& device) {
   const std::vector<Constraint> constraints = device_constraints(kernel, device);
@@ -57,8 +62,8 @@ KernelChoice stored_choice(Match match) {
   return choice;
 }
 
-KernelChoice predicted_choice(const DeviceInfo& device, const GemmProblem& problem,
-                              Placement placement) {
+KernelChoice default_choice(const DeviceInfo& device, const GemmProblem& problem,
+                            Placement placement) {
   std::vector<const KernelTemplate*> kernels = built_in_kernels().for_device(device);
   std::stable_partition(kernels.begin(), kernels.end(), [&](const KernelTemplate* kernel) {
     return kernel->first_choice && kernel->first_choice(problem);
@@ -78,35 +83,50 @@ KernelChoice predicted_choice(const DeviceInfo& device, const GemmProblem& probl
 
 }  // namespace
 
-KernelSelector::KernelSelector(DeviceInfo device, std::string database, bool use_shipped)
-    : device_(std::move(device)), database_(std::move(database)), use_shipped_(use_shipped) {
-  static_cast<void>(read_results(database_));  // what cannot be read is said at once
+KernelSelector::KernelSelector(DeviceInfo device, SelectorSetup setup)
+    : device_(std::move(device)), setup_(std::move(setup)) {}
+
+std::optional<KernelChoice> KernelSelector::find(const GemmProblem& problem, Placement placement,
+                                                 bool exact_only) const {
+  const DeviceQuery query{.device_class = device_.device_class(),
+                          .environment = Environment{.driver = device_.driver_text()},
+                          .use_shipped = setup_.use_shipped_winners};
+  const Problem asked = problem;
+  const auto serves = [&](const Winner& winner) {
+    const KernelTemplate& kernel = *built_in_kernels().find(winner.template_name);
+    return kernel.operation->distance(asked, winner.problem) <= kFarthest &&
+           can_serve(kernel, winner.configuration, problem, placement, device_);
+  };
+  std::optional<KernelChoice> choice;
+  setup_.results->read([&](const TuningDatabase* results) {
+    if (auto match = find_best(results, query, asked, exact_only, serves)) {
+      choice = stored_choice(std::move(*match));
+    }
+  });
+  return choice;
+}
+
+KernelChoice KernelSelector::predict(const GemmProblem& problem, Placement placement) const {
+  auto known = find(problem, placement, /*exact_only=*/false);
+  return known ? std::move(*known) : default_choice(device_, problem, placement);
+}
+
+void KernelSelector::tune_if_missed(const GemmProblem& problem, Placement placement) const {
+  if (setup_.miss != MissPolicy::tune || find(problem, placement, /*exact_only=*/true)) return;
+  setup_.tune(device_, problem);
 }
 
 KernelChoice KernelSelector::choose(const GemmProblem& problem, Placement placement) const {
-  const auto in_memory = [this] {
-    const std::lock_guard lock(results_mutex_);
-    return results_in_memory_;
-  }();
-  std::optional<TuningDatabase> file;
-  if (!in_memory) file = read_results(database_);
-  const TuningDatabase* results = in_memory ? in_memory.get() : file ? &*file : nullptr;
-
-  const DeviceQuery query{.device_class = device_.device_class(),
-                          .environment = Environment{.driver = device_.driver_text()},
-                          .use_shipped = use_shipped_};
-  const auto serves = [&](const Winner& winner) {
-    return can_serve(*built_in_kernels().find(winner.template_name), winner.configuration, problem,
-                     placement, device_);
-  };
-  std::optional<Match> match = find_best(results, query, problem, /*exact_only=*/false, serves);
-  return match ? stored_choice(std::move(*match)) : predicted_choice(device_, problem, placement);
-}
-
-void KernelSelector::keep_in_memory(TuningDatabase results) {
-  auto kept = std::make_shared<const TuningDatabase>(std::move(results));
-  const std::lock_guard lock(results_mutex_);
-  results_in_memory_ = std::move(kept);
+  KernelChoice choice = predict(problem, placement);
+  const bool is_tuned =
+      choice.best.match == MatchKind::exact || choice.best.match == MatchKind::exact_stale;
+  if (!is_tuned && setup_.miss == MissPolicy::refuse) {
+    throw NotTunedError(fmt::format("{} was not tuned for {}", to_string(problem), device_.label));
+  }
+  setup_.log->info("{} on {}: {}, {} {}: {}", to_string(problem), device_.label,
+                   to_string(choice.best.match), choice.kernel->name,
+                   to_string(choice.best.configuration), choice.best.explanation);
+  return choice;
 }
 
 std::string KernelSelector::image(const KernelChoice& choice, const CodeTraits& traits) {
@@ -131,30 +151,51 @@ std::string KernelSelector::image(const KernelChoice& choice, const CodeTraits& 
     StoredCubin compiled = compile(request);
     store.put(cubin_key(kAnyBuild, request.source, request.options), compiled);
     return std::move(compiled.cubin);
-  } catch (const EnvironmentError&) {
+  } catch (const Error& error) {
     // Code for any operands serves aligned ones too.
-    auto general = stored(request_for({traits.macros, /*aligned=*/false}));
-    if (!traits.aligned || !general) throw;
+    const bool no_compiler =
+        error.code() == ErrorCode::environment || error.code() == ErrorCode::not_tuned;
+    auto general = no_compiler && traits.aligned
+                       ? stored(request_for({traits.macros, /*aligned=*/false}))
+                       : std::nullopt;
+    if (!general) throw;
     return std::move(general->cubin);
   }
 }
 
+// Each thread that compiles has a compiler of its own, so that none waits for another's kernel.
 StoredCubin KernelSelector::compile(const CompileRequest& request) {
-  const std::lock_guard lock(compiler_mutex_);
-  if (!compiler_) compiler_ = make_service(device_);
-  const auto compiler =
-      std::get<DescribeCompilerReply>(compiler_->handle(DescribeCompilerRequest{}));
-  if (compiler.build.empty()) {
-    throw EnvironmentError("the kernel is not in the cubin store, and " + compiler.problem);
+  if (setup_.miss == MissPolicy::refuse) {
+    throw NotTunedError("the kernel is not in the cubin store, and nothing may be compiled");
+  }
+  std::unique_ptr<WorkerService> compiler;
+  {
+    const std::lock_guard lock(compilers_mutex_);
+    if (!idle_compilers_.empty()) {
+      compiler = std::move(idle_compilers_.back());
+      idle_compilers_.pop_back();
+    }
+  }
+  if (!compiler) compiler = make_service(device_);
+  const auto described =
+      std::get<DescribeCompilerReply>(compiler->handle(DescribeCompilerRequest{}));
+  if (described.build.empty()) {
+    throw EnvironmentError("the kernel is not in the cubin store, and " + described.problem);
   }
   CompileRequest targeted = request;
   targeted.options.front() = architecture_option(*built_in_kernels().find(request.name),
-                                                 compile_target(device_, compiler.architectures));
-  auto reply = std::get<CompileReply>(compiler_->handle(targeted));
+                                                 compile_target(device_, described.architectures));
+  auto reply = std::get<CompileReply>(compiler->handle(targeted));
+  {
+    const std::lock_guard lock(compilers_mutex_);
+    idle_compilers_.push_back(std::move(compiler));
+  }
+  if (!reply.problem.empty()) throw EnvironmentError(reply.problem);
   if (!reply.ok) {
     throw Error(fmt::format("{} does not compile: {}", request.name,
                             reply.log.substr(0, reply.log.find('\n'))));
   }
+  setup_.log->info("{} was compiled in {:.0f} ms", request.name, reply.resources.compile_ms);
   return {std::move(reply.cubin), std::move(reply.log), reply.resources};
 }
 

@@ -2,15 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "autotune/autotuner.hpp"
+#include "autotune/autotune.hpp"
 
+#include "api/log.hpp"
+#include "api/result_source.hpp"
 #include "core/device_info.hpp"
 #include "db/cubin_store.hpp"
-#include "db/tuning_database.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "tuner/worker/worker.hpp"
 
@@ -28,35 +32,46 @@ struct KernelChoice {
 //   frugal     anywhere, and there is no memory for a workspace
 enum class Placement : std::uint8_t { aligned, anywhere, frugal };
 
-// Thread-safe.
+// The parts of LibraryOptions that choices depend on, and what they are made from.
+struct SelectorSetup {
+  const ResultSource* results = nullptr;
+  const Log* log = nullptr;
+  bool use_shipped_winners = true;
+  MissPolicy miss = MissPolicy::predict;
+  // Tunes a problem on a device now.
+  std::function<void(const DeviceInfo&, const GemmProblem&)> tune = {};
+};
+
+// Of one device. Thread-safe.
 class KernelSelector {
  public:
-  // `database`, `use_shipped`: as AutotunerOptions has them.
-  KernelSelector(DeviceInfo device, std::string database, bool use_shipped = true);
+  KernelSelector(DeviceInfo device, SelectorSetup setup);
 
   [[nodiscard]] const DeviceInfo& device() const { return device_; }
 
-  // The best stored configuration, else the default of the first template that supports the
-  // problem.
+  // With MissPolicy::tune, tunes a problem that was not; otherwise does nothing.
+  void tune_if_missed(const GemmProblem& problem, Placement placement) const;
+  // The kernel that a call runs: the tuned one, else the best guess. Throws NotTunedError for a
+  // guess with MissPolicy::refuse.
   [[nodiscard]] KernelChoice choose(const GemmProblem& problem, Placement placement) const;
-  // Results that could not be stored: from now on they are what is read.
-  void keep_in_memory(TuningDatabase results);
+  // The same with any policy.
+  [[nodiscard]] KernelChoice predict(const GemmProblem& problem, Placement placement) const;
 
-  // From the cubin store, which needs no compiler; else compiled now. Without a compiler aligned
-  // operands may get the code for any. Throws EnvironmentError
-  // without a compiler, Error with its first words when it refuses the kernel.
+  // From the cubin store, which needs no compiler; else compiled now, where the policy has it so.
+  // Without a compiler aligned operands may get the code for any. Throws EnvironmentError without a
+  // compiler, NotTunedError where none may be used, Error with a compiler's first words when it
+  // refuses the kernel.
   [[nodiscard]] std::string image(const KernelChoice& choice, const CodeTraits& traits);
 
  private:
+  [[nodiscard]] std::optional<KernelChoice> find(const GemmProblem& problem, Placement placement,
+                                                 bool exact_only) const;
   [[nodiscard]] StoredCubin compile(const CompileRequest& request);
 
   DeviceInfo device_;
-  std::string database_;
-  bool use_shipped_;
-  mutable std::mutex results_mutex_;
-  std::shared_ptr<const TuningDatabase> results_in_memory_;
-  std::mutex compiler_mutex_;
-  std::unique_ptr<WorkerService> compiler_;  // opened when it is first needed
+  SelectorSetup setup_;
+  std::mutex compilers_mutex_;
+  std::vector<std::unique_ptr<WorkerService>> idle_compilers_;  // opened when first needed
 };
 
 }  // namespace autotune

@@ -34,16 +34,14 @@ class KnownResults {
     filter_.operation = device.operation;
   }
 
-  // All problems of an operation that results are stored or shipped for.
-  [[nodiscard]] std::set<Problem> problems(const std::string& operation) const {
+  // Visits the problems of an operation that results are stored or shipped for, some of them twice.
+  void visit_problems(const std::string& operation,
+                      const std::function<void(const Problem&)>& visit) const {
     ResultFilter filter = filter_;
     filter.operation = operation;
-    std::set<Problem> result;
-    if (database_ != nullptr) {
-      for (Problem& problem : database_->problems(filter)) result.insert(std::move(problem));
-    }
-    for (const Winner* winner : shipped(filter)) result.insert(winner->problem);
-    return result;
+    if (database_ != nullptr) database_->visit_problems(filter, visit);
+    if (!device_.use_shipped) return;
+    for (const Problem& problem : shipped_problems(filter)) visit(problem);
   }
 
   // For a problem (an empty one stands for all) the fastest wanted result of each device class and
@@ -117,15 +115,18 @@ class KnownResults {
   ResultFilter filter_;
 };
 
-// Other problems with the same traits, by how far they are away.
-std::multimap<double, Problem> nearest_problems(const KnownResults& known, const Problem& problem,
-                                                const Operation& operation) {
-  std::multimap<double, Problem> result;
-  for (const Problem& other : known.problems(problem.operation())) {
+// The keys of other problems with the same traits, by how far they are away. Thousands of problems
+// would take longer to allocate than to find.
+std::vector<std::pair<double, std::string>> nearest_problems(const KnownResults& known,
+                                                             const Problem& problem,
+                                                             const Operation& operation) {
+  std::vector<std::pair<double, std::string>> result;
+  known.visit_problems(problem.operation(), [&](const Problem& other) {
     if (other != problem && same_traits(other, problem)) {
-      result.emplace(operation.distance(problem, other), other);
+      result.emplace_back(operation.distance(problem, other), other.key());
     }
-  }
+  });
+  std::sort(result.begin(), result.end());
   return result;
 }
 
@@ -212,7 +213,7 @@ std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery
     double best_distance = 0;
     for (const auto& [distance, other] : nearest_problems(known, problem, *operation)) {
       if (best && distance > best_distance) break;
-      consider(other);
+      consider(Problem::parse(other));
       best_distance = distance;
     }
   }

@@ -1,20 +1,44 @@
 #include "api/stream_workspace.hpp"
 
 #include <atomic>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 #include "autotune/error.hpp"
 
+#include "api/fork_count.hpp"
+#include "gpu/context.hpp"
 #include "gpu/stream.hpp"
+#include "gpu/workspace.hpp"
 
 namespace autotune {
 namespace {
 
 // The number of the calling thread, from 1 on; no other thread ever has the same.
 std::uint64_t thread_number() {
-  static std::atomic<std::uint64_t> last = 0;
+  static constinit std::atomic<std::uint64_t> last = 0;
   thread_local const std::uint64_t own = ++last;
   return own;
 }
+
+// A number that was never given before.
+std::uint64_t new_epoch() {
+  static constinit std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
+// The thread's last answer, which holds until its epoch ends.
+struct Recent {
+  std::uint64_t epoch = 0;
+  std::uint64_t context = 0;
+  std::uint64_t stream = 0;
+  std::uint64_t address = 0;
+  std::int64_t bytes = 0;
+};
+thread_local constinit Recent recent;
 
 }  // namespace
 
@@ -25,37 +49,148 @@ void refuse_capture(const gpu::Driver& driver, CUstream_st* stream) {
       "call prepare() with it before the capture begins");
 }
 
+class StreamWorkspace::Streams {
+ public:
+  struct Key {
+    std::uint64_t context = 0;
+    std::uint64_t stream = 0;
+    std::uint64_t thread = 0;  // where the handle stands for each thread's own stream
+
+    auto operator<=>(const Key&) const = default;
+  };
+
+  explicit Streams(std::shared_ptr<const gpu::Driver> of) : driver_(std::move(of)) {}
+
+  [[nodiscard]] Key key_of(std::uint64_t context, CUstream_st* stream) const {
+    return {context, gpu::stream_id(*driver_, stream),
+            gpu::is_per_thread(stream) ? thread_number() : 0};
+  }
+  [[nodiscard]] std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
+
+  // Allocates where it has to. Returns whether the stream had no memory before.
+  bool reserve(const Key& key, std::int64_t bytes, CUstream_st* stream, bool again,
+               std::optional<std::uint64_t>& address) {
+    const std::lock_guard lock(mutex_);
+    const auto [place, is_new] = all_.try_emplace(key, *driver_);
+    PerStream& own = place->second;
+    if (is_new) own.device = gpu::current_device(*driver_).value();
+    const bool was_empty = !own.workspace.has(1);
+    if (!own.workspace.has(bytes)) {
+      if (bytes >= own.too_much && !again) return false;
+      refuse_capture(*driver_, stream);
+    }
+    try {
+      address = own.workspace.reserve(bytes, stream);
+      own.too_much = kNever;
+    } catch (const gpu::DriverError& error) {
+      if (error.code() != ErrorCode::no_memory) throw;
+      own.too_much = bytes;
+    }
+    return was_empty && address.has_value();
+  }
+
+  // Frees the memory for a key whose context is current.
+  void release(const Key& key) {
+    const std::lock_guard lock(mutex_);
+    all_.erase(key);
+    epoch_ = new_epoch();
+  }
+
+  // Frees the memory of a thread that ends, in the context that it is in, or the primary one. That
+  // in another context ends with it.
+  void end_thread(const Key& key) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(key);
+    if (found == all_.end() || forks_ != fork_count()) return;
+    const auto free_in = [&](std::uint64_t context) {
+      if (context == key.context) found->second.workspace.discard();
+    };
+    try {
+      if (gpu::current_device(*driver_)) free_in(gpu::current_context_id(*driver_));
+    } catch (const Error&) {
+      // The thread's context is gone.
+    }
+    gpu::in_living_primary_context(driver_, found->second.device, free_in);
+    found->second.workspace.leave_to_context();
+    all_.erase(found);
+  }
+
+  // Frees the memory in the current context. That of other contexts ends with them.
+  void free_all(std::uint64_t context) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(all_, [&](const auto& one) { return one.first.context == context; });
+  }
+  void leave_all() {
+    const std::lock_guard lock(mutex_);
+    for (auto& [key, own] : all_) own.workspace.leave_to_context();
+    all_.clear();
+  }
+
+ private:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+  struct PerStream {
+    explicit PerStream(const gpu::Driver& driver) : workspace(driver) {}
+    gpu::Workspace workspace;
+    int device = 0;
+    std::int64_t too_much = kNever;  // bytes: an allocation of this size failed
+  };
+
+  std::shared_ptr<const gpu::Driver> driver_;
+  std::uint32_t forks_ = fork_count();
+  std::mutex mutex_;
+  std::map<Key, PerStream> all_;
+  std::atomic<std::uint64_t> epoch_ = new_epoch();
+};
+
+namespace {
+
+// What a thread leaves behind.
+template <typename Streams>
+struct ThreadEnd {
+  std::vector<std::pair<std::weak_ptr<Streams>, typename Streams::Key>> owned;
+
+  ~ThreadEnd() {
+    for (const auto& [streams, key] : owned) {
+      if (const auto living = streams.lock()) living->end_thread(key);
+    }
+  }
+};
+
+}  // namespace
+
+StreamWorkspace::StreamWorkspace(std::shared_ptr<const gpu::Driver> driver)
+    : streams_(std::make_shared<Streams>(std::move(driver))) {}
+
+StreamWorkspace::~StreamWorkspace() {
+  streams_->leave_all();
+}
+
 std::optional<std::uint64_t> StreamWorkspace::reserve(std::uint64_t context, std::int64_t bytes,
                                                       CUstream_st* stream, bool again) {
   if (bytes == 0) return 0;
-  OfStream& own = of(context, stream);
-  const std::lock_guard lock(own.mutex);
-  if (!own.scratch.has(bytes)) {
-    if (bytes >= own.too_much && !again) return std::nullopt;
-    refuse_capture(driver_, stream);
+  const std::uint64_t epoch = streams_->epoch();
+  const Streams::Key key = streams_->key_of(context, stream);
+  if (recent.epoch == epoch && recent.context == context && recent.stream == key.stream &&
+      recent.bytes >= bytes) {
+    return recent.address;
   }
-  try {
-    const std::uint64_t address = own.scratch.reserve(bytes, stream);
-    own.too_much = kNever;
-    return address;
-  } catch (const gpu::DriverError& error) {
-    if (!gpu::is_out_of_memory(error.code())) throw;
-    own.too_much = bytes;
-    return std::nullopt;
+  std::optional<std::uint64_t> address;
+  const bool is_first = streams_->reserve(key, bytes, stream, again, address);
+  if (is_first && key.thread != 0) {
+    thread_local ThreadEnd<Streams> end;
+    end.owned.emplace_back(streams_, key);
   }
+  if (address) recent = {epoch, context, key.stream, *address, bytes};
+  return address;
 }
 
-void StreamWorkspace::free_all(std::uint64_t living) {
-  for (auto& [key, own] : streams_) {
-    if (key.context != living) own.scratch.leave_to_context();
-  }
-  streams_.clear();
+void StreamWorkspace::release(std::uint64_t context, CUstream_st* stream) {
+  streams_->release(streams_->key_of(context, stream));
 }
 
-StreamWorkspace::OfStream& StreamWorkspace::of(std::uint64_t context, CUstream_st* stream) {
-  const std::uint64_t thread = gpu::is_per_thread(stream) ? thread_number() : 0;
-  const std::lock_guard lock(mutex_);
-  return streams_.try_emplace({context, stream, thread}, driver_).first->second;
+void StreamWorkspace::free_all(std::uint64_t context) {
+  streams_->free_all(context);
 }
 
 }  // namespace autotune

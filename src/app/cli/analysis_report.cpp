@@ -70,7 +70,7 @@ Json device_json(const AnalyzedDevice& device) {
 }
 
 std::string device_text(const AnalyzedDevice& device) {
-  std::string text = device.label.empty() ? "no device" : device.label;
+  std::string text = device.label.empty() ? "no device" : printable(device.label);
   if (device.label.empty() && !device.architecture.empty()) return device.architecture;
   if (!device.architecture.empty()) text += ", " + device.architecture;
   if (device.sm_count > 0) text += fmt::format(", {} SMs", device.sm_count);
@@ -179,7 +179,7 @@ Json analysis_json(const AnalysisReport& report) {
   Json document = {{"schema", 1}, {"command", "analyze"}};
   add_request(document, report);
   add_figures(document, report);
-  document["accesses"] = Json::array();
+  document["accesses"] = Json();
   for (const AccessSummary& access : report.accesses) {
     document["accesses"].push_back(access_json(access));
   }

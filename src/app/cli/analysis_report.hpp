@@ -9,6 +9,7 @@
 
 #include "cli/analyzed_device.hpp"
 #include "cli/configuration_choice.hpp"
+#include "cpu/access_pattern.hpp"
 #include "kernel_templates/analysis.hpp"
 
 namespace autotune {
@@ -21,8 +22,8 @@ struct AnalysisReport {
   Analysis analysis;
   std::optional<std::int64_t> spill_bytes;
   std::optional<Roofline> roofline;
-  std::vector<AccessSummary> accesses;
-  std::vector<std::string> notes;  // say why a figure is missing
+  std::vector<AccessSummary> accesses;  // none: unknown
+  std::vector<std::string> notes;       // say why a figure is missing
 };
 
 [[nodiscard]] nlohmann::ordered_json analysis_json(const AnalysisReport& report);

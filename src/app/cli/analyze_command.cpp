@@ -7,13 +7,16 @@
 
 #include "autotune/error.hpp"
 
+#include "cli/access_figures.hpp"
 #include "cli/analysis_report.hpp"
 #include "cli/analyzed_device.hpp"
 #include "cli/command.hpp"
 #include "cli/configuration_choice.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/options.hpp"
+#include "cli/results_json.hpp"
 #include "cli/space_options.hpp"
+#include "cli/table.hpp"
 #include "cli/tuning_setup.hpp"
 #include "gpu/nvrtc.hpp"
 
@@ -115,26 +118,12 @@ void note_what_is_missing(AnalysisReport& report) {
         fmt::format("no rates of {} are stored: the roofline is unknown (tuning measures them)",
                     report.device.label));
   }
-  if (report.accesses.empty()) {
-    report.notes.push_back(
-        fmt::format("{} does not say how its warps use memory", report.chosen.kernel->name));
-  }
-}
-
-void check_template(const KernelTemplate& kernel, const std::string& architecture) {
-  if (architecture.empty()) return;
-  const int capability = std::stoi(architecture.substr(3));
-  if (runs_on(kernel, capability)) return;
-  const std::string needed = capability < kernel.min_compute_capability
-                                 ? fmt::format("sm_{} or newer", kernel.min_compute_capability)
-                                 : fmt::format("one before sm_{}", kernel.end_compute_capability);
-  throw UsageError(
-      fmt::format("--template: {} needs {}, not {}", kernel.name, needed, architecture));
 }
 
 AnalysisReport make_report(const AnalyzeOptions& options) {
   GemmProblem usual = kUsualProblem;
   set_layout(usual, options.layout);
+  usual.math = options.math;
   AnalysisReport report;
   report.layout = options.layout;
   if (!options.sizes.empty()) report.problem = options.one_problem();
@@ -149,7 +138,8 @@ AnalysisReport make_report(const AnalyzeOptions& options) {
   report.device = analyzed_device(options, options.limits, database);
   report.notes = report.device.notes;
   report.chosen = configuration_for(options, problem, report.device, database);
-  check_template(*report.chosen.kernel, report.device.architecture);
+  check_architecture(*report.chosen.kernel, report.device.architecture);
+  if (report.problem) check_problem(*report.chosen.kernel, problem);
 
   const Resources compiled = compile(report.chosen, problem, report.device, report.notes);
   report.spill_bytes = if_known(compiled.spill_bytes);
@@ -157,7 +147,11 @@ AnalysisReport make_report(const AnalyzeOptions& options) {
   report.analysis = analyze(*report.chosen.kernel, report.chosen.configuration, report.device.sm,
                             if_known(compiled.registers), report.problem ? &analyzed : nullptr,
                             report.device.sm_count);
-  report.accesses = summarize_accesses(*report.chosen.kernel, report.chosen.configuration, problem);
+  try {
+    report.accesses = access_figures(*report.chosen.kernel, report.chosen.configuration, problem);
+  } catch (const std::exception& error) {
+    report.notes.push_back(fmt::format("the accesses are unknown: {}", error.what()));
+  }
   if (report.problem && report.device.rates) {
     report.roofline = roofline(report.chosen.kernel->operation->work(problem),
                                report.device.rates->fma_gflops, report.device.rates->copy_gbps);
@@ -169,11 +163,13 @@ AnalysisReport make_report(const AnalyzeOptions& options) {
 int run_analyze(const AnalyzeOptions& options) {
   const AnalysisReport report = make_report(options);
   if (options.json) {
-    fmt::print("{}\n", analysis_json(report).dump(2));
+    print_document(analysis_json(report));
     return exit_code::kDone;
   }
   fmt::print("{}", analysis_text(report));
-  for (const std::string& note : report.notes) fmt::print(stderr, "autotune: {}\n", note);
+  for (const std::string& note : report.notes) {
+    fmt::print(stderr, "autotune: {}\n", printable(note));
+  }
   return exit_code::kDone;
 }
 
@@ -182,8 +178,9 @@ int run_analyze(const AnalyzeOptions& options) {
 void add_analyze_command(CommandLine& line) {
   auto [command, options] = add_command(
       line, "analyze", "Print the resources of a configuration; needs no GPU", run_analyze);
-  add_options(command, options,
-              {"--template", "--config", "--arch", "--layout", "--db", "--no-shipped", "--json"});
+  add_options(
+      command, options,
+      {"--template", "--config", "--arch", "--layout", "--math", "--db", "--no-shipped", "--json"});
   add_options(command, options,
               {{"--tile-width", "The tile width, e.g. 16"},
                {"--results-per-thread", "Results of one thread, e.g. 4 or 2x2 (default 1)"},
@@ -195,6 +192,9 @@ void add_analyze_command(CommandLine& line) {
                   "A limit of the SM, e.g. shared_per_sm=16384; repeatable")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  command.footer(
+      "autotune analyze --tile-width 16 --results-per-thread 1 --arch sm_90\n"
+      "autotune analyze --device \"NVIDIA H200\" --sizes 2048");
 }
 
 }  // namespace autotune

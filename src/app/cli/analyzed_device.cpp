@@ -12,6 +12,7 @@
 #include "api/device_choice.hpp"
 #include "cli/option_values.hpp"
 #include "cli/tuning_setup.hpp"
+#include "db/result_filter.hpp"
 #include "gpu/gpu.hpp"
 
 namespace autotune {
@@ -91,17 +92,18 @@ std::optional<AnalyzedDevice> known_device(const DeviceQuery& query,
   if (winners.empty()) return std::nullopt;
   AnalyzedDevice device;
   device.label = winners.front().winner.device_label;
-  const std::string silicon = winners.front().winner.device_class;
-  const DeviceClass parsed = parse_device_class(silicon);
+  const std::string device_class = winners.front().winner.device_class;
+  const DeviceClass parsed = parse_device_class(device_class);
   device.architecture = parsed.architecture;
+  device.sm = limits_of(parsed.architecture, "--device");
   device.sm_count = parsed.sm_count;
-  device.query = {silicon, device.label, std::nullopt, query.use_shipped};
+  device.query = {device_class, device.label, std::nullopt, query.use_shipped};
   device.rates = rates_of(list_winners(database, device.query));
   std::set<std::string> classes;
   for (const Match& match : winners) classes.insert(match.winner.device_class);
   if (classes.size() > 1) {
     device.notes.push_back(fmt::format("{} stands for {} kinds of device; this is {}", device.label,
-                                       classes.size(), silicon));
+                                       classes.size(), device_class));
   }
   return device;
 }
@@ -111,16 +113,11 @@ AnalyzedDevice present_device(const DeviceInfo& info, bool use_shipped,
   AnalyzedDevice device;
   device.label = info.label;
   device.architecture = info.architecture();
+  device.sm = info.sm;
   device.sm_count = info.sm_count;
   device.query = {info.device_class(), info.label, std::nullopt, use_shipped};
   device.rates = rates_of(list_winners(database, device.query));
   return device;
-}
-
-bool same_label(const std::string& a, const std::string& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
 }
 
 AnalyzedDevice named_device(const Options& options, const TuningDatabase* database) {
@@ -133,10 +130,11 @@ AnalyzedDevice named_device(const Options& options, const TuningDatabase* databa
   if (std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) {
     return present_device(device_for(name), use_shipped, database);
   }
-  if (auto known = known_device(device_named(options), database)) return *std::move(known);
   for (const DeviceInfo& info : inspect_driver().devices) {
     if (same_label(info.label, name)) return present_device(info, use_shipped, database);
   }
+  if (auto known = known_device(device_named(options, database), database))
+    return *std::move(known);
   throw UsageError(fmt::format(
       "--device: nothing is known of '{}' (known: {}): name its architecture, e.g. --arch sm_90",
       name, known_devices(database, use_shipped)));
@@ -147,6 +145,7 @@ AnalyzedDevice chosen_device(const Options& options, const TuningDatabase* datab
   if (!options.device.empty() && options.device != "auto") return named_device(options, database);
   if (!options.architecture.empty()) {
     chosen.architecture = options.architecture;
+    chosen.sm = limits_of(chosen.architecture, "--arch");
     return chosen;
   }
   const DriverReport driver = inspect_driver();
@@ -168,9 +167,6 @@ AnalyzedDevice analyzed_device(const Options& options, const std::vector<std::st
   }
   const SmLimits given = parse_limits(limits);
   AnalyzedDevice chosen = chosen_device(options, database);
-  if (!chosen.architecture.empty()) {
-    chosen.sm = limits_of(chosen.architecture, options.device.empty() ? "--arch" : "--device");
-  }
   chosen.sm = merged(chosen.sm, given);
   return chosen;
 }

@@ -15,7 +15,7 @@ namespace autotune {
 struct AnalyzedDevice {
   std::string label;         // empty when none is named
   std::string architecture;  // empty when unknown
-  SmLimits sm;               // those of the architecture, changed by --limit
+  SmLimits sm;               // changed by --limit
   int sm_count = 0;          // 0: unknown
   std::optional<DeviceRates> rates;
   DeviceQuery query;  // finds the winners of a device; none for an architecture alone

@@ -2,9 +2,13 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
 #include "autotune/error.hpp"
 
 #include "cli/exit_codes.hpp"
+#include "cli/results_json.hpp"
 #include "core/compile_target.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "operation/memory_requirement.hpp"
@@ -38,7 +42,31 @@ Trial CandidateRunner::run(const KernelTemplate& kernel, const Configuration& co
   return runner_.run(kernel, configuration, problem, *builder_->find(ticket), options);
 }
 
-int exit_code_for(const std::vector<Trial>& trials) {
+void print_trial_notes(const std::vector<Trial>& trials, std::size_t wanted) {
+  for (const Trial& trial : trials) {
+    if (trial.ok()) continue;
+    fmt::print(stderr, "autotune: {}: {}\n", to_string(gemm_problem(trial.problem)), trial.detail);
+  }
+  if (trials.size() < wanted) {
+    fmt::print(stderr, "autotune: interrupted: {} of {} were measured\n", trials.size(), wanted);
+  }
+}
+
+void print_trials(const char* command, const DeviceInfo& device, const std::vector<Trial>& trials,
+                  std::size_t wanted, const Options& options) {
+  auto document = results_document(command, &device, device.label);
+  for (const Trial& trial : trials) document["results"].push_back(result_entry(trial));
+  document["measured"] = trials.size();
+  document["interrupted"] = trials.size() < wanted;
+  if (options.csv) {
+    fmt::print("{}", results_csv(document));
+  } else {
+    print_document(document);
+  }
+}
+
+int exit_code_for(const std::vector<Trial>& trials, std::size_t wanted) {
+  if (trials.size() < wanted) return exit_code::kInterrupted;
   for (const Trial& trial : trials) {
     if (trial.status == TrialStatus::out_of_memory) return exit_code::kEnvironment;
     if (!trial.ok()) return exit_code::kNoneCorrect;

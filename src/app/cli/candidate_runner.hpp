@@ -6,6 +6,7 @@
 
 #include "autotune/problem.hpp"
 
+#include "cli/options.hpp"
 #include "core/mailbox.hpp"
 #include "tuner/compile/kernel_builder.hpp"
 #include "tuner/devices/trial_runner.hpp"
@@ -35,7 +36,12 @@ class CandidateRunner {
   std::unique_ptr<KernelBuilder> builder_;
 };
 
+// Prints why trials failed, and that a run was interrupted before it had made all that were wanted.
+void print_trial_notes(const std::vector<Trial>& trials, std::size_t wanted);
+// Prints the trials as JSON or CSV, whichever is asked for.
+void print_trials(const char* command, const DeviceInfo& device, const std::vector<Trial>& trials,
+                  std::size_t wanted, const Options& options);
 // The exit code for the first failure; that of success if there is none.
-[[nodiscard]] int exit_code_for(const std::vector<Trial>& trials);
+[[nodiscard]] int exit_code_for(const std::vector<Trial>& trials, std::size_t wanted);
 
 }  // namespace autotune

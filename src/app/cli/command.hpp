@@ -1,5 +1,5 @@
-// The commands of the command line. A command is one file that defines its add function, and a line
-// in program.cpp.
+// The commands of the command line. A command is one file that defines its add function, and its
+// name in the list below.
 #pragma once
 
 #include <functional>
@@ -32,15 +32,26 @@ std::pair<CLI::App&, CommandOptions&> add_command(CommandLine& line, const char*
   return {add_command(line, name, help, [options, run] { return run(*options); }), *options};
 }
 
-void add_tune_command(CommandLine& line);
-void add_query_command(CommandLine& line);
-void add_show_command(CommandLine& line);
-void add_run_command(CommandLine& line);
-void add_sweep_command(CommandLine& line);
-void add_analyze_command(CommandLine& line);
-void add_devices_command(CommandLine& line);
-void add_doctor_command(CommandLine& line);
-void add_db_command(CommandLine& line);
-void add_replay_command(CommandLine& line);
+// The commands, in the order of help. Each defines add_<name>_command().
+#define AUTOTUNE_COMMANDS(COMMAND) \
+  COMMAND(tune)                    \
+  COMMAND(query)                   \
+  COMMAND(show)                    \
+  COMMAND(run)                     \
+  COMMAND(sweep)                   \
+  COMMAND(analyze)                 \
+  COMMAND(templates)               \
+  COMMAND(devices)                 \
+  COMMAND(doctor)                  \
+  COMMAND(report)                  \
+  COMMAND(db)                      \
+  COMMAND(replay)                  \
+  COMMAND(export)                  \
+  COMMAND(manual)                  \
+  COMMAND(completion)
+
+#define AUTOTUNE_DECLARE_COMMAND(name) void add_##name##_command(CommandLine& line);
+AUTOTUNE_COMMANDS(AUTOTUNE_DECLARE_COMMAND)
+#undef AUTOTUNE_DECLARE_COMMAND
 
 }  // namespace autotune

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <fmt/format.h>
+
 #include "autotune/error.hpp"
 
 #include "cli/space_options.hpp"
@@ -78,6 +80,33 @@ void check_choice(const ConfigurationChoice& choice) {
   }
 }
 
+void check_architecture(const KernelTemplate& kernel, const std::string& architecture) {
+  if (architecture.rfind("sm_", 0) != 0) return;
+  const int capability = std::stoi(architecture.substr(3));
+  if (runs_on(kernel, capability)) return;
+  const std::string needed = capability < kernel.min_compute_capability
+                                 ? fmt::format("sm_{} or newer", kernel.min_compute_capability)
+                                 : fmt::format("one before sm_{}", kernel.end_compute_capability);
+  throw UsageError(
+      fmt::format("--template: {} needs {}, not {}", kernel.name, needed, architecture));
+}
+
+void check_device(const KernelTemplate& kernel, const Configuration& configuration,
+                  const DeviceInfo& device) {
+  check_architecture(kernel, device.architecture());
+  for (const Constraint& constraint : device_constraints(kernel, device)) {
+    if (constraint.holds(configuration)) continue;
+    throw UsageError(fmt::format("{} {} cannot run on {}: {}", kernel.name,
+                                 to_string(configuration), device.label, constraint.meaning));
+  }
+}
+
+void check_problem(const KernelTemplate& kernel, const GemmProblem& problem) {
+  if (computes(kernel, problem)) return;
+  throw UsageError(
+      fmt::format("--template: {} does not compute {}", kernel.name, to_string(problem)));
+}
+
 ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
                                          const GemmProblem& problem, const TuningDatabase* database,
                                          const DeviceQuery& device) {
@@ -85,11 +114,26 @@ ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
   if (!choice.configuration.empty()) {
     return {&kernel, completed(kernel, choice.configuration, problem), "given"};
   }
-  if (const std::optional<Match> match = find_best(database, device, problem, false)) {
+  const auto is_asked_for = [&](const Winner& winner) {
+    return choice.kernel == nullptr || winner.template_name == choice.kernel->name;
+  };
+  if (const auto match = find_best(database, device, problem, false, is_asked_for)) {
     return {built_in_kernels().find(match->winner.template_name), match->winner.configuration,
             match->explanation};
   }
   return {&kernel, kernel.default_configuration(problem), "default"};
+}
+
+std::string configuration_text(const std::string& template_name, const Configuration& configuration,
+                               const GemmProblem& problem, bool wide) {
+  const KernelTemplate* const kernel = built_in_kernels().find(template_name);
+  if (wide || kernel == nullptr) return to_string(configuration);
+  const Configuration usual = kernel->default_configuration(problem);
+  Configuration different;
+  for (const auto& [name, value] : configuration.entries()) {
+    if (!usual.contains(name) || usual.at(name) != value) different.set(name, value);
+  }
+  return different.empty() ? "default" : to_string(different);
 }
 
 }  // namespace autotune

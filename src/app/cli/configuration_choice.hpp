@@ -5,6 +5,7 @@
 
 #include "api/lookup.hpp"
 #include "cli/options.hpp"
+#include "core/device_info.hpp"
 #include "kernel_templates/kernel_template.hpp"
 
 namespace autotune {
@@ -26,12 +27,26 @@ struct ChosenConfiguration {
 // Throws UsageError for a choice that no device could serve.
 void check_choice(const ConfigurationChoice& choice);
 
+// Throws UsageError when devices of an architecture cannot run a template. An empty one passes.
+void check_architecture(const KernelTemplate& kernel, const std::string& architecture);
+// Throws UsageError when a device cannot run a configuration.
+void check_device(const KernelTemplate& kernel, const Configuration& configuration,
+                  const DeviceInfo& device);
+// Throws UsageError when a template does not compute a problem.
+void check_problem(const KernelTemplate& kernel, const GemmProblem& problem);
+
 // Parameters that a spelled-out configuration leaves out are as in the template's default for the
-// problem, as far as the space's rules allow that. Without one: the best known for the device, else
-// the template's default.
+// problem, as far as the space's rules allow that. Without one: the best known for the device, of
+// the template if one is named, else the template's default.
 [[nodiscard]] ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
                                                        const GemmProblem& problem,
                                                        const TuningDatabase* database,
                                                        const DeviceQuery& device);
+
+// The value of --config that stands for a configuration: the parameters that differ from the
+// template's default for the problem, or all of them if `wide`. "default" where none differs.
+[[nodiscard]] std::string configuration_text(const std::string& template_name,
+                                             const Configuration& configuration,
+                                             const GemmProblem& problem, bool wide);
 
 }  // namespace autotune

@@ -8,10 +8,11 @@
 #include "autotune/error.hpp"
 
 #include "cli/command.hpp"
-#include "cli/db_export.hpp"
+#include "cli/db_upkeep.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/option_values.hpp"
 #include "cli/options.hpp"
+#include "cli/results_json.hpp"
 #include "cli/table.hpp"
 #include "cli/tuning_setup.hpp"
 #include "core/json.hpp"
@@ -24,35 +25,22 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DatabaseStats, path, bytes, schema_version, r
 
 namespace {
 
-struct DbOptions : ExportOptions {
-  std::vector<std::string> others;
-};
-
 std::filesystem::path path_of(const DbOptions& options) {
   return options.database.empty() ? default_database_path()
                                   : std::filesystem::path(options.database);
 }
 
-TuningDatabase existing(const DbOptions& options) {
-  std::optional<TuningDatabase> database = open_database_read_only(options.database);
-  if (!database) {
-    throw UsageError(fmt::format("there is no database at {} yet: tune something first",
-                                 path_of(options).string()));
-  }
-  return std::move(*database);
-}
-
 int run_path(const DbOptions& options) {
-  fmt::print("{}\n", path_of(options).string());
+  fmt::print("{}\n", printable(path_of(options).string()));
   return exit_code::kDone;
 }
 
 int run_stats(const DbOptions& options) {
-  const DatabaseStats stats = existing(options).stats();
+  const DatabaseStats stats = existing_database(options.database).stats();
   if (options.json) {
     nlohmann::ordered_json document = {{"schema", 1}, {"command", "db stats"}};
     document.update(nlohmann::ordered_json(nlohmann::json(stats)));
-    fmt::print("{}\n", document.dump(2));
+    print_document(document);
     return exit_code::kDone;
   }
   Table table({"path", stats.path.string()});
@@ -66,8 +54,9 @@ int run_stats(const DbOptions& options) {
 }
 
 int run_winners(const DbOptions& options) {
-  for (const Winner& winner : existing(options).winners({})) {
-    fmt::print("{}\n", nlohmann::json(winner).dump());
+  for (const Winner& winner : existing_database(options.database).winners({})) {
+    fmt::print("{}\n", nlohmann::json(winner).dump(-1, ' ', false,
+                                                   nlohmann::json::error_handler_t::replace));
   }
   return exit_code::kDone;
 }
@@ -81,29 +70,55 @@ int run_merge(const DbOptions& options) {
   TuningDatabase database = TuningDatabase::open(path_of(options));
   for (const std::string& other : options.others) {
     const MergeCounts counts = database.merge(other);
-    fmt::print("{}: {} trials, {} winners merged\n", other, counts.trials, counts.winners);
+    fmt::print("{}: {} trials, {} winners merged\n", printable(other), counts.trials,
+               counts.winners);
   }
   return exit_code::kDone;
 }
 
 int run_export_command(const DbOptions& options) {
-  return run_export(options, existing(options));
+  return run_export(options, existing_database(options.database));
 }
 
-void add_export_options(CLI::App& command, DbOptions& options) {
-  add_options(command, options, {"--format"});
-  command.get_option("--format")->required();
-  command
-      .add_option("--output", options.output,
-                  "The file to write, compressed if it ends in .zst (default: standard output)")
-      ->type_name("FILE");
+// Which trials.
+void add_choice(CLI::App& command, DbOptions& options) {
   // The database may hold trials of templates that this program does not have.
-  command.add_option("--template", options.template_name, "Only the trials of this template")
-      ->type_name("NAME");
+  add_text_option(command, "--template", "NAME", "Only the trials of this template",
+                  [&options](const std::string& name) { options.template_name = name; });
   add_options(command, options,
               {{"--sizes", "Only the trials of these sizes, in any layout"},
                {"--device", "Only the trials of the device of this name"}});
+}
+
+void add_export_options(CLI::App& command, DbOptions& options) {
+  add_choice_option(command, "--format", {"t4", "json", "csv"},
+                    "The file format; t4 is tuning results, schema 1.0.0", options.format);
+  command.get_option("--format")->required();
+  add_text_option(command, "--output", "FILE",
+                  "The file to write, compressed if it ends in .zst (default: standard output)",
+                  [&options](const std::string& path) { options.output = path; });
+  add_choice(command, options);
   command.add_flag("--no-samples", options.no_samples, "Leave out the single samples");
+}
+
+void add_top_options(CLI::App& command, DbOptions& options) {
+  add_number_option(command, "--count", 1000, "Trials of each size (default 10)", options.top);
+  add_text_option(command, "--template", "NAME", "Only the trials of this template",
+                  [&options](const std::string& name) { options.template_name = name; });
+  add_options(command, options,
+              {{"--device", "Only the trials of the device of this name"},
+               {"--sizes", "Sizes N or MxNxK, separated by commas, or @FILE (default: all)"},
+               "--layout",
+               "--math",
+               "--wide",
+               "--json",
+               "--csv"});
+}
+
+void add_remove_options(CLI::App& command, DbOptions& options) {
+  add_choice(command, options);
+  command.add_flag("--all", options.all, "Everything");
+  command.add_flag("--dry-run", options.dry_run, "Only list what would be removed");
 }
 
 }  // namespace
@@ -125,10 +140,25 @@ void add_db_command(CommandLine& line) {
   add("winners", "Print its winners as JSON lines, the form of db/tuned/", run_winners);
   add_export_options(add("export", "Print its trials for other programs", run_export_command),
                      *options);
+  CLI::App& list = add("list", "List the sizes that it has trials of", run_db_list);
+  add_choice(list, *options);
+  add_options(list, *options, {"--json"});
+  add_top_options(add("top", "Print the fastest trials of each size", run_db_top), *options);
+  add_remove_options(
+      add("rm", "Remove trials, winners and what is known of searches", run_db_remove), *options);
+  add("prune",
+      "Remove trials of other versions of the templates and those that were made again, and give "
+      "their space back",
+      run_db_prune);
   add("merge", "Merge other databases into it, e.g. those of shards", run_merge)
-      .add_option("files", options->others, "The other databases")
+      .add_option("FILE", options->others, "The other databases")
       ->required()
-      ->type_name("FILE");
+      ->type_name("");
+  command->footer(
+      "autotune db list\n"
+      "autotune db top --sizes 1024 --count 5\n"
+      "autotune db rm --template gemm_tiled --dry-run\n"
+      "autotune db export --format csv --output trials.csv");
 }
 
 }  // namespace autotune

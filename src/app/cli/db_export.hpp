@@ -9,6 +9,7 @@
 namespace autotune {
 
 struct ExportOptions : Options {
+  std::string format;         // t4, json or csv
   std::string output;         // empty: standard output
   std::string template_name;  // empty: all
   bool no_samples = false;

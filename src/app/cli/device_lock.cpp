@@ -1,13 +1,18 @@
 #include "cli/device_lock.hpp"
 
-#include <chrono>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "autotune/error.hpp"
 
 namespace autotune {
 namespace {
@@ -15,38 +20,68 @@ namespace {
 constexpr std::chrono::milliseconds kBetweenTries{50};
 
 // Opens an existing file without O_CREAT: with it the kernel refuses a file of another user in a
-// folder that all may write to.
-FileDescriptor open_lock_file(const std::string& uuid) {
-  std::error_code error;
-  const auto folder = std::filesystem::temp_directory_path(error);
-  if (error) return {};
-  const std::string path = folder / fmt::format("autotune-{}.lock", uuid);
-  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC;
-  const int existing = ::open(path.c_str(), kFlags);
-  return FileDescriptor(existing >= 0 ? existing : ::open(path.c_str(), kFlags | O_CREAT, 0644));
+// folder that all may write to. O_NONBLOCK is for a pipe that somebody put there.
+FileDescriptor open_lock_file(const std::string& path) {
+  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  FileDescriptor file(::open(path.c_str(), kFlags));
+  if (file.get() < 0 && errno == ENOENT) {
+    file = FileDescriptor(::open(path.c_str(), kFlags | O_CREAT | O_EXCL, 0644));
+    if (file.get() < 0 && errno == EEXIST) file = FileDescriptor(::open(path.c_str(), kFlags));
+  }
+  struct stat found {};
+  if (file.get() < 0 || ::fstat(file.get(), &found) != 0) return {};
+  if (!S_ISREG(found.st_mode)) {
+    errno = EINVAL;
+    return {};
+  }
+  // Every user takes the lock, whatever the umask of the one whose run made the file.
+  if (found.st_uid == ::geteuid() && found.st_nlink == 1) ::fchmod(file.get(), 0644);
+  return file;
+}
+
+// Written whether anybody can read it or not.
+void say(const std::string& line) {
+  std::fputs(("autotune: " + line + "\n").c_str(), stderr);
 }
 
 }  // namespace
 
 DeviceLock::DeviceLock(const std::string& uuid, const std::function<void()>& on_wait,
-                       const std::stop_token& stop)
-    : file_(open_lock_file(uuid)) {
-  if (file_.get() < 0) return;
+                       const std::stop_token& stop, const std::optional<Deadline>& deadline) {
+  std::error_code error;
+  const auto folder = std::filesystem::temp_directory_path(error);
+  if (error) {
+    problem_ = "no folder for temporary files: " + error.message();
+    return;
+  }
+  const std::string path = folder / fmt::format("autotune-{}.lock", uuid);
+  file_ = open_lock_file(path);
+  if (file_.get() < 0) {
+    problem_ = path + ": " + std::strerror(errno);
+    return;
+  }
   const auto take = [this] { return held_ = ::flock(file_.get(), LOCK_EX | LOCK_NB) == 0; };
   if (take()) return;
   on_wait();
-  while (!take() && !stop.stop_requested()) std::this_thread::sleep_for(kBetweenTries);
+  while (!take() && !stop.stop_requested() &&
+         !(deadline && std::chrono::steady_clock::now() > *deadline)) {
+    std::this_thread::sleep_for(kBetweenTries);
+  }
 }
 
-std::optional<DeviceLock> lock_device(const DeviceInfo& device, const std::stop_token& stop) {
+std::optional<DeviceLock> lock_device(const DeviceInfo& device, const std::stop_token& stop,
+                                      const std::optional<DeviceLock::Deadline>& deadline) {
   if (device.is_cpu()) return std::nullopt;
-  const auto on_wait = [&] {
-    const std::string line =
-        fmt::format("autotune: waiting for another run that times kernels on GPU {} ({})\n",
-                    device.ordinal, device.label);
-    std::fputs(line.c_str(), stderr);  // whether anybody can read it or not
-  };
-  return std::optional<DeviceLock>(std::in_place, device.uuid, on_wait, stop);
+  const std::string name = fmt::format("GPU {} ({})", device.ordinal, device.label);
+  const auto on_wait = [&] { say("waiting for another run that times kernels on " + name); };
+  std::optional<DeviceLock> lock(std::in_place, device.uuid, on_wait, stop, deadline);
+  if (!lock->problem().empty()) {
+    say(fmt::format("warning: {} cannot be locked ({}): another run on it would disturb this one",
+                    name, lock->problem()));
+  } else if (!lock->held() && !stop.stop_requested()) {
+    throw EnvironmentError(name + ": another run timed kernels on it for the whole budget");
+  }
+  return lock;
 }
 
 }  // namespace autotune

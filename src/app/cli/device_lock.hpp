@@ -1,6 +1,7 @@
 // Keeps other runs of this program from timing kernels on the same GPU at the same moment.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -15,21 +16,27 @@ namespace autotune {
 // for temporary files, one for each GPU of the machine.
 class DeviceLock {
  public:
-  // If another process holds the lock, calls `on_wait` once and waits until it is free or `stop` is
-  // requested. There is no lock if the file cannot be made. `uuid` is the device's.
+  using Deadline = std::chrono::steady_clock::time_point;
+
+  // If another process holds the lock, calls `on_wait` once and waits until it is free, `stop` is
+  // requested or the deadline has passed. `uuid` is the device's.
   DeviceLock(const std::string& uuid, const std::function<void()>& on_wait,
-             const std::stop_token& stop);
+             const std::stop_token& stop, const std::optional<Deadline>& deadline = {});
 
   [[nodiscard]] bool held() const { return held_; }
+  // Why there is no file to lock; empty if there is one.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
   FileDescriptor file_;
   bool held_ = false;
+  std::string problem_;
 };
 
-// The lock of a command that times kernels. Says on standard error that it waits. The CPU device
-// has none.
-[[nodiscard]] std::optional<DeviceLock> lock_device(const DeviceInfo& device,
-                                                    const std::stop_token& stop = {});
+// The lock of a command that times kernels. Says on standard error that it waits, or that the
+// device cannot be locked. The CPU device has none. Throws EnvironmentError after the deadline.
+[[nodiscard]] std::optional<DeviceLock> lock_device(
+    const DeviceInfo& device, const std::stop_token& stop = {},
+    const std::optional<DeviceLock::Deadline>& deadline = {});
 
 }  // namespace autotune

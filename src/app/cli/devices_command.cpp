@@ -8,6 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/options.hpp"
+#include "cli/results_json.hpp"
 #include "cli/table.hpp"
 #include "cpu/device.hpp"
 #include "gpu/gpu.hpp"
@@ -38,7 +39,11 @@ int run_devices(const Options& options) {
                                    {"uuid", device.uuid},
                                    {"driver", device.driver_release}});
   }
-  fmt::print("{}", options.json ? document.dump(2) + "\n" : table.text());
+  if (options.json) {
+    print_document(document);
+  } else {
+    fmt::print("{}", table.text());
+  }
   return exit_code::kDone;
 }
 
@@ -48,6 +53,7 @@ void add_devices_command(CommandLine& line) {
   auto [command, options] = add_command(
       line, "devices", "List the devices of this machine, as --device names them", run_devices);
   add_options(command, options, {"--json"});
+  command.footer("autotune devices");
 }
 
 }  // namespace autotune

@@ -1,76 +1,191 @@
-// autotune doctor: checks the requirements of tuning, and prints what was found and where.
+// autotune doctor: checks the requirements of tuning, prints what was found and where, and says
+// what to do about what is missing.
+#include <vector>
+
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "autotune/error.hpp"
 
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/options.hpp"
+#include "cli/results_json.hpp"
+#include "cli/table.hpp"
 #include "cli/tuning_setup.hpp"
-#include "cpu/compiler.hpp"
 #include "db/cubin_store.hpp"
 #include "db/default_paths.hpp"
 #include "gpu/gpu.hpp"
+#include "tuner/measure/cpu_service.hpp"
 
 namespace autotune {
 namespace {
 
-void print_line(const char* what, const std::string& state) {
-  fmt::print("{:<10} {}\n", what, state);
+struct Check {
+  const char* name = "";
+  bool ok = false;
+  std::string state;
+  std::string advice;  // empty: nothing is to be done
+};
+
+Check check_driver(const DriverReport& driver) {
+  if (driver.usable) {
+    return {"driver", true,
+            fmt::format(
+                "{}, CUDA {}.{}, {}", driver.release.empty() ? "version unknown" : driver.release,
+                driver.cuda_version / 1000, driver.cuda_version % 1000 / 10, driver.library_path)};
+  }
+  return {"driver", false, driver.problem,
+          driver.no_gpu ? "to use an NVIDIA GPU, install its driver, version 525 or newer"
+                        : "nvidia-smi says whether the driver works: reinstall it, or restart"};
 }
 
-void report_database() {
+Check check_nvrtc(const NvrtcReport& nvrtc) {
+  if (nvrtc.usable) {
+    return {"NVRTC", true,
+            fmt::format("{}, {}, compiles for {}", nvrtc.build, nvrtc.library_path,
+                        fmt::join(nvrtc.architectures, " "))};
+  }
+  return {"NVRTC", false, nvrtc.problem,
+          "install a CUDA toolkit, or: pip install nvidia-cuda-nvrtc; AUTOTUNE_NVRTC names a "
+          "libnvrtc.so that is not found"};
+}
+
+Check check_cpu_compiler() {
+  const auto found =
+      std::get<DescribeCompilerReply>(make_cpu_service()->handle(DescribeCompilerRequest{}));
+  if (found.problem.empty()) return {"C++", true, found.build + ", " + found.path};
+  return {"C++", false, found.problem,
+          "the CPU device needs a C++ compiler: apt install g++, or name one in CXX"};
+}
+
+Check check_database() {
   try {
     const std::filesystem::path path = default_database_path();
     const std::optional<TuningDatabase> database = TuningDatabase::open_read_only(path);
-    print_line("database",
-               database ? fmt::format("{}, {} trials", path.string(), database->stats().trials)
-                        : path.string() + ", which does not exist yet");
+    if (!database) return {"database", true, path.string() + ", which does not exist yet"};
+    const bool writable = ::access(path.c_str(), W_OK) == 0;
+    return {"database", writable,
+            fmt::format("{}, {} trials{}", path.string(), database->stats().trials,
+                        writable ? "" : ", cannot be written"),
+            writable ? "" : "results of tuning are not kept: name another file in AUTOTUNE_DB"};
   } catch (const Error& error) {
-    print_line("database", error.what());
+    return {"database", false, error.what(), "name another file in AUTOTUNE_DB"};
   }
 }
 
-std::string describe_cpu_compiler() {
-  try {
-    const CpuCompiler compiler;
-    return fmt::format("{}, {}", compiler.build(), compiler.path());
-  } catch (const EnvironmentError& error) {
-    return error.what();
+Check check_cubins() {
+  const auto path = default_cubin_store_path();
+  constexpr const char* kAdvice =
+      "every run compiles again: set XDG_CACHE_HOME to a folder that can be written";
+  if (!path) return {"cubins", false, "not kept: there is no home", kAdvice};
+  std::string problem = CubinStore::open(*path).problem();
+  if (problem.empty()) return {"cubins", true, path->string()};
+  return {"cubins", false, std::move(problem), kAdvice};
+}
+
+std::string advice_for(const DeviceInfo& device, const GpuState& state) {
+  if (const std::string warning = device_warning(device); !warning.empty()) return warning;
+  if (state.processes.value_or(0) > 0) {
+    return "other programs have the GPU open: times are steadier without them";
+  }
+  if (state.persistence == 0) {
+    return "the driver unloads between runs: nvidia-smi -pm 1 makes them start sooner";
+  }
+  return "";
+}
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const std::optional<int>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json gpu_json(const DeviceInfo& device, const GpuState& state) {
+  return {{"ordinal", device.ordinal},
+          {"label", device.label},
+          {"uuid", device.uuid},
+          {"mig", device.mig},
+          {"sm_clock_mhz", or_null(state.sm_clock_mhz)},
+          {"max_sm_clock_mhz", or_null(state.max_sm_clock_mhz)},
+          {"power_milliwatts", or_null(state.power_milliwatts)},
+          {"power_limit_milliwatts", or_null(state.power_limit_milliwatts)},
+          {"persistence", or_null(state.persistence)},
+          {"processes", or_null(state.processes)}};
+}
+
+// "SM clock 345 of 1980 MHz, 76 of 700 W, persistence on, MIG off, 0 other programs".
+std::string gpu_text(const DeviceInfo& device, const GpuState& state) {
+  const auto text = [](const std::optional<int>& figure, int unit) {
+    return figure ? std::to_string(*figure / unit) : "?";
+  };
+  return fmt::format("SM clock {} of {} MHz, {} of {} W, persistence {}, MIG {}, {} other programs",
+                     text(state.sm_clock_mhz, 1), text(state.max_sm_clock_mhz, 1),
+                     text(state.power_milliwatts, 1000), text(state.power_limit_milliwatts, 1000),
+                     !state.persistence   ? "?"
+                     : *state.persistence ? "on"
+                                          : "off",
+                     device.mig ? "on" : "off", text(state.processes, 1));
+}
+
+void print_checks(const std::vector<Check>& checks) {
+  for (const Check& check : checks) {
+    fmt::print("{:<10} {}\n", check.name, printable(check.state));
+    if (!check.advice.empty()) fmt::print("{:<10} -> {}\n", "", check.advice);
   }
 }
 
-int run_doctor() {
-  print_line("program", own_program_path().string());
+int run_doctor(const Options& options) {
   const DriverReport driver = inspect_driver();
-  print_line("driver",
-             driver.usable
-                 ? fmt::format("{}, CUDA {}.{}, {}", driver.release, driver.cuda_version / 1000,
-                               driver.cuda_version % 1000 / 10, driver.library_path)
-                 : driver.problem);
+  std::vector<Check> checks = {{"program", true, own_program_path().string()},
+                               check_driver(driver)};
+  Json gpus = nlohmann::ordered_json::array();
   for (const DeviceInfo& device : driver.devices) {
-    print_line("GPU", fmt::format("{}: {}", device.ordinal, describe(device)));
-    if (const std::string warning = device_warning(device); !warning.empty())
-      print_line("", warning);
+    const GpuState state = inspect_state(device);
+    const std::string advice = advice_for(device, state);
+    checks.push_back(
+        {"GPU", advice.empty(),
+         fmt::format("{}: {}, {}", device.ordinal, describe(device), gpu_text(device, state)),
+         advice});
+    gpus.push_back(gpu_json(device, state));
   }
-  const NvrtcReport nvrtc = inspect_nvrtc();
-  print_line("NVRTC",
-             nvrtc.usable ? fmt::format("{}, {}", nvrtc.build, nvrtc.library_path) : nvrtc.problem);
-  if (nvrtc.usable)
-    print_line("", fmt::format("compiles for {}", fmt::join(nvrtc.architectures, " ")));
-  print_line("C++", describe_cpu_compiler());
-  report_database();
-  const auto cubins = default_cubin_store_path();
-  print_line("cubins", cubins ? cubins->string() : "not kept: set XDG_CACHE_HOME or HOME");
-  const bool can_tune = driver.usable && nvrtc.usable;
-  print_line("tuning", can_tune ? "possible" : "possible on the CPU device alone, which needs C++");
-  return can_tune ? exit_code::kDone : exit_code::kEnvironment;
+  const Check nvrtc = check_nvrtc(inspect_nvrtc());
+  const Check cpu_compiler = check_cpu_compiler();
+  checks.insert(checks.end(), {nvrtc, cpu_compiler, check_database(), check_cubins()});
+
+  const char* tuning = "none";
+  if (driver.usable && nvrtc.ok) tuning = "gpu";
+  if (driver.no_gpu && cpu_compiler.ok) tuning = "cpu";
+  if (options.json) {
+    Json document = {{"schema", 1}, {"command", "doctor"}, {"tuning", tuning}};
+    for (const Check& check : checks) {
+      Json entry = {{"name", check.name}, {"ok", check.ok}, {"state", check.state}};
+      entry["advice"] = check.advice.empty() ? Json() : Json(check.advice);
+      document["checks"].push_back(std::move(entry));
+    }
+    document["gpus"] = std::move(gpus);
+    print_document(document);
+  } else {
+    print_checks(checks);
+    print_checks({{"tuning", true,
+                   *tuning == 'g'   ? "possible"
+                   : *tuning == 'c' ? "possible on the CPU device alone, whose times say nothing "
+                                      "about a GPU"
+                                    : "impossible before the above is mended"}});
+  }
+  return *tuning == 'n' ? exit_code::kEnvironment : exit_code::kDone;
 }
 
 }  // namespace
 
 void add_doctor_command(CommandLine& line) {
-  add_command(line, "doctor", "Check what tuning needs", run_doctor);
+  auto [command, options] =
+      add_command(line, "doctor",
+                  "Check what tuning needs, and say what to do about what is missing", run_doctor);
+  add_options(command, options, {"--json"});
 }
 
 }  // namespace autotune

@@ -18,6 +18,9 @@ sigset_t watched_signals() {
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGINT);
   ::sigaddset(&signals, SIGTERM);
+  struct sigaction hangup {};
+  ::sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) ::sigaddset(&signals, SIGHUP);  // nohup ignores it
   return signals;
 }
 

@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM as a stop request.
+// Ctrl-C, SIGTERM and the end of the terminal (SIGHUP) as a stop request.
 #pragma once
 
 #include <stop_token>
@@ -8,7 +8,7 @@
 
 namespace autotune {
 
-// While it lives, the first SIGINT or SIGTERM asks to stop; a second one ends the program at once.
+// While it lives, the first of these signals asks to stop; a second one ends the program at once.
 // Made before other threads, so that they leave these signals to it.
 class InterruptWatch {
  public:

@@ -9,6 +9,8 @@
 
 #include "autotune/error.hpp"
 
+#include "cli/table.hpp"
+
 namespace autotune {
 namespace {
 
@@ -60,12 +62,8 @@ std::string read_list(const std::string& path) {
 }  // namespace
 
 std::string in_quotes(std::string_view text) {
-  std::string shown;
-  for (const char c : text.substr(0, kMaxQuoted)) {
-    const auto byte = static_cast<unsigned char>(c);
-    shown += byte >= 0x20 && byte != 0x7f ? c : '?';
-  }
-  return "'" + shown + (text.size() > kMaxQuoted ? "..." : "") + "'";
+  return "'" + printable(text.substr(0, kMaxQuoted)) + (text.size() > kMaxQuoted ? "..." : "") +
+         "'";
 }
 
 std::vector<std::string> items_of(std::string_view text, char separator) {

@@ -14,6 +14,7 @@
 
 #include "cli/option_values.hpp"
 #include "cli/space_options.hpp"
+#include "operation/gemm/gemm.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace autotune {
@@ -51,10 +52,18 @@ bool is_given(const std::string& /*text*/) {
   return true;
 }
 
+// The output has one format.
+template <bool Options::*Format>
+bool store_format(Options& options, const std::string& /*text*/) {
+  options.*Format = true;
+  if (options.json && options.csv) throw UsageError("--json and --csv exclude each other");
+  return true;
+}
+
 constexpr std::string_view kLayouts[] = {"NN", "NT", "TN", "TT"};
 constexpr std::string_view kInputs[] = {"linear", "uniform"};
-constexpr std::string_view kFormats[] = {"t4", "json", "csv"};
 constexpr std::string_view kLibraries[] = {"cublas"};
+constexpr std::string_view kProgress[] = {"auto", "plain", "none"};
 
 template <const auto& Words>
 std::optional<std::string> one_of(const std::string& text) {
@@ -63,16 +72,17 @@ std::optional<std::string> one_of(const std::string& text) {
 }
 
 std::optional<Math> math(const std::string& text) {
-  return text == "strict" ? std::optional(Math::strict) : std::nullopt;
+  return one_of<kMathNames>(text) ? std::optional(math_from_string(text)) : std::nullopt;
 }
 
 std::optional<std::string> architecture(const std::string& text) {
-  return text.rfind("sm_", 0) == 0 ? std::optional(text) : std::nullopt;
+  const bool is_one = text.rfind("sm_", 0) == 0 && parse_whole_number(text.substr(3), 999) >= 50;
+  return is_one ? std::optional(text) : std::nullopt;
 }
 
-// A number of repeats.
-std::optional<std::int64_t> repeats(const std::string& text) {
-  return parse_whole_number(text, 10'000);
+template <std::int64_t Most>
+std::optional<std::int64_t> number_up_to(const std::string& text) {
+  return parse_whole_number(text, Most);
 }
 
 std::vector<std::string> strategies(const std::string& text) {
@@ -145,21 +155,22 @@ struct Declaration {
 };
 
 constexpr Declaration kDeclarations[] = {
-    {"--sizes", "LIST", "Sizes N or MxNxK, separated by commas, or @FILE with one a line", "", "",
-     store<parse_sizes, &Options::sizes>},
+    {"--sizes", "LIST", "Sizes N or MxNxK, separated by commas, or @FILE with one a line", "",
+     "1024,2048x512x1024", store<parse_sizes, &Options::sizes>},
     {"--layout", "NN|NT|TN|TT", "A and B as stored (N) or transposed (T); default NN",
      "NN, NT, TN or TT", "TN", store<one_of<kLayouts>, &Options::layout>},
-    {"--math", "strict", "Arithmetic: strict (default) is FP32 throughout", "strict", "strict",
-     store<math, &Options::math>},
-    {"--device", "DEVICE", "auto (default), cpu or the number of a GPU", "", "",
+    {"--math", "strict|emulated",
+     "Arithmetic: strict (default) is FP32 throughout, emulated as accurate by any means",
+     "strict or emulated", "emulated", store<math, &Options::math>},
+    {"--device", "DEVICE", "auto (default), cpu or the number of a GPU", "", "0",
      store<unchanged, &Options::device>},
-    {"--arch", "ARCH", "The architecture of a GPU, e.g. sm_90", "an architecture", "sm_90",
-     store<architecture, &Options::architecture>},
+    {"--arch", "ARCH", "The architecture of a GPU, e.g. sm_90", "an architecture from sm_50 on",
+     "sm_90", store<architecture, &Options::architecture>},
     {"--template", "NAME", "The template (default: the one that has the parameters of --config)",
-     "", "", store<parse_templates, &Options::templates>},
+     "", "gemm_tiled", store<parse_templates, &Options::templates>},
     {"--config", "NAME=VALUE,...",
      "The configuration (default: the best known); what it leaves out is taken from the default",
-     "", "", store<Configuration::parse, &Options::configuration>},
+     "", "TILE_WIDTH=16,UNROLL=8", store<Configuration::parse, &Options::configuration>},
     {"--tile-width", "LIST", "Only these tile widths, e.g. 16,32",
      "whole numbers separated by commas", "16,32",
      store<parse_whole_numbers, &Options::filter, &SpaceFilter::tile_widths>},
@@ -170,7 +181,7 @@ constexpr Declaration kDeclarations[] = {
      "whole numbers or full, separated by commas", "4,full",
      store<unrolls, &Options::filter, &SpaceFilter::unrolls>},
     {"--only", "NAME=VALUE,...", "Only these parameter values, e.g. STAGES=2,STAGES=3,SPLIT_K=1",
-     "", "", store<values_by_name, &Options::filter, &SpaceFilter::only>},
+     "", "STAGES=2", store<values_by_name, &Options::filter, &SpaceFilter::only>},
     {"--shard", "I/N", "Only part I of the N parts of the space, for several machines, e.g. 2/8",
      "I/N with whole numbers and I at most N", "2/8", store_shard},
     {"--budget", "TIME", "Stop after this time, e.g. 30s, 5m or 1h",
@@ -178,15 +189,17 @@ constexpr Declaration kDeclarations[] = {
      store<parse_seconds, &Options::budget, &Budget::seconds>},
     {"--trials", "N", "Stop after this many trials", kWholeNumber, "500",
      store<number, &Options::budget, &Budget::trials>},
-    {"--until", "PERCENT", "Stop at this estimated share of the best of the space, e.g. 98%",
+    {"--until", "PERCENT",
+     "Stop when 19 of 20 such searches have reached this share of the best, e.g. 98%",
      "a percentage above 0 and up to 100", "98%", store<parse_share, &Options::until>},
-    {"--strategy", "NAME", "The search strategy", "", "", store<strategies, &Options::strategies>},
+    {"--strategy", "NAME", "The search strategy", "", "model",
+     store<strategies, &Options::strategies>},
     {"--seed", "N", "Random seed (default 1; ignored by exhaustive)", kWholeNumber, "7",
      store<number, &Options::seed>},
     {"--jobs", "N", "Compile workers (default: cores - 2, with 1 GiB of memory for each)",
-     kWholeNumber, "4", store<number, &Options::jobs>},
+     "a whole number from 1 to 1024", "4", store<number_up_to<1024>, &Options::jobs>},
     {"--repeats", "N", "Runs, each with its own seed (default 100)",
-     "a whole number from 1 to 10000", "100", store<repeats, &Options::repeats>},
+     "a whole number from 1 to 10000", "100", store<number_up_to<10'000>, &Options::repeats>},
     {"--in-flight", "N", "Trials that are proposed before the first result is reported (default 1)",
      kWholeNumber, "8", store<number, &Options::in_flight>},
     {"--init", "linear|uniform", "Input data (default linear)", "linear or uniform", "uniform",
@@ -195,17 +208,26 @@ constexpr Declaration kDeclarations[] = {
      store<number, &Options::launches>},
     {"--compare", "cublas", "Time cuBLAS together with the finalists", "cublas", "cublas",
      store<one_of<kLibraries>, &Options::compared>},
-    {"--format", "t4|json|csv", "The file format; t4 is tuning results, schema 1.0.0",
-     "t4, json or csv", "t4", store<one_of<kFormats>, &Options::format>},
-    {"--db", "FILE", "The tuning database (default: $AUTOTUNE_DB, else the user's own)", "", "",
-     store<unchanged, &Options::database>},
+    {"--db", "FILE", "The tuning database (default: $AUTOTUNE_DB, else the user's own)", "",
+     "results.db", store<unchanged, &Options::database>},
+    {"--progress", "auto|plain|none",
+     "auto (default): a line on a terminal; plain: a line every 10 s; none", "auto, plain or none",
+     "plain", store<one_of<kProgress>, &Options::progress>},
     {"--no-shipped", "", "Leave out the winners that ship with the program", "", "",
      store<is_given, &Options::no_shipped>},
-    {"--json", "", "Print JSON", "", "", store<is_given, &Options::json>},
-    {"--csv", "", "Print CSV", "", "", store<is_given, &Options::csv>},
+    {"--wide", "", "Print configurations with all their parameters", "", "",
+     store<is_given, &Options::wide>},
+    {"--json", "", "Print JSON", "", "", store_format<&Options::json>},
+    {"--csv", "", "Print CSV", "", "", store_format<&Options::csv>},
 };
 
-void take_text(const Declaration& option, Options& options, const std::string& text) {
+const Declaration* find_declaration(std::string_view name) {
+  const auto known = std::find_if(std::begin(kDeclarations), std::end(kDeclarations),
+                                  [&](const Declaration& each) { return each.name == name; });
+  return known == std::end(kDeclarations) ? nullptr : known;
+}
+
+void store_text(const Declaration& option, Options& options, const std::string& text) {
   try {
     if (option.store(options, text)) return;
   } catch (const UsageError& error) {
@@ -240,23 +262,59 @@ const KernelTemplate* Options::one_template() const {
       "--template gemm_tiled");
 }
 
+std::string example_of(const std::string& name) {
+  const Declaration* option = find_declaration(name);
+  return option == nullptr ? "" : fmt::format(", e.g. {} {}", name, option->example);
+}
+
+void add_text_option(CLI::App& command, const std::string& name, const char* type,
+                     const std::string& help, std::function<void(const std::string&)> store) {
+  const CLI::callback_t take_in = [name, store = std::move(store)](const CLI::results_t& given) {
+    if (given.size() > 1) throw UsageError(name + " takes one value, once" + example_of(name));
+    if (given.front().empty()) throw UsageError(name + ": the value is empty" + example_of(name));
+    store(given.front());
+    return true;
+  };
+  command.add_option(name, take_in, help)
+      ->type_name(type)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_choice_option(CLI::App& command, const std::string& name,
+                       const std::vector<std::string>& words, const std::string& help,
+                       std::string& word) {
+  const std::string type = fmt::format("{}", fmt::join(words, "|"));
+  add_text_option(command, name, type.c_str(), help, [name, words, &word](const std::string& text) {
+    if (std::find(words.begin(), words.end(), text) == words.end()) {
+      throw UsageError(fmt::format("{0}: {1} must be one of {2}, e.g. {0} {3}", name,
+                                   in_quotes(text), fmt::join(words, ", "), words.front()));
+    }
+    word = text;
+  });
+}
+
+void add_number_option(CLI::App& command, const std::string& name, std::int64_t most,
+                       const std::string& help, std::int64_t& number) {
+  add_text_option(command, name, "N", help, [name, most, &number](const std::string& text) {
+    if (assign(number, parse_whole_number(text, most))) return;
+    throw UsageError(fmt::format("{0}: {1} must be a whole number from 1 to {2}, e.g. {0} 10", name,
+                                 in_quotes(text), most));
+  });
+}
+
 void add_options(CLI::App& command, Options& options, std::initializer_list<OptionName> names) {
   for (const OptionName& wanted : names) {
-    const auto known =
-        std::find_if(std::begin(kDeclarations), std::end(kDeclarations),
-                     [&](const Declaration& declared) { return declared.name == wanted.name; });
-    if (known == std::end(kDeclarations)) throw Error(std::string(wanted.name) + " is unknown");
+    const Declaration* const known = find_declaration(wanted.name);
+    if (known == nullptr) throw Error(std::string(wanted.name) + " is unknown");
     const std::string help = wanted.help.empty() ? known->help : wanted.help;
     if (*known->type == '\0') {
       command.add_flag_callback(
           known->name, [&options, known] { known->store(options, ""); }, help);
-      continue;
+    } else {
+      add_text_option(
+          command, known->name, known->type, help,
+          [&options, known](const std::string& text) { store_text(*known, options, text); });
     }
-    const CLI::callback_t take_in = [&options, known](const CLI::results_t& given) {
-      take_text(*known, options, given.front());
-      return true;
-    };
-    command.add_option(known->name, take_in, help)->type_name(known->type);
   }
 }
 

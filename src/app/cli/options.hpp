@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -46,8 +47,9 @@ struct Options {
   std::string input = "linear";
   std::int64_t launches = 10;
   std::string compared;  // empty: nothing
-  std::string format;
+  std::string progress = "auto";
   bool no_shipped = false;
+  bool wide = false;
   bool json = false;
   bool csv = false;
 
@@ -72,5 +74,21 @@ struct OptionName {
 // Declares options of a command. `options` outlives it. The user gets one line, as UsageError, that
 // names an option with a wrong value.
 void add_options(CLI::App& command, Options& options, std::initializer_list<OptionName> names);
+
+// Declares an option of one command alone. An empty or a second value is a UsageError.
+void add_text_option(CLI::App& command, const std::string& name, const char* type,
+                     const std::string& help, std::function<void(const std::string&)> store);
+
+// Declares an option of one command alone whose value is one of some words, stored in `word`.
+void add_choice_option(CLI::App& command, const std::string& name,
+                       const std::vector<std::string>& words, const std::string& help,
+                       std::string& word);
+
+// Declares an option of one command alone whose value is a whole number from 1 to `most`.
+void add_number_option(CLI::App& command, const std::string& name, std::int64_t most,
+                       const std::string& help, std::int64_t& number);
+
+// ", e.g. --budget 30s" for a declared option, else empty.
+[[nodiscard]] std::string example_of(const std::string& name);
 
 }  // namespace autotune

@@ -1,8 +1,11 @@
 #include "cli/program.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <new>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
@@ -14,6 +17,8 @@
 
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/help/command_help.hpp"
+#include "cli/table.hpp"
 #include "cli/usage_message.hpp"
 #include "cli/version_text.hpp"
 #include "cli/worker_command.hpp"
@@ -21,16 +26,10 @@
 namespace autotune {
 namespace {
 
-constexpr void (*kCommands[])(CommandLine&) = {
-    add_tune_command,  add_query_command,   add_show_command,    add_run_command,
-    add_sweep_command, add_analyze_command, add_devices_command, add_doctor_command,
-    add_db_command,    add_replay_command,
-};
-
 constexpr const char* kDescription =
     "Finds the fastest matrix-multiplication kernel for a GPU and a size, and keeps what it "
     "finds.\n"
-    "Without a command it tunes: autotune --sizes 1024,2048,3200";
+    "Without a command it tunes.";
 
 // Makes tune the command when the first argument is an option.
 std::vector<std::string> with_command(int argc, char** argv) {
@@ -52,7 +51,7 @@ std::string joined(int argc, char** argv) {
 }
 
 int report(int code, const std::string& message) {
-  std::fprintf(stderr, "autotune: %s\n", message.c_str());
+  std::fprintf(stderr, "autotune: %s\n", printable(message).c_str());
   return code;
 }
 
@@ -60,19 +59,27 @@ int parse_and_run(int argc, char** argv) {
   CLI::App app(kDescription, "autotune");
   app.require_subcommand(0, 1);
   app.set_help_flag("-h,--help", "Print this help and exit");
+  app.set_version_flag("--version", version_text,
+                       "Print the versions of autotune and of what it uses");
   CommandLine line{app, joined(argc, argv), nullptr};
-  for (const auto add : kCommands) add(line);
+#define AUTOTUNE_ADD_COMMAND(name) add_##name##_command(line);
+  AUTOTUNE_COMMANDS(AUTOTUNE_ADD_COMMAND)
+#undef AUTOTUNE_ADD_COMMAND
+  // Commands would inherit it, had they been added later.
+  app.footer(
+      "autotune --sizes 1024,2048,3200\n"
+      "autotune query --device \"NVIDIA H200\" --sizes 2048\n"
+      "autotune report --output report.html");
 
   std::vector<std::string> arguments = with_command(argc, argv);
-  if (arguments.size() == 1 && arguments.front() == "--version") {
-    std::fputs(version_text().c_str(), stdout);
-    return exit_code::kDone;
-  }
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {
     app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
+    std::fputs(help_text(describe(chosen_command(app)), help_width()).c_str(), stdout);
+    return exit_code::kDone;
+  } catch (const CLI::CallForVersion& version) {
+    std::fputs(version.what(), stdout);
     return exit_code::kDone;
   } catch (const CLI::ParseError& error) {
     return report(exit_code::kUsage, usage_message(app, error));
@@ -110,15 +117,24 @@ int run_program(int argc, char** argv) {
   try {
     if (argc > 1 && std::strcmp(argv[1], "worker") == 0) return run_worker_command(argc, argv);
     const int code = parse_and_run(argc, argv);
+    errno = 0;
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-    return report(exit_code::kInternal, "standard output could not be written");
+    return report(exit_code::kInternal,
+                  std::string("standard output could not be written") +
+                      (errno == 0 ? "" : std::string(": ") + std::strerror(errno)));
   } catch (const StorageError& error) {
     return report(exit_code::kUsage, error.what());
   } catch (const UsageError& error) {
     return report(exit_code::kUsage, error.what());
   } catch (const EnvironmentError& error) {
     return report(exit_code::kEnvironment, error.what());
+  } catch (const std::bad_alloc&) {
+    return report(exit_code::kEnvironment, "there is not enough memory (see ulimit -v)");
   } catch (const std::exception& error) {
+    const auto* system = dynamic_cast<const std::system_error*>(&error);
+    if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
+      return report(exit_code::kEnvironment, "no thread can be started (see ulimit -u and -v)");
+    }
     return report(exit_code::kInternal, error.what());
   }
 }

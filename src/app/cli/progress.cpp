@@ -2,54 +2,39 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <string_view>
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli/table.hpp"
-#include "operation/gemm/gemm.hpp"
+#include "cli/progress_text.hpp"
 
 namespace autotune {
 namespace {
 
 constexpr std::chrono::milliseconds kInterval(100);
-constexpr int kBarWidth = 24;
-constexpr int kDefaultColumns = 80;
+constexpr std::chrono::seconds kPlainInterval(10);
+constexpr std::size_t kDefaultColumns = 80;
+constexpr std::size_t kPlainColumns = 200;
 
-int terminal_columns() {
+std::size_t terminal_columns() {
   winsize size{};
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
                                                                            : kDefaultColumns;
 }
 
-std::string bar(double part) {
-  const int filled = static_cast<int>(part * kBarWidth);
-  return std::string(static_cast<std::size_t>(filled), '#') +
-         std::string(static_cast<std::size_t>(kBarWidth - filled), '.');
-}
-
-std::string line_for(const TuneProgress& progress) {
-  const double part = progress.total > 0
-                          ? static_cast<double>(progress.done) / static_cast<double>(progress.total)
-                          : 0;
-  std::string line = fmt::format("{} [{}] {}/{}", progress.phase, bar(std::min(part, 1.0)),
-                                 progress.done, progress.total);
-  if (progress.remaining_s) line += fmt::format("  {:.0f} s left", *progress.remaining_s);
-  for (const auto& [problem, us] : progress.best_us) {
-    RateColumn rate;
-    rate.add(gflops(gemm_problem(problem), us));
-    line += fmt::format("  {}: {} {}", to_string(gemm_problem(problem)),
-                        rate.text(gflops(gemm_problem(problem), us)), rate.title());
-  }
-  return line;
+// A terminal that a line can be written again on.
+bool is_terminal() {
+  const char* const kind = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) != 0 && (kind == nullptr || std::string_view(kind) != "dumb");
 }
 
 }  // namespace
 
-ProgressLine::ProgressLine()
-    : terminal_(::isatty(STDERR_FILENO) != 0), color_(std::getenv("NO_COLOR") == nullptr) {}
+ProgressLine::ProgressLine(const std::string& mode)
+    : plain_(mode == "plain"),
+      terminal_(mode == "auto" && is_terminal()),
+      color_(std::getenv("NO_COLOR") == nullptr) {}
 
 void ProgressLine::hide() {
   if (shown_) std::fputs("\r\033[K", stderr);
@@ -58,11 +43,14 @@ void ProgressLine::hide() {
 
 void ProgressLine::show(const TuneProgress& progress) {
   const auto now = std::chrono::steady_clock::now();
-  if (!terminal_ || now - last_ < kInterval) return;
+  const std::chrono::milliseconds interval = plain_ ? kPlainInterval : kInterval;
+  if ((!terminal_ && !plain_) || now - last_ < interval) return;
   last_ = now;
-  std::string line = line_for(progress);
-  const auto columns = static_cast<std::size_t>(terminal_columns());
-  if (line.size() >= columns) line.resize(columns - 1);
+  if (plain_) {
+    std::fprintf(stderr, "%s\n", progress_text(progress, kPlainColumns).c_str());
+    return;
+  }
+  const std::string line = progress_text(progress, terminal_columns() - 1);
   std::fprintf(stderr, color_ ? "\r\033[2m%s\033[0m\033[K" : "\r%s\033[K", line.c_str());
   std::fflush(stderr);
   shown_ = true;

@@ -1,7 +1,8 @@
-// The progress line of long work, on standard error, and on a terminal only.
+// The progress of long work on standard error: on a terminal a line that changes, or plain lines.
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include "tuner/tuner.hpp"
 
@@ -9,7 +10,8 @@ namespace autotune {
 
 class ProgressLine {
  public:
-  ProgressLine();
+  // "auto": on a terminal alone; "plain": a line at once and then every 10 s; "none".
+  explicit ProgressLine(const std::string& mode);
   ~ProgressLine() { hide(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -19,6 +21,7 @@ class ProgressLine {
   void hide();
 
  private:
+  bool plain_;
   bool terminal_;
   bool color_;
   bool shown_ = false;

@@ -8,10 +8,12 @@
 
 #include "api/lookup.hpp"
 #include "cli/command.hpp"
+#include "cli/configuration_choice.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/options.hpp"
 #include "cli/results_json.hpp"
 #include "cli/table.hpp"
+#include "cli/top_trials.hpp"
 #include "cli/tuning_setup.hpp"
 #include "operation/gemm/gemm.hpp"
 
@@ -19,6 +21,7 @@ namespace autotune {
 namespace {
 
 struct QueryOptions : Options {
+  std::int64_t top = 0;  // 0: the best one, by winners
   bool exact = false;
   bool explain = false;
 };
@@ -44,7 +47,7 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
   return answers;
 }
 
-Table answer_table(const std::vector<Answer>& answers) {
+Table answer_table(const std::vector<Answer>& answers, bool wide) {
   RateColumn rates;
   for (const auto& [problem, match] : answers) {
     if (match) rates.add(gflops(gemm_problem(match->winner.problem), match->winner.median_us));
@@ -57,48 +60,75 @@ Table answer_table(const std::vector<Answer>& answers) {
     }
     const Winner& winner = match->winner;
     const bool exact = winner.problem == problem;
-    table.add({to_string(problem), to_string(match->kind),
+    const std::string tuned_for = exact ? "" : " " + to_string(gemm_problem(winner.problem));
+    table.add({to_string(problem), to_string(match->kind) + tuned_for,
                exact ? fmt::format("{:.1f}", winner.median_us) : "-",
                exact ? rates.text(gflops(problem, winner.median_us)) : "-", winner.template_name,
-               to_string(winner.configuration)});
+               configuration_text(winner.template_name, winner.configuration, problem, wide)});
   }
   return table;
 }
 
-void print_json(const std::vector<Answer>& answers, const std::string& label) {
+nlohmann::ordered_json document_of(const std::vector<Answer>& answers, const std::string& label) {
   nlohmann::ordered_json document = results_document("query", nullptr, label);
   for (const auto& [problem, match] : answers) {
     if (!match) {
       document["results"].push_back(empty_entry(problem, "nothing_stored"));
       continue;
     }
-    auto entry = result_entry(match->winner, to_string(match->kind));
-    entry["m"] = problem.m;
-    entry["n"] = problem.n;
-    entry["k"] = problem.k;
+    const std::string kind = to_string(match->kind);
+    auto entry = match->winner.problem == problem ? result_entry(match->winner, kind)
+                                                  : borrowed_entry(problem, match->winner, kind);
     entry["tuned_for"] = to_string(gemm_problem(match->winner.problem));
     entry["shipped"] = match->shipped;
     entry["explanation"] = match->explanation;
     document["results"].push_back(std::move(entry));
   }
   document["known"] = answers.size();
-  fmt::print("{}\n", document.dump(2));
+  return document;
 }
 
 void print_explanations(const std::vector<Answer>& answers) {
   for (const auto& [problem, match] : answers) {
     if (!match) continue;
     const Winner& winner = match->winner;
-    fmt::print("{}: {}\n  {}, driver {}, NVRTC {}, {}\n", to_string(problem), match->explanation,
-               winner.device_class, winner.environment.driver, winner.environment.nvrtc_build,
-               winner.measured_at);
+    fmt::print("{}: {}\n  {}, driver {}, compiler {}, {}\n", to_string(problem), match->explanation,
+               printable(winner.device_class), printable(winner.environment.driver),
+               printable(winner.environment.nvrtc_build), printable(winner.measured_at));
   }
 }
 
+int nothing_stored(const DeviceQuery& device, const TuningDatabase* database, bool anything) {
+  const bool knows_device = anything || !list_winners(database, device).empty();
+  fmt::print(stderr,
+             "autotune: nothing is stored for {}{}: tune it, or ask for a known device ({})\n",
+             knows_device ? (anything ? "some sizes of " : "these sizes of ") : "the device ",
+             printable(device.label), known_devices(database, device.use_shipped));
+  return exit_code::kNothingStored;
+}
+
+// Trials are in the user's database alone.
+int run_top(const QueryOptions& options, const TuningDatabase* database,
+            const DeviceQuery& device) {
+  if (options.exact || options.explain) {
+    throw UsageError("--top lists measured trials: leave --exact and --explain out");
+  }
+  std::vector<StoredTrial> trials;
+  if (database != nullptr) {
+    trials = top_trials(options, *database,
+                        {.device_class = device.device_class, .device_label = device.label}, "",
+                        static_cast<std::size_t>(options.top));
+  }
+  if (trials.empty()) return nothing_stored(device, database, false);
+  print_top_trials(options, trials, "query");
+  return exit_code::kDone;
+}
+
 int run_query(const QueryOptions& options) {
-  const DeviceQuery device = device_query(options);
   const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
   const TuningDatabase* database = opened ? &*opened : nullptr;
+  DeviceQuery device = device_query(options, database);
+  if (options.top > 0) return run_top(options, database, device);
 
   const std::vector<Answer> answers = find_answers(options, database, device);
   const bool anything = std::any_of(answers.begin(), answers.end(),
@@ -106,19 +136,19 @@ int run_query(const QueryOptions& options) {
   const bool everything = std::all_of(answers.begin(), answers.end(), [](const Answer& answer) {
     return answer.match.has_value();
   });
+  for (const Answer& answer : answers) {  // as it is spelled there
+    if (answer.match) device.label = answer.match->winner.device_label;
+  }
   if (options.json) {
-    print_json(answers, device.label);
+    print_document(document_of(answers, device.label));
+  } else if (options.csv) {
+    fmt::print("{}", results_csv(document_of(answers, device.label)));
   } else if (anything) {
-    fmt::print("{}\n", device.label);
-    fmt::print("{}", options.csv ? answer_table(answers).csv() : answer_table(answers).text());
+    fmt::print("{}\n{}", printable(device.label), answer_table(answers, options.wide).text());
     if (options.explain) print_explanations(answers);
   }
   if (anything && everything) return exit_code::kDone;
-  fmt::print(stderr,
-             "autotune: nothing is stored for {} of {}: tune it, or ask for a known device ({})\n",
-             anything ? "some sizes" : "these sizes", device.label,
-             known_devices(database, device.use_shipped));
-  return exit_code::kNothingStored;
+  return nothing_stored(device, database, anything);
 }
 
 }  // namespace
@@ -130,9 +160,16 @@ void add_query_command(CommandLine& line) {
       command, options,
       {{"--device", kDeviceNameHelp},
        {"--sizes", "Sizes N or MxNxK, separated by commas, or @FILE (default: all known)"}});
-  add_options(command, options, {"--layout", "--db", "--no-shipped", "--json", "--csv"});
+  add_options(command, options,
+              {"--layout", "--math", "--db", "--no-shipped", "--wide", "--json", "--csv"});
+  add_number_option(command, "--top", 1000,
+                    "The N fastest trials of each size, from the database alone", options.top);
   command.add_flag("--exact", options.exact, "Only what was tuned for exactly these sizes");
   command.add_flag("--explain", options.explain, "Say why each was chosen and where it is from");
+  command.footer(
+      "autotune query --device \"NVIDIA H200\" --sizes 2048\n"
+      "autotune query --device H200 --json\n"
+      "autotune query --sizes 1024 --top 10");
 }
 
 }  // namespace autotune

@@ -1,7 +1,10 @@
 // autotune replay: runs search strategies over spaces that were measured before.
 #include <algorithm>
+#include <fstream>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include <CLI/CLI.hpp>
@@ -13,9 +16,11 @@
 
 #include "cli/command.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/option_values.hpp"
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
+#include "cli/results_json.hpp"
 #include "cli/table.hpp"
 #include "core/json.hpp"
 #include "operation/gemm/gemm.hpp"
@@ -31,25 +36,40 @@ struct ReplayCommandOptions : Options {
   std::vector<std::string> files;
 };
 
-// A curve for each strategy, over one space or on average over all.
+// A curve for each strategy, over one space or on average over all. The last one of an interrupted
+// replay lacks strategies.
 struct Replayed {
   const RecordedSpace* space = nullptr;  // nullptr: the average over all spaces
   std::vector<ReplayCurve> curves;
   std::vector<StoppingRecord> stops;  // with --until, of a single space
 };
 
-ReplayOptions replay_options(const ReplayCommandOptions& options) {
+ReplayOptions replay_options(const ReplayCommandOptions& options, std::stop_token stop) {
   return {.trials = static_cast<std::size_t>(options.budget.trials.value_or(400)),
           .repeats = static_cast<std::size_t>(options.repeats),
           .seed = static_cast<std::uint64_t>(options.seed),
           .in_flight = static_cast<std::size_t>(options.in_flight),
-          .use_shipped_winners = !options.no_shipped};
+          .use_shipped_winners = !options.no_shipped,
+          .stop = std::move(stop)};
+}
+
+// A database is a likely thing to try.
+void refuse_database(const std::string& file) {
+  constexpr std::string_view kHeader = "SQLite format 3";
+  std::string begin(kHeader.size(), '\0');
+  std::ifstream(file).read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (begin != kHeader) return;
+  throw UsageError(fmt::format(
+      "{0} is a database: 'autotune db export --db {0} --format t4 --output trials.json' makes the "
+      "recording to replay",
+      printable(file)));
 }
 
 // The spaces of the sizes that were asked for, in any layout.
 std::vector<RecordedSpace> read_spaces(const ReplayCommandOptions& options) {
   std::vector<RecordedSpace> spaces;
   for (const std::string& file : options.files) {
+    refuse_database(file);
     for (RecordedSpace& space : read_recorded_spaces(file)) spaces.push_back(std::move(space));
   }
   if (options.sizes.empty()) return spaces;
@@ -68,9 +88,10 @@ std::vector<RecordedSpace> read_spaces(const ReplayCommandOptions& options) {
 
 std::vector<Replayed> replay_all(const std::vector<RecordedSpace>& spaces,
                                  const std::vector<std::string>& strategies,
-                                 const ReplayOptions& options, std::optional<double> until) {
+                                 const ReplayOptions& options, std::optional<double> until,
+                                 const std::string& progress_mode) {
   ThreadPool threads(std::max(1U, std::thread::hardware_concurrency()));
-  ProgressLine line;
+  ProgressLine line(progress_mode);
   TuneProgress progress{.phase = "replay"};
   progress.total = static_cast<std::int64_t>(spaces.size() * strategies.size() * options.repeats *
                                              (until ? 2 : 1));
@@ -79,27 +100,36 @@ std::vector<Replayed> replay_all(const std::vector<RecordedSpace>& spaces,
     line.show(progress);
   };
   std::vector<Replayed> results;
-  std::vector<std::vector<ReplayCurve>> by_strategy(strategies.size());
-  for (const RecordedSpace& space : spaces) {
-    Replayed& replayed = results.emplace_back();
-    replayed.space = &space;
-    for (std::size_t i = 0; i < strategies.size(); ++i) {
-      replayed.curves.push_back(replay(space, strategies[i], options, threads, on_repeat));
-      by_strategy[i].push_back(replayed.curves.back());
-      if (!until) continue;
-      replayed.stops.push_back(
-          replay_until(*until, space, strategies[i], options, threads, on_repeat));
+  try {
+    for (const RecordedSpace& space : spaces) {
+      results.emplace_back().space = &space;
+      for (const std::string& strategy : strategies) {
+        ReplayCurve curve = replay(space, strategy, options, threads, on_repeat);
+        if (until) {
+          results.back().stops.push_back(
+              replay_until(*until, space, strategy, options, threads, on_repeat));
+        }
+        results.back().curves.push_back(std::move(curve));
+      }
     }
+  } catch (const ReplayStopped&) {
+    if (results.back().curves.empty()) results.pop_back();
+    return results;
   }
   if (spaces.size() < 2) return results;
-  Replayed& all = results.emplace_back();
-  for (const auto& curves : by_strategy) all.curves.push_back(average(curves));
+  Replayed all;
+  for (std::size_t i = 0; i < strategies.size(); ++i) {
+    std::vector<ReplayCurve> curves;
+    for (const Replayed& replayed : results) curves.push_back(replayed.curves[i]);
+    all.curves.push_back(average(curves));
+  }
+  results.push_back(std::move(all));
   return results;
 }
 
 std::string title(const Replayed& replayed, std::size_t spaces) {
   if (replayed.space == nullptr) return fmt::format("average of {} spaces", spaces);
-  return fmt::format("{}: {} configurations, {} correct", replayed.space->name,
+  return fmt::format("{}: {} configurations, {} correct", printable(replayed.space->name),
                      replayed.space->configurations.size(), replayed.space->correct);
 }
 
@@ -119,7 +149,7 @@ void print_tables(const std::vector<Replayed>& results, const std::vector<std::s
       for (const double part : parts) row.push_back(fmt::format("{:.1f}", 100 * part));
       table.add(std::move(row));
     };
-    for (std::size_t i = 0; i < strategies.size(); ++i) {
+    for (std::size_t i = 0; i < replayed.curves.size(); ++i) {
       add(strategies[i], "mean", replayed.curves[i].mean);
       add("", "5th", replayed.curves[i].low);
     }
@@ -127,10 +157,10 @@ void print_tables(const std::vector<Replayed>& results, const std::vector<std::s
   }
 }
 
-// Prints how many searches --until ends, how soon, and how often the estimate is right.
+// Prints how many searches --until ends, how soon, and how often that is right.
 void print_stops(const std::vector<Replayed>& results, const std::vector<std::string>& strategies,
                  double until) {
-  fmt::print("\nruns that end at an estimated {}% of the best\n", 100 * until);
+  fmt::print("\nruns that end when they say {}% of the best\n", 100 * until);
   Table table({"space", "strategy", "ended %", "mean trials", "right %"});
   for (const Replayed& replayed : results) {
     for (std::size_t i = 0; i < replayed.stops.size(); ++i) {
@@ -158,7 +188,7 @@ nlohmann::ordered_json space_json(const Replayed& replayed,
     entry["best_us"] = replayed.space->best_us;
   }
   const std::vector<std::size_t> counts = checkpoints(options.trials);
-  for (std::size_t i = 0; i < strategies.size(); ++i) {
+  for (std::size_t i = 0; i < replayed.curves.size(); ++i) {
     nlohmann::ordered_json curve = {{"strategy", strategies[i]}};
     for (std::size_t at = 0; at < counts.size(); ++at) {
       curve["curve"].push_back({{"trials", counts[at]},
@@ -183,6 +213,7 @@ void print_json(const std::vector<Replayed>& results, const std::vector<std::str
                                      {"repeats", options.repeats},
                                      {"seed", options.seed},
                                      {"in_flight", options.in_flight},
+                                     {"interrupted", options.stop.stop_requested()},
                                      {"spaces", nlohmann::ordered_json::array()},
                                      {"average", nullptr}};
   for (const Replayed& replayed : results) {
@@ -193,22 +224,34 @@ void print_json(const std::vector<Replayed>& results, const std::vector<std::str
       document["average"] = std::move(entry);
     }
   }
-  fmt::print("{}\n", document.dump(2));
+  print_document(document);
 }
 
 int run_replay(const ReplayCommandOptions& command) {
-  const ReplayOptions options = replay_options(command);
+  const InterruptWatch interrupts;
+  const ReplayOptions options = replay_options(command, interrupts.token());
   const std::vector<std::string> strategies =
       command.strategies.empty() ? strategy_names() : command.strategies;
   const std::vector<RecordedSpace> spaces = read_spaces(command);
-  const std::vector<Replayed> results = replay_all(spaces, strategies, options, command.until);
+  const std::vector<Replayed> results =
+      replay_all(spaces, strategies, options, command.until, command.progress);
+  const std::size_t done =
+      std::accumulate(results.begin(), results.end(), std::size_t{0},
+                      [](std::size_t sum, const Replayed& replayed) {
+                        return sum + (replayed.space != nullptr ? replayed.curves.size() : 0);
+                      });
+  const bool interrupted = done < spaces.size() * strategies.size();
+  if (interrupted) {
+    fmt::print(stderr, "autotune: interrupted: {} of {} replays are done\n", done,
+               spaces.size() * strategies.size());
+  }
   if (command.json) {
     print_json(results, strategies, options);
   } else {
     print_tables(results, strategies, options, spaces.size());
     if (command.until) print_stops(results, strategies, *command.until);
   }
-  return exit_code::kDone;
+  return interrupted ? exit_code::kInterrupted : exit_code::kDone;
 }
 
 }  // namespace
@@ -217,18 +260,23 @@ void add_replay_command(CommandLine& line) {
   auto [command, options] =
       add_command(line, "replay", "Run strategies over recorded spaces, without a GPU", run_replay);
   command
-      .add_option("files", options.files,
-                  "T4 results, cache files of Kernel Tuner, or output of db export; also .zst")
+      .add_option(
+          "FILE", options.files,
+          "T4 results, caches of Kernel Tuner, results of KTT, output of db export; also .gz, .zst")
       ->required()
-      ->type_name("FILE");
+      ->type_name("");
   const std::string strategies =
       fmt::format("{}, separated by commas (default: all)", fmt::join(strategy_names(), ", "));
   add_options(command, options,
               {{"--strategy", strategies},
                {"--trials", "Trials of each run (default 400)"},
                {"--sizes", "Only the spaces of these sizes, in any layout"},
-               {"--until", "Also end runs at this estimated share of the best, to check it"}});
-  add_options(command, options, {"--seed", "--repeats", "--in-flight", "--no-shipped", "--json"});
+               {"--until", "Also end runs when they say this share of the best, to check it"}});
+  add_options(command, options,
+              {"--seed", "--repeats", "--in-flight", "--no-shipped", "--progress", "--json"});
+  command.footer(
+      "autotune db export --format t4 --output trials.json.zst\n"
+      "autotune replay trials.json.zst --strategy model,random");
 }
 
 }  // namespace autotune

@@ -1,7 +1,9 @@
 #include "cli/results_json.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/table.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {
@@ -19,6 +21,14 @@ Json problem_part(const GemmProblem& problem, const std::string& status, const s
           {"match", match}};
 }
 
+// What is not known is null.
+Json known(std::int64_t figure) {
+  return figure >= 0 ? Json(figure) : Json();
+}
+Json known(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
 Json configuration_part(const Configuration& configuration) {
   Json part = Json::object();
   for (const auto& [name, value] : configuration.entries()) part[name] = value;
@@ -32,8 +42,20 @@ void add_figures(Json& entry, const GemmProblem& problem, double median_us,
   entry["integers_exact"] = verification.integers_exact;
   entry["max_error_ratio"] = verification.max_error_ratio;
   entry["frobenius_error"] = verification.frobenius_error;
-  entry["registers"] = resources.registers;
-  entry["shared_bytes"] = resources.shared_bytes;
+  entry["registers"] = known(resources.registers);
+  entry["shared_bytes"] = known(resources.shared_bytes);
+}
+
+// "TILE_WIDTH=16,UNROLL=8" of a configuration.
+std::string csv_text(const Json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return value;
+  if (!value.is_object()) return value.dump();
+  std::string text;
+  for (const auto& [name, part] : value.items()) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, part.dump());
+  }
+  return text;
 }
 
 }  // namespace
@@ -44,8 +66,8 @@ Json results_document(const std::string& command, const DeviceInfo* device,
   if (device != nullptr) {
     shown["architecture"] = device->architecture();
     shown["silicon_class"] = device->device_class();
-    shown["uuid"] = device->uuid;
-    shown["driver"] = device->driver_release;
+    shown["uuid"] = known(device->uuid);
+    shown["driver"] = known(device->driver_release);
   }
   return {{"schema", 1},
           {"command", command},
@@ -88,6 +110,35 @@ Json result_entry(const Trial& trial) {
 
 Json empty_entry(const GemmProblem& problem, const std::string& status) {
   return problem_part(problem, status, "none");
+}
+
+Json borrowed_entry(const GemmProblem& problem, const Winner& winner, const std::string& match) {
+  Json entry = problem_part(problem, "ok", match);
+  entry["template"] = winner.template_name;
+  entry["configuration"] = configuration_part(winner.configuration);
+  entry["median_us"] = nullptr;
+  entry["gflops"] = nullptr;
+  return entry;
+}
+
+std::string results_csv(const Json& document) {
+  const std::vector<std::string> columns = {
+      "m",         "n",           "k",      "layout",       "math",          "status",
+      "match",     "tuned_for",   "device", "template",     "configuration", "median_us",
+      "low_us",    "high_us",     "gflops", "fma_fraction", "cublas_us",     "confirmed",
+      "registers", "shared_bytes"};
+  Table table(columns);
+  for (Json entry : document.at("results")) {
+    if (!entry.contains("device")) entry["device"] = document.at("device").at("label");
+    std::vector<std::string> row;
+    for (const std::string& column : columns) row.push_back(csv_text(entry[column]));
+    table.add(std::move(row));
+  }
+  return table.csv();
+}
+
+void print_document(const Json& document) {
+  fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace autotune

@@ -1,4 +1,4 @@
-// The one JSON schema of results, for tune, query, run and sweep (docs/cli.md).
+// The one schema of results, as JSON and CSV, for tune, query, run and sweep (docs/cli.md).
 #pragma once
 
 #include <optional>
@@ -26,5 +26,15 @@ namespace autotune {
 // An entry for a problem without a correct configuration.
 [[nodiscard]] nlohmann::ordered_json empty_entry(const GemmProblem& problem,
                                                  const std::string& status);
+
+// An entry for a problem that has the configuration of another: no figure is its own.
+[[nodiscard]] nlohmann::ordered_json borrowed_entry(const GemmProblem& problem,
+                                                    const Winner& winner, const std::string& match);
+
+// The results of a document as CSV: a row each, with the same columns for all commands, in
+// microseconds and GFLOP/s. What a result does not have is left empty.
+[[nodiscard]] std::string results_csv(const nlohmann::ordered_json& document);
+// Prints a document. Bytes that are not UTF-8 become U+FFFD.
+void print_document(const nlohmann::ordered_json& document);
 
 }  // namespace autotune

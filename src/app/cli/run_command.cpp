@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "autotune/error.hpp"
 
@@ -10,9 +9,9 @@
 #include "cli/command.hpp"
 #include "cli/configuration_choice.hpp"
 #include "cli/device_lock.hpp"
-#include "cli/exit_codes.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/options.hpp"
-#include "cli/results_json.hpp"
+#include "cli/progress.hpp"
 #include "cli/table.hpp"
 #include "cli/tuning_setup.hpp"
 #include "operation/gemm/gemm.hpp"
@@ -20,28 +19,30 @@
 namespace autotune {
 namespace {
 
-std::vector<Trial> run_all(const Options& options, const DeviceInfo& device) {
+std::vector<Trial> run_all(const Options& options, const DeviceInfo& device,
+                           const std::stop_token& stop) {
   const std::optional<TuningDatabase> database = open_database_read_only(options.database);
   CubinStore cubins = open_cubin_store();
   const TunerSetup setup = make_setup({device}, 1);
   CandidateRunner runner(setup, cubins);
+  ProgressLine progress(options.progress);
   std::vector<Trial> trials;
   for (const GemmProblem& problem : options.problems()) {
+    if (stop.stop_requested()) break;
+    progress.show({.done = static_cast<std::int64_t>(trials.size()),
+                   .total = static_cast<std::int64_t>(options.sizes.size()),
+                   .phase = "run"});
     const ChosenConfiguration chosen = choose_configuration(
         choice_of(options), problem, database ? &*database : nullptr,
         {device.device_class(), device.label, std::nullopt, !options.no_shipped});
+    check_problem(*chosen.kernel, problem);
+    check_device(*chosen.kernel, chosen.configuration, device);
     trials.push_back(runner.run(*chosen.kernel, chosen.configuration, problem, {}));
   }
   return trials;
 }
 
-int run_run(const Options& options) {
-  check_choice(choice_of(options));
-  const DeviceInfo device = device_for(options.device);
-  const auto lock = lock_device(device);
-  const std::vector<Trial> trials = run_all(options, device);
-
-  auto document = results_document("run", &device, device.label);
+Table trial_table(const std::vector<Trial>& trials, bool wide) {
   RateColumn rates;
   for (const Trial& trial : trials) {
     if (trial.ok()) rates.add(gflops(gemm_problem(trial.problem), trial.measurement.median_us));
@@ -49,7 +50,6 @@ int run_run(const Options& options) {
   Table table({"size", "status", "time us", rates.title(), "max error ratio", "of bound",
                "template", "configuration"});
   for (const Trial& trial : trials) {
-    document["results"].push_back(result_entry(trial));
     const double us = trial.measurement.median_us;
     const Verification& check = trial.verification;
     table.add({to_string(gemm_problem(trial.problem)), to_string(trial.status),
@@ -57,24 +57,32 @@ int run_run(const Options& options) {
                trial.ok() ? rates.text(gflops(gemm_problem(trial.problem), us)) : "-",
                trial.ok() ? fmt::format("{:.2f}", check.max_error_ratio) : "-",
                trial.ok() ? fmt::format("{:.1f}", check.error_bound) : "-", trial.template_name,
-               to_string(trial.configuration)});
-    if (!trial.ok())
-      fmt::print(stderr, "autotune: {}: {}\n", to_string(gemm_problem(trial.problem)),
-                 trial.detail);
+               configuration_text(trial.template_name, trial.configuration,
+                                  gemm_problem(trial.problem), wide)});
   }
-  document["measured"] = trials.size();
-  if (options.json) {
-    fmt::print("{}\n", document.dump(2));
-  } else {
-    fmt::print("{}\n{}", describe(device), table.text());
-    for (const Trial& trial : trials) {
-      if (trial.ok() && !trial.detail.empty()) {
-        fmt::print("{}: verified and timed on {}\n", to_string(gemm_problem(trial.problem)),
-                   trial.detail);
-      }
+  return table;
+}
+
+int run_run(const Options& options) {
+  check_choice(choice_of(options));
+  const InterruptWatch interrupts;
+  const DeviceInfo device = device_for(options.device);
+  const auto lock = lock_device(device, interrupts.token());
+  const std::vector<Trial> trials = run_all(options, device, interrupts.token());
+  const std::size_t wanted = options.sizes.size();
+  print_trial_notes(trials, wanted);
+  if (options.json || options.csv) {
+    print_trials("run", device, trials, wanted, options);
+    return exit_code_for(trials, wanted);
+  }
+  fmt::print("{}\n{}", describe(device), trial_table(trials, options.wide).text());
+  for (const Trial& trial : trials) {
+    if (trial.ok() && !trial.detail.empty()) {
+      fmt::print("{}: verified and timed on {}\n", to_string(gemm_problem(trial.problem)),
+                 trial.detail);
     }
   }
-  return exit_code_for(trials);
+  return exit_code_for(trials, wanted);
 }
 
 }  // namespace
@@ -82,9 +90,12 @@ int run_run(const Options& options) {
 void add_run_command(CommandLine& line) {
   auto [command, options] = add_command(line, "run", "Verify and time one configuration", run_run);
   add_options(command, options,
-              {"--sizes", "--layout", "--device", "--template", "--config", "--db", "--no-shipped",
-               "--json"});
+              {"--sizes", "--layout", "--math", "--device", "--template", "--config", "--db",
+               "--no-shipped", "--progress", "--wide", "--json", "--csv"});
   command.get_option("--sizes")->required();
+  command.footer(
+      "autotune run --sizes 2048\n"
+      "autotune run --sizes 2048 --config TILE_WIDTH=16,RESULTS_M=4,RESULTS_N=4");
 }
 
 }  // namespace autotune

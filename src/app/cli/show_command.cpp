@@ -1,4 +1,5 @@
 // autotune show: prints the source, PTX, compiler's log or launch of one configuration.
+#include <algorithm>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -11,6 +12,8 @@
 #include "cli/configuration_choice.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/options.hpp"
+#include "cli/table.hpp"
+#include "cli/target.hpp"
 #include "cli/tuning_setup.hpp"
 #include "gpu/nvrtc.hpp"
 
@@ -45,7 +48,7 @@ void print_launch(const ChosenConfiguration& chosen, const GemmProblem& problem,
   fmt::print("size            {}\n", to_string(problem));
   fmt::print("template        {}\n", chosen.kernel->name);
   fmt::print("configuration   {}\n", to_string(chosen.configuration));
-  fmt::print("chosen because  {}\n", chosen.origin);
+  fmt::print("chosen because  {}\n", printable(chosen.origin));
   fmt::print("grid            {}\n", fmt::join(geometry.grid, " x "));
   fmt::print("block           {}\n", fmt::join(geometry.block, " x "));
   fmt::print("shared memory   {} bytes static, {} dynamic\n",
@@ -53,33 +56,15 @@ void print_launch(const ChosenConfiguration& chosen, const GemmProblem& problem,
   fmt::print("compile options {}\n", fmt::join(options, " "));
 }
 
-// The device that is named, the one that is here, or an architecture alone.
-struct Target {
-  DeviceQuery query;
-  std::string architecture;  // empty: that of the device's winners
-};
-
-Target choose_target(const ShowOptions& options) {
-  Target target{device_named(options), options.architecture};
-  const bool is_known = !options.configuration.empty() && !target.architecture.empty();
-  if (!options.device.empty() || is_known) return target;
-  target.query = device_query(options);
-  const std::string here = parse_device_class(target.query.device_class).architecture;
-  if (target.architecture.empty()) target.architecture = here;
-  // Results of one architecture do not hold for another.
-  if (target.architecture != here) {
-    target.query = {target.architecture, "", std::nullopt, !options.no_shipped};
+gpu::CompileResult compile(const KernelTemplate& kernel, const std::vector<std::string>& options,
+                           const std::string& architecture) {
+  const auto nvrtc = gpu::Nvrtc::open();
+  const std::vector<std::string>& known = nvrtc->architectures();
+  if (std::find(known.begin(), known.end(), architecture) == known.end()) {
+    throw EnvironmentError(fmt::format("--arch: NVRTC {} does not compile for {}, only for {}",
+                                       nvrtc->build(), architecture, fmt::join(known, " ")));
   }
-  return target;
-}
-
-std::string architecture_of(const Target& target, const TuningDatabase* database) {
-  if (!target.architecture.empty()) return target.architecture;
-  const std::vector<Match> known = list_winners(database, target.query);
-  if (!known.empty()) return parse_device_class(known.front().winner.device_class).architecture;
-  throw UsageError(
-      "--device: nothing is known of this device: name its architecture, e.g. "
-      "--arch sm_90");
+  return nvrtc->compile(kernel.name, std::string(kernel.source), options);
 }
 
 int run_show(const ShowOptions& options) {
@@ -88,29 +73,34 @@ int run_show(const ShowOptions& options) {
   if (options.source + options.ptx + options.log > 1) {
     throw UsageError("--source, --ptx and --log exclude each other");
   }
-  const Target target = choose_target(options);
   const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
   const TuningDatabase* database = opened ? &*opened : nullptr;
+  const Target target = choose_target(options, database);
   const ChosenConfiguration chosen =
       choose_configuration(choice_of(options), problem, database, target.query);
+  check_problem(*chosen.kernel, problem);
   const std::string architecture = architecture_of(target, database);
+  check_architecture(*chosen.kernel, architecture);
   if (names_cpu_device(architecture) && (options.ptx || options.log)) {
     throw UsageError(
         "--ptx, --log: the CPU device has no PTX: name an architecture, e.g. "
         "--arch sm_90");
   }
-  const std::vector<std::string> compile = compile_options(
+  const std::vector<std::string> compile_with = compile_options(
       *chosen.kernel, chosen.configuration, code_traits(*chosen.kernel, problem), architecture);
 
   if (options.source) {
-    fmt::print("{}", stand_alone_source(*chosen.kernel, compile));
+    fmt::print("{}", stand_alone_source(*chosen.kernel, compile_with));
   } else if (options.ptx || options.log) {
-    const gpu::CompileResult result = gpu::Nvrtc::open()->compile(
-        chosen.kernel->name, std::string(chosen.kernel->source), compile);
-    fmt::print("{}\n", options.ptx && result.ok ? result.ptx : result.log);
+    const gpu::CompileResult result = compile(*chosen.kernel, compile_with, architecture);
+    if (options.log) fmt::print("{}\n", result.log);
+    if (result.ok && options.ptx) fmt::print("{}\n", result.ptx);
+    if (!result.ok && options.ptx) {
+      fmt::print(stderr, "autotune: the compiler refuses this configuration: --log shows why\n");
+    }
     if (!result.ok) return exit_code::kNoneCorrect;
   } else {
-    print_launch(chosen, problem, compile);
+    print_launch(chosen, problem, compile_with);
   }
   return exit_code::kDone;
 }
@@ -122,11 +112,14 @@ void add_show_command(CommandLine& line) {
       add_command(line, "show", "Show a configuration's source, PTX, launch", run_show);
   add_options(command, options, {{"--sizes", kOneSizeHelp}, {"--device", kDeviceNameHelp}});
   add_options(command, options,
-              {"--layout", "--arch", "--template", "--config", "--db", "--no-shipped"});
+              {"--layout", "--math", "--arch", "--template", "--config", "--db", "--no-shipped"});
   command.get_option("--sizes")->required();
   command.add_flag("--source", options.source, "Print the kernel's source");
   command.add_flag("--ptx", options.ptx, "Print its PTX");
   command.add_flag("--log", options.log, "Print the compiler's log");
+  command.footer(
+      "autotune show --sizes 2048 --device \"NVIDIA H200\"\n"
+      "autotune show --sizes 2048 --arch sm_90 --template gemm_simt --source");
 }
 
 }  // namespace autotune

@@ -1,7 +1,7 @@
 #include "cli/space_options.hpp"
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,19 +20,11 @@ std::vector<const KernelTemplate*> all_templates() {
   return all;
 }
 
-// Enumerates spaces, which takes a tenth of a second for a large one.
-std::vector<TileShape> shapes_of(const std::vector<const KernelTemplate*>& kernels) {
-  std::vector<TileShape> shapes;
-  for (const KernelTemplate* kernel : kernels) {
-    for (const Configuration& configuration : kernel->space.enumerate().configurations) {
-      shapes.push_back(kernel->tile_shape(configuration));
-    }
-  }
-  return shapes;
-}
-
 void check_values(const std::vector<std::int64_t>& asked, const std::set<std::int64_t>& known,
                   const std::string& option) {
+  if (!asked.empty() && known.empty()) {
+    throw UsageError(option + ": the template has no such parameter: leave the option out");
+  }
   for (const std::int64_t value : asked) {
     if (value != SpaceFilter::kFullUnroll && !known.contains(value)) {
       throw UsageError(
@@ -42,21 +34,12 @@ void check_values(const std::vector<std::int64_t>& asked, const std::set<std::in
 }
 
 // Checks the part of a filter that concerns the tile shape.
-void check_shapes(const SpaceFilter& filter, const std::vector<TileShape>& shapes) {
-  const auto values_of = [&](auto figure) {
-    std::set<std::int64_t> values;
-    for (const TileShape& shape : shapes) {
-      if (const std::int64_t value = figure(shape); value > 0) values.insert(value);
-    }
-    return values;
-  };
+void check_shapes(const SpaceFilter& filter, const ShapeValues& known) {
   std::vector<std::int64_t> products = filter.results_per_thread;
   for (const auto& [m, n] : filter.result_shapes) products.push_back(m * n);
-  check_values(filter.tile_widths, values_of([](const TileShape& t) { return t.tile_width; }),
-               "--tile-width");
-  check_values(products, values_of([](const TileShape& t) { return t.results(); }),
-               "--results-per-thread");
-  check_values(filter.unrolls, values_of([](const TileShape& t) { return t.unroll; }), "--unroll");
+  check_values(filter.tile_widths, known.tile_widths, "--tile-width");
+  check_values(products, known.results_per_thread, "--results-per-thread");
+  check_values(filter.unrolls, known.unrolls, "--unroll");
 }
 
 void check_parameter(const std::vector<const KernelTemplate*>& kernels, const std::string& name,
@@ -103,17 +86,36 @@ void check_filter(const SpaceFilter& filter, const std::vector<const KernelTempl
   for (const auto& [name, values] : filter.only) check_parameter(kernels, name, values);
   const bool asks_for_shapes = !filter.tile_widths.empty() || !filter.results_per_thread.empty() ||
                                !filter.result_shapes.empty() || !filter.unrolls.empty();
-  if (asks_for_shapes) check_shapes(filter, shapes_of(kernels));
+  if (asks_for_shapes) check_shapes(filter, shape_values(kernels));
+}
+
+// Enumerates spaces, which takes a tenth of a second for a large one.
+ShapeValues shape_values(const std::vector<const KernelTemplate*>& templates) {
+  ShapeValues values;
+  for (const KernelTemplate* kernel : templates) {
+    for (const Configuration& configuration : kernel->space.enumerate().configurations) {
+      const TileShape shape = kernel->tile_shape(configuration);
+      values.tile_widths.insert(shape.tile_width);
+      values.results_per_thread.insert(shape.results());
+      values.unrolls.insert(shape.unroll);
+    }
+  }
+  for (auto* each : {&values.tile_widths, &values.results_per_thread, &values.unrolls}) {
+    each->erase(0);
+  }
+  return values;
 }
 
 std::optional<Configuration> plainest_configuration(const KernelTemplate& kernel,
-                                                    const SpaceFilter& filter) {
+                                                    const SpaceFilter& filter,
+                                                    std::vector<Constraint> constraints) {
   const auto skew = [&](const Configuration& configuration) {
     const TileShape t = kernel.tile_shape(configuration);
     return std::pair(std::max(t.results_m, t.results_n) / std::min(t.results_m, t.results_n),
                      t.results_m > t.results_n);
   };
-  const auto all = kernel.space.enumerate({filter.constraint(kernel)}).configurations;
+  constraints.push_back(filter.constraint(kernel));
+  const auto all = kernel.space.enumerate(constraints).configurations;
   const auto plainest = std::min_element(
       all.begin(), all.end(),
       [&](const Configuration& a, const Configuration& b) { return skew(a) < skew(b); });

@@ -1,7 +1,9 @@
 // Reads and checks the options that choose a part of the search space.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,10 +22,19 @@ namespace autotune {
 // templates.
 void check_filter(const SpaceFilter& filter, const std::vector<const KernelTemplate*>& templates);
 
-// The plainest of the configurations that a filter leaves: the squarest results of a thread, at
-// equal product the fewer of them along M, and the values that the space lists first. nullopt when
-// the filter leaves none.
-[[nodiscard]] std::optional<Configuration> plainest_configuration(const KernelTemplate& kernel,
-                                                                  const SpaceFilter& filter);
+// The values that a template's configurations have, without zeros.
+struct ShapeValues {
+  std::set<std::int64_t> tile_widths;
+  std::set<std::int64_t> results_per_thread;
+  std::set<std::int64_t> unrolls;
+};
+[[nodiscard]] ShapeValues shape_values(const std::vector<const KernelTemplate*>& templates);
+
+// The plainest of the configurations that a filter and further constraints leave: the squarest
+// results of a thread, at equal product the fewer of them along M, and the values that the space
+// lists first. nullopt when none is left.
+[[nodiscard]] std::optional<Configuration> plainest_configuration(
+    const KernelTemplate& kernel, const SpaceFilter& filter,
+    std::vector<Constraint> constraints = {});
 
 }  // namespace autotune

@@ -1,20 +1,22 @@
 // autotune sweep: times combinations of one template's parameters; by default those of the source
 // documents' table of results per thread.
+#include <algorithm>
+#include <set>
+#include <span>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "autotune/error.hpp"
 
 #include "cli/candidate_runner.hpp"
 #include "cli/command.hpp"
+#include "cli/configuration_choice.hpp"
 #include "cli/device_lock.hpp"
-#include "cli/exit_codes.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/option_values.hpp"
 #include "cli/options.hpp"
-#include "cli/results_json.hpp"
+#include "cli/progress.hpp"
 #include "cli/space_options.hpp"
 #include "cli/table.hpp"
 #include "cli/tuning_setup.hpp"
@@ -25,40 +27,66 @@ namespace {
 
 // A column of the table: a tile width, a number of results, and the configuration that has both.
 struct Column {
-  std::int64_t tile_width = 0;
+  std::int64_t tile_width = 0;  // 0: the template has none
   std::int64_t results = 0;
   Configuration configuration;
 
-  [[nodiscard]] std::string title() const { return fmt::format("R{} T{}", results, tile_width); }
+  [[nodiscard]] std::string title() const {
+    return fmt::format("R{}", results) + (tile_width > 0 ? fmt::format(" T{}", tile_width) : "");
+  }
 };
 
-// The parameters that the table does not name have the template's plainest values in every column:
-// those that its space lists first.
-std::vector<Column> make_columns(const SpaceFilter& filter, const KernelTemplate& kernel) {
+// Those of the documents' values that the template has; all that it has where it lacks one.
+std::vector<std::int64_t> usual_values(const std::set<std::int64_t>& known,
+                                       const std::set<std::int64_t>& usual) {
+  const bool has_all = std::includes(known.begin(), known.end(), usual.begin(), usual.end());
+  const std::set<std::int64_t>& values = has_all ? usual : known;
+  return {values.begin(), values.end()};
+}
+
+// The values that the table is made of: those that were given, else the usual ones.
+SpaceFilter swept_values(SpaceFilter filter, const KernelTemplate& kernel) {
   if (!filter.result_shapes.empty()) {
     throw UsageError("--results-per-thread: sweep takes products alone, e.g. 1,4,8,16");
   }
   check_filter(filter, {&kernel});
+  const ShapeValues known = shape_values({&kernel});
+  if (filter.tile_widths.empty()) filter.tile_widths = usual_values(known.tile_widths, {16, 32});
+  if (filter.tile_widths.empty()) filter.tile_widths = {0};
+  if (filter.results_per_thread.empty()) {
+    filter.results_per_thread = usual_values(known.results_per_thread, {1, 4, 8, 16});
+  }
+  if (filter.unrolls.empty()) filter.unrolls = {SpaceFilter::kFullUnroll};
+  return filter;
+}
+
+// The parameters that the table does not name have the template's plainest values in every column:
+// those that its space lists first. Throws UsageError where the device can run none with values
+// that were given.
+std::vector<Column> make_columns(const SpaceFilter& filter, const SpaceFilter& given,
+                                 const KernelTemplate& kernel, const DeviceInfo& device) {
   std::vector<Column> columns;
   for (const std::int64_t results : filter.results_per_thread) {
     for (const std::int64_t width : filter.tile_widths) {
       SpaceFilter one = filter;
-      one.tile_widths = {width};
+      one.tile_widths.clear();
+      if (width > 0) one.tile_widths = {width};
       one.results_per_thread = {results};
-      const std::optional<Configuration> best = plainest_configuration(kernel, one);
-      if (!best) {
-        throw UsageError(
-            fmt::format("sweep: {} has no configuration with tile width {} and {} results a thread",
-                        kernel.name, width, results));
-      }
-      columns.push_back({width, results, *best});
+      const auto best = plainest_configuration(kernel, one, device_constraints(kernel, device));
+      if (best) columns.push_back({width, results, *best});
+      if (best || given.results_per_thread.empty()) continue;
+      throw UsageError(fmt::format(
+          "sweep: {} has no configuration with {} results a thread{} that runs on {}", kernel.name,
+          results, width > 0 ? fmt::format(", tile width {}", width) : "", device.label));
     }
   }
-  return columns;
+  if (!columns.empty()) return columns;
+  throw UsageError(fmt::format("sweep: {} has no configuration with these values that runs on {}",
+                               kernel.name, device.label));
 }
 
 // GFLOP/s with the speed-up against one result of the same tile width, as the documents have it.
-std::string cell(const std::vector<Column>& columns, const std::vector<Trial>& trials,
+std::string cell(const std::vector<Column>& columns, std::span<const Trial> trials,
                  std::size_t index) {
   const Trial& trial = trials[index];
   if (!trial.ok()) return to_string(trial.status);
@@ -74,52 +102,63 @@ std::string cell(const std::vector<Column>& columns, const std::vector<Trial>& t
   return fmt::format("{:.{}f}", rate, digits);
 }
 
+// A row for each size of which all columns are measured.
+Table sweep_table(const std::vector<Column>& columns, const std::vector<Trial>& trials) {
+  std::vector<std::string> header = {"size"};
+  for (const Column& column : columns) header.push_back(column.title());
+  Table table(header);
+  for (std::size_t first = 0; first + columns.size() <= trials.size(); first += columns.size()) {
+    const auto of_size = std::span(trials).subspan(first, columns.size());
+    std::vector<std::string> row = {to_string(gemm_problem(of_size.front().problem))};
+    for (std::size_t i = 0; i < columns.size(); ++i) row.push_back(cell(columns, of_size, i));
+    table.add(std::move(row));
+  }
+  return table;
+}
+
 int run_sweep(const Options& options) {
   const std::vector<GemmProblem> problems = options.problems();
   const KernelTemplate& kernel = template_or_default(options.one_template());
-  const std::vector<Column> columns = make_columns(options.filter, kernel);
+  const SpaceFilter filter = swept_values(options.filter, kernel);
+  for (const GemmProblem& problem : problems) check_problem(kernel, problem);
   MeasureOptions measure;
   measure.input = options.input == "linear" ? InputData::linear : InputData::uniform;
   measure.timing.launches_per_sample = static_cast<int>(options.launches);
 
   const InterruptWatch interrupts;
   const DeviceInfo device = device_for(options.device);
+  check_architecture(kernel, device.architecture());
+  const std::vector<Column> columns = make_columns(filter, options.filter, kernel, device);
   const auto lock = lock_device(device, interrupts.token());
   CubinStore cubins = open_cubin_store();
-  CandidateRunner runner(make_setup({device}, 0), cubins);
+  const TunerSetup setup = make_setup({device}, 0);
+  CandidateRunner runner(setup, cubins);
   for (const Column& column : columns) {
     runner.prepare(kernel, column.configuration, problems.front());
   }
-
-  std::vector<std::string> header = {"size"};
-  for (const Column& column : columns) header.push_back(column.title());
-  Table table(header);
-  auto document = results_document("sweep", &device, device.label);
-  std::vector<Trial> all;
-  for (const GemmProblem& problem : problems) {
-    std::vector<Trial> trials;
-    for (const Column& column : columns) {
-      if (interrupts.token().stop_requested()) return exit_code::kInterrupted;
-      trials.push_back(runner.run(kernel, column.configuration, problem, measure));
-      document["results"].push_back(result_entry(trials.back()));
-    }
-    std::vector<std::string> row = {to_string(problem)};
-    for (std::size_t i = 0; i < columns.size(); ++i) row.push_back(cell(columns, trials, i));
-    table.add(std::move(row));
-    all.insert(all.end(), trials.begin(), trials.end());
+  const std::size_t wanted = problems.size() * columns.size();
+  ProgressLine progress(options.progress);
+  std::vector<Trial> trials;
+  while (trials.size() < wanted && !interrupts.token().stop_requested()) {
+    progress.show({.done = static_cast<std::int64_t>(trials.size()),
+                   .total = static_cast<std::int64_t>(wanted),
+                   .phase = "sweep"});
+    const Column& column = columns[trials.size() % columns.size()];
+    const GemmProblem& problem = problems[trials.size() / columns.size()];
+    trials.push_back(runner.run(kernel, column.configuration, problem, measure));
   }
-  document["measured"] = document["results"].size();
-  if (options.json) {
-    fmt::print("{}\n", document.dump(2));
-  } else if (options.csv) {
-    fmt::print("{}", table.csv());
+  progress.hide();
+  print_trial_notes(trials, wanted);
+  if (options.json || options.csv) {
+    print_trials("sweep", device, trials, wanted, options);
   } else {
     fmt::print(
         "{}\n{}, GFLOP/s (speed-up against R1 with the same tile), {} data, mean of {} "
         "launches\n{}",
-        describe(device), kernel.name, options.input, options.launches, table.text());
+        describe(device), kernel.name, options.input, options.launches,
+        sweep_table(columns, trials).text());
   }
-  return exit_code_for(all);
+  return exit_code_for(trials, wanted);
 }
 
 }  // namespace
@@ -128,17 +167,17 @@ void add_sweep_command(CommandLine& line) {
   auto [command, options] =
       add_command(line, "sweep", "Time a template's results per thread and tile widths", run_sweep);
   options.sizes = parse_sizes("1024,1600,2048,3200");
-  options.filter = {.tile_widths = {16, 32},
-                    .results_per_thread = {1, 4, 8, 16},
-                    .unrolls = {SpaceFilter::kFullUnroll}};
   add_options(command, options,
               {{"--sizes", "Sizes (default 1024,1600,2048,3200)"},
                "--device",
                {"--template", "The template (default gemm_tiled)"},
-               {"--tile-width", "Tile widths (default 16,32)"},
-               {"--results-per-thread", "Results of one thread (default 1,4,8,16)"},
+               {"--tile-width", "Tile widths (default 16,32, where the template has them)"},
+               {"--results-per-thread",
+                "Results of one thread (default 1,4,8,16, or all that the template has)"},
                {"--unroll", "Unroll factors of the inner loop (default full)"}});
-  add_options(command, options, {"--init", "--launches", "--no-shipped", "--json", "--csv"});
+  add_options(command, options,
+              {"--init", "--launches", "--no-shipped", "--progress", "--json", "--csv"});
+  command.footer("autotune sweep\nautotune sweep --sizes 1024 --template gemm_simt");
 }
 
 }  // namespace autotune

@@ -13,7 +13,8 @@ bool is_number(const std::string& cell) {
           cell.find_first_of("0123456789") != std::string::npos);
 }
 
-std::string csv_cell(const std::string& cell) {
+std::string csv_cell(const std::string& text) {
+  const std::string cell = printable(text, "\r\n");
   if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
   std::string quoted = "\"";
   for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -21,6 +22,21 @@ std::string csv_cell(const std::string& cell) {
 }
 
 }  // namespace
+
+std::string printable(std::string_view text, std::string_view kept) {
+  std::string shown;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    // In UTF-8, 0xc2 0x80 to 0xc2 0x9f are control characters too.
+    const bool second = byte == 0xc2 && i + 1 < text.size() &&
+                        static_cast<unsigned char>(text[i + 1]) >= 0x80 &&
+                        static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    const bool control = byte < 0x20 || byte == 0x7f || second;
+    shown += control && kept.find(text[i]) == std::string_view::npos ? '?' : text[i];
+    if (second) ++i;
+  }
+  return shown;
+}
 
 Table::Table(std::vector<std::string> header) : header_(std::move(header)) {}
 
@@ -30,14 +46,19 @@ void Table::add(std::vector<std::string> row) {
 }
 
 std::string Table::text() const {
+  std::vector<std::vector<std::string>> rows = {header_};
+  rows.insert(rows.end(), rows_.begin(), rows_.end());
+  for (auto& row : rows) {
+    for (std::string& cell : row) cell = printable(cell);
+  }
   std::vector<std::size_t> widths;
   std::vector<bool> numeric;
   for (std::size_t column = 0; column < header_.size(); ++column) {
-    std::size_t width = header_[column].size();
+    std::size_t width = 0;
     bool all_numbers = true;
-    for (const auto& row : rows_) {
+    for (const auto& row : rows) {
       width = std::max(width, row[column].size());
-      all_numbers = all_numbers && is_number(row[column]);
+      all_numbers = all_numbers && (&row == &rows.front() || is_number(row[column]));
     }
     widths.push_back(width);
     numeric.push_back(all_numbers);
@@ -53,8 +74,7 @@ std::string Table::text() const {
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   };
-  add_line(header_);
-  for (const auto& row : rows_) add_line(row);
+  for (const auto& row : rows) add_line(row);
   return text;
 }
 
@@ -64,7 +84,7 @@ std::string Table::csv() const {
     for (std::size_t column = 0; column < cells.size(); ++column) {
       text += (column > 0 ? "," : "") + csv_cell(cells[column]);
     }
-    text += "\r\n";
+    text += "\n";
   };
   add_line(header_);
   for (const auto& row : rows_) add_line(row);

@@ -3,9 +3,14 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace autotune {
+
+// The text with a question mark in place of each control character that is not kept: a terminal
+// would act upon it. For text from databases, files and arguments.
+[[nodiscard]] std::string printable(std::string_view text, std::string_view kept = "");
 
 // Rows of cells under a header. Columns whose cells all are numbers (or "-") are right-aligned.
 class Table {
@@ -14,7 +19,7 @@ class Table {
   void add(std::vector<std::string> row);
 
   [[nodiscard]] std::string text() const;
-  // RFC 4180.
+  // RFC 4180, but for the ends of lines, which are those of Unix.
   [[nodiscard]] std::string csv() const;
 
  private:

@@ -7,7 +7,7 @@
 
 #include "cli/table.hpp"
 #include "core/json.hpp"
-#include "operation/gemm/gemm.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "operation/problem_json.hpp"
 
 namespace autotune {
@@ -116,15 +116,22 @@ ordered_json full_entry(const StoredTrial& stored, bool with_samples) {
           {"resources", plain(trial.resources)}};
 }
 
-// The names are in the order of their first appearance.
-std::vector<std::string> parameter_names(std::span<const StoredTrial> trials) {
+// The names of entries, in the order of their first appearance.
+std::vector<std::string> names_of(std::span<const StoredTrial> trials, const auto& entries_of) {
   std::vector<std::string> names;
   for (const StoredTrial& stored : trials) {
-    for (const auto& [name, value] : stored.trial.configuration.entries()) {
+    for (const auto& [name, value] : entries_of(stored.trial)) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
   }
   return names;
+}
+
+// 10^9 operations a second; empty for a trial that is not ok, or where the operation is not known.
+std::string rate_of(const Trial& trial) {
+  const Operation* const operation = built_in_kernels().operation_of(trial.problem);
+  if (!trial.ok() || operation == nullptr) return "";
+  return fmt::format("{:.1f}", gflops(operation->work(trial.problem), trial.measurement.median_us));
 }
 
 }  // namespace
@@ -143,26 +150,27 @@ std::string trials_as_json(std::span<const StoredTrial> trials, bool with_sample
 }
 
 std::string trials_as_csv(std::span<const StoredTrial> trials) {
-  const std::vector<std::string> parameters = parameter_names(trials);
-  std::vector<std::string> header = {"device", "template", "m",         "n",      "k",     "layout",
-                                     "math",   "status",   "median_us", "gflops", "detail"};
+  const std::vector<std::string> columns =
+      names_of(trials, [](const Trial& trial) { return exported_columns(trial.problem); });
+  const std::vector<std::string> parameters =
+      names_of(trials, [](const Trial& trial) { return trial.configuration.entries(); });
+  std::vector<std::string> header = {"device", "template"};
+  header.insert(header.end(), columns.begin(), columns.end());
+  header.insert(header.end(), {"status", "median_us", "gflops", "detail"});
   header.insert(header.end(), parameters.begin(), parameters.end());
   Table table(header);
   for (const StoredTrial& stored : trials) {
     const Trial& trial = stored.trial;
-    const GemmProblem problem = gemm_problem(trial.problem);
-    const double us = trial.measurement.median_us;
-    std::vector<std::string> row = {stored.run.device_label,
-                                    stored.scope.template_name,
-                                    std::to_string(problem.m),
-                                    std::to_string(problem.n),
-                                    std::to_string(problem.k),
-                                    layout_text(problem),
-                                    to_string(problem.math),
-                                    to_string(trial.status),
-                                    trial.ok() ? fmt::format("{}", us) : "",
-                                    trial.ok() ? fmt::format("{:.1f}", gflops(problem, us)) : "",
-                                    trial.detail};
+    std::vector<std::string> row = {stored.run.device_label, stored.scope.template_name};
+    const auto own_columns = exported_columns(trial.problem);
+    for (const std::string& name : columns) {
+      const auto own = std::find_if(own_columns.begin(), own_columns.end(),
+                                    [&](const auto& column) { return column.first == name; });
+      row.push_back(own == own_columns.end() ? "" : own->second);
+    }
+    row.insert(row.end(), {to_string(trial.status),
+                           trial.ok() ? fmt::format("{}", trial.measurement.median_us) : "",
+                           rate_of(trial), trial.detail});
     for (const std::string& name : parameters) {
       const bool has = trial.configuration.contains(name);
       row.push_back(has ? std::to_string(trial.configuration.at(name)) : "");

@@ -16,6 +16,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
+#include "cli/results_json.hpp"
 #include "cli/space_options.hpp"
 #include "cli/table.hpp"
 #include "cli/tune_report.hpp"
@@ -37,6 +38,9 @@ TuneRequest make_request(const TuneOptions& options) {
     throw UsageError("--strategy: tune takes one strategy, e.g. --strategy model");
   }
   check_filter(options.filter, options.templates);
+  if (options.dry_run && options.csv) {
+    throw UsageError("--csv: --dry-run prints a table, or JSON with --json");
+  }
   TuneRequest request;
   request.began = std::chrono::steady_clock::now();
   for (const GemmProblem& problem : options.problems()) request.problems.emplace_back(problem);
@@ -55,11 +59,12 @@ TuneRequest make_request(const TuneOptions& options) {
 
 void print_space(const std::vector<SpaceSummary>& spaces) {
   for (const SpaceSummary& summary : spaces) {
-    fmt::print("{}: {} of {} configurations are valid\n", summary.kernel->name,
-               summary.enumeration.configurations.size(), summary.enumeration.raw_count);
+    fmt::print("{}: {} of {} configurations are left, for {} size{}\n", summary.kernel->name,
+               summary.enumeration.configurations.size(), summary.enumeration.raw_count,
+               summary.problems, summary.problems == 1 ? "" : "s");
     Table table({"rejected by", "configurations"});
     for (const auto& [name, count] : summary.enumeration.rejected) {
-      table.add({name, std::to_string(count)});
+      if (count > 0) table.add({name, std::to_string(count)});
     }
     fmt::print("{}", table.text());
   }
@@ -74,32 +79,41 @@ nlohmann::ordered_json space_json(const std::vector<SpaceSummary>& spaces) {
     document["spaces"].push_back({{"template", summary.kernel->name},
                                   {"valid", summary.enumeration.configurations.size()},
                                   {"configurations", summary.enumeration.raw_count},
-                                  {"rejected", std::move(rejected)}});
+                                  {"rejected", std::move(rejected)},
+                                  {"sizes", summary.problems},
+                                  {"trials", summary.trials()}});
   }
   return document;
 }
 
 int dry_run(const TuneRequest& request, const DeviceInfo& device, bool as_json) {
   const std::vector<SpaceSummary> spaces = summarize_space(request, device);
-  std::size_t valid = 0;
-  for (const SpaceSummary& summary : spaces) valid += summary.enumeration.configurations.size();
-  const std::size_t trials = valid * request.problems.size();
+  std::size_t trials = 0;
+  for (const SpaceSummary& summary : spaces) trials += summary.trials();
   if (as_json) {
     nlohmann::ordered_json document = space_json(spaces);
     document["trials"] = trials;
-    fmt::print("{}\n", document.dump(2));
+    print_document(document);
   } else {
     print_space(spaces);
     fmt::print("{} trials over {} size{}\n", trials, request.problems.size(),
                request.problems.size() == 1 ? "" : "s");
   }
-  return valid == 0 ? exit_code::kUsage : exit_code::kDone;
+  check_not_empty(spaces);
+  return exit_code::kDone;
 }
 
-// Waits for other runs on the device, and warns of what else disturbs measurements.
-std::function<std::shared_ptr<void>(const std::stop_token&)> reservation(const DeviceInfo& device) {
-  return [device](const std::stop_token& stop) -> std::shared_ptr<void> {
-    auto lock = std::make_shared<std::optional<DeviceLock>>(lock_device(device, stop));
+// Waits for other runs on the device, as long as the budget of time lasts, and warns of what else
+// disturbs measurements.
+std::function<std::shared_ptr<void>(const std::stop_token&)> reservation(
+    const DeviceInfo& device, const TuneRequest& request) {
+  std::optional<DeviceLock::Deadline> deadline;
+  if (request.budget.seconds) {
+    deadline = *request.began + std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                    std::chrono::duration<double>(*request.budget.seconds));
+  }
+  return [device, deadline](const std::stop_token& stop) -> std::shared_ptr<void> {
+    auto lock = std::make_shared<std::optional<DeviceLock>>(lock_device(device, stop, deadline));
     if (const std::string warning = device_warning(device); !warning.empty()) {
       const std::string line =
           fmt::format("autotune: warning: {}: {}\n", short_name(device), warning);
@@ -110,8 +124,8 @@ std::function<std::shared_ptr<void>(const std::stop_token&)> reservation(const D
 }
 
 TuneReport tune_with_progress(const TuneRequest& request, TunerSetup& setup,
-                              const std::stop_token& stop) {
-  ProgressLine line;
+                              const std::string& mode, const std::stop_token& stop) {
+  ProgressLine line(mode);
   const auto show = [&](const TuneProgress& progress) {
     if (progress.failed != nullptr) {
       line.hide();
@@ -133,30 +147,35 @@ int run_tune(const TuneOptions& options) {
     throw EnvironmentError("--compare cublas: the CPU device has no cuBLAS");
   }
 
+  // A request for nothing leaves no new database.
+  if (!database_exists(options.database)) check_not_empty(summarize_space(request, device));
   OpenedDatabase opened = open_database(options.database);
   if (!opened.problem.empty()) {
     fmt::print(stderr, "autotune: warning: {}; results of this run will not be kept\n",
-               opened.problem);
+               printable(opened.problem));
   }
   CubinStore cubins = open_cubin_store();
   TunerSetup setup = make_setup(devices, static_cast<int>(options.jobs));
-  for (MeasuringDevice& each : setup.measuring) each.reserve = reservation(each.info);
+  for (MeasuringDevice& each : setup.measuring) {
+    each.reserve = reservation(each.info, request);
+  }
   setup.database = &opened.database;
   setup.cubins = &cubins;
   setup.overlap = !options.no_overlap;
-  const TuneReport report = tune_with_progress(request, setup, interrupts.token());
+  const TuneReport report =
+      tune_with_progress(request, setup, options.progress, interrupts.token());
 
   print_notes(report);
   if (options.json) {
-    print_json(report, device);
+    print_document(tune_document(report, device));
   } else if (options.csv) {
-    fmt::print("{}", result_table(report).csv());
+    fmt::print("{}", results_csv(tune_document(report, device)));
   } else {
     if (devices.size() > 1) fmt::print("{} x ", devices.size());
-    fmt::print("{}\n{}", describe(device), result_table(report).text());
-    print_summary(report, setup);
-    if (!opened.database.path().empty() && report.storage_problem.empty()) {
-      fmt::print("stored in {}\n", opened.database.path().string());
+    fmt::print("{}\n{}", describe(device), result_table(report, options.wide).text());
+    print_summary(report, request, setup);
+    if (report.measured > 0 && !opened.database.path().empty() && report.storage_problem.empty()) {
+      fmt::print("stored in {}\n", printable(opened.database.path().string()));
     }
   }
   return exit_code_for(report, opened.problem.empty() && report.storage_problem.empty());
@@ -180,8 +199,12 @@ void add_tune_command(CommandLine& line) {
   add_options(command, options,
               {"--layout", "--math", "--tile-width", "--results-per-thread", "--unroll", "--only",
                "--shard", "--budget", "--trials", "--until", "--seed", "--db", "--no-shipped",
-               "--jobs", "--compare", "--json", "--csv"});
+               "--jobs", "--compare", "--progress", "--wide", "--json", "--csv"});
   command.get_option("--sizes")->required();
+  command.footer(
+      "autotune --sizes 1024,2048,3200\n"
+      "autotune --sizes 4096x512x1024 --budget 5m --compare cublas\n"
+      "autotune --sizes @sizes.txt --template gemm_simt --only STAGES=2 --dry-run");
   command.add_flag("--no-overlap", options.no_overlap,
                    "Compile and measure in turn, to see what doing both at once is worth");
   command.add_flag("--dry-run", options.dry_run, "Only show the space and what rejects the rest");

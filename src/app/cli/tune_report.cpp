@@ -8,15 +8,13 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/configuration_choice.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/results_json.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
-
-// A lower estimate is not worth printing.
-constexpr double kLeastShare = 0.01;
 
 double device_busy_s(const TuneReport& report) {
   double sum = 0;
@@ -41,22 +39,40 @@ void print_load(const TuneReport& report, const TunerSetup& setup) {
       100 * compiling, measuring > compiling ? "measuring" : "compiling");
 }
 
+std::int64_t tried(const ProblemResult& result) {
+  return result.measured + result.known;
+}
+
+// The status in JSON of a problem without a winner.
+const char* status_of(const ProblemResult& result) {
+  if (!result.too_large.empty()) return "too_large";
+  if (result.valid_configurations == 0) return "not_supported";
+  return tried(result) == 0 ? "not_tried" : "none_correct";
+}
+
+// The same in words; print_notes() has those of problems that are too large.
+const char* why_no_winner(const ProblemResult& result) {
+  if (result.valid_configurations == 0) return "no template that was searched computes it";
+  return tried(result) == 0 ? "ended before the first trial"
+                            : "no configuration gave a correct result";
+}
+
 }  // namespace
 
-void print_json(const TuneReport& report, const DeviceInfo& device) {
+nlohmann::ordered_json tune_document(const TuneReport& report, const DeviceInfo& device) {
   nlohmann::ordered_json document = results_document("tune", &device, device.label);
   for (const ProblemResult& result : report.problems) {
     auto entry = result.winner ? result_entry(*result.winner, "exact")
-                               : empty_entry(gemm_problem(result.problem), "none_correct");
-    entry["tried"] = result.measured + result.known;
+                               : empty_entry(gemm_problem(result.problem), status_of(result));
+    entry["tried"] = tried(result);
     entry["valid_configurations"] = result.valid_configurations;
-    entry["reached_share"] = result.reached_share;
+    entry["reached_share"] = nullptr;
+    if (result.reached_share > 0) entry["reached_share"] = result.reached_share;
     if (result.baseline_us) entry["cublas_us"] = *result.baseline_us;
-    if (report.rates)
-      entry["fma_fraction"] = result.winner
-                                  ? gflops(gemm_problem(result.problem), result.winner->median_us) /
-                                        report.rates->fma_gflops
-                                  : 0;
+    if (report.rates && result.winner) {
+      entry["fma_fraction"] =
+          gflops(gemm_problem(result.problem), result.winner->median_us) / report.rates->fma_gflops;
+    }
     document["results"].push_back(std::move(entry));
   }
   if (report.rates) {
@@ -65,6 +81,7 @@ void print_json(const TuneReport& report, const DeviceInfo& device) {
   }
   document["measured"] = report.measured;
   document["known"] = report.known;
+  document["interrupted"] = report.interrupted;
   document["compiled"] = report.compiled;
   document["equal_kernels"] = report.duplicate_kernels;
   document["wall_s"] = report.wall_s;
@@ -73,15 +90,16 @@ void print_json(const TuneReport& report, const DeviceInfo& device) {
   document["compile_busy_s"] = report.compile_busy_s;
   document["devices"] = nlohmann::ordered_json::array();
   for (const DeviceUse& use : report.devices) {
-    document["devices"].push_back({{"ordinal", use.device.ordinal},
-                                   {"uuid", use.device.uuid},
-                                   {"busy_s", use.busy_s},
-                                   {"failure", use.failure}});
+    nlohmann::ordered_json entry = {{"ordinal", nullptr}, {"uuid", nullptr}};
+    if (!use.device.is_cpu()) entry = {{"ordinal", use.device.ordinal}, {"uuid", use.device.uuid}};
+    entry["busy_s"] = use.busy_s;
+    entry["failure"] = use.failure;
+    document["devices"].push_back(std::move(entry));
   }
-  fmt::print("{}\n", document.dump(2));
+  return document;
 }
 
-Table result_table(const TuneReport& report) {
+Table result_table(const TuneReport& report, bool wide) {
   const bool compared =
       std::any_of(report.problems.begin(), report.problems.end(),
                   [](const ProblemResult& r) { return r.baseline_us.has_value(); });
@@ -110,7 +128,8 @@ Table result_table(const TuneReport& report) {
           result.baseline_us ? fmt::format("{:.3f}", *result.baseline_us / winner.median_us) : "-");
     }
     row.push_back(winner.template_name);
-    row.push_back(to_string(winner.configuration));
+    row.push_back(configuration_text(winner.template_name, winner.configuration,
+                                     gemm_problem(result.problem), wide));
     table.add(std::move(row));
   }
   return table;
@@ -118,22 +137,27 @@ Table result_table(const TuneReport& report) {
 
 namespace {
 
-// Says how near the best of the space the search is estimated to have come.
-std::string reached_line(const ProblemResult& result) {
-  std::string estimate = "too few trials for an estimate of the best";
-  if (result.reached_share >= kLeastShare) {
-    // Rounded down: it is a lower bound.
-    estimate = fmt::format("estimated at least {} % of the best of this space",
-                           std::floor(1000 * result.reached_share) / 10);
+// Says how near the best of the space the search has come.
+std::string reached_line(const ProblemResult& result, const std::optional<double>& until) {
+  const bool is_whole = tried(result) >= result.valid_configurations;
+  std::string how_near = "too early to say how near the best of this space this is";
+  if (is_whole) {
+    how_near = "the best of this space";
+  } else if (result.reached_share > 0) {
+    how_near = fmt::format("within {} % of the best of this space, as 19 of 20 such searches are",
+                           std::ceil(1000 * (1 - result.reached_share)) / 10);
   }
-  return fmt::format("{}: {}, from {} of {} configurations\n",
-                     to_string(gemm_problem(result.problem)), estimate,
-                     result.measured + result.known, result.valid_configurations);
+  if (until && result.reached_share < *until) {
+    how_near += fmt::format("; --until {}% was not reached", 100 * *until);
+  }
+  return fmt::format("{}: {} ({} of {} configurations tried)\n",
+                     to_string(gemm_problem(result.problem)), how_near, tried(result),
+                     result.valid_configurations);
 }
 
 }  // namespace
 
-void print_summary(const TuneReport& report, const TunerSetup& setup) {
+void print_summary(const TuneReport& report, const TuneRequest& request, const TunerSetup& setup) {
   fmt::print("\n{} measured, {} known, {:.1f} s", report.measured, report.known, report.wall_s);
   if (report.search_s > 0) print_load(report, setup);
   fmt::print("\n");
@@ -148,9 +172,7 @@ void print_summary(const TuneReport& report, const TunerSetup& setup) {
   for (const ProblemResult& result : report.problems) {
     if (!result.too_large.empty()) continue;  // print_notes() says it
     if (!result.winner) {
-      fmt::print("{}: {}\n", to_string(gemm_problem(result.problem)),
-                 result.measured + result.known > 0 ? "no configuration gave a correct result"
-                                                    : "ended before the first trial");
+      fmt::print("{}: {}\n", to_string(gemm_problem(result.problem)), why_no_winner(result));
     } else if (!result.winner->confirmed) {
       fmt::print("{}: unconfirmed, from the search alone\n",
                  to_string(gemm_problem(result.problem)));
@@ -160,7 +182,7 @@ void print_summary(const TuneReport& report, const TunerSetup& setup) {
                  result.winner->ties.size() == 1 ? "" : "s");
     }
     if (result.winner && (result.measured > 0 || result.reached_share > 0)) {
-      fmt::print("{}", reached_line(result));
+      fmt::print("{}", reached_line(result, request.until));
     }
     if (result.winner && !result.winner->note.empty()) {
       fmt::print("{}: verified and timed on {}\n", to_string(gemm_problem(result.problem)),
@@ -170,12 +192,19 @@ void print_summary(const TuneReport& report, const TunerSetup& setup) {
 }
 
 void print_notes(const TuneReport& report) {
-  if (!report.note.empty()) fmt::print(stderr, "autotune: {}\n", report.note);
+  if (!report.note.empty()) fmt::print(stderr, "autotune: {}\n", printable(report.note));
   if (!report.storage_problem.empty()) {
-    fmt::print(stderr, "autotune: warning: {}\n", report.storage_problem);
+    fmt::print(stderr, "autotune: warning: {}\n", printable(report.storage_problem));
   }
   for (const ProblemResult& result : report.problems) {
     if (!result.too_large.empty()) fmt::print(stderr, "autotune: {}\n", result.too_large);
+    if (!result.baseline_problem.empty()) {
+      fmt::print(stderr, "autotune: warning: --compare: {}: {}\n",
+                 to_string(gemm_problem(result.problem)), result.baseline_problem);
+    }
+  }
+  if (report.interrupted) {
+    fmt::print(stderr, "autotune: interrupted: these are the results so far\n");
   }
 }
 

@@ -1,16 +1,19 @@
 // Prints the report of a tuning run.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "cli/table.hpp"
 #include "tuner/tuner.hpp"
 
 namespace autotune {
 
-// The document of --json. `device` is the device that was tuned for.
-void print_json(const TuneReport& report, const DeviceInfo& device);
-[[nodiscard]] Table result_table(const TuneReport& report);
+// The document of --json and --csv. `device` is the device that was tuned for.
+[[nodiscard]] nlohmann::ordered_json tune_document(const TuneReport& report,
+                                                   const DeviceInfo& device);
+[[nodiscard]] Table result_table(const TuneReport& report, bool wide);
 // A few lines below the table: how the search went.
-void print_summary(const TuneReport& report, const TunerSetup& setup);
+void print_summary(const TuneReport& report, const TuneRequest& request, const TunerSetup& setup);
 // Notes and warnings, on standard error.
 void print_notes(const TuneReport& report);
 

@@ -1,6 +1,8 @@
 #include "cli/tuning_setup.hpp"
 
+#include <cctype>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -11,11 +13,46 @@
 #include "autotune/error.hpp"
 
 #include "api/device_choice.hpp"
+#include "cli/option_values.hpp"
+#include "cli/table.hpp"
 #include "cpu/device.hpp"
 #include "db/default_paths.hpp"
+#include "db/shipped_winners.hpp"
 #include "gpu/gpu.hpp"
 
 namespace autotune {
+
+namespace {
+
+std::string lower_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::set<std::string> known_labels(const TuningDatabase* database, bool use_shipped) {
+  std::set<std::string> labels;
+  for (const Match& match : list_winners(database, {.use_shipped = use_shipped})) {
+    labels.insert(match.winner.device_label);
+  }
+  return labels;
+}
+
+// A label that is known, or the only known one that has the text in it; else the text.
+std::string full_label(const std::string& text, const TuningDatabase* database, bool use_shipped) {
+  const ResultFilter filter{.device_label = text};
+  bool is_known = use_shipped && !shipped_winners(filter).empty();
+  if (database != nullptr) {
+    database->visit_problems(filter, [&](const Problem&) { is_known = true; });
+  }
+  if (is_known) return text;
+  std::set<std::string> labels = known_labels(database, use_shipped);
+  std::erase_if(labels, [&](const std::string& label) {
+    return lower_case(label).find(lower_case(text)) == std::string::npos;
+  });
+  return labels.size() == 1 ? *labels.begin() : text;
+}
+
+}  // namespace
 
 DeviceInfo device_for(const std::string& option) {
   try {
@@ -48,26 +85,30 @@ std::vector<DeviceInfo> devices_for(const std::string& option) {
                   classes.size(), which));
 }
 
-DeviceQuery device_named(const Options& options) {
+DeviceQuery device_named(const Options& options, const TuningDatabase* database) {
   const std::string& name = options.device;
-  return {.device_class = "",
-          .label = names_cpu_device(name) ? cpu_device_info().label : name,
-          .environment = {},
-          .use_shipped = !options.no_shipped};
+  const bool use_shipped = !options.no_shipped;
+  if (names_cpu_device(name)) return {.label = cpu_device_info().label, .use_shipped = use_shipped};
+  if (name == "auto" || parse_whole_number(name) || name == "0") {
+    const DeviceInfo device = device_for(name);
+    return {.device_class = device.device_class(),
+            .label = device.label,
+            .environment = {},
+            .use_shipped = use_shipped};
+  }
+  return {.label = name.empty() ? "" : full_label(name, database, use_shipped),
+          .use_shipped = use_shipped};
 }
 
-DeviceQuery device_query(const Options& options) {
-  if (!options.device.empty()) return device_named(options);
-  const DeviceInfo device = device_for("auto");
-  return {device.device_class(), device.label, std::nullopt, !options.no_shipped};
+DeviceQuery device_query(const Options& options, const TuningDatabase* database) {
+  Options asked = options;
+  if (asked.device.empty()) asked.device = "auto";
+  return device_named(asked, database);
 }
 
 std::string known_devices(const TuningDatabase* database, bool use_shipped) {
-  std::set<std::string> labels;
-  for (const Match& match : list_winners(database, {.use_shipped = use_shipped})) {
-    labels.insert(match.winner.device_label);
-  }
-  return labels.empty() ? "none" : fmt::format("{}", fmt::join(labels, ", "));
+  const std::set<std::string> labels = known_labels(database, use_shipped);
+  return labels.empty() ? "none" : printable(fmt::format("{}", fmt::join(labels, ", ")));
 }
 
 std::string device_warning(const DeviceInfo& device) {
@@ -103,7 +144,14 @@ OpenedDatabase open_database(const std::string& explicit_path) {
 }
 
 std::optional<TuningDatabase> open_database_read_only(const std::string& explicit_path) {
-  if (explicit_path.empty()) return TuningDatabase::open_read_only(default_database_path());
+  if (explicit_path.empty()) {
+    try {
+      return TuningDatabase::open_read_only(default_database_path());
+    } catch (const StorageError& error) {
+      fmt::print(stderr, "autotune: warning: {}; stored results are left out\n", error.what());
+      return std::nullopt;
+    }
+  }
   try {
     std::optional<TuningDatabase> database = TuningDatabase::open_read_only(explicit_path);
     if (!database)
@@ -112,6 +160,25 @@ std::optional<TuningDatabase> open_database_read_only(const std::string& explici
   } catch (const StorageError& error) {
     throw UsageError(std::string("--db: ") + error.what());
   }
+}
+
+bool database_exists(const std::string& explicit_path) {
+  try {
+    std::error_code ignored;
+    return std::filesystem::exists(
+        explicit_path.empty() ? default_database_path() : std::filesystem::path(explicit_path),
+        ignored);
+  } catch (const StorageError&) {
+    return false;  // there is no place for one
+  }
+}
+
+TuningDatabase existing_database(const std::string& explicit_path) {
+  if (!explicit_path.empty()) return *open_database_read_only(explicit_path);
+  std::optional<TuningDatabase> database = TuningDatabase::open_read_only(default_database_path());
+  if (database) return *std::move(database);
+  throw UsageError(fmt::format("there is no database at {} yet: tune something first",
+                               default_database_path().string()));
 }
 
 TunerSetup make_setup(const std::vector<DeviceInfo>& devices, int jobs) {

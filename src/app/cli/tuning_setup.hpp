@@ -18,11 +18,12 @@ namespace autotune {
 // Returns every GPU of this machine for "all", else the one device of device_for(). Throws
 // EnvironmentError when they are not of one device class.
 [[nodiscard]] std::vector<DeviceInfo> devices_for(const std::string& option);
-// The results that a command asks for by the name of a device: those with that label; "cpu" stands
-// for the label of the CPU device.
-[[nodiscard]] DeviceQuery device_named(const Options& options);
+// The results that a command asks for with --device: those with that label, or with the only known
+// label that has the text in it; "cpu" stands for the label of the CPU device, a number or "auto"
+// for a device of this machine. `database` may be null.
+[[nodiscard]] DeviceQuery device_named(const Options& options, const TuningDatabase* database);
 // Like device_named(); without a name, the results of the device that "auto" chooses.
-[[nodiscard]] DeviceQuery device_query(const Options& options);
+[[nodiscard]] DeviceQuery device_query(const Options& options, const TuningDatabase* database);
 // The labels of all devices that something is known of, for messages: "A, B", or "none".
 [[nodiscard]] std::string known_devices(const TuningDatabase* database, bool use_shipped);
 // Says what disturbs measurements on the device; empty when nothing does.
@@ -34,10 +35,15 @@ namespace autotune {
 
 // Like open_results(), except that an explicit path that cannot be opened throws UsageError.
 [[nodiscard]] OpenedDatabase open_database(const std::string& explicit_path);
-// Opens the database for reading; nullopt when there is no file at the default path. An explicit
-// path that cannot be opened throws UsageError.
+// Opens the database for reading; nullopt when there is no file at the default path, or, with a
+// warning, one that cannot be opened. An explicit path that cannot be opened throws UsageError.
 [[nodiscard]] std::optional<TuningDatabase> open_database_read_only(
     const std::string& explicit_path);
+
+// Returns whether there is a file where open_database() would open or make one.
+[[nodiscard]] bool database_exists(const std::string& explicit_path);
+// Opens the database for reading. Throws UsageError when there is none.
+[[nodiscard]] TuningDatabase existing_database(const std::string& explicit_path);
 
 // Workers that run this program again, for devices of one device class. `jobs` 0: cores - 2, at
 // least 1.

@@ -6,6 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "autotune/error.hpp"
+
+#include "cli/help/command_help.hpp"
+#include "cli/option_values.hpp"
+#include "cli/options.hpp"
+
 namespace autotune {
 namespace {
 
@@ -24,11 +30,6 @@ std::size_t distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-const CLI::App& chosen_command(const CLI::App& app) {
-  const auto chosen = app.get_subcommands();
-  return chosen.empty() ? app : chosen_command(*chosen.front());
-}
-
 // The words that are possible here: the command's options and subcommands.
 std::vector<std::string> known_words(const CLI::App& command) {
   std::vector<std::string> words;
@@ -41,10 +42,33 @@ std::vector<std::string> known_words(const CLI::App& command) {
   return words;
 }
 
-std::string unknown(const CLI::App& command, const std::string& word) {
-  std::string message = fmt::format("'{}' is not an option or a command", word);
-  const std::string name =
-      command.get_parent() != nullptr ? command.get_name() + " --help" : "--help";
+// "autotune db export".
+std::string words_of(const CLI::App& command) {
+  if (command.get_parent() == nullptr) return "autotune";
+  return words_of(*command.get_parent()) + " " + command.get_name();
+}
+
+bool is_size(const std::string& word) {
+  try {
+    return !parse_sizes(word).empty();
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
+// What somebody who typed this word meant; empty where that cannot be told.
+std::string meant_by(const std::string& word, const CLI::App& app, const CLI::App& command) {
+  const auto commands =
+      app.get_subcommands([&](const CLI::App* each) { return each->get_name() == word; });
+  if (!commands.empty()) {
+    return fmt::format("the command comes first, and alone: autotune {} ...", word);
+  }
+  if (word.rfind("--", 0) == 0 && app.get_option_no_throw(word) != nullptr) {
+    return "it goes without a command: autotune " + word;
+  }
+  if (word.front() != '@' && is_size(word)) {
+    return "sizes have commas between them, e.g. --sizes 64,128";
+  }
   std::string nearest;
   for (const std::string& candidate : known_words(command)) {
     const std::size_t allowed = std::max<std::size_t>(1, word.size() / 3);
@@ -53,39 +77,38 @@ std::string unknown(const CLI::App& command, const std::string& word) {
       nearest = candidate;
     }
   }
-  if (!nearest.empty()) message += fmt::format(": did you mean {}?", nearest);
-  return message + fmt::format(" ('autotune {}' lists them)", name);
+  return nearest.empty() ? "" : fmt::format("did you mean {}?", nearest);
 }
 
-// Some messages of CLI11 have several lines.
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
-// "autotune db export".
-std::string words_of(const CLI::App& command) {
-  if (command.get_parent() == nullptr) return "autotune";
-  return words_of(*command.get_parent()) + " " + command.get_name();
+std::string unknown(const CLI::App& app, const CLI::App& command, const std::string& word) {
+  const std::string meant = word.empty() ? "" : meant_by(word, app, command);
+  return fmt::format("{} is not an option or a command{}{} ('{} --help' lists them)",
+                     in_quotes(word), meant.empty() ? "" : ": ", meant, words_of(command));
 }
 
 }  // namespace
 
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = chosen_command(app);
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-    const std::vector<std::string> extras = command.remaining(true);
-    if (!extras.empty()) return unknown(command, extras.front());
-  }
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) &&
-      std::string(error.what()).find("--sizes") != std::string::npos) {
-    return "--sizes is missing, e.g. --sizes 1024,2048x512x1024";
-  }
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) &&
-      command.get_require_subcommand_min() > 0 && command.get_subcommands().empty()) {
+  // CLI11 looks for what is missing first, but a mistyped --sizes is better called so.
+  const std::vector<std::string> extras = command.remaining(true);
+  if (!extras.empty()) return unknown(app, command, extras.front());
+  // The messages of CLI11 name the option, which is all that is taken from them.
+  const std::string text = error.what();
+  const std::size_t start = text.find("--");
+  const std::string rest = text.substr(start == std::string::npos ? 0 : start);
+  const std::string name = rest.substr(0, rest.find_first_of(": "));
+  const CLI::Option* const option = command.get_option_no_throw(name);
+  if (option == nullptr) {
     return fmt::format("{0}: a subcommand is missing ('{0} --help' lists them)", words_of(command));
   }
-  return one_line(error.what()) + " ('" + words_of(command) + " --help' explains)";
+  const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  const char* const what = is_missing                             ? "is missing"
+                           : option->get_items_expected_max() > 0 ? "needs a value"
+                                                                  : "takes no value";
+  const std::string example = example_of(name);
+  return fmt::format("{} {}{}", name, what,
+                     example.empty() ? " ('" + words_of(command) + " --help' explains)" : example);
 }
 
 }  // namespace autotune

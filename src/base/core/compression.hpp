@@ -8,10 +8,12 @@
 
 namespace autotune {
 
-// Levels are zstd's: 3 keeps up with a disk, 19 is slow and small.
+// Compresses bytes. `level` is zstd's: 3 keeps up with a disk, 19 is slow and gives the fewest
+// bytes.
 [[nodiscard]] std::string compressed(std::string_view plain, int level);
 
-// nullopt when the bytes are not a complete zstd stream, or hold more than `max_bytes`.
+// Returns nullopt for bytes that are not a complete zstd stream, or that would become more than
+// `max_bytes`.
 [[nodiscard]] std::optional<std::string> decompressed(std::string_view packed,
                                                       std::uint64_t max_bytes);
 

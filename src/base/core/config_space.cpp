@@ -53,7 +53,7 @@ Enumeration ConfigSpace::enumerate(const std::vector<Constraint>& extra) const {
   result.raw_count = raw_count();
   for (const Constraint& constraint : all) result.rejected.emplace_back(constraint.name, 0);
 
-  // By how many parameters must have values: the constraints that can then be applied.
+  // For each number of parameters that have values, the constraints that can then be applied.
   std::vector<std::vector<std::size_t>> decidable(parameters_.size() + 1);
   for (std::size_t i = 0; i < all.size(); ++i) decidable[parameters_needed(all[i])].push_back(i);
 

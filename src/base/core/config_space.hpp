@@ -24,7 +24,7 @@ struct Constraint {
   std::string name;
   std::string meaning;
   std::function<bool(const Configuration&)> holds;
-  std::vector<std::string> parameters = {};  // those that it looks at; none: all
+  std::vector<std::string> parameters = {};  // that the rule looks at; empty: all
 };
 
 // All valid configurations, and how many each constraint rejected. A configuration is counted
@@ -44,13 +44,13 @@ class ConfigSpace {
   [[nodiscard]] const std::vector<TuningParameter>& parameters() const { return parameters_; }
   [[nodiscard]] const std::vector<Constraint>& constraints() const { return constraints_; }
 
-  // The product of the numbers of values.
+  // The number of all combinations of values, whether constraints allow them or not.
   [[nodiscard]] std::size_t raw_count() const;
 
-  // In order of the parameters, the last one changing fastest. `extra` are further constraints
-  // (a device's limits, a user's filter), applied after the space's own. A constraint is applied as
-  // soon as the parameters that it looks at have values, so the order of the parameters decides how
-  // much of a large space is never visited.
+  // Lists the valid configurations in order of the parameters, the last one changing fastest.
+  // `extra` are further constraints (a device's limits, a user's filter), applied after the space's
+  // own. A constraint is applied as soon as the parameters that it looks at have values, so the
+  // order of the parameters decides how much of a large space is never visited.
   [[nodiscard]] Enumeration enumerate(const std::vector<Constraint>& extra = {}) const;
 
   // Checks a configuration that came from outside: every parameter present once with a value of
@@ -63,7 +63,7 @@ class ConfigSpace {
 
   std::vector<TuningParameter> parameters_;
   std::vector<Constraint> constraints_;
-  std::shared_ptr<const Configuration::Names> names_;  // of all its configurations
+  std::shared_ptr<const Configuration::Names> names_;  // shared by its configurations
 };
 
 }  // namespace autotune

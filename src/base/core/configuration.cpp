@@ -48,7 +48,8 @@ Configuration Configuration::parse(std::string_view text) {
 }
 
 std::size_t Configuration::find(std::string_view name) const {
-  // Names of one length mostly end differently, THREAD_M and THREAD_N.
+  // Names of the same length mostly differ at their ends (RESULTS_M, RESULTS_N), so the last
+  // characters are compared first.
   const auto is_meant = [name](const std::string& other) {
     return other.size() == name.size() && (name.empty() || other.back() == name.back()) &&
            other == name;
@@ -76,26 +77,23 @@ void Configuration::set(std::string_view name, std::int64_t value) {
     values_[place] = value;
     return;
   }
-  Names names;  // of its own, since others may share those it has
+  Names names;  // a copy, since other configurations may share the present names
   for (std::size_t i = 0; i < place; ++i) names.push_back((*names_)[i]);
   names.emplace_back(name);
   names_ = std::make_shared<const Names>(std::move(names));
   values_.push_back(value);
 }
 
-bool Configuration::operator==(const Configuration& other) const {
-  return (*this <=> other) == 0;
-}
-
-std::strong_ordering Configuration::operator<=>(const Configuration& other) const {
-  if (names_ == other.names_) return values_ <=> other.values_;
+int Configuration::compare(const Configuration& other) const {
+  const auto order = [](const auto& a, const auto& b) { return a < b ? -1 : b < a ? 1 : 0; };
+  if (names_ == other.names_) return order(values_, other.values_);
   const std::size_t both = std::min(values_.size(), other.values_.size());
   for (std::size_t i = 0; i < both; ++i) {
     const int names = (*names_)[i].compare((*other.names_)[i]);
-    if (names != 0) return names <=> 0;
-    if (values_[i] != other.values_[i]) return values_[i] <=> other.values_[i];
+    if (names != 0) return names;
+    if (values_[i] != other.values_[i]) return order(values_[i], other.values_[i]);
   }
-  return values_.size() <=> other.values_.size();
+  return order(values_.size(), other.values_.size());
 }
 
 std::string to_string(const Configuration& configuration) {

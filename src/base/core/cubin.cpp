@@ -15,13 +15,13 @@ constexpr std::uint16_t kCudaMachine = 190;
 // Kinds of records in .nv.info.
 constexpr std::uint8_t kFrameSizeAttribute = 0x11;
 constexpr std::uint8_t kRegisterCountAttribute = 0x2f;
-constexpr int kMaxRegisters = 1023;  // a thread; no architecture has that many
+constexpr int kMaxRegisters = 1023;  // per thread; no architecture has that many
 constexpr std::uint8_t kFormatSizedValue = 0x04;
 // From sm_90 on, a kernel's shared section begins with the bytes that the hardware reserves.
 constexpr int kFirstWithReserved = 90;
 constexpr std::int64_t kReservedBytes = 1024;
 
-// A structure at an offset, if it lies within the bytes.
+// Reads a structure at an offset, if it lies within the bytes.
 template <typename T>
 std::optional<T> read_at(std::string_view bytes, std::uint64_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;

@@ -12,9 +12,9 @@ namespace autotune {
 
 struct CubinKernel {
   std::string name;
-  int registers = -1;             // a thread; -1 where the file does not say
-  std::int64_t stack_bytes = -1;  // a thread; -1 where the file does not say
-  std::int64_t shared_bytes = 0;  // static, a block, without the hardware's share
+  int registers = -1;             // per thread; -1 where the file does not say
+  std::int64_t stack_bytes = -1;  // per thread; -1 where the file does not say
+  std::int64_t shared_bytes = 0;  // static, per block, without the hardware's share
 };
 
 struct CubinInfo {
@@ -24,16 +24,17 @@ struct CubinInfo {
 
 [[nodiscard]] bool looks_like_elf(std::string_view image);
 
-// nullopt when the bytes are not a complete cubin: cut short, or with an offset that leads outside.
+// Returns nullopt for bytes that are not a complete cubin, because they are cut short or have an
+// offset that leads outside.
 [[nodiscard]] std::optional<CubinInfo> read_cubin(std::string_view image);
 
-// Equal for images that run the same: the same machine code with the same registers, constants and
-// shared memory, whatever options it was made with. For other bytes than a cubin's, all of them
-// count.
+// Returns a hash that is equal for cubins that run in the same way: with the same machine code,
+// registers, constants and shared memory, whatever options they were made with. For an image that
+// is not a cubin, all bytes count.
 [[nodiscard]] std::string machine_code_hash(std::string_view image);
 
-// The figures of `ptxas -v` for a kernel, or if the log does not name it the first; -1 for what it
-// does not say. Spills stand only there.
+// The figures that `ptxas -v` writes to the log for a kernel, or for the first kernel if the log
+// does not name this one; -1 for a figure that is missing. Only the log has the spills.
 struct PtxasFigures {
   int registers = -1;
   std::int64_t spill_bytes = -1;  // stores and loads

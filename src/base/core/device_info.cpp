@@ -7,7 +7,7 @@
 namespace autotune {
 
 DeviceCapabilities DeviceInfo::capabilities() const {
-  return {.exhaustive_by_default = !is_cpu(), .shares_host_cores = is_cpu()};
+  return {.exhaustive_by_default = !is_cpu()};
 }
 
 std::string DeviceInfo::architecture() const {
@@ -26,7 +26,7 @@ std::string DeviceInfo::device_class() const {
   constexpr std::int64_t kGiB = std::int64_t{1} << 30;
   std::string text = fmt::format("{}/{}sm/l2-{}/bus-{}/mem-{}kHz/{}GiB/shared-{}", architecture(),
                                  sm_count, l2_bytes, memory_bus_bits, memory_clock_khz,
-                                 (memory_bytes + kGiB / 2) / kGiB, shared_per_block_optin);
+                                 (memory_bytes + kGiB / 2) / kGiB, sm.shared_per_block);
   if (mig) text += "/mig";
   if (mps) text += "/mps";
   return text;
@@ -34,11 +34,11 @@ std::string DeviceInfo::device_class() const {
 
 DeviceClass parse_device_class(const std::string& device_class) {
   const std::size_t slash = device_class.find('/');
-  DeviceClass silicon{.architecture = device_class.substr(0, slash)};
-  if (slash == std::string::npos) return silicon;
+  DeviceClass result{.architecture = device_class.substr(0, slash)};
+  if (slash == std::string::npos) return result;
   const char* const end = device_class.data() + device_class.size();
-  std::from_chars(device_class.data() + slash + 1, end, silicon.sm_count);
-  return silicon;
+  std::from_chars(device_class.data() + slash + 1, end, result.sm_count);
+  return result;
 }
 
 }  // namespace autotune

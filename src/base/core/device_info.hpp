@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/occupancy.hpp"
+
 namespace autotune {
 
 // The ordinal that selects the CPU where GPUs count from 0.
@@ -12,22 +14,19 @@ inline constexpr int kCpuOrdinal = -1;
 // The ways in which kinds of devices differ for the tuner.
 struct DeviceCapabilities {
   bool exhaustive_by_default = true;  // trials are quick enough to search a small space to the end
-  bool shares_host_cores = false;     // the program's own work disturbs what runs on the device
 };
 
-// Bytes, kHz and counts as the driver gives them. 0 means unknown.
+// The properties of one device, in bytes, kHz and counts as the driver gives them; 0 means unknown.
 struct DeviceInfo {
-  std::string label;  // the driver's name of the device: what people query by
-  std::string uuid;   // which unit; never part of a key
+  std::string label;  // the driver's name of the device, by which people query
+  std::string uuid;   // identifies the unit; never part of a key
   int ordinal = 0;    // for opening it in this process only
 
   int compute_major = 0;
   int compute_minor = 0;
   int sm_count = 0;
-  int max_threads_per_block = 0;
-  int max_threads_per_sm = 0;
-  std::int64_t shared_per_block = 0;        // without opting in
-  std::int64_t shared_per_block_optin = 0;  // at most
+  SmLimits sm;
+  std::int64_t shared_per_block = 0;  // without opting in; sm.shared_per_block with it
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t memory_clock_khz = 0;
@@ -35,7 +34,7 @@ struct DeviceInfo {
   bool mig = false;
   bool mps = false;
   bool kernel_timeout = false;  // a watchdog ends long kernels
-  int driver_version = 0;       // as cuDriverGetVersion: 13000 is CUDA 13.0
+  int driver_version = 0;       // of cuDriverGetVersion: 13000 is CUDA 13.0
   std::string driver_release;   // "580.159.04" where it can be read, else empty
   std::string cpu_model;        // of the CPU as a device (src/base/cpu); empty for a GPU
 
@@ -46,12 +45,12 @@ struct DeviceInfo {
   // "sm_90"; "cpu" for the CPU.
   [[nodiscard]] std::string architecture() const;
 
-  // "580.159.04", else "CUDA 13.0"; "none" for the CPU.
+  // The driver's release, "580.159.04", or else its CUDA version, "CUDA 13.0"; "none" for the CPU.
   [[nodiscard]] std::string driver_text() const;
 
   // The identity that tuning results are kept under: devices with the same text run the same
-  // kernels at the same speed. Made of silicon properties, not of the name, which changes with
-  // drivers and is shared by different dies.
+  // kernels at the same speed. Made of the properties of the chip, not of the name, which changes
+  // with drivers and is shared by different dies.
   [[nodiscard]] std::string device_class() const;
 };
 
@@ -84,7 +83,7 @@ struct DeviceRates {
   double copy_gbps = 0;
 };
 
-// Raised by hand when the way of measuring changes so that old figures do not compare.
+// Raised by hand when the way of measuring changes so that old and new times cannot be compared.
 inline constexpr int kMeasuringProtocol = 1;
 
 }  // namespace autotune

@@ -44,8 +44,8 @@ float from_f16(std::uint16_t bits) {
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-// By the number of bits behind the leading one, so that the default rounding rounds to nearest
-// even.
+// The value is scaled so that neighbouring FP16 numbers are 1 apart; the default rounding mode then
+// rounds it to the nearest one, ties to even.
 std::uint16_t to_f16(double value) {
   const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
   const double magnitude = std::fabs(value);
@@ -60,8 +60,8 @@ std::uint16_t to_f16(double value) {
 
 std::uint16_t to_bf16(double value) {
   if (std::isnan(value)) return 0x7fc0;
-  // FP32 between the two types is rounded to odd, so that what is rounded twice is as if it was
-  // rounded once.
+  // The FP32 value in between is rounded to odd, so that rounding twice gives the same result as
+  // rounding once.
   const auto nearest = static_cast<float>(value);
   auto bits = std::bit_cast<std::uint32_t>(nearest);
   if (std::fabs(static_cast<double>(nearest)) > std::fabs(value)) --bits;

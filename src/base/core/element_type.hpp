@@ -28,8 +28,8 @@ struct ElementTypeInfo {
   return info(type).size_bytes;
 }
 
-// The value of an element, and the element nearest to a value (ties to even), at an address that is
-// aligned for the type.
+// Read the value of an element, and store the element nearest to a value (ties to even), at an
+// address that is aligned for the type.
 [[nodiscard]] double load_element(ElementType type, const void* element);
 void store_element(ElementType type, void* element, double value);
 

@@ -9,8 +9,8 @@ namespace autotune {
 
 [[nodiscard]] std::string content_hash(std::string_view bytes);
 
-// Hashes several fields so that ("ab", "c") and ("a", "bc") differ: every field goes in behind
-// its length.
+// Hashes several fields so that ("ab", "c") and ("a", "bc") differ: the length of each field is
+// hashed before the field.
 class FieldHasher {
  public:
   FieldHasher& add(std::string_view field);

@@ -2,13 +2,26 @@
 
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include <nlohmann/json.hpp>
+
+#include "autotune/error.hpp"
 
 namespace autotune {
 namespace {
 
 using nlohmann::json;
+
+// C++ leaves the conversion of a number out of range undefined, so such a number is refused.
+template <typename T>
+T whole(const json& value) {
+  const bool fits = value.is_number_unsigned()
+                        ? std::in_range<T>(value.get<std::uint64_t>())
+                        : value.is_number_integer() && std::in_range<T>(value.get<std::int64_t>());
+  if (value.is_number() && !fits) throw Error("a number is not whole, or is out of range");
+  return value.get<T>();
+}
 
 // Reads a member if it is there. JSON text has no NaN and no infinity: they are written as null.
 template <typename T>
@@ -21,10 +34,29 @@ void read(const json& object, const char* key, T& value) {
       return;
     }
   }
-  found->get_to(value);
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    value = whole<T>(*found);
+  } else {
+    found->get_to(value);
+  }
 }
 
+// Defines both functions of a type whose members have their own names in JSON.
+#define AUTOTUNE_WRITE_MEMBER(member) j[#member] = value.member;
+#define AUTOTUNE_READ_MEMBER(member) read(j, #member, value.member);
+#define AUTOTUNE_JSON(Type, ...)                                                  \
+  void to_json(json& j, const Type& value) {                                      \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(AUTOTUNE_WRITE_MEMBER, __VA_ARGS__)) \
+  }                                                                               \
+  void from_json(const json& j, Type& value) {                                    \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(AUTOTUNE_READ_MEMBER, __VA_ARGS__))  \
+  }
+
 }  // namespace
+
+std::int64_t whole_number(const json& value) {
+  return whole<std::int64_t>(value);
+}
 
 void to_json(json& j, const Problem& p) {
   j = p.key();
@@ -42,94 +74,19 @@ void to_json(json& j, const Configuration& c) {
 
 void from_json(const json& j, Configuration& c) {
   std::vector<Configuration::Entry> entries;
-  for (const auto& [name, value] : j.items()) entries.emplace_back(name, value.get<std::int64_t>());
+  for (const auto& [name, value] : j.items()) entries.emplace_back(name, whole_number(value));
   c = Configuration(entries);
 }
 
-void to_json(json& j, const LaunchGeometry& g) {
-  j = json{{"grid", g.grid},
-           {"block", g.block},
-           {"dynamic_shared_bytes", g.dynamic_shared_bytes},
-           {"scratch_bytes_per_block", g.workspace_bytes_per_block},
-           {"resident_blocks_per_sm", g.resident_blocks_per_sm},
-           {"raster", g.raster},
-           {"waits_for_launch_before", g.waits_for_launch_before},
-           {"tensor_boxes", g.tensor_boxes}};
-}
-
-void from_json(const json& j, LaunchGeometry& g) {
-  j.at("grid").get_to(g.grid);
-  j.at("block").get_to(g.block);
-  read(j, "dynamic_shared_bytes", g.dynamic_shared_bytes);
-  read(j, "scratch_bytes_per_block", g.workspace_bytes_per_block);
-  read(j, "resident_blocks_per_sm", g.resident_blocks_per_sm);
-  read(j, "raster", g.raster);
-  read(j, "waits_for_launch_before", g.waits_for_launch_before);
-  read(j, "tensor_boxes", g.tensor_boxes);
-}
-
-void to_json(json& j, const Measurement& m) {
-  j = json{{"samples_us", m.samples_us},
-           {"median_us", m.median_us},
-           {"spread_us", m.spread_us},
-           {"launches_per_sample", m.launches_per_sample},
-           {"screened_out", m.screened_out},
-           {"sm_clock_mhz", m.sm_clock_mhz},
-           {"throttle_reasons", m.throttle_reasons}};
-}
-
-void from_json(const json& j, Measurement& m) {
-  read(j, "samples_us", m.samples_us);
-  read(j, "median_us", m.median_us);
-  read(j, "spread_us", m.spread_us);
-  read(j, "launches_per_sample", m.launches_per_sample);
-  read(j, "screened_out", m.screened_out);
-  read(j, "sm_clock_mhz", m.sm_clock_mhz);
-  read(j, "throttle_reasons", m.throttle_reasons);
-}
-
-void to_json(json& j, const Verification& v) {
-  j = json{{"integers_exact", v.integers_exact},
-           {"max_error_ratio", v.max_error_ratio},
-           {"error_bound", v.error_bound},
-           {"frobenius_error", v.frobenius_error}};
-}
-
-void from_json(const json& j, Verification& v) {
-  read(j, "integers_exact", v.integers_exact);
-  read(j, "max_error_ratio", v.max_error_ratio);
-  read(j, "error_bound", v.error_bound);
-  read(j, "frobenius_error", v.frobenius_error);
-}
-
-void to_json(json& j, const Resources& r) {
-  j = json{{"registers", r.registers},     {"spill_bytes", r.spill_bytes},
-           {"stack_bytes", r.stack_bytes}, {"shared_bytes", r.shared_bytes},
-           {"cubin_bytes", r.cubin_bytes}, {"compile_ms", r.compile_ms}};
-}
-
-void from_json(const json& j, Resources& r) {
-  read(j, "registers", r.registers);
-  read(j, "spill_bytes", r.spill_bytes);
-  read(j, "stack_bytes", r.stack_bytes);
-  read(j, "shared_bytes", r.shared_bytes);
-  read(j, "cubin_bytes", r.cubin_bytes);
-  read(j, "compile_ms", r.compile_ms);
-}
-
-void to_json(json& j, const Environment& e) {
-  j = json{{"driver", e.driver},
-           {"nvrtc_build", e.nvrtc_build},
-           {"tool_version", e.tool_version},
-           {"measuring_protocol", e.measuring_protocol}};
-}
-
-void from_json(const json& j, Environment& e) {
-  read(j, "driver", e.driver);
-  read(j, "nvrtc_build", e.nvrtc_build);
-  read(j, "tool_version", e.tool_version);
-  read(j, "measuring_protocol", e.measuring_protocol);
-}
+AUTOTUNE_JSON(LaunchGeometry::Preparation, blocks, threads, dynamic_shared_bytes)
+AUTOTUNE_JSON(LaunchGeometry, grid, block, dynamic_shared_bytes, workspace_bytes_per_block,
+              workspace_bytes_shared, preparation, resident_blocks_per_sm, raster,
+              waits_for_launch_before, tensor_boxes)
+AUTOTUNE_JSON(Measurement, samples_us, median_us, spread_us, launches_per_sample, screened_out,
+              sm_clock_mhz, throttle_reasons)
+AUTOTUNE_JSON(Verification, integers_exact, max_error_ratio, error_bound, frobenius_error)
+AUTOTUNE_JSON(Resources, registers, spill_bytes, stack_bytes, shared_bytes, cubin_bytes, compile_ms)
+AUTOTUNE_JSON(Environment, driver, nvrtc_build, tool_version, measuring_protocol)
 
 void to_json(json& j, const DeviceRates& r) {
   j = json{{"fma_gflops", r.fma_gflops}, {"copy_gbps", r.copy_gbps}};
@@ -159,6 +116,7 @@ void to_json(json& j, const Winner& w) {
            {"note", w.note},
            {"measured_at", w.measured_at}};
   if (w.rates) j["rates"] = *w.rates;
+  if (w.baseline_us) j["baseline_us"] = *w.baseline_us;
 }
 
 void from_json(const json& j, Winner& w) {
@@ -166,7 +124,7 @@ void from_json(const json& j, Winner& w) {
   j.at("device_label").get_to(w.device_label);
   j.at("problem").get_to(w.problem);
   j.at("template").get_to(w.template_name);
-  j.at("interface").get_to(w.space_version);
+  w.space_version = whole<int>(j.at("interface"));
   j.at("configuration").get_to(w.configuration);
   j.at("median_us").get_to(w.median_us);
   read(j, "source_hash", w.source_hash);
@@ -180,6 +138,7 @@ void from_json(const json& j, Winner& w) {
   read(j, "note", w.note);
   read(j, "measured_at", w.measured_at);
   if (j.contains("rates")) w.rates = j.at("rates").get<DeviceRates>();
+  if (j.contains("baseline_us")) w.baseline_us = j.at("baseline_us").get<double>();
 }
 
 }  // namespace autotune

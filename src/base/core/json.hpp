@@ -1,7 +1,10 @@
-// JSON forms of the core values: what workers exchange (as CBOR), what db/tuned/ holds, what the
-// database keeps of samples. Integers stay integers; unknown keys are ignored when reading, absent
-// ones keep their defaults.
+// JSON forms of the core values, for the messages of workers (as CBOR), the files in db/tuned/ and
+// the samples in the database. Integers stay integers. Unknown keys are ignored when reading, and
+// members whose keys are absent keep their defaults. Readers throw json::exception for another
+// form, Error for a number that its member cannot hold.
 #pragma once
+
+#include <cstdint>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -11,8 +14,11 @@
 
 namespace autotune {
 
-// A problem's key as a string, which is empty for no problem. Of an object, as winners of version
-// 0.1 have it, nothing is read: the row that holds the winner names its problem.
+// Throws Error for a number that is not whole or has more than 64 bits.
+[[nodiscard]] std::int64_t whole_number(const nlohmann::json& json);
+
+// A problem is written as its key, a string that is empty for an empty problem. An object, which
+// winners of version 0.1 have instead, is ignored: the row that holds the winner names its problem.
 void to_json(nlohmann::json& json, const Problem& problem);
 void from_json(const nlohmann::json& json, Problem& problem);
 

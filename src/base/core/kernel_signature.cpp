@@ -1,60 +1,79 @@
 #include "core/kernel_signature.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "autotune/error.hpp"
 
 namespace autotune {
-namespace {
 
-template <typename T>
-const T& at(std::span<const T> values, std::size_t index) {
-  if (index >= values.size()) throw Error("a kernel's signature names what its operation lacks");
-  return values[index];
-}
-
-}  // namespace
-
-ArgumentPack::ArgumentPack(const KernelSignature& signature, const LaunchValues& values) {
+ArgumentLayout::ArgumentLayout(const KernelSignature& signature) {
+  using Tensor = LaunchValues::Tensor;
+  using Own = ArgumentPack::Own;
   if (signature.size() > kMost) throw Error("a kernel has more arguments than a launch can pass");
-  const auto [tensors, sizes, scalars, workspace, raster] = values;  // copies, which no slot is in
-  std::uint64_t* slot = slots_.data();
-  void** pointer = pointers_.data();
-  for (const KernelArgument& argument : signature) {
-    const auto set = [slot](auto value) { std::memcpy(slot, &value, sizeof value); };
-    *pointer = slot;
-    switch (argument.kind) {
+  for (const auto& [kind, index, type] : signature) {
+    const auto place = [&](Base base, std::size_t offset) {
+      places_[arguments_] = {base, static_cast<std::uint16_t>(offset)};
+    };
+    const auto needs = [index = index](std::size_t& count) {
+      count = std::max<std::size_t>(count, index + 1);
+    };
+    switch (kind) {
       case ArgumentKind::tensor:
-        set(at(tensors, argument.index).address);
+        needs(tensors_);
+        place(Base::tensors, index * sizeof(Tensor) + offsetof(Tensor, address));
         break;
       case ArgumentKind::size:
-        set(at(sizes, argument.index));
+        needs(sizes_);
+        place(Base::sizes, index * sizeof(std::int64_t));
         break;
       case ArgumentKind::row_stride:
-        set(at(tensors, argument.index).row_stride);
+        needs(tensors_);
+        place(Base::tensors, index * sizeof(Tensor) + offsetof(Tensor, row_stride));
         break;
       case ArgumentKind::scalar:
-        if (argument.type == ElementType::f32) {
-          set(static_cast<float>(at(scalars, argument.index)));
-        } else {
-          store_element(argument.type, slot, at(scalars, argument.index));
+        needs(scalars_);
+        if (type != ElementType::f32 && type != ElementType::f64) {
+          throw Error("a kernel has a scalar of type " + to_string(type));
         }
+        place(Base::own, offsetof(Own, scalars) + index * sizeof(Own::Scalar) +
+                             (type == ElementType::f64 ? offsetof(Own::Scalar, f64)
+                                                       : offsetof(Own::Scalar, f32)));
         break;
       case ArgumentKind::workspace:
-        set(workspace);
+        place(Base::own, offsetof(Own, workspace));
         break;
       case ArgumentKind::raster:
-        set(raster);
+        place(Base::own, offsetof(Own, raster));
         break;
       case ArgumentKind::tensor_map:
-        static_cast<void>(at(tensors, argument.index));
-        *pointer = nullptr;
-        first_map_ = std::min(first_map_, static_cast<std::size_t>(slot - slots_.data()));
+        needs(tensors_);
+        place(Base::none, 0);
+        maps_.push_back({static_cast<std::uint8_t>(arguments_), index});
         break;
     }
-    ++slot;
-    ++pointer;
+    ++arguments_;
+  }
+  if (scalars_ > kMostScalars) throw Error("a kernel has more scalars than a launch can pass");
+}
+
+ArgumentPack::ArgumentPack(const ArgumentLayout& layout, const LaunchValues& values) {
+  if (values.tensors.size() < layout.tensors_ || values.sizes.size() < layout.sizes_ ||
+      values.scalars.size() < layout.scalars_) {
+    throw Error("a kernel's signature names what its operation lacks");
+  }
+  own_.workspace = values.workspace;
+  own_.raster = values.raster;
+  for (std::size_t i = 0; i < layout.scalars_; ++i) {
+    own_.scalars[i] = {values.scalars[i], static_cast<float>(values.scalars[i])};
+  }
+  // The bases have the order of ArgumentLayout::Base.
+  const std::array<std::uintptr_t, 4> bases = {
+      reinterpret_cast<std::uintptr_t>(values.tensors.data()),
+      reinterpret_cast<std::uintptr_t>(values.sizes.data()),
+      reinterpret_cast<std::uintptr_t>(&own_), 0};
+  for (std::size_t i = 0; i < layout.arguments_; ++i) {
+    const auto [base, offset] = layout.places_[i];
+    pointers_[i] = reinterpret_cast<void*>(bases[static_cast<std::size_t>(base)] + offset);
   }
 }
 

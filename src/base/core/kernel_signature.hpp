@@ -12,13 +12,13 @@
 namespace autotune {
 
 enum class ArgumentKind : std::uint8_t {
-  tensor,      // its address
-  size,        // of the problem, 64 bits
-  row_stride,  // of a tensor, in elements, 64 bits
-  scalar,      // of the operation (alpha, beta), in the argument's element type: f32 or f64
+  tensor,      // the address of a tensor
+  size,        // a size of the problem, 64 bits
+  row_stride,  // the row stride of a tensor in elements, 64 bits
+  scalar,      // a scalar of the operation (alpha, beta), in the element type `type`: f32 or f64
   workspace,   // the address of memory that blocks share (see LaunchGeometry)
-  raster,      // of LaunchGeometry, 32 bits
-  tensor_map,  // of a tensor, 128 bytes in constant memory
+  raster,      // LaunchGeometry::raster, 32 bits
+  tensor_map,  // the tensor map of a tensor, 128 bytes in constant memory
 };
 
 struct KernelArgument {
@@ -29,7 +29,7 @@ struct KernelArgument {
   bool operator==(const KernelArgument&) const = default;
 };
 
-// In the order of the kernel's parameters.
+// The arguments of a kernel in the order of its parameters.
 using KernelSignature = std::vector<KernelArgument>;
 
 // The values that a launch passes. Spans are in the operation's order.
@@ -45,27 +45,70 @@ struct LaunchValues {
   std::uint32_t raster = 1;
 };
 
-// The arguments of one launch in the order of the signature, without allocating.
+// The place of each argument of a kernel among the values of a launch. It is made once for a
+// kernel, so that a launch needs only one addition for each argument.
+class ArgumentLayout {
+ public:
+  static constexpr std::size_t kMost = 24;        // arguments
+  static constexpr std::size_t kMostScalars = 4;  // of an operation
+
+  struct TensorMap {
+    std::uint8_t argument = 0;  // its place in the signature
+    std::uint8_t tensor = 0;
+  };
+
+  // Throws Error for a signature of more arguments, or one with scalars of other types or numbers
+  // than a launch passes.
+  explicit ArgumentLayout(const KernelSignature& signature = {});
+
+  [[nodiscard]] std::span<const TensorMap> maps() const { return maps_; }
+
+ private:
+  friend class ArgumentPack;
+
+  enum class Base : std::uint8_t { tensors, sizes, own, none };
+  struct Place {
+    Base base = Base::none;
+    std::uint16_t offset = 0;  // bytes
+  };
+
+  std::size_t arguments_ = 0;
+  std::array<Place, kMost> places_;
+  // The values that a launch must have.
+  std::size_t tensors_ = 0;
+  std::size_t sizes_ = 0;
+  std::size_t scalars_ = 0;
+  std::vector<TensorMap> maps_;
+};
+
+// The arguments of one launch in the order of the signature, without allocating. They point into
+// `values.tensors` and `values.sizes`, which must outlive the launch.
 class ArgumentPack {
  public:
-  static constexpr std::size_t kMost = 24;
-
-  // Throws Error for a signature of more arguments, or one that names an argument that `values`
-  // lacks.
-  ArgumentPack(const KernelSignature& signature, const LaunchValues& values);
+  // Throws Error when the signature names an argument that `values` lacks.
+  ArgumentPack(const ArgumentLayout& layout, const LaunchValues& values);
   ArgumentPack(const ArgumentPack&) = delete;
   ArgumentPack& operator=(const ArgumentPack&) = delete;
 
   // A pointer to each argument. Those of tensor maps are null until set_pointer().
   [[nodiscard]] void** pointers() { return pointers_.data(); }
   void set_pointer(std::size_t argument, void* value) { pointers_[argument] = value; }
-  // Of the arguments, the first that is a tensor map; kMost where none is.
-  [[nodiscard]] std::size_t first_map() const { return first_map_; }
 
  private:
-  std::array<std::uint64_t, kMost> slots_;
-  std::array<void*, kMost> pointers_;
-  std::size_t first_map_ = kMost;
+  friend class ArgumentLayout;
+
+  struct Own {
+    struct Scalar {
+      double f64;
+      float f32;
+    };
+    std::uint64_t workspace;
+    std::uint32_t raster;
+    std::array<Scalar, ArgumentLayout::kMostScalars> scalars;
+  };
+
+  Own own_;
+  std::array<void*, ArgumentLayout::kMost> pointers_;
 };
 
 }  // namespace autotune

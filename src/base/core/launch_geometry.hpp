@@ -8,28 +8,39 @@
 
 namespace autotune {
 
-// Words of 4 bytes at the start of a kernel's workspace that are zero when it starts and when it
-// ends.
+// The number of words of 4 bytes at the start of a workspace that are zero when a kernel starts and
+// when it ends.
 inline constexpr std::int64_t kWorkspaceCounters = 1 << 16;
 
 struct LaunchGeometry {
   std::array<std::int64_t, 3> grid = {1, 1, 1};   // blocks
   std::array<std::int64_t, 3> block = {1, 1, 1};  // threads
   std::int64_t dynamic_shared_bytes = 0;
-  // Bytes of global memory for each block, in addition to the counters; 0: the kernel needs no
-  // workspace. See kernel_templates/kernel_template.hpp.
+  // The global memory for each block and for all of them together, in addition to the counters.
+  // Both are 0 if the kernel needs no workspace. See kernel_templates/kernel_template.hpp.
   std::int64_t workspace_bytes_per_block = 0;
-  // Not 0: the kernel works with any number of blocks, and at most this many for each SM are
-  // launched.
+  std::int64_t workspace_bytes_shared = 0;
+  // The launch of the kernel <name>_prepare, which precedes that of the kernel itself and has the
+  // same arguments. 0 blocks: there is none.
+  struct Preparation {
+    std::int64_t blocks = 0;
+    std::int64_t threads = 0;
+    std::int64_t dynamic_shared_bytes = 0;
+    bool operator==(const Preparation&) const = default;
+  };
+  Preparation preparation;
+  // If this is not 0, the kernel works with any number of blocks, and at most this many are
+  // launched for each SM.
   std::int64_t resident_blocks_per_sm = 0;
-  // Rows of tiles that neighbouring blocks work on at a time: an argument of kernels that leave the
-  // order of tiles to the launch.
+  // The rows of tiles that neighbouring blocks work on at a time. It is an argument of kernels that
+  // leave the order of tiles to the launch.
   std::int64_t raster = 1;
-  // The kernel itself waits for the previous launch on its stream, so devices that are able to
-  // prepare its launch meanwhile.
+  // True if the kernel itself waits for the previous launch on its stream. Devices that can do so
+  // then prepare its launch meanwhile.
   bool waits_for_launch_before = false;
-  // For each tensor, in the operation's order, the rows and columns that one instruction copies of
-  // it. Not 0: the kernel, compiled for aligned tensors, needs a tensor map of it.
+  // For each tensor, in the operation's order, the rows and columns that one instruction copies. If
+  // they are not 0, the kernel needs a tensor map of the tensor when it is compiled for aligned
+  // tensors.
   using Box = std::array<std::int64_t, 2>;
   static constexpr std::size_t kMaxTensors = 8;
   std::array<Box, kMaxTensors> tensor_boxes = {};
@@ -38,7 +49,7 @@ struct LaunchGeometry {
   [[nodiscard]] std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
 
   [[nodiscard]] std::int64_t workspace_bytes() const {
-    const std::int64_t bytes = blocks() * workspace_bytes_per_block;
+    const std::int64_t bytes = blocks() * workspace_bytes_per_block + workspace_bytes_shared;
     return bytes == 0 ? 0 : 4 * kWorkspaceCounters + bytes;
   }
   [[nodiscard]] bool needs_map(std::size_t tensor) const {

@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::int64_t kKiB = 1024;
 constexpr std::int64_t kWarp = 32;
-// Registers go out to warps in units of 256, the same to each of the four parts of an SM; shared
-// memory to blocks in units of 128 bytes (256 before sm_80, where no kernel here comes near the
-// difference).
+// Registers are allocated to warps in units of 256, separately in each of the four parts of an SM.
+// Shared memory is allocated to blocks in units of 128 bytes (256 before sm_80, where no kernel of
+// this program comes near the difference).
 constexpr std::int64_t kRegisterUnit = 256;
 constexpr std::int64_t kPartitions = 4;
 constexpr std::int64_t kSharedUnit = 128;

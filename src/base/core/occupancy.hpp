@@ -8,21 +8,22 @@
 
 namespace autotune {
 
-// The resources of one SM of an architecture; 0 where they are unknown. Sources: the compute
-// capability tables of the CUDA C++ Programming Guide.
+// The resources of one SM; 0 where they are unknown.
 struct SmLimits {
   std::int64_t threads_per_sm = 0;
   std::int64_t blocks_per_sm = 0;
   std::int64_t registers_per_sm = 0;
   std::int64_t shared_per_sm = 0;              // bytes
-  std::int64_t shared_per_block = 0;           // bytes, at most, opted in to
+  std::int64_t shared_per_block = 0;           // bytes, at most, after opting in
   std::int64_t shared_reserved_per_block = 0;  // bytes that the hardware takes for itself
   std::int64_t threads_per_block = 1024;
 };
 
-// The limits of "sm_90" and the like; nullopt for others.
+// Returns the limits of an architecture such as "sm_90", for devices that this machine lacks
+// (DeviceInfo has the limits of its own); nullopt for an unknown architecture. Source: the compute
+// capability tables of the CUDA C++ Programming Guide.
 [[nodiscard]] std::optional<SmLimits> sm_limits(const std::string& architecture);
-// "sm_50", ..., "sm_121": what sm_limits() knows.
+// Returns "sm_50", ..., "sm_121": the architectures that sm_limits() knows.
 [[nodiscard]] std::vector<std::string> known_architectures();
 
 // The resources that one block takes. Registers may be unknown.
@@ -32,15 +33,15 @@ struct BlockResources {
   std::optional<std::int64_t> registers_per_thread;
 };
 
-// Blocks on an SM as each limit that is known would have it alone, and the least of them. 0 blocks:
-// the kernel cannot be launched.
+// The number of blocks that each known limit alone would allow on an SM, and the least of these
+// numbers. If it is 0, the kernel cannot be launched.
 struct Occupancy {
   std::optional<std::int64_t> by_threads;
   std::optional<std::int64_t> by_blocks;
   std::optional<std::int64_t> by_shared;
   std::optional<std::int64_t> by_registers;
   std::optional<std::int64_t> blocks_per_sm;  // empty where no limit is known
-  std::string limited_by;  // the member of SmLimits that sets it, by its name; else empty
+  std::string limited_by;  // the name of the SmLimits member that sets it; else empty
 };
 
 [[nodiscard]] Occupancy occupancy(const BlockResources& block, const SmLimits& sm);

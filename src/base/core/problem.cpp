@@ -1,6 +1,7 @@
 #include "core/problem.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -9,13 +10,19 @@
 namespace autotune {
 namespace {
 
+// This is a table for speed, because a search for the nearest problem parses all keys.
+constexpr auto kAllowed = [] {
+  std::array<bool, 256> allowed = {};
+  for (unsigned char c = 'a'; c <= 'z'; ++c) allowed[c] = allowed[c - 'a' + 'A'] = true;
+  for (const char c : std::string_view("0123456789_.+-"))
+    allowed[static_cast<unsigned char>(c)] = true;
+  return allowed;
+}();
+
 bool is_word(std::string_view text) {
-  constexpr std::string_view kOthers = "_.+-";
-  const auto allowed = [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kOthers.find(c) != std::string_view::npos;
-  };
-  return !text.empty() && std::all_of(text.begin(), text.end(), allowed);
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return kAllowed[static_cast<unsigned char>(c)];
+  });
 }
 
 bool begins_a_number(std::string_view text) {
@@ -24,6 +31,14 @@ bool begins_a_number(std::string_view text) {
 
 void require(bool holds, std::string_view text) {
   if (!holds) throw Error("'" + std::string(text) + "' is not part of a problem's key");
+}
+
+// Only the shortest text of a number is accepted: a problem has one key.
+std::int64_t number_of(std::string_view text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  require(std::to_string(number) == text, text);
+  return number;
 }
 
 template <typename Named>
@@ -37,55 +52,50 @@ const Named& named(const std::vector<Named>& all, std::string_view name, const s
 }  // namespace
 
 Problem::Problem() {
-  static const auto none = std::make_shared<const Data>();
+  static const auto& none = *new auto(std::make_shared<const Data>());
   data_ = none;
 }
 
 Problem::Problem(std::string operation, std::vector<Size> sizes, std::vector<Trait> traits) {
-  require(is_word(operation), operation);
-  std::string key = operation;
-  for (const Size& size : sizes) {
-    require(is_word(size.name), size.name);
-    key += " " + size.name + "=" + std::to_string(size.value);
-  }
-  for (const Trait& trait : traits) {
-    require(is_word(trait.name), trait.name);
-    require(is_word(trait.value) && !begins_a_number(trait.value), trait.value);
-    key += " " + trait.name + "=" + trait.value;
-  }
-  data_ = std::make_shared<const Data>(
-      Data{std::move(operation), std::move(sizes), std::move(traits), std::move(key)});
+  std::string key = std::move(operation);
+  for (const Size& size : sizes) key += " " + size.name + "=" + std::to_string(size.value);
+  for (const Trait& trait : traits) key += " " + trait.name + "=" + trait.value;
+  *this = parse(key);
+  require(this->sizes() == sizes && this->traits() == traits, key);
 }
 
 Problem Problem::parse(std::string_view key) {
-  const auto next_word = [&key] {
-    const std::size_t space = key.find(' ');
-    const std::string_view word = key.substr(0, space);
-    key.remove_prefix(space == std::string_view::npos ? key.size() : space + 1);
+  if (key.empty()) return {};
+  auto data = std::make_shared<Data>();
+  data->key = key;
+  std::size_t begin = 0;
+  const auto next_word = [&] {
+    const std::string_view word = key.substr(begin, key.find(' ', begin) - begin);
+    begin += word.size() + 1;
     return word;
   };
-  if (key.empty()) return {};
-  const std::string_view whole = key;
-  const std::string operation(next_word());
-  std::vector<Size> sizes;
-  std::vector<Trait> traits;
-  while (!key.empty()) {
+  const auto values = static_cast<std::size_t>(std::count(key.begin(), key.end(), '='));
+  data->sizes.reserve(values);
+  data->traits.reserve(values);
+  data->operation = next_word();
+  require(is_word(data->operation), key);
+  // A space at the end is one more word, which is empty.
+  while (begin <= key.size()) {
     const std::string_view word = next_word();
     const std::size_t equals = word.find('=');
     require(equals != std::string_view::npos, word);
-    const std::string name(word.substr(0, equals));
+    const std::string_view name = word.substr(0, equals);
     const std::string_view value = word.substr(equals + 1);
+    require(is_word(name) && is_word(value), word);
     if (!begins_a_number(value)) {
-      traits.push_back({name, std::string(value)});
-      continue;
+      data->traits.push_back({std::string(name), std::string(value)});
+    } else {
+      require(data->traits.empty(), word);
+      data->sizes.push_back({std::string(name), number_of(value)});
     }
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    require(error == std::errc() && end == value.data() + value.size() && traits.empty(), word);
-    sizes.push_back({name, number});
   }
-  Problem problem(operation, std::move(sizes), std::move(traits));
-  require(problem.key() == whole, whole);
+  Problem problem;
+  problem.data_ = std::move(data);
   return problem;
 }
 

@@ -19,7 +19,7 @@ class Problem {
     std::int64_t value = 0;
     auto operator<=>(const Size&) const = default;
   };
-  // Element types, layouts, kinds of arithmetic: all that distinguishes problems besides sizes.
+  // An element type, a layout, a kind of arithmetic: a property of a problem other than a size.
   struct Trait {
     std::string name;
     std::string value;
@@ -32,24 +32,24 @@ class Problem {
   // letters, digits, '_', '.', '+' and '-'; a trait's value does not begin with a digit or '-'.
   // Throws Error for anything else.
   Problem(std::string operation, std::vector<Size> sizes, std::vector<Trait> traits);
-  // Inverse of key(), also of the empty one. Throws Error for text that is not a key.
+  // The inverse of key(), for the empty key too. Throws Error for text that is not a key.
   [[nodiscard]] static Problem parse(std::string_view key);
 
   [[nodiscard]] const std::string& operation() const { return data_->operation; }
   [[nodiscard]] const std::vector<Size>& sizes() const { return data_->sizes; }
   [[nodiscard]] const std::vector<Trait>& traits() const { return data_->traits; }
-  // Throw Error for a name that the problem does not have.
+  // These throw Error for a name that the problem does not have.
   [[nodiscard]] std::int64_t size(std::string_view name) const;
   [[nodiscard]] const std::string& trait(std::string_view name) const;
 
-  // The problem's identity as text, canonical and total: two problems are equal exactly when their
-  // keys are. "gemm m=512 n=512 k=64 type=f32 layout=NN math=strict".
+  // The problem's identity as text, "gemm m=512 n=512 k=64 type=f32 layout=NN math=strict". Two
+  // problems are equal exactly when their keys are.
   [[nodiscard]] const std::string& key() const { return data_->key; }
 
   friend bool operator==(const Problem& a, const Problem& b) {
     return a.data_ == b.data_ || a.key() == b.key();
   }
-  // By operation, then by sizes as numbers, then by traits.
+  // Orders problems by operation, then by sizes as numbers, then by traits.
   friend std::strong_ordering operator<=>(const Problem& a, const Problem& b);
 
  private:

@@ -42,7 +42,7 @@ Interval median_interval(std::span<const double> samples) {
   // The median lies outside [x(j), x(n+1-j)] when fewer than j samples fall on one side of it:
   // with probability 2 P(Binomial(n, 1/2) < j). Take the largest j that keeps this below 5 %.
   const auto n = static_cast<double>(values.size());
-  double log_term = -n * std::log(2.0);  // of P(Binomial = 0); the term itself may underflow
+  double log_term = -n * std::log(2.0);  // of P(Binomial = 0), which itself may underflow
   double below = std::exp(log_term);
   std::size_t j = 0;
   while (2 * below <= 0.05) {

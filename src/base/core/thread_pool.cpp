@@ -1,12 +1,23 @@
 #include "core/thread_pool.hpp"
 
+#include <utility>
+
 namespace autotune {
 
 ThreadPool::ThreadPool(std::size_t threads) {
-  for (std::size_t i = 1; i < threads; ++i) threads_.emplace_back([this, i] { serve(i); });
+  try {
+    for (std::size_t i = 1; i < threads; ++i) threads_.emplace_back([this, i] { serve(i); });
+  } catch (...) {
+    stop();  // the threads that there are would wait for ever
+    throw;
+  }
 }
 
 ThreadPool::~ThreadPool() {
+  stop();
+}
+
+void ThreadPool::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -18,16 +29,16 @@ void ThreadPool::for_each(std::size_t items, const Work& work) {
   work_ = &work;
   items_ = items;
   next_ = 0;
-  if (items < 2 || threads_.empty()) return take_items(0);
-  {
+  if (items > 1) {
     const std::lock_guard lock(mutex_);
     ++batch_;
     busy_ = threads_.size();
+    started_.notify_all();
   }
-  started_.notify_all();
   take_items(0);
   std::unique_lock lock(mutex_);
   ended_.wait(lock, [&] { return busy_ == 0; });
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void ThreadPool::serve(std::size_t thread) {
@@ -46,7 +57,14 @@ void ThreadPool::serve(std::size_t thread) {
 }
 
 void ThreadPool::take_items(std::size_t thread) {
-  for (std::size_t item = next_++; item < items_; item = next_++) (*work_)(item, thread);
+  for (std::size_t item = next_++; item < items_; item = next_++) {
+    try {
+      (*work_)(item, thread);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+  }
 }
 
 }  // namespace autotune

@@ -1,9 +1,10 @@
-// Threads that share out numbered pieces of work. One caller at a time; the caller works too.
+// Threads that share numbered pieces of work. One thread calls at a time, and works too.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -13,8 +14,8 @@ namespace autotune {
 
 class ThreadPool {
  public:
-  // A piece of work; `thread` is below size(), and no other piece has it at the same time. Must not
-  // throw.
+  // Does one piece of work. `thread` is below size(); pieces that run at the same time have
+  // different values of it.
   using Work = std::function<void(std::size_t item, std::size_t thread)>;
 
   explicit ThreadPool(std::size_t threads);
@@ -24,11 +25,13 @@ class ThreadPool {
 
   [[nodiscard]] std::size_t size() const { return threads_.size() + 1; }
 
-  // Does items 0 .. items - 1 and returns when all are done.
+  // Does items 0 .. items - 1 and returns when all are done. If items throw, the first exception is
+  // thrown again when the others are done.
   void for_each(std::size_t items, const Work& work);
 
  private:
   void serve(std::size_t thread);
+  void stop();
   void take_items(std::size_t thread);
 
   std::mutex mutex_;
@@ -40,6 +43,7 @@ class ThreadPool {
   const Work* work_ = nullptr;  // of the batch
   std::size_t items_ = 0;
   std::atomic<std::size_t> next_ = 0;
+  std::exception_ptr failure_;
   std::vector<std::jthread> threads_;
 };
 

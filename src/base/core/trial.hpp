@@ -1,4 +1,4 @@
-// A trial: one configuration on one problem, and what became of it.
+// A trial: one configuration that was tried on one problem, with its outcome.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace autotune {
 enum class TrialStatus {
   ok,
   rejected_spills,  // compiled, but spills registers: invalid by rule
-  compile_failed,   // the compiler said no; its log is in the detail
+  compile_failed,   // the compiler rejected the source; its log is in the detail
   compile_timeout,  // the compile worker was killed at its deadline
   compile_crashed,  // the compile worker died
   load_failed,      // the driver did not accept the cubin
@@ -48,7 +48,7 @@ struct Measurement {
 struct Verification {
   bool integers_exact = false;  // small integers came out bit for bit
   double max_error_ratio = 0;   // max |error| / (unit roundoff * magnitude) over all elements
-  double error_bound = 0;       // what max_error_ratio may be at most
+  double error_bound = 0;       // the largest max_error_ratio that is allowed
   double frobenius_error = 0;   // ||result - reference||_F / ||reference||_F
 
   bool operator==(const Verification&) const = default;
@@ -56,10 +56,10 @@ struct Verification {
 
 // The resources of a compiled configuration. -1 where they are unknown.
 struct Resources {
-  int registers = -1;              // a thread
-  std::int64_t spill_bytes = -1;   // stores and loads, a thread
-  std::int64_t stack_bytes = -1;   // a thread
-  std::int64_t shared_bytes = -1;  // static, a block, without the hardware's share
+  int registers = -1;              // per thread
+  std::int64_t spill_bytes = -1;   // stores and loads, per thread
+  std::int64_t stack_bytes = -1;   // per thread
+  std::int64_t shared_bytes = -1;  // static, per block, without the hardware's share
   std::int64_t cubin_bytes = -1;
   double compile_ms = -1;
 

@@ -30,6 +30,8 @@ struct Winner {
   Verification verification;
   Resources resources;
   std::optional<DeviceRates> rates;  // of the device in the same environment
+  // The median of the library that was timed in the same finals (--compare); mostly empty.
+  std::optional<double> baseline_us;
   std::string note;         // one line on how it was measured: "12 of 10,000 blocks"; mostly empty
   std::string measured_at;  // UTC, "2026-11-21T05:40:44Z"; a label, never an ordering
 };

@@ -11,33 +11,34 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-// Functions that leave their stack in the middle. The thread sanitizer keeps a stack of calls for
-// each thread of the operating system, which they would unbalance.
+// Marks functions that leave their stack in the middle. The thread sanitizer keeps a stack of calls
+// for each thread of the operating system, which such functions would unbalance.
 #define AUTOTUNE_SWITCHES_STACKS __attribute__((no_sanitize("thread")))
 
 namespace autotune {
 namespace {
 
-// Not boost::context::fiber, which is made of these: a block's threads are started thousands of
-// times, which takes it 90 ns more each (a switch takes both the same); one that is abandoned would
-// be unwound through the kernel's frames; and its functions would be instrumented.
+// These functions are used instead of boost::context::fiber, which is built on them, for three
+// reasons. The class needs 90 ns more to start a fiber, and the threads of blocks are started
+// thousands of times (a switch takes the same time). It would unwind an abandoned fiber through the
+// kernel's frames. And a sanitizer would instrument its functions.
 using boost::context::detail::jump_fcontext;
 using boost::context::detail::make_fcontext;
 
 constexpr std::size_t kStackBytes = 2 * kMaxFrameBytes;
-// Equal places on neighbouring stacks must not compete for the same lines of the cache.
+// The pitch keeps equal places on neighbouring stacks from competing for the same cache lines.
 constexpr std::size_t kStackPitch = kStackBytes + 5 * 64;
 constexpr std::size_t kAllStacksBytes = BlockRunner::kMaxThreads * kStackPitch;
 
 std::byte* allocate_stacks() {
-  // Pages take memory once they are touched.
+  // A page takes memory only once it is touched.
   void* const memory = mmap(nullptr, kAllStacksBytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw EnvironmentError("no memory for the stacks of a thread block");
   return static_cast<std::byte*>(memory);
 }
 
-// Fibers that were abandoned leave their frames' red zones behind.
+// Clears the red zones that the frames of abandoned fibers leave in the address sanitizer's shadow.
 void forget_frames([[maybe_unused]] const std::byte* stacks) {
 #if defined(__SANITIZE_ADDRESS__)
   ASAN_UNPOISON_MEMORY_REGION(stacks, kAllStacksBytes);
@@ -104,7 +105,7 @@ std::string BlockRunner::thread_text(std::size_t thread) const {
 
 AUTOTUNE_SWITCHES_STACKS void BlockRunner::switch_to(Fiber fiber) {
   const Arrival arrival = jump_fcontext(fiber, this);
-  // Resumed, by whoever was left last.
+  // This fiber was resumed by the one that was left last.
   *suspended_ = arrival.fctx;
 }
 
@@ -143,7 +144,7 @@ AUTOTUNE_SWITCHES_STACKS void BlockRunner::enter(Arrival arrival) {
   *self.suspended_ = arrival.fctx;
   self.kernel_.call(self.arguments_);
   self.ended_thread_ = self.current_;
-  self.switch_to_next();  // for good
+  self.switch_to_next();  // never returns
 }
 
 AUTOTUNE_SWITCHES_STACKS void BlockRunner::wait_at_barrier(void* runner, int line) {

@@ -24,10 +24,10 @@ class BlockRunner {
   BlockRunner(const BlockRunner&) = delete;
   BlockRunner& operator=(const BlockRunner&) = delete;
 
-  // `arguments`: a pointer to each of the kernel's arguments. Runs block number `block` of the
-  // grid, counted along x, then y, then z; it has 1 to kMaxThreads threads. Gives what is wrong
-  // when a barrier is not reached by all threads alike (the block is then abandoned). A kernel that
-  // crashes or never ends takes this thread with it.
+  // Runs block number `block` of the grid, counted along x, then y, then z; it has 1 to kMaxThreads
+  // threads. `arguments` has a pointer to each of the kernel's arguments. Returns the fault if some
+  // threads do not reach the same barrier as the others; the block is then abandoned. A kernel that
+  // crashes ends this process, and one that never ends keeps this thread.
   std::optional<std::string> run(const KernelEntry& kernel, void** arguments,
                                  const LaunchGeometry& geometry, std::size_t block);
 
@@ -54,11 +54,11 @@ class BlockRunner {
   KernelEntry kernel_{};
   void** arguments_ = nullptr;
   Fiber main_ = nullptr;        // run() itself
-  Fiber* suspended_ = nullptr;  // where whoever was left last is to be resumed
+  Fiber* suspended_ = nullptr;  // where the fiber that was left last is resumed
   std::size_t threads_ = 0;
   std::size_t current_ = 0;
   // In a round every thread runs once, to its next barrier or to its end.
-  std::size_t waiting_ = 0;  // threads of this round that stand at the barrier
+  std::size_t waiting_ = 0;  // threads of this round that have reached the barrier
   std::size_t ended_thread_ = 0;
   int line_ = 0;  // of that barrier, in the kernel's text
   std::optional<std::string> fault_;

@@ -9,7 +9,7 @@
 namespace autotune {
 namespace {
 
-// Multiply-adds of a launch that are worth running; a core does some 10^9 a second.
+// The most multiply-adds of a launch that are run; a core does some 10^9 of them in a second.
 constexpr double kEnoughWork = 1 << 24;
 constexpr std::int64_t kFewestBlocks = 4;  // the corners
 
@@ -41,7 +41,7 @@ std::optional<TileGrid> tile_grid(const PoisonedTensor& result, std::int64_t blo
 
 std::vector<std::int64_t> sample_blocks(const Work& work, std::int64_t blocks,
                                         const std::optional<TileGrid>& grid) {
-  // A multiply-add, or the copy of an FP64 number.
+  // A step is a multiply-add or the copy of an FP64 number.
   const double steps = std::max({work.operations / 2, work.bytes / 16, 1.0});
   const double a_block = steps / static_cast<double>(blocks);
   const std::int64_t affordable =

@@ -1,4 +1,5 @@
-// Which blocks of a large launch are run, and which part of the result they account for.
+// Chooses the blocks of a large launch that are run, and finds the part of the result that they
+// compute.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +11,23 @@
 
 namespace autotune {
 
-// The result cut into equal tiles from its first element on; the last ones may reach over its end.
+// The result, divided into equal tiles from its first element on; the last tiles may extend beyond
+// it.
 struct TileGrid {
   std::int64_t tile_rows, tile_columns, tiles_m, tiles_n;
 
   [[nodiscard]] Rectangle tile(std::int64_t number, const PoisonedTensor& output) const;
 };
 
-// The tiles into which a launch divides the result if each block computes one, derived from the
-// elements that block 0, run alone, has written. nullopt if the blocks divide the result otherwise.
+// Returns the tiles into which a launch divides the result if each block computes one, derived from
+// the elements that block 0, run alone, has written; nullopt if the blocks divide it in another
+// way.
 [[nodiscard]] std::optional<TileGrid> tile_grid(const PoisonedTensor& result, std::int64_t blocks);
 
-// The blocks to run of a launch that does this work, in increasing order: all `blocks`, or a sample
-// if they are too much work. The sample consists of the blocks at the corners and some at the edges
-// of the result (if blocks are numbered row by row), and of some random ones, always the same.
-// Without a grid the part of the result that a block computes is unknown, so all are run.
+// Returns the blocks to run of a launch that does this work, in increasing order: all `blocks`, or
+// a sample if all are too much work. The sample is always the same. It has the blocks at the
+// corners and some at the edges of the result (if blocks are numbered row by row), and some random
+// ones. Without a grid the part of the result that a block computes is unknown, so all are run.
 [[nodiscard]] std::vector<std::int64_t> sample_blocks(const Work& work, std::int64_t blocks,
                                                       const std::optional<TileGrid>& grid);
 

@@ -12,10 +12,10 @@ using Clock = std::chrono::steady_clock;
 using Lanes = float __attribute__((vector_size(32)));
 
 constexpr int kLanes = 8;
-constexpr int kChains = 10;  // independent of each other, so that every cycle has one to go on with
+constexpr int kChains = 10;  // independent of each other, so that one can proceed in every cycle
 constexpr int kSteps = 1 << 20;
 
-// Products and sums are fused where the function that this becomes a part of may do so.
+// The products and sums are fused if the function that this one is inlined into may do so.
 [[gnu::always_inline]] inline float run_chains() {
   const Lanes factor = Lanes{} + 0.999F;
   Lanes chains[kChains];
@@ -29,7 +29,7 @@ constexpr int kSteps = 1 << 20;
 }
 
 #if defined(__x86_64__)
-// This file is compiled for any x86-64; this function for those that have the instruction.
+// This file is compiled for any x86-64, but this function for processors with FMA instructions.
 [[gnu::target("avx2,fma")]] float run_fused_chains() {
   return run_chains();
 }
@@ -60,7 +60,7 @@ double measure_multiply_adds(ThreadPool& pool) {
 }
 
 double measure_copying(ThreadPool& pool) {
-  constexpr std::size_t kBytes = std::size_t{32} << 20;  // a thread: beyond its cache
+  constexpr std::size_t kBytes = std::size_t{32} << 20;  // per thread: beyond its cache
   std::vector<std::vector<char>> from(pool.size(), std::vector<char>(kBytes, 1));
   std::vector<std::vector<char>> to(pool.size(), std::vector<char>(kBytes, 2));
   const Clock::time_point start = Clock::now();

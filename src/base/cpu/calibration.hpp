@@ -5,9 +5,9 @@
 
 namespace autotune {
 
-// FP32 multiply-adds from registers, two operations each: GFLOP/s.
+// Returns the rate of FP32 multiply-adds from registers, of two operations each, in GFLOP/s.
 [[nodiscard]] double measure_multiply_adds(ThreadPool& pool);
-// Copying in memory, bytes read plus bytes written: GB/s.
+// Returns the rate of copying in memory, bytes read plus bytes written, in GB/s.
 [[nodiscard]] double measure_copying(ThreadPool& pool);
 
 }  // namespace autotune

@@ -1,22 +1,28 @@
 #include "cpu/compiler.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <span>
 #include <sstream>
+#include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "autotune/error.hpp"
 
 #include "core/embedded_file.hpp"
 #include "core/hash.hpp"
+#include "core/posix/file_descriptor.hpp"
 #include "core/posix/run_program.hpp"
 #include "cpu/frame_limit.hpp"
 
@@ -28,7 +34,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFolderPrefix = "autotune-compile-";
+// Version 0.1 has the prefix "autotune-compile-" and does not lock its folders. Its runs and those
+// of this version leave each other's folders alone.
+constexpr std::string_view kFolderPrefix = "autotune-kernel-";
 
 fs::path temporary_folder() {
   std::error_code error;
@@ -39,31 +47,37 @@ fs::path temporary_folder() {
   return folder;
 }
 
-// Folders of compilers that were killed: their names say whose they were.
+FileDescriptor open_folder(const fs::path& path) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  return FileDescriptor(::open(path.c_str(), kFlags));
+}
+
+// Removes the folders of compilers that were killed. No process has them locked, in any container.
 void remove_abandoned_folders() {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(temporary_folder(), ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kFolderPrefix)) continue;
-    const pid_t owner = std::atoi(name.c_str() + kFolderPrefix.size());
-    if (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH) {
-      fs::remove_all(entry.path(), ignored);
-    }
+    if (!entry.path().filename().string().starts_with(kFolderPrefix)) continue;
+    const FileDescriptor folder = open_folder(entry.path());
+    if (::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), ignored);
   }
 }
 
-// A folder of this user alone, gone with this object.
+// A folder that only this user can access. It is locked, and is removed with this object.
 class PrivateFolder {
  public:
   PrivateFolder() {
-    std::string name =
-        (temporary_folder() / fmt::format("{}{}-XXXXXX", kFolderPrefix, getpid())).string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw EnvironmentError(
-          fmt::format("no folder for compiling can be made in {}: set TMPDIR to another",
-                      temporary_folder().string()));
-    }
-    path_ = name;
+    std::error_code ignored;
+    do {
+      std::string name = (temporary_folder() / fmt::format("{}XXXXXX", kFolderPrefix)).string();
+      if (mkdtemp(name.data()) == nullptr) {
+        throw EnvironmentError(
+            fmt::format("no folder for compiling can be made in {}: set TMPDIR to another",
+                        temporary_folder().string()));
+      }
+      path_ = name;
+      lock_ = open_folder(path_);
+      ::flock(lock_.get(), LOCK_EX);  // waits for a process that took it for an abandoned folder
+    } while (!fs::exists(path_, ignored));
   }
   ~PrivateFolder() {
     std::error_code ignored;
@@ -76,6 +90,7 @@ class PrivateFolder {
 
  private:
   fs::path path_;
+  FileDescriptor lock_;
 };
 
 std::optional<std::string> find_program(const std::string& name) {
@@ -93,7 +108,7 @@ std::optional<std::string> find_program(const std::string& name) {
   return std::nullopt;
 }
 
-// The compiler's path and what $CXX has behind it.
+// The compiler's path and the arguments that follow it in $CXX.
 std::vector<std::string> find_compiler() {
   if (const char* const wish = std::getenv("CXX"); wish != nullptr && *wish != '\0') {
     std::istringstream words(wish);
@@ -116,7 +131,7 @@ std::vector<std::string> find_compiler() {
 
 bool sanitized() {
 #if defined(__SANITIZE_ADDRESS__)
-  const char* const wish = std::getenv("AUTOTUNE_HOST_SANITIZE");
+  const char* const wish = std::getenv("AUTOTUNE_CPU_SANITIZE");
   return wish != nullptr && std::string_view(wish) == "1";
 #else
   return false;  // the kernel would lack the sanitizer's library
@@ -128,7 +143,7 @@ std::vector<std::string> fixed_options(bool is_clang) {
       "-std=c++17", "-O2", "-fPIC", "-shared", "-x", "c++",
       // Results must not depend on the compiler's contraction: templates call fma themselves.
       "-ffp-contract=off",
-      // Nothing of one kernel may be taken for another's; a copy must go when it is unloaded.
+      // No symbol of one kernel may be taken for another kernel's, and a copy must be unloadable.
       "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics",
       "-Wno-unknown-pragmas"};
   if (is_clang) {
@@ -166,6 +181,22 @@ std::string read_file(const fs::path& path) {
   return bytes;
 }
 
+// Returns whether something other than the kernel stopped the compiler: a signal to it or to one of
+// its programs, a full disk, a folder that was removed.
+bool is_fault_of_machine(const ProgramResult& result, const fs::path& input) {
+  std::error_code ignored;
+  if (!fs::exists(input, ignored)) return true;
+  const auto says = [&](const char* text) { return result.output.find(text) != std::string::npos; };
+  constexpr int kSignals[] = {SIGKILL, SIGTERM, SIGHUP, SIGINT};
+  constexpr int kErrors[] = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS, EMFILE, ENFILE, EAGAIN};
+  return std::any_of(std::begin(kSignals), std::end(kSignals),
+                     [&](int signal) {
+                       return result.exit_code == 128 + signal || says(::strsignal(signal));
+                     }) ||
+         std::any_of(std::begin(kErrors), std::end(kErrors),
+                     [&](int error) { return says(std::strerror(error)); });
+}
+
 }  // namespace
 
 CpuCompiler::CpuCompiler() : command_(find_compiler()) {
@@ -181,7 +212,7 @@ CpuCompiler::CpuCompiler() : command_(find_compiler()) {
 }
 
 CpuCompileResult CpuCompiler::compile(const std::string& name, const std::string& source,
-                                      const std::vector<std::string>& options) const {
+                                      const std::vector<std::string>& options, CpuCode code) const {
   const PrivateFolder folder;
   const fs::path words = folder.path() / "prelude.hpp";
   const fs::path input = folder.path() / "kernel.cu";
@@ -198,11 +229,21 @@ CpuCompileResult CpuCompiler::compile(const std::string& name, const std::string
   }
   command.insert(command.end(),
                  {"-include", words.string(), input.string(), "-o", output.string()});
-  const ProgramResult result = run_program(command);
+  if (code == CpuCode::traced) {
+    // Without optimization a vector is one access, and the code has the order of the source.
+    command.insert(command.end(), {"-O0", "-fsanitize=thread", "-fsanitize-coverage=trace-pc",
+                                   "-nodefaultlibs", "-lm", "-DAUTOTUNE_TRACED"});
+  }
+  ProgramResult result = run_program(command, {"TMPDIR=" + folder.path().string()});
   if (result.exit_code != 0) {
-    const std::string reason =
-        fmt::format("error: {} ended with exit code {}\n", path(), result.exit_code);
-    return {false, "", result.output.empty() ? reason : result.output};
+    if (result.output.empty()) {
+      result.output = fmt::format("error: {} ended with exit code {}\n", path(), result.exit_code);
+    }
+    if (is_fault_of_machine(result, input)) {
+      throw EnvironmentError(fmt::format("{} was stopped: {}", path(),
+                                         result.output.substr(0, result.output.find('\n'))));
+    }
+    return {false, "", std::move(result.output)};
   }
   return {true, read_file(output), result.output};
 }

@@ -13,22 +13,28 @@ struct CpuCompileResult {
   std::string log;    // at most 64 KiB
 };
 
-// An image has a function of this name and the kernel's that calls it with a pointer to each of its
-// arguments.
+enum class CpuCode {
+  fast,
+  traced,  // for trace_block (cpu/access_trace.hpp) alone
+};
+
+// The name, before the kernel's own name, of the function in an image that calls the kernel with a
+// pointer to each of its arguments.
 inline constexpr const char* kCallPrefix = "autotune_call_";
 
 class CpuCompiler {
  public:
-  // Takes $CXX, or c++, g++ or clang++, whichever is on the PATH. Throws EnvironmentError when
-  // there is none.
+  // Takes the compiler that $CXX names, or else the first of c++, g++ and clang++ that is on the
+  // PATH. Throws EnvironmentError when there is none.
   CpuCompiler();
 
-  // source: portable CUDA C++. Of the options, written for NVRTC, only macros (-Dname=value)
-  // count. name: the kernel's, a C symbol that the source defines. A source that does not compile
-  // is a result; throws EnvironmentError when the compiler cannot be run or its files not be
-  // written.
+  // Compiles portable CUDA C++. `name` is the kernel's, a C symbol that the source defines. The
+  // options are written for NVRTC; all but macros (-Dname=value) are ignored. A source that does
+  // not compile gives a result that is not ok. Throws EnvironmentError when the compiler cannot be
+  // run, its files cannot be written, or anything but the source stopped it.
   [[nodiscard]] CpuCompileResult compile(const std::string& name, const std::string& source,
-                                         const std::vector<std::string>& options) const;
+                                         const std::vector<std::string>& options,
+                                         CpuCode code = CpuCode::fast) const;
 
   // Identifies everything that an image depends on besides source and options: the compiler's
   // version line and the prelude of this program.

@@ -21,7 +21,7 @@ std::string cpu_model() {
       return line.substr(colon + 2);
     }
   }
-  utsname machine{};  // not every processor has a name there
+  utsname machine{};  // /proc/cpuinfo does not name every processor
   return uname(&machine) == 0 ? machine.machine : "unknown";
 }
 
@@ -33,10 +33,10 @@ DeviceInfo cpu_device_info() {
   device.label = "cpu: " + device.cpu_model;
   device.ordinal = kCpuOrdinal;
   device.sm_count = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  device.max_threads_per_block = 1024;
-  device.max_threads_per_sm = 1024;
+  device.sm.threads_per_block = 1024;
+  device.sm.threads_per_sm = 1024;
   device.shared_per_block = 48 * 1024;
-  device.shared_per_block_optin = CpuLauncher::kMaxSharedBytes;
+  device.sm.shared_per_block = CpuLauncher::kMaxSharedBytes;
   device.memory_bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   device.l2_bytes = std::max(0L, sysconf(_SC_LEVEL2_CACHE_SIZE));
   return device;

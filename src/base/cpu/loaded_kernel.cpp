@@ -27,8 +27,8 @@ FileDescriptor memory_file(const std::string& bytes) {
 
 }  // namespace
 
-// The file stays open with the library: the loader knows libraries by their path, and an open
-// descriptor's number is unique.
+// The file stays open as long as the library is loaded: the loader identifies libraries by their
+// path, and the path of an open descriptor is unique.
 LoadedKernel::LoadedKernel(const std::string& image, const std::string& name)
     : file_(memory_file(image)) {
   library_ = dlopen(fmt::format("/proc/self/fd/{}", file_.get()).c_str(), RTLD_NOW | RTLD_LOCAL);

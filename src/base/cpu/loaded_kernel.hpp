@@ -9,7 +9,7 @@
 
 namespace autotune {
 
-// A kernel in this process, and where it looks up which thread it is.
+// A kernel in this process, and the state in which it finds its block and thread.
 struct KernelEntry {
   void (*call)(void** arguments);  // with a pointer to each of the kernel's arguments
   autotune_block_state* state;
@@ -17,7 +17,7 @@ struct KernelEntry {
 
 class LoadedKernel {
  public:
-  // image: the bytes of a shared object made by CpuCompiler. Throws Error when it cannot be
+  // `image` has the bytes of a shared object made by CpuCompiler. Throws Error when it cannot be
   // loaded or was compiled for a kernel of another name.
   LoadedKernel(const std::string& image, const std::string& name);
   ~LoadedKernel();

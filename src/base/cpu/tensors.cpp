@@ -6,7 +6,8 @@
 namespace autotune {
 namespace {
 
-// Repeated, a quiet NaN that no arithmetic gives, in every type of elements.
+// When it is repeated, these bits are a quiet NaN in every element type, and one that no arithmetic
+// gives.
 constexpr std::uint16_t kPoison = 0x7ff8;
 constexpr std::int64_t kWordBytes = sizeof kPoison;
 constexpr std::int64_t kPiece = std::int64_t{1} << 18;
@@ -71,7 +72,7 @@ ElementBuffer random_integers(ElementType type, std::int64_t count, std::uint64_
 ElementBuffer random_uniform(ElementType type, std::int64_t count, std::uint64_t seed,
                              ThreadPool& pool) {
   return filled(type, count, pool, [number = random_numbers(seed)](std::int64_t i) {
-    constexpr int kHalf = 1 << 23;  // the odd multiples of 1 / kHalf
+    constexpr int kHalf = 1 << 23;  // the numbers are the odd multiples of 1 / kHalf
     const int odd = 2 * static_cast<int>(number(i) >> 9) + 1;
     return static_cast<double>(odd - kHalf) / kHalf;
   });

@@ -1,4 +1,4 @@
-// The tensors of a problem in this machine's memory. One user at a time.
+// The tensors of a problem in this machine's memory. One thread may use an object at a time.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ class ElementBuffer {
                                             std::uint64_t seed, ThreadPool& pool);
 [[nodiscard]] ElementBuffer random_uniform(ElementType type, std::int64_t count, std::uint64_t seed,
                                            ThreadPool& pool);
-// Evenly spaced from `first` on; element `count` would be `last`.
+// Numbers that are evenly spaced from `first` on, such that element number `count` would be `last`.
 [[nodiscard]] ElementBuffer linear(ElementType type, std::int64_t count, double first, double last,
                                    ThreadPool& pool);
 

@@ -1,4 +1,4 @@
-// Other libraries' kernels that results are compared with.
+// Kernels of other libraries, with which this program's are compared.
 #pragma once
 
 #include <functional>

@@ -19,16 +19,6 @@ PrimaryContext::~PrimaryContext() {
   driver_->api().cuDevicePrimaryCtxRelease(device_);
 }
 
-bool PrimaryContext::is_active(const Driver& driver, int ordinal) {
-  CUdevice device = 0;
-  unsigned flags = 0;
-  int active = 0;
-  driver.check(driver.api().cuDeviceGet(&device, ordinal), "cuDeviceGet");
-  driver.check(driver.api().cuDevicePrimaryCtxGetState(device, &flags, &active),
-               "cuDevicePrimaryCtxGetState");
-  return active != 0;
-}
-
 ContextGuard::ContextGuard(const PrimaryContext& context) : driver_(context.driver()) {
   driver_.check(driver_.api().cuCtxPushCurrent(context.handle()), "cuCtxPushCurrent");
 }
@@ -38,32 +28,50 @@ ContextGuard::~ContextGuard() {
   driver_.api().cuCtxPopCurrent(&popped);
 }
 
-DeviceContexts::DeviceContexts(std::shared_ptr<const Driver> driver, int ordinal)
-    : driver_(std::move(driver)), ordinal_(ordinal) {
-  driver_->check(driver_->api().cuDeviceGet(&device_, ordinal), "cuDeviceGet");
-}
+CallerContexts::CallerContexts(std::shared_ptr<const Driver> driver, int ordinal)
+    : driver_(std::move(driver)), ordinal_(ordinal) {}
 
-const PrimaryContext& DeviceContexts::primary() const {
+const PrimaryContext& CallerContexts::primary() const {
   std::call_once(once_, [this] { primary_.emplace(driver_, ordinal_); });
   return *primary_;
 }
 
-DeviceContexts::Scope::Scope(const DeviceContexts& contexts) {
+CallerContexts::Scope::Scope(const CallerContexts& contexts) {
   const Driver& driver = *contexts.driver_;
   CUcontext current = nullptr;
   driver.check(driver.api().cuCtxGetCurrent(&current), "cuCtxGetCurrent");
-  if (current == nullptr) {
-    primary_.emplace(contexts.primary());
-  } else {
-    CUdevice device = 0;
-    driver.check(driver.api().cuCtxGetDevice(&device), "cuCtxGetDevice");
-    if (device != contexts.device_) {
-      throw UsageError(fmt::format(
-          "the thread's current CUDA context belongs to GPU {}, but this Autotuner to GPU {}",
-          device, contexts.ordinal_));
-    }
-  }
+  if (current == nullptr) primary_.emplace(contexts.primary());
   id_ = current_context_id(driver);
+}
+
+std::optional<int> current_device(const Driver& driver) {
+  CUcontext current = nullptr;
+  driver.check(driver.api().cuCtxGetCurrent(&current), "cuCtxGetCurrent");
+  if (current == nullptr) return std::nullopt;
+  CUdevice device = 0;
+  driver.check(driver.api().cuCtxGetDevice(&device), "cuCtxGetDevice");
+  for (int ordinal = 0; ordinal < driver.device_count(); ++ordinal) {
+    CUdevice handle = 0;
+    driver.check(driver.api().cuDeviceGet(&handle, ordinal), "cuDeviceGet");
+    if (handle == device) return ordinal;
+  }
+  throw DriverError(CUDA_ERROR_INVALID_DEVICE, "the current context's device is not listed");
+}
+
+void in_living_primary_context(const std::shared_ptr<const Driver>& driver, int ordinal,
+                               const std::function<void(std::uint64_t id)>& use) noexcept try {
+  CUdevice device = 0;
+  unsigned flags = 0;
+  int active = 0;
+  driver->check(driver->api().cuDeviceGet(&device, ordinal), "cuDeviceGet");
+  driver->check(driver->api().cuDevicePrimaryCtxGetState(device, &flags, &active),
+                "cuDevicePrimaryCtxGetState");
+  if (active == 0) return;
+  const PrimaryContext primary(driver, ordinal);
+  const ContextGuard guard(primary);
+  use(current_context_id(*driver));
+} catch (const DriverError&) {
+  // Then nothing can be freed.
 }
 
 std::uint64_t current_context_id(const Driver& driver) {

@@ -1,8 +1,9 @@
-// Contexts: the device's primary one, which the CUDA runtime and every library in the process use,
-// and whichever an application has made current.
+// Contexts: the device's primary context, which the CUDA runtime and every library in the process
+// use, and the context that an application has made current.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,16 +26,13 @@ class PrimaryContext {
   [[nodiscard]] const Driver& driver() const { return *driver_; }
   [[nodiscard]] CUctx_st* handle() const { return context_; }
 
-  // Returns whether anyone retains the primary context, without retaining it.
-  [[nodiscard]] static bool is_active(const Driver& driver, int ordinal);
-
  private:
   std::shared_ptr<const Driver> driver_;
   int device_ = 0;
   CUctx_st* context_ = nullptr;
 };
 
-// Makes a context current for this thread, and at its end the one that was current before.
+// Makes a context current for this thread, and at its end restores the previous one.
 class ContextGuard {
  public:
   explicit ContextGuard(const PrimaryContext& context);
@@ -46,18 +44,18 @@ class ContextGuard {
   const Driver& driver_;
 };
 
-// The contexts of one device that an application may call from. Thread-safe.
-class DeviceContexts {
+// The contexts that an application calls from. Thread-safe.
+class CallerContexts {
  public:
-  DeviceContexts(std::shared_ptr<const Driver> driver, int ordinal);
+  // `ordinal`: the device of threads without a current context.
+  CallerContexts(std::shared_ptr<const Driver> driver, int ordinal);
 
-  // Lets this thread work in its current context, or where it has none in the primary one, which
-  // is current until the scope ends.
+  // Lets this thread work in its current context. If it has none, the primary context is current
+  // until the scope ends.
   class Scope {
    public:
-    // Throws UsageError when the current context belongs to another device.
-    explicit Scope(const DeviceContexts& contexts);
-    // Which context: never used again for another one.
+    explicit Scope(const CallerContexts& contexts);
+    // Identifies the context; the number is never used again for another one.
     [[nodiscard]] std::uint64_t id() const { return id_; }
 
    private:
@@ -66,17 +64,24 @@ class DeviceContexts {
   };
 
  private:
-  // Retained when it is first needed, since that makes it where the application has none.
+  // The primary context is retained only when it is first needed, because retaining creates it if
+  // the application has not done so.
   [[nodiscard]] const PrimaryContext& primary() const;
 
   std::shared_ptr<const Driver> driver_;
   int ordinal_;
-  int device_ = 0;
   mutable std::once_flag once_;
   mutable std::optional<PrimaryContext> primary_;
 };
 
 // The id of this thread's current context.
 [[nodiscard]] std::uint64_t current_context_id(const Driver& driver);
+// The ordinal of the current context's device; nullopt in a thread without a context.
+[[nodiscard]] std::optional<int> current_device(const Driver& driver);
+
+// Calls `use` with the id of a device's primary context while that is current, if anyone retains
+// it, and does nothing otherwise. For what is to be freed in it, so it throws nothing.
+void in_living_primary_context(const std::shared_ptr<const Driver>& driver, int ordinal,
+                               const std::function<void(std::uint64_t id)>& use) noexcept;
 
 }  // namespace autotune::gpu

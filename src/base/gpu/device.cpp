@@ -22,8 +22,8 @@ std::string uuid_text(const CUuuid& uuid, bool mig) {
   return text;
 }
 
-// "580.159.04" from "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  ..."; the first
-// word that looks like a release, since the words before it vary.
+// Finds "580.159.04" in "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  ...". It is
+// the first word that looks like a release; the words before it vary.
 std::string release_of_kernel_module() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string word;
@@ -60,7 +60,7 @@ DeviceInfo read_device(const Driver& driver, int ordinal) {
   driver.check(api.cuDeviceTotalMem(&memory, device), "cuDeviceTotalMem");
   info.memory_bytes = static_cast<std::int64_t>(memory);
 
-  // 0 for what this driver does not know.
+  // An attribute that this driver does not know is 0.
   const auto attribute = [&](CUdevice_attribute which) {
     int value = 0;
     return api.cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
@@ -68,10 +68,15 @@ DeviceInfo read_device(const Driver& driver, int ordinal) {
   info.compute_major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   info.compute_minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   info.sm_count = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-  info.max_threads_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-  info.max_threads_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  info.sm = {
+      .threads_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
+      .blocks_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR),
+      .registers_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR),
+      .shared_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
+      .shared_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+      .shared_reserved_per_block = attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK),
+      .threads_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)};
   info.shared_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
-  info.shared_per_block_optin = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   info.l2_bytes = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   info.memory_clock_khz = attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
   info.memory_bus_bits = attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
@@ -79,7 +84,7 @@ DeviceInfo read_device(const Driver& driver, int ordinal) {
   info.mps = attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED) != 0;
   info.driver_version = driver.cuda_version();
   info.driver_release = release_of_kernel_module();
-  if (info.driver_release.empty()) {  // a container need not show it
+  if (info.driver_release.empty()) {  // a container may hide the file
     if (const auto nvml = Nvml::open(info.uuid)) info.driver_release = nvml->driver_release();
   }
   return info;

@@ -6,7 +6,7 @@
 
 namespace autotune::gpu {
 
-// Throws DriverError; EnvironmentError for an ordinal that does not exist.
+// Throws DriverError, and EnvironmentError for an ordinal that does not exist.
 [[nodiscard]] DeviceInfo read_device(const Driver& driver, int ordinal);
 
 }  // namespace autotune::gpu

@@ -14,9 +14,10 @@ namespace {
 constexpr int kOldestDriver = 12000;
 constexpr int kStubLibrary = 34;
 
-// Numbers, since older headers lack some of the names: contained error, illegal address, launch
-// timeout, hardware stack error, illegal instruction, misaligned address, invalid address space,
-// invalid PC, launch failed, tensor memory leak, MPS client terminated, external device.
+// The codes are numbers, since older headers lack some of the names: contained error, illegal
+// address, launch timeout, hardware stack error, illegal instruction, misaligned address, invalid
+// address space, invalid PC, launch failed, tensor memory leak, MPS client terminated, external
+// device.
 constexpr std::array kPoisonousCodes = {226, 700, 702, 714, 715, 716, 717, 718, 719, 721, 810, 911};
 
 // Names error codes when the driver itself cannot.
@@ -57,7 +58,7 @@ Driver::Driver() {
   auto api = std::make_unique<DriverApi>(open_libcuda());
   path_ = api->library.path();
 
-  // Every driver exports these two by name; the rest is asked of the second.
+  // Every driver exports these two functions by name; the second one finds all others.
   const auto get_version =
       api->library.function<PFN_cuDriverGetVersion_v2020>("cuDriverGetVersion");
   const auto get_address =

@@ -10,34 +10,32 @@ namespace autotune::gpu {
 
 struct DriverApi;  // the function table, gpu/driver_api.hpp
 
-// A driver call failed. The code is a CUresult.
-// This machine has no GPU that a driver shows: no driver, a stub in its place, or no device.
+// This machine has no usable GPU: it has no driver, a stub in its place, or no device.
 class NoGpuError : public EnvironmentError {
  public:
   using EnvironmentError::EnvironmentError;
 };
 
-class DriverError : public Error {
- public:
-  DriverError(int code, const std::string& message) : Error(message), code_(code) {}
-  [[nodiscard]] int code() const { return code_; }
-
- private:
-  int code_;
-};
-
 // Returns whether the process must be terminated and relaunched after this error code (see cuda.h).
 [[nodiscard]] bool poisons_process(int code);
-// CUDA_ERROR_OUT_OF_MEMORY.
+// Returns whether this is CUDA_ERROR_OUT_OF_MEMORY.
 [[nodiscard]] bool is_out_of_memory(int code);
+
+// A driver call failed.
+class DriverError : public Error {
+ public:
+  DriverError(int cuda_result, const std::string& message)
+      : Error(message, is_out_of_memory(cuda_result) ? ErrorCode::no_memory : ErrorCode::device,
+              cuda_result) {}
+};
 
 // Immutable and thread-safe; all other objects of this module keep a reference to one and must not
 // outlive it.
 class Driver {
  public:
   // Opens libcuda.so.1 (or the file that AUTOTUNE_LIBCUDA names) and initialises it. Throws
-  // EnvironmentError in one line: no driver, the toolkit's stub, a driver older than CUDA 12.0, no
-  // usable GPU.
+  // EnvironmentError with a message of one line if there is no driver, only the toolkit's stub, a
+  // driver older than CUDA 12.0, or no usable GPU.
   static std::shared_ptr<const Driver> open();
   ~Driver();
 
@@ -49,7 +47,7 @@ class Driver {
 
   // Throws DriverError that names the call and the code when `code` is not success.
   void check(int code, const char* call) const;
-  // "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered".
+  // Returns "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered".
   [[nodiscard]] std::string describe(int code) const;
 
  private:

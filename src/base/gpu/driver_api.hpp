@@ -1,13 +1,13 @@
 // The driver's functions that this module uses, each at the version whose signature it is called
-// with. For src/gpu alone: it brings in cuda.h.
+// with. Only src/base/gpu may include this header, because it includes cuda.h.
 #pragma once
 
 #include <cudaTypedefs.h>
 
 #include "gpu/shared_library.hpp"
 
-// One line a function: its name, the CUDA version of its signature (as cuGetProcAddress counts),
-// and the type that has it.
+// Each line has a function: its name, the CUDA version of its signature (as cuGetProcAddress counts
+// versions), and the type with that signature.
 #define AUTOTUNE_DRIVER_FUNCTIONS(X)                                            \
   X(cuInit, 2000, PFN_cuInit_v2000)                                             \
   X(cuDriverGetVersion, 2020, PFN_cuDriverGetVersion_v2020)                     \
@@ -35,9 +35,11 @@
   X(cuMemcpyHtoDAsync, 3020, PFN_cuMemcpyHtoDAsync_v3020)                       \
   X(cuMemcpyDtoHAsync, 3020, PFN_cuMemcpyDtoHAsync_v3020)                       \
   X(cuMemsetD32Async, 3020, PFN_cuMemsetD32Async_v3020)                         \
+  X(cuMemsetD2D32Async, 3020, PFN_cuMemsetD2D32Async_v3020)                     \
   X(cuStreamCreate, 2000, PFN_cuStreamCreate_v2000)                             \
   X(cuStreamDestroy, 4000, PFN_cuStreamDestroy_v4000)                           \
   X(cuStreamSynchronize, 2000, PFN_cuStreamSynchronize_v2000)                   \
+  X(cuStreamGetId, 12000, PFN_cuStreamGetId_v12000)                             \
   X(cuStreamIsCapturing, 10000, PFN_cuStreamIsCapturing_v10000)                 \
   X(cuStreamBeginCapture, 10010, PFN_cuStreamBeginCapture_v10010)               \
   X(cuStreamEndCapture, 10000, PFN_cuStreamEndCapture_v10000)                   \

@@ -49,7 +49,20 @@ std::string busy_warning(const GpuLoad& load) {
 std::optional<GpuLoad> inspect_load(const DeviceInfo& device) {
   const std::optional<gpu::Nvml> nvml = gpu::Nvml::open(device.uuid);
   if (!nvml) return std::nullopt;
-  return GpuLoad{nvml->utilization_percent(), nvml->throttle_reasons()};
+  return GpuLoad{.utilization_percent = nvml->utilization_percent(),
+                 .throttle_reasons = nvml->throttle_reasons()};
+}
+
+GpuState inspect_state(const DeviceInfo& device) {
+  const std::optional<gpu::Nvml> nvml = gpu::Nvml::open(device.uuid);
+  if (!nvml) return {};
+  const int clock_mhz = nvml->sm_clock_mhz();
+  return {.sm_clock_mhz = clock_mhz > 0 ? std::optional(clock_mhz) : std::nullopt,
+          .max_sm_clock_mhz = nvml->max_sm_clock_mhz(),
+          .power_milliwatts = nvml->figure("nvmlDeviceGetPowerUsage"),
+          .power_limit_milliwatts = nvml->figure("nvmlDeviceGetEnforcedPowerLimit"),
+          .persistence = nvml->figure("nvmlDeviceGetPersistenceMode"),
+          .processes = nvml->compute_processes()};
 }
 
 NvrtcReport inspect_nvrtc() {

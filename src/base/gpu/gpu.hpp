@@ -11,7 +11,7 @@
 
 namespace autotune {
 
-// The report of `doctor` about the driver: usable, or one line that says why not.
+// The report of `doctor` about the driver. If it is not usable, `problem` says why in one line.
 struct DriverReport {
   bool usable = false;
   bool no_gpu = false;  // unusable because there is none, not because something is broken
@@ -27,13 +27,24 @@ struct DriverReport {
 
 // The load of a GPU before anything is measured on it.
 struct GpuLoad {
-  int utilization_percent = 0;         // of the last moments, by any process
+  int utilization_percent = 0;         // in the last moments, by any process
   std::uint64_t throttle_reasons = 0;  // NVML's bits
 };
-// nullopt without NVML.
+// Returns nullopt without NVML.
 [[nodiscard]] std::optional<GpuLoad> inspect_load(const DeviceInfo& device);
-// Describes in one line the load that makes times doubtful; empty if there is none.
+// Describes in one line the load that makes times doubtful; the line is empty if there is none.
 [[nodiscard]] std::string busy_warning(const GpuLoad& load);
+
+// The report of `doctor` about a GPU; figures that NVML does not give are empty.
+struct GpuState {
+  std::optional<int> sm_clock_mhz;
+  std::optional<int> max_sm_clock_mhz;
+  std::optional<int> power_milliwatts;
+  std::optional<int> power_limit_milliwatts;
+  std::optional<int> persistence;  // 1: the driver stays loaded while nobody uses the GPU
+  std::optional<int> processes;    // with a CUDA context
+};
+[[nodiscard]] GpuState inspect_state(const DeviceInfo& device);
 
 // The report of `doctor` about NVRTC.
 struct NvrtcReport {

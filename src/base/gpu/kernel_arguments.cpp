@@ -21,7 +21,8 @@ CUtensorMapDataType map_type(ElementType type) {
   throw Error("no tensor map has elements of type " + to_string(type));
 }
 
-// The map of a tensor of which `box` rows and columns are copied at a time; zeros lie beyond it.
+// Makes the map of a tensor of which `box` rows and columns are copied at a time. Copies from
+// beyond the tensor give zeros.
 void encode(const Driver& driver, CUtensorMap* map, const TensorDesc& tensor,
             const LaunchValues::Tensor& placed, const LaunchGeometry::Box& box) {
   const cuuint64_t extents[] = {static_cast<cuuint64_t>(tensor.columns),
@@ -42,26 +43,25 @@ void encode(const Driver& driver, CUtensorMap* map, const TensorDesc& tensor,
 
 }  // namespace
 
-KernelArguments::KernelArguments(const Driver& driver, const KernelSignature& signature,
+KernelArguments::KernelArguments(const Driver& driver, const ArgumentLayout& layout,
                                  const LaunchGeometry& geometry,
                                  std::span<const TensorDesc> tensors, const LaunchValues& values)
-    : pack_(signature, values) {
+    : pack_(layout, values) {
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
-  std::size_t maps = 0;
-  for (std::size_t place = pack_.first_map(); place < signature.size(); ++place) {
-    const KernelArgument& argument = signature[place];
-    if (argument.kind != ArgumentKind::tensor_map) continue;
-    if (maps == kMostMaps) throw Error("a kernel has more tensor maps than a launch can pass");
-    TensorMap& map = maps_[maps++];
-    pack_.set_pointer(place, &map);
-    const std::size_t tensor = argument.index;
+  if (layout.maps().size() > kMostMaps) {
+    throw Error("a kernel has more tensor maps than a launch can pass");
+  }
+  TensorMap* map = maps_.data();
+  for (const auto& [argument, tensor] : layout.maps()) {
+    pack_.set_pointer(argument, map);
     // A kernel that was compiled for tensors at any address does not read its maps.
-    if (!geometry.needs_map(tensor)) {
-      map = {};
-      continue;
+    if (geometry.needs_map(tensor)) {
+      encode(driver, reinterpret_cast<CUtensorMap*>(map), tensors[tensor], values.tensors[tensor],
+             geometry.tensor_boxes[tensor]);
+    } else {
+      *map = {};
     }
-    encode(driver, reinterpret_cast<CUtensorMap*>(&map), tensors[tensor], values.tensors[tensor],
-           geometry.tensor_boxes[tensor]);
+    ++map;
   }
 }
 

@@ -14,16 +14,16 @@ namespace autotune::gpu {
 
 class KernelArguments {
  public:
-  // `tensors`: those of the operation, in its order, for the tensor maps that geometry asks for;
-  // the row strides are those of `values`. Throws DriverError when the driver makes no tensor map,
-  // Error as ArgumentPack does.
-  KernelArguments(const Driver& driver, const KernelSignature& signature,
+  // `tensors` are those of the operation, in its order, for the tensor maps that the geometry asks
+  // for. Row strides come from `values`, which must outlive the launch as for ArgumentPack. Throws
+  // DriverError when the driver cannot make a tensor map, and Error as ArgumentPack does.
+  KernelArguments(const Driver& driver, const ArgumentLayout& layout,
                   const LaunchGeometry& geometry, std::span<const TensorDesc> tensors,
                   const LaunchValues& values);
   KernelArguments(const KernelArguments&) = delete;
   KernelArguments& operator=(const KernelArguments&) = delete;
 
-  // For Kernel::launch().
+  // The pointers for Kernel::launch().
   [[nodiscard]] void** pointers() { return pack_.pointers(); }
 
  private:
@@ -33,7 +33,7 @@ class KernelArguments {
   };
 
   ArgumentPack pack_;
-  std::array<TensorMap, kMostMaps> maps_;  // the first ones: as many as the signature has
+  std::array<TensorMap, kMostMaps> maps_;  // used from the first one on, as the signature needs
 };
 
 }  // namespace autotune::gpu

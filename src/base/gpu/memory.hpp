@@ -1,4 +1,4 @@
-// Memory of the device, and of the host where the device reads and writes it fast.
+// Device memory, and host memory that the device can access fast.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace autotune::gpu {
 
-// Move-only. Allocated in the current context, which is to be current again when it is freed.
+// Move-only. It is allocated in the current context, which must be current again when it is freed.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  // Throws DriverError; is_out_of_memory() tells whether that was it.
+  // Throws DriverError; is_out_of_memory() tells whether a lack of memory was the reason.
   DeviceBuffer(const Driver& driver, std::size_t bytes);
   DeviceBuffer(DeviceBuffer&& other) noexcept;
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
@@ -21,10 +21,11 @@ class DeviceBuffer {
   [[nodiscard]] std::uint64_t address() const { return address_; }
   [[nodiscard]] std::size_t size() const { return bytes_; }
 
-  // The context is gone, and the memory with it.
+  // To be called when the context is gone, and the memory with it.
   void leave_to_context() { address_ = 0; }
 
-  // Asynchronous on the stream. `offset` and sizes in bytes; patterns fill whole words of 4 bytes.
+  // These are asynchronous on the stream. `offset` and sizes are in bytes; a pattern fills whole
+  // words of 4 bytes.
   void fill(std::uint32_t pattern, std::size_t offset, std::size_t bytes,
             const Stream& stream) const;
   void copy_to_host(void* to, std::size_t bytes, const Stream& stream) const;
@@ -35,6 +36,10 @@ class DeviceBuffer {
   std::uint64_t address_ = 0;
   std::size_t bytes_ = 0;
 };
+
+// Sets a matrix of elements of 4 bytes to zero, row after row, asynchronously on the stream.
+void zero_rows(const Driver& driver, std::uint64_t address, std::int64_t row_stride,
+               std::int64_t rows, std::int64_t columns, CUstream_st* stream);
 
 // Page-locked host memory.
 class PinnedBuffer {

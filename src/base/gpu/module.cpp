@@ -1,6 +1,8 @@
 #include "gpu/module.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -10,7 +12,7 @@
 namespace autotune::gpu {
 namespace {
 
-// The driver takes 32 bits of each size and would cut larger ones off.
+// The driver takes each size as 32 bits, so larger sizes would lose their upper bits.
 void require_launchable(const LaunchGeometry& geometry) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   for (const auto& sizes : {geometry.grid, geometry.block}) {
@@ -23,9 +25,10 @@ void require_launchable(const LaunchGeometry& geometry) {
 
 }  // namespace
 
-Kernel::Kernel(const Driver& driver, CUfunc_st* function) : driver_(&driver), function_(function) {
+Kernel::Kernel(const Driver& driver, CUfunc_st* function, CUfunc_st* preparation)
+    : driver_(&driver), function_(function), preparation_(preparation) {
   constexpr int kFirstToWait = 90;        // 10 * compute capability
-  constexpr int kFirstToCapture = 12030;  // driver in whose graphs launches may be prepared
+  constexpr int kFirstToCapture = 12030;  // the driver from which on graphs can prepare launches
   can_wait_ = driver.cuda_version() >= kFirstToCapture &&
               attribute(CU_FUNC_ATTRIBUTE_BINARY_VERSION) >= kFirstToWait;
 }
@@ -38,11 +41,15 @@ int Kernel::attribute(int which) const {
   return value;
 }
 
-void Kernel::allow_dynamic_shared(std::int64_t bytes) const {
-  driver_->check(
-      driver_->api().cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                        static_cast<int>(bytes)),
-      "cuFuncSetAttribute");
+void Kernel::allow_dynamic_shared(const LaunchGeometry& geometry) const {
+  const auto allow = [&](CUfunction function, std::int64_t bytes) {
+    driver_->check(
+        driver_->api().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                          static_cast<int>(bytes)),
+        "cuFuncSetAttribute");
+  };
+  allow(function_, geometry.dynamic_shared_bytes);
+  if (preparation_ != nullptr) allow(preparation_, geometry.preparation.dynamic_shared_bytes);
 }
 
 void Kernel::launch(const LaunchGeometry& geometry, void** arguments, CUstream_st* stream) const {
@@ -62,16 +69,27 @@ void Kernel::launch(const LaunchGeometry& geometry, void** arguments, CUstream_s
   config.hStream = stream;
   config.attrs = &before;
   config.numAttrs = geometry.waits_for_launch_before && can_wait_ ? 1 : 0;
+  if (preparation_ != nullptr) {
+    CUlaunchConfig first = config;
+    first.gridDimX = size(geometry.preparation.blocks);
+    first.blockDimX = size(geometry.preparation.threads);
+    first.gridDimY = first.gridDimZ = first.blockDimY = first.blockDimZ = 1;
+    first.sharedMemBytes = size(geometry.preparation.dynamic_shared_bytes);
+    driver_->check(driver_->api().cuLaunchKernelEx(&first, preparation_, arguments, nullptr),
+                   "cuLaunchKernelEx");
+  }
   driver_->check(driver_->api().cuLaunchKernelEx(&config, function_, arguments, nullptr),
                  "cuLaunchKernelEx");
 }
 
 Module::Module(const Driver& driver, const std::string& image) : driver_(driver) {
-  // PTX is text; anything else with zero bytes (a fat binary, a cubin with a damaged head) has
-  // offsets of its own, which the driver would follow.
+  // PTX is text. Other bytes (a fat binary, a cubin with a damaged head) have zeros among them, and
+  // offsets of their own that the driver would follow.
   const bool is_text = image.find('\0') == std::string::npos;
-  if (looks_like_elf(image) ? !read_cubin(image) : !is_text) {
-    throw Error("the compiled kernel is damaged");
+  const std::optional<CubinInfo> cubin = read_cubin(image);
+  if (looks_like_elf(image) ? !cubin : !is_text) throw Error("the compiled kernel is damaged");
+  for (const CubinKernel& kernel : cubin ? cubin->kernels : std::vector<CubinKernel>()) {
+    kernels_.push_back(kernel.name);
   }
   driver_.check(driver_.api().cuModuleLoadData(&module_, image.c_str()), "cuModuleLoadData");
 }
@@ -80,11 +98,17 @@ Module::~Module() {
   if (module_ != nullptr) driver_.api().cuModuleUnload(module_);
 }
 
-Kernel Module::kernel(const std::string& name) const {
+CUfunction Module::function(const std::string& name) const {
   CUfunction function = nullptr;
   driver_.check(driver_.api().cuModuleGetFunction(&function, module_, name.c_str()),
                 "cuModuleGetFunction");
-  return {driver_, function};
+  return function;
+}
+
+Kernel Module::kernel(const std::string& name) const {
+  const std::string before = name + "_prepare";
+  const bool has_preparation = std::count(kernels_.begin(), kernels_.end(), before) > 0;
+  return {driver_, function(name), has_preparation ? function(before) : nullptr};
 }
 
 }  // namespace autotune::gpu

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/launch_geometry.hpp"
 #include "gpu/stream.hpp"
@@ -12,15 +13,16 @@ struct CUfunc_st;
 
 namespace autotune::gpu {
 
-// A kernel of a module; valid as long as the module.
+// A kernel of a module, valid as long as the module.
 class Kernel {
  public:
-  Kernel(const Driver& driver, CUfunc_st* function);
+  // `preparation` is the function that LaunchGeometry::preparation launches, or nullptr.
+  Kernel(const Driver& driver, CUfunc_st* function, CUfunc_st* preparation = nullptr);
 
-  // Allows launches with this much dynamic shared memory; needed beyond 48 KiB.
-  void allow_dynamic_shared(std::int64_t bytes) const;
-  // `arguments`: a pointer to each of the kernel's arguments. Throws Error for a grid or block that
-  // is too large for the driver to be told.
+  // Allows launches with the geometry's dynamic shared memory; needed beyond 48 KiB.
+  void allow_dynamic_shared(const LaunchGeometry& geometry) const;
+  // `arguments` has a pointer to each of the kernel's arguments. Throws Error for a grid or block
+  // whose size does not fit the driver's 32 bits.
   void launch(const LaunchGeometry& geometry, void** arguments, CUstream_st* stream) const;
   void launch(const LaunchGeometry& geometry, void** arguments, const Stream& stream) const {
     launch(geometry, arguments, stream.handle());
@@ -30,25 +32,32 @@ class Kernel {
   [[nodiscard]] int attribute(int which) const;
   const Driver* driver_;
   CUfunc_st* function_;
-  bool can_wait_ = false;  // for the launch before it
+  CUfunc_st* preparation_;
+  bool can_wait_ = false;  // for the previous launch on the stream
 };
 
 class Module {
  public:
   // `image` is a cubin or PTX text. The driver takes no length, so a cubin's bounds are checked
-  // first: one that is cut short throws Error, and so does what is neither.
+  // first. Throws Error for a cubin that is cut short, and for bytes that are neither.
   Module(const Driver& driver, const std::string& image);
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
+  // The kernel of this name, together with the kernel <name>_prepare if the cubin has one, for
+  // LaunchGeometry::preparation.
   [[nodiscard]] Kernel kernel(const std::string& name) const;
-  // Does not unload: for when the context, which takes its modules with it, may be gone.
+  // Keeps the destructor from unloading the module. To be called when the context, which takes its
+  // modules with it, may be gone.
   void leave_to_context() { module_ = nullptr; }
 
  private:
+  [[nodiscard]] CUfunc_st* function(const std::string& name) const;
+
   const Driver& driver_;
   CUmod_st* module_ = nullptr;
+  std::vector<std::string> kernels_;  // the names of a cubin's kernels
 };
 
 }  // namespace autotune::gpu

@@ -23,7 +23,7 @@ std::optional<Nvml> Nvml::open(const std::string& device_uuid) {
   api.clock_info = loaded.function<decltype(api.clock_info)>("nvmlDeviceGetClockInfo");
   api.clocks_event_reasons =
       loaded.function<decltype(api.clocks_event_reasons)>("nvmlDeviceGetCurrentClocksEventReasons");
-  if (api.clocks_event_reasons == nullptr) {  // its name before CUDA 12.2
+  if (api.clocks_event_reasons == nullptr) {  // it had another name before CUDA 12.2
     api.clocks_event_reasons = loaded.function<decltype(api.clocks_event_reasons)>(
         "nvmlDeviceGetCurrentClocksThrottleReasons");
   }
@@ -48,6 +48,31 @@ Nvml::~Nvml() {
 int Nvml::sm_clock_mhz() const {
   unsigned megahertz = 0;
   return api_.clock_info(device_, kSmClock, &megahertz) == 0 ? static_cast<int>(megahertz) : 0;
+}
+
+std::optional<int> Nvml::max_sm_clock_mhz() const {
+  const auto read = library_->function<decltype(Api::clock_info)>("nvmlDeviceGetMaxClockInfo");
+  unsigned megahertz = 0;
+  if (read == nullptr || read(device_, kSmClock, &megahertz) != 0) return std::nullopt;
+  return static_cast<int>(megahertz);
+}
+
+std::optional<int> Nvml::figure(const char* function) const {
+  const auto read = library_->function<int (*)(Device, unsigned*)>(function);
+  unsigned value = 0;
+  if (read == nullptr || read(device_, &value) != 0) return std::nullopt;
+  return static_cast<int>(value);
+}
+
+std::optional<int> Nvml::compute_processes() const {
+  constexpr int kInsufficientSize = 7;  // NVML_ERROR_INSUFFICIENT_SIZE: there are processes
+  const auto read = library_->function<int (*)(Device, unsigned*, void*)>(
+      "nvmlDeviceGetComputeRunningProcesses_v3");
+  unsigned count = 0;
+  if (read == nullptr) return std::nullopt;
+  const int status = read(device_, &count, nullptr);
+  if (status != 0 && status != kInsufficientSize) return std::nullopt;
+  return static_cast<int>(count);
 }
 
 std::uint64_t Nvml::throttle_reasons() const {

@@ -1,4 +1,4 @@
-// NVML, NVIDIA's management library, where there is one: clocks and what holds them back.
+// NVML, NVIDIA's management library, if the machine has it: clocks and the reasons that lower them.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,26 @@
 
 namespace autotune::gpu {
 
-// Reads only; nothing of the device is changed. Thread-safe.
+// Thread-safe. It only reads, and changes nothing of the device.
 class Nvml {
  public:
-  // nullopt where the library is missing or does not know the device.
+  // Returns nullopt if the library is missing or does not know the device.
   static std::optional<Nvml> open(const std::string& device_uuid);
   Nvml(Nvml&& other) noexcept;
   ~Nvml();
 
-  // 0 where NVML does not say.
+  // A figure that NVML does not give is 0, nullopt or an empty text.
   [[nodiscard]] int sm_clock_mhz() const;
+  [[nodiscard]] std::optional<int> max_sm_clock_mhz() const;
+  // The result of an NVML function whose only input is the device: "nvmlDeviceGetPowerUsage".
+  [[nodiscard]] std::optional<int> figure(const char* function) const;
+  // The number of processes that have a CUDA context on the device, this one included.
+  [[nodiscard]] std::optional<int> compute_processes() const;
   // NVML's bits for why the clocks are not higher (nvmlClocksEventReasons).
   [[nodiscard]] std::uint64_t throttle_reasons() const;
-  // Percent of the last moments in which some process's kernels ran; 0 where NVML does not say.
+  // The share of the last moments in which kernels of any process ran, in percent.
   [[nodiscard]] int utilization_percent() const;
-  // "580.159.04"; empty where NVML does not say.
+  // "580.159.04".
   [[nodiscard]] std::string driver_release() const;
 
  private:

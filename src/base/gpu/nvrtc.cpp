@@ -12,7 +12,7 @@
 
 namespace autotune::gpu {
 
-// The functions, with the types that nvrtc.h gives them.
+// NVRTC's functions, with the types that nvrtc.h gives them.
 struct Nvrtc::Api {
   explicit Api(SharedLibrary opened) : library(std::move(opened)) {}
 
@@ -45,7 +45,7 @@ namespace {
 
 constexpr std::size_t kMaxSourceBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxLogBytes = std::size_t{64} << 10;
-// The first version with a cache, and with the option against it.
+// The first version with a cache, and with the option that turns it off.
 constexpr int kCacheSince = 1209;
 
 std::vector<std::string> candidate_libraries() {
@@ -92,13 +92,13 @@ std::string output(Size size_of, Read read, nvrtcProgram program) {
   return read(program, bytes.data()) == NVRTC_SUCCESS ? bytes : "";
 }
 
-// Texts come with a zero byte at the end.
+// NVRTC's texts have a zero byte at their end.
 std::string without_terminator(std::string text) {
   while (!text.empty() && text.back() == '\0') text.pop_back();
   return text;
 }
 
-// Cut between two characters, since logs are stored and printed as UTF-8.
+// A long log is cut between two characters, since logs are stored and printed as UTF-8.
 void limit_log(std::string& log) {
   if (log.size() <= kMaxLogBytes) return;
   std::size_t end = kMaxLogBytes;
@@ -106,7 +106,7 @@ void limit_log(std::string& log) {
   log.resize(end);
 }
 
-// The log has the figures of the cubin, and the spills too.
+// Takes the resources from the log, which has the spills that the cubin lacks.
 Resources read_resources(const std::string& log, const std::string& kernel,
                          const std::string& image) {
   const PtxasFigures figures = read_ptxas_log(log, kernel);
@@ -143,7 +143,7 @@ Nvrtc::Nvrtc() {
   auto api = std::make_unique<Api>(std::move(*library));
   if (!api->complete() || api->nvrtcVersion(&major_, &minor_) != NVRTC_SUCCESS || major_ < 12 ||
       (major_ == 12 && minor_ < 1)) {
-    throw EnvironmentError(path_ + " is no NVRTC of CUDA 12.1 or newer");
+    throw EnvironmentError(path_ + " is not an NVRTC of CUDA 12.1 or newer");
   }
   int count = 0;
   api->nvrtcGetNumSupportedArchs(&count);
@@ -181,7 +181,7 @@ CompileResult Nvrtc::compile(const std::string& name, const std::string& source,
     result.log = fmt::format("error: {}", api_->nvrtcGetErrorString(code));
   }
   if (code == NVRTC_SUCCESS) {
-    // The getters succeed, with nothing, where there is nothing.
+    // Where a result is missing, its getter succeeds with an empty one.
     result.ptx =
         without_terminator(output(api_->nvrtcGetPTXSize, api_->nvrtcGetPTX, program.handle()));
     result.image = output(api_->nvrtcGetCUBINSize, api_->nvrtcGetCUBIN, program.handle());

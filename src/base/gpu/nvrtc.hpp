@@ -20,17 +20,19 @@ struct CompileResult {
 // Thread-safe; compiles in parallel.
 class Nvrtc {
  public:
-  // Looks where AUTOTUNE_NVRTC says, else for libnvrtc.so.13 and .12 where the loader looks, and
-  // in the toolkit's usual folders. Throws EnvironmentError that says so when there is none.
+  // Opens the library that AUTOTUNE_NVRTC names, or else libnvrtc.so.13 or .12 from the loader's
+  // folders or the toolkit's usual folders. Throws EnvironmentError if there is none of CUDA 12.1
+  // or newer.
   static std::shared_ptr<const Nvrtc> open();
   ~Nvrtc();
 
-  // A failed compilation is a result with its log. `options` as NVRTC takes them; the option that
-  // keeps NVRTC from using a cache is added.
+  // A failed compilation gives a result with its log. `options` are NVRTC's; the option that keeps
+  // NVRTC from using a cache is added to them.
   [[nodiscard]] CompileResult compile(const std::string& name, const std::string& source,
                                       const std::vector<std::string>& options) const;
 
-  // "13.0.88 CL-36424714": what cubins depend on. The version that NVRTC gives lacks the build.
+  // "13.0.88 CL-36424714", on which cubins depend. The version that NVRTC itself gives lacks the
+  // build.
   [[nodiscard]] const std::string& build() const { return build_; }
   // The architectures that it makes cubins for: "sm_75", ...
   [[nodiscard]] const std::vector<std::string>& architectures() const { return architectures_; }

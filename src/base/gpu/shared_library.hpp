@@ -7,16 +7,16 @@
 
 namespace autotune::gpu {
 
-// The toolkit's usual folders of libraries: /usr/local/cuda first, then those that name their
-// version, the newest first.
+// The toolkit's usual folders of libraries: first those in /usr/local/cuda, then those in folders
+// with a version in their name, the newest first.
 [[nodiscard]] std::vector<std::string> toolkit_folders();
 
 // Move-only. Once opened, a library stays loaded to the end of the process.
 class SharedLibrary {
  public:
-  // nullopt when the loader cannot open it; `problem` then says why.
+  // Returns nullopt when the loader cannot open the library; `problem` then says why.
   static std::optional<SharedLibrary> open(const std::string& name, std::string* problem = nullptr);
-  // The first of several names that opens.
+  // Opens the first of several names that can be opened.
   static std::optional<SharedLibrary> open_first(const std::vector<std::string>& names,
                                                  std::string* problem = nullptr);
 
@@ -24,7 +24,7 @@ class SharedLibrary {
   SharedLibrary& operator=(SharedLibrary&&) = delete;
   ~SharedLibrary();
 
-  // nullptr when there is none of that name.
+  // Returns nullptr for a name that the library lacks.
   [[nodiscard]] void* symbol(const char* name) const;
   template <typename Function>
   [[nodiscard]] Function function(const char* name) const {

@@ -46,6 +46,12 @@ double Event::elapsed_us_since(const Event& start) const {
   return 1e3 * static_cast<double>(milliseconds);
 }
 
+std::uint64_t stream_id(const Driver& driver, CUstream_st* stream) {
+  unsigned long long id = 0;
+  driver.check(driver.api().cuStreamGetId(stream, &id), "cuStreamGetId");
+  return id;
+}
+
 bool is_per_thread(CUstream_st* stream) {
   return stream == CU_STREAM_PER_THREAD;
 }

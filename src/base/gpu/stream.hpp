@@ -1,6 +1,8 @@
 // Streams, events and graphs. All of them belong to the context that is current when they are made.
 #pragma once
 
+#include <cstdint>
+
 #include "gpu/driver.hpp"
 
 struct CUstream_st;
@@ -34,7 +36,8 @@ class Event {
 
   void record(const Stream& stream) const;
   void synchronize() const;
-  // Both recorded and completed. Microseconds; Error when the device says what cannot be.
+  // Returns microseconds. Both events must be recorded and completed. Throws Error for a time that
+  // is impossible.
   [[nodiscard]] double elapsed_us_since(const Event& start) const;
 
  private:
@@ -44,8 +47,11 @@ class Event {
 
 // Returns whether work on the stream (nullptr: the default one) is being captured into a graph.
 [[nodiscard]] bool is_capturing(const Driver& driver, CUstream_st* stream);
-// Returns whether the handle is that of the per-thread default stream, which is the same in every
-// thread.
+// Returns the number of a stream in the current context, which no other stream ever has, whatever
+// becomes of its handle. nullptr: the default stream.
+[[nodiscard]] std::uint64_t stream_id(const Driver& driver, CUstream_st* stream);
+// Returns whether the handle stands for the per-thread default stream. All threads use the same
+// handle for it.
 [[nodiscard]] bool is_per_thread(CUstream_st* stream);
 
 // Work captured from a stream, launched as one.

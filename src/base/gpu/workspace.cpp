@@ -15,7 +15,7 @@ bool Workspace::has(std::int64_t bytes) const {
 std::uint64_t Workspace::reserve(std::int64_t bytes, CUstream_st* stream) {
   if (bytes == 0) return 0;
   if (!has(bytes)) {
-    // Twice as large as before at least, up to where that would be too much of the device's memory.
+    // The memory is at least doubled, up to a size at which doubling would waste too much of it.
     constexpr std::size_t kLarge = std::size_t{256} << 20;
     const std::size_t twice = buffers_.empty() ? 0 : 2 * buffers_.back().size();
     DeviceBuffer larger(driver_,

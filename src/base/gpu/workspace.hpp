@@ -1,4 +1,4 @@
-// Global memory for blocks that share the work of a result: the workspace argument of kernels
+// Global memory for blocks that share the work of a result: the `workspace` argument of kernels
 // (kernel_templates/kernel_template.hpp).
 #pragma once
 
@@ -8,20 +8,21 @@
 
 namespace autotune::gpu {
 
-// For launches on one stream, one after the other, in the context that is current in all calls.
+// A Workspace serves launches on one stream, one after the other. The same context must be current
+// in all calls.
 class Workspace {
  public:
   explicit Workspace(const Driver& driver) : driver_(driver) {}
 
-  // Returns whether reserve() can do without allocating.
+  // Returns whether reserve() would not have to allocate memory.
   [[nodiscard]] bool has(std::int64_t bytes) const;
-  // The address of `bytes` at least, whose counters are zero for what is put on the stream from now
-  // on (nullptr: the default stream). An address given before stays good: a graph may hold it.
-  // Throws DriverError.
+  // Returns the address of at least `bytes`, whose counters are zero for work that is put on the
+  // stream from now on (nullptr: the default stream). Addresses that were returned before stay
+  // valid, since a graph may hold them. Throws DriverError.
   std::uint64_t reserve(std::int64_t bytes, CUstream_st* stream);
   // To be called after a failed kernel, which may have left anything in the memory.
   void discard() { buffers_.clear(); }
-  // The context is gone, and the memory with it.
+  // To be called when the context is gone, and the memory with it.
   void leave_to_context();
 
  private:

@@ -9,7 +9,7 @@ namespace autotune {
 std::int64_t guard_bytes(const TensorDesc& output) {
   constexpr std::int64_t kLeast = 256 << 10;
   constexpr std::int64_t kMost = 64 << 20;
-  constexpr std::int64_t kAligned = 256;  // as cuMemAlloc's addresses are
+  constexpr std::int64_t kAligned = 256;  // cuMemAlloc's addresses are multiples of this
   const std::int64_t bytes =
       std::clamp(2 * output.columns * size_bytes(output.type), kLeast, kMost);
   return (bytes + kAligned - 1) / kAligned * kAligned;
@@ -25,7 +25,7 @@ double bytes_needed(const Operation& operation, const Problem& problem, const De
       continue;
     }
     bytes += own;
-    // References of whole outputs are kept on GPUs alone.
+    // Only GPUs keep the references of whole outputs.
     if (device.is_cpu()) continue;
     bytes += own + elements * (sizeof(double) + sizeof(float));
     bytes += static_cast<double>(2 * guard_bytes(tensor));

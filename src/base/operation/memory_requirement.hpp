@@ -1,4 +1,4 @@
-// The memory that verifying and timing a problem takes, known before anything is compiled.
+// The memory that is needed to verify and time a problem, computed before anything is compiled.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace autotune {
 
-// Bytes before the output and behind it that a kernel must not touch: two of its rows, at
-// least 256 KiB and at most 64 MiB; a multiple of 256.
+// The size of each of the two zones, before the output and after it, that a kernel must not touch:
+// two rows of the output, at least 256 KiB and at most 64 MiB, rounded up to a multiple of 256
+// bytes.
 [[nodiscard]] std::int64_t guard_bytes(const TensorDesc& output);
 
 // The bytes that a problem needs on the device: two sets of inputs, the output between its guard
@@ -18,8 +19,8 @@ namespace autotune {
 [[nodiscard]] double bytes_needed(const Operation& operation, const Problem& problem,
                                   const DeviceInfo& device);
 
-// Returns in one line why the device, with all of its memory free, could not hold the problem;
-// empty when it could.
+// Returns in one line why the device could not hold the problem even with all of its memory free;
+// empty if it could.
 [[nodiscard]] std::string why_too_large(const Operation& operation, const Problem& problem,
                                         const DeviceInfo& device);
 

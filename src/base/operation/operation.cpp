@@ -24,7 +24,8 @@ const Operation& OperationRegistry::at(std::string_view name) const {
 }
 
 const OperationRegistry& built_in_operations() {
-  static const OperationRegistry registry({gemm_operation()});
+  // Never destroyed, like all statics here: an application may multiply in its last destructors.
+  static const auto& registry = *new OperationRegistry({gemm_operation()});
   return registry;
 }
 

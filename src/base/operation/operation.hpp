@@ -22,8 +22,8 @@ enum class InputData : std::uint8_t {
 };
 
 struct Work {
-  double operations = 0;  // of floating point
-  double bytes = 0;       // that have to be read and written at least
+  double operations = 0;  // floating-point operations
+  double bytes = 0;       // the least number that has to be read and written
 };
 
 // A rectangle of the output's rows and columns.
@@ -36,8 +36,9 @@ struct Rectangle {
   bool operator==(const Rectangle&) const = default;
 };
 
-// Reference results of a rectangle, row by row: each element in FP64, and the magnitude that its
-// rounding errors are relative to, mostly the sum of the absolute values of its terms.
+// The reference results of a rectangle, row by row: each element in FP64, and the magnitude that
+// its rounding errors are relative to, in most operations the sum of the absolute values of its
+// terms.
 struct ReferenceTile {
   static constexpr std::int64_t kSide = 64;  // rows and columns at most
   std::vector<double> values;
@@ -49,8 +50,8 @@ struct ReferenceTile {
 // data.
 struct Operation {
   std::string name;  // of Problem::operation()
-  // In the order that kernel arguments refer to them by; without padding. The last one is the
-  // output, all others are inputs.
+  // The tensors of a problem without padding, in the order by which kernel arguments refer to them.
+  // The last one is the output, all others are inputs.
   std::function<std::vector<TensorDesc>(const Problem&)> tensors;
   std::function<Work(const Problem&)> work;
   // The distance of two problems that differ in their sizes alone: 0 for equal ones.
@@ -61,7 +62,7 @@ struct Operation {
   };
   // The values that kernels are measured with for the operation's scalars.
   std::vector<double> scalars = {};
-  // Macros "NAME=VALUE" that a kernel's code depends on besides its parameters.
+  // Macros "NAME=VALUE" that a kernel's code depends on in addition to its parameters.
   std::function<std::vector<std::string>(const Problem&)> code_macros = [](const Problem&) {
     return std::vector<std::string>();
   };
@@ -72,12 +73,12 @@ struct Operation {
   // address of what they write, for the whole output row by row:
   //   reference_integers(..., ELEMENT_<output>* values)
   //   reference_real(..., double* values, float* magnitudes)
-  // Compiled behind element.cuh, with ELEMENT_<NAME> for each tensor.
+  // It is compiled after element.cuh, with a macro ELEMENT_<NAME> for each tensor.
   std::string_view reference_source = {};
   std::function<std::vector<std::int64_t>(const Problem&)> reference_numbers;
   std::function<std::int64_t(const Problem&)> reference_blocks;
-  // The reference on the CPU, for a part of at most ReferenceTile::kSide rows and columns. Must be
-  // safe to call from several threads. Magnitudes may be left out where they are not wanted.
+  // The reference on the CPU, for a part of at most ReferenceTile::kSide rows and columns. It must
+  // be safe to call from several threads. It may leave out magnitudes that are not wanted.
   std::function<void(const Problem&, std::span<const void* const> inputs, const Rectangle& part,
                      bool with_magnitudes, ReferenceTile& result)>
       reference_tile;
@@ -101,10 +102,11 @@ class OperationRegistry {
 // The operations that the program was built with.
 [[nodiscard]] const OperationRegistry& built_in_operations();
 
-// Floating-point operations in 10^9 a second.
+// The rate in GFLOP/s: 10^9 floating-point operations per second.
 [[nodiscard]] double gflops(const Work& work, double time_us);
 
-// The device code that reads and writes elements of any type; goes before reference_source.
+// The device code that reads and writes elements of any type. It is compiled before
+// reference_source.
 [[nodiscard]] std::string_view element_source();
 // Macro definitions "ELEMENT_<NAME>=<CUDA type>" for each tensor, the name in capitals.
 [[nodiscard]] std::vector<std::string> element_macros(std::span<const TensorDesc> tensors);

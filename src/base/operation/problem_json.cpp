@@ -1,12 +1,29 @@
 #include "operation/problem_json.hpp"
 
+#include <limits>
+
 #include <nlohmann/json.hpp>
 
+#include "autotune/error.hpp"
+
+#include "core/json.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 
 using nlohmann::json;
+
+namespace {
+
+std::int64_t size_from(const json& value) {
+  const std::int64_t size = whole_number(value);
+  if (size < 1 || size > std::numeric_limits<std::int32_t>::max()) {
+    throw Error("a size is not from 1 to 2147483647");
+  }
+  return size;
+}
+
+}  // namespace
 
 void to_json(json& j, const GemmProblem& p) {
   j = json{
@@ -14,9 +31,9 @@ void to_json(json& j, const GemmProblem& p) {
 }
 
 void from_json(const json& j, GemmProblem& p) {
-  j.at("m").get_to(p.m);
-  j.at("n").get_to(p.n);
-  j.at("k").get_to(p.k);
+  p.m = size_from(j.at("m"));
+  p.n = size_from(j.at("n"));
+  p.k = size_from(j.at("k"));
   set_layout(p, j.value("layout", "NN"));
   p.math = math_from_string(j.value("math", "strict"));
 }
@@ -24,6 +41,19 @@ void from_json(const json& j, GemmProblem& p) {
 json exported_problem(const Problem& problem) {
   if (problem.operation() != kGemm) return problem.key();
   return gemm_problem(problem);
+}
+
+std::vector<std::pair<std::string, std::string>> exported_columns(const Problem& problem) {
+  std::vector<std::pair<std::string, std::string>> columns;
+  for (const auto& [name, value] : problem.sizes()) {
+    columns.emplace_back(name, std::to_string(value));
+  }
+  for (const auto& [name, value] : problem.traits()) {
+    // A GemmProblem always has FP32 elements.
+    if (problem.operation() == kGemm && name == "type") continue;
+    columns.emplace_back(name, value);
+  }
+  return columns;
 }
 
 Problem problem_from_export(const json& j) {

@@ -1,121 +1,136 @@
-// The cache of chosen and loaded kernels, used by several threads.
+// The kernels that are loaded and the plans that are made, used by several threads.
 #include "api/kernel_cache.hpp"
 
 #include <atomic>
-#include <chrono>
+#include <latch>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "api/setup.hpp"
-#include "kernel_templates/kernel_registry.hpp"
-#include "operation/gemm/gemm.hpp"
-#include "tests/app/api/gemm_traits.hpp"
-#include "tests/app/api/temporary_storage.hpp"
+#include "autotune/error.hpp"
+
+#include "api/plan_table.hpp"
 
 namespace autotune::test {
 namespace {
 
-DeviceInfo some_gpu() {
-  DeviceInfo device;
-  device.label = "Test GPU";
-  device.compute_major = 9;
-  device.max_threads_per_block = 1024;
-  device.shared_per_block = 48 << 10;
-  device.shared_per_block_optin = 227 << 10;
-  return device;
-}
-
-// All kernels of these problems, those of the first template, are in the cubin store.
-GemmProblem problem(std::int64_t m) {
-  return {.m = 8 + m, .n = 512, .k = 64};
-}
-void fill_store() {
-  CubinStore store = open_cubin_store();
-  const KernelTemplate& kernel = built_in_kernels().templates().front();
-  for (std::int64_t m = 1; m <= 8; ++m) {
-    const Configuration configuration = kernel.default_configuration(problem(m));
-    store.put(
-        cubin_key("any", std::string(kernel.source),
-                  compile_options(kernel, configuration, code_traits(kernel, problem(m)), "sm_90")),
-        {to_string(configuration), "", {}});
-  }
+KernelKey key(std::uint64_t context, const std::string& name) {
+  return {context, name, Configuration({{"TILE_WIDTH", 16}}), {}};
 }
 
 TEST_SUITE("KernelCache") {
   TEST_CASE("each kernel is loaded once a context, whoever asks and how often") {
-    const TemporaryStorage storage;
-    fill_store();
-    KernelSelector supply(some_gpu(), "");
-    KernelCache<std::string> kernels(supply);
+    KernelCache<std::string> kernels;
     std::atomic<int> loads = 0;
-    const auto load = [&](const std::string& image, const std::string&, const LaunchGeometry&) {
-      ++loads;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));  // for others to come too
-      return std::make_unique<std::string>(image);
-    };
     std::atomic<int> wrong = 0;
     std::vector<std::jthread> threads;
     for (int thread = 0; thread < 4; ++thread) {
       threads.emplace_back([&] {
-        for (std::int64_t i = 0; i < 40; ++i) {
-          const std::uint64_t context = static_cast<std::uint64_t>(i % 2);
-          const GemmProblem asked = problem(1 + i / 2 % 8);
-          const auto prepared = kernels.find_or_prepare(context, asked, Placement::aligned, load);
-          const KernelTemplate& kernel = built_in_kernels().templates().front();
-          const Configuration expected = kernel.default_configuration(asked);
-          if (*prepared.kernel != to_string(expected)) ++wrong;
-          if (prepared.geometry != kernel.geometry(expected, asked).on_device(some_gpu().sm_count))
-            ++wrong;
-          if (i == 20) kernels.forget_choices();
+        for (std::uint64_t i = 0; i < 40; ++i) {
+          const std::string name = "kernel " + std::to_string(i / 2 % 8);
+          const std::string& loaded = kernels.find_or_load(key(i % 2, name), [&] {
+            ++loads;
+            return std::make_unique<std::string>(name);
+          });
+          wrong += loaded != name;
         }
       });
     }
     threads.clear();
     CHECK(wrong == 0);
-    CHECK(loads == static_cast<int>(kernels.loaded().size()));
-    CHECK(loads % 2 == 0);
+    CHECK(loads == 16);
+  }
+
+  TEST_CASE("a kernel is found while another is being loaded") {
+    KernelCache<int> kernels;
+    const auto load = [] { return std::make_unique<int>(7); };
+    kernels.find_or_load(key(0, "loaded"), load);
+    std::latch loading(1);
+    std::latch found(1);
+    const std::jthread slow([&] {
+      kernels.find_or_load(key(0, "slow"), [&] {
+        loading.count_down();
+        found.wait();
+        return load();
+      });
+    });
+    loading.wait();
+    CHECK(kernels.find_or_load(key(0, "loaded"), load) == 7);
+    CHECK(kernels.find_or_load(key(0, "new"), load) == 7);
+    found.count_down();
   }
 
   TEST_CASE("a kernel that does not load is tried again") {
-    const TemporaryStorage storage;
-    fill_store();
-    KernelSelector supply(some_gpu(), "");
-    KernelCache<int> kernels(supply);
-    const auto fail = [](const std::string&, const std::string&,
-                         const LaunchGeometry&) -> std::unique_ptr<int> {
-      throw Error("no memory");
-    };
-    CHECK_THROWS_AS(kernels.find_or_prepare(0, problem(1), Placement::aligned, fail), Error);
-    const auto load = [](const std::string&, const std::string&, const LaunchGeometry&) {
-      return std::make_unique<int>(7);
-    };
-    CHECK(*kernels.find_or_prepare(0, problem(1), Placement::aligned, load).kernel == 7);
+    KernelCache<int> kernels;
+    const auto fail = []() -> std::unique_ptr<int> { throw Error("no memory"); };
+    CHECK_THROWS_AS(kernels.find_or_load(key(0, "kernel"), fail), Error);
+    CHECK(kernels.find_or_load(key(0, "kernel"), [] { return std::make_unique<int>(7); }) == 7);
+  }
+}
+
+PlanKey plan_key(std::int64_t m) {
+  return {1, {m, 2, 3}, Placement::anywhere};
+}
+
+TEST_SUITE("PlanTable") {
+  TEST_CASE("every plan is found by all that it is for, and by nothing else") {
+    PlanTable<int> plans;
+    for (int m = 0; m < 1000; ++m) CHECK(plans.insert(plan_key(m), 0, m) == m);
+    for (int m = 0; m < 1000; ++m) {
+      const int* const found = plans.find(plan_key(m));
+      REQUIRE(found != nullptr);
+      CHECK(*found == m);
+    }
+    CHECK(plans.find(plan_key(1000)) == nullptr);
+    PlanKey other = plan_key(1);
+    other.context = 2;
+    CHECK(plans.find(other) == nullptr);
+    other = plan_key(1);
+    other.placement = Placement::aligned;
+    CHECK(plans.find(other) == nullptr);
+    other = plan_key(1);
+    other.problem.op_b = Transpose::transposed;
+    CHECK(plans.find(other) == nullptr);
+    CHECK(plans.insert(plan_key(1), 0, -1) == 1);  // the first stays
   }
 
-  TEST_CASE("a kernel for aligned operands gets tensor maps, one for any operands none") {
-    const TemporaryStorage storage;
-    const GemmProblem large{.m = 2048, .n = 2048, .k = 2048};
-    const KernelTemplate& kernel = *built_in_kernels().find("gemm_tma");
-    for (const bool aligned : {false, true}) {
-      open_cubin_store().put(cubin_key("any", std::string(kernel.source),
-                                       compile_options(kernel, kernel.default_configuration(large),
-                                                       traits_of(large, aligned), "sm_90")),
-                             {aligned ? "aligned" : "any", "", {}});
+  TEST_CASE("a plan that was chosen before choices were forgotten is found by nobody") {
+    PlanTable<int> plans;
+    const int& before = plans.insert(plan_key(1), plans.generation(), 10);
+    const std::uint64_t generation = plans.generation();
+    plans.forget();
+    CHECK(plans.find(plan_key(1)) == nullptr);
+    CHECK(plans.insert(plan_key(1), generation, 11) == 11);
+    CHECK(plans.find(plan_key(1)) == nullptr);
+    plans.insert(plan_key(1), plans.generation(), 12);
+    CHECK(*plans.find(plan_key(1)) == 12);
+    CHECK(before == 10);  // calls may be at work with it
+  }
+
+  TEST_CASE("readers find what is there while others insert and forget") {
+    PlanTable<std::int64_t> plans;
+    std::atomic<bool> done = false;
+    std::atomic<int> wrong = 0;
+    std::vector<std::jthread> readers;
+    for (int thread = 0; thread < 3; ++thread) {
+      readers.emplace_back([&] {
+        while (!done) {
+          for (std::int64_t m = 0; m < 300; ++m) {
+            const std::int64_t* const found = plans.find(plan_key(m));
+            wrong += found != nullptr && *found != m;
+          }
+        }
+      });
     }
-    KernelSelector supply(some_gpu(), "");
-    KernelCache<std::string> kernels(supply);
-    const auto load = [](const std::string& image, const std::string&, const LaunchGeometry&) {
-      return std::make_unique<std::string>(image);
-    };
-    const auto aligned = kernels.find_or_prepare(0, large, Placement::aligned, load);
-    CHECK(*aligned.kernel == "aligned");
-    CHECK(aligned.geometry.needs_map(kGemmB));
-    const auto any = kernels.find_or_prepare(0, large, Placement::anywhere, load);
-    CHECK(*any.kernel == "any");
-    CHECK_FALSE(any.geometry.needs_map(kGemmB));
-    CHECK(any.geometry.dynamic_shared_bytes == aligned.geometry.dynamic_shared_bytes);
+    for (int round = 0; round < 20; ++round) {
+      for (std::int64_t m = 0; m < 300; ++m) plans.insert(plan_key(m), plans.generation(), m);
+      plans.forget();
+    }
+    done = true;
+    readers.clear();
+    CHECK(wrong == 0);
   }
 }
 

@@ -57,7 +57,7 @@ TEST_SUITE("lookup") {
   }
 
   TEST_CASE("winners that ship answer unless they are left out") {
-    const Winner shipped = shipped_winners().front();
+    const Winner shipped = *shipped_winners({}).front();
     DeviceQuery device{shipped.device_class, "", {}};
     CHECK(find_best(nullptr, device, shipped.problem, true));
     device.use_shipped = false;
@@ -74,16 +74,22 @@ TEST_SUITE("lookup") {
     h200.memory_bus_bits = 6016;
     h200.memory_clock_khz = 3201000;
     h200.memory_bytes = std::int64_t{140} << 30;
-    h200.max_threads_per_block = 1024;
+    h200.sm.threads_per_block = 1024;
     h200.shared_per_block = 48 << 10;
-    h200.shared_per_block_optin = 227 << 10;
+    h200.sm.shared_per_block = 227 << 10;
     const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
-    const auto match_with = [&](bool use_shipped) {
-      const KernelSelector selector(h200, "", use_shipped);
-      return selector.choose(problem, Placement::anywhere).best.match;
+    const ResultSource results("");
+    const Log log({});
+    const auto match_with = [&](bool use_shipped, const GemmProblem& asked) {
+      const KernelSelector selector(
+          h200, {.results = &results, .log = &log, .use_shipped_winners = use_shipped});
+      return selector.choose(asked, Placement::anywhere).best.match;
     };
-    CHECK(match_with(true) != MatchKind::predicted);
-    CHECK(match_with(false) == MatchKind::predicted);
+    CHECK(match_with(true, problem) != MatchKind::predicted);
+    CHECK(match_with(false, problem) == MatchKind::predicted);
+    // A winner is taken for a problem that is near it, and for no other.
+    CHECK(match_with(true, {.m = 2049, .n = 2047, .k = 2100}) == MatchKind::nearest_size);
+    CHECK(match_with(true, {.m = 1 << 24, .n = 24, .k = 1 << 20}) == MatchKind::predicted);
   }
 
   TEST_CASE("results of the CPU device are found by both spellings of its label") {
@@ -104,7 +110,8 @@ TEST_SUITE("lookup") {
   }
 
   TEST_CASE("what ships is of the templates as they are") {
-    for (const Winner& winner : shipped_winners()) {
+    for (const Winner* const shipped : shipped_winners({})) {
+      const Winner& winner = *shipped;
       CAPTURE(to_string(winner.problem));
       CAPTURE(winner.template_name);
       const KernelTemplate* kernel = built_in_kernels().find(winner.template_name);

@@ -1,7 +1,7 @@
 // Winners in the database that cannot be used any more, though their rows are sound.
 #include <doctest/doctest.h>
 
-#include "autotune/autotuner.hpp"
+#include "autotune/autotune.hpp"
 
 #include "api/device_choice.hpp"
 #include "core/hash.hpp"
@@ -42,16 +42,16 @@ TEST_SUITE("a stored winner") {
     Winner of_lost_template = sound;
     of_lost_template.template_name = "gemm_lost";
 
-    const Autotuner tuner;
+    const Library library;
     TuningDatabase database = TuningDatabase::open(storage.database());
     for (const Winner& stale : {of_odd_value, lacks_values, of_older_interface, of_lost_template}) {
       CAPTURE(to_string(stale.configuration));
       database.put_winners({&stale, 1});
-      CHECK(tuner.best(problem).match == MatchKind::predicted);
+      CHECK(library.query(problem).match == MatchKind::predicted);
     }
     database.put_winners({&sound, 1});
-    CHECK(tuner.best(problem).match == MatchKind::exact);
-    CHECK(tuner.best(problem).median_us == 5);
+    CHECK(library.query(problem).match == MatchKind::exact);
+    CHECK(library.query(problem).median_us == 5);
   }
 }
 

@@ -115,6 +115,22 @@ TEST_SUITE("analyze") {
     CHECK(notes_with(d, "waves") == 1);
   }
 
+  TEST_CASE("without a C++ compiler accesses are null, with one note") {
+    AnalyzeWithoutNvrtc analyze;
+    analyze.environment.emplace_back("CXX", "/nonexistent/c++");
+    const json d = analyze({"--arch", "sm_90", "--sizes", "1024"});
+    CHECK(d["accesses"].is_null());
+    CHECK(notes_with(d, "accesses") == 1);
+    CHECK(notes_with(d, "/nonexistent/c++") == 1);
+    CHECK(d["threads"] == 256);
+  }
+
+  TEST_CASE("accesses of a kernel that only a GPU runs are null, with one note") {
+    const json d = AnalyzeWithoutNvrtc()({"--template", "gemm_tma", "--arch", "sm_90"});
+    CHECK(d["accesses"].is_null());
+    CHECK(notes_with(d, "gemm_tma") == 1);
+  }
+
   TEST_CASE("with NVRTC registers are the compiler's") {
     const Analyze analyze;
     const json d =

@@ -80,5 +80,80 @@ TEST_SUITE("compile workers") {
   }
 }
 
+TEST_SUITE("the CPU device's compiler") {
+  TEST_CASE("it ends with the program, which ends with its budget") {
+    const OrphanWatch orphans;
+    Program program;
+    const std::filesystem::path& folder = program.folder.path();
+    const std::string compiler = folder / "c++";
+    // Hangs for every kernel but the one that the program tries its compiler with.
+    std::ofstream(compiler) << "#!/bin/sh\n"
+                               "[ \"$1\" = --version ] && exec c++ \"$@\"\n"
+                               "grep -q autotune_call_probe $TMPDIR/kernel.cu && exec c++ \"$@\"\n"
+                               "touch "
+                            << folder / "hangs"
+                            << "\nexec sleep 1000\n";
+    std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+    program.environment.emplace_back("CXX", compiler);
+    std::vector<std::string> tune = {"--sizes", "32", "--device", "cpu", "--jobs", "2", "--budget"};
+    const auto has_folders = [&] {
+      const std::filesystem::directory_iterator files(folder);
+      return std::any_of(begin(files), end(files), [](const auto& file) {
+        return has(file.path().filename(), "autotune-kernel-");
+      });
+    };
+
+    tune.emplace_back("2s");
+    const auto start = std::chrono::steady_clock::now();
+    const ProgramResult result = program(tune);
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));  // not 30
+    CHECK(result.exit_code == kNoneCorrect);
+    CHECK(OrphanWatch::has_no_children());
+    CHECK_FALSE(has_folders());
+    CHECK(trials_in(program.database) == 0);
+
+    std::filesystem::remove(folder / "hangs");
+    tune.back() = "60s";
+    RunningProgram killed(program, tune);
+    while (!std::filesystem::exists(folder / "hangs")) REQUIRE(killed.is_running());
+    killed.finish_with(SIGKILL);
+    CHECK(OrphanWatch::has_no_children());
+  }
+
+  TEST_CASE("a disk that fills while it compiles ends the run and is no kernel's fault") {
+    Program program;
+    const std::string compiler = program.folder.path() / "c++";
+    std::ofstream(compiler)
+        << "#!/bin/sh\n"
+           "[ \"$1\" = --version ] && exec c++ \"$@\"\n"
+           "grep -q autotune_call_probe $TMPDIR/kernel.cu && exec c++ \"$@\"\n"
+           "echo 'k.cu:1:2: fatal error: error writing to a.s: No space left on "
+           "device' >&2\nexit 1\n";
+    std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+    program.environment.emplace_back("CXX", compiler);
+    const ProgramResult result = program({"--sizes", "32", "--device", "cpu", "--trials", "3"});
+    CHECK(result.exit_code == kEnvironment);
+    check_line(result, "kernels cannot be compiled: ");
+    CHECK(has(result.err, "No space left on device"));
+    CHECK(trials_in(program.database) == 0);
+  }
+
+  TEST_CASE("limits of the program's processes are named") {
+    const Program program;
+    const auto limited = [&](const std::string& limit) {
+      // Descriptors that the tests were started with would count as the program's.
+      const std::string line =
+          "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit " + limit + "; exec " + AUTOTUNE_PROGRAM;
+      return run_program("/bin/sh", {"-c", line + " --sizes 32 --device cpu --trials 1"},
+                         program.environment);
+    };
+    const ProgramResult result = limited("-n 8");
+    CHECK(result.exit_code == kEnvironment);
+    check_line(result, "cannot start a worker: fcntl: Too many open files (see ulimit -n)");
+    // How little is too little for a thread depends on the build.
+    CHECK_FALSE(has(limited("-v 16000").err, "Resource temporarily unavailable"));
+  }
+}
+
 }  // namespace
 }  // namespace autotune::test

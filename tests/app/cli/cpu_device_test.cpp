@@ -138,13 +138,58 @@ TEST_SUITE("program on the CPU device") {
     const Program program;
     const ProgramResult table =
         program({"sweep", "--device", "cpu", "--sizes", "48,96x32x64", "--tile-width", "8,16",
-                 "--results-per-thread", "1,4", "--launches", "1", "--csv"});
+                 "--results-per-thread", "1,4", "--launches", "1"});
     CAPTURE(table.out);
     CAPTURE(table.err);
     CHECK(table.exit_code == kSuccess);
-    CHECK(table.out.rfind("size,R1 T8,R1 T16,R4 T8,R4 T16\r\n48x48x48,", 0) == 0);
-    CHECK(lines(table.out) == 3);
+    CHECK(lines(table.out) == 5);  // two of them before the table
+    for (const char* column : {"R1 T8", "R1 T16", "R4 T8", "R4 T16"}) {
+      CHECK(has(table.out, column));
+    }
     CHECK(has(table.out, "("));  // speed-up against one result
+  }
+
+  TEST_CASE("sweep takes any template, with the values that it has") {
+    const Program program;
+    const json simt =
+        parsed(program({"sweep", "--device", "cpu", "--sizes", "16", "--template", "gemm_simt",
+                        "--results-per-thread", "16,32", "--launches", "1", "--json"}));
+    CHECK(simt["results"].size() == 2);
+    for (const json& result : simt["results"]) CHECK(result["template"] == "gemm_simt");
+    CHECK(simt["interrupted"] == false);
+  }
+
+  TEST_CASE("run times the template that is named") {
+    const Program program;
+    const std::vector<std::string> run = {"run", "--device", "cpu", "--sizes", "64", "--json"};
+    CHECK(parsed(program(run))["results"][0]["template"] == "gemm_tiled");
+    const json simt = parsed(program(with(run, {"--template", "gemm_simt"})));
+    CHECK(simt["results"][0]["template"] == "gemm_simt");
+    // Also where another template's configuration is known.
+    CHECK(program(with(small_search("64"), {"--trials", "1"})).exit_code == kSuccess);
+    CHECK(parsed(program(with(run, {"--template", "gemm_simt"})))["results"][0]["template"] ==
+          "gemm_simt");
+  }
+
+  TEST_CASE("CSV has the same columns for all commands, with fixed units, and Unix's line ends") {
+    const Program program;
+    const std::string header =
+        "m,n,k,layout,math,status,match,tuned_for,device,template,configuration,median_us,low_us,"
+        "high_us,gflops,fma_fraction,cublas_us,confirmed,registers,shared_bytes\n";
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"--sizes", "9,8x7x6", "--trials", "2"},
+          {"run", "--sizes", "9,8x7x6"},
+          {"sweep", "--sizes", "9,8x7x6", "--tile-width", "8", "--results-per-thread", "1"},
+          {"query", "--sizes", "9,8x7x6"}}) {
+      CAPTURE(command.front());
+      const ProgramResult result = program(with(command, {"--device", "cpu", "--csv"}));
+      CAPTURE(result.err);
+      CHECK(result.exit_code == kSuccess);
+      CHECK(result.out.rfind(header + "9,9,9,NN,strict,ok,", 0) == 0);
+      CHECK(has(result.out, "\n8,7,6,NN,strict,ok,"));
+      CHECK(lines(result.out) == 3);
+      CHECK_FALSE(has(result.out, "\r"));
+    }
   }
 
   TEST_CASE("the documents of tune, run and sweep have the fields that they are known for") {
@@ -232,13 +277,14 @@ TEST_SUITE("program on the CPU device") {
 
   TEST_CASE("output that cannot be written is a failure") {
     const Program program;
-    for (const std::string output : {"> /dev/full", ">&-"}) {
+    for (const auto& [output, reason] : {std::pair("> /dev/full", "No space left on device"),
+                                         std::pair(">&-", "Bad file descriptor")}) {
       CAPTURE(output);
       const ProgramResult result =
-          run_program("/bin/sh", {"-c", std::string(AUTOTUNE_PROGRAM) + " devices " + output},
+          run_program("/bin/sh", {"-c", AUTOTUNE_PROGRAM " devices " + std::string(output)},
                       program.environment);
       CHECK(result.exit_code == 1);
-      CHECK(has(result.err, "standard output could not be written"));
+      CHECK(has(result.err, std::string("standard output could not be written: ") + reason));
     }
     const ProgramResult silent =
         run_program("/bin/sh", {"-c", AUTOTUNE_PROGRAM " devices 2>&-"}, program.environment);
@@ -255,6 +301,44 @@ TEST_SUITE("program on the CPU device") {
     CHECK(valid > 300);
     CHECK(document["trials"] == 2 * valid);
     CHECK(has(program(arguments).out, std::to_string(2 * valid) + " trials over 2 sizes\n"));
+  }
+
+  TEST_CASE("the space that is shown agrees with the run") {
+    const Program program;
+    const std::vector<std::string> skinny = {"--device", "cpu", "--template", "gemm_skinny"};
+    for (const char* option : {"--dry-run", "--json"}) {
+      const ProgramResult result = program(with(skinny, {"--sizes", "74", option}));
+      CHECK(result.exit_code == kUsage);
+      CHECK(has(result.err, "gemm_skinny: it computes none of these problems"));
+      for (const auto& [filter, value, reason] :
+           {std::tuple("--template", "gemm_tma", "gemm_tma: the CPU device has no unit"),
+            std::tuple("--only", "STAGES=2", "gemm_tiled: it has no STAGES")}) {
+        CHECK(has(program({"--device", "cpu", "--sizes", "64", option, filter, value}).err,
+                  std::string("no configuration is left to try: ") + reason));
+      }
+    }
+    const json one = parsed(program(with(skinny, {"--sizes", "74,9", "--dry-run", "--json"})));
+    CHECK(one["spaces"][0]["sizes"] == 1);
+    CHECK(one["trials"] == one["spaces"][0]["valid"]);
+    const ProgramResult large =
+        program({"--device", "cpu", "--sizes", "2000000x2000000x8", "--dry-run"});
+    CHECK(large.exit_code == kEnvironment);
+    CHECK(has(large.err, "2000000x2000000x8 needs "));
+  }
+
+  TEST_CASE("doctor says what is here, and what to do about what is missing") {
+    Program program;
+    const json here = parsed(program({"doctor", "--json"}));
+    CHECK(here["tuning"] == "cpu");
+    CHECK(here["gpus"].empty());
+    CHECK(here["checks"][1]["name"] == "driver");
+    CHECK(here["checks"][1]["ok"] == false);
+    CHECK(has(here["checks"][1]["advice"], "install its driver"));
+    program.environment.emplace_back("CXX", "/bin/false");
+    const ProgramResult without = program({"doctor"});
+    CHECK(without.exit_code == kEnvironment);
+    CHECK(has(without.out, "/bin/false does not compile"));
+    CHECK(has(without.out, "-> the CPU device needs a C++ compiler"));
   }
 
   TEST_CASE("a killed run is continued, and nothing that was stored is measured again") {

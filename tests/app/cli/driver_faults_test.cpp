@@ -1,6 +1,7 @@
 // The program against a driver that fails on command: whatever goes wrong, it ends with a
 // documented exit code and a clear line, leaves no process behind and a database that opens.
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "autotune/problem.hpp"
 
@@ -39,6 +40,40 @@ TEST_SUITE("driver faults") {
     CHECK(has(result.out, "\ncpu "));
     CHECK(has(result.out, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"));
     CHECK(has(result.out, "GPU-00010203-0405-0607-0809-0a0b0c0d0e10"));
+  }
+
+  TEST_CASE("doctor prints clocks, power, persistence and processes of a GPU") {
+    Program program;
+    program.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
+    const auto gpu_of = [&] {
+      return nlohmann::json::parse(program({"doctor", "--json"}).out)["gpus"][0];
+    };
+    CHECK(gpu_of()["sm_clock_mhz"].is_null());
+    program.environment.emplace_back("LD_LIBRARY_PATH", AUTOTUNE_BINARY_DIR "/tests/fake_nvml");
+    const nlohmann::json gpu = gpu_of();
+    CHECK(gpu["sm_clock_mhz"] == 345);
+    CHECK(gpu["power_limit_milliwatts"] == 700000);
+    CHECK(gpu["persistence"] == 0);
+    CHECK(gpu["processes"] == 2);
+    const std::string text = program({"doctor"}).out;
+    CHECK(has(text, "SM clock 345 of 1980 MHz, 76 of 700 W, persistence off, MIG off, 2 other"));
+    CHECK(has(text, "-> other programs have the GPU open"));
+  }
+
+  TEST_CASE("what cuBLAS is compared with is never dropped in silence") {
+    if (!can_compile()) return;
+    Program program;
+    program.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
+    program.environment.emplace_back("AUTOTUNE_CUBLAS", "/nonexistent/libcublas.so");
+    for (const char* known : {"1 measured, 0 known", "0 measured, 1 known"}) {
+      const ProgramResult result = program({"--sizes", "64", "--template", "gemm_tiled", "--trials",
+                                            "1", "--jobs", "1", "--compare", "cublas"});
+      CAPTURE(result.err);
+      CHECK(result.exit_code == kSuccess);
+      CHECK(has(result.out, known));
+      CHECK(has(result.err, "autotune: warning: --compare: 64x64x64: cublas "));
+      CHECK(has(result.err, "AUTOTUNE_CUBLAS"));
+    }
   }
 
   TEST_CASE("a machine without a GPU uses the CPU device and says why") {

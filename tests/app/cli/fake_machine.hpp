@@ -22,6 +22,22 @@ inline bool can_compile() {
   return usable;
 }
 
+// The arguments of a search of a small space, of which `trials` are tried.
+inline std::vector<std::string> small_search(const std::string& trials) {
+  return {"--sizes",
+          "64",
+          "--trials",
+          trials,
+          "--jobs",
+          "1",
+          "--template",
+          "gemm_tiled",
+          "--tile-width",
+          "16",
+          "--results-per-thread",
+          "4"};
+}
+
 // The program on the fake driver.
 class FakeMachine {
  public:
@@ -40,18 +56,7 @@ class FakeMachine {
   // Tunes a small space, of which `trials` are tried, anew unless `more` is something else.
   ProgramResult tune(const std::string& script, const std::string& trials,
                      const std::vector<std::string>& more = {"--fresh"}) const {
-    std::vector<std::string> arguments = {"--trials",
-                                          trials,
-                                          "--jobs",
-                                          "1",
-                                          "--template",
-                                          "gemm_tiled",
-                                          "--tile-width",
-                                          "16",
-                                          "--results-per-thread",
-                                          "4",
-                                          "--sizes",
-                                          "64"};
+    std::vector<std::string> arguments = small_search(trials);
     arguments.insert(arguments.end(), more.begin(), more.end());
     const ProgramResult result = run(script, arguments);
     CAPTURE(script);

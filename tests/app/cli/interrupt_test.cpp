@@ -16,7 +16,7 @@ const std::vector<std::string> kSearch = {
 TEST_SUITE("signals") {
   TEST_CASE("an interrupt prints and keeps the best so far, and the next run goes on") {
     const OrphanWatch orphans;
-    for (const int signal : {SIGINT, SIGTERM}) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
       CAPTURE(signal);
       const Program program;
       RunningProgram interrupted(program, kSearch);
@@ -28,6 +28,8 @@ TEST_SUITE("signals") {
       const auto document = nlohmann::json::parse(result.out);
       const std::int64_t stored = trials_in(program.database);
       CHECK(document["measured"] == stored);
+      CHECK(document["interrupted"] == true);
+      CHECK(has(result.err, "autotune: interrupted: these are the results so far\n"));
       CHECK(stored >= 2);
       REQUIRE(document["results"].size() == 3);
       CHECK(document["results"][0]["status"] == "ok");
@@ -49,6 +51,30 @@ TEST_SUITE("signals") {
     CHECK(result.exit_code == kInterrupted);
     CHECK(OrphanWatch::has_no_children());
     CHECK(program({"db", "stats"}).exit_code == kSuccess);
+    for (const auto& entry : nlohmann::json::parse(result.out)["results"]) {
+      if (entry["tried"] == 0) CHECK(entry["status"] == "not_tried");
+    }
+  }
+
+  TEST_CASE("run, sweep and replay print what they have, and say that it is not all") {
+    const OrphanWatch orphans;
+    std::string sizes = "33";
+    for (int size = 34; size < 500; ++size) sizes += "," + std::to_string(size);
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"run", "--sizes", sizes, "--device", "cpu", "--json"},
+          {"sweep", "--sizes", sizes, "--device", "cpu", "--json"},
+          {"replay", kRecording, "--repeats", "10000", "--json"}}) {
+      CAPTURE(command.front());
+      const Program program;
+      RunningProgram running(program, command);
+      running.wait_until_it_watches();
+      const ProgramResult result = running.finish_with(SIGINT);
+      CAPTURE(result.err);
+      CHECK(result.exit_code == kInterrupted);
+      CHECK(has(result.err, "autotune: interrupted: "));
+      CHECK(nlohmann::json::parse(result.out)["interrupted"] == true);
+      CHECK(OrphanWatch::has_no_children());
+    }
   }
 
   TEST_CASE("a reader that goes away costs the output and nothing that was stored") {

@@ -1,4 +1,6 @@
 // The output of query and db, from databases that the test makes, without driver and NVRTC.
+#include <algorithm>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -41,7 +43,64 @@ struct StoredWinners : Program {
   }
 };
 
+// Neither stream has a control character besides the ends of lines.
+void check_plain(const ProgramResult& result) {
+  for (const std::string& text : {result.out, result.err}) {
+    CAPTURE(text);
+    CHECK(std::all_of(text.begin(), text.end(), [](unsigned char c) {
+      return c == '\n' || (c >= 0x20 && c != 0x7f && c != 0x9b);
+    }));
+  }
+}
+
 TEST_SUITE("query") {
+  TEST_CASE("a configuration is shown by what differs from the default, or with --wide whole") {
+    const Program program;
+    Winner winner = winner_for(1024, 100);
+    {
+      TuningDatabase database = TuningDatabase::open(program.database);
+      winner.configuration.set("UNROLL", winner.configuration.at("UNROLL") / 2);
+      database.put_winners(std::vector{winner, winner_for(2048, 600)});
+    }
+    const std::string differs = "UNROLL=" + std::to_string(winner.configuration.at("UNROLL"));
+    const std::vector<std::string> query = {"query", "--device", "Test GPU", "--no-shipped"};
+    const ProgramResult brief = program(query);
+    CHECK(has(brief.out, "gemm_tiled  " + differs + "\n"));
+    CHECK(has(brief.out, "gemm_tiled  default\n"));
+
+    std::vector<std::string> wide = query;
+    wide.emplace_back("--wide");
+    CHECK(has(program(wide).out, to_string(winner.configuration)));
+
+    const ProgramResult shown = program({"show", "--sizes", "1024", "--arch", "sm_90", "--template",
+                                         "gemm_tiled", "--config", differs});
+    CHECK(has(shown.out, to_string(winner.configuration)));
+  }
+
+  TEST_CASE("what a terminal would act upon is not printed, wherever it is from") {
+    const Program program;
+    const std::string evil = "GPU \033]0;owned\a\033[31m\xc2\x9b\n";
+    {
+      TuningDatabase database = TuningDatabase::open(program.database);
+      Winner winner = winner_for(1024, 100);
+      winner.device_label = winner.device_class = winner.measured_at = evil;
+      database.put_winners(std::vector{winner});
+    }
+    for (const std::vector<std::string>& command :
+         std::vector<std::vector<std::string>>{{"query", "--device", evil, "--explain"},
+                                               {"query", "--device", "another"},
+                                               {"query", "--device", evil, "--sizes", evil},
+                                               {evil},
+                                               {"--" + evil, evil},
+                                               {"analyze", "--device", evil, "--sizes", "64"},
+                                               {"db", "path", "--db", evil},
+                                               {"db", "stats", "--db", evil},
+                                               {"db", "merge", evil},
+                                               {"replay", evil}}) {
+      check_plain(program(command));
+    }
+  }
+
   TEST_CASE("the golden document: an exact match, a near one") {
     const ProgramResult result = StoredWinners()(
         {"query", "--device", "test gpu", "--sizes", "1024,1500x1400x1300", "--json"});
@@ -78,6 +137,78 @@ TEST_SUITE("query") {
     CHECK(entry["match"] == "nearest size");
     CHECK(entry["m"] == 1900);
     CHECK(entry["tuned_for"] == "2048x2048x2048");
+    // The figures are not of this size.
+    for (const char* figure : {"median_us", "gflops"}) CHECK(entry[figure].is_null());
+    for (const char* figure : {"low_us", "high_us", "confirmed", "integers_exact", "measured_at"}) {
+      CHECK_FALSE(entry.contains(figure));
+    }
+    CHECK(has(program({"query", "--device", "Test GPU", "--sizes", "1900"}).out,
+              "nearest size 2048x2048x2048        -"));
+    const ProgramResult csv =
+        program({"query", "--device", "Test GPU", "--sizes", "1900", "--csv"});
+    CHECK(has(csv.out,
+              "\n1900,1900,1900,NN,strict,ok,nearest size,2048x2048x2048,Test GPU,"
+              "gemm_tiled,\"TILE_WIDTH="));
+    CHECK(csv.out.ends_with("\",,,,,,,,,\n"));
+  }
+
+  TEST_CASE("a part of a name is enough where it means one device") {
+    const StoredWinners program;
+    for (const char* name : {"h200", "test", "NVIDIA", "TEST GPU"}) {
+      CAPTURE(name);
+      const ProgramResult result = program({"query", "--device", name, "--sizes", "1024"});
+      CHECK(result.exit_code == 0);
+      CHECK((result.out.rfind("NVIDIA H200\n", 0) == 0 || result.out.rfind("Test GPU\n", 0) == 0));
+    }
+    const ProgramResult both = program({"query", "--device", " ", "--sizes", "1024"});
+    CHECK(both.exit_code == 4);
+    CHECK(has(both.err, "nothing is stored for the device  : "));
+  }
+
+  TEST_CASE("show and analyze take the best of the template that is named") {
+    const Program program;
+    const std::vector<std::string> h200 = {"--device", "NVIDIA H200", "--sizes", "1024"};
+    for (const char* command : {"show", "analyze"}) {
+      for (const std::string name : {"gemm_tma", "gemm_simt", "gemm_tiled"}) {
+        std::vector<std::string> arguments = {command, "--template", name};
+        arguments.insert(arguments.end(), h200.begin(), h200.end());
+        const ProgramResult result = program(arguments);
+        CAPTURE(result.err);
+        CHECK(result.exit_code == 0);
+        const std::size_t line = result.out.find("\ntemplate ");
+        REQUIRE(line != std::string::npos);
+        CHECK(result.out.substr(line, result.out.find('\n', line + 1) - line).ends_with(name));
+      }
+    }
+  }
+
+  TEST_CASE("bytes that are not UTF-8 are printed as such in JSON") {
+    const Program program;
+    const ProgramResult result = program({"query", "--device", "\xff", "--sizes", "64", "--json"});
+    CHECK(result.exit_code == 4);
+    CHECK(json::parse(result.out)["device"]["label"] == "\xef\xbf\xbd");
+  }
+
+  TEST_CASE("shipped winners answer without a home, and beside a database that is none") {
+    Program homeless;
+    homeless.environment[0] = {"AUTOTUNE_DB", ""};
+    homeless.environment.emplace_back("HOME", "");
+    homeless.environment.emplace_back("XDG_DATA_HOME", "");
+    Program damaged;
+    std::filesystem::create_directories(std::filesystem::path(damaged.database).parent_path());
+    std::ofstream(damaged.database) << "no database at all, however long the text is";
+    for (const Program* program : {&homeless, &damaged}) {
+      for (const char* command : {"query", "show", "analyze"}) {
+        const ProgramResult result =
+            (*program)({command, "--device", "NVIDIA H200", "--sizes", "1024"});
+        CAPTURE(result.err);
+        CHECK(result.exit_code == 0);
+        CHECK(has(result.out, "gemm_tma"));
+        CHECK(result.err.rfind("autotune: warning: ", 0) == 0);
+        CHECK(has(result.err, "stored results are left out"));
+      }
+      CHECK((*program)({"db", "stats"}).exit_code == 2);
+    }
   }
 
   TEST_CASE("exact refuses what is only near") {
@@ -182,6 +313,8 @@ TEST_SUITE("program") {
     CHECK(version.exit_code == 0);
     CHECK(version.out.rfind("autotune ", 0) == 0);
     CHECK(version.out.find("SQLite ") != std::string::npos);
+    CHECK(has(help.out, "--version"));
+    CHECK(program({"--version", "--json"}).out == version.out);
   }
 
   TEST_CASE("help and query run without NVRTC") {

@@ -168,7 +168,7 @@ TEST_SUITE("db export") {
 
   TEST_CASE("wrong requests leave no file behind") {
     const StoredTrials program;
-    CHECK(has(program.exported({"xml"}).err, "t4, json or csv"));
+    CHECK(has(program.exported({"xml"}).err, "t4, json, csv"));
     const std::string path = program.folder.path() / "none" / "trials.json";
     const ProgramResult result = program.exported({"json", "--output", path});
     CHECK(result.exit_code == 2);

@@ -1,6 +1,7 @@
 // A program that is watched while it runs, and the processes and files that it leaves behind.
 #pragma once
 
+#include <chrono>
 #include <csignal>
 
 #include <sys/prctl.h>
@@ -21,10 +22,14 @@ class OrphanWatch {
   OrphanWatch(const OrphanWatch&) = delete;
   OrphanWatch& operator=(const OrphanWatch&) = delete;
 
-  // No child runs, and none waits to be reaped.
+  // No child runs. Those that were killed, compilers among them, get time to end.
   static bool has_no_children() {
-    siginfo_t info{};
-    return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0;
+    const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    pid_t ended = 0;
+    while ((ended = ::waitpid(-1, nullptr, WNOHANG)) >= 0) {
+      if (ended == 0 && std::chrono::steady_clock::now() > late) return false;
+    }
+    return true;
   }
 };
 
@@ -57,6 +62,17 @@ class RunningProgram {
   // Returns once this many trials are in the database, or the program has ended.
   void wait_for_trials(std::int64_t count) const {
     while (is_running() && trials_in(database_) < count) {
+    }
+  }
+  // Returns once it holds back SIGINT and SIGTERM to treat them itself, or has ended.
+  void wait_until_it_watches() const {
+    const std::string path = "/proc/" + std::to_string(pid_) + "/status";
+    while (is_running()) {
+      std::ifstream status(path);
+      for (std::string line; std::getline(status, line);) {
+        if (line.rfind("SigBlk:", 0) != 0) continue;
+        if ((std::stoull(line.substr(7), nullptr, 16) & (1ULL << (SIGINT - 1))) != 0) return;
+      }
     }
   }
   // Waits for its end; after a signal, if one is given.

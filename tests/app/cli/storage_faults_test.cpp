@@ -107,7 +107,7 @@ TEST_SUITE("storage that fails") {
     CHECK(std::filesystem::file_size(path) == size);
     const std::filesystem::directory_iterator folder(std::filesystem::path(path).parent_path());
     for (const auto& entry : folder) {
-      CHECK_FALSE(has(entry.path().filename().string(), ".autotune-export"));
+      CHECK_FALSE(has(entry.path().filename().string(), ".autotune-output"));
     }
   }
 
@@ -133,6 +133,28 @@ TEST_SUITE("storage that fails") {
       CHECK(std::filesystem::status(path).permissions() == only_mine);
     }
     CHECK(std::filesystem::is_symlink(link));
+  }
+
+  // Whoever can make files in the folder made links of all names that could be guessed.
+  TEST_CASE("an export writes through no link that somebody planted") {
+    const Program program;
+    REQUIRE(program(search("32")).exit_code == kSuccess);
+    const TemporaryFolder folder;
+    const std::string precious = folder.path() / "precious";
+    std::ofstream(precious) << "precious";
+    const std::string path = folder.path() / "out.json";
+    std::ofstream(path) << "before";
+    const pid_t last = ::fork();  // pids are given in turn
+    if (last == 0) ::_exit(0);
+    ::waitpid(last, nullptr, 0);
+    for (pid_t pid = last; pid < last + 500; ++pid) {
+      std::filesystem::create_symlink(precious,
+                                      folder.path() / (".autotune-output-" + std::to_string(pid)));
+    }
+    const std::vector<std::string> command = {"db", "export", "--format", "json", "--output", path};
+    CHECK(program(command).exit_code == kSuccess);
+    CHECK_FALSE(std::filesystem::is_symlink(path));
+    CHECK(std::filesystem::file_size(precious) == 8);
   }
 
   TEST_CASE("a merge of which one database is none takes nothing in") {

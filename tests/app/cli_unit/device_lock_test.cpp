@@ -3,8 +3,11 @@
 #include <cstdlib>
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "autotune/error.hpp"
 
 #include "tests/support/run_program.hpp"
 
@@ -62,11 +65,61 @@ TEST_SUITE("device lock") {
     CHECK(waits == 0);
   }
 
-  TEST_CASE("where no file can be made there is no lock, and no waiting") {
+  TEST_CASE("where no file can be made there is no lock, no waiting, and a reason") {
     ::setenv("TMPDIR", "/nonexistent", 1);
     const DeviceLock lock("GPU-1", [] { FAIL("waits"); }, {});
     ::unsetenv("TMPDIR");
     CHECK_FALSE(lock.held());
+    CHECK(lock.problem() != "");
+  }
+
+  TEST_CASE("another user takes the same lock, whatever the umask of the first") {
+    if (::geteuid() != 0) {
+      MESSAGE("SKIPPED: only root can be two users");
+      return;
+    }
+    const OwnFolder own;
+    std::filesystem::permissions(own.folder.path(), std::filesystem::perms(01777));
+    const mode_t before = ::umask(077);
+    const DeviceLock first("GPU-1", [] {}, {});
+    ::umask(before);
+    REQUIRE(first.held());
+    const pid_t child = ::fork();
+    if (child == 0) {
+      bool waited = false;
+      if (::setuid(65534) != 0) ::_exit(2);
+      const DeviceLock second(
+          "GPU-1", [&] { waited = true; }, {}, std::chrono::steady_clock::now());
+      ::_exit(waited && !second.held() && second.problem().empty() ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+  }
+
+  TEST_CASE("a pipe, a folder or a link in the lock's place ends in a reason and not in waiting") {
+    const OwnFolder own;
+    const std::string path = own.folder.path() / "autotune-GPU-1.lock";
+    const auto problem = [] {
+      const DeviceLock lock("GPU-1", [] { FAIL("waits"); }, {});
+      CHECK_FALSE(lock.held());
+      return lock.problem();
+    };
+    REQUIRE(::mkfifo(path.c_str(), 0666) == 0);
+    CHECK(problem().find(path) == 0);
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink(own.folder.path() / "elsewhere", path);
+    CHECK(problem() != "");
+    CHECK_FALSE(std::filesystem::exists(own.folder.path() / "elsewhere"));
+  }
+
+  TEST_CASE("waiting ends at the deadline, and the command with it") {
+    const OwnFolder folder;
+    DeviceInfo device;
+    device.uuid = "GPU-1";
+    const DeviceLock first("GPU-1", [] {}, {});
+    CHECK_THROWS_AS(static_cast<void>(lock_device(device, {}, std::chrono::steady_clock::now())),
+                    EnvironmentError);
   }
 
   TEST_CASE("the CPU device has none") {

@@ -12,7 +12,7 @@ DeviceInfo h200() {
   device.compute_major = 9;
   device.compute_minor = 0;
   device.sm_count = 132;
-  device.shared_per_block_optin = 232448;
+  device.sm.shared_per_block = 232448;
   device.l2_bytes = 62914560;
   device.memory_bytes = 150109880320;
   device.memory_clock_khz = 3201000;

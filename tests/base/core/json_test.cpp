@@ -66,6 +66,8 @@ TEST_SUITE("JSON") {
                                           .block = {16, 16, 1},
                                           .dynamic_shared_bytes = 1024,
                                           .workspace_bytes_per_block = 4096,
+                                          .workspace_bytes_shared = 1234,
+                                          .preparation = {16, 512, 2048},
                                           .resident_blocks_per_sm = 3,
                                           .raster = 8,
                                           .waits_for_launch_before = true,
@@ -90,5 +92,18 @@ TEST_SUITE("JSON") {
                     json::exception);
     CHECK_THROWS_AS(json::parse(R"("gemm m")").get<autotune::Problem>(), autotune::Error);
     CHECK_THROWS_AS(json::parse(R"({"A":"x"})").get<autotune::Configuration>(), json::exception);
+  }
+
+  TEST_CASE("a number that its member cannot hold is refused") {
+    for (const char* number :
+         {"1.5", "1e30", "-1e300", "9223372036854775808", "18446744073709551616"}) {
+      CAPTURE(number);
+      const json object = json::parse(std::string("{\"A\":") + number + "}");
+      CHECK_THROWS_AS(static_cast<void>(object.get<autotune::Configuration>()), autotune::Error);
+    }
+    CHECK_THROWS_AS(json::parse(R"({"registers":4294967296})").get<autotune::Resources>(),
+                    autotune::Error);
+    CHECK_THROWS_AS(json::parse(R"({"throttle_reasons":-1})").get<autotune::Measurement>(),
+                    autotune::Error);
   }
 }

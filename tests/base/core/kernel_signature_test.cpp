@@ -21,7 +21,7 @@ const LaunchValues kValues{.tensors = kTensors,
 // The value that a kernel with one such argument receives.
 template <typename T>
 T passed(const KernelArgument& argument, const LaunchValues& values = kValues) {
-  ArgumentPack pack({argument}, values);
+  ArgumentPack pack(ArgumentLayout({argument}), values);
   return *static_cast<T*>(pack.pointers()[0]);
 }
 
@@ -53,7 +53,11 @@ TEST_SUITE("ArgumentPack") {
   }
 
   TEST_CASE("tensor maps are given by their address") {
-    ArgumentPack pack({{ArgumentKind::raster}, {ArgumentKind::tensor_map, 0}}, kValues);
+    const ArgumentLayout layout({{ArgumentKind::raster}, {ArgumentKind::tensor_map, 1}});
+    REQUIRE(layout.maps().size() == 1);
+    CHECK(layout.maps()[0].argument == 1);
+    CHECK(layout.maps()[0].tensor == 1);
+    ArgumentPack pack(layout, kValues);
     CHECK(pack.pointers()[1] == nullptr);
     int map = 0;
     pack.set_pointer(1, &map);
@@ -63,7 +67,7 @@ TEST_SUITE("ArgumentPack") {
 
   TEST_CASE("arguments come in the order of the signature") {
     using enum ArgumentKind;
-    ArgumentPack pack({{size, 1}, {tensor, 1}, {scalar, 1}, {size, 0}}, kValues);
+    ArgumentPack pack(ArgumentLayout({{size, 1}, {tensor, 1}, {scalar, 1}, {size, 0}}), kValues);
     CHECK(*static_cast<std::int64_t*>(pack.pointers()[0]) == kSizes[1]);
     CHECK(*static_cast<std::uint64_t*>(pack.pointers()[1]) == 64);
     CHECK(*static_cast<float*>(pack.pointers()[2]) == -2);
@@ -75,15 +79,20 @@ TEST_SUITE("ArgumentPack") {
     for (const KernelArgument& argument :
          {KernelArgument{tensor, 2}, {row_stride, 2}, {size, 2}, {scalar, 2}, {tensor_map, 2}}) {
       CAPTURE(static_cast<int>(argument.kind));
-      CHECK_THROWS_AS(ArgumentPack({argument}, kValues), Error);
+      CHECK_THROWS_AS(ArgumentPack(ArgumentLayout({argument}), kValues), Error);
     }
   }
 
   TEST_CASE("a signature longer than a launch can pass is refused") {
-    KernelSignature signature(ArgumentPack::kMost, {ArgumentKind::raster});
-    CHECK_NOTHROW(ArgumentPack(signature, kValues));
+    KernelSignature signature(ArgumentLayout::kMost, {ArgumentKind::raster});
+    CHECK_NOTHROW(ArgumentPack(ArgumentLayout(signature), kValues));
     signature.push_back({ArgumentKind::raster});
-    CHECK_THROWS_AS(ArgumentPack(signature, kValues), Error);
+    CHECK_THROWS_AS(ArgumentLayout{signature}, Error);
+  }
+
+  TEST_CASE("scalars that a launch does not pass are refused") {
+    CHECK_THROWS_AS(ArgumentLayout({{ArgumentKind::scalar, ArgumentLayout::kMostScalars}}), Error);
+    CHECK_THROWS_AS(ArgumentLayout({{ArgumentKind::scalar, 0, ElementType::f16}}), Error);
   }
 }
 

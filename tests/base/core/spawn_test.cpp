@@ -71,14 +71,29 @@ TEST_SUITE("spawn") {
     ::unsetenv("AUTOTUNE_SPAWN_TEST_2");
   }
 
-  TEST_CASE("signals are this process's, or the program's own but for Ctrl-C") {
-    const auto before = ::signal(SIGTERM, SIG_IGN);
-    const Outcome own = shell("kill -TERM $$; echo alive", 1, {.own_signals = true});
+  TEST_CASE("signals are this process's, or of a group that requests to stop do not reach") {
+    const auto before = ::signal(SIGUSR2, SIG_IGN);
+    const Outcome own = shell("kill -USR2 $$; echo alive", 1, {.own_group = true});
     CHECK(WIFSIGNALED(own.status));
-    CHECK(WTERMSIG(own.status) == SIGTERM);
-    CHECK(shell("kill -INT $$; echo alive", 1, {.own_signals = true}).text == "alive\n");
-    CHECK(shell("kill -TERM $$; echo alive", 1).text == "alive\n");
-    ::signal(SIGTERM, before);
+    CHECK(WTERMSIG(own.status) == SIGUSR2);
+    CHECK(shell("kill -USR2 $$; echo alive", 1).text == "alive\n");
+    ::signal(SIGUSR2, before);
+    for (const std::string signal : {"INT", "TERM", "HUP"}) {
+      const std::string line = "kill -" + signal + " $$; echo alive";
+      CHECK(shell(line, 1, {.own_group = true}).text == "alive\n");
+    }
+    const std::string group = "[ $(ps -o pgid= -p $$) = $$ ] && echo leads";
+    CHECK(shell(group, 1, {.own_group = true}).text == "leads\n");
+    CHECK(shell(group, 1).text == "");
+  }
+
+  TEST_CASE("a signal that is blocked here is not blocked in another program") {
+    sigset_t term, before;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &term, &before);
+    CHECK(shell("kill -TERM $$; echo alive", 1).text == "");
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
   TEST_CASE("what cannot be started is told by errno") {

@@ -1,6 +1,7 @@
 #include "core/thread_pool.hpp"
 
 #include <atomic>
+#include <new>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -32,6 +33,23 @@ TEST_SUITE("ThreadPool") {
       pool.for_each(16, [&](std::size_t, std::size_t thread) { ++counts[thread]; });
     }
     CHECK(counts[0] + counts[1] + counts[2] + counts[3] == 200 * 16);
+  }
+
+  TEST_CASE("what an item throws comes out when the others are done, and the pool goes on") {
+    for (const std::size_t threads : {1U, 4U}) {
+      ThreadPool pool(threads);
+      for (const std::size_t items : {1U, 100U}) {
+        std::atomic<std::size_t> done = 0;
+        CHECK_THROWS_AS(pool.for_each(items,
+                                      [&](std::size_t item, std::size_t) {
+                                        if (item == items / 2) throw std::bad_alloc();
+                                        ++done;
+                                      }),
+                        std::bad_alloc);
+        CHECK(done == items - 1);
+        CHECK_NOTHROW(pool.for_each(items, [](std::size_t, std::size_t) {}));
+      }
+    }
   }
 
   TEST_CASE("a pool that never worked ends") {

@@ -16,9 +16,9 @@ TEST_SUITE("cpu_device_info") {
 
   TEST_CASE("it offers templates what a large GPU does") {
     const DeviceInfo device = autotune::cpu_device_info();
-    CHECK(device.max_threads_per_block == 1024);
+    CHECK(device.sm.threads_per_block == 1024);
     CHECK(device.shared_per_block == 49152);
-    CHECK(device.shared_per_block_optin == 227 * 1024);
+    CHECK(device.sm.shared_per_block == 227 * 1024);
     CHECK(device.sm_count >= 1);
     CHECK(device.memory_bytes > 0);
   }

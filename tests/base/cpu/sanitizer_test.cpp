@@ -18,9 +18,9 @@ namespace {
 
 // Runs a kernel of one block in a child process and returns the sanitizer's report.
 [[maybe_unused]] std::string last_words(const std::string& source) {
-  setenv("AUTOTUNE_HOST_SANITIZE", "1", 1);
+  setenv("AUTOTUNE_CPU_SANITIZE", "1", 1);
   const autotune::CpuCompileResult compiled = autotune::CpuCompiler().compile("simple", source, {});
-  unsetenv("AUTOTUNE_HOST_SANITIZE");
+  unsetenv("AUTOTUNE_CPU_SANITIZE");
   REQUIRE_MESSAGE(compiled.ok, compiled.log);
   int ends[2];
   REQUIRE(pipe(ends) == 0);

@@ -38,8 +38,8 @@ int code_of(const std::function<void()>& action, const std::string& call) {
     action();
   } catch (const gpu::DriverError& error) {
     CHECK_MESSAGE(has(error.what(), call + ": "), error.what());
-    CHECK_MESSAGE(has(error.what(), "(" + std::to_string(error.code()) + ")"), error.what());
-    return error.code();
+    CHECK_MESSAGE(has(error.what(), "(" + std::to_string(error.cuda_result()) + ")"), error.what());
+    return error.cuda_result();
   }
   return 0;
 }
@@ -126,9 +126,9 @@ TEST_SUITE("Driver") {
       fail("cuTensorMapEncodeTiled", [&] {
         const TensorDesc tensor{.rows = 64, .columns = 64, .row_stride = 64};
         const LaunchValues::Tensor placed{.address = 0, .row_stride = 64};
-        const gpu::KernelArguments arguments(*driver, {{ArgumentKind::tensor_map, 0}},
-                                             {.tensor_boxes = {{{32, 64}}}}, {&tensor, 1},
-                                             {.tensors = {&placed, 1}});
+        const ArgumentLayout layout({{ArgumentKind::tensor_map, 0}});
+        const gpu::KernelArguments arguments(*driver, layout, {.tensor_boxes = {{{32, 64}}}},
+                                             {&tensor, 1}, {.tensors = {&placed, 1}});
       });
       fail("cuStreamSynchronize", [&] { stream.synchronize(); });
     }
@@ -286,16 +286,28 @@ TEST_SUITE("read_device") {
     CHECK(info.memory_bytes == 123456789012);
     CHECK(info.architecture() == "sm_90");
     CHECK(info.sm_count == 132);
-    CHECK(info.max_threads_per_block == 1024);
-    CHECK(info.max_threads_per_sm == 2048);
+    const SmLimits table = *sm_limits("sm_90");
+    for (const auto limit :
+         {&SmLimits::threads_per_sm, &SmLimits::blocks_per_sm, &SmLimits::registers_per_sm,
+          &SmLimits::shared_per_sm, &SmLimits::shared_per_block,
+          &SmLimits::shared_reserved_per_block, &SmLimits::threads_per_block}) {
+      CHECK(info.sm.*limit == table.*limit);
+    }
     CHECK(info.shared_per_block == 48 << 10);
-    CHECK(info.shared_per_block_optin == 227 << 10);
     CHECK(info.l2_bytes == 60 << 20);
     CHECK(info.memory_bus_bits == 6144);
     CHECK_FALSE(info.mig);
     CHECK_FALSE(info.mps);
     CHECK_FALSE(info.kernel_timeout);
     CHECK(info.driver_version == 12080);
+  }
+
+  TEST_CASE("the limits of an SM are those that the driver gives") {
+    const FakeCuda fake("attribute106=24;attribute82=131072;attribute81=200000");
+    const DeviceInfo info = gpu::read_device(*gpu::Driver::open(), 0);
+    CHECK(info.sm.blocks_per_sm == 24);
+    CHECK(info.sm.registers_per_sm == 131072);
+    CHECK(info.sm.shared_per_sm == 200000);
   }
 
   TEST_CASE("a device that is not there is an error that counts those that are") {

@@ -27,6 +27,8 @@ TEST_SUITE("CodeCache") {
     CHECK(key([](LaunchGeometry& g) { g.block[0] = 256; }) != same);
     CHECK(key([](LaunchGeometry& g) { g.dynamic_shared_bytes = 4; }) != same);
     CHECK(key([](LaunchGeometry& g) { g.workspace_bytes_per_block = 4; }) != same);
+    CHECK(key([](LaunchGeometry& g) { g.workspace_bytes_shared = 4; }) != same);
+    CHECK(key([](LaunchGeometry& g) { g.preparation.blocks = 8; }) != same);
     CHECK(key([](LaunchGeometry& g) { g.resident_blocks_per_sm = 2; }) != same);
     CHECK(key([](LaunchGeometry& g) { g.raster = 8; }) != same);
     CHECK(key([](LaunchGeometry& g) { g.waits_for_launch_before = true; }) != same);

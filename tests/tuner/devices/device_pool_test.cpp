@@ -274,6 +274,33 @@ TEST_SUITE("device pool") {
     CHECK(devices.scripts[0]->measures == 0);
   }
 
+  TEST_CASE("a job that its end cuts short is empty, and one that times out before is not") {
+    using Clock = std::chrono::steady_clock;
+    Devices devices(1);
+    bool until_end = false;
+    Clock::time_point end;
+    devices.scripts[0]->measure = [&](const MeasureRequest&) {
+      while (until_end && Clock::now() < end) std::this_thread::yield();
+      return WorkerOutcome(WorkerFailure{WorkerFailure::Kind::timed_out, "no answer"});
+    };
+    devices.start();
+    for (const bool cut : {false, true}) {
+      until_end = cut;
+      end = Clock::now() + (cut ? Clock::duration(std::chrono::milliseconds(20))
+                                : Clock::duration(std::chrono::hours(1)));
+      const BuiltKernel& built = devices.kernels.emplace_back(BuiltKernel{.image = "a"});
+      devices.pool->submit(MeasureJob{.id = {0, devices.kernels.size() - 1},
+                                      .problem = cube(1),
+                                      .kernel = &devices.kernel,
+                                      .built = &built,
+                                      .end = end});
+      devices.finish_jobs();
+    }
+    REQUIRE(devices.done.size() == 2);
+    CHECK(devices.done[0].second->status == TrialStatus::run_timeout);
+    CHECK_FALSE(devices.done[1].second.has_value());
+  }
+
   TEST_CASE("a job is screened against the best time when it begins, and lowers it") {
     Devices devices(1);
     devices.close(0);

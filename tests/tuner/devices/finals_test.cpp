@@ -28,6 +28,42 @@ std::vector<double> steady(double us) {
   return std::vector<double>(11, us);
 }
 
+using Clock = std::chrono::steady_clock;
+
+// Finals of scripted finalists.
+struct Match {
+  TuneFixture f;
+  std::vector<BuiltKernel> built;
+  std::stop_source stop;
+
+  FinalsResult play(std::int64_t count, const FinalsTime& time) {
+    Played played;
+    built.resize(static_cast<std::size_t>(count));
+    for (std::int64_t x = 1; x <= count; ++x) {
+      BuiltKernel& kernel = built[static_cast<std::size_t>(x - 1)];
+      kernel.image = "-DX=" + std::to_string(x) + " -DA=1";
+      played.add({}, 32);
+      played.finalists.back().kernel = &f.kernel;
+      played.finalists.back().built = &kernel;
+    }
+    TrialRunner runner(f.setup.make_compile_worker, std::chrono::seconds(30));
+    return run_finals(kSmall, played.finalists, "", runner, time, stop.get_token());
+  }
+};
+
+int rounds_played(const FinalsTime& time, bool stopped = false) {
+  Match match;
+  int samples = 0;
+  match.f.script->measure = [&](const MeasureRequest&) {
+    ++samples;
+    return WorkerOutcome(WorkerReply(measured(10)));
+  };
+  if (stopped) match.stop.request_stop();
+  const bool is_ranked = match.play(1, time).ranking.has_value();
+  CHECK(is_ranked == (samples >= 3));
+  return samples;
+}
+
 }  // namespace
 
 TEST_SUITE("finals") {
@@ -109,32 +145,48 @@ TEST_SUITE("finals") {
     CHECK(most_finalists(1e9, 10.0) == 4);
   }
 
-  TEST_CASE("three rounds are played behind any deadline, all without one, none once stopped") {
-    using Clock = std::chrono::steady_clock;
-    TuneFixture f;
-    const auto rounds_until = [&](std::optional<Clock::time_point> deadline, bool stopped) {
+  TEST_CASE("three rounds are played after a deadline, all without one, none after the end") {
+    const auto past = Clock::now() - std::chrono::hours(1);
+    const auto future = Clock::now() + std::chrono::hours(1);
+    CHECK(rounds_played({.deadline = past}) == 3);
+    CHECK(rounds_played({.deadline = past, .end = future}) == 3);
+    CHECK(rounds_played({.deadline = future, .end = future}) == 11);
+    CHECK(rounds_played({}) == 11);
+    CHECK(rounds_played({.deadline = past, .end = past}) == 0);
+    CHECK(rounds_played({}, /*stopped=*/true) == 0);
+  }
+
+  TEST_CASE("a round that is cut short counts for nothing, and its finalist has not failed") {
+    for (const int whole : {2, 3, 5}) {
+      CAPTURE(whole);
+      FinalsTime time{.end = Clock::now() + std::chrono::hours(1)};
+      Match match;
       int samples = 0;
-      f.script->measure = [&](const MeasureRequest&) {
-        ++samples;
-        return WorkerOutcome(WorkerReply(measured(10)));
+      match.f.script->measure = [&](const MeasureRequest& request) {
+        if (++samples <= 2 * whole + 1) {
+          return WorkerOutcome(WorkerReply(measured(macro(request.cubin, "X") == 1 ? 10 : 10.01)));
+        }
+        time.end = Clock::now();
+        return WorkerOutcome(WorkerFailure{WorkerFailure::Kind::timed_out, "no answer"});
       };
-      Played played;
-      played.add({}, 32);
-      BuiltKernel built;
-      built.image = "-DX=1 -DA=1";
-      played.finalists[0].built = &built;
-      std::stop_source stop;
-      if (stopped) stop.request_stop();
-      TrialRunner runner(f.setup.make_compile_worker, std::chrono::seconds(30));
-      const FinalsResult result =
-          run_finals(kSmall, played.finalists, "", runner, deadline, stop.get_token());
-      CHECK(result.ranking.has_value() == !stopped);
-      return samples;
+      const FinalsResult result = match.play(2, time);
+      CHECK(samples == 2 * whole + 2);
+      REQUIRE(result.ranking.has_value() == (whole >= 3));
+      for (const Finalist& finalist : result.finalists) {
+        CHECK(finalist.samples_us.size() == static_cast<std::size_t>(whole));
+        CHECK(finalist.last.ok());
+      }
+      if (result.ranking) CHECK(result.ranking->ties.size() == 1);
+    }
+  }
+
+  TEST_CASE("no sample may take longer than the time that is left") {
+    Match match;
+    match.f.script->measure = [&](const MeasureRequest&) {
+      CHECK(match.f.script->measure_timeout_ms <= 5000);
+      return WorkerOutcome(WorkerReply(measured(10)));
     };
-    CHECK(rounds_until(Clock::now() - std::chrono::hours(1), false) == 3);
-    CHECK(rounds_until(Clock::now() + std::chrono::hours(1), false) == 11);
-    CHECK(rounds_until(std::nullopt, false) == 11);
-    CHECK(rounds_until(std::nullopt, true) == 0);
+    CHECK(match.play(1, {.end = Clock::now() + std::chrono::seconds(5)}).ranking);
   }
 }
 

@@ -133,6 +133,17 @@ TEST_SUITE("TrialRunner") {
     CHECK(bench.script->measure_timeout_ms >= kAllowance_ms);
   }
 
+  TEST_CASE("a run ends when it has to, whatever its kernel may take") {
+    Bench bench;
+    const auto now = std::chrono::steady_clock::now();
+    bench.run(1, "", {.end = now + std::chrono::seconds(7)});
+    CHECK(bench.script->measure_timeout_ms <= 7000);
+    bench.run(1, "", {.end = now - std::chrono::seconds(7)});
+    CHECK(bench.script->measure_timeout_ms == 0);
+    bench.run(1, "", {.end = now + std::chrono::hours(7)});
+    CHECK(bench.script->measure_timeout_ms < 2 * kAllowance_ms);
+  }
+
   TEST_CASE("after a worker that cannot be killed there is a trial, and then no other worker") {
     Bench bench;
     bench.answer(WorkerFailure{WorkerFailure::Kind::timed_out, "could not be killed", true});

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/posix/spawn.hpp"
 #include "tuner/worker/child_process.hpp"
 #include "tuner/worker/worker.hpp"
 
@@ -40,7 +41,17 @@ int option(int argc, char** argv, const std::string& name) {
   sleep_for_ever();
 }
 
+// A program that outlives whoever waits for it.
+void start_sleeper() {
+  pid_t process = 0;
+  static_cast<void>(spawn({"/bin/sleep", "1000"}, {.descriptors = {-1, -1, -1}}, process));
+}
+
 void act(const std::string& action, int fd) {
+  if (const std::string prefix = "start-and-"; action.starts_with(prefix)) {
+    start_sleeper();
+    act(action.substr(prefix.size()), fd);
+  }
   if (action == "segv") die_by(SIGSEGV);
   if (action == "abort") {
     std::fprintf(stderr, "first line\nout of luck\n\n");
@@ -85,7 +96,8 @@ WorkerReply answer(const WorkerRequest& request) {
   if (std::holds_alternative<CalibrateRequest>(request)) return CalibrateReply{1000, 500, ""};
   if (const auto* measure = std::get_if<MeasureRequest>(&request)) {
     MeasureReply reply;
-    reply.measurement.median_us = static_cast<double>(measure->cubin.size());
+    reply.measurement.median_us = 1 + static_cast<double>(measure->cubin.size());
+    reply.measurement.samples_us = {reply.measurement.median_us};
     reply.poisoned = measure->seed == 13;
     return reply;
   }

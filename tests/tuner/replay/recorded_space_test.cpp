@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <map>
 #include <numeric>
 
 #include <doctest/doctest.h>
@@ -13,7 +12,6 @@
 
 #include "core/compression.hpp"
 #include "tests/support/run_program.hpp"
-#include "tuner/search/regret.hpp"
 
 namespace autotune {
 namespace {
@@ -26,6 +24,13 @@ std::vector<RecordedSpace> read_text(const std::string& text) {
   const std::string path = folder.path() / "recorded.json";
   std::ofstream(path, std::ios::binary) << text;
   return read_recorded_spaces(path);
+}
+
+std::string gzipped(const std::string& text) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() / "text";
+  std::ofstream(path, std::ios::binary) << text;
+  return test::run_program("/bin/gzip", {"--stdout", path}, {}).out;
 }
 
 std::string refusal(const std::string& text) {
@@ -51,6 +56,12 @@ std::string ran(const std::string& configuration, double time) {
   return result(configuration, R"("invalidity": "correct", "measurements": [{"name": "time",)"
                                R"( "unit": "us", "value": )" +
                                    std::to_string(time) + "}]");
+}
+
+// A cache file of Kernel Tuner with one parameter.
+std::string cache(const std::string& objective, const std::string& entries) {
+  return R"({"tune_params_keys": ["A"], "objective": )" + objective + R"(, "cache": {)" + entries +
+         "}}";
 }
 
 // Pearson's correlation of two rows of figures, -1 to 1.
@@ -86,22 +97,6 @@ TEST_SUITE("recorded spaces") {
       }
       CHECK(correlation(estimated, measured) > 0.93);
     }
-  }
-
-  TEST_CASE("an estimate makes surer how good the best is") {
-    const RecordedSpace space = read_recorded_spaces(kData + "h200-gemm_simt.t4.json.zst").at(2);
-    std::map<std::size_t, Trial> trials;
-    double best_us = 1e9;
-    for (std::size_t i = 0; i < space.trials.size(); i += 31) {
-      trials.emplace(i, space.trials[i]);
-      if (space.trials[i].ok()) best_us = std::min(best_us, space.trials[i].measurement.median_us);
-    }
-    const auto share = [&](const Prior& estimate) {
-      return regret_bound({RegretEstimate(space.configurations, trials, estimate)}, best_us);
-    };
-    const double with = share(prior_for(space));
-    CHECK(with > share({}) + 0.02);
-    CHECK(with <= space.best_us / best_us);
   }
 
   TEST_CASE("there is no estimate for kernels or devices that are not known") {
@@ -186,6 +181,94 @@ TEST_SUITE("recorded spaces") {
     CHECK(space.correct == 2);
   }
 
+  TEST_CASE("a cache file of Kernel Tuner 1.5 that its search has not closed") {
+    const auto spaces = read_recorded_spaces(kData + "kernel_tuner_1.5_cache.json");
+    REQUIRE(spaces.size() == 1);
+    const RecordedSpace& space = spaces.front();
+    CHECK(space.name == "kernel_tuner_1.5_cache.json (unfinished)");
+    CHECK(space.configurations.size() == 6);
+    CHECK(space.correct == 4);
+    CHECK(to_string(space.configurations[0]) == "N=1,UNROLL=1");
+    const auto failed = std::find_if(space.trials.begin(), space.trials.end(),
+                                     [](const Trial& trial) { return !trial.ok(); });
+    REQUIRE(failed != space.trials.end());
+    CHECK(failed->status == TrialStatus::compile_failed);
+  }
+
+  TEST_CASE("wherever a cache file ends, its whole entries are read") {
+    const std::string header = R"({"tune_params_keys": ["A"], "cache": {)";
+    const std::string entry = R"("1": {"A": 1, "times": [3, 2.5], "time": 2.5})";
+    const std::string text = header + entry + ",\n" + R"("2": {"A": 2, "time": 1.5})";
+    for (std::size_t length = header.size() + entry.size(); length <= text.size(); ++length) {
+      CAPTURE(length);
+      const bool both = length == text.size();
+      const auto spaces = read_text(text.substr(0, length));
+      CHECK(spaces.front().correct == (both ? 2 : 1));
+      CHECK(spaces.front().best_us == (both ? 1500 : 2500));
+    }
+  }
+
+  TEST_CASE("a cache's parameters may stand in the key alone") {
+    const auto spaces =
+        read_text(R"({"tune_params_keys": ["A", "B", "C"], "cache": {"16,fast,True": {"time": 2},)"
+                  R"("8,slow,False": {"time": 3}}})");
+    CHECK(to_string(spaces.front().configurations[0]) == "A=16,B=0,C=1");
+    CHECK(to_string(spaces.front().configurations[1]) == "A=8,B=1,C=0");
+    CHECK(spaces.front().best_us == 2000);
+  }
+
+  TEST_CASE("the objective of a cache may be a list, and an error stands for itself") {
+    const auto spaces = read_text(
+        cache(R"(["energy", "time"])",
+              R"("1": {"A": 1, "time": 2, "energy": 7}, "2": {"A": 2, "time": 1, "energy": 9},)"
+              R"("3": {"A": 3, "time": 1, "energy": 1, "__error__": "InvalidConfig"},)"
+              R"("4": {"A": 4, "__error__": "RuntimeFailedConfig"}, "5": {"A": 5})"));
+    CHECK(spaces.front().best_us == 7);
+    CHECK(spaces.front().correct == 2);
+    CHECK(spaces.front().trials[2].status == TrialStatus::rejected_spills);
+    CHECK(spaces.front().trials[3].status == TrialStatus::launch_failed);
+    CHECK(spaces.front().trials[4].status == TrialStatus::launch_failed);
+  }
+
+  TEST_CASE("scores are to be large, and may be negative") {
+    for (const std::string name : {"score", "fitness"}) {
+      CAPTURE(name);
+      const auto entry = [&](const std::string& a, const std::string& value) {
+        return "\"" + a + R"(": {"A": )" + a + ", \"" + name + "\": " + value + "}";
+      };
+      const auto spaces =
+          read_text(cache("\"" + name + "\"", entry("1", "0.014") + "," + entry("2", "0.5") + "," +
+                                                  entry("3", "-0.7") + "," + entry("4", "0") + "," +
+                                                  entry("5", "NaN")));
+      CHECK(spaces.front().best_us == 2);
+      CHECK(spaces.front().correct == 4);
+      CHECK(spaces.front().trials[2].measurement.median_us > 1e9);
+    }
+  }
+
+  TEST_CASE("what KTT writes") {
+    const auto of = [](const std::string& a, const std::string& status, const std::string& time) {
+      return R"({"Status": ")" + status + R"(", "KernelName": "sum", "TotalDuration": )" + time +
+             R"(, "Configuration": [{"Name": "Z", "Value": )" + a +
+             R"(, "ValueType": "UnsignedInt"}, {"Name": "A", "Value": 0.5}]})";
+    };
+    const auto spaces =
+        read_text(R"({"Metadata": {"TimeUnit": "Milliseconds"}, "Results": [)" +
+                  of("1", "Ok", "3.5") + "," + of("2", "Ok", "2") + "," + of("3", "Ok", "0") + "," +
+                  of("4", "ValidationFailed", "1") + "," + of("5", "CompilationFailed", "0") + "," +
+                  of("6", "DeviceLimitsExceeded", "0") + "]}");
+    REQUIRE(spaces.size() == 1);
+    const RecordedSpace& space = spaces.front();
+    CHECK(space.configurations.size() == 6);
+    CHECK(space.correct == 2);
+    CHECK(space.best_us == 2000);
+    CHECK(to_string(space.configurations[1]) == "Z=2,A=0");
+    CHECK(space.trials[2].status == TrialStatus::launch_failed);
+    CHECK(space.trials[3].status == TrialStatus::wrong_result);
+    CHECK(space.trials[4].status == TrialStatus::compile_failed);
+    CHECK(space.trials[5].status == TrialStatus::launch_failed);
+  }
+
   TEST_CASE("numbers that are texts, as KTT writes them, are numbers") {
     const auto spaces = read_text(t4(ran(R"({"A": "128"})", 1) + "," + ran(R"({"A": "16"})", 2)));
     CHECK(to_string(spaces.front().configurations[0]) == "A=128");
@@ -249,6 +332,30 @@ TEST_SUITE("recorded spaces") {
                                        std::string(value) + "}]")));
       CHECK(spaces.front().correct == 1);
       CHECK(spaces.front().best_us == 3);
+      const auto exported = [](const std::string& a, const std::string& median_us) {
+        return R"({"problem": {"m": 8, "n": 8, "k": 8}, "template": "fast", "device": "GPU",)"
+               R"("configuration": {"A": )" +
+               a + R"(}, "status": "ok", "measurement": {"median_us": )" + median_us + "}}";
+      };
+      const auto own =
+          read_text(R"({"trials": [)" + exported("1", "3") + "," + exported("2", value) + "]}");
+      CHECK(own.front().correct == 1);
+      CHECK(own.front().best_us == 3);
+    }
+  }
+
+  TEST_CASE("an exported trial without a time is a failure, never the best") {
+    for (const char* median_us : {"0", "-1"}) {
+      const auto trial = [](const char* a, const char* us) {
+        return std::string(R"({"device": "GPU", "problem": {"m": 8, "n": 9, "k": 7}, "template":)"
+                           R"( "fast", "status": "ok", "configuration": {"A": )") +
+               a + R"(}, "measurement": {"median_us": )" + us + "}}";
+      };
+      const auto spaces =
+          read_text(R"({"trials": [)" + trial("1", "3") + "," + trial("2", median_us) + "]}");
+      CHECK(spaces.front().correct == 1);
+      CHECK(spaces.front().best_us == 3);
+      CHECK(spaces.front().trials[1].status == TrialStatus::launch_failed);
     }
   }
 
@@ -299,6 +406,11 @@ TEST_SUITE("recorded spaces") {
     CHECK(read_text(compressed(text, 3)).front().best_us == 3);
     CHECK(refusal(compressed(text, 3).substr(0, 20)).find("no whole zstd file") !=
           std::string::npos);
+    // What `gzip -n` makes of it, in two parts, which are one text.
+    const std::string zipped = gzipped(text.substr(0, 50)) + gzipped(text.substr(50));
+    CHECK(read_text(zipped).front().best_us == 3);
+    CHECK(refusal(zipped.substr(0, zipped.size() - 1)).find("no whole gzip file") !=
+          std::string::npos);
   }
 
   TEST_CASE("the recording of an H200") {
@@ -307,26 +419,40 @@ TEST_SUITE("recorded spaces") {
     CHECK(spaces[0].name == "64x64x65536 gemm_simt on NVIDIA H200");
     CHECK(spaces[0].configurations.size() == 342);
     CHECK(spaces[0].correct == 288);
-    CHECK(spaces[0].configurations[0].entries().front().first == "THREAD_M");  // not by alphabet
+    CHECK(spaces[0].configurations[0].entries().front().first == "RESULTS_M");  // not by alphabet
   }
 
   TEST_CASE("a file that is not a recording is refused in one line that names it and the error") {
+    const auto of_size = [](const std::string& m) {
+      return t4(result(R"({"A": 1})", R"("invalidity": "correct", "template": "fast", "problem": )"
+                                      R"({"n": 3, "k": 4, "m": )" +
+                                          m + "}"));
+    };
     const std::string fails = result(R"({"A": 1})", R"("invalidity": "runtime")");
     const std::pair<std::string, std::string> cases[] = {
         {"", "is empty"},
         {"autotune,1,2\n", "no whole JSON document: there is a fault at byte 1"},
         {t4(ran(R"({"A": 1})", 3)).substr(0, 90), "it ends too early at byte 91 of 90"},
-        {"\x1f\x8b\x08", "gzip"},
+        {"\x1f\x8b\x08", "no whole gzip file"},
         {"[]", "no recorded results"},
+        {"[1e999]", "has a number that is out of range"},
         {R"({"schema": 1})", "no recorded results"},
         {t4(""), "has no results"},
         {R"({"results": 7})", "not as T4 1.0.0 has them"},
         {t4("7"), "not as T4 1.0.0 has them"},
         {t4(R"({"times": {}})"), "key 'configuration' not found"},
         {t4(R"({"configuration": {}, "times": {}})"), "key 'invalidity' not found"},
-        {R"({"cache": {"1": {"time": 1}}})", "key 'tune_params_keys' not found"},
-        {R"({"trials": [{}]})", "key 'problem' not found"},
+        {R"({"cache": {"1": {"time": 1}}})", "not as a cache of Kernel Tuner has them: key"},
+        {R"({"cache": {"1": {"time": 1}}})", "'tune_params_keys' not found"},
+        {R"({"tune_params_keys": ["A", "B"], "cache": {"1": {"time": 1}}})", "for each of 2"},
+        {R"({"tune_params_keys": ["A"], "cac)", "it ends too early"},
+        {R"({"Results": [{"Status": "Ok"}]})", "not as KTT has them"},
+        {cache(R"("score")", R"("1": {"A": 1, "score": -2})"), "is worth anything"},
+        {R"({"trials": [{"measurement": {"median_us": 1}}]})", "key 'problem' not found"},
         {t4(fails), "no configuration is correct"},
+        {of_size("-9223372036854775808"), "a size is not from 1 to 2147483647"},
+        {of_size("1e300"), "a number is not whole, or is out of range"},
+        {of_size("2.5"), "a number is not whole, or is out of range"},
         {t4(ran(R"({"A": 1})", 3) + "," + ran(R"({"B": 1})", 3)), "the same parameters"},
     };
     for (const auto& [text, what] : cases) {

@@ -27,16 +27,16 @@ TEST_SUITE("replay_until") {
   TEST_CASE("runs in a space that is understood end early and are right") {
     ThreadPool threads(2);
     const StoppingRecord record =
-        replay_until(0.9, recorded(true), "model", {.trials = 400, .repeats = 10}, threads);
+        replay_until(0.98, recorded(true), "model", {.trials = 399, .repeats = 4}, threads);
     CHECK(record.stopped == 1);
-    CHECK(record.mean_trials < 200);
+    CHECK(record.mean_trials < 350);
     CHECK(record.right == 1);
   }
 
-  TEST_CASE("runs in a space without rule go on") {
+  TEST_CASE("runs of a strategy of which nothing is known go on") {
     ThreadPool threads(2);
     const StoppingRecord record =
-        replay_until(0.98, recorded(false), "random", {.trials = 200, .repeats = 5}, threads);
+        replay_until(0.98, recorded(true), "random", {.trials = 399, .repeats = 5}, threads);
     CHECK(record.stopped == 0);
     CHECK(record.right == 0);
   }

@@ -6,6 +6,7 @@
 
 #include "core/statistics.hpp"
 #include "tests/tuner/small_search.hpp"
+#include "tests/tuner/tune_fixture.hpp"
 
 namespace autotune::test {
 namespace {
@@ -65,6 +66,18 @@ TEST_SUITE("tuning after a change") {
     CHECK(search.script->compiles == compiled + report.measured);
     CHECK(to_string(report.problems.front().winner->configuration) == "X=7");
     CHECK_FALSE(report.note.empty());
+  }
+
+  TEST_CASE("stored finalists are timed again within the budget, or by a later run") {
+    TuneFixture f;
+    f.run();
+    f.script->nvrtc_build = "13.1.0 CL-2";
+    f.request.budget.seconds = 60;
+    f.request.began = std::chrono::steady_clock::now() - std::chrono::seconds(61);
+    CHECK(f.run().measured == 0);
+    f.request.began.reset();
+    CHECK(f.run().measured > 0);
+    CHECK(f.run().measured == 0);
   }
 
   TEST_CASE("another GPU knows nothing of the first one, which keeps its results") {

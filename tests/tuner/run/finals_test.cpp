@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "tests/support/run_program.hpp"
 #include "tests/tuner/tune_fixture.hpp"
 
 namespace autotune::test {
@@ -20,6 +21,59 @@ TEST_SUITE("finals of a run") {
     // Nothing is known, so it is not over and done with.
     f.request.began.reset();
     CHECK(f.run().measured == kValid);
+  }
+
+  TEST_CASE("nothing may take longer than what is left of the budget") {
+    TuneFixture f;
+    f.request.budget.seconds = 60;
+    f.request.began = std::chrono::steady_clock::now() - std::chrono::seconds(50);
+    f.script->measure = [&f, before = f.script->measure](const MeasureRequest& m) {
+      const bool in_search = m.timing.samples != 1;
+      CHECK(f.script->measure_timeout_ms <= (in_search ? 7000 : 10'000));
+      return before(m);
+    };
+    const TuneReport report = f.run();
+    CHECK(report.measured == kValid);
+    CHECK(report.problems.front().winner->confirmed);
+  }
+
+  TEST_CASE("many problems leave more of the budget to their finals") {
+    TuneFixture f;
+    f.request.problems.clear();
+    for (std::int64_t n = 1; n <= 100; ++n) {
+      f.request.problems.push_back(GemmProblem{.m = 8, .n = n, .k = 8});
+    }
+    f.request.budget.seconds = 60;
+    f.request.began = std::chrono::steady_clock::now() - std::chrono::seconds(46);
+    CHECK(f.run().measured == 0);  // the finals have the last quarter
+    f.request.problems.resize(1);
+    f.request.began = std::chrono::steady_clock::now() - std::chrono::seconds(46);
+    CHECK(f.run().measured == kValid);
+  }
+
+  TEST_CASE("finals that the budget leaves no time for are left to the next run") {
+    const TemporaryFolder folder;
+    CubinStore cubins = CubinStore::open(folder.path() / "cubins.db");
+    TuneFixture f;
+    f.setup.cubins = &cubins;
+    f.script->measure = [&f, before = f.script->measure](const MeasureRequest& m) {
+      if (f.script->measures == kValid) f.stop.request_stop();
+      return before(m);
+    };
+    CHECK(f.run().interrupted);
+    f.stop = {};
+    f.request.budget.seconds = 60;
+    f.request.began = std::chrono::steady_clock::now() - std::chrono::seconds(61);
+    const TuneReport late = f.run();
+    CHECK(f.script->measures == kValid);
+    CHECK(late.problems.front().winner->configuration == Configuration({{"X", 7}, {"A", 2}}));
+    CHECK_FALSE(late.problems.front().winner->confirmed);
+    f.request.began.reset();
+    CHECK(f.run().problems.front().winner->confirmed);
+    const int measures = f.script->measures;
+    CHECK(measures > kValid);
+    CHECK(f.run().problems.front().winner->confirmed);
+    CHECK(f.script->measures == measures);
   }
 
   TEST_CASE("a budget that ends before every template had a trial is used up all the same") {

@@ -128,6 +128,23 @@ TEST_SUITE("two runs") {
     CHECK(f.seen.back().configuration == kChosen);
   }
 
+  TEST_CASE("a run that is stopped with its claims leaves others time for these trials") {
+    const TemporaryFolder folder;
+    RunOnFile f(folder.path() / "results.db");
+    f.request.budget.seconds = 2;
+    const OtherRun other(f);
+    REQUIRE(other.shared.claim(other.key));
+    bool waited = false;
+    const TuneReport report = tune(f.request, f.setup,
+                                   [&](const TuneProgress& progress) {
+                                     waited |=
+                                         progress.phase == std::string("waiting for another run");
+                                   },
+                                   {});
+    CHECK(report.measured == kValid);
+    CHECK(waited);
+  }
+
   TEST_CASE("claims are given up when a process or a search ends") {
     const TemporaryFolder folder;
     RunOnFile f(folder.path() / "results.db");

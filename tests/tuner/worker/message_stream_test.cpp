@@ -1,12 +1,35 @@
 // Messages on a socket.
 #include <array>
+#include <atomic>
 #include <thread>
 
 #include <doctest/doctest.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "core/posix/file_descriptor.hpp"
 #include "tuner/worker/protocol.hpp"
+
+namespace {
+
+// While it waits next, this process is stopped for so long.
+std::atomic<long> stopped_s = 0;
+std::atomic<long> time_passed_s = 0;
+
+}  // namespace
+
+// They stand in for the C library's.
+extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  const long result = ::syscall(SYS_clock_gettime, clock, time);
+  time->tv_sec += time_passed_s;
+  return static_cast<int>(result);
+}
+extern "C" int poll(pollfd* entries, nfds_t count, int timeout_ms) {
+  time_passed_s += stopped_s.exchange(0);
+  return static_cast<int>(::syscall(SYS_poll, entries, count, timeout_ms));
+}
 
 namespace autotune {
 namespace {
@@ -68,6 +91,24 @@ TEST_SUITE("MessageStream") {
     std::string received;
     CHECK(read_message(pair.far.get(), received));
     CHECK_FALSE(read_message(pair.far.get(), received));
+  }
+
+  TEST_CASE("time in which this process was stopped does not count") {
+    const SocketPair pair;
+    std::string received;
+    for (const bool is_there : {true, false}) {
+      const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      if (is_there) write_message(pair.near.get(), "late");
+      stopped_s = 3600;
+      const std::jthread writer([&] {
+        while (stopped_s != 0) std::this_thread::yield();
+        if (!is_there) write_message(pair.near.get(), "late");
+      });
+      CHECK(read_message(pair.far.get(), received, deadline));
+      CHECK(received == "late");
+    }
+    CHECK_THROWS_AS(static_cast<void>(read_message(pair.far.get(), received, soon())),
+                    MessageTimeout);
   }
 
   TEST_CASE("a torn message is an error") {

@@ -108,7 +108,7 @@ TEST_SUITE("ProcessWorker") {
     MeasureRequest request;
     request.cubin.assign(4 << 20, '\xff');
     const auto reply = std::get<WorkerReply>(worker->call(request, kPlenty));
-    CHECK(std::get<MeasureReply>(reply).measurement.median_us == 4 << 20);
+    CHECK(std::get<MeasureReply>(reply).measurement.median_us == 1 + (4 << 20));
   }
 
   TEST_CASE("a program that is not there is an error that names it") {
@@ -123,6 +123,19 @@ TEST_SUITE("ProcessWorker") {
       }
     }
     CHECK(count_descriptors() == before);
+  }
+
+  TEST_CASE("a limit that keeps a worker from starting is named") {
+    rlimit before{};
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit small = {1000, before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    const auto xfsz = std::signal(SIGXFSZ, SIG_IGN);
+    CHECK_THROWS_WITH_AS(static_cast<void>(make_worker()->call(CalibrateRequest{}, kPlenty)),
+                         "cannot start a worker: ftruncate: File too large (see ulimit -f)",
+                         EnvironmentError);
+    std::signal(SIGXFSZ, xfsz);
+    ::setrlimit(RLIMIT_FSIZE, &before);
   }
 
   TEST_CASE("a worker that dies at any moment of any message is replaced") {
@@ -362,6 +375,44 @@ TEST_SUITE("ProcessWorker") {
     REQUIRE(::waitpid(std::stoi(pid), &status, 0) == std::stoi(pid));
     CHECK(WIFSIGNALED(status));
     CHECK(WTERMSIG(status) == SIGKILL);
+    ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+  }
+
+  TEST_CASE("a worker that something else stops is replaced and asked again") {
+    const auto worker = make_worker();
+    const int pid = pid_of(*worker);
+    ::kill(pid, SIGSTOP);
+    siginfo_t info{};
+    REQUIRE(::waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WNOWAIT) == 0);
+    CHECK(std::holds_alternative<WorkerReply>(worker->call(CalibrateRequest{}, kShort)));
+    CHECK(pid_of(*worker) != pid);
+  }
+
+  TEST_CASE("what a worker has started ends with it, however it ends") {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // the orphan becomes a child of this process
+    for (const char* end : {"hang", "segv", "kill"}) {
+      CAPTURE(end);
+      const ScriptGuard script(std::string("1 after start-and-") + end);
+      const auto worker = make_worker();
+      failure_of(*worker, CompileRequest{}, milliseconds(500));
+      int ended = 0;
+      for (int status = 0; ::waitpid(-1, &status, 0) > 0; ++ended) CHECK(WIFSIGNALED(status));
+      CHECK(ended >= 1);
+    }
+    ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+  }
+
+  TEST_CASE("what a worker has started ends with the program") {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const ScriptGuard script("1 idle start-and-hang");
+    ChildProcess parent(AUTOTUNE_SCRIPTED_WORKER, {"parent"});
+    std::string pid;
+    REQUIRE(read_message(parent.socket(), pid));
+    const std::string started = "/proc/" + pid + "/task/" + pid + "/children";
+    for (int child = 0; child == 0; std::ifstream(started) >> child) std::this_thread::yield();
+    CHECK(parent.finish(milliseconds(0)).reason == "killed");
+    for (int orphans = 2; orphans > 0; --orphans) CHECK(::waitpid(-1, nullptr, 0) > 0);
+    CHECK(::waitpid(-1, nullptr, 0) < 0);
     ::prctl(PR_SET_CHILD_SUBREAPER, 0);
   }
 

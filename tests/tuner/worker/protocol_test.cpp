@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <random>
+#include <utility>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -59,7 +60,7 @@ std::vector<WorkerRequest> sample_requests() {
 std::vector<WorkerReply> sample_replies() {
   return {DescribeCompilerReply{"13.0.88", "/usr/lib/libnvrtc.so", {"sm_75", "sm_90"}, ""},
           CalibrateReply{66900.5, 4000, "none"},
-          CompileReply{true, kBytes, "log \xff", {.registers = 128, .compile_ms = 0.1}},
+          CompileReply{true, kBytes, "log \xff", {.registers = 128, .compile_ms = 0.1}, "why"},
           full_measure_reply()};
 }
 
@@ -128,6 +129,7 @@ TEST_SUITE("Protocol") {
     CHECK(compiled.ok);
     CHECK(compiled.cubin == kBytes);
     CHECK(compiled.log == "log \xff");
+    CHECK(compiled.problem == "why");
     CHECK(compiled.resources == Resources{.registers = 128, .compile_ms = 0.1});
 
     const auto compiler =
@@ -182,6 +184,53 @@ TEST_SUITE("Protocol") {
         CHECK_THROWS_AS(static_cast<void>(decode_request({bytes.begin(), bytes.end()})), Error);
       }
     }
+  }
+
+  TEST_CASE("figures that no measurement has are refused") {
+    MeasureReply good = full_measure_reply();
+    good.status = TrialStatus::ok;
+    CHECK_NOTHROW(static_cast<void>(decode_reply(encode(WorkerReply(good)))));
+    const double inf = std::numeric_limits<double>::infinity();
+    for (const double wrong : {inf, -inf, std::numeric_limits<double>::quiet_NaN(), -1.0, 1e12}) {
+      CAPTURE(wrong);
+      std::vector<WorkerReply> replies = {CalibrateReply{wrong, 1, ""},
+                                          CalibrateReply{1, wrong, ""},
+                                          CompileReply{.resources = {.compile_ms = 2 * wrong}}};
+      for (double* figure : {&good.measurement.samples_us[1], &good.measurement.median_us,
+                             &good.measurement.spread_us, &good.verification.max_error_ratio,
+                             &good.verification.error_bound, &good.verification.frobenius_error}) {
+        const double before = std::exchange(*figure, wrong);
+        replies.emplace_back(good);
+        *figure = before;
+      }
+      for (const WorkerReply& reply : replies) {
+        CHECK_THROWS_AS(static_cast<void>(decode_reply(encode(reply))), Error);
+      }
+    }
+    for (double* figure : {&good.measurement.samples_us[1], &good.measurement.median_us}) {
+      const double before = std::exchange(*figure, 0);
+      CHECK_THROWS_AS(static_cast<void>(decode_reply(encode(WorkerReply(good)))), Error);
+      *figure = before;
+    }
+    // The errors of a wrong result may be anything.
+    good.status = TrialStatus::wrong_result;
+    good.verification.frobenius_error = inf;
+    CHECK_NOTHROW(static_cast<void>(decode_reply(encode(WorkerReply(good)))));
+  }
+
+  TEST_CASE("a correct kernel's reply has the samples that were asked for") {
+    const MeasureReply none;
+    CHECK(answers(none, MeasureRequest{.timing = {.samples = 0}}));
+    CHECK_FALSE(answers(none, MeasureRequest{.timing = {.samples = 1}}));
+    CHECK(answers(full_measure_reply(), MeasureRequest{}));
+    CHECK(answers(MeasureReply{.status = TrialStatus::launch_failed}, MeasureRequest{}));
+    CHECK_FALSE(answers(CalibrateReply{}, MeasureRequest{}));
+  }
+
+  TEST_CASE("more values than a message has are refused before they take memory") {
+    const std::string bytes = "\x9a\x01\x00\x00\x00"s + std::string(1 << 24, '\xf6');  // nulls
+    CHECK_THROWS_WITH_AS(static_cast<void>(decode_reply(bytes)),
+                         doctest::Contains("too many values"), Error);
   }
 
   TEST_CASE("a message cut off anywhere is refused") {

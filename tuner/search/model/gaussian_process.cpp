@@ -62,22 +62,4 @@ double GaussianProcess::deviation(const PosteriorCache& cache) const {
   return std::sqrt(variance_ * std::max(1 - cache.explained, kLeastShare));
 }
 
-double GaussianProcess::noisy_deviation(const PosteriorCache& cache) const {
-  return std::sqrt(variance_ * (std::max(1 - cache.explained, kLeastShare) + correlation_.noise()));
-}
-
-// Uses the diagonal of the inverse (Rasmussen and Williams, equation 5.12).
-std::vector<double> GaussianProcess::leave_one_out_residuals() const {
-  std::vector<double> residuals;
-  std::vector<double> column;
-  for (std::size_t i = 0; i < alpha_.size(); ++i) {
-    column.assign(alpha_.size(), 0.0);
-    column[i] = 1;
-    factor_.solve(column, i);
-    const double inverse = std::inner_product(column.begin(), column.end(), column.begin(), 0.0);
-    residuals.push_back(alpha_[i] / std::sqrt(variance_ * inverse));
-  }
-  return residuals;
-}
-
 }  // namespace autotune

@@ -38,10 +38,6 @@ class GaussianProcess {
   void update(const float* point, PosteriorCache& cache) const;
   // The deviation of the point's value.
   [[nodiscard]] double deviation(const PosteriorCache& cache) const;
-  // The deviation of a measured value, which includes the noise.
-  [[nodiscard]] double noisy_deviation(const PosteriorCache& cache) const;
-  // Standardised leave-one-out residuals.
-  [[nodiscard]] std::vector<double> leave_one_out_residuals() const;
 
  private:
   Correlation correlation_;

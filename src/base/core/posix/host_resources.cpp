@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
-// A file with one number; "max" and everything else that is not a number limits nothing.
+// Reads a file with one number; "max" and anything else that is not a number means no limit.
 std::int64_t number_in(const fs::path& path) {
   std::int64_t value = 0;
   return std::ifstream(path) >> value ? value : kUnlimited;
@@ -31,8 +31,8 @@ std::int64_t available_on_machine(const fs::path& root) {
   return kUnlimited;
 }
 
-// The memory that a control group has left. Cached pages of files count as used although they are
-// given up when memory is needed.
+// The memory that a control group has left. The system counts cached pages of files as used, but
+// gives them up when memory is needed, so they are added here.
 std::int64_t available_in(const fs::path& group) {
   const std::int64_t most = number_in(group / "memory.max");
   const std::int64_t used = number_in(group / "memory.current");
@@ -47,7 +47,7 @@ std::int64_t available_in(const fs::path& group) {
   return std::max<std::int64_t>(most - used + of_files, 0);
 }
 
-// Cores' worth of time that a control group has.
+// The number of cores that a control group's quota of processor time amounts to.
 std::int64_t cores_in(const fs::path& group) {
   std::ifstream file(group / "cpu.max");
   std::int64_t quota = 0;
@@ -56,8 +56,8 @@ std::int64_t cores_in(const fs::path& group) {
   return (quota + period - 1) / period;
 }
 
-// The least that `limit` says of the groups that this process is in: each group's limit holds for
-// those in it.
+// The least limit of the groups that this process is in, since the limit of each group also holds
+// for the groups within it.
 std::int64_t least_of_groups(const fs::path& root, std::int64_t (*limit)(const fs::path&)) {
   std::int64_t least = kUnlimited;
   const fs::path groups = root / "sys/fs/cgroup";

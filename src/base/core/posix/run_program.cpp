@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -48,19 +49,21 @@ int wait_for(pid_t process) {
 
 }  // namespace
 
-ProgramResult run_program(const std::vector<std::string>& arguments) {
+ProgramResult run_program(const std::vector<std::string>& arguments,
+                          std::vector<std::string> environment) {
+  environment.emplace_back("LC_ALL=C");
   Pipe output;
   const int writing = output.writing.get();
   pid_t process = 0;
-  const int error =
-      spawn(arguments,
-            {.descriptors = {SpawnOptions::kNull, writing, writing}, .environment = {"LC_ALL=C"}},
-            process);
+  const int error = spawn(arguments,
+                          {.descriptors = {SpawnOptions::kNull, writing, writing},
+                           .environment = std::move(environment)},
+                          process);
   if (error != 0) {
     throw EnvironmentError(
         fmt::format("{} cannot be started: {}", arguments[0], std::strerror(error)));
   }
-  output.writing = {};  // or reading would not end with the program
+  output.writing = {};  // otherwise reading would not end with the program
   ProgramResult result;
   result.output = read_to_end(output.reading.get());
   result.exit_code = wait_for(process);

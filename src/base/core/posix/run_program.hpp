@@ -14,8 +14,10 @@ struct ProgramResult {
 
 inline constexpr std::size_t kMaxProgramOutput = std::size_t{64} * 1024;
 
-// arguments: the program's path first. Its standard input is empty and its messages are English.
-// Throws EnvironmentError when it cannot be started.
-[[nodiscard]] ProgramResult run_program(const std::vector<std::string>& arguments);
+// `arguments` begins with the program's path. `environment` has entries "NAME=value" that take
+// precedence over this process's own. The program's standard input is empty and its messages are
+// English. Throws EnvironmentError when the program cannot be started.
+[[nodiscard]] ProgramResult run_program(const std::vector<std::string>& arguments,
+                                        std::vector<std::string> environment = {});
 
 }  // namespace autotune

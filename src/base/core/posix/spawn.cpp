@@ -22,7 +22,7 @@ class Actions {
   Actions(const Actions&) = delete;
   Actions& operator=(const Actions&) = delete;
 
-  // Gives errno of what failed.
+  // Returns 0, or the errno of the call that failed.
   int give(const std::vector<int>& descriptors) {
     const int count = static_cast<int>(descriptors.size());
     for (int target = 0; target < count; ++target) {
@@ -31,7 +31,7 @@ class Actions {
         ::posix_spawn_file_actions_addopen(&actions_, target, "/dev/null", O_RDWR, 0);
         continue;
       }
-      // Under a number that no action overwrites.
+      // The copy has a number that no action overwrites.
       copies_.emplace_back(::fcntl(source, F_DUPFD_CLOEXEC, count));
       if (copies_.back().get() < 0) return errno;
       ::posix_spawn_file_actions_adddup2(&actions_, copies_.back().get(), target);
@@ -47,20 +47,24 @@ class Actions {
 
 class Attributes {
  public:
-  Attributes() { ::posix_spawnattr_init(&attributes_); }
+  explicit Attributes(bool own_group) {
+    ::posix_spawnattr_init(&attributes_);
+    sigset_t all, blocked;
+    sigfillset(&all);
+    sigemptyset(&blocked);
+    int flags = POSIX_SPAWN_SETSIGMASK;
+    if (own_group) {
+      for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&blocked, signal);
+      ::posix_spawnattr_setsigdefault(&attributes_, &all);
+      flags |= POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP;  // to 0: its own number
+    }
+    ::posix_spawnattr_setsigmask(&attributes_, &blocked);
+    ::posix_spawnattr_setflags(&attributes_, static_cast<short>(flags));
+  }
   ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
   Attributes(const Attributes&) = delete;
   Attributes& operator=(const Attributes&) = delete;
 
-  void own_signals() {
-    sigset_t all, interrupt;
-    sigfillset(&all);
-    sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setsigmask(&attributes_, &interrupt);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  }
   [[nodiscard]] const posix_spawnattr_t* get() const { return &attributes_; }
 
  private:
@@ -92,8 +96,7 @@ std::vector<char*> environment(const std::vector<std::string>& own) {
 int spawn(const std::vector<std::string>& arguments, const SpawnOptions& options, pid_t& process) {
   Actions actions;
   if (const int error = actions.give(options.descriptors)) return error;
-  Attributes attributes;
-  if (options.own_signals) attributes.own_signals();
+  const Attributes attributes(options.own_group);
   std::vector<char*> words = pointers(arguments);
   words.push_back(nullptr);
   return ::posix_spawn(&process, words.front(), actions.get(), attributes.get(), words.data(),

@@ -11,16 +11,20 @@ namespace autotune {
 struct SpawnOptions {
   static constexpr int kNull = -1;  // /dev/null
 
-  // This process's descriptors that become the program's 0, 1, 2 and so on. It gets no others.
+  // The descriptors of this process that become the program's 0, 1, 2 and so on. The program gets
+  // no others.
   std::vector<int> descriptors;
-  // "NAME=value", before this process's own, of which those of the same name are left out.
+  // Entries "NAME=value", which replace this process's own entries of the same names.
   std::vector<std::string> environment = {};
-  // Every signal is handled by default, whatever this process does with it, and SIGINT is blocked:
-  // Ctrl-C in a terminal reaches all its processes, and what it means is for this one to decide.
-  bool own_signals = false;
+  // True: the program leads a process group, to which all processes that it starts belong. It
+  // handles every signal by default, whatever this process does with it. SIGINT, SIGTERM and SIGHUP
+  // are blocked in it, because terminals and job schedulers send them to many processes, and this
+  // process decides what they mean. False: the program has no signal blocked.
+  bool own_group = false;
 };
 
-// `arguments`: the program's path first. Gives 0 and the process, or errno of what failed.
+// `arguments` begins with the program's path. Returns 0 and sets `process`, or returns the errno of
+// the call that failed.
 [[nodiscard]] int spawn(const std::vector<std::string>& arguments, const SpawnOptions& options,
                         pid_t& process);
 

@@ -44,7 +44,7 @@ Work work(const Problem& problem) {
   return result;
 }
 
-// The factors between the sizes, in octaves: 1 where one of them is twice the other's.
+// The sum of the factors between the sizes, in octaves: 1 if one size is twice the other problem's.
 double distance(const Problem& a, const Problem& b) {
   double octaves = 0;
   for (const char* size : {"m", "n", "k"}) {
@@ -62,10 +62,10 @@ std::vector<std::string> code_macros(const Problem& problem) {
   return {macro("TRANSPOSE_A", gemm.op_a), macro("TRANSPOSE_B", gemm.op_b)};
 }
 
-// The lesser of a bound that holds for every order of summation and one that random rounding errors
-// keep with a probability next to 1. At least one rounding and the store are allowed for. Linear
-// data is all of one sign and is rounded in one direction again and again, so only the first holds
-// for it.
+// The lesser of two bounds: one holds for every order of summation, and random rounding errors stay
+// within the other almost certainly. Both allow for the store and at least one more rounding.
+// Linear data is all of one sign, so its sums are rounded in one direction again and again; only
+// the first bound holds for it.
 double error_bound(const Problem& problem, InputData input) {
   const auto terms = static_cast<double>(problem.size("k"));
   const double any_order = terms + 3;

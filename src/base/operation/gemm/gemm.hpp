@@ -1,7 +1,9 @@
 // Matrix multiplication as an operation: C = alpha * op(A) * op(B) + beta * C, row-major.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "autotune/problem.hpp"
 
@@ -12,6 +14,9 @@
 namespace autotune {
 
 inline constexpr const char* kGemm = "gemm";
+
+// The texts of Math, in the order of its values.
+inline constexpr std::array<std::string_view, 2> kMathNames = {"strict", "emulated"};
 
 // The tensors of the operation, in their order.
 inline constexpr std::uint8_t kGemmA = 0;
@@ -31,7 +36,7 @@ inline constexpr std::uint8_t kGemmC = 2;
 
 // The arguments that every GEMM kernel takes:
 //   (a, b, c, m, n, k, lda, ldb, ldc, alpha, beta, workspace, raster)
-// and behind these, where it takes them, the tensor maps of A and B.
+// followed by the tensor maps of A and B if it takes them.
 [[nodiscard]] KernelSignature gemm_signature(bool with_tensor_maps = false);
 
 }  // namespace autotune

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "autotune/error.hpp"
 
 #include "core/element_type.hpp"
@@ -11,10 +14,11 @@
 namespace autotune {
 
 GemmProblem::operator Problem() const {
+  const GemmProblem rows = row_major();
   return {kGemm,
-          {{"m", m}, {"n", n}, {"k", k}},
+          {{"m", rows.m}, {"n", rows.n}, {"k", rows.k}},
           {{"type", to_string(ElementType::f32)},
-           {"layout", layout_text(*this)},
+           {"layout", layout_text(rows)},
            {"math", to_string(math)}}};
 }
 
@@ -33,15 +37,14 @@ std::string to_string(const GemmProblem& problem) {
   std::string text =
       std::to_string(problem.m) + "x" + std::to_string(problem.n) + "x" + std::to_string(problem.k);
   const std::string layout = layout_text(problem);
-  return layout == "NN" ? text : text + " " + layout;
+  if (layout != "NN") text += " " + layout;
+  return problem.order == Order::row_major ? text : text + " column-major";
 }
 
 std::string to_string(Math math) {
-  switch (math) {
-    case Math::strict:
-      return "strict";
-  }
-  throw Error("unknown math mode " + std::to_string(static_cast<int>(math)));
+  const auto index = static_cast<std::size_t>(math);
+  if (index < kMathNames.size()) return std::string(kMathNames[index]);
+  throw Error("unknown math mode " + std::to_string(index));
 }
 
 std::string layout_text(const GemmProblem& problem) {
@@ -50,8 +53,10 @@ std::string layout_text(const GemmProblem& problem) {
 }
 
 Math math_from_string(const std::string& text) {
-  if (text == "strict") return Math::strict;
-  throw UsageError("math mode '" + text + "' is unknown: use strict");
+  const auto* const name = std::find(kMathNames.begin(), kMathNames.end(), text);
+  if (name != kMathNames.end()) return static_cast<Math>(name - kMathNames.begin());
+  throw UsageError(
+      fmt::format("math mode '{}' is unknown: use {}", text, fmt::join(kMathNames, " or ")));
 }
 
 void set_layout(GemmProblem& problem, const std::string& layout) {

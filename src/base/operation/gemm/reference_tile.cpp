@@ -13,7 +13,8 @@ namespace {
 constexpr std::int64_t kLanes = 8;
 using Eight = double __attribute__((vector_size(kLanes * sizeof(double))));
 
-// A part is at most kSide x kSide, and takes kDepth of K at a time: all of it stays in the cache.
+// A part is at most kSide x kSide, and kDepth of K are processed at a time, so that all operands
+// stay in the cache.
 constexpr std::int64_t kSide = ReferenceTile::kSide;
 constexpr std::int64_t kDepth = 128;
 constexpr std::int64_t kGroups = kSide / kLanes;
@@ -27,7 +28,7 @@ struct Workspace {
   Eight magnitudes[kGroups][kSide];
 };
 
-// An operand without padding, as memory has it: lines are rows of op(A) or columns of op(B).
+// An operand without padding, as it is in memory. Its lines are rows of op(A) or columns of op(B).
 struct OperandView {
   const void* data;
   ElementType type;

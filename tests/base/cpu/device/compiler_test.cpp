@@ -1,15 +1,23 @@
 #include "cpu/compiler.hpp"
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
 
 #include "autotune/error.hpp"
 
+#include "core/posix/file_descriptor.hpp"
 #include "cpu/loaded_kernel.hpp"
 #include "tests/support/gemm.hpp"
 #include "tests/support/planted_error.hpp"
+#include "tests/support/run_program.hpp"
 
 using autotune::CpuCompiler;
 using autotune::CpuCompileResult;
@@ -37,6 +45,20 @@ class Variable {
  private:
   const char* name_;
   std::optional<std::string> old_;
+};
+
+// A folder for temporary files, and a script as the compiler.
+struct ScriptedCompiler {
+  explicit ScriptedCompiler(const std::string& script) {
+    std::filesystem::create_directory(place);
+    std::ofstream(program) << "#!/bin/sh\n" << script << "\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  }
+  autotune::test::TemporaryFolder folder;
+  std::filesystem::path place = folder.path() / "tmp";
+  std::string program = folder.path() / "c++";
+  Variable cxx{"CXX", program.c_str()};
+  Variable tmpdir{"TMPDIR", place.c_str()};
 };
 
 std::string kernel(const std::string& body) {
@@ -120,14 +142,59 @@ TEST_SUITE("CpuCompiler") {
     CHECK(compiled.log.find("frame size") != std::string::npos);
   }
 
-  TEST_CASE("it leaves no files behind") {
-    const std::string folder = std::string(AUTOTUNE_BINARY_DIR) + "/tests";
-    const std::string count = "ls -d '" + folder + "'/autotune-* 2>/dev/null | grep -c .";
-    const Variable place("TMPDIR", folder.c_str());
+  TEST_CASE("it leaves no files behind, nor does a compiler that was killed among its own") {
+    const ScriptedCompiler bench("[ $1 = --version ] || touch $TMPDIR/ccAbCdEf.s; exec c++ \"$@\"");
     const CpuCompiler compiler;
     CHECK(compiler.compile("probe", kernel(""), {}).ok);
     CHECK_FALSE(compiler.compile("probe", "broken", {}).ok);
-    CHECK(std::system((count + " >/dev/null").c_str()) != 0);
+    CHECK(std::filesystem::is_empty(bench.place));
+  }
+
+  TEST_CASE("what stops the compiler, but the kernel, is a fault of the environment") {
+    const std::pair<const char*, const char*> faults[] = {
+        {"kill -9 $$", "ended with exit code 137"},
+        {"kill -TERM $$", "ended with exit code 143"},
+        {"echo 'c++: fatal error: Killed signal terminated program cc1plus'; exit 1", "Killed"},
+        {"echo 'k.cu:1:1: fatal error: error writing to a.s: No space left on device'; exit 1",
+         "No space left"},
+        {"rm -r $TMPDIR; echo 'kernel.cu: No such file or directory'; exit 1", "No such file"}};
+    for (const auto& [does, says] : faults) {
+      CAPTURE(does);
+      const ScriptedCompiler bench(std::string("[ $1 = --version ] && exec c++ $1; ") + does);
+      const CpuCompiler compiler;
+      CHECK_THROWS_WITH_AS(static_cast<void>(compiler.compile("probe", kernel(""), {})),
+                           doctest::Contains(says), autotune::EnvironmentError);
+    }
+  }
+
+  TEST_CASE("a compiler that crashes or has no memory left says that the kernel does not compile") {
+    for (const char* does : {"kill -SEGV $$", "echo 'cc1plus: out of memory'; exit 1"}) {
+      CAPTURE(does);
+      const ScriptedCompiler bench(std::string("[ $1 = --version ] && exec c++ $1; ") + does);
+      CHECK_FALSE(CpuCompiler().compile("probe", kernel(""), {}).ok);
+    }
+  }
+
+  TEST_CASE("folders of compilers that were killed are removed, and no others") {
+    const ScriptedCompiler bench("exec c++ \"$@\"");
+    for (const char* name : {"autotune-kernel-abandoned", "autotune-kernel-locked",
+                             "autotune-compile-1-of-version-0.1", "other"}) {
+      std::filesystem::create_directory(bench.place / name);
+    }
+    const autotune::FileDescriptor locked(
+        ::open((bench.place / "autotune-kernel-locked").c_str(), O_RDONLY | O_CLOEXEC));
+    REQUIRE(::flock(locked.get(), LOCK_EX) == 0);
+    const CpuCompiler compiler;
+    CHECK_FALSE(std::filesystem::exists(bench.place / "autotune-kernel-abandoned"));
+    CHECK(std::filesystem::exists(bench.place / "autotune-compile-1-of-version-0.1"));
+    CHECK(std::filesystem::exists(bench.place / "autotune-kernel-locked"));
+    CHECK(std::filesystem::exists(bench.place / "other"));
+  }
+
+  TEST_CASE("a folder is not abandoned while its compiler works") {
+    const ScriptedCompiler bench(
+        "[ $1 = --version ] || flock -n $TMPDIR true && exit 9; exec c++ \"$@\"");
+    CHECK(CpuCompiler().compile("probe", kernel(""), {}).ok);
   }
 
   TEST_CASE("a wrong CXX is named") {

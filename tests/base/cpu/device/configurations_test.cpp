@@ -190,7 +190,7 @@ class Batch {
 
 // Returns whether several lanes or slices have a chain each.
 bool shares_k(const Configuration& configuration) {
-  if (configuration.contains("SLICES") && configuration.at("SLICES") > 1) return true;
+  if (configuration.contains("SLICE_K") && configuration.at("SLICE_K") > 1) return true;
   return configuration.contains("LANES_K") && configuration.at("LANES_K") > 1;
 }
 

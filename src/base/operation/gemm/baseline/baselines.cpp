@@ -34,7 +34,7 @@ class CublasBaseline : public Baseline {
 }  // namespace
 
 const std::vector<NamedBaseline>& built_in_baselines() {
-  static const std::vector<NamedBaseline> baselines = {
+  static const auto& baselines = *new std::vector<NamedBaseline>{
       {"cublas", [](const Driver& driver, const Stream& stream) -> std::unique_ptr<Baseline> {
          return std::make_unique<CublasBaseline>(driver, stream);
        }}};

@@ -9,7 +9,7 @@
 
 namespace autotune::gpu {
 
-// cublas_v2.h need not be there, so the few functions are declared here.
+// The machine may lack cublas_v2.h, so the few functions are declared here.
 struct Cublas::Api {
   explicit Api(SharedLibrary opened) : library(std::move(opened)) {}
 
@@ -22,7 +22,7 @@ struct Cublas::Api {
                     CUstream_st*) = library.function<decltype(set_stream)>("cublasSetStream_v2");
   int (*set_workspace)(Handle, void*, std::size_t) =
       library.function<decltype(set_workspace)>("cublasSetWorkspace_v2");
-  // Sizes of 64 bits; CUDA 12.0 and newer have it.
+  // This is the function with sizes of 64 bits, from CUDA 12.0 on.
   int (*sgemm)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const float*,
                const float*, std::int64_t, const float*, std::int64_t, const float*, float*,
                std::int64_t) = library.function<decltype(sgemm)>("cublasSgemm_v2_64");
@@ -82,7 +82,7 @@ Cublas::~Cublas() = default;
 void Cublas::sgemm(const GemmProblem& problem, float alpha, std::uint64_t a, std::int64_t lda,
                    std::uint64_t b, std::int64_t ldb, float beta, std::uint64_t c,
                    std::int64_t ldc) const {
-  // cuBLAS is column-major: read so, row-major C = op(A) op(B) is C^T = op(B)^T op(A)^T.
+  // cuBLAS reads matrices as column-major, so row-major C = op(A) op(B) is C^T = op(B)^T op(A)^T.
   const auto operation = [](Transpose op) { return op == Transpose::transposed ? 1 : 0; };
   check(
       api_->sgemm(handle_.get(), operation(problem.op_b), operation(problem.op_a), problem.n,

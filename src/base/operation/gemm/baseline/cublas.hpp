@@ -1,4 +1,4 @@
-// cuBLAS, where there is one: what results are compared with. Never needed otherwise.
+// cuBLAS, with whose times this program's are compared if it is installed. Nothing else needs it.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace autotune::gpu {
 
-// SGEMM in cuBLAS's default math: FP32, TF32 off. Belongs to the context it was opened in.
+// SGEMM in cuBLAS's default math: FP32, TF32 off. It belongs to the context in which it was opened.
 class Cublas {
  public:
   // Opens the library that AUTOTUNE_CUBLAS names, else libcublas.so.13 or .12. Throws
@@ -24,8 +24,8 @@ class Cublas {
   // "13.1.0".
   [[nodiscard]] const std::string& version() const { return version_; }
 
-  // C = alpha op(A) op(B) + beta C on the stream of the constructor, row-major with leading
-  // dimensions in elements. Throws Error.
+  // Computes C = alpha op(A) op(B) + beta C on the stream of the constructor. The matrices are
+  // row-major, with leading dimensions in elements. Throws Error.
   void sgemm(const GemmProblem& problem, float alpha, std::uint64_t a, std::int64_t lda,
              std::uint64_t b, std::int64_t ldb, float beta, std::uint64_t c,
              std::int64_t ldc) const;

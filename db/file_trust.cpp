@@ -1,0 +1,126 @@
+#include "db/file_trust.hpp"
+
+#include <array>
+#include <cstring>
+#include <mutex>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/posix/file_descriptor.hpp"
+
+namespace autotune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kNotOurs = "is another user's, or writable by others: not used";
+
+bool others_may_write(const struct stat& found) {
+  // A group with the number of the user has no other members: useradd makes one for each user.
+  const bool own_group = found.st_gid == ::geteuid();
+  return (found.st_mode & S_IWOTH) != 0 || ((found.st_mode & S_IWGRP) != 0 && !own_group);
+}
+
+// A journal ends with these bytes if its transaction also wrote to other databases. The name of a
+// file that all of them share precedes the bytes.
+bool names_another_file(const char* path) {
+  constexpr std::array<unsigned char, 8> kEnd = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+  const FileDescriptor file(::open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  std::array<unsigned char, kEnd.size()> end{};
+  const off_t at = ::lseek(file.get(), -static_cast<off_t>(end.size()), SEEK_END);
+  return at >= 0 && ::pread(file.get(), end.data(), end.size(), at) == ssize_t{end.size()} &&
+         end == kEnd;
+}
+
+struct GuardedFileSystem : sqlite3_vfs {
+  sqlite3_vfs* system;
+  std::string name;
+};
+
+int open_guarded(sqlite3_vfs* self, const char* path, sqlite3_file* file, int flags, int* opened) {
+  sqlite3_vfs* const system = static_cast<GuardedFileSystem*>(self)->system;
+  constexpr int kGuarded = SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL;
+  if (path == nullptr || (flags & kGuarded) == 0) {
+    return system->xOpen(system, path, file, flags, opened);
+  }
+  struct stat before {};
+  struct stat after {};
+  const bool existed = ::lstat(path, &before) == 0;
+  file->pMethods = nullptr;
+  if (existed ? reason_to_refuse_journal(path) != nullptr : (flags & SQLITE_OPEN_CREATE) == 0) {
+    return SQLITE_CANTOPEN;
+  }
+  const int code = system->xOpen(system, path, file, flags, opened);
+  if (code != SQLITE_OK) return code;
+  // Another user may have replaced the file meanwhile. Its owner is not enough of a check, because
+  // SQLite makes root the owner of every journal that root opens.
+  if (::lstat(path, &after) != 0 || reason_to_refuse_journal(path) != nullptr ||
+      (existed ? after.st_ino != before.st_ino : after.st_size != 0)) {
+    file->pMethods->xClose(file);
+    file->pMethods = nullptr;
+    return SQLITE_CANTOPEN;
+  }
+  return code;
+}
+
+}  // namespace
+
+std::string reason_not_to_trust(const fs::path& path) {
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) == 0 &&
+      (found.st_uid != ::geteuid() || others_may_write(found))) {
+    return kNotOurs;
+  }
+  struct stat system {};  // in a user namespace the system's files do not belong to root
+  ::stat("/", &system);
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(path).parent_path(), error);
+  for (fs::path folder = error ? fs::absolute(path).parent_path() : whole;;
+       folder = folder.parent_path()) {
+    const bool exists = ::lstat(folder.c_str(), &found) == 0;
+    const bool is_foreign =
+        found.st_uid != ::geteuid() && found.st_uid != 0 && found.st_uid != system.st_uid;
+    const bool is_shared = others_may_write(found) && (found.st_mode & S_ISVTX) == 0;
+    if (exists && (is_foreign || is_shared)) {
+      return fmt::format("other users can change the folder {}: not used", folder.string());
+    }
+    if (!folder.has_relative_path()) return "";
+  }
+}
+
+const char* reason_to_refuse_journal(const char* path) noexcept {
+  struct stat found {};
+  if (::lstat(path, &found) != 0) return nullptr;
+  if (!S_ISREG(found.st_mode)) return "is not a regular file: not used";
+  if (found.st_uid != ::geteuid() || found.st_nlink != 1 || others_may_write(found)) {
+    return kNotOurs;
+  }
+  if (names_another_file(path)) {
+    return "names another file, which would be deleted: not used; if it is not a database of "
+           "yours, delete both";
+  }
+  return nullptr;
+}
+
+const char* guarded_file_system() {
+  static std::mutex mutex;
+  static GuardedFileSystem* current = nullptr;
+  static int count = 0;
+  const std::lock_guard lock(mutex);
+  sqlite3_vfs* const system = sqlite3_vfs_find(nullptr);
+  if (current == nullptr || current->system != system) {
+    // The object is never freed, because connections that close when the process ends still use it.
+    current = new GuardedFileSystem{*system, system, fmt::format("autotune-{}", ++count)};
+    current->zName = current->name.c_str();
+    current->pNext = nullptr;
+    current->xOpen = open_guarded;
+    sqlite3_vfs_register(current, 0);
+  }
+  return current->zName;
+}
+
+}  // namespace autotune

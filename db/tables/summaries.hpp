@@ -1,0 +1,18 @@
+// The contents of the database at a glance. SQLite's exceptions pass through.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "db/tuning_database.hpp"
+
+namespace autotune {
+
+// Implements TuningDatabase::summaries().
+[[nodiscard]] std::vector<ResultSummary> select_summaries(SQLite::Database& database,
+                                                          const ResultFilter& filter,
+                                                          const std::string& template_name);
+
+}  // namespace autotune

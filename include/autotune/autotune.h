@@ -1,0 +1,188 @@
+/* Tuned matrix multiplication for C, and for languages that call C. autotune.hpp is the same for
+ * C++, and says what is left out here; docs/embedding.md has an example.
+ *
+ * - Structures with a member `size` begin with it: the caller sets it to sizeof the structure. Later
+ *   versions add members behind those of today, which are then 0 for older callers. A structure
+ *   that is all 0 but for its size has the defaults. A newer structure is accepted by an older
+ *   library if what it does not know is 0.
+ * - Every function that can fail returns a status. No exception leaves the library, and no
+ *   output is written on failure. The text of a thread's last failure is autotune_last_error().
+ * - All functions may be called by several threads at once, but for those that end the use of an
+ *   object. They work in the thread's current CUDA context.
+ * - Enumerators never change their values. They are passed as int32_t.
+ */
+#ifndef AUTOTUNE_AUTOTUNE_H
+#define AUTOTUNE_AUTOTUNE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(AUTOTUNE_SHARED) && defined(__GNUC__)
+#define AUTOTUNE_C_API __attribute__((visibility("default")))
+#else
+#define AUTOTUNE_C_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct autotune_library autotune_library;
+typedef struct autotune_plan autotune_plan;
+typedef struct CUstream_st *autotune_stream; /* a cudaStream_t or CUstream */
+
+typedef int32_t autotune_status;
+enum {
+  AUTOTUNE_OK = 0,
+  AUTOTUNE_USAGE = 1,       /* the call is wrong */
+  AUTOTUNE_ENVIRONMENT = 2, /* something outside is absent or unfit: device, compiler, memory */
+  AUTOTUNE_STORAGE = 3,     /* the database cannot be used */
+  AUTOTUNE_NOT_TUNED = 4,   /* a product that was not tuned is refused */
+  AUTOTUNE_NO_MEMORY = 5,   /* the device or the process has no memory left */
+  AUTOTUNE_DEVICE = 6,      /* any other fault that the driver reports */
+  AUTOTUNE_INTERNAL = 7     /* a fault of this library */
+};
+
+/* 10000 * major + 100 * minor + patch of the library that is loaded. */
+AUTOTUNE_C_API uint32_t autotune_version(void);
+/* Why the thread's last call failed, in one line; "" when none has. Valid until its next failure. */
+AUTOTUNE_C_API const char *autotune_last_error(void);
+/* The CUresult of the driver's call that made the thread's last call fail; 0 if it was none. */
+AUTOTUNE_C_API int32_t autotune_last_cuda_result(void);
+
+enum { AUTOTUNE_DEVICE_CURRENT = 0, AUTOTUNE_DEVICE_CPU = 1, AUTOTUNE_DEVICE_GPU = 2 };
+enum { AUTOTUNE_MISS_PREDICT = 0, AUTOTUNE_MISS_TUNE = 1, AUTOTUNE_MISS_REFUSE = 2 };
+enum { AUTOTUNE_LOG_INFO = 0, AUTOTUNE_LOG_WARNING = 1 };
+
+typedef struct {
+  size_t size;
+  int32_t device;             /* AUTOTUNE_DEVICE_... */
+  int32_t gpu;                /* its ordinal, for AUTOTUNE_DEVICE_GPU; else 0 */
+  const char *database;       /* path; NULL: the user's */
+  const char *worker_program; /* path; NULL: candidates run in this process */
+  int32_t no_shipped_winners; /* 1: those that ship with the library are left out */
+  int32_t miss;               /* AUTOTUNE_MISS_... */
+  double miss_budget_seconds; /* 0: 10 s */
+  void (*log)(void *user, int32_t level, const char *line); /* NULL: none; called by any thread */
+  void *user;                                               /* for log */
+} autotune_options;
+
+/* Opens a library object. options: NULL for the defaults. */
+AUTOTUNE_C_API autotune_status autotune_open(const autotune_options *options,
+                                             autotune_library **library);
+/* Ends its use. NULL does nothing. Its plans stay good. */
+AUTOTUNE_C_API void autotune_close(autotune_library *library);
+
+enum { AUTOTUNE_NONE = 0, AUTOTUNE_TRANSPOSED = 1 };
+enum { AUTOTUNE_STRICT = 0, AUTOTUNE_EMULATED = 1 };
+enum { AUTOTUNE_ROW_MAJOR = 0, AUTOTUNE_COLUMN_MAJOR = 1 };
+
+/* C = alpha * op(A) * op(B) + beta * C in FP32: op(A) m x k, op(B) k x n, C m x n.
+ * 0 <= m, n, k <= 2147483647. */
+typedef struct {
+  size_t size;
+  int64_t m, n, k;
+  int32_t op_a, op_b; /* AUTOTUNE_NONE or AUTOTUNE_TRANSPOSED */
+  int32_t math;       /* AUTOTUNE_STRICT or AUTOTUNE_EMULATED */
+  int32_t order;      /* AUTOTUNE_ROW_MAJOR or AUTOTUNE_COLUMN_MAJOR */
+} autotune_problem;
+
+enum {
+  AUTOTUNE_EXACT = 0,
+  AUTOTUNE_EXACT_STALE = 1,
+  AUTOTUNE_NEAREST_SIZE = 2,
+  AUTOTUNE_PREDICTED = 3
+};
+
+/* Multiplies. a, b, c: addresses of the device, of host memory on the CPU device. lda, ldb, ldc:
+ * elements from one row (column-major: column) to the next; 0: there is nothing between them.
+ * match: NULL, or where the kind of the match goes. */
+AUTOTUNE_C_API autotune_status autotune_gemm(autotune_library *library,
+                                             const autotune_problem *problem, float alpha,
+                                             const float *a, int64_t lda, const float *b,
+                                             int64_t ldb, float beta, float *c, int64_t ldc,
+                                             autotune_stream stream, int32_t *match);
+/* Does a first call's work on that stream without the product. */
+AUTOTUNE_C_API autotune_status autotune_prepare(autotune_library *library,
+                                                const autotune_problem *problem,
+                                                autotune_stream stream);
+/* Frees the memory that autotune_gemm() allocated for a stream, before that is destroyed. */
+AUTOTUNE_C_API autotune_status autotune_release(autotune_library *library, autotune_stream stream);
+
+/* Chooses and loads a kernel. aligned: 1 if all addresses will be multiples of 16 bytes, and all
+ * lds, given or not, multiples of 4; else 0. */
+AUTOTUNE_C_API autotune_status autotune_plan_create(autotune_library *library,
+                                                    const autotune_problem *problem,
+                                                    int32_t aligned, autotune_plan **plan);
+/* Ends its use. NULL does nothing. */
+AUTOTUNE_C_API void autotune_plan_destroy(autotune_plan *plan);
+/* Bytes of memory that a call needs, at a multiple of 256 bytes, the first 262144 of them 0 before
+ * the first call. 0 for most plans. */
+AUTOTUNE_C_API autotune_status autotune_plan_workspace_bytes(const autotune_plan *plan,
+                                                             size_t *bytes);
+/* Multiplies, without a lock, an allocation or a file. workspace: NULL where none is needed. */
+AUTOTUNE_C_API autotune_status autotune_plan_run(const autotune_plan *plan, float alpha,
+                                                 const float *a, int64_t lda, const float *b,
+                                                 int64_t ldb, float beta, float *c, int64_t ldc,
+                                                 autotune_stream stream, void *workspace,
+                                                 size_t workspace_bytes);
+
+/* The configuration that a product runs with. Texts are cut where they are too long. */
+typedef struct {
+  size_t size;
+  int32_t match;                    /* AUTOTUNE_EXACT, ... */
+  int32_t reserved;                 /* 0 */
+  int64_t tuned_m, tuned_n, tuned_k; /* another problem's for AUTOTUNE_NEAREST_SIZE; row-major */
+  double median_us;                 /* of one launch, as measured for these; 0: not measured */
+  char kernel[64];
+  char configuration[512]; /* "RESULTS_M=8,RESULTS_N=16,..." */
+  char explanation[256];
+} autotune_choice;
+
+/* The configuration that would be taken now. choice->size must be set. */
+AUTOTUNE_C_API autotune_status autotune_query(autotune_library *library,
+                                              const autotune_problem *problem,
+                                              autotune_choice *choice);
+AUTOTUNE_C_API autotune_status autotune_plan_query(const autotune_plan *plan,
+                                                   autotune_choice *choice);
+/* The device's name as results are kept under, cut to `size` bytes with its final 0. */
+AUTOTUNE_C_API autotune_status autotune_device_name(autotune_library *library, char *name,
+                                                    size_t size);
+
+typedef struct {
+  size_t size;
+  double budget_seconds; /* for all problems together; 0: none */
+  int64_t budget_trials; /* 0: none */
+  const char *strategy;  /* NULL: the library chooses */
+  uint64_t seed;         /* 0: 1 */
+  int32_t fresh;         /* 1: measure again what is known */
+  int32_t reserved;      /* 0 */
+  /* Called by the thread that tunes; returns 0 to end the search. best_us: of the first problem, 0
+   * while nothing is known. */
+  int32_t (*progress)(void *user, int64_t done, int64_t total, double elapsed_seconds,
+                      double best_us);
+  void *user; /* for progress */
+} autotune_tune_options;
+
+typedef struct {
+  size_t size;
+  int64_t measured; /* trials made by this call */
+  int64_t known;    /* trials taken from the database */
+  int64_t tuned;    /* problems that have a winner now */
+  int32_t complete; /* 1: not stopped, so the same call again measures nothing */
+  int32_t stored;   /* 0: results could not be stored, and live as long as the library object */
+} autotune_tune_result;
+
+/* Searches for the fastest configurations of `count` problems, which lie behind each other, all of
+ * the first one's size. options: NULL for the defaults. result: NULL, or a structure whose size is
+ * set. */
+AUTOTUNE_C_API autotune_status autotune_tune(autotune_library *library,
+                                             const autotune_problem *problems, size_t count,
+                                             const autotune_tune_options *options,
+                                             autotune_tune_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,291 @@
+// Tuned matrix multiplication inside an application, for C++17 and later.
+//
+//   autotune::Library library;                                       // for the thread's current
+//   GPU const autotune::GemmProblem problem{512, 512, 512};              // m, n, k
+//   library.tune({problem});                                         // once; kept on disk
+//   library.gemm(problem, 1, {a, 512}, {b, 512}, 0, {c, 512}, stream);  // as often as you like
+//
+// The library and the program `autotune` share a database: each uses what the other has tuned on
+// this machine. autotune/autotune.h is the same for C.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autotune/configuration.hpp"
+#include "autotune/error.hpp"
+#include "autotune/export.hpp"
+#include "autotune/match_kind.hpp"
+#include "autotune/problem.hpp"
+#include "autotune/version.hpp"
+
+struct CUstream_st;  // what cudaStream_t and CUstream point to
+
+namespace autotune {
+
+class Core;          // the inside of a Library
+struct PlannedGemm;  // the inside of a Plan
+
+using Stream = CUstream_st*;  // nullptr: the default stream
+
+// What calls work on.
+class Device {
+ public:
+  // The GPU of the calling thread's current CUDA context; in a thread without one GPU 0. On a
+  // machine without a GPU, the CPU device.
+  static constexpr Device current() { return Device(-1); }
+  // The CPU device: it runs kernels on the processor, slowly, and its times say nothing about a
+  // GPU.
+  static constexpr Device cpu() { return Device(-2); }
+  // A GPU as the driver counts them, from 0.
+  static constexpr Device gpu(int ordinal) { return Device(ordinal); }
+
+  // A GPU's ordinal; -1 for current(), -2 for cpu().
+  [[nodiscard]] constexpr int number() const { return number_; }
+
+ private:
+  explicit constexpr Device(int number) : number_(number) {}
+  int number_;
+};
+
+// What happens when a product is asked for that was not tuned on this kind of device.
+enum class MissPolicy : std::uint8_t {
+  predict = 0,  // the best guess from what is stored, else the templates' own
+  tune = 1,     // it is tuned first, in the calling thread, for miss_budget_seconds
+  refuse = 2,   // NotTunedError; neither is a kernel ever compiled
+};
+
+enum class LogLevel : std::uint8_t {
+  info = 0,     // a kernel was chosen or compiled
+  warning = 1,  // something is less than it could be: results are not stored, memory is short
+};
+
+struct LibraryOptions {
+  Device device = Device::current();
+  // The tuning database, made by the first tune(). Empty: $AUTOTUNE_DB, else
+  // $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db.
+  std::string database = {};
+  // False: the winners that ship with the library are left out of the choice of kernels and of the
+  // configurations that tune() tries first.
+  bool use_shipped_winners = true;
+  MissPolicy miss = MissPolicy::predict;
+  double miss_budget_seconds = 10;  // of MissPolicy::tune, above 0
+  // The program that compiles and runs candidates of tune(). Empty: this process. Else processes
+  // of this file, the program `autotune` of the same version: a candidate that faults or hangs is
+  // then no more than a failed trial.
+  std::string worker_program = {};
+  // Gets one line at a time, without a line feed, from whichever thread is at work. It throws
+  // nothing, and calls nothing of this library.
+  std::function<void(LogLevel, const std::string& line)> log = {};
+};
+
+// A matrix in memory: A or B. On a GPU the address is one of the device.
+struct Matrix {
+  const float* data = nullptr;  // a multiple of 4 bytes
+  // Elements from the beginning of one row to that of the next; of one column, in column-major
+  // order. 0: there is nothing between them.
+  std::int64_t ld = 0;
+};
+// The same for C.
+struct MutableMatrix {
+  float* data = nullptr;
+  std::int64_t ld = 0;
+};
+
+// Memory of the device for blocks that share the work of a result. A multiple of 256 bytes as
+// address. Its first kWorkspaceZeroBytes are zero before the first call that uses it, and each call
+// leaves them so. Calls that may run at the same time need memory of their own.
+struct Workspace {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+};
+inline constexpr std::size_t kWorkspaceZeroBytes = 262144;
+
+// What is known of the operands' places in memory.
+enum class Alignment : std::uint8_t {
+  any = 0,
+  // All addresses are multiples of 16 bytes; all lds, given or packed, are multiples of 4
+  // elements, less than 2^38.
+  of_16_bytes = 1,
+};
+
+// The configuration that a product runs with, and why.
+struct BestConfiguration {
+  MatchKind match = MatchKind::predicted;
+  std::string explanation;  // one line
+  std::string template_name;
+  Configuration configuration;
+  GemmProblem tuned_for;            // row-major; another problem for nearest_size
+  std::optional<double> median_us;  // of one launch, as measured for tuned_for; none if predicted
+};
+
+// The progress of a call of tune().
+struct TuningProgress {
+  std::int64_t done = 0;   // trials, known ones included
+  std::int64_t total = 0;  // to be tried, over all problems
+  double elapsed_s = 0;
+  std::optional<double> remaining_s;  // an estimate
+  std::optional<double> best_us;      // the fastest correct launch so far, of the first problem
+};
+
+struct TuningOptions {
+  // For all problems together; it ends with whichever comes first. Neither: all configurations if
+  // they are up to 5,000, else, and on the CPU device, 30 s.
+  std::optional<double> budget_seconds = {};
+  std::optional<std::int64_t> budget_trials = {};
+  // "model", "evolutionary", "local", "random" or "exhaustive"; empty: exhaustive, or model in a
+  // budget.
+  std::string strategy = {};
+  std::uint64_t seed = 1;
+  bool fresh = false;  // measure again what is known
+  // Called by the thread of tune(). Returns whether to go on: false ends the search after the trial
+  // in flight, and what it found is kept. An exception ends it too, and comes out of tune().
+  std::function<bool(const TuningProgress&)> progress = {};
+};
+
+struct TunedProblem {
+  GemmProblem problem;  // as it was given
+  std::optional<BestConfiguration> winner;
+  std::string problem_without_winner;  // why there is none; empty when there is one
+};
+
+struct TuningResult {
+  std::vector<TunedProblem> problems;            // in the order of the call
+  std::int64_t measured = 0;                     // trials made by this call
+  std::int64_t known = 0;                        // trials taken from the database
+  std::map<std::string, std::int64_t> statuses;  // of those measured: "ok", "compile_failed", ...
+  bool complete = false;        // not stopped: the same call again measures nothing
+  std::string storage_problem;  // why nothing was stored; empty when it was
+};
+
+// A product whose kernel is chosen and loaded. Immutable: tune() changes no plan that was made
+// before. A value that is cheap to copy and that any thread may use, several at once. It belongs to
+// the device and the CUDA context that were current when it was made, and keeps its kernel loaded
+// and its Library's inside alive.
+class AUTOTUNE_API Plan {
+ public:
+  // An empty plan, which can only be assigned to.
+  Plan() = default;
+
+  [[nodiscard]] MatchKind match() const;
+  // The kernel template's name; empty when there is nothing to multiply (m, n or k is 0).
+  [[nodiscard]] const std::string& kernel() const;
+  [[nodiscard]] const Configuration& configuration() const;
+  // Why this kernel, in one line.
+  [[nodiscard]] const std::string& explanation() const;
+  // Bytes that a call needs of a Workspace. 0 for most kernels.
+  [[nodiscard]] std::size_t workspace_bytes() const;
+
+  // Computes as Library::gemm() does, and throws what it throws for wrong arguments; also
+  // UsageError where the operands lack the alignment that the plan was made for, where the
+  // workspace is smaller than workspace_bytes(), and in another CUDA context; EnvironmentError for
+  // alpha = 0 with a beta other than 0 and 1, where plan() found no compiler for the kernel that
+  // scales C. It neither locks, allocates, compiles nor reads files, so it may be captured into a
+  // graph; on the CPU device it locks and allocates.
+  void operator()(float alpha, Matrix a, Matrix b, float beta, MutableMatrix c,
+                  Stream stream = nullptr, Workspace workspace = {}) const;
+
+ private:
+  friend class Library;
+  Plan(std::shared_ptr<const PlannedGemm> planned, const GemmProblem& problem);
+  [[nodiscard]] const PlannedGemm& planned() const;
+
+  std::shared_ptr<const PlannedGemm> planned_;
+  GemmProblem problem_;
+};
+
+// Chooses, compiles, loads and runs kernels, and tunes them. All functions may be called by several
+// threads at once. Work that gemm() has enqueued, and graphs that have captured it, must be done
+// with before the Library and its plans are destroyed. A moved-from Library can only be destroyed
+// or assigned to. A process that was forked cannot use a Library that was made before: its
+// functions throw UsageError there, and its destructor does nothing.
+class AUTOTUNE_API Library {
+ public:
+  // Looks for the device and does nothing to it. Throws EnvironmentError when it is not here,
+  // UsageError for invalid options, StorageError when a database was named and what is there cannot
+  // be read as one.
+  explicit Library(const LibraryOptions& options = {});
+  ~Library();
+  Library(Library&&) noexcept;
+  Library& operator=(Library&&) noexcept;
+
+  // The name that results of the device are kept under: "NVIDIA H200", "cpu: <CPU model>".
+  [[nodiscard]] std::string device_name() const;
+
+  // C = alpha * op(A) * op(B) + beta * C in FP32: op(A) m x k, op(B) k x n, C m x n. Returns the
+  // kind of the match.
+  //
+  // As BLAS has it: C overlaps neither A nor B. With beta = 0 C is not read, with alpha = 0 or
+  // k = 0 neither A nor B is, and with m = 0 or n = 0 nothing is done; matrices that are not
+  // used may be null.
+  //
+  // On a GPU the call enqueues its work on `stream` and returns. It works in the thread's current
+  // context, or without one in the primary context of the device; the current context and device
+  // and the CUDA runtime's pending error stay as they are. On the CPU device the pointers are to
+  // host memory, `stream` must be nullptr, and the call returns with the result.
+  //
+  // The first call for a problem in a context is cold: it reads the database and loads the kernel,
+  // compiled if need be, and waits for other calls only where they load the same kernel. Some
+  // kernels need operands as Alignment::of_16_bytes has them: the first call with others is cold
+  // too, and gets another kernel. Later calls find the kernel and launch it: no I/O, no allocation,
+  // no lock, no synchronisation, so they may be captured into a graph. After tune() calls are cold
+  // once more.
+  //
+  // A kernel that shares results between blocks needs memory. The first such call on a stream
+  // allocates it, at most an eighth of the device's; where there is none, another kernel is taken.
+  // It belongs to the stream until release() or the end of the Library, on cudaStreamPerThread
+  // until the thread ends. Graphs that were captured on the stream use it too, and must not run at
+  // the same time as other work of this Library on that stream. Plans take memory of the
+  // caller's instead.
+  //
+  // Throws UsageError for a size below 0 or above 2147483647, an unknown enumerator, a null
+  // or misaligned pointer, an ld that is too small, C within A or B, a current context of another
+  // device than the options name, a stream where there are none, a cold call on a stream that is
+  // being captured; NotTunedError as the options have it; EnvironmentError when the kernel must be
+  // compiled and there is no compiler; Error, with the driver's code, for what the driver reports.
+  MatchKind gemm(const GemmProblem& problem, float alpha, Matrix a, Matrix b, float beta,
+                 MutableMatrix c, Stream stream = nullptr);
+
+  // Does a cold gemm()'s work on that stream, for operands of any alignment, without the product.
+  // Throws what gemm() throws.
+  MatchKind prepare(const GemmProblem& problem, Stream stream = nullptr);
+
+  // Chooses and loads a kernel in the current context, as a cold gemm() does. Throws what it
+  // throws.
+  [[nodiscard]] Plan plan(const GemmProblem& problem, Alignment alignment = Alignment::any);
+
+  // Frees the memory that gemm() allocated for a stream in the current context. To be called before
+  // the stream is destroyed, when its work and its graphs are done with. On the CPU device it does
+  // nothing.
+  void release(Stream stream);
+
+  // Returns the configuration that MissPolicy::predict would take now, for aligned operands. Reads
+  // the database; needs neither driver nor compiler. Throws UsageError for a problem out of range
+  // or with nothing to multiply, StorageError as the constructor does.
+  [[nodiscard]] BestConfiguration query(const GemmProblem& problem) const;
+
+  // Searches for the fastest configurations of all problems, as one search with one budget, and
+  // stores what it measures. Calls of one Library wait for each other, and the callback of one must
+  // not make another; work that others give the device meanwhile falsifies the times. Memory on the
+  // device, in addition to the operands: their size again, 12 bytes an element of C, and the
+  // workspace of kernels. Not while a stream is captured in this process, which allocating memory
+  // would break. Without a worker_program a candidate that faults or hangs takes the process with
+  // it, as any kernel would.
+  //
+  // Throws UsageError for a problem or options out of range, EnvironmentError when there is no
+  // compiler (NVRTC; for the CPU device a C++ compiler) or no problem fits the device,
+  // StorageError as the constructor does. A default database that cannot be written to is no
+  // error: see storage_problem; the results then live as long as the Library.
+  TuningResult tune(const std::vector<GemmProblem>& problems, const TuningOptions& options = {});
+
+ private:
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace autotune

@@ -1,0 +1,93 @@
+// Clusters of CLUSTER blocks, side by side along M, that divide the k_tiles of all tiles evenly.
+// How many clusters there are is left to the launch.
+#pragma once
+
+namespace autotune_device {
+
+__device__ __forceinline__ unsigned cluster_rank() {
+  return CLUSTER > 1 ? blockIdx.x % CLUSTER : 0;
+}
+
+// The division of the k_tiles of all tiles among the clusters.
+struct WorkPartition {
+  unsigned k_tiles;  // of a tile
+  unsigned whole;    // the first tiles, which clusters take in turn
+  unsigned clusters;
+  unsigned share, longer;  // k_tiles of a cluster; the first `longer` clusters have one more
+
+  __device__ __forceinline__ WorkPartition(unsigned tiles, unsigned k_tiles_of_tile)
+      : k_tiles(k_tiles_of_tile), whole(0), clusters(gridDim.x / CLUSTER) {
+    // A last round that keeps nearly all clusters busy is not shared.
+    const unsigned rest = tiles % clusters;
+    if (tiles > clusters) whole = rest > clusters / 8 * 7 ? tiles : tiles - rest;
+    const unsigned shared_k_tiles = (tiles - whole) * k_tiles;
+    share = shared_k_tiles / clusters;
+    longer = shared_k_tiles % clusters;
+  }
+  // Returns the first k_tile of a cluster's share, counted from the first shared tile's first.
+  __device__ __forceinline__ unsigned begin(unsigned cluster) const {
+    return cluster * share + (cluster < longer ? cluster : longer);
+  }
+  // Returns the cluster whose share has a k_tile, counted from the first shared tile's first.
+  __device__ __forceinline__ unsigned cluster_of(unsigned k_tile) const {
+    const unsigned of_longer = longer * (share + 1);
+    return k_tile < of_longer ? k_tile / (share + 1) : longer + (k_tile - of_longer) / share;
+  }
+};
+
+// The k_tiles [begin, end) of a tile.
+struct WorkTile {
+  unsigned tile, begin, end;
+};
+
+// The sequence of this cluster's work tiles.
+class TileScheduler {
+ public:
+  __device__ __forceinline__ explicit TileScheduler(const WorkPartition& partition)
+      : k_tiles_(partition.k_tiles),
+        whole_(partition.whole),
+        clusters_(partition.clusters),
+        next_whole_(blockIdx.x / CLUSTER) {
+    const unsigned first = partition.begin(next_whole_);
+    tile_ = whole_ + first / k_tiles_;
+    begin_ = first % k_tiles_;
+    left_ = partition.begin(next_whole_ + 1) - first;
+  }
+
+  // Sets `work` to the next work tile; returns false when there is none.
+  __device__ __forceinline__ bool next(WorkTile& work) {
+    if (next_whole_ < whole_) {
+      work = {next_whole_, 0, k_tiles_};
+      next_whole_ += clusters_;
+      return true;
+    }
+    if (left_ == 0) return false;
+    work = {tile_, begin_, begin_ + left_ < k_tiles_ ? begin_ + left_ : k_tiles_};
+    left_ -= work.end - work.begin;
+    begin_ = 0;
+    ++tile_;
+    return true;
+  }
+
+ private:
+  unsigned k_tiles_, whole_, clusters_, next_whole_, tile_, begin_, left_;
+};
+
+// The tiles of C: their number along each side in clusters, and how many rows of them are taken
+// side by side.
+struct TileGrid {
+  unsigned along_m, along_n, raster;
+
+  // Sets the first row and column of the block's tile.
+  __device__ __forceinline__ void place(unsigned tile, int tile_m, int tile_n, int& row,
+                                        int& column) const {
+    const unsigned in_rows = raster * along_n;
+    const unsigned first = tile / in_rows * raster;
+    const unsigned in_group = tile % in_rows;
+    const unsigned rows = along_m - first < raster ? along_m - first : raster;
+    row = static_cast<int>(((first + in_group % rows) * CLUSTER + cluster_rank()) * tile_m);
+    column = static_cast<int>(in_group / rows * tile_n);
+  }
+};
+
+}  // namespace autotune_device

@@ -1,0 +1,351 @@
+// FP32 operands as planes of FP16, for kernels that multiply them with tensor cores (compute
+// capability 9.0). Each row of op(A) and each column of op(B) is scaled by a power of two that
+// brings its greatest magnitude to [2^14, 2^15), and then split:
+//   x = (high + 2^-11 * low) * 2^exponent, with 22 bits of x
+// for elements down to 2^-29 of the greatest magnitude; the error of smaller ones is at most 2^-50
+// of it. There is no counterpart for the CPU device.
+#pragma once
+
+#ifdef __CUDACC__
+
+namespace autotune_device {
+
+constexpr int kPlaneK = 64;           // elements of K in a k_tile of a plane
+constexpr int kSplitThreads = 512;    // of a block, at most
+constexpr int kSplitBlocks = 8;       // of a cluster
+constexpr int kNotFinite = 1 << 20;   // exponent of a row with an infinity or NaN
+constexpr float kLowScale = 0x1p-11;  // of the second plane
+
+// The planes of one operand, seen as a matrix whose rows run along K. A plane is what shared memory
+// is to hold: k_tile by k_tile all rows, with 64 elements (128 bytes) each, whose vectors of 16
+// bytes are in the order of the 128-byte swizzle. Any rows from a multiple of 8 on are therefore
+// one contiguous piece. Beyond K there are zeros; beyond the rows anything.
+struct Planes {
+  int* exponents;        // of the rows; 256 more may be read behind the last
+  unsigned short* high;  // the other plane is plane_elements() behind it
+  long long rows;
+  unsigned k_tiles;
+
+  __device__ __forceinline__ Planes(void* memory, long long rows_of_operand, long long k)
+      : exponents(static_cast<int*>(memory)),
+        rows(rows_of_operand),
+        k_tiles(static_cast<unsigned>((k - 1) / kPlaneK + 1)) {
+    high = reinterpret_cast<unsigned short*>(exponents + (rows + 511) / 256 * 256);
+  }
+  __device__ __forceinline__ long long k_tile_elements() const {
+    return (rows + 7) / 8 * 8 * kPlaneK;
+  }
+  __device__ __forceinline__ long long plane_elements() const {
+    return k_tile_elements() * k_tiles;
+  }
+  __device__ __forceinline__ void* end() const { return high + 2 * plane_elements(); }
+
+  // Returns an element's place in a plane.
+  __device__ __forceinline__ long long place(long long row, int k) const {
+    return k / kPlaneK * k_tile_elements() + row * kPlaneK + ((k / 8 ^ row) % 8) * 8 + k % 8;
+  }
+};
+
+// Rounds two values to FP16, in one word.
+__device__ __forceinline__ unsigned pack_half2(float first, float second) {
+  unsigned packed;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
+  return packed;
+}
+
+// Splits two scaled values into one word of each plane.
+__device__ __forceinline__ void split2(float x, float y, unsigned& high, unsigned& low) {
+  high = pack_half2(x, y);
+  float high_x, high_y;
+  asm("{\n.reg .f16 x, y;\nmov.b32 {x, y}, %2;\ncvt.f32.f16 %0, x;\ncvt.f32.f16 %1, y;\n}"
+      : "=f"(high_x), "=f"(high_y)
+      : "r"(high));
+  low = pack_half2((x - high_x) / kLowScale, (y - high_y) / kLowScale);
+}
+
+__device__ __forceinline__ float power_of_two(int exponent) {  // -126 to 127
+  return __uint_as_float(static_cast<unsigned>(exponent + 127) << 23);
+}
+
+// The magnitude of a value as a number that grows with it; infinities and NaN are greatest.
+__device__ __forceinline__ unsigned magnitude(float x) {
+  return __float_as_uint(x) & 0x7fffffffU;
+}
+// Returns the exponent of the scale of a row with this greatest magnitude.
+__device__ __forceinline__ int scale_exponent(unsigned greatest) {
+  const int exponent = static_cast<int>(greatest >> 23) - 127;
+  return exponent < -112 ? 126 : 14 - exponent;
+}
+// Returns what Planes::exponents has for such a row.
+__device__ __forceinline__ int stored_exponent(unsigned greatest) {
+  return greatest >= magnitude(1.0f / 0.0f) ? kNotFinite : -scale_exponent(greatest);
+}
+
+// Loads 4 neighbours, of which `left` are there; the others are 0. wide: their address is a
+// multiple of 16 bytes.
+__device__ __forceinline__ float4 load4(const float* from, int left, bool wide) {
+  if (wide && left >= 4) return *reinterpret_cast<const float4*>(from);
+  return {left > 0 ? from[0] : 0, left > 1 ? from[1] : 0, left > 2 ? from[2] : 0,
+          left > 3 ? from[3] : 0};
+}
+
+// Splits operands whose rows are contiguous: `team` threads (32 to 512, a power of two) read a row,
+// once if it has at most kHeld * team elements. shared: a float for each warp.
+struct ContiguousRows {
+  static constexpr int kHeld = 16;
+
+  static __device__ __forceinline__ int team(int k) {
+    int threads = 32;
+    while (threads < static_cast<int>(blockDim.x) && kHeld * threads < k) threads *= 2;
+    return threads;
+  }
+
+  // Returns the blocks that an operand needs: whole clusters.
+  static __device__ __forceinline__ unsigned blocks(long long rows, int k) {
+    const long long rows_of_cluster = kSplitBlocks * (blockDim.x / team(k));
+    return static_cast<unsigned>((rows - 1) / rows_of_cluster + 1) * kSplitBlocks;
+  }
+
+  static __device__ __forceinline__ unsigned greatest_of(float4 v) {
+    return max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));
+  }
+  static __device__ __forceinline__ void store(unsigned short* high, unsigned short* low, float4 v,
+                                               float scale) {
+    uint2 to_high, to_low;
+    split2(v.x * scale, v.y * scale, to_high.x, to_low.x);
+    split2(v.z * scale, v.w * scale, to_high.y, to_low.y);
+    *reinterpret_cast<uint2*>(high) = to_high;
+    *reinterpret_cast<uint2*>(low) = to_low;
+  }
+
+  static __device__ __forceinline__ void split(const Planes& to, const float* source, long long ld,
+                                               int k, unsigned block, float* shared_floats) {
+    auto* const shared = reinterpret_cast<unsigned*>(shared_floats);
+    constexpr int kVectors = kHeld / 4;
+    const int team = ContiguousRows::team(k);
+    const int own = threadIdx.x % team;
+    const long long row = static_cast<long long>(block) * (blockDim.x / team) + threadIdx.x / team;
+    const bool is_row = row < to.rows;
+    const float* const from = source + (is_row ? row : 0) * ld;
+    const bool wide = ld % 4 == 0 && reinterpret_cast<unsigned long long>(source) % 16 == 0;
+    const int count = is_row ? k : 0;
+    float4 held[kVectors];
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+      const int at = 4 * (i * team + own);
+      held[i] = load4(from + at, count - at, wide);
+    }
+    unsigned greatest = 0;
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) greatest = max(greatest, greatest_of(held[i]));
+    const int first_not_held = 4 * (kVectors * team + own);
+#pragma unroll 1
+    for (int at = first_not_held; at < count; at += 4 * team) {
+      greatest = max(greatest, greatest_of(load4(from + at, count - at, wide)));
+    }
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) {
+      greatest = max(greatest, __shfl_xor_sync(~0u, greatest, step));
+    }
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    if (threadIdx.x % 32 == 0) shared[warp] = greatest;
+    __syncthreads();
+    for (int i = 0; i < team / 32; ++i) {
+      greatest = max(greatest, shared[warp / (team / 32) * (team / 32) + i]);
+    }
+    if (!is_row) return;
+    const float scale = power_of_two(scale_exponent(greatest));
+    if (own == 0) to.exponents[row] = stored_exponent(greatest);
+    // The team's next elements lie in the same places of later k_tiles.
+    const long long step = to.k_tile_elements() * (4 * team / kPlaneK);
+    const long long padded = static_cast<long long>(to.k_tiles) * kPlaneK;
+    unsigned short* high = to.high + to.place(row, 4 * own);
+    const long long to_low = to.plane_elements();
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+      if (4 * (i * team + own) < padded) store(high, high + to_low, held[i], scale);
+      high += step;
+    }
+#pragma unroll 1
+    for (long long at = first_not_held; at < padded; at += 4 * team) {
+      store(high, high + to_low, load4(from + at, static_cast<int>(k - at), wide), scale);
+      high += step;
+    }
+  }
+};
+
+// Splits operands whose rows are strided: the blocks of a cluster take a strip of 32 rows, each
+// block a part of K. Of its part a block keeps held(k) elements of each row in shared memory
+// between the search for the greatest magnitude and the split, and reads the others again.
+struct StridedRows {
+  static constexpr int kRows = 32;
+  static constexpr int kPitch = kRows + 1;
+  static constexpr int kAtOnce = 4;  // loads of a thread that are in flight
+
+  static __device__ __forceinline__ unsigned blocks(long long rows, int) {
+    return static_cast<unsigned>((rows - 1) / kRows + 1) * kSplitBlocks;
+  }
+  static __device__ __forceinline__ int held(unsigned k_tiles) {
+    return k_tiles < 128 ? static_cast<int>(k_tiles + 7) / 8 * 64 : 1024;
+  }
+
+  static __device__ __forceinline__ void split(const Planes& to, const float* source, long long ld,
+                                               int k, unsigned block, float* shared) {
+    auto* const of_warps = reinterpret_cast<unsigned*>(shared);
+    float* const scales = shared;                        // kRows, later in the same place
+    float* const tile = shared + kSplitThreads + kRows;  // held * kPitch
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int held = StridedRows::held(to.k_tiles);
+    const int part = static_cast<int>(to.k_tiles) * (kPlaneK / kSplitBlocks);
+    const long long first_row = static_cast<long long>(block / kSplitBlocks) * kRows;
+    const int first_k = static_cast<int>(block % kSplitBlocks) * part;
+    const int count = first_k >= k ? 0 : k - first_k < part ? k - first_k : part;
+
+    uint4 greatest = {};
+    const float* const from = source + first_k * ld + first_row;
+    load(from, ld, to.rows - first_row, count, held, tile, greatest);
+    const unsigned of_row = greatest_of_row(greatest, of_warps, of_warps + kSplitThreads);
+    if (threadIdx.x < 32) {
+      scales[lane] = power_of_two(scale_exponent(of_row));
+      if (block % kSplitBlocks == 0 && first_row + lane < to.rows) {
+        to.exponents[first_row + lane] = stored_exponent(of_row);
+      }
+    }
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+    __syncthreads();
+    for (int begin = 0; begin < part; begin += held) {
+      const int there = count - begin;  // behind them there are zeros
+      if (begin > 0) {
+        __syncthreads();
+        load(from + begin * ld, ld, to.rows - first_row, there < held ? there : held, held, tile,
+             greatest);
+        __syncthreads();
+      }
+      store(to, tile, scales, first_row, first_k + begin, there,
+            part - begin < held ? part - begin : held);
+    }
+    asm volatile("barrier.cluster.wait.aligned;" ::
+                     : "memory");  // others may still read this block's
+  }
+
+ private:
+  // Loads `count` elements of K of the strip, the first `held` of them to the tile. 8 lanes load
+  // the 32 neighbours of a k, and each keeps the greatest magnitudes of its 4 rows.
+  static __device__ __forceinline__ void load(const float* source, long long ld, long long rows,
+                                              int count, int held, float* tile, uint4& greatest) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int row = lane % 8 * 4;
+    const int left = rows - row < 4 ? static_cast<int>(rows - row) : 4;
+    const bool wide = ld % 4 == 0 && reinterpret_cast<unsigned long long>(source) % 16 == 0;
+    const int first = static_cast<int>(threadIdx.x) / 32 * 4 + lane / 8;
+    const int step = static_cast<int>(blockDim.x) / 8;  // elements of K that all threads load
+    const float* next = source + first * ld + row;
+    for (int base = first; base < count; base += step * kAtOnce) {
+      float4 v[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        v[i] = load4(next, base + i * step < count ? left : 0, wide);
+        next += step * ld;
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        greatest.x = max(greatest.x, magnitude(v[i].x));
+        greatest.y = max(greatest.y, magnitude(v[i].y));
+        greatest.z = max(greatest.z, magnitude(v[i].z));
+        greatest.w = max(greatest.w, magnitude(v[i].w));
+        if (base + i * step >= held) continue;
+        float* const to = tile + (base + i * step) * kPitch + row;
+        to[0] = v[i].x;
+        to[1] = v[i].y;
+        to[2] = v[i].z;
+        to[3] = v[i].w;
+      }
+    }
+  }
+
+  static __device__ __forceinline__ unsigned load_from_block(const unsigned* own, int block) {
+    unsigned value;
+    asm volatile(
+        "{\n.reg .b32 at;\nmapa.shared::cluster.u32 at, %1, %2;\n"
+        "ld.shared::cluster.u32 %0, [at];\n}"
+        : "=r"(value)
+        : "r"(static_cast<unsigned>(__cvta_generic_to_shared(own))), "r"(block)
+        : "memory");
+    return value;
+  }
+
+  // Returns the greatest magnitude of the lane's row, in the first warp. of_warps: kSplitThreads
+  // words; of_part: kRows words, which other blocks read.
+  static __device__ __forceinline__ unsigned greatest_of_row(uint4 own, unsigned* of_warps,
+                                                             unsigned* of_part) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int step = 8; step < 32; step *= 2) {
+      own.x = max(own.x, __shfl_xor_sync(~0u, own.x, step));
+      own.y = max(own.y, __shfl_xor_sync(~0u, own.y, step));
+      own.z = max(own.z, __shfl_xor_sync(~0u, own.z, step));
+      own.w = max(own.w, __shfl_xor_sync(~0u, own.w, step));
+    }
+    if (lane < 8) {
+      *reinterpret_cast<uint4*>(of_warps + (threadIdx.x - lane) + lane * 4) = own;
+    }
+    __syncthreads();
+    unsigned greatest = 0;
+    if (threadIdx.x < 32) {
+      for (int i = lane; i < static_cast<int>(blockDim.x); i += 32) {
+        greatest = max(greatest, of_warps[i]);
+      }
+      of_part[lane] = greatest;
+    }
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+    if (threadIdx.x < 32) {
+#pragma unroll
+      for (int i = 0; i < kSplitBlocks; ++i) {
+        greatest = max(greatest, load_from_block(of_part + lane, i));
+      }
+    }
+    return greatest;
+  }
+
+  // Splits `count` elements of each row, of which `there` are in the tile. 8 lanes store 64
+  // neighbours of a row.
+  static __device__ __forceinline__ void store(const Planes& to, const float* tile,
+                                               const float* scales, long long first_row,
+                                               int first_k, int there, int count) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const long long to_low = to.plane_elements();
+    for (int item = static_cast<int>(threadIdx.x) / 32; item < (count + 63) / 64 * (kRows / 4);
+         item += static_cast<int>(blockDim.x) / 32) {
+      const int row = item % (kRows / 4) * 4 + lane / 8;
+      const int k = item / (kRows / 4) * 64 + lane % 8 * 8;
+      if (k >= count || first_row + row >= to.rows) continue;
+      const float scale = scales[row];
+      float v[8];
+#pragma unroll
+      for (int i = 0; i < 8; ++i) v[i] = k + i < there ? tile[(k + i) * kPitch + row] * scale : 0;
+      uint4 high, low;
+      split2(v[0], v[1], high.x, low.x);
+      split2(v[2], v[3], high.y, low.y);
+      split2(v[4], v[5], high.z, low.z);
+      split2(v[6], v[7], high.w, low.w);
+      unsigned short* const at = to.high + to.place(first_row + row, first_k + k);
+      *reinterpret_cast<uint4*>(at) = high;
+      *reinterpret_cast<uint4*>(at + to_low) = low;
+    }
+  }
+};
+
+template <bool kContiguous>
+struct RowsOf {
+  using Type = ContiguousRows;
+};
+template <>
+struct RowsOf<false> {
+  using Type = StridedRows;
+};
+template <bool kContiguous>
+using Rows = typename RowsOf<kContiguous>::Type;
+
+}  // namespace autotune_device
+
+#endif

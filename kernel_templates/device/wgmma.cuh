@@ -1,0 +1,91 @@
+// Matrix instructions of a warpgroup: 64 rows of A times 64 or 128 columns of B, with operands of
+// FP16 in shared memory and sums of FP32 in registers (wgmma, compute capability 9.0 alone). There
+// is no counterpart for the CPU device.
+#pragma once
+
+#ifdef __CUDACC__
+
+namespace autotune_device {
+
+// Describes rows of an operand in shared memory: 64 elements along K (128 bytes) each, one row
+// behind the other from a multiple of 1024 bytes on, with the vectors of 16 bytes in the order of
+// the 128-byte swizzle.
+__device__ __forceinline__ unsigned long long matrix_descriptor(unsigned shared_address) {
+  constexpr unsigned long long kSwizzle128 = 1ULL << 62;
+  constexpr unsigned long long kEightRows = 1024 / 16;
+  return kSwizzle128 | kEightRows << 32 | 1ULL << 16 | shared_address / 16;
+}
+
+// Orders earlier accesses to the sums' registers before the matrix instructions that follow.
+__device__ __forceinline__ void wgmma_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+// Ends a group of matrix instructions.
+__device__ __forceinline__ void wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+// Waits until all groups but the last kPending are complete.
+template <int kPending>
+__device__ __forceinline__ void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
+
+#define SUMS_8(d, i)                                                                            \
+  "+f"((d)[i]), "+f"((d)[(i) + 1]), "+f"((d)[(i) + 2]), "+f"((d)[(i) + 3]), "+f"((d)[(i) + 4]), \
+      "+f"((d)[(i) + 5]), "+f"((d)[(i) + 6]), "+f"((d)[(i) + 7])
+#define SUMS_32(d, i) SUMS_8(d, i), SUMS_8(d, (i) + 8), SUMS_8(d, (i) + 16), SUMS_8(d, (i) + 24)
+
+// Keeps the compiler from moving reads and writes of sums past this place. Without it the compiler
+// serializes the matrix instructions.
+template <int kCount>
+__device__ __forceinline__ void pin(float (&sums)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; i += 32) asm volatile("" : SUMS_32(sums, i)::"memory");
+}
+
+#define REGISTERS_32                                                        \
+  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}"
+#define REGISTERS_64                                                                 \
+  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "          \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}"
+// The products of 64 elements of K: four instructions, each 32 bytes further along the rows.
+#define WGMMA(registers, columns, a, b, add)                                                    \
+  "{\n.reg .pred add, one;\n.reg .b64 a, b;\n"                                                  \
+  "setp.ne.s32 add, " add ", 0;\nsetp.eq.s32 one, " add ", " add ";\n" WGMMA_STEP(              \
+      registers, columns, a, b,                                                                 \
+      "add") "add.s64 a, " a ", 2;\nadd.s64 b, " b                                              \
+             ", 2;\n" WGMMA_STEP(registers, columns, "a", "b",                                  \
+                                 "one") "add.s64 a, " a ", 4;\nadd.s64 b, " b                   \
+                                        ", 4;\n" WGMMA_STEP(                                    \
+                                            registers, columns, "a", "b",                       \
+                                            "one") "add.s64 a, " a ", 6;\nadd.s64 b, " b        \
+                                                   ", 6;\n" WGMMA_STEP(registers, columns, "a", \
+                                                                       "b", "one") "}"
+#define WGMMA_STEP(registers, columns, a, b, add)                                                 \
+  "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32.f16.f16 " registers ", " a ", " b ", " add \
+  ", 1, 1, 0, 0;\n"
+
+// Starts sums = (add ? sums : 0) + the products of 64 elements of K. A thread's sums are those of
+// two rows, 8 apart: four neighbours of a group are two columns of the one and of the other row,
+// and groups are 8 columns apart. All threads of the warpgroup call this.
+__device__ __forceinline__ void wgmma(float (&sums)[32], unsigned long long a, unsigned long long b,
+                                      int add) {
+  asm volatile(WGMMA(REGISTERS_32, "64", "%32", "%33", "%34")
+               : SUMS_32(sums, 0)
+               : "l"(a), "l"(b), "r"(add)
+               : "memory");
+}
+__device__ __forceinline__ void wgmma(float (&sums)[64], unsigned long long a, unsigned long long b,
+                                      int add) {
+  asm volatile(WGMMA(REGISTERS_64, "128", "%64", "%65", "%66")
+               : SUMS_32(sums, 0), SUMS_32(sums, 32)
+               : "l"(a), "l"(b), "r"(add)
+               : "memory");
+}
+
+}  // namespace autotune_device
+
+#endif

@@ -1,0 +1,318 @@
+"""Tuned matrix multiplication for arrays on NVIDIA GPUs, and on the CPU device.
+
+    import autotune
+    c = autotune.matmul(a, b)                       # PyTorch, CuPy, Numba, NumPy, DLPack
+    autotune.tune([(512, 512, 512)], seconds=10)    # once; the results are kept on disk
+    autotune.query((512, 512, 512))                 # what runs, and why
+
+It is the C API (autotune/autotune.h) by ctypes. All functions may be called by several threads at once.
+"""
+
+import ctypes
+import functools
+import numbers
+import os
+import sys
+
+from . import _c_api
+from ._c_api import Error
+
+__all__ = ["Error", "matmul", "query", "tune", "version"]
+
+
+@functools.lru_cache(None)
+def _library(device, process):
+    """The library object of a device ("cpu", a GPU's number, None: the current GPU).
+
+    A forked process has objects of its own: `process` is its number.
+    """
+    options = _c_api.Options()
+    if device == "cpu":
+        options.device = _c_api.DEVICE_CPU
+    elif device is not None:
+        options.device, options.gpu = _c_api.DEVICE_GPU, device
+    library = ctypes.c_void_p()
+    _c_api.call("open", ctypes.byref(options), ctypes.byref(library))
+    return library  # for the rest of the process
+
+
+def _library_of(device):
+    if device is not None and device != "cpu" and not _is_whole(device):
+        raise TypeError(f"device is {device!r}: it must be None, 'cpu' or the number of a GPU")
+    if _is_whole(device) and not 0 <= device < 2**31:
+        raise ValueError(f"device is {device}: there is no such GPU")
+    return _library(device, os.getpid())
+
+
+def _is_whole(value):
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class _Matrix:
+    """An array as the library needs it: a matrix of FP32 in memory."""
+
+    def __init__(self, array, name):
+        self.name = name
+        self.device = "cpu"
+        self.stream = None
+        self.keeps = array  # what owns the memory
+        self.read_only = False
+        if not (self._from_interface(array) or self._from_dlpack(array)):
+            raise TypeError(f"{name} is {type(array).__name__}: it must be an array on a GPU or "
+                            "the CPU (__cuda_array_interface__, __array_interface__ or DLPack)")
+        if len(self.shape) != 2:
+            raise ValueError(f"{name} has {len(self.shape)} dimensions: it must be a matrix")
+        self._find_layout()
+
+    def _from_interface(self, array):
+        interface = getattr(array, "__cuda_array_interface__", None)
+        if interface is not None:
+            self.device = _gpu_of(array)
+            self.stream = interface.get("stream") or _current_stream(array)
+        else:
+            interface = getattr(array, "__array_interface__", None)
+        if interface is None:
+            return False
+        if interface["typestr"] != "<f4":
+            raise TypeError(f"{self.name} has elements of type {interface['typestr']}: "
+                            "they must be FP32")
+        if interface.get("mask") is not None:
+            raise TypeError(f"{self.name} has a mask")
+        self.data, self.read_only = interface["data"]
+        self.shape = tuple(interface["shape"])
+        strides = interface.get("strides")
+        if strides is not None:
+            if any(stride % 4 for stride in strides):
+                raise ValueError(f"{self.name} has strides that are not whole elements")
+            strides = tuple(stride // 4 for stride in strides)
+        self.strides = strides
+        return True
+
+    def _from_dlpack(self, array):
+        if not hasattr(array, "__dlpack__") or not hasattr(array, "__dlpack_device__"):
+            return False
+        kind, number = array.__dlpack_device__()
+        if kind not in (1, 2):
+            raise TypeError(f"{self.name} is on a device of DLPack's type {kind}: "
+                            "it must be on a GPU or the CPU")
+        if kind == 2:
+            self.device = int(number)
+            self.stream = _current_stream(array) or 1
+        self.keeps = array.__dlpack__(stream=self.stream) if kind == 2 else array.__dlpack__()
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        tensor = _DLTensor.from_address(pointer(self.keeps, b"dltensor"))
+        if (tensor.code, tensor.bits, tensor.lanes) != (2, 32, 1):
+            raise TypeError(f"{self.name} has elements of DLPack's type {tensor.code} with "
+                            f"{tensor.bits} bits: they must be FP32")
+        self.data = (tensor.data or 0) + tensor.byte_offset
+        self.shape = tuple(tensor.shape[:tensor.ndim])
+        self.strides = tuple(tensor.strides[:tensor.ndim]) if tensor.strides else None
+        return True
+
+    def _find_layout(self):
+        """Finds by which of its sides the matrix lies in memory, and its leading dimension."""
+        rows, columns = self.shape
+        along_rows, along_columns = self.strides or (columns, 1)
+        self.by_rows = columns <= 1 or along_columns == 1
+        if rows * columns == 0:
+            self.by_rows, self.ld = True, columns
+        elif self.by_rows and (rows == 1 or along_rows >= columns):
+            self.ld = columns if rows == 1 else along_rows
+        elif (rows == 1 or along_rows == 1) and (columns == 1 or along_columns >= rows):
+            self.by_rows, self.ld = False, rows if columns == 1 else along_columns
+        else:
+            raise ValueError(f"{self.name} has strides of {along_rows} and {along_columns} elements: "
+                             "one must be 1, and the other no less than a row or column")
+
+
+def _gpu_of(array):
+    """The number of an array's GPU; None where it does not say."""
+    device = getattr(array, "device", None)
+    for name in ("index", "id"):  # PyTorch, CuPy
+        if _is_whole(getattr(device, name, None)):
+            return int(getattr(device, name))
+    return None
+
+
+def _current_stream(array):
+    """The stream that an array's library works on; None where it does not say."""
+    if type(array).__module__.split(".")[0] == "torch":
+        return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream or None
+    return None
+
+
+def _handle_of(stream):
+    """A CUDA stream as a number, from a number or from PyTorch's, CuPy's or Numba's object."""
+    for name in ("cuda_stream", "ptr", "handle"):
+        value = getattr(stream, name, None)
+        if value is not None:
+            stream = getattr(value, "value", value)
+            break
+    if not _is_whole(stream) or stream < 0:
+        raise TypeError(f"stream is {stream!r}: it must be a CUDA stream or the number of one")
+    return stream
+
+
+def _empty_like(array, shape):
+    """A new matrix of the kind of an array."""
+    if hasattr(array, "new_empty"):  # PyTorch
+        return array.new_empty(shape)
+    module = sys.modules.get(type(array).__module__.split(".")[0])
+    if not hasattr(module, "empty"):
+        raise TypeError(f"a matrix like {type(array).__name__} cannot be made: give out")
+    return module.empty(shape, dtype="float32")
+
+
+def _scalar(value, name):
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise TypeError(f"{name} is {value!r}: it must be a number")
+    return float(value)
+
+
+def _math(name):
+    if not isinstance(name, str):
+        raise TypeError(f"math is {name!r}: it must be one of {_c_api.MATHS}")
+    if name not in _c_api.MATHS:
+        raise ValueError(f"math is {name!r}: it must be one of {_c_api.MATHS}")
+    return _c_api.MATHS.index(name)
+
+
+def matmul(a, b, out=None, *, alpha=1.0, beta=0.0, stream=None, math="strict"):
+    """Returns out = alpha * a @ b + beta * out, in FP32.
+
+    a: m x k, b: k x n, out: m x n, all on the same device, by rows or by columns, with rows or columns
+    any distance apart; out is made where it is not given, and overlaps neither a nor b. On a GPU the
+    work is enqueued on `stream`: a number or an object of PyTorch, CuPy or Numba; by default the stream
+    that PyTorch works on or that the arrays name, else the default stream. Other arrays are multiplied
+    on the CPU device, slowly. math: "strict", or "emulated" for products on tensor cores that are as
+    accurate.
+
+    Raises TypeError or ValueError for arguments that do not fit, Error for faults.
+    """
+    alpha, beta = _scalar(alpha, "alpha"), _scalar(beta, "beta")
+    arrays = [_Matrix(a, "a"), _Matrix(b, "b")]
+    (m, k), (k_of_b, n) = arrays[0].shape, arrays[1].shape
+    if k != k_of_b:
+        raise ValueError(f"a is {m} x {k} and b is {k_of_b} x {n}: they cannot be multiplied")
+    if out is None:
+        if beta != 0:
+            raise ValueError("beta is not 0, and there is no out to add to")
+        out = _empty_like(a, (m, n))
+    arrays.append(_Matrix(out, "out"))
+    left, right, result = arrays
+    if result.shape != (m, n):
+        raise ValueError(f"out is {result.shape[0]} x {result.shape[1]}: it must be {m} x {n}")
+    if result.read_only:
+        raise ValueError("out is read-only")
+    devices = {matrix.device for matrix in arrays}
+    if len(devices) > 1:
+        raise ValueError(f"a, b and out are on different devices: {[x.device for x in arrays]}")
+    if stream is None:
+        streams = {matrix.stream for matrix in arrays if matrix.stream is not None}
+        if len(streams) > 1:
+            raise ValueError("a, b and out name different streams: give stream")
+        stream = streams.pop() if streams else 0
+    problem = _c_api.Problem(m=m, n=n, k=k, op_a=left.by_rows != result.by_rows,
+                             op_b=right.by_rows != result.by_rows, math=_math(math),
+                             order=not result.by_rows)
+    _c_api.call("gemm", _library_of(devices.pop()), ctypes.byref(problem), alpha, left.data, left.ld,
+                right.data, right.ld, beta, result.data, result.ld, _handle_of(stream), None)
+    return out
+
+
+def _problem(size, layout, math):
+    try:
+        m, n, k = size
+    except TypeError:
+        raise TypeError(f"size is {size!r}: it must be (m, n, k)") from None
+    except ValueError:
+        raise ValueError(f"size is {size!r}: it must be (m, n, k)") from None
+    if not all(_is_whole(side) for side in (m, n, k)):
+        raise TypeError(f"size is {size!r}: m, n and k must be whole numbers")
+    if not all(-2**63 <= side < 2**63 for side in (m, n, k)):
+        raise ValueError(f"size is {size!r}: that is too large")
+    if not isinstance(layout, str):
+        raise TypeError(f"layout is {layout!r}: it must be NN, NT, TN or TT")
+    if layout not in ("NN", "NT", "TN", "TT"):
+        raise ValueError(f"layout is {layout!r}: it must be NN, NT, TN or TT")
+    return _c_api.Problem(m=m, n=n, k=k, op_a=layout[0] == "T", op_b=layout[1] == "T",
+                          math=_math(math))
+
+
+def query(size, *, layout="NN", math="strict", device=None):
+    """Returns a dictionary of the configuration that a product of (m, n, k) runs with, and why.
+
+    layout: N or T for a and for b, T where it lies by columns. device: None for the current GPU,
+    "cpu" or the number of a GPU. median_us is of one launch, for tuned_for; None where nothing was
+    measured.
+    """
+    problem, choice = _problem(size, layout, math), _c_api.Choice()
+    _c_api.call("query", _library_of(device), ctypes.byref(problem), ctypes.byref(choice))
+    entries = choice.configuration.decode().split(",")
+    return {
+        "match": _c_api.MATCHES[choice.match],
+        "kernel": choice.kernel.decode(),
+        "configuration": {name: int(value) for name, value in (e.split("=") for e in entries)},
+        "tuned_for": (choice.tuned_m, choice.tuned_n, choice.tuned_k),
+        "median_us": choice.median_us or None,
+        "explanation": choice.explanation.decode(),
+    }
+
+
+def _positive(value, name, whole):
+    if value is None:
+        return 0
+    if not (_is_whole(value) if whole else isinstance(value, numbers.Real)):
+        raise TypeError(f"{name} is {value!r}: it must be a{' whole' if whole else ''} number")
+    if not value > 0:
+        raise ValueError(f"{name} is {value}: it must be above 0")
+    return value
+
+
+def tune(sizes, *, layout="NN", math="strict", device=None, seconds=None, trials=None, fresh=False,
+         progress=None):
+    """Searches for the fastest configurations of products of sizes [(m, n, k), ...], and stores them.
+
+    The search ends with its space or with a budget for all sizes together: `seconds` or `trials`.
+    progress(done, total, elapsed_seconds) is called meanwhile and ends the search by returning False.
+    fresh: measures again what is known. Returns a dictionary of what was done: trials that were
+    `measured` and `known`, sizes that are `tuned`, whether it is `complete` and was `stored`.
+    """
+    problems = [_problem(size, layout, math) for size in sizes]
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress is {progress!r}: it must be a function")
+    raised = []
+
+    def report(_, done, total, elapsed_seconds, best_us):
+        try:
+            return progress is None or progress(done, total, elapsed_seconds) is not False
+        except BaseException as error:  # which must not pass through the library
+            raised.append(error)
+            return 0
+
+    options = _c_api.TuneOptions(budget_seconds=_positive(seconds, "seconds", whole=False),
+                                 budget_trials=_positive(trials, "trials", whole=True),
+                                 fresh=bool(fresh), progress=_c_api.Progress(report))
+    result = _c_api.TuneResult()
+    _c_api.call("tune", _library_of(device), (_c_api.Problem * len(problems))(*problems),
+                len(problems), ctypes.byref(options), ctypes.byref(result))
+    if raised:
+        raise raised[0]
+    return {"measured": result.measured, "known": result.known, "tuned": result.tuned,
+            "complete": bool(result.complete), "stored": bool(result.stored)}
+
+
+def version():
+    """Returns the version of the library that is loaded, as (major, minor, patch)."""
+    number = _c_api.library().autotune_version()
+    return number // 10000, number // 100 % 100, number % 100

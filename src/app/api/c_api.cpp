@@ -1,0 +1,320 @@
+// The C API, above the C++ API.
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "autotune/autotune.h"
+#include "autotune/autotune.hpp"
+
+struct autotune_library {
+  autotune::Library library;
+};
+struct autotune_plan {
+  autotune::Plan plan;
+  autotune::GemmProblem problem;
+};
+
+namespace autotune {
+namespace {
+
+// The thread's last failure. Of fixed size, so that nothing is left to be freed with the thread.
+struct LastError {
+  char text[512];
+  std::int32_t cuda_result;
+};
+thread_local constinit LastError last_error{};
+
+// Copies as much of a text as there is room for, with a final 0.
+void copy_text(std::string_view text, char* to, std::size_t size) noexcept {
+  const std::size_t length = std::min(text.size(), size - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = 0;
+}
+
+autotune_status fail(autotune_status status, const char* text, int cuda_result = 0) noexcept {
+  copy_text(text, last_error.text, sizeof last_error.text);
+  last_error.cuda_result = cuda_result;
+  return status;
+}
+
+// Calls a function, and turns what it throws into a status.
+template <typename Function>
+autotune_status guarded(Function function) noexcept try {
+  function();
+  return AUTOTUNE_OK;
+} catch (const Error& error) {
+  return fail(static_cast<autotune_status>(error.code()), error.what(), error.cuda_result());
+} catch (const std::bad_alloc&) {
+  return fail(AUTOTUNE_NO_MEMORY, "the process has no memory left");
+} catch (const std::exception& error) {
+  return fail(AUTOTUNE_INTERNAL, error.what());
+} catch (...) {
+  return fail(AUTOTUNE_INTERNAL, "a foreign exception");
+}
+
+template <typename Object>
+Object& given(Object* object, const char* name) {
+  if (object == nullptr) throw UsageError(fmt::format("{} is a null pointer", name));
+  return *object;
+}
+
+// Throws UsageError for a size that no version of the structure has had.
+template <typename Struct>
+void check_size(std::size_t size, const char* name) {
+  if (size >= sizeof(Struct)) return;
+  throw UsageError(
+      fmt::format("{}: size is {}: it must be sizeof, {}", name, size, sizeof(Struct)));
+}
+
+// A structure as this version knows it.
+template <typename Struct>
+Struct known_part(const Struct* from, const char* name) {
+  static_assert(std::is_trivially_copyable_v<Struct>);
+  const std::size_t size = given(from, name).size;
+  check_size<Struct>(size, name);
+  const char* const bytes = reinterpret_cast<const char*>(from);
+  if (std::any_of(bytes + sizeof(Struct), bytes + size, [](char byte) { return byte != 0; })) {
+    throw UsageError(fmt::format("{} asks for what only a newer library has", name));
+  }
+  return *from;
+}
+
+// An enumerator. Those that no enumeration here has are refused where the value is used.
+template <typename Enum>
+Enum choice(std::int32_t value) {
+  return static_cast<Enum>(value < 0 || value > 255 ? 255 : value);
+}
+
+bool flag(std::int32_t value, const char* name) {
+  if (value != 0 && value != 1) {
+    throw UsageError(fmt::format("{} is {}: it must be 0 or 1", name, value));
+  }
+  return value == 1;
+}
+
+GemmProblem problem_of(const autotune_problem* from) {
+  const autotune_problem p = known_part(from, "problem");
+  return {p.m,
+          p.n,
+          p.k,
+          choice<Transpose>(p.op_a),
+          choice<Transpose>(p.op_b),
+          choice<Math>(p.math),
+          choice<Order>(p.order)};
+}
+
+Device device_of(const autotune_options& options) {
+  if (options.device == AUTOTUNE_DEVICE_GPU && options.gpu >= 0) return Device::gpu(options.gpu);
+  if (options.device == AUTOTUNE_DEVICE_GPU || options.gpu != 0) {
+    throw UsageError(fmt::format("gpu is {}: it must be a GPU's number, or 0", options.gpu));
+  }
+  if (options.device == AUTOTUNE_DEVICE_CPU) return Device::cpu();
+  if (options.device == AUTOTUNE_DEVICE_CURRENT) return Device::current();
+  throw UsageError(fmt::format("device is {}: it must be from 0 to 2", options.device));
+}
+
+LibraryOptions options_of(const autotune_options* from) {
+  LibraryOptions result;
+  if (from == nullptr) return result;
+  const autotune_options options = known_part(from, "options");
+  result.device = device_of(options);
+  if (options.database != nullptr) result.database = options.database;
+  if (options.worker_program != nullptr) result.worker_program = options.worker_program;
+  result.use_shipped_winners = !flag(options.no_shipped_winners, "no_shipped_winners");
+  result.miss = choice<MissPolicy>(options.miss);
+  if (options.miss_budget_seconds != 0) result.miss_budget_seconds = options.miss_budget_seconds;
+  if (options.log != nullptr) {
+    result.log = [log = options.log, user = options.user](LogLevel level, const std::string& line) {
+      log(user, static_cast<std::int32_t>(level), line.c_str());
+    };
+  }
+  return result;
+}
+
+TuningOptions tuning_options_of(const autotune_tune_options* from) {
+  TuningOptions result;
+  if (from == nullptr) return result;
+  const autotune_tune_options options = known_part(from, "options");
+  if (options.budget_seconds != 0) result.budget_seconds = options.budget_seconds;
+  if (options.budget_trials != 0) result.budget_trials = options.budget_trials;
+  if (options.strategy != nullptr) result.strategy = options.strategy;
+  if (options.seed != 0) result.seed = options.seed;
+  result.fresh = flag(options.fresh, "fresh");
+  if (options.progress != nullptr) {
+    result.progress = [report = options.progress, user = options.user](const TuningProgress& now) {
+      return report(user, now.done, now.total, now.elapsed_s, now.best_us.value_or(0)) != 0;
+    };
+  }
+  return result;
+}
+
+// The members from `match` on.
+void write_choice(const BestConfiguration& best, autotune_choice& to) {
+  to.match = static_cast<std::int32_t>(best.match);
+  to.reserved = 0;
+  to.tuned_m = best.tuned_for.m;
+  to.tuned_n = best.tuned_for.n;
+  to.tuned_k = best.tuned_for.k;
+  to.median_us = best.median_us.value_or(0);
+  copy_text(best.template_name, to.kernel, sizeof to.kernel);
+  copy_text(to_string(best.configuration), to.configuration, sizeof to.configuration);
+  copy_text(best.explanation, to.explanation, sizeof to.explanation);
+}
+
+std::vector<GemmProblem> problems_of(const autotune_problem* first, std::size_t count) {
+  std::vector<GemmProblem> result;
+  if (count == 0) return result;
+  const std::size_t size = given(first, "problems").size;
+  const char* at = reinterpret_cast<const char*>(first);
+  for (; result.size() < count; at += size) {
+    const auto* const problem = reinterpret_cast<const autotune_problem*>(at);
+    if (problem->size != size) throw UsageError("problems have different sizes");
+    result.push_back(problem_of(problem));
+  }
+  return result;
+}
+
+}  // namespace
+}  // namespace autotune
+
+using namespace autotune;
+
+uint32_t autotune_version(void) {
+  unsigned parts[3] = {};
+  std::size_t part = 0;
+  for (const char* at = library_version(); *at != 0; ++at) {
+    if (*at == '.') {
+      ++part;
+    } else {
+      parts[part] = 10 * parts[part] + static_cast<unsigned>(*at - '0');
+    }
+  }
+  return 10000 * parts[0] + 100 * parts[1] + parts[2];
+}
+
+const char* autotune_last_error(void) {
+  return last_error.text;
+}
+
+int32_t autotune_last_cuda_result(void) {
+  return last_error.cuda_result;
+}
+
+autotune_status autotune_open(const autotune_options* options, autotune_library** library) {
+  return guarded([&] {
+    autotune_library*& result = given(library, "library");
+    result = new autotune_library{Library(options_of(options))};
+  });
+}
+
+void autotune_close(autotune_library* library) {
+  delete library;
+}
+
+autotune_status autotune_gemm(autotune_library* library, const autotune_problem* problem,
+                              float alpha, const float* a, int64_t lda, const float* b, int64_t ldb,
+                              float beta, float* c, int64_t ldc, autotune_stream stream,
+                              int32_t* match) {
+  return guarded([&] {
+    const MatchKind kind =
+        given(library, "library")
+            .library.gemm(problem_of(problem), alpha, {a, lda}, {b, ldb}, beta, {c, ldc}, stream);
+    if (match != nullptr) *match = static_cast<int32_t>(kind);
+  });
+}
+
+autotune_status autotune_prepare(autotune_library* library, const autotune_problem* problem,
+                                 autotune_stream stream) {
+  return guarded([&] { given(library, "library").library.prepare(problem_of(problem), stream); });
+}
+
+autotune_status autotune_release(autotune_library* library, autotune_stream stream) {
+  return guarded([&] { given(library, "library").library.release(stream); });
+}
+
+autotune_status autotune_plan_create(autotune_library* library, const autotune_problem* problem,
+                                     int32_t aligned, autotune_plan** plan) {
+  return guarded([&] {
+    Library& of = given(library, "library").library;
+    autotune_plan*& result = given(plan, "plan");
+    const GemmProblem asked = problem_of(problem);
+    const Alignment alignment = flag(aligned, "aligned") ? Alignment::of_16_bytes : Alignment::any;
+    result = new autotune_plan{of.plan(asked, alignment), asked};
+  });
+}
+
+void autotune_plan_destroy(autotune_plan* plan) {
+  delete plan;
+}
+
+autotune_status autotune_plan_workspace_bytes(const autotune_plan* plan, size_t* bytes) {
+  return guarded([&] {
+    const Plan& of = given(plan, "plan").plan;
+    given(bytes, "bytes") = of.workspace_bytes();
+  });
+}
+
+autotune_status autotune_plan_run(const autotune_plan* plan, float alpha, const float* a,
+                                  int64_t lda, const float* b, int64_t ldb, float beta, float* c,
+                                  int64_t ldc, autotune_stream stream, void* workspace,
+                                  size_t workspace_bytes) {
+  return guarded([&] {
+    given(plan, "plan")
+        .plan(alpha, {a, lda}, {b, ldb}, beta, {c, ldc}, stream, {workspace, workspace_bytes});
+  });
+}
+
+autotune_status autotune_query(autotune_library* library, const autotune_problem* problem,
+                               autotune_choice* choice) {
+  return guarded([&] {
+    const Library& of = given(library, "library").library;
+    check_size<autotune_choice>(given(choice, "choice").size, "choice");
+    write_choice(of.query(problem_of(problem)), *choice);
+  });
+}
+
+autotune_status autotune_plan_query(const autotune_plan* plan, autotune_choice* choice) {
+  return guarded([&] {
+    const Plan& of = given(plan, "plan").plan;
+    check_size<autotune_choice>(given(choice, "choice").size, "choice");
+    BestConfiguration best;
+    best.match = of.match();
+    best.explanation = of.explanation();
+    best.template_name = of.kernel();
+    best.configuration = of.configuration();
+    best.tuned_for = plan->problem.row_major();
+    write_choice(best, *choice);
+  });
+}
+
+autotune_status autotune_device_name(autotune_library* library, char* name, size_t size) {
+  return guarded([&] {
+    const Library& of = given(library, "library").library;
+    if (size == 0) throw UsageError("size is 0: there is no room for a name");
+    copy_text(of.device_name(), &given(name, "name"), size);
+  });
+}
+
+autotune_status autotune_tune(autotune_library* library, const autotune_problem* problems,
+                              size_t count, const autotune_tune_options* options,
+                              autotune_tune_result* result) {
+  return guarded([&] {
+    Library& of = given(library, "library").library;
+    if (result != nullptr) check_size<autotune_tune_result>(result->size, "result");
+    const TuningResult tuned = of.tune(problems_of(problems, count), tuning_options_of(options));
+    if (result == nullptr) return;
+    result->measured = tuned.measured;
+    result->known = tuned.known;
+    result->tuned = std::count_if(tuned.problems.begin(), tuned.problems.end(),
+                                  [](const TunedProblem& one) { return one.winner.has_value(); });
+    result->complete = tuned.complete;
+    result->stored = tuned.storage_problem.empty();
+  });
+}

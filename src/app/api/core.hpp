@@ -1,0 +1,50 @@
+// The inside of a Library, which its plans share.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "autotune/autotune.hpp"
+
+#include "api/fork_count.hpp"
+#include "api/gemm_backend.hpp"
+#include "api/log.hpp"
+#include "api/result_source.hpp"
+
+namespace autotune {
+
+// Thread-safe.
+class Core {
+ public:
+  // Throws as Library's constructor does. In a process that was forked from the one that made it,
+  // the object is not destroyed.
+  static std::shared_ptr<Core> make(const LibraryOptions& options);
+
+  // Throws UsageError in a process that was forked from the one that made this object.
+  [[nodiscard]] GemmBackend& backend() const {
+    check_not_forked(forks_);
+    return *backend_;
+  }
+
+  TuningResult tune(const std::vector<GemmProblem>& problems, const TuningOptions& options);
+
+ private:
+  explicit Core(const LibraryOptions& options);
+  [[nodiscard]] std::unique_ptr<GemmBackend> make_backend();
+  TuningResult tune_on(const DeviceInfo& device, const std::vector<GemmProblem>& problems,
+                       const TuningOptions& options);
+
+  std::uint32_t forks_ = fork_count();
+  LibraryOptions options_;
+  Log log_;
+  ResultSource results_;
+  std::mutex tuning_;
+  std::atomic<std::thread::id> tuner_;  // the thread that tunes at the moment
+  std::unique_ptr<GemmBackend> backend_;
+};
+
+}  // namespace autotune

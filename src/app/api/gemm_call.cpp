@@ -1,0 +1,162 @@
+#include "api/gemm_call.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+namespace autotune {
+namespace {
+
+constexpr std::int64_t kMostSize = std::numeric_limits<std::int32_t>::max();
+
+[[noreturn]] void refuse_problem(const GemmProblem& problem) {
+  const std::pair<const char*, std::int64_t> sizes[] = {
+      {"m", problem.m}, {"n", problem.n}, {"k", problem.k}};
+  for (const auto& [name, size] : sizes) {
+    if (size >= 0 && size <= kMostSize) continue;
+    throw UsageError(fmt::format("{} is {}: it must be from 0 to {}", name, size, kMostSize));
+  }
+  const std::pair<const char*, int> choices[] = {{"op_a", static_cast<int>(problem.op_a)},
+                                                 {"op_b", static_cast<int>(problem.op_b)},
+                                                 {"math", static_cast<int>(problem.math)},
+                                                 {"order", static_cast<int>(problem.order)}};
+  for (const auto& [name, value] : choices) {
+    if (value > 1) throw UsageError(fmt::format("{} is {}: it must be 0 or 1", name, value));
+  }
+  throw Error("a problem was refused that is right");
+}
+
+// A matrix as the caller sees it: `lines` rows of `length` elements in row-major order, columns in
+// column-major order.
+struct Lines {
+  char name;
+  const float* data;
+  std::int64_t ld;
+  std::int64_t lines;
+  std::int64_t length;
+};
+
+[[noreturn]] void refuse_matrix(const Lines& matrix, Order order, bool is_placed) {
+  if (!is_placed && matrix.data == nullptr) {
+    throw UsageError(fmt::format("{} is a null pointer", matrix.name));
+  }
+  if (!is_placed) {
+    throw UsageError(fmt::format("{} is not at a multiple of {} bytes: its elements are FP32",
+                                 matrix.name, sizeof(float)));
+  }
+  const char lower = static_cast<char>(matrix.name - 'A' + 'a');
+  throw UsageError(fmt::format("ld{} is {}: {} of {} elements need {} at least", lower, matrix.ld,
+                               order == Order::row_major ? "rows" : "columns", matrix.length,
+                               matrix.length));
+}
+
+// The ld that is meant, 0 being the least.
+std::int64_t meant_ld(std::int64_t ld, std::int64_t least) {
+  return ld == 0 ? std::max<std::int64_t>(least, 1) : ld;
+}
+
+void check_matrix(const Lines& matrix, Order order, bool is_used) {
+  const bool is_placed =
+      !is_used || (matrix.data != nullptr && address_of(matrix.data) % sizeof(float) == 0);
+  if (is_placed && matrix.ld >= matrix.length) return;
+  refuse_matrix(matrix, order, is_placed);
+}
+
+// Returns whether one matrix has the first element of the other. Matrices that are different
+// columns of a larger one lie between each other's rows and have no element in common.
+bool holds_first_of(const Lines& matrix, const Lines& other) {
+  const auto distance =
+      static_cast<std::int64_t>(address_of(other.data) - address_of(matrix.data)) / 4;
+  return distance >= 0 && distance / matrix.ld < matrix.lines &&
+         distance % matrix.ld < matrix.length;
+}
+
+void check_apart(const Lines& operand, const Lines& c) {
+  if (!holds_first_of(operand, c) && !holds_first_of(c, operand)) return;
+  throw UsageError(fmt::format("C overlaps {}", operand.name));
+}
+
+// Throws UsageError for whatever is wrong, in the caller's terms.
+void check_carefully(const GemmProblem& problem, float alpha, Matrix a, Matrix b, MutableMatrix c) {
+  check_problem(problem);
+  const bool empty = problem.m == 0 || problem.n == 0;
+  const bool multiplies = !empty && alpha != 0 && problem.k > 0;
+  const std::int64_t lda = problem.lda();
+  const std::int64_t ldb = problem.ldb();
+  const std::int64_t ldc = problem.ldc();
+  const Lines lines_a{'A', a.data, meant_ld(a.ld, lda), lda == problem.k ? problem.m : problem.k,
+                      lda};
+  const Lines lines_b{'B', b.data, meant_ld(b.ld, ldb), ldb == problem.n ? problem.k : problem.n,
+                      ldb};
+  const Lines lines_c{'C', c.data, meant_ld(c.ld, ldc), ldc == problem.n ? problem.m : problem.n,
+                      ldc};
+  check_matrix(lines_a, problem.order, multiplies);
+  check_matrix(lines_b, problem.order, multiplies);
+  check_matrix(lines_c, problem.order, !empty);
+  if (multiplies) {
+    check_apart(lines_a, lines_c);
+    check_apart(lines_b, lines_c);
+  }
+}
+
+// Returns whether a call is right at first sight, as nearly all are: this is a part of every call.
+// `choices` has the bits of all enumerators.
+bool is_plain(const GemmCall& call, unsigned choices) {
+  const GemmProblem& p = call.problem;
+  const std::int64_t numbers = p.m | p.n | p.k | call.lda | call.ldb | call.ldc;
+  const std::uint64_t a = address_of(call.a);
+  const std::uint64_t b = address_of(call.b);
+  const std::uint64_t c = address_of(call.c);
+  if (static_cast<std::uint64_t>(numbers) > kMostSize || choices > 1 || (a | b | c) % 4 != 0 ||
+      call.is_empty() || !call.multiplies() || call.lda < p.lda() || call.ldb < p.ldb() ||
+      call.ldc < p.ldc() || a == 0 || b == 0 || c == 0) {
+    return false;
+  }
+  const auto bytes = [](std::int64_t rows, std::int64_t ld) {
+    return static_cast<std::uint64_t>(4 * rows * ld);
+  };
+  const std::uint64_t end_of_c = c + bytes(p.m, call.ldc);
+  const std::uint64_t rows_a = bytes(p.op_a == Transpose::none ? p.m : p.k, call.lda);
+  const std::uint64_t rows_b = bytes(p.op_b == Transpose::none ? p.k : p.n, call.ldb);
+  return (end_of_c <= a || a + rows_a <= c) && (end_of_c <= b || b + rows_b <= c);
+}
+
+}  // namespace
+
+void check_problem(const GemmProblem& problem) {
+  const auto fits = [](std::int64_t size) { return size >= 0 && size <= kMostSize; };
+  const auto is_known = [](auto choice) { return static_cast<int>(choice) <= 1; };
+  if (fits(problem.m) && fits(problem.n) && fits(problem.k) && is_known(problem.op_a) &&
+      is_known(problem.op_b) && is_known(problem.math) && is_known(problem.order)) {
+    return;
+  }
+  refuse_problem(problem);
+}
+
+void check_tunable(const GemmProblem& problem) {
+  check_problem(problem);
+  if (problem.m > 0 && problem.n > 0 && problem.k > 0) return;
+  throw UsageError(to_string(problem) + " has nothing to multiply");
+}
+
+GemmCall checked_call(const GemmProblem& problem, float alpha, Matrix a, Matrix b, float beta,
+                      MutableMatrix c, Stream stream) {
+  GemmCall call{problem.row_major(), alpha, a.data, a.ld, b.data, b.ld, beta, c.data, c.ld, stream};
+  if (problem.order != Order::row_major) {
+    std::swap(call.a, call.b);
+    std::swap(call.lda, call.ldb);
+  }
+  call.lda = meant_ld(call.lda, call.problem.lda());
+  call.ldb = meant_ld(call.ldb, call.problem.ldb());
+  call.ldc = meant_ld(call.ldc, call.problem.ldc());
+  const auto choices = static_cast<unsigned>(problem.op_a) | static_cast<unsigned>(problem.op_b) |
+                       static_cast<unsigned>(problem.math) | static_cast<unsigned>(problem.order);
+  if (!is_plain(call, choices)) check_carefully(problem, alpha, a, b, c);
+  return call;
+}
+
+}  // namespace autotune

@@ -1,0 +1,62 @@
+// The arguments of a product, checked as far as that needs no device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "autotune/autotune.hpp"
+
+#include "core/kernel_signature.hpp"
+
+namespace autotune {
+
+[[nodiscard]] inline std::uint64_t address_of(const float* matrix) {
+  return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(matrix));
+}
+
+// A product in row-major terms.
+struct GemmCall {
+  GemmProblem problem;
+  float alpha;
+  const float* a;
+  std::int64_t lda;
+  const float* b;
+  std::int64_t ldb;
+  float beta;
+  float* c;
+  std::int64_t ldc;
+  Stream stream;
+
+  // Returns whether C is empty, so that nothing is done.
+  [[nodiscard]] bool is_empty() const { return problem.m == 0 || problem.n == 0; }
+  // Returns whether A and B are multiplied; otherwise C is scaled by beta.
+  [[nodiscard]] bool multiplies() const { return alpha != 0 && problem.k > 0; }
+  // Returns whether the operands lie as Alignment::of_16_bytes has it, which is also what
+  // CodeTraits::aligned needs: a tensor map's rows are less than 2^40 bytes apart.
+  [[nodiscard]] bool is_aligned() const {
+    constexpr std::int64_t kVector = 4;  // elements of 16 bytes
+    const std::uint64_t addresses = address_of(a) | address_of(b) | address_of(c);
+    const std::int64_t steps = lda | ldb | ldc | problem.lda() | problem.ldb() | problem.ldc();
+    return addresses % 16 == 0 && steps % kVector == 0 && steps < std::int64_t{1} << 38;
+  }
+};
+
+// The tensors and sizes that a launch passes, in the order of the operation gemm.
+[[nodiscard]] inline std::array<LaunchValues::Tensor, 3> placed_tensors(const GemmCall& call) {
+  return {{{address_of(call.a), call.lda},
+           {address_of(call.b), call.ldb},
+           {address_of(call.c), call.ldc}}};
+}
+[[nodiscard]] inline std::array<std::int64_t, 3> sizes_of(const GemmProblem& problem) {
+  return {problem.m, problem.n, problem.k};
+}
+
+// Throws UsageError for sizes out of range and unknown enumerators.
+void check_problem(const GemmProblem& problem);
+// The same, and for problems without anything to multiply.
+void check_tunable(const GemmProblem& problem);
+// Throws UsageError as Library::gemm() says.
+[[nodiscard]] GemmCall checked_call(const GemmProblem& problem, float alpha, Matrix a, Matrix b,
+                                    float beta, MutableMatrix c, Stream stream);
+
+}  // namespace autotune

@@ -1,0 +1,110 @@
+#include <utility>
+
+#include "autotune/autotune.hpp"
+
+#include "api/core.hpp"
+#include "api/gemm_call.hpp"
+
+namespace autotune {
+namespace {
+
+// Throws UsageError for an object that was moved from.
+Core& of(const std::shared_ptr<Core>& core) {
+  if (!core) throw UsageError("this Library was moved from");
+  return *core;
+}
+
+}  // namespace
+
+const char* library_version() noexcept {
+  return kVersion;
+}
+
+Library::Library(const LibraryOptions& options) : core_(Core::make(options)) {}
+Library::~Library() = default;
+Library::Library(Library&&) noexcept = default;
+Library& Library::operator=(Library&&) noexcept = default;
+
+std::string Library::device_name() const {
+  return of(core_).backend().selector().device().label;
+}
+
+MatchKind Library::gemm(const GemmProblem& problem, float alpha, Matrix a, Matrix b, float beta,
+                        MutableMatrix c, Stream stream) {
+  return of(core_).backend().gemm(checked_call(problem, alpha, a, b, beta, c, stream));
+}
+
+MatchKind Library::prepare(const GemmProblem& problem, Stream stream) {
+  check_problem(problem);
+  return of(core_).backend().prepare(problem.row_major(), stream);
+}
+
+Plan Library::plan(const GemmProblem& problem, Alignment alignment) {
+  check_problem(problem);
+  if (alignment > Alignment::of_16_bytes) {
+    throw UsageError("alignment is " + std::to_string(static_cast<int>(alignment)) +
+                     ": it must be 0 or 1");
+  }
+  GemmBackend& backend = of(core_).backend();
+  const PlannedGemm& planned =
+      backend.plan(problem.row_major(), alignment == Alignment::of_16_bytes);
+  return Plan(std::shared_ptr<const PlannedGemm>(core_, &planned), problem);
+}
+
+void Library::release(Stream stream) {
+  of(core_).backend().release(stream);
+}
+
+BestConfiguration Library::query(const GemmProblem& problem) const {
+  check_tunable(problem);
+  return of(core_).backend().selector().predict(problem.row_major(), Placement::anywhere).best;
+}
+
+TuningResult Library::tune(const std::vector<GemmProblem>& problems, const TuningOptions& options) {
+  return of(core_).tune(problems, options);
+}
+
+Plan::Plan(std::shared_ptr<const PlannedGemm> planned, const GemmProblem& problem)
+    : planned_(std::move(planned)), problem_(problem) {}
+
+const PlannedGemm& Plan::planned() const {
+  if (!planned_) throw UsageError("this Plan is empty");
+  return *planned_;
+}
+
+MatchKind Plan::match() const {
+  return planned().best.match;
+}
+const std::string& Plan::kernel() const {
+  return planned().best.template_name;
+}
+const Configuration& Plan::configuration() const {
+  return planned().best.configuration;
+}
+const std::string& Plan::explanation() const {
+  return planned().best.explanation;
+}
+std::size_t Plan::workspace_bytes() const {
+  return planned().workspace_bytes;
+}
+
+void Plan::operator()(float alpha, Matrix a, Matrix b, float beta, MutableMatrix c, Stream stream,
+                      Workspace workspace) const {
+  const PlannedGemm& plan = planned();
+  check_not_forked(plan.forks);
+  const GemmCall call = checked_call(problem_, alpha, a, b, beta, c, stream);
+  if (call.is_empty()) return;
+  if (call.multiplies() && plan.needs_alignment && !call.is_aligned()) {
+    throw UsageError("the operands are not aligned as the plan was told: use Alignment::any");
+  }
+  if (call.multiplies() && workspace.bytes < plan.workspace_bytes) {
+    throw UsageError("the workspace has " + std::to_string(workspace.bytes) +
+                     " bytes: this plan needs " + std::to_string(plan.workspace_bytes));
+  }
+  if (plan.workspace_bytes > 0 && reinterpret_cast<std::uintptr_t>(workspace.data) % 256 != 0) {
+    throw UsageError("the workspace is not at a multiple of 256 bytes");
+  }
+  plan.run(call, workspace);
+}
+
+}  // namespace autotune

@@ -1,0 +1,117 @@
+// The plans that gemm() has made so far. They are found without a lock.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "autotune/problem.hpp"
+
+#include "api/kernel_selector.hpp"
+
+namespace autotune {
+
+struct PlanKey {
+  std::uint64_t context = 0;
+  GemmProblem problem;  // row-major
+  Placement placement = Placement::anywhere;
+
+  friend bool operator==(const PlanKey& a, const PlanKey& b) {
+    return a.context == b.context && a.problem == b.problem && a.placement == b.placement;
+  }
+};
+
+// Plans stay as long as the table: calls may be at work with them. Thread-safe.
+template <typename Plan>
+class PlanTable {
+ public:
+  PlanTable() { publish(kFirstSlots); }
+
+  // Returns nullptr when there is none.
+  [[nodiscard]] const Plan* find(const PlanKey& key) const noexcept {
+    const Slots& slots = *current_.load(std::memory_order_acquire);
+    for (std::size_t i = hash(key);; ++i) {
+      const Entry* entry = slots[i % slots.size()].load(std::memory_order_acquire);
+      if (entry == nullptr || entry->key == key) return entry == nullptr ? nullptr : &entry->plan;
+    }
+  }
+
+  // The number of times that choices were forgotten: a plan is inserted with the number from before
+  // its choice, and one from before the last time is found by nobody.
+  [[nodiscard]] std::uint64_t generation() const noexcept { return generation_.load(); }
+
+  // Makes a plan from `arguments`, unless another thread has inserted one for the key meanwhile.
+  template <typename... Arguments>
+  const Plan& insert(const PlanKey& key, std::uint64_t generation, Arguments&&... arguments) {
+    const std::lock_guard lock(writing_);
+    if (const Plan* known = find(key)) return *known;
+    const Entry& entry = entries_.emplace_back(key, std::forward<Arguments>(arguments)...);
+    if (generation != generation_.load()) return entry.plan;
+    found_.push_back(&entry);
+    if (2 * found_.size() > slots_.back()->size()) {
+      publish(2 * slots_.back()->size());
+    } else {
+      place(*slots_.back(), entry);
+    }
+    return entry.plan;
+  }
+
+  // From now on no plan is found.
+  void forget() {
+    const std::lock_guard lock(writing_);
+    ++generation_;
+    found_.clear();
+    publish(kFirstSlots);
+  }
+
+ private:
+  struct Entry {
+    template <typename... Arguments>
+    explicit Entry(const PlanKey& of, Arguments&&... arguments)
+        : key(of), plan(std::forward<Arguments>(arguments)...) {}
+    PlanKey key;
+    Plan plan;
+  };
+  using Slots = std::vector<std::atomic<const Entry*>>;  // a power of two, half of them empty
+  static constexpr std::size_t kFirstSlots = 64;
+
+  static std::size_t hash(const PlanKey& key) noexcept {
+    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+    const GemmProblem& p = key.problem;
+    const auto choices =
+        static_cast<std::uint64_t>(p.op_a) | static_cast<std::uint64_t>(p.op_b) << 1 |
+        static_cast<std::uint64_t>(p.math) << 2 | static_cast<std::uint64_t>(key.placement) << 3;
+    std::uint64_t mixed = key.context << 8 ^ choices;
+    for (const std::int64_t size : {p.m, p.n, p.k}) {
+      mixed = (mixed ^ static_cast<std::uint64_t>(size)) * kOdd;
+      mixed ^= mixed >> 32;
+    }
+    return static_cast<std::size_t>(mixed);
+  }
+
+  static void place(Slots& slots, const Entry& entry) {
+    std::size_t i = hash(entry.key);
+    while (slots[i % slots.size()].load(std::memory_order_relaxed) != nullptr) ++i;
+    slots[i % slots.size()].store(&entry, std::memory_order_release);
+  }
+
+  void publish(std::size_t size) {
+    slots_.push_back(std::make_unique<Slots>(size));
+    for (const Entry* entry : found_) place(*slots_.back(), *entry);
+    current_.store(slots_.back().get(), std::memory_order_release);
+  }
+
+  std::mutex writing_;
+  std::deque<Entry> entries_;
+  std::vector<const Entry*> found_;
+  std::vector<std::unique_ptr<Slots>> slots_;  // all that readers may hold; the last is current
+  std::atomic<const Slots*> current_ = nullptr;
+  std::atomic<std::uint64_t> generation_ = 0;
+};
+
+}  // namespace autotune

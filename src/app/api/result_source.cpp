@@ -1,0 +1,27 @@
+#include "api/result_source.hpp"
+
+#include <utility>
+
+#include "api/setup.hpp"
+
+namespace autotune {
+
+ResultSource::ResultSource(std::string database) : database_(std::move(database)) {
+  static_cast<void>(read_results(database_));  // what cannot be read is said at once
+}
+
+void ResultSource::keep_in_memory(TuningDatabase results) {
+  const std::lock_guard lock(in_memory_mutex_);
+  in_memory_.emplace(std::move(results));
+}
+
+void ResultSource::read(const std::function<void(const TuningDatabase*)>& read) const {
+  {
+    const std::lock_guard lock(in_memory_mutex_);  // for one reader at a time
+    if (in_memory_) return read(&*in_memory_);
+  }
+  const std::optional<TuningDatabase> file = read_results(database_);
+  read(file ? &*file : nullptr);
+}
+
+}  // namespace autotune

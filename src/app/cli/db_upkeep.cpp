@@ -1,0 +1,171 @@
+#include "cli/db_upkeep.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "autotune/error.hpp"
+
+#include "cli/exit_codes.hpp"
+#include "cli/option_values.hpp"
+#include "cli/results_json.hpp"
+#include "cli/table.hpp"
+#include "cli/top_trials.hpp"
+#include "cli/tuning_setup.hpp"
+#include "core/hash.hpp"
+#include "kernel_templates/kernel_registry.hpp"
+#include "operation/gemm/gemm.hpp"
+
+namespace autotune {
+namespace {
+
+int no_match() {
+  fmt::print(stderr, "autotune: no stored trials match these options: relax them, or tune first\n");
+  return exit_code::kNothingStored;
+}
+
+ResultFilter filter_of(const DbOptions& options, const TuningDatabase& database) {
+  return {.device_label = device_named(options, &database).label, .operation = kGemm};
+}
+
+// Compares in any layout; no sizes stand for all.
+bool is_asked(const DbOptions& options, const Problem& problem) {
+  return options.sizes.empty() ||
+         std::any_of(options.sizes.begin(), options.sizes.end(), [&](const GemmProblem& size) {
+           return same_size(size, gemm_problem(problem));
+         });
+}
+
+std::vector<ResultSummary> chosen_summaries(const DbOptions& options,
+                                            const TuningDatabase& database) {
+  std::vector<ResultSummary> summaries =
+      database.summaries(filter_of(options, database), options.template_name);
+  std::erase_if(summaries,
+                [&](const ResultSummary& each) { return !is_asked(options, each.problem); });
+  return summaries;
+}
+
+nlohmann::ordered_json list_document(const std::vector<ResultSummary>& summaries) {
+  nlohmann::ordered_json document = {
+      {"schema", 1}, {"command", "db list"}, {"results", nlohmann::ordered_json::array()}};
+  for (const ResultSummary& each : summaries) {
+    const GemmProblem problem = gemm_problem(each.problem);
+    nlohmann::ordered_json entry = {{"device", each.device_label},
+                                    {"driver", each.scope.environment.driver},
+                                    {"m", problem.m},
+                                    {"n", problem.n},
+                                    {"k", problem.k},
+                                    {"layout", layout_text(problem)},
+                                    {"math", to_string(problem.math)},
+                                    {"template", each.scope.template_name},
+                                    {"trials", each.trials},
+                                    {"correct", each.correct},
+                                    {"median_us", nullptr}};
+    if (each.best_us > 0) entry["median_us"] = each.best_us;
+    document["results"].push_back(std::move(entry));
+  }
+  return document;
+}
+
+// What rm removes: where there are trials, or a winner alone, as after a merge of winners.
+std::set<ResultKey> chosen_results(const DbOptions& options, const TuningDatabase& database) {
+  std::set<ResultKey> results;
+  for (const ResultSummary& each : chosen_summaries(options, database)) {
+    results.insert({each.scope.device_class, each.problem, each.scope.template_name});
+  }
+  for (const Winner& winner : database.winners(filter_of(options, database))) {
+    const bool is_of_template =
+        options.template_name.empty() || options.template_name == winner.template_name;
+    if (is_of_template && is_asked(options, winner.problem)) {
+      results.insert({winner.device_class, winner.problem, winner.template_name});
+    }
+  }
+  return results;
+}
+
+bool is_current(const TrialScope& scope) {
+  const KernelTemplate* const kernel = built_in_kernels().find(scope.template_name);
+  return kernel != nullptr && kernel->space_version == scope.space_version &&
+         content_hash(kernel->source) == scope.source_hash;
+}
+
+}  // namespace
+
+int run_db_list(const DbOptions& options) {
+  const TuningDatabase database = existing_database(options.database);
+  const std::vector<ResultSummary> summaries = chosen_summaries(options, database);
+  if (options.json) {
+    print_document(list_document(summaries));
+    return exit_code::kDone;
+  }
+  if (summaries.empty()) return no_match();
+  RateColumn rates;
+  const auto rate = [](const ResultSummary& each) {
+    return gflops(gemm_problem(each.problem), each.best_us);
+  };
+  for (const ResultSummary& each : summaries) {
+    if (each.best_us > 0) rates.add(rate(each));
+  }
+  Table table({"device", "size", "template", "trials", "correct", "best us", rates.title()});
+  for (const ResultSummary& each : summaries) {
+    const bool any = each.best_us > 0;
+    table.add({each.device_label, to_string(gemm_problem(each.problem)), each.scope.template_name,
+               std::to_string(each.trials), std::to_string(each.correct),
+               any ? fmt::format("{:.1f}", each.best_us) : "-",
+               any ? rates.text(rate(each)) : "-"});
+  }
+  fmt::print("{}", table.text());
+  return exit_code::kDone;
+}
+
+int run_db_top(const DbOptions& options) {
+  const TuningDatabase database = existing_database(options.database);
+  const std::vector<StoredTrial> trials =
+      top_trials(options, database, filter_of(options, database), options.template_name,
+                 static_cast<std::size_t>(options.top));
+  if (trials.empty()) return no_match();
+  print_top_trials(options, trials, "db top");
+  return exit_code::kDone;
+}
+
+int run_db_remove(const DbOptions& options) {
+  const bool chooses =
+      !options.device.empty() || !options.sizes.empty() || !options.template_name.empty();
+  if (chooses == options.all) {
+    throw UsageError(
+        "say what to remove: --device, --sizes and --template choose, --all is everything");
+  }
+  TuningDatabase database = existing_database(options.database);
+  const std::set<ResultKey> chosen = chosen_results(options, database);
+  if (chosen.empty()) return no_match();
+  const std::vector<ResultKey> results(chosen.begin(), chosen.end());
+  if (options.dry_run) {
+    Table table({"class of device", "size", "template"});
+    for (const ResultKey& result : results) {
+      table.add(
+          {result.device_class, to_string(gemm_problem(result.problem)), result.template_name});
+    }
+    fmt::print("{}", table.text());
+    return exit_code::kDone;
+  }
+  database = TuningDatabase::open(database.path());
+  const RemovedCounts counts = database.remove(results);
+  fmt::print("{} trials, {} winners removed\n", counts.trials, counts.winners);
+  return exit_code::kDone;
+}
+
+int run_db_prune(const DbOptions& options) {
+  const std::filesystem::path path = existing_database(options.database).path();
+  TuningDatabase database = TuningDatabase::open(path);
+  const std::int64_t before = database.stats().bytes;
+  const RemovedCounts counts = database.prune(is_current);
+  database.shrink();
+  fmt::print("{} trials removed, {} of {} bytes given back\n", counts.trials,
+             before - database.stats().bytes, before);
+  return exit_code::kDone;
+}
+
+}  // namespace autotune

@@ -1,0 +1,113 @@
+// autotune export: writes kernels for programs that do not link autotune.
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+#include "api/device_choice.hpp"
+#include "cli/command.hpp"
+#include "cli/configuration_choice.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/new_files.hpp"
+#include "cli/options.hpp"
+#include "cli/table.hpp"
+#include "cli/target.hpp"
+#include "cli/tuning_setup.hpp"
+#include "source_export/gemm_text.hpp"
+#include "source_export/source_export.hpp"
+
+namespace autotune {
+namespace {
+
+struct SourceOptions : Options {
+  bool source = false;
+  bool force = false;
+  std::string output;
+};
+
+// Throws UsageError where no device of the architecture runs the kernel.
+void check_runs_on(const std::string& architecture, const ChosenConfiguration& chosen) {
+  const int capability = std::stoi(architecture.substr(3));
+  DeviceInfo device;
+  device.label = architecture;
+  device.compute_major = capability / 10;
+  device.compute_minor = capability % 10;
+  check_architecture(*chosen.kernel, architecture);
+  const std::optional<SmLimits> limits = sm_limits(architecture);
+  if (!limits) return;
+  device.sm = *limits;
+  device.shared_per_block = limits->shared_per_block;
+  check_device(*chosen.kernel, chosen.configuration, device);
+}
+
+// Nothing is exported that neither was tuned nor is asked for by name.
+bool is_known(const SourceOptions& options, const GemmProblem& problem,
+              const TuningDatabase* database, const DeviceQuery& device) {
+  if (!options.configuration.empty() || !options.templates.empty()) return true;
+  if (find_best(database, device, problem, /*exact_only=*/false)) return true;
+  fmt::print(stderr,
+             "autotune: nothing is stored for {} on this device: tune it, name a device "
+             "(known: {}), or choose with --template or --config\n",
+             to_string(problem), known_devices(database, !options.no_shipped));
+  return false;
+}
+
+SourceRequest request_for(const SourceOptions& options, const GemmProblem& problem,
+                          const TuningDatabase* database, const Target& target) {
+  const ChosenConfiguration chosen =
+      choose_configuration(choice_of(options), problem, database, target.query);
+  check_problem(*chosen.kernel, problem);
+  const std::string architecture = architecture_of(target, database);
+  check_runs_on(architecture, chosen);
+  return {chosen.kernel, chosen.configuration,     problem,
+          architecture,  printable(chosen.origin), gemm_source_text(problem)};
+}
+
+int run_source_export(const SourceOptions& options) {
+  if (!options.source) throw UsageError("--source is missing: it says what is exported");
+  const std::vector<GemmProblem> problems = options.problems();
+  check_choice(choice_of(options));
+  const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
+  const TuningDatabase* database = opened ? &*opened : nullptr;
+  const Target target = choose_target(options, database);
+  if (names_cpu_device(options.device) || names_cpu_device(target.architecture)) {
+    throw UsageError(
+        "--device: the CPU device has no CUDA source: name a GPU, e.g. --device \"NVIDIA H200\"");
+  }
+  NewFiles files(options.output, kSourceMark, options.force);
+  std::string summary;
+  for (const GemmProblem& problem : problems) {
+    if (!is_known(options, problem, database, target.query)) return exit_code::kNothingStored;
+    const SourceRequest request = request_for(options, problem, database, target);
+    summary += fmt::format("{}: {} {} ({})\n", to_string(problem), request.kernel->name,
+                           to_string(request.configuration), request.origin);
+    for (const SourceFile& file : stand_alone_source(request)) {
+      files.add(file.name, file.text);
+      summary += fmt::format("  {}\n", printable(files.path_of(file.name)));
+    }
+    summary += fmt::format("  {}\n", nvcc_test_command(request));
+  }
+  files.commit();
+  fmt::print("{}", summary);
+  return exit_code::kDone;
+}
+
+}  // namespace
+
+void add_export_command(CommandLine& line) {
+  auto [command, options] =
+      add_command(line, "export", "Write kernels as source of their own", run_source_export);
+  command.add_flag("--source", options.source,
+                   "Write C++ for nvcc: a function for each size, and a test program");
+  add_options(command, options, {"--sizes", {"--device", kDeviceNameHelp}});
+  add_options(command, options,
+              {"--layout", "--math", "--arch", "--template", "--config", "--db", "--no-shipped"});
+  command.get_option("--sizes")->required();
+  add_text_option(command, "--output", "FOLDER", "The folder to write to",
+                  [&options = options](const std::string& text) { options.output = text; });
+  command.get_option("--output")->required();
+  command.add_flag("--force", options.force, "Overwrite files that autotune has not written");
+}
+
+}  // namespace autotune

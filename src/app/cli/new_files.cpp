@@ -1,0 +1,81 @@
+#include "cli/new_files.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+namespace autotune {
+namespace {
+
+bool begins_with(const std::filesystem::path& path, std::string_view mark) {
+  std::string begin(mark.size(), '\0');
+  std::ifstream file(path);
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return file && begin == mark;
+}
+
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& why) {
+  throw StorageError(fmt::format("--output: {}: cannot be written: {}", path.string(), why));
+}
+
+void write(const std::filesystem::path& path, const std::string& text) {
+  errno = 0;
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) fail(path.parent_path(), std::strerror(errno));
+}
+
+}  // namespace
+
+NewFiles::NewFiles(const std::string& folder, std::string_view mark, bool force)
+    : folder_(folder),
+      mark_(mark),
+      force_(force),
+      suffix_(fmt::format(".new-{:08x}", std::random_device()())) {
+  std::error_code ignored;
+  if (std::filesystem::exists(folder_, ignored) &&
+      !std::filesystem::is_directory(folder_, ignored)) {
+    throw UsageError(fmt::format("--output: {} is not a folder", folder));
+  }
+}
+
+NewFiles::~NewFiles() {
+  std::error_code ignored;
+  for (const File& file : files_) std::filesystem::remove(temporary(file), ignored);
+}
+
+void NewFiles::add(const std::string& name, std::string text) {
+  const std::filesystem::path path = folder_ / name;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) fail(path, std::strerror(EISDIR));
+  if (!force_ && std::filesystem::exists(path, ignored) && !begins_with(path, mark_)) {
+    throw UsageError(
+        fmt::format("--output: {} is there, and autotune has not written it: --force overwrites it",
+                    path.string()));
+  }
+  files_.push_back({name, std::move(text)});
+}
+
+void NewFiles::commit() {
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (error) fail(folder_, error.message());
+  for (const File& file : files_) write(temporary(file), file.text);
+  for (const File& file : files_) {
+    std::filesystem::rename(temporary(file), folder_ / file.name, error);
+    if (error) fail(folder_ / file.name, error.message());
+  }
+  files_.clear();
+}
+
+std::filesystem::path NewFiles::temporary(const File& file) const {
+  return folder_ / (file.name + suffix_);
+}
+
+}  // namespace autotune

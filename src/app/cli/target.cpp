@@ -1,0 +1,34 @@
+#include "cli/target.hpp"
+
+#include <vector>
+
+#include "autotune/error.hpp"
+
+#include "cli/tuning_setup.hpp"
+
+namespace autotune {
+
+Target choose_target(const Options& options, const TuningDatabase* database) {
+  Target target{device_named(options, database), options.architecture};
+  const bool is_known = !options.configuration.empty() && !target.architecture.empty();
+  if (!options.device.empty() || is_known) return target;
+  target.query = device_query(options, database);
+  const std::string here = parse_device_class(target.query.device_class).architecture;
+  if (target.architecture.empty()) target.architecture = here;
+  // Results of one architecture do not hold for another.
+  if (target.architecture != here) {
+    target.query = {target.architecture, "", std::nullopt, !options.no_shipped};
+  }
+  return target;
+}
+
+std::string architecture_of(const Target& target, const TuningDatabase* database) {
+  if (!target.architecture.empty()) return target.architecture;
+  const std::vector<Match> known = list_winners(database, target.query);
+  if (!known.empty()) return parse_device_class(known.front().winner.device_class).architecture;
+  throw UsageError(
+      "--device: nothing is known of this device: name its architecture, e.g. "
+      "--arch sm_90");
+}
+
+}  // namespace autotune

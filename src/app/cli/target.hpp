@@ -1,0 +1,23 @@
+// What --device and --arch ask for together.
+#pragma once
+
+#include <string>
+
+#include "api/lookup.hpp"
+#include "cli/options.hpp"
+
+namespace autotune {
+
+// The device that is named, the one that is here, or an architecture alone.
+struct Target {
+  DeviceQuery query;
+  std::string architecture;  // empty: that of the device's winners
+};
+
+// `database` may be null.
+[[nodiscard]] Target choose_target(const Options& options, const TuningDatabase* database);
+// The target's own, or that of its device's winners. Throws UsageError where nothing is known of
+// the device.
+[[nodiscard]] std::string architecture_of(const Target& target, const TuningDatabase* database);
+
+}  // namespace autotune

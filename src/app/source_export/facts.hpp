@@ -1,0 +1,50 @@
+// What the texts of a stand-alone source have in common.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "source_export/source_export.hpp"
+#include "source_export/text_template.hpp"
+
+namespace autotune {
+
+struct SourceFacts {
+  explicit SourceFacts(const SourceRequest& request);
+
+  const SourceRequest& request;
+  std::string name;
+  std::vector<TensorDesc> tensors;
+  LaunchGeometry geometry;
+  // The kernel has a form for aligned tensors, and the problem's are so where nothing pads them.
+  bool two_forms = false;
+  int capability = 0;  // 90 for sm_90
+
+  // The type of a scalar, by its number.
+  [[nodiscard]] std::string scalar_type(std::size_t index) const;
+  // Names of kernels: of the form for aligned tensors, the other or only one, the one before it.
+  [[nodiscard]] std::string aligned_kernel() const { return name + "_aligned"; }
+  [[nodiscard]] std::string other_kernel() const { return name + (two_forms ? "_any" : "_kernel"); }
+  [[nodiscard]] std::string preparation_kernel() const { return name + "_prepare"; }
+};
+
+// "float", for tensors and scalars. Throws Error for a type that C++ lacks.
+[[nodiscard]] std::string cpp_name(ElementType type);
+// "lda" for the tensor a.
+[[nodiscard]] std::string row_stride_name(const TensorDesc& tensor);
+
+// Items with ", " between them, in lines that end before column 100. The first line begins at
+// `column`, others at `indent`.
+[[nodiscard]] std::string wrapped(const std::vector<std::string>& items, std::size_t column,
+                                  std::size_t indent);
+// The lines with "// " in front.
+[[nodiscard]] std::string as_comment(std::string_view lines);
+
+// The values of the texts in text/.
+[[nodiscard]] TextValues banner_values(const SourceFacts& facts);
+[[nodiscard]] TextValues header_values(const SourceFacts& facts);
+[[nodiscard]] TextValues launch_values(const SourceFacts& facts);
+[[nodiscard]] TextValues kernel_values(const SourceFacts& facts);
+[[nodiscard]] TextValues test_values(const SourceFacts& facts);
+
+}  // namespace autotune

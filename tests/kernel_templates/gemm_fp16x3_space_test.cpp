@@ -1,0 +1,128 @@
+// The search space and the launch geometry of gemm_fp16x3.
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "autotune/problem.hpp"
+
+#include "core/occupancy.hpp"
+#include "kernel_templates/kernel_registry.hpp"
+
+namespace autotune {
+namespace {
+
+const KernelTemplate& gemm_fp16x3() {
+  return *built_in_kernels().find("gemm_fp16x3");
+}
+
+GemmProblem problem(std::int64_t m, std::int64_t n, std::int64_t k,
+                    const std::string& layout = "NN") {
+  GemmProblem result{.m = m, .n = n, .k = k, .math = Math::emulated};
+  set_layout(result, layout);
+  return result;
+}
+
+Configuration changed(const std::string& text) {
+  Configuration result = gemm_fp16x3().default_configuration(problem(4096, 4096, 4096));
+  const Configuration changes = Configuration::parse(text);
+  for (const auto& [name, value] : changes.entries()) result.set(name, value);
+  return result;
+}
+
+LaunchGeometry geometry(const std::string& text, const GemmProblem& shape) {
+  return gemm_fp16x3().geometry(changed(text), shape);
+}
+
+TEST_SUITE("gemm_fp16x3 space") {
+  TEST_CASE("a few kernels make all configurations") {
+    const Enumeration all = gemm_fp16x3().space.enumerate();
+    CHECK(all.configurations.size() == 210);
+    std::set<std::string> kernels;
+    for (const Configuration& configuration : all.configurations) {
+      kernels.insert(to_string(compiled_as(gemm_fp16x3(), configuration)));
+    }
+    CHECK(kernels.size() == 7);
+  }
+
+  TEST_CASE("it computes emulated products with enough terms, all others strict ones too") {
+    CHECK(computes(gemm_fp16x3(), problem(64, 64, 256)));
+    CHECK_FALSE(computes(gemm_fp16x3(), problem(64, 64, 255)));
+    CHECK_FALSE(computes(gemm_fp16x3(), GemmProblem{.m = 64, .n = 64, .k = 256}));
+    for (const char* name : {"gemm_tiled", "gemm_simt", "gemm_tma"}) {
+      CHECK(computes(*built_in_kernels().find(name), problem(64, 64, 64)));
+    }
+    CHECK(computes(*built_in_kernels().find("gemm_skinny"), problem(64, 4, 64)));
+  }
+
+  TEST_CASE("the default is valid for any shape and chosen first for large ones") {
+    for (const std::int64_t m : {1, 300, 1500, 2147483647}) {
+      for (const std::int64_t n : {4, 1600, 2147483644}) {
+        const Configuration configuration =
+            gemm_fp16x3().default_configuration(problem(m, n, 1000));
+        CHECK_NOTHROW(static_cast<void>(gemm_fp16x3().space.validated(configuration)));
+      }
+    }
+    CHECK(gemm_fp16x3().first_choice(problem(1024, 1024, 1024)));
+    CHECK_FALSE(gemm_fp16x3().first_choice(problem(512, 512, 512)));
+    CHECK_FALSE(gemm_fp16x3().first_choice(GemmProblem{.m = 4096, .n = 4096, .k = 4096}));
+  }
+
+  TEST_CASE("shared memory has as many buffers of one plane as fit") {
+    const GemmProblem shape = problem(512, 512, 512);
+    CHECK(geometry("BLOCK_N=128,WARPGROUPS=2", shape).dynamic_shared_bytes == 7 * 256 * 128);
+    CHECK(geometry("BLOCK_N=64,WARPGROUPS=1,MIN_BLOCKS=2", shape).dynamic_shared_bytes ==
+          6 * 128 * 128);
+    CHECK(geometry("BLOCK_N=128,WARPGROUPS=2", shape).threads() == 384);
+  }
+
+  TEST_CASE("the workspace has both planes of both operands, and parts where tiles are shared") {
+    // Exponents of 512 and 768 rows, planes of 104 and 304 rows and three k-tiles, slack.
+    const std::int64_t planes =
+        4 * (512 + 768) + 2 * 3 * (104 + 304) * 128 + 128 * 128 + 4 * kWorkspaceCounters;
+    CHECK(geometry("SPLIT_K=1", problem(100, 300, 150)).workspace_bytes() == planes);
+    const LaunchGeometry shared = geometry("SPLIT_K=2", problem(100, 300, 150));
+    CHECK(shared.blocks() == 3 * 2);
+    CHECK(shared.workspace_bytes() == planes + 6 * 2 * 4 * 128 * 128);
+    CHECK(geometry("SPLIT_K=8", problem(100, 300, 150)).blocks() == 3 * 3);
+  }
+
+  TEST_CASE("tiles that are taken in turn have as many blocks as run at once") {
+    const LaunchGeometry one = geometry("SPLIT_K=0,CLUSTER=2", problem(4096, 4096, 4096));
+    CHECK(one.resident_blocks_per_sm == 1);
+    CHECK(one.on_device(132).blocks() == 132);
+    CHECK(geometry("SPLIT_K=0", problem(64, 64, 64)).on_device(132).blocks() == 1);
+    // More tiles than counters are not split.
+    CHECK(geometry("SPLIT_K=8", problem(32768, 32768, 4096)).blocks() == 256 * 256);
+  }
+
+  TEST_CASE("the operands are split by a launch of their own, in whole clusters") {
+    // Rows of 512 contiguous elements have 32 threads each; 32 strided ones a cluster.
+    CHECK(geometry("PREPARE_THREADS=256", problem(512, 512, 512)).preparation.blocks == 64 + 128);
+    CHECK(geometry("PREPARE_THREADS=256", problem(512, 512, 512, "NT")).preparation.blocks ==
+          64 + 64);
+    CHECK(geometry("PREPARE_THREADS=256", problem(512, 512, 512, "TT")).preparation.blocks ==
+          128 + 64);
+    CHECK(geometry("PREPARE_THREADS=512", problem(512, 512, 512)).preparation.blocks == 32 + 128);
+    CHECK(geometry("PREPARE_THREADS=256", problem(1, 1, 5000)).preparation.blocks == 8 + 8);
+    CHECK(geometry("PREPARE_THREADS=256", problem(64, 64, 512)).preparation.dynamic_shared_bytes ==
+          4 * (544 + 33 * 64));
+    CHECK(geometry("PREPARE_THREADS=256", problem(64, 64, 1 << 20))
+              .preparation.dynamic_shared_bytes == 4 * (544 + 33 * 1024));
+    CHECK(geometry("PREPARE_THREADS=256", problem(64, 64, 512, "NT"))
+              .preparation.dynamic_shared_bytes == 4 * 544);
+  }
+
+  TEST_CASE("large tiles are predicted to win large products, and small ones small products") {
+    const SmLimits sm = *sm_limits("sm_90");
+    const auto cycles = [&](const std::string& text, const GemmProblem& shape) {
+      return gemm_fp16x3().predicted_cycles(changed(text), shape, sm, 132);
+    };
+    const std::string small = "BLOCK_N=64,WARPGROUPS=1,SPLIT_K=1";
+    CHECK(cycles("SPLIT_K=0", problem(4096, 4096, 4096)) <
+          cycles(small, problem(4096, 4096, 4096)));
+    CHECK(cycles(small, problem(512, 512, 512)) < cycles("SPLIT_K=1", problem(512, 512, 512)));
+  }
+}
+
+}  // namespace
+}  // namespace autotune

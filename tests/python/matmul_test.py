@@ -1,0 +1,129 @@
+"""Products, tuning and queries on the CPU device."""
+
+import os
+import unittest
+
+import arrays
+
+storage = arrays.use_temporary_storage()
+os.environ["AUTOTUNE_LIBCUDA"] = "/nonexistent/libcuda.so.1"
+
+import autotune  # noqa: E402: it must see the storage
+
+M, N, K = 3, 4, 5
+
+
+def values(rows, columns, seed):
+    return [float((7 * i + seed) % 11 - 5) for i in range(rows * columns)]
+
+
+def by_rows(rows, columns, seed):
+    return arrays.Array((rows, columns), values(rows, columns, seed))
+
+
+def by_columns(rows, columns, seed):
+    return arrays.Array((rows, columns), values(rows, columns, seed), strides=(1, rows))
+
+
+def padded(rows, columns, seed):
+    memory = values(rows, columns + 2, seed)
+    return arrays.Array((rows, columns), memory, strides=(columns + 2, 1))
+
+
+def product(a, b, row, column):
+    return sum(a.at(row, i) * b.at(i, column) for i in range(a.shape[1]))
+
+
+class Matmul(unittest.TestCase):
+    def check(self, a, b, out, alpha=1.0, beta=0.0):
+        before = [[out.at(i, j) for j in range(N)] for i in range(M)]
+        expected = [[alpha * product(a, b, i, j) + (beta * before[i][j] if beta else 0)
+                     for j in range(N)] for i in range(M)]
+        self.assertIs(autotune.matmul(a, b, out, alpha=alpha, beta=beta), out)
+        self.assertEqual([[out.at(i, j) for j in range(N)] for i in range(M)], expected)
+
+    def test_every_layout_of_every_matrix(self):
+        layouts = (by_rows, by_columns, padded)
+        for of_a in layouts:
+            for of_b in layouts:
+                for of_out in layouts:
+                    with self.subTest(a=of_a.__name__, b=of_b.__name__, out=of_out.__name__):
+                        self.check(of_a(M, K, 1), of_b(K, N, 2), of_out(M, N, 3), 2.0, -1.0)
+
+    def test_what_lies_between_the_rows_stays(self):
+        out = padded(M, N, 3)
+        before = list(out.memory)
+        autotune.matmul(by_rows(M, K, 1), by_rows(K, N, 2), out)
+        for row in range(M):
+            gap = slice(row * (N + 2) + N, (row + 1) * (N + 2))
+            self.assertEqual(list(out.memory[gap]), before[gap])
+
+    def test_a_view_of_a_larger_matrix(self):
+        whole = values(8, 8, 4)
+        a = arrays.Array((M, K), whole, strides=(8, 1), first=9)
+        self.check(a, by_rows(K, N, 2), by_rows(M, N, 3))
+
+    def test_sides_of_one_and_of_none(self):
+        row = arrays.Array((1, 3), [1.0, 2.0, 3.0], strides=(77, 1))
+        column = arrays.Array((3, 1), [4.0, 5.0, 6.0], strides=(1, 55))
+        out = arrays.Array((1, 1))
+        autotune.matmul(row, column, out)
+        self.assertEqual(out.memory[0], 32.0)
+        autotune.matmul(arrays.Array((1, 0)), arrays.Array((0, 1)), out, beta=0.5)
+        self.assertEqual(out.memory[0], 16.0)
+        autotune.matmul(arrays.Array((0, 3)), column, arrays.Array((0, 1)))
+
+    def test_dlpack(self):
+        a, b, out = by_rows(M, K, 1), by_columns(K, N, 2), by_rows(M, N, 3)
+        autotune.matmul(arrays.ByDlpack(a), arrays.ByDlpack(b), arrays.ByDlpack(out))
+        self.assertEqual(out.at(2, 3), product(a, b, 2, 3))
+
+    def test_numpy(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("no NumPy")
+        a = numpy.arange(M * K, dtype="float32").reshape(M, K)
+        b = numpy.arange(K * N, dtype="float32").reshape(N, K).T
+        self.assertTrue((autotune.matmul(a, b) == a @ b).all())
+
+    def test_tune_and_query(self):
+        size = (20, 30, 10)
+        self.assertNotEqual(autotune.query(size, device="cpu")["match"], "exact")
+        calls = []
+        done = autotune.tune([size], device="cpu", trials=3,
+                             progress=lambda *progress: calls.append(progress))
+        self.assertEqual((done["measured"], done["tuned"]), (3, 1))
+        self.assertTrue(done["complete"] and done["stored"] and calls)
+        answer = autotune.query(size, device="cpu")
+        self.assertEqual((answer["match"], answer["tuned_for"]), ("exact", size))
+        self.assertGreater(answer["median_us"], 0)
+        self.assertIn("TILE_WIDTH", answer["configuration"])
+        self.assertEqual(autotune.tune([size], device="cpu", trials=3)["known"], 3)
+
+    def test_the_progress_function_ends_the_search(self):
+        self.assertFalse(autotune.tune([(9, 9, 9)], device="cpu", trials=50,
+                                       progress=lambda *_: False)["complete"])
+
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            autotune.tune([(9, 9, 8)], device="cpu", trials=50, progress=interrupt)
+
+    def test_a_forked_process_has_a_library_of_its_own(self):
+        a, b, out = by_rows(M, K, 1), by_rows(K, N, 2), by_rows(M, N, 3)
+        autotune.matmul(a, b, out)
+        child = os.fork()
+        if child == 0:
+            out.memory[0] = -1
+            autotune.matmul(a, b, out)
+            os._exit(0 if out.at(0, 0) == product(a, b, 0, 0) else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_version(self):
+        self.assertEqual(len(autotune.version()), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,117 @@
+"""Wrong calls raise TypeError or ValueError, or Error for what is absent, and do nothing."""
+
+import os
+import unittest
+
+import arrays
+from arrays import Array, ByDlpack, OnGpu
+
+storage = arrays.use_temporary_storage()
+os.environ["AUTOTUNE_LIBCUDA"] = "/nonexistent/libcuda.so.1"
+
+import autotune  # noqa: E402: it must see the storage
+
+A, B, OUT = (2, 4), (4, 3), (2, 3)
+SIZE = (2, 3, 4)
+
+
+def matmul(a=None, b=None, out=None, **others):
+    autotune.matmul(Array(A) if a is None else a, Array(B) if b is None else b,
+                    Array(OUT) if out is None else out, **others)
+
+
+def alias():
+    memory = Array((4, 4))
+    autotune.matmul(memory, Array((4, 4)), memory)
+
+
+def tune(sizes=(SIZE,), **others):
+    autotune.tune(sizes, **{"device": "cpu", **others})
+
+
+def query(size=SIZE, **others):
+    autotune.query(size, **{"device": "cpu", **others})
+
+
+# The exception, a part of its message, the call.
+WRONG_CALLS = [
+    (TypeError, "a is int: it must be an array", lambda: matmul(a=3)),
+    (TypeError, "b is list: it must be an array", lambda: matmul(b=[[1.0, 2.0]])),
+    (TypeError, "out is str: it must be an array", lambda: matmul(out="out")),
+    (TypeError, "missing 1 required positional argument", lambda: autotune.matmul(Array(A))),
+    (TypeError, "a has elements of type <f8", lambda: matmul(a=Array(A, typestr="<f8"))),
+    (TypeError, "b has elements of type >f4", lambda: matmul(b=Array(B, typestr=">f4"))),
+    (TypeError, "out has elements of type <i4", lambda: matmul(out=Array(OUT, typestr="<i4"))),
+    (TypeError, "type 0 with 32 bits", lambda: matmul(a=ByDlpack(Array(A), code=0))),
+    (TypeError, "type 2 with 16 bits", lambda: matmul(a=ByDlpack(Array(A), bits=16))),
+    (TypeError, "a device of DLPack's type 7", lambda: matmul(b=ByDlpack(Array(B), device=(7, 0)))),
+    (ValueError, "a has 1 dimensions", lambda: matmul(a=Array((8,)))),
+    (ValueError, "b has 3 dimensions", lambda: matmul(b=Array((2, 2, 3)))),
+    (ValueError, "a is 2 x 4 and b is 5 x 3", lambda: matmul(b=Array((5, 3)))),
+    (ValueError, "out is 3 x 2: it must be 2 x 3", lambda: matmul(out=Array((3, 2)))),
+    (ValueError, "out is read-only", lambda: matmul(out=Array(OUT, read_only=True))),
+    (ValueError, "a has strides of 8 and 2", lambda: matmul(a=Array(A, [0.0] * 16, (8, 2)))),
+    (ValueError, "b has strides of 0 and 1", lambda: matmul(b=Array(B, strides=(0, 1)))),
+    (ValueError, "a has strides of -4 and 1", lambda: matmul(a=Array(A, strides=(-4, 1), first=4))),
+    (ValueError, "out has strides of 1 and 1", lambda: matmul(out=Array(OUT, strides=(1, 1)))),
+    (ValueError, "not at a multiple of 4 bytes", lambda: matmul(a=unaligned())),
+    (ValueError, "C overlaps", alias),
+    (ValueError, "different devices", lambda: matmul(a=OnGpu(A))),
+    (ValueError, "different devices", lambda: matmul(b=ByDlpack(Array(B), device=(2, 0)))),
+    (ValueError, "beta is not 0", lambda: autotune.matmul(Array(A), Array(B), beta=1)),
+    (TypeError, "cannot be made: give out", lambda: autotune.matmul(Array(A), Array(B))),
+    (TypeError, "alpha is '1'", lambda: matmul(alpha="1")),
+    (TypeError, "alpha is None", lambda: matmul(alpha=None)),
+    (TypeError, "beta is 1j", lambda: matmul(beta=1j)),
+    (TypeError, "beta is True", lambda: matmul(beta=True)),
+    (TypeError, "stream is 'default'", lambda: matmul(stream="default")),
+    (TypeError, "stream is -1", lambda: matmul(stream=-1)),
+    (ValueError, "the CPU device has none", lambda: matmul(stream=64)),
+    (ValueError, "math is 'fast'", lambda: matmul(math="fast")),
+    (TypeError, "math is 1", lambda: matmul(math=1)),
+    (TypeError, "size is 512", lambda: query(512)),
+    (ValueError, "size is (1, 2)", lambda: query((1, 2))),
+    (TypeError, "must be whole numbers", lambda: query((1.5, 2, 3))),
+    (ValueError, "that is too large", lambda: query((2**64, 2, 3))),
+    (ValueError, "m is -1: it must be from 0", lambda: query((-1, 2, 3))),
+    (ValueError, "nothing to multiply", lambda: query((0, 2, 3))),
+    (ValueError, "layout is 'NX'", lambda: query(layout="NX")),
+    (TypeError, "layout is 1", lambda: query(layout=1)),
+    (TypeError, "device is 'gpu'", lambda: query(device="gpu")),
+    (TypeError, "device is 0.5", lambda: query(device=0.5)),
+    (ValueError, "device is -1", lambda: query(device=-1)),
+    (autotune.Error, "", lambda: query(device=0)),
+    (ValueError, "tune() was given no problem", lambda: tune([])),
+    (TypeError, "size is 7", lambda: tune([7])),
+    (TypeError, "seconds is '5'", lambda: tune(seconds="5")),
+    (ValueError, "seconds is 0", lambda: tune(seconds=0)),
+    (TypeError, "trials is 2.5", lambda: tune(trials=2.5)),
+    (ValueError, "trials is -1", lambda: tune(trials=-1)),
+    (TypeError, "progress is 3", lambda: tune(progress=3)),
+]
+
+
+def unaligned():
+    matrix = Array(A)
+    address, read_only = matrix.interface["data"]
+    matrix.interface["data"] = (address + 1, read_only)
+    return matrix
+
+
+class WrongCalls(unittest.TestCase):
+    def test_table(self):
+        self.assertGreaterEqual(len(WRONG_CALLS), 40)
+        for exception, message, call in WRONG_CALLS:
+            with self.subTest(message):
+                with self.assertRaises(exception) as raised:
+                    call()
+                self.assertIn(message, str(raised.exception))
+
+    def test_an_error_has_the_codes_of_the_c_api(self):
+        with self.assertRaises(autotune.Error) as raised:
+            autotune.query(SIZE, device=0)
+        self.assertEqual((raised.exception.status, raised.exception.cuda_result), (2, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()

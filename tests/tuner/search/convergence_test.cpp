@@ -1,0 +1,89 @@
+#include "tuner/search/convergence.hpp"
+
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace autotune {
+namespace {
+
+Trial trial_of_us(double time_us) {
+  Trial trial;
+  trial.measurement.median_us = time_us;
+  return trial;
+}
+
+// Between 10 and 20 us, in an order without rule; the best is the tenth.
+std::vector<double> begun() {
+  std::vector<double> times_us;
+  for (int i = 0; i < 40; ++i) times_us.push_back(10 + i * 17 % 40 * 0.25);
+  std::swap(times_us[0], times_us[9]);
+  return times_us;
+}
+
+Convergence after(const std::vector<double>& times_us) {
+  Convergence convergence("model");
+  for (const double time_us : times_us) convergence.report(trial_of_us(time_us));
+  return convergence;
+}
+
+TEST_SUITE("convergence") {
+  TEST_CASE("the longer the best time stays, the nearer the best of the space is") {
+    std::vector<double> times_us = begun();
+    CHECK(reached_share(after(times_us).floor_us(), 10) == 0);
+    double before = 0;
+    for (int i = 0; i < 300; ++i) {
+      times_us.push_back(11 + i % 8);
+      if (i % 20 != 0) continue;
+      const double share = after(times_us).floor_us() / 10;
+      CHECK(share >= before);
+      CHECK(share < 1);
+      before = share;
+    }
+    CHECK(reached_share(after(times_us).floor_us(), 10) > 0.98);
+  }
+
+  TEST_CASE("where all are nearly as fast, less patience is needed") {
+    std::vector<double> wide;
+    std::vector<double> narrow;
+    for (int i = 0; i < 60; ++i) {
+      wide.push_back(10 + i % 10);
+      narrow.push_back(10 + i % 10 * 0.02);
+    }
+    CHECK(reached_share(after(wide).floor_us(), 10) == 0);
+    CHECK(reached_share(after(narrow).floor_us(), 10) > 0.98);
+  }
+
+  TEST_CASE("a gain leaves what was said true, unless it refutes it") {
+    std::vector<double> times_us = begun();
+    times_us.insert(times_us.end(), 250, 15);
+    const double floor_us = after(times_us).floor_us();
+    times_us.push_back(9.99);
+    CHECK(after(times_us).floor_us() == floor_us);
+    times_us.push_back(5);
+    CHECK(reached_share(after(times_us).floor_us(), 5) == 0);
+  }
+
+  TEST_CASE("few trials and failures say nothing") {
+    Convergence convergence("model");
+    Trial failure;
+    failure.status = TrialStatus::compile_failed;
+    for (int i = 0; i < 19; ++i) convergence.report(trial_of_us(10));
+    for (int i = 0; i < 300; ++i) convergence.report(failure);
+    CHECK(convergence.floor_us() == 0);
+    convergence.report(trial_of_us(10));
+    CHECK(convergence.floor_us() == 10);
+  }
+
+  TEST_CASE("nothing is known of other strategies") {
+    for (const char* strategy : {"random", "exhaustive", "local", "evolutionary"}) {
+      Convergence convergence(strategy);
+      for (int i = 0; i < 300; ++i) convergence.report(trial_of_us(10));
+      CHECK(convergence.floor_us() == 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace autotune

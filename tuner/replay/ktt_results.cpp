@@ -1,0 +1,36 @@
+// The reader of what KTT (https://github.com/HiPerCoRe/KTT) writes in its format JSON: a list of
+// results, each with its configuration as a list of names and values.
+#include "tuner/replay/objective.hpp"
+#include "tuner/replay/recorded_result.hpp"
+
+namespace autotune {
+namespace {
+
+TrialStatus status_of(const OrderedJson& result) {
+  const OrderedJson& word = result.at("Status");
+  if (word == "Ok") return TrialStatus::ok;
+  if (word == "CompilationFailed") return TrialStatus::compile_failed;
+  if (word == "ValidationFailed") return TrialStatus::wrong_result;
+  return TrialStatus::launch_failed;  // any other reason
+}
+
+}  // namespace
+
+std::vector<RecordedResult> read_ktt_results(const OrderedJson& document) {
+  const std::string unit = document.at("Metadata").at("TimeUnit");
+  std::vector<RecordedResult> results;
+  for (const OrderedJson& result : document.at("Results")) {
+    RecordedResult& read = results.emplace_back();
+    read.configuration = OrderedJson::object();
+    for (const OrderedJson& parameter : result.at("Configuration")) {
+      read.configuration[parameter.at("Name").get<std::string>()] = parameter.at("Value");
+    }
+    read.status = status_of(result);
+    if (read.status == TrialStatus::ok) {
+      read.cost = objective_cost("time", result.at("TotalDuration"), unit);
+    }
+  }
+  return results;
+}
+
+}  // namespace autotune
