@@ -30,6 +30,9 @@ constexpr std::size_t kSubmittedPerDevice = 32;
 // The time between two readings of what other runs have stored.
 constexpr std::chrono::milliseconds kBetweenLearning(200);
 
+// The share of the time left that a search waits for other runs before it makes their trials.
+constexpr double kPatienceShare = 0.25;
+
 }  // namespace
 
 Search::Search(SearchPlan& plan, KernelBuilder& builder, DevicePool& devices, SearchLimits limits)
@@ -50,9 +53,16 @@ std::optional<SearchEnd> Search::advance() {
   if (idle && deferred_.empty()) {
     return rule_.has_held() ? SearchEnd::good_enough : SearchEnd::exhausted;
   }
-  if (!idle) idle_since_.reset();
-  if (idle && !idle_since_) idle_since_ = Clock::now();
+  if (!idle) patient_until_.reset();
+  if (idle && !patient_until_) patient_until_ = Clock::now() + patience();
   return std::nullopt;
+}
+
+Search::Clock::duration Search::patience() const {
+  if (!limits_.deadline) return limits_.patience;
+  const auto share = std::chrono::duration_cast<Clock::duration>(
+      kPatienceShare * (*limits_.deadline - Clock::now()));
+  return std::min(limits_.patience, share);
 }
 
 std::optional<SearchEnd> Search::reached() const {
@@ -195,7 +205,7 @@ std::vector<SearchTask*> Search::with_the_layout_of(const SearchTask& task) cons
 void Search::follow_others() {
   if (Clock::now() < next_learning_) return;
   learn();
-  const bool patient = !idle_since_ || Clock::now() - *idle_since_ < limits_.patience;
+  const bool patient = !patient_until_ || Clock::now() < *patient_until_;
   for (const Claim& claim : std::exchange(deferred_, {})) {
     if (claim.first->trials().contains(claim.second)) continue;
     if (has_room()) {

@@ -27,7 +27,7 @@ struct SearchLimits {
   std::size_t lookahead = 1;  // proposals that are being compiled, waiting or being measured
   std::stop_token stop;
   // When nothing else is left to do, a trial that another run has claimed is made here after this
-  // time.
+  // time, or after a part of the time to the deadline if that is less.
   std::chrono::steady_clock::duration patience{0};
 };
 
@@ -44,7 +44,7 @@ class Search {
   // To be called when a trial was made and its task has recorded it.
   void record(TrialId id);
   // Returns whether only trials are left that other runs have claimed.
-  [[nodiscard]] bool waits_for_others() const { return idle_since_.has_value(); }
+  [[nodiscard]] bool waits_for_others() const { return patient_until_.has_value(); }
   // Gives up the claims on trials that were not made.
   void release_claims();
 
@@ -58,6 +58,8 @@ class Search {
   };
 
   [[nodiscard]] std::optional<SearchEnd> reached() const;
+  // Returns how long trials that other runs have claimed are waited for from now on.
+  [[nodiscard]] Clock::duration patience() const;
   // Asks the tasks in turn, so that those that go through a space in the same order share kernels.
   void propose();
   bool propose_one();
@@ -96,7 +98,8 @@ class Search {
   std::multimap<double, Claim> reuse_queue_;
   std::int64_t learned_ = 0;  // the number of calls of learn()
   Clock::time_point next_learning_;
-  std::optional<Clock::time_point> idle_since_;
+  // While only trials are left that other runs have claimed: the time from which they are made here.
+  std::optional<Clock::time_point> patient_until_;
   std::size_t turn_ = 0;
   std::int64_t measured_ = 0;
 };

@@ -19,8 +19,6 @@ namespace {
 constexpr double kLeastForFinals = 0.1;
 constexpr double kMostForFinals = 0.5;
 constexpr double kFinalsOfProblem_s = 0.15;
-// The share of the search's time that other runs may take over trials that they have claimed.
-constexpr double kPatienceShare = 0.25;
 // The number of stored trials that are timed again for a stale task.
 constexpr std::size_t kTimedAgain = 6;
 // The time after which the search checks its limits when nothing else happens.
@@ -131,19 +129,13 @@ SearchEnd TuningRun::search() {
   const Clock::time_point began = Clock::now();
   const std::vector<DeviceUse> before = devices_->use();
   const auto deadline = plan_.deadline(search_share());
-  Clock::duration patience = setup_.other_runs_timeout;
-  if (deadline) {
-    const auto share =
-        std::chrono::duration_cast<Clock::duration>(kPatienceShare * (*deadline - began));
-    patience = std::min(patience, share);
-  }
   search_.emplace(plan_, builder_, *devices_,
                   SearchLimits{.deadline = deadline,
                                .end = plan_.deadline(last_trial_share()),
                                .trials = plan_.request().budget.trials,
                                .lookahead = setup_.overlap ? jobs_ahead : 1,
                                .stop = stop_,
-                               .patience = patience});
+                               .patience = setup_.other_runs_timeout});
   if (setup_.overlap) request_known_best(plan_, builder_);
   std::optional<SearchEnd> end;
   while (!(end = search_->advance())) {
