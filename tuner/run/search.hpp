@@ -98,7 +98,7 @@ class Search {
   std::multimap<double, Claim> reuse_queue_;
   std::int64_t learned_ = 0;  // the number of calls of learn()
   Clock::time_point next_learning_;
-  // While only trials are left that other runs have claimed: the time from which they are made here.
+  // The time from which trials that other runs have claimed are made here, if only such are left.
   std::optional<Clock::time_point> patient_until_;
   std::size_t turn_ = 0;
   std::int64_t measured_ = 0;
