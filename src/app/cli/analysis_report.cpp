@@ -30,7 +30,7 @@ Json json_or_null(const std::optional<T>& value) {
 }
 
 // Writes whole numbers as 16, not as 16.0.
-Json number(double value) {
+Json json_number(double value) {
   const auto whole = static_cast<std::int64_t>(value);
   return static_cast<double>(whole) == value ? Json(whole) : Json(value);
 }
@@ -50,8 +50,8 @@ Json access_json(const AccessSummary& access) {
   return {{"name", access.name},
           {"memory", space_text(access.space)},
           {"bytes_per_lane", access.bytes_per_lane},
-          {unit, number(access.transactions)},
-          {"least", number(access.least)}};
+          {unit, json_number(access.transactions)},
+          {"least", json_number(access.least)}};
 }
 
 Json roofline_json(const std::optional<Roofline>& roofline) {
@@ -158,7 +158,7 @@ void add_figures(Json& document, const AnalysisReport& report) {
   document["threads"] = a.threads;
   document["loads_per_phase"] = a.loads_per_phase;
   document["operations_per_phase"] = a.operations_per_phase;
-  document["operations_per_load"] = number(a.operations_per_load);
+  document["operations_per_load"] = json_number(a.operations_per_load);
   document["pending_loads"] = json_or_null(a.pending_loads);
   document["shared_bytes"] = a.shared_bytes;
   document["reserved_shared_bytes"] = a.reserved_shared_bytes;
