@@ -115,6 +115,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   LaunchGeometry result;
   result.grid[0] = tiles * split * v.cluster();
   if (takes_turns) result.resident_blocks_per_sm = v.min_blocks();
+  result.blocks_per_cluster = v.cluster();
   result.block[0] = 128 * v.warpgroups() + kCopyThreads;
   result.dynamic_shared_bytes = v.shared_bytes();
   result.raster = std::min(configuration.at("RASTER"), v.clusters_m(problem));

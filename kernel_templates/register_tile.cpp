@@ -81,6 +81,7 @@ LaunchGeometry register_tile_geometry(const RegisterTile& tile, const GemmProble
     result.grid[0] = tiles > kMost / k_tiles ? kMost : tiles * k_tiles;
     result.resident_blocks_per_sm = tile.min_blocks();
   }
+  result.blocks_per_cluster = tile.cluster();
   result.block[0] = tile.threads();
   if (shared) result.workspace_bytes_per_block = bytes;
   return result;

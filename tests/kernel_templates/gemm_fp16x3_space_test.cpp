@@ -90,6 +90,9 @@ TEST_SUITE("gemm_fp16x3 space") {
     const LaunchGeometry one = geometry("SPLIT_K=0,CLUSTER=2", problem(4096, 4096, 4096));
     CHECK(one.resident_blocks_per_sm == 1);
     CHECK(one.on_device(132).blocks() == 132);
+    // Clusters stay whole where the SMs do not divide among them.
+    CHECK(one.on_device(3).blocks() == 2);
+    CHECK(one.on_device(1).blocks() == 2);
     CHECK(geometry("SPLIT_K=0", problem(64, 64, 64)).on_device(132).blocks() == 1);
     // More tiles than counters are not split.
     CHECK(geometry("SPLIT_K=8", problem(32768, 32768, 4096)).blocks() == 256 * 256);

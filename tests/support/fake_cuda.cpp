@@ -353,6 +353,8 @@ CUresult cuStreamSynchronize(CUstream) {
 }
 
 CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
+  const Stream* const stream = stream_of(handle);
+  if (stream != nullptr && stream->capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   *id = reinterpret_cast<unsigned long long>(handle);
   return CUDA_SUCCESS;
 }
@@ -547,6 +549,10 @@ __attribute__((visibility("default"))) CUstream fake_cuda_stream(bool capturing)
   static autotune::fake::Stream streams[2];
   streams[1].capturing = true;
   return reinterpret_cast<CUstream>(&streams[capturing ? 1 : 0]);
+}
+
+__attribute__((visibility("default"))) void fake_cuda_capture(CUstream stream, bool capturing) {
+  autotune::fake::stream_of(stream)->capturing = capturing;
 }
 
 // For tests: launches so far that may be prepared while the one before them ends.

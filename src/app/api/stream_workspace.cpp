@@ -35,6 +35,7 @@ struct Recent {
   std::uint64_t epoch = 0;
   std::uint64_t context = 0;
   std::uint64_t stream = 0;
+  CUstream_st* handle = nullptr;
   std::uint64_t address = 0;
   std::int64_t bytes = 0;
 };
@@ -61,9 +62,20 @@ class StreamWorkspace::Streams {
 
   explicit Streams(std::shared_ptr<const gpu::Driver> of) : driver_(std::move(of)) {}
 
+  [[nodiscard]] const gpu::Driver& driver() const { return *driver_; }
+
   [[nodiscard]] Key key_of(std::uint64_t context, CUstream_st* stream) const {
-    return {context, gpu::stream_id(*driver_, stream),
-            gpu::is_per_thread(stream) ? thread_number() : 0};
+    return {context, gpu::stream_id(*driver_, stream), thread_of(stream)};
+  }
+  // The key that this handle had last. The driver has no id for a stream that is being captured.
+  [[nodiscard]] std::optional<Key> last_key_of(std::uint64_t context, CUstream_st* stream) {
+    const std::lock_guard lock(mutex_);
+    std::optional<Key> last;
+    for (const auto& [key, own] : all_) {  // ids grow
+      const bool is_same = key.context == context && key.thread == thread_of(stream);
+      if (is_same && own.handle == stream) last = key;
+    }
+    return last;
   }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
@@ -74,6 +86,7 @@ class StreamWorkspace::Streams {
     const auto [place, is_new] = all_.try_emplace(key, *driver_);
     PerStream& own = place->second;
     if (is_new) own.device = gpu::current_device(*driver_).value();
+    own.handle = stream;
     const bool was_empty = !own.workspace.has(1);
     if (!own.workspace.has(bytes)) {
       if (bytes >= own.too_much && !again) return false;
@@ -127,11 +140,16 @@ class StreamWorkspace::Streams {
   }
 
  private:
+  static std::uint64_t thread_of(CUstream_st* stream) {
+    return gpu::is_per_thread(stream) ? thread_number() : 0;
+  }
+
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
   struct PerStream {
     explicit PerStream(const gpu::Driver& driver) : workspace(driver) {}
     gpu::Workspace workspace;
+    CUstream_st* handle = nullptr;
     int device = 0;
     std::int64_t too_much = kNever;  // bytes: an allocation of this size failed
   };
@@ -170,18 +188,24 @@ std::optional<std::uint64_t> StreamWorkspace::reserve(std::uint64_t context, std
                                                       CUstream_st* stream, bool again) {
   if (bytes == 0) return 0;
   const std::uint64_t epoch = streams_->epoch();
-  const Streams::Key key = streams_->key_of(context, stream);
-  if (recent.epoch == epoch && recent.context == context && recent.stream == key.stream &&
-      recent.bytes >= bytes) {
-    return recent.address;
+  const bool may_be_recent =
+      recent.epoch == epoch && recent.context == context && recent.bytes >= bytes;
+  std::optional<Streams::Key> key;
+  if (gpu::is_capturing(streams_->driver(), stream)) {
+    if (may_be_recent && recent.handle == stream) return recent.address;
+    key = streams_->last_key_of(context, stream);
+    if (!key) refuse_capture(streams_->driver(), stream);
+  } else {
+    key = streams_->key_of(context, stream);
+    if (may_be_recent && recent.stream == key->stream) return recent.address;
   }
   std::optional<std::uint64_t> address;
-  const bool is_first = streams_->reserve(key, bytes, stream, again, address);
-  if (is_first && key.thread != 0) {
+  const bool is_first = streams_->reserve(*key, bytes, stream, again, address);
+  if (is_first && key->thread != 0) {
     thread_local ThreadEnd<Streams> end;
-    end.owned.emplace_back(streams_, key);
+    end.owned.emplace_back(streams_, *key);
   }
-  if (address) recent = {epoch, context, key.stream, *address, bytes};
+  if (address) recent = {epoch, context, key->stream, stream, *address, bytes};
   return address;
 }
 

@@ -176,6 +176,14 @@ std::string flag(bool value) {
   return value ? "1" : "";
 }
 
+// The most blocks of a grid in whole clusters, as an expression of the SMs.
+std::string resident_blocks(const LaunchGeometry& geometry) {
+  const std::int64_t cluster = geometry.blocks_per_cluster;
+  const std::string all =
+      fmt::format("{}u * static_cast<unsigned>(sms)", geometry.resident_blocks_per_sm);
+  return cluster == 1 ? all : fmt::format("std::max({0} / {1}u, 1u) * {1}u", all, cluster);
+}
+
 void add_geometry(const SourceFacts& facts, TextValues& values) {
   const LaunchGeometry& geometry = facts.geometry;
   const auto& [blocks, threads, shared_bytes] = geometry.preparation;
@@ -186,6 +194,7 @@ void add_geometry(const SourceFacts& facts, TextValues& values) {
       {"OVERLAPS", flag(geometry.waits_for_launch_before && facts.capability >= kFirstToOverlap)},
       {"SHARED_ABOVE_DEFAULT", flag(exceeds_default_shared(facts))},
       {"RESIDENT", resident ? std::to_string(geometry.resident_blocks_per_sm) : ""},
+      {"RESIDENT_BLOCKS", resident_blocks(geometry)},
       {"GRID_X", std::to_string(geometry.grid[0])},
       {"GRID_Y", std::to_string(geometry.grid[1])},
       {"GRID_Z", std::to_string(geometry.grid[2])},

@@ -47,14 +47,26 @@ std::string source_name(const Problem& problem) {
   return name;
 }
 
+namespace {
+
+// nvcc adds PTX of the general architecture to -arch=sm_90a, which kernels of sm_90a do not
+// compile to.
+std::string nvcc_architecture(const SourceRequest& request) {
+  const std::string number = request.architecture.substr(std::string_view("sm_").size());
+  if (!request.kernel->architecture_specific) return "-arch=sm_" + number;
+  return fmt::format("-gencode=arch=compute_{0}a,code=sm_{0}a", number);
+}
+
+}  // namespace
+
 std::vector<std::string> nvcc_options(const SourceRequest& request) {
   std::vector<std::string> options =
       compile_options(*request.kernel, request.configuration,
                       code_traits(*request.kernel, request.problem), request.architecture);
   std::erase_if(options, [](const std::string& option) {
-    const bool is_wanted = option.starts_with("-arch=") || option.starts_with("-Xptxas=");
-    return !is_wanted || option == "-Xptxas=-v";
+    return !option.starts_with("-Xptxas=") || option == "-Xptxas=-v";
   });
+  options.insert(options.begin(), nvcc_architecture(request));
   return options;
 }
 

@@ -80,8 +80,8 @@ void from_json(const json& j, Configuration& c) {
 
 AUTOTUNE_JSON(LaunchGeometry::Preparation, blocks, threads, dynamic_shared_bytes)
 AUTOTUNE_JSON(LaunchGeometry, grid, block, dynamic_shared_bytes, workspace_bytes_per_block,
-              workspace_bytes_shared, preparation, resident_blocks_per_sm, raster,
-              waits_for_launch_before, tensor_boxes)
+              workspace_bytes_shared, preparation, resident_blocks_per_sm, blocks_per_cluster,
+              raster, waits_for_launch_before, tensor_boxes)
 AUTOTUNE_JSON(Measurement, samples_us, median_us, spread_us, launches_per_sample, screened_out,
               sm_clock_mhz, throttle_reasons)
 AUTOTUNE_JSON(Verification, integers_exact, max_error_ratio, error_bound, frobenius_error)

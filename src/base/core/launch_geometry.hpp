@@ -32,6 +32,8 @@ struct LaunchGeometry {
   // If this is not 0, the kernel works with any number of blocks, and at most this many are
   // launched for each SM.
   std::int64_t resident_blocks_per_sm = 0;
+  // The blocks of a cluster, as the kernel was compiled. A grid consists of whole clusters.
+  std::int64_t blocks_per_cluster = 1;
   // The rows of tiles that neighbouring blocks work on at a time. It is an argument of kernels that
   // leave the order of tiles to the launch.
   std::int64_t raster = 1;
@@ -65,7 +67,9 @@ struct LaunchGeometry {
   [[nodiscard]] LaunchGeometry on_device(int sm_count) const {
     LaunchGeometry result = *this;
     if (resident_blocks_per_sm > 0 && sm_count > 0) {
-      result.grid[0] = std::min(grid[0], resident_blocks_per_sm * sm_count);
+      const std::int64_t clusters = resident_blocks_per_sm * sm_count / blocks_per_cluster;
+      const std::int64_t most = std::max<std::int64_t>(clusters, 1) * blocks_per_cluster;
+      result.grid[0] = std::min(grid[0], most);
     }
     return result;
   }

@@ -208,6 +208,35 @@ TEST_SUITE("embedding on a GPU") {
     CHECK(has(machine.calls_of(library, capturing), "cuLaunchKernelEx"));
   }
 
+  TEST_CASE("a captured product has the memory that its stream had before") {
+    const Machine machine;
+    const GemmProblem deep{.m = 64, .n = 64, .k = 65536};
+    Machine::compile("gemm_simt", deep);
+    Library library;
+    CUstream_st* const stream = machine.application.stream(false);
+    const auto run = [&](CUstream_st* on) {
+      static_cast<void>(machine.application.take_calls());
+      library.gemm(deep, 1, {kMemory, deep.k}, {kMemory, 64}, 0, {kResult, 64}, on);
+      return machine.application.take_calls();
+    };
+    CHECK(has(run(stream), "cuMemAlloc"));
+    for (const bool was_last : {true, false}) {
+      CAPTURE(was_last);
+      if (!was_last) CHECK(has(run(nullptr), "cuMemAlloc"));
+      machine.application.capture(stream, true);
+      std::string captured;
+      CHECK_NOTHROW(captured = run(stream));
+      CHECK(has(captured, "cuLaunchKernelEx"));
+      CHECK_FALSE(has(captured, "cuMemAlloc"));
+      CHECK_FALSE(has(captured, "cuStreamGetId"));
+      machine.application.capture(stream, false);
+    }
+    library.release(stream);
+    machine.application.capture(stream, true);
+    CHECK_THROWS_AS(run(stream), UsageError);
+    machine.application.capture(stream, false);
+  }
+
   TEST_CASE("kernels are unloaded from the primary context, and left to those of the application") {
     const Machine machine;
     for (const int context : {0, 1}) {

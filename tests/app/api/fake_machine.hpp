@@ -40,6 +40,9 @@ class Application {
   [[nodiscard]] CUstream_st* stream(bool capturing) const {
     return library_.function<CUstream_st* (*)(bool)>("fake_cuda_stream")(capturing);
   }
+  void capture(CUstream_st* stream, bool capturing) const {
+    library_.function<void (*)(CUstream_st*, bool)>("fake_cuda_capture")(stream, capturing);
+  }
   // The driver then allocates nothing, and logs nothing.
   void stay_silent(bool silent) const {
     library_.function<void (*)(bool)>("fake_cuda_stay_silent")(silent);

@@ -40,7 +40,8 @@ TEST_SUITE("export") {
     const Export write;
     const ProgramResult result = write();
     CHECK(result.exit_code == kSuccess);
-    CHECK(has(result.out, "nvcc -O2 -arch=sm_90a -Xptxas=--register-usage-level="));
+    CHECK(has(result.out,
+              "nvcc -O2 -gencode=arch=compute_90a,code=sm_90a -Xptxas=--register-usage-level="));
     REQUIRE(write.files() == kEnds.size());
     for (const char* end : kEnds) {
       const std::string text = contents(write.folder / (kStem + end));

@@ -69,6 +69,7 @@ TEST_SUITE("JSON") {
                                           .workspace_bytes_shared = 1234,
                                           .preparation = {16, 512, 2048},
                                           .resident_blocks_per_sm = 3,
+                                          .blocks_per_cluster = 2,
                                           .raster = 8,
                                           .waits_for_launch_before = true,
                                           .tensor_boxes = {{{32, 64}, {16, 256}}}};
