@@ -83,6 +83,13 @@ struct LibraryOptions {
   // Gets one line at a time, without a line feed, from whichever thread is at work. It throws
   // nothing, and calls nothing of this library.
   std::function<void(LogLevel, const std::string& line)> log = {};
+  // A file of `autotune export --bundle`. All kernels then come from it: no compiler, database,
+  // cubin store or home directory is looked for, and tune() is a UsageError. It is read once, by
+  // the constructor, which throws StorageError for what is not whole, and EnvironmentError, with
+  // both names, where it is for another device than the one here. gemm(), prepare() and plan()
+  // throw StorageError for a kernel whose bytes are not those that were written, EnvironmentError
+  // for a problem that no kernel of it computes. Not together with `database` or MissPolicy::tune.
+  std::string bundle = {};
 };
 
 // A matrix in memory: A or B. On a GPU the address is one of the device.

@@ -32,6 +32,12 @@ void check_options(const LibraryOptions& options) {
     throw UsageError(
         fmt::format("miss_budget_seconds is {}: it must be above 0", options.miss_budget_seconds));
   }
+  if (!options.bundle.empty() && !options.database.empty()) {
+    throw UsageError("bundle and database exclude each other");
+  }
+  if (!options.bundle.empty() && options.miss == MissPolicy::tune) {
+    throw UsageError("with a bundle miss must be predict or refuse: nothing is tuned");
+  }
   const std::string& program = options.worker_program;
   if (!program.empty() && ::access(program.c_str(), X_OK) != 0) {
     throw UsageError(fmt::format("worker_program is {}: it must be the program autotune", program));
@@ -124,11 +130,24 @@ std::shared_ptr<Core> Core::make(const LibraryOptions& options) {
   });
 }
 
-Core::Core(const LibraryOptions& options)
-    : options_(options), log_(options.log), results_(options.database), backend_(make_backend()) {}
+Core::Core(const LibraryOptions& options) : options_(options), log_(options.log) {
+  if (options.bundle.empty()) {
+    results_.emplace(options.database);
+  } else {
+    bundle_.emplace(options.bundle);
+  }
+  backend_ = make_backend();
+}
+
+void Core::check_bundle(const std::vector<DeviceInfo>& devices) const {
+  const auto is_right = [&](const DeviceInfo& device) { return bundle_->is_for(device); };
+  if (!bundle_ || std::any_of(devices.begin(), devices.end(), is_right)) return;
+  bundle_->check_device(devices.front());
+}
 
 std::unique_ptr<GemmBackend> Core::make_backend() {
-  const SelectorSetup setup{.results = &results_,
+  const SelectorSetup setup{.results = results_ ? &*results_ : nullptr,
+                            .bundle = bundle_ ? &*bundle_ : nullptr,
                             .log = &log_,
                             .use_shipped_winners = options_.use_shipped_winners,
                             .miss = options_.miss,
@@ -138,15 +157,22 @@ std::unique_ptr<GemmBackend> Core::make_backend() {
                               tune_on(device, {problem}, options);
                             }};
   const int number = options_.device.number();
-  if (number == Device::cpu().number()) return make_cpu_gemm(cpu_device_info(), setup);
+  if (number == Device::cpu().number()) {
+    check_bundle({cpu_device_info()});
+    return make_cpu_gemm(cpu_device_info(), setup);
+  }
   const bool any = number == Device::current().number();
   const DriverReport driver = inspect_driver();
   if (any && driver.no_gpu) {
+    check_bundle({cpu_device_info()});
     log_.warning("{}: using the CPU device, whose times say nothing about a GPU", driver.problem);
     return make_cpu_gemm(cpu_device_info(), setup);
   }
-  if (any && driver.usable) return make_gpu_gemm(driver.devices, std::nullopt, setup);
-  static_cast<void>(choose_device(std::to_string(any ? 0 : number)));  // says what is wrong
+  if (any && driver.usable) {
+    check_bundle(driver.devices);
+    return make_gpu_gemm(driver.devices, std::nullopt, setup);
+  }
+  check_bundle({choose_device(std::to_string(any ? 0 : number)).device});  // says what is wrong
   return make_gpu_gemm(driver.devices, number, setup);
 }
 
@@ -156,6 +182,7 @@ TuningResult Core::tune(const std::vector<GemmProblem>& problems, const TuningOp
 
 TuningResult Core::tune_on(const DeviceInfo& device, const std::vector<GemmProblem>& problems,
                            const TuningOptions& options) {
+  if (bundle_) throw UsageError("this Library has a bundle: one without tunes");
   TuneRequest request = make_request(problems, options);
   request.use_shipped_winners = options_.use_shipped_winners;
   if (tuner_ == std::this_thread::get_id()) {
@@ -182,7 +209,7 @@ TuningResult Core::tune_on(const DeviceInfo& device, const std::vector<GemmProbl
   if (!opened.problem.empty()) {
     log_.warning("results are kept in memory only: {}", opened.problem);
     result.storage_problem = opened.problem;
-    results_.keep_in_memory(std::move(opened.database));
+    results_->keep_in_memory(std::move(opened.database));
   }
   backend_->forget_choices();  // once the cubins of the search are in their store
   return result;

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "autotune/autotune.hpp"
 
+#include "api/bundled_kernels.hpp"
 #include "api/fork_count.hpp"
 #include "api/gemm_backend.hpp"
 #include "api/log.hpp"
@@ -35,13 +37,16 @@ class Core {
  private:
   explicit Core(const LibraryOptions& options);
   [[nodiscard]] std::unique_ptr<GemmBackend> make_backend();
+  // Throws EnvironmentError where the bundle is for none of these devices.
+  void check_bundle(const std::vector<DeviceInfo>& devices) const;
   TuningResult tune_on(const DeviceInfo& device, const std::vector<GemmProblem>& problems,
                        const TuningOptions& options);
 
   std::uint32_t forks_ = fork_count();
   LibraryOptions options_;
   Log log_;
-  ResultSource results_;
+  std::optional<BundledKernels> bundle_;
+  std::optional<ResultSource> results_;  // there is a bundle or this
   std::mutex tuning_;
   std::atomic<std::thread::id> tuner_;  // the thread that tunes at the moment
   std::unique_ptr<GemmBackend> backend_;

@@ -1,5 +1,7 @@
 #include "api/gemm_backend.hpp"
 
+#include "kernel_templates/kernel_registry.hpp"
+
 namespace autotune {
 
 BestConfiguration nothing_to_choose(const GemmProblem& problem) {
@@ -8,6 +10,13 @@ BestConfiguration nothing_to_choose(const GemmProblem& problem) {
   best.explanation = "there is nothing to multiply";
   best.tuned_for = problem;
   return best;
+}
+
+KernelChoice scaling_choice() {
+  const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
+  KernelChoice choice{&kernel, nothing_to_choose(kScaledProblem), ""};
+  choice.best.configuration = kernel.default_configuration(kScaledProblem);
+  return choice;
 }
 
 }  // namespace autotune

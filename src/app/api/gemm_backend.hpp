@@ -31,6 +31,11 @@ class GemmBackend {
 // A plan's choice where there is nothing to multiply.
 [[nodiscard]] BestConfiguration nothing_to_choose(const GemmProblem& problem);
 
+// The kernel that multiplies C by beta: gemm_tiled with K = 0, in one configuration for all sizes.
+[[nodiscard]] KernelChoice scaling_choice();
+// The problem that it is compiled for.
+inline constexpr GemmProblem kScaledProblem{1024, 1024, 1};
+
 // GPU `only`, or with nullopt the GPU of each caller's context, GPU 0 without one. `devices`: all
 // GPUs, in the driver's order. Throws EnvironmentError when the driver cannot be opened.
 [[nodiscard]] std::unique_ptr<GemmBackend> make_gpu_gemm(const std::vector<DeviceInfo>& devices,

@@ -20,7 +20,6 @@
 #include "gpu/memory.hpp"
 #include "gpu/module.hpp"
 #include "kernel_templates/gemm_template.hpp"
-#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 namespace {
@@ -46,7 +45,7 @@ struct GpuLaunch {
   std::vector<TensorDesc> tensors;  // of the problem, without padding
 };
 
-// The kernel that multiplies C by beta: gemm_tiled with K = 0 in one configuration for all sizes.
+// The kernel of scaling_choice().
 struct Scaling {
   GpuLaunch launch;
   TileShape tile;
@@ -242,17 +241,16 @@ const Scaling& GpuGemm::scaling_in(const Scope& scope, Stream stream) {
   const std::lock_guard lock(scalings_mutex_);
   const auto known = scalings_.find(scope.id());
   if (known != scalings_.end()) return known->second;
-  const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
-  const GemmProblem any{1024, 1024, 1};
-  KernelChoice choice{&kernel, nothing_to_choose(any), ""};
-  choice.best.configuration = kernel.default_configuration(any);
+  const KernelChoice choice = scaling_choice();
+  const KernelTemplate& kernel = *choice.kernel;
   Scaling scaling;
   scaling.tile = kernel.tile_shape(choice.best.configuration);
-  scaling.launch.geometry = kernel.geometry(choice.best.configuration, any);
-  scaling.launch.kernel = &load(scope, choice, {kernel.operation->code_macros(any), false},
-                                scaling.launch.geometry, stream);
+  scaling.launch.geometry = kernel.geometry(choice.best.configuration, kScaledProblem);
+  scaling.launch.kernel =
+      &load(scope, choice, {kernel.operation->code_macros(kScaledProblem), false},
+            scaling.launch.geometry, stream);
   scaling.launch.arguments = ArgumentLayout(kernel.signature);
-  scaling.launch.tensors = kernel.operation->tensors(any);
+  scaling.launch.tensors = kernel.operation->tensors(kScaledProblem);
   return scalings_.emplace(scope.id(), std::move(scaling)).first->second;
 }
 

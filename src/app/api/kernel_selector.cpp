@@ -7,6 +7,7 @@
 
 #include "autotune/error.hpp"
 
+#include "api/bundled_kernels.hpp"
 #include "api/lookup.hpp"
 #include "api/setup.hpp"
 #include "core/compile_target.hpp"
@@ -88,9 +89,10 @@ KernelSelector::KernelSelector(DeviceInfo device, SelectorSetup setup)
 
 std::optional<KernelChoice> KernelSelector::find(const GemmProblem& problem, Placement placement,
                                                  bool exact_only) const {
-  const DeviceQuery query{.device_class = device_.device_class(),
-                          .environment = Environment{.driver = device_.driver_text()},
-                          .use_shipped = setup_.use_shipped_winners};
+  const DeviceQuery own{.device_class = device_.device_class(),
+                        .environment = Environment{.driver = device_.driver_text()},
+                        .use_shipped = setup_.use_shipped_winners};
+  const DeviceQuery& query = setup_.results_of ? *setup_.results_of : own;
   const Problem asked = problem;
   const auto serves = [&](const Winner& winner) {
     const KernelTemplate& kernel = *built_in_kernels().find(winner.template_name);
@@ -107,6 +109,13 @@ std::optional<KernelChoice> KernelSelector::find(const GemmProblem& problem, Pla
 }
 
 KernelChoice KernelSelector::predict(const GemmProblem& problem, Placement placement) const {
+  if (setup_.bundle != nullptr) {
+    return setup_.bundle->choose(
+        device_, problem, placement,
+        [&](const KernelTemplate& kernel, const Configuration& configuration) {
+          return can_serve(kernel, configuration, problem, placement, device_);
+        });
+  }
   auto known = find(problem, placement, /*exact_only=*/false);
   return known ? std::move(*known) : default_choice(device_, problem, placement);
 }
@@ -130,6 +139,7 @@ KernelChoice KernelSelector::choose(const GemmProblem& problem, Placement placem
 }
 
 std::string KernelSelector::image(const KernelChoice& choice, const CodeTraits& traits) {
+  if (setup_.bundle != nullptr) return setup_.bundle->image(device_, choice, traits);
   CubinStore store = open_cubin_store();
   const auto request_for = [&](const CodeTraits& wanted) {
     return CompileRequest{

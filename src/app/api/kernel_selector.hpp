@@ -12,6 +12,7 @@
 #include "autotune/autotune.hpp"
 
 #include "api/log.hpp"
+#include "api/lookup.hpp"
 #include "api/result_source.hpp"
 #include "core/device_info.hpp"
 #include "db/cubin_store.hpp"
@@ -19,6 +20,8 @@
 #include "tuner/worker/worker.hpp"
 
 namespace autotune {
+
+class BundledKernels;
 
 struct KernelChoice {
   const KernelTemplate* kernel = nullptr;
@@ -34,7 +37,9 @@ enum class Placement : std::uint8_t { aligned, anywhere, frugal };
 
 // The parts of LibraryOptions that choices depend on, and what they are made from.
 struct SelectorSetup {
-  const ResultSource* results = nullptr;
+  const ResultSource* results = nullptr;       // not used with a bundle
+  const BundledKernels* bundle = nullptr;      // all kernels come from it, if there is one
+  std::optional<DeviceQuery> results_of = {};  // of a device that is not here; else its own
   const Log* log = nullptr;
   bool use_shipped_winners = true;
   MissPolicy miss = MissPolicy::predict;
@@ -57,10 +62,10 @@ class KernelSelector {
   // The same with any policy.
   [[nodiscard]] KernelChoice predict(const GemmProblem& problem, Placement placement) const;
 
-  // From the cubin store, which needs no compiler; else compiled now, where the policy has it so.
-  // Without a compiler aligned operands may get the code for any. Throws EnvironmentError without a
-  // compiler, NotTunedError where none may be used, Error with a compiler's first words when it
-  // refuses the kernel.
+  // From the bundle; or from the cubin store, which needs no compiler; else compiled now, where the
+  // policy has it so. Without a compiler aligned operands may get the code for any. Throws
+  // EnvironmentError without a compiler, NotTunedError where none may be used, Error with a
+  // compiler's first words when it refuses the kernel.
   [[nodiscard]] std::string image(const KernelChoice& choice, const CodeTraits& traits);
 
  private:
