@@ -6,6 +6,7 @@
 #include "autotune/error.hpp"
 
 #include "api/device_choice.hpp"
+#include "cli/bundle_export.hpp"
 #include "cli/command.hpp"
 #include "cli/configuration_choice.hpp"
 #include "cli/exit_codes.hpp"
@@ -20,29 +21,23 @@
 namespace autotune {
 namespace {
 
-struct SourceOptions : Options {
+struct ExportOptions : Options {
   bool source = false;
   bool force = false;
+  bool no_portfolio = false;
   std::string output;
+  std::string bundle;
 };
 
 // Throws UsageError where no device of the architecture runs the kernel.
 void check_runs_on(const std::string& architecture, const ChosenConfiguration& chosen) {
-  const int capability = std::stoi(architecture.substr(3));
-  DeviceInfo device;
-  device.label = architecture;
-  device.compute_major = capability / 10;
-  device.compute_minor = capability % 10;
   check_architecture(*chosen.kernel, architecture);
-  const std::optional<SmLimits> limits = sm_limits(architecture);
-  if (!limits) return;
-  device.sm = *limits;
-  device.shared_per_block = limits->shared_per_block;
-  check_device(*chosen.kernel, chosen.configuration, device);
+  const std::optional<DeviceInfo> device = device_of_architecture(architecture);
+  if (device) check_device(*chosen.kernel, chosen.configuration, *device);
 }
 
 // Nothing is exported that neither was tuned nor is asked for by name.
-bool is_known(const SourceOptions& options, const GemmProblem& problem,
+bool is_known(const ExportOptions& options, const GemmProblem& problem,
               const TuningDatabase* database, const DeviceQuery& device) {
   if (!options.configuration.empty() || !options.templates.empty()) return true;
   if (find_best(database, device, problem, /*exact_only=*/false)) return true;
@@ -53,7 +48,7 @@ bool is_known(const SourceOptions& options, const GemmProblem& problem,
   return false;
 }
 
-SourceRequest request_for(const SourceOptions& options, const GemmProblem& problem,
+SourceRequest request_for(const ExportOptions& options, const GemmProblem& problem,
                           const TuningDatabase* database, const Target& target) {
   const ChosenConfiguration chosen =
       choose_configuration(choice_of(options), problem, database, target.query);
@@ -64,8 +59,7 @@ SourceRequest request_for(const SourceOptions& options, const GemmProblem& probl
           architecture,  printable(chosen.origin), gemm_source_text(problem)};
 }
 
-int run_source_export(const SourceOptions& options) {
-  if (!options.source) throw UsageError("--source is missing: it says what is exported");
+int run_source_export(const ExportOptions& options) {
   const std::vector<GemmProblem> problems = options.problems();
   check_choice(choice_of(options));
   const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
@@ -93,20 +87,40 @@ int run_source_export(const SourceOptions& options) {
   return exit_code::kDone;
 }
 
+int run_export(const ExportOptions& options) {
+  if (!options.source && options.bundle.empty()) {
+    throw UsageError("--source or --bundle is missing: it says what is exported");
+  }
+  if (options.source && !options.bundle.empty()) {
+    throw UsageError("--source and --bundle exclude each other");
+  }
+  if (options.source) {
+    if (options.output.empty()) throw UsageError("--output is missing: the folder to write to");
+    return run_source_export(options);
+  }
+  if (!options.output.empty()) throw UsageError("--output is for --source: --bundle names a file");
+  return run_bundle_export(options, {options.bundle, options.force, !options.no_portfolio});
+}
+
 }  // namespace
 
 void add_export_command(CommandLine& line) {
   auto [command, options] =
-      add_command(line, "export", "Write kernels as source of their own", run_source_export);
+      add_command(line, "export", "Write kernels for applications", run_export);
   command.add_flag("--source", options.source,
                    "Write C++ for nvcc: a function for each size, and a test program");
+  add_text_option(command, "--bundle", "FILE",
+                  "Write compiled kernels, with which the library needs no compiler",
+                  [&options = options](const std::string& text) { options.bundle = text; });
   add_options(command, options, {"--sizes", {"--device", kDeviceNameHelp}});
-  add_options(command, options,
-              {"--layout", "--math", "--arch", "--template", "--config", "--db", "--no-shipped"});
+  add_options(
+      command, options,
+      {"--layout", "--math", "--arch", "--template", "--config", "--jobs", "--db", "--no-shipped"});
   command.get_option("--sizes")->required();
-  add_text_option(command, "--output", "FOLDER", "The folder to write to",
+  add_text_option(command, "--output", "FOLDER", "The folder to write source to",
                   [&options = options](const std::string& text) { options.output = text; });
-  command.get_option("--output")->required();
+  command.add_flag("--no-portfolio", options.no_portfolio,
+                   "A bundle for these sizes alone; others get the nearest of them");
   command.add_flag("--force", options.force, "Overwrite files that autotune has not written");
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 #include <random>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,29 +20,18 @@ bool begins_with(const std::filesystem::path& path, std::string_view mark) {
   return file && begin == mark;
 }
 
-[[noreturn]] void fail(const std::filesystem::path& path, const std::string& why) {
-  throw StorageError(fmt::format("--output: {}: cannot be written: {}", path.string(), why));
-}
-
-void write(const std::filesystem::path& path, const std::string& text) {
-  errno = 0;
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (!file) fail(path.parent_path(), std::strerror(errno));
-}
-
 }  // namespace
 
-NewFiles::NewFiles(const std::string& folder, std::string_view mark, bool force)
+NewFiles::NewFiles(const std::string& folder, std::string_view mark, bool force, std::string option)
     : folder_(folder),
       mark_(mark),
       force_(force),
+      option_(std::move(option)),
       suffix_(fmt::format(".new-{:08x}", std::random_device()())) {
   std::error_code ignored;
   if (std::filesystem::exists(folder_, ignored) &&
       !std::filesystem::is_directory(folder_, ignored)) {
-    throw UsageError(fmt::format("--output: {} is not a folder", folder));
+    throw UsageError(fmt::format("{}: {} is not a folder", option_, folder));
   }
 }
 
@@ -56,8 +46,8 @@ void NewFiles::add(const std::string& name, std::string text) {
   if (std::filesystem::is_directory(path, ignored)) fail(path, std::strerror(EISDIR));
   if (!force_ && std::filesystem::exists(path, ignored) && !begins_with(path, mark_)) {
     throw UsageError(
-        fmt::format("--output: {} is there, and autotune has not written it: --force overwrites it",
-                    path.string()));
+        fmt::format("{}: {} is there, and autotune has not written it: --force overwrites it",
+                    option_, path.string()));
   }
   files_.push_back({name, std::move(text)});
 }
@@ -72,6 +62,18 @@ void NewFiles::commit() {
     if (error) fail(folder_ / file.name, error.message());
   }
   files_.clear();
+}
+
+void NewFiles::write(const std::filesystem::path& path, const std::string& text) const {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) fail(path.parent_path(), std::strerror(errno));
+}
+
+void NewFiles::fail(const std::filesystem::path& path, const std::string& why) const {
+  throw StorageError(fmt::format("{}: {}: cannot be written: {}", option_, path.string(), why));
 }
 
 std::filesystem::path NewFiles::temporary(const File& file) const {

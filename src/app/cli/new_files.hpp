@@ -11,8 +11,9 @@ namespace autotune {
 class NewFiles {
  public:
   // Files that are there and begin with `mark` may be replaced, others only with `force`. Throws
-  // UsageError for a folder that is a file.
-  NewFiles(const std::string& folder, std::string_view mark, bool force);
+  // UsageError for a folder that is a file. Messages name the option that gave the folder.
+  NewFiles(const std::string& folder, std::string_view mark, bool force,
+           std::string option = "--output");
   // Removes what was not committed.
   ~NewFiles();
   NewFiles(const NewFiles&) = delete;
@@ -32,10 +33,13 @@ class NewFiles {
     std::string text;
   };
   [[nodiscard]] std::filesystem::path temporary(const File& file) const;
+  void write(const std::filesystem::path& path, const std::string& text) const;
+  [[noreturn]] void fail(const std::filesystem::path& path, const std::string& why) const;
 
   std::filesystem::path folder_;
   std::string mark_;
   bool force_;
+  std::string option_;
   std::string suffix_;  // of temporary names; one that nobody guesses
   std::vector<File> files_;
 };

@@ -75,7 +75,9 @@ std::optional<Math> math(const std::string& text) {
   return one_of<kMathNames>(text) ? std::optional(math_from_string(text)) : std::nullopt;
 }
 
-std::optional<std::string> architecture(const std::string& text) {
+// "sm_90a" is a device's own code, which templates that need it ask for themselves: "sm_90".
+std::optional<std::string> architecture(const std::string& given) {
+  const std::string text = given.substr(0, given.size() - (given.ends_with('a') ? 1 : 0));
   const bool is_one = text.rfind("sm_", 0) == 0 && parse_whole_number(text.substr(3), 999) >= 50;
   return is_one ? std::optional(text) : std::nullopt;
 }

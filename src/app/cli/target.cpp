@@ -31,4 +31,17 @@ std::string architecture_of(const Target& target, const TuningDatabase* database
       "--arch sm_90");
 }
 
+std::optional<DeviceInfo> device_of_architecture(const std::string& architecture) {
+  const std::optional<SmLimits> limits = sm_limits(architecture);
+  if (!limits) return std::nullopt;
+  const int capability = std::stoi(architecture.substr(3));
+  DeviceInfo device;
+  device.label = architecture;
+  device.compute_major = capability / 10;
+  device.compute_minor = capability % 10;
+  device.sm = *limits;
+  device.shared_per_block = limits->shared_per_block;
+  return device;
+}
+
 }  // namespace autotune

@@ -1,6 +1,7 @@
 // What --device and --arch ask for together.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "api/lookup.hpp"
@@ -19,5 +20,9 @@ struct Target {
 // The target's own, or that of its device's winners. Throws UsageError where nothing is known of
 // the device.
 [[nodiscard]] std::string architecture_of(const Target& target, const TuningDatabase* database);
+
+// Any device of an architecture, which is its label: what follows from the architecture is known.
+// Returns nullopt for an architecture whose limits are unknown.
+[[nodiscard]] std::optional<DeviceInfo> device_of_architecture(const std::string& architecture);
 
 }  // namespace autotune

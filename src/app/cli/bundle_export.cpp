@@ -1,0 +1,165 @@
+#include "cli/bundle_export.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+#include "api/device_choice.hpp"
+#include "api/kernel_selector.hpp"
+#include "bundle/bundle_writer.hpp"
+#include "cli/bundle_plan.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/new_files.hpp"
+#include "cli/table.hpp"
+#include "cli/target.hpp"
+#include "cli/tuning_setup.hpp"
+#include "core/posix/host_resources.hpp"
+#include "operation/gemm/gemm.hpp"
+
+namespace autotune {
+namespace {
+
+// Sizes of which some are near to any that an application may have: square ones, and those with a
+// short or a long side.
+constexpr GemmProblem kPortfolio[] = {
+    {32, 32, 32},      {128, 128, 128},  {512, 512, 512},  {2048, 2048, 2048}, {8192, 8192, 8192},
+    {128, 128, 16384}, {32, 4096, 4096}, {4096, 32, 4096}, {1, 4096, 4096},    {4096, 1, 4096},
+};
+constexpr const char* kEveryLayout[] = {"NN", "NT", "TN", "TT"};
+
+// The device that a bundle is made for; it need not be here.
+struct BundleDevice {
+  DeviceInfo info;
+  std::optional<DeviceQuery> results_of;  // none: its own
+  BundleTarget target;
+};
+
+DeviceInfo absent(const std::string& architecture) {
+  if (auto device = device_of_architecture(architecture)) return *std::move(device);
+  throw UsageError(fmt::format("--arch: nothing is known of {}", architecture));
+}
+
+std::optional<BundleDevice> known_device(const Options& options, const TuningDatabase* database) {
+  const std::vector<Match> known = list_winners(database, device_named(options, database));
+  if (known.empty()) return std::nullopt;
+  const Winner& winner = known.front().winner;
+  const DeviceClass parsed = parse_device_class(winner.device_class);
+  BundleDevice device{absent(parsed.architecture),
+                      DeviceQuery{.device_class = winner.device_class,
+                                  .label = winner.device_label,
+                                  .environment = {},
+                                  .use_shipped = !options.no_shipped},
+                      {parsed.architecture, winner.device_label}};
+  device.info.label = winner.device_label;
+  device.info.sm_count = parsed.sm_count;
+  return device;
+}
+
+// The device that --device or --arch names, else the GPU here. Returns nullopt where nothing is
+// known of a name.
+std::optional<BundleDevice> bundle_device(const Options& options, const TuningDatabase* database) {
+  const std::string& name = options.device;
+  if (!options.architecture.empty() && !name.empty()) {
+    throw UsageError("--arch and --device exclude each other: a device has its architecture");
+  }
+  if (!options.architecture.empty()) {
+    return BundleDevice{absent(options.architecture),
+                        DeviceQuery{.label = options.architecture, .environment = {}},
+                        {options.architecture, ""}};
+  }
+  const bool is_here =
+      name.empty() || name == "auto" || name.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_here && !names_cpu_device(name)) return known_device(options, database);
+  const DeviceInfo here = device_for(name);
+  if (here.is_cpu()) {
+    throw UsageError(
+        "--device: a bundle is for a GPU: name one, e.g. --device \"NVIDIA H200\", or --arch "
+        "sm_90");
+  }
+  return BundleDevice{here, std::nullopt, {here.architecture(), here.label}};
+}
+
+std::vector<GemmProblem> in_all_layouts(const std::vector<GemmProblem>& sizes, Math math) {
+  std::vector<GemmProblem> problems;
+  for (GemmProblem problem : sizes) {
+    problem.math = math;
+    for (const char* layout : kEveryLayout) {
+      set_layout(problem, layout);
+      problems.push_back(problem);
+    }
+  }
+  return problems;
+}
+
+void check_options(const Options& options) {
+  if (!options.templates.empty() || !options.configuration.empty()) {
+    throw UsageError("--template, --config: a bundle has the best known kernels");
+  }
+  if (options.layout != "NN") throw UsageError("--layout: a bundle has all layouts");
+}
+
+// What the products of one problem run with; a second choice, without a workspace, is left out.
+void print_choices(const BundlePlan& plan, std::size_t problems) {
+  const Problem* last = nullptr;
+  std::size_t printed = 0;
+  for (const BundledChoice& choice : plan.choices) {
+    if (last != nullptr && *last == choice.problem) continue;
+    if (printed == problems) return;
+    last = &choice.problem;
+    ++printed;
+    fmt::print("{}: {}, {}: {}\n", to_string(gemm_problem(choice.problem)), to_string(choice.match),
+               choice.template_name, printable(choice.explanation));
+  }
+}
+
+}  // namespace
+
+int run_bundle_export(const Options& options, const BundleOptions& bundle) {
+  check_options(options);
+  const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
+  const auto device = bundle_device(options, opened ? &*opened : nullptr);
+  if (!device) {
+    fmt::print(stderr,
+               "autotune: nothing is known of {}: name a device (known: {}) or an architecture, "
+               "e.g. --arch sm_90\n",
+               printable(options.device),
+               known_devices(opened ? &*opened : nullptr, !options.no_shipped));
+    return exit_code::kNothingStored;
+  }
+  const std::filesystem::path path = bundle.path;
+  NewFiles files(path.parent_path().empty() ? "." : path.parent_path(), kBundleMark, bundle.force,
+                 "--bundle");
+
+  const ResultSource results(options.database);
+  const Log silent({});
+  const KernelSelector selector(device->info, {.results = &results,
+                                               .results_of = device->results_of,
+                                               .log = &silent,
+                                               .use_shipped_winners = !options.no_shipped});
+  std::vector<GemmProblem> problems = in_all_layouts(options.sizes, options.math);
+  const std::size_t asked = problems.size();
+  if (bundle.portfolio) {
+    const auto others =
+        in_all_layouts({std::begin(kPortfolio), std::end(kPortfolio)}, options.math);
+    problems.insert(problems.end(), others.begin(), others.end());
+  }
+  const BundlePlan plan = plan_bundle(selector, problems);
+  fmt::print(stderr, "autotune: compiling {} kernels for {}\n", plan.code.size(),
+             printable(device->target.text()));
+  const int jobs = options.jobs > 0 ? static_cast<int>(options.jobs)
+                                    : compile_jobs_for(usable_cores(), available_memory_bytes());
+  const std::string bytes = bundle_bytes(compile_bundle(plan, device->target, jobs));
+  files.add(path.filename(), bytes);
+  files.commit();
+  print_choices(plan, asked);
+  fmt::print("{}: {} kernels for {}, {} bytes\n", printable(path.string()), plan.code.size(),
+             printable(device->target.text()), bytes.size());
+  return exit_code::kDone;
+}
+
+}  // namespace autotune

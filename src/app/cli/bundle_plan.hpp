@@ -1,0 +1,36 @@
+// What a bundle holds for some problems, and its kernels' code.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/kernel_selector.hpp"
+#include "bundle/bundle_format.hpp"
+#include "bundle/bundle_writer.hpp"
+
+namespace autotune {
+
+struct BundlePlan {
+  // Code to be compiled.
+  struct Code {
+    const KernelTemplate* kernel = nullptr;
+    Configuration configuration;
+    CodeTraits traits;
+  };
+  std::vector<BundledChoice> choices;
+  std::map<std::string, Code> code;  // by the keys of bundled_key()
+};
+
+// The choices of a device's selector for row-major problems, with code for operands at any address
+// and for aligned ones, and the kernel that scales C. Throws what KernelSelector::predict() throws.
+[[nodiscard]] BundlePlan plan_bundle(const KernelSelector& selector,
+                                     const std::vector<GemmProblem>& problems);
+
+// Takes the code of a plan from the cubin store, or compiles it, in `jobs` threads. Throws
+// EnvironmentError where there is no NVRTC that makes cubins for the target, Error where it refuses
+// a kernel.
+[[nodiscard]] BundleContent compile_bundle(const BundlePlan& plan, const BundleTarget& target,
+                                           int jobs);
+
+}  // namespace autotune
