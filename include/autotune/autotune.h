@@ -65,6 +65,7 @@ typedef struct {
   double miss_budget_seconds; /* 0: 10 s */
   void (*log)(void *user, int32_t level, const char *line); /* NULL: none; called by any thread */
   void *user;                                               /* for log */
+  const char *bundle; /* path of a file of `autotune export --bundle`; NULL: none */
 } autotune_options;
 
 /* Opens a library object. options: NULL for the defaults. */

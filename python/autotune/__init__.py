@@ -17,16 +17,28 @@ import sys
 from . import _c_api
 from ._c_api import Error
 
-__all__ = ["Error", "matmul", "query", "tune", "version"]
+__all__ = ["Error", "matmul", "query", "tune", "use_bundle", "version"]
+
+_bundle = None  # the path, as bytes
+
+
+def use_bundle(path):
+    """From now on products on GPUs run with the kernels of a file of `autotune export --bundle`.
+
+    No compiler, database or cubin store is looked for then, and tune() raises ValueError. path: of the
+    file, which the next call for a GPU reads; None: without one again.
+    """
+    global _bundle
+    _bundle = None if path is None else os.fsencode(path)
 
 
 @functools.lru_cache(None)
-def _library(device, process):
+def _library(device, process, bundle):
     """The library object of a device ("cpu", a GPU's number, None: the current GPU).
 
     A forked process has objects of its own: `process` is its number.
     """
-    options = _c_api.Options()
+    options = _c_api.Options(bundle=bundle)
     if device == "cpu":
         options.device = _c_api.DEVICE_CPU
     elif device is not None:
@@ -41,7 +53,7 @@ def _library_of(device):
         raise TypeError(f"device is {device!r}: it must be None, 'cpu' or the number of a GPU")
     if _is_whole(device) and not 0 <= device < 2**31:
         raise ValueError(f"device is {device}: there is no such GPU")
-    return _library(device, os.getpid())
+    return _library(device, os.getpid(), None if device == "cpu" else _bundle)
 
 
 def _is_whole(value):

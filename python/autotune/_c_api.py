@@ -38,7 +38,7 @@ class Options(Struct):
         ("database", ctypes.c_char_p), ("worker_program", ctypes.c_char_p),
         ("no_shipped_winners", ctypes.c_int32), ("miss", ctypes.c_int32),
         ("miss_budget_seconds", ctypes.c_double), ("log", ctypes.c_void_p),
-        ("user", ctypes.c_void_p),
+        ("user", ctypes.c_void_p), ("bundle", ctypes.c_char_p),
     ]
 
 

@@ -1,5 +1,6 @@
 // The C API, above the C++ API.
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -65,25 +66,34 @@ Object& given(Object* object, const char* name) {
   return *object;
 }
 
+// The size of a structure's first version, which older callers give.
+template <typename Struct>
+constexpr std::size_t kFirstSize = sizeof(Struct);
+template <>
+constexpr std::size_t kFirstSize<autotune_options> = offsetof(autotune_options, bundle);
+
 // Throws UsageError for a size that no version of the structure has had.
 template <typename Struct>
 void check_size(std::size_t size, const char* name) {
-  if (size >= sizeof(Struct)) return;
+  if (size >= sizeof(Struct) || size == kFirstSize<Struct>) return;
   throw UsageError(
       fmt::format("{}: size is {}: it must be sizeof, {}", name, size, sizeof(Struct)));
 }
 
-// A structure as this version knows it.
+// A structure as this version knows it: what an older caller lacks is 0.
 template <typename Struct>
 Struct known_part(const Struct* from, const char* name) {
   static_assert(std::is_trivially_copyable_v<Struct>);
   const std::size_t size = given(from, name).size;
   check_size<Struct>(size, name);
   const char* const bytes = reinterpret_cast<const char*>(from);
-  if (std::any_of(bytes + sizeof(Struct), bytes + size, [](char byte) { return byte != 0; })) {
+  const std::size_t known_size = std::min(size, sizeof(Struct));
+  if (std::any_of(bytes + known_size, bytes + size, [](char byte) { return byte != 0; })) {
     throw UsageError(fmt::format("{} asks for what only a newer library has", name));
   }
-  return *from;
+  Struct known{};
+  std::memcpy(&known, bytes, known_size);
+  return known;
 }
 
 // An enumerator. Those that no enumeration here has are refused where the value is used.
@@ -127,6 +137,7 @@ LibraryOptions options_of(const autotune_options* from) {
   result.device = device_of(options);
   if (options.database != nullptr) result.database = options.database;
   if (options.worker_program != nullptr) result.worker_program = options.worker_program;
+  if (options.bundle != nullptr) result.bundle = options.bundle;
   result.use_shipped_winners = !flag(options.no_shipped_winners, "no_shipped_winners");
   result.miss = choice<MissPolicy>(options.miss);
   if (options.miss_budget_seconds != 0) result.miss_budget_seconds = options.miss_budget_seconds;

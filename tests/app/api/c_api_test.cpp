@@ -1,4 +1,5 @@
 // The C API: wrong calls, and structures of other versions.
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -79,10 +80,19 @@ struct WrongCCall {
 const WrongCCall kWrongCCalls[] = {
     {"library is a null pointer", AUTOTUNE_USAGE,
      [](Caller& c) { return autotune_open(&c.options, nullptr); }},
-    {"options: size is 0: it must be sizeof, 64", AUTOTUNE_USAGE,
+    {"options: size is 0: it must be sizeof, 72", AUTOTUNE_USAGE,
      [](Caller& c) { return c.options.size = 0, c.open(); }},
-    {"options: size is 63: it must be sizeof, 64", AUTOTUNE_USAGE,
+    {"options: size is 63: it must be sizeof, 72", AUTOTUNE_USAGE,
      [](Caller& c) { return c.options.size = 63, c.open(); }},
+    {"options: size is 71: it must be sizeof, 72", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.options.size = 71, c.open(); }},
+    {"bundle /nowhere/app.bundle: cannot be read: No such file or directory", AUTOTUNE_STORAGE,
+     [](Caller& c) { return c.options.bundle = "/nowhere/app.bundle", c.open(); }},
+    {"bundle and database exclude each other", AUTOTUNE_USAGE,
+     [](Caller& c) {
+       c.options.database = "some.db";
+       return c.options.bundle = "/nowhere/app.bundle", c.open();
+     }},
     {"device is 3: it must be from 0 to 2", AUTOTUNE_USAGE,
      [](Caller& c) { return c.options.device = 3, c.open(); }},
     {"device is -1: it must be from 0 to 2", AUTOTUNE_USAGE,
@@ -220,6 +230,16 @@ TEST_SUITE("C API") {
     newer.unknown = 1;
     CHECK(autotune_open(&newer.known, &library) == AUTOTUNE_USAGE);
     CHECK(std::string(autotune_last_error()) == "options asks for what only a newer library has");
+  }
+
+  TEST_CASE("an older structure is taken, and what follows it in memory is not looked at") {
+    const TemporaryStorage storage;
+    autotune_options older = cpu_options();
+    older.size = offsetof(autotune_options, bundle);
+    older.bundle = "what the caller has there";
+    autotune_library* library = nullptr;
+    CHECK(autotune_open(&older, &library) == AUTOTUNE_OK);
+    autotune_close(library);
   }
 
   TEST_CASE("a product that only scales C needs no compiler") {
