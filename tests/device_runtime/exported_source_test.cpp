@@ -1,6 +1,5 @@
 // Exported source, compiled by nvcc, gives the bits that gemm() gives: on a real GPU.
 #include <cstdio>
-#include <random>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -12,6 +11,7 @@
 #include "kernel_templates/kernel_registry.hpp"
 #include "source_export/gemm_text.hpp"
 #include "tests/app/api/temporary_storage.hpp"
+#include "tests/device_runtime/device_numbers.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace autotune::test {
@@ -29,46 +29,6 @@ bool gpu_and_nvcc_are_here() {
   if (!gpu || !nvcc) std::printf("SKIPPED: no %s\n", gpu ? "nvcc" : "GPU");
   return gpu && nvcc;
 }
-
-void succeeds(cudaError_t code) {
-  REQUIRE_MESSAGE(code == cudaSuccess, cudaGetErrorString(code));
-}
-
-struct DeviceMemory {
-  explicit DeviceMemory(std::size_t bytes) {
-    succeeds(cudaMalloc(&data, bytes));
-    succeeds(cudaMemset(data, 0, bytes));
-  }
-  ~DeviceMemory() { cudaFree(data); }
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
-
-  void* data = nullptr;
-};
-
-// Random numbers, `shift` elements behind a multiple of 16 bytes.
-struct Numbers : DeviceMemory {
-  Numbers(std::int64_t count, std::int64_t shift, unsigned seed)
-      : DeviceMemory(static_cast<std::size_t>(count + shift) * sizeof(float)),
-        host(static_cast<std::size_t>(count)),
-        begin(static_cast<float*>(data) + shift) {
-    std::mt19937_64 random(seed);
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    for (float& each : host) each = static_cast<float>(uniform(random));
-    reset();
-  }
-  void reset() const {
-    succeeds(cudaMemcpy(begin, host.data(), host.size() * sizeof(float), cudaMemcpyHostToDevice));
-  }
-  [[nodiscard]] std::vector<float> values() const {
-    std::vector<float> result(host.size());
-    succeeds(cudaMemcpy(result.data(), begin, host.size() * sizeof(float), cudaMemcpyDeviceToHost));
-    return result;
-  }
-
-  std::vector<float> host;
-  float* begin;
-};
 
 // The source of gemm()'s choice as a shared library.
 std::string compiled(const Library& library, const GemmProblem& problem,
