@@ -1,4 +1,5 @@
 // A bundle that the program made for this GPU: right results without NVRTC, database and home.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>

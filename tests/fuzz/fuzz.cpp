@@ -3,10 +3,10 @@
 // usage: autotune_fuzz INPUTS [SEED] [TARGET...]
 //
 // The targets are database (a tuning database is read, written and merged), command_line, recorded
-// (results for replay), message (of workers), kernel (compiled kernels and compiler logs) and words
-// (problems, sizes, winners). They share the INPUTS: of 100, the first two get 2 each. Each input
-// is an entry of the target's corpus with some random edits; SEED and its number give the same
-// input again. Ends with 1, or in a crash, at the first fault, and names the input.
+// (results for replay), message (of workers), kernel (compiled kernels and compiler logs), bundle
+// and words (problems, sizes, winners). They share the INPUTS: of 100, the first two get 2 each.
+// Each input is an entry of the target's corpus with some random edits; SEED and its number give
+// the same input again. Ends with 1, or in a crash, at the first fault, and names the input.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -36,6 +36,8 @@
 #include "core/json.hpp"
 #include "db/cubin_packing.hpp"
 #include "tests/db/db_fixture.hpp"
+#include "tests/fuzz/bundle_target.hpp"
+#include "tests/fuzz/damaged_input.hpp"
 #include "tuner/replay/recorded_space.hpp"
 #include "tuner/worker/protocol.hpp"
 
@@ -46,17 +48,12 @@ namespace autotune::test {
 namespace {
 
 namespace fs = std::filesystem;
-using Corpus = std::vector<std::string>;
 
 std::string current;  // the input that is at work, as a command
 
 void name_input() {
   const std::string line = "\nautotune_fuzz: the fault is in: " + current + "\n";
   if (::write(STDERR_FILENO, line.data(), line.size()) < 0) ::_exit(1);
-}
-
-void require(bool holds, const std::string& what) {
-  if (!holds) throw std::logic_error(what);
 }
 
 Corpus files_in(const fs::path& folder) {
@@ -234,17 +231,6 @@ struct CommandLineTarget {
   }
 };
 
-// Reads damaged input, which may be refused.
-void read(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error&) {
-    return;
-  } catch (const nlohmann::json::exception&) {
-    return;
-  }
-}
-
 struct MessageTarget {
   Corpus corpus;
 
@@ -349,8 +335,9 @@ int fuzz_all(const std::vector<std::string>& words) {
     void (*run)(const char*, std::uint64_t, std::uint64_t);
   } const targets[] = {
       {"database", 2, fuzz<DatabaseTarget>},  {"command_line", 2, fuzz<CommandLineTarget>},
-      {"recorded", 16, fuzz<RecordedTarget>}, {"message", 40, fuzz<MessageTarget>},
-      {"kernel", 20, fuzz<KernelTarget>},     {"words", 20, fuzz<WordsTarget>}};
+      {"recorded", 16, fuzz<RecordedTarget>}, {"message", 30, fuzz<MessageTarget>},
+      {"kernel", 20, fuzz<KernelTarget>},     {"bundle", 10, fuzz<BundleFileTarget>},
+      {"words", 20, fuzz<WordsTarget>}};
   std::uint64_t all = 0;
   for (const auto& target : targets) {
     if (chosen.empty() || chosen.contains(target.name)) all += target.share;

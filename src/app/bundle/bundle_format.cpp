@@ -1,7 +1,7 @@
 #include "bundle/bundle_format.hpp"
 
-#include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -37,18 +37,23 @@ json as_json(const BundledChoice& choice) {
   return row;
 }
 
-MatchKind match_from(const json& row) {
+template <typename Integer>
+Integer integer_from(const json& row) {
   const std::int64_t number = whole_number(row);
-  if (number < 0 || number > static_cast<int>(MatchKind::predicted)) {
-    throw Error("unknown match kind");
-  }
+  if (!std::in_range<Integer>(number)) throw Error("a number is out of range");
+  return static_cast<Integer>(number);
+}
+
+MatchKind match_from(const json& row) {
+  const auto number = integer_from<std::uint8_t>(row);
+  if (number > static_cast<int>(MatchKind::predicted)) throw Error("unknown match kind");
   return static_cast<MatchKind>(number);
 }
 
 BundledChoice choice_from(const json& row) {
   BundledChoice choice{.problem = row.at("problem").get<Problem>(),
                        .template_name = row.at("template").get<std::string>(),
-                       .space_version = row.at("space_version").get<int>(),
+                       .space_version = integer_from<int>(row.at("space_version")),
                        .configuration = row.at("configuration").get<Configuration>(),
                        .match = match_from(row.at("match")),
                        .explanation = row.at("explanation").get<std::string>(),
@@ -66,8 +71,8 @@ json as_json(const BundleIndex::Kernel& kernel) {
 }
 
 BundleIndex::Kernel kernel_from(const json& row) {
-  return {row.at("key").get<std::string>(), row.at("bytes").get<std::uint64_t>(),
-          row.at("plain_bytes").get<std::uint64_t>(), row.at("hash").get<std::string>()};
+  return {row.at("key").get<std::string>(), integer_from<std::uint64_t>(row.at("bytes")),
+          integer_from<std::uint64_t>(row.at("plain_bytes")), row.at("hash").get<std::string>()};
 }
 
 json as_json(const BundleIndex& index) {

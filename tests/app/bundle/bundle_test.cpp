@@ -2,6 +2,7 @@
 #include "bundle/bundle.hpp"
 
 #include <fstream>
+#include <limits>
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -121,7 +122,7 @@ TEST_SUITE("bundle") {
                              const std::string& rest) {
       return BundleFile(bytes_with(kernels, rest)).fault();
     };
-    constexpr std::uint64_t kAll = ~std::uint64_t{0};
+    constexpr std::uint64_t kAll = std::numeric_limits<std::int64_t>::max();
     CHECK(fault_of({{"first", 4, 4, ""}}, "abc") == "is damaged: it ends within its kernels");
     CHECK(fault_of({{"first", kAll, 4, ""}, {"second", 4, 4, ""}}, "abc") ==
           "is damaged: it ends within its kernels");
