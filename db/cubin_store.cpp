@@ -91,7 +91,10 @@ struct CubinStore::Implementation {
     select.bind(1, key);
     if (!select.executeStep()) return std::nullopt;
     std::string body = select.getColumn(0).getString();
-    if (content_hash(key + body) != select.getColumn(1).getString()) return std::nullopt;
+    if (content_hash(key + body) != select.getColumn(1).getString()) {
+      problem = fmt::format("{}: a kernel in it is damaged, and not used", path.string());
+      return std::nullopt;
+    }
     if (select.getColumn(2).getInt64() < now_s() - kUseDelay_s) used.insert(key);
     return body;
   }

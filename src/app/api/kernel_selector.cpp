@@ -100,11 +100,14 @@ std::optional<KernelChoice> KernelSelector::find(const GemmProblem& problem, Pla
            can_serve(kernel, winner.configuration, problem, placement, device_);
   };
   std::optional<KernelChoice> choice;
-  setup_.results->read([&](const TuningDatabase* results) {
+  const std::string problem_of_results = setup_.results->read([&](const TuningDatabase* results) {
     if (auto match = find_best(results, query, asked, exact_only, serves)) {
       choice = stored_choice(std::move(*match));
     }
   });
+  if (!problem_of_results.empty()) {
+    setup_.log->warning("stored results are left out: {}", problem_of_results);
+  }
   return choice;
 }
 
@@ -156,7 +159,11 @@ std::string KernelSelector::image(const KernelChoice& choice, const CodeTraits& 
     return found;
   };
   const CompileRequest request = request_for(traits);
-  if (auto found = stored(request)) return std::move(found->cubin);
+  auto found = stored(request);
+  if (const std::string problem = store.problem(); !problem.empty()) {
+    setup_.log->warning("compiled kernels: {}", problem);
+  }
+  if (found) return std::move(found->cubin);
   try {
     StoredCubin compiled = compile(request);
     store.put(cubin_key(kAnyBuild, request.source, request.options), compiled);

@@ -15,13 +15,17 @@ void ResultSource::keep_in_memory(TuningDatabase results) {
   in_memory_.emplace(std::move(results));
 }
 
-void ResultSource::read(const std::function<void(const TuningDatabase*)>& read) const {
+std::string ResultSource::read(const std::function<void(const TuningDatabase*)>& read) const {
   {
     const std::lock_guard lock(in_memory_mutex_);  // for one reader at a time
-    if (in_memory_) return read(&*in_memory_);
+    if (in_memory_) {
+      read(&*in_memory_);
+      return "";
+    }
   }
-  const std::optional<TuningDatabase> file = read_results(database_);
-  read(file ? &*file : nullptr);
+  StoredResults file = read_results(database_);
+  read(file.database ? &*file.database : nullptr);
+  return std::move(file.problem);
 }
 
 }  // namespace autotune

@@ -21,8 +21,9 @@ class ResultSource {
   // From now on these are what is read.
   void keep_in_memory(TuningDatabase results);
 
-  // Calls `read` with the results as they are now; nullptr where there are none.
-  void read(const std::function<void(const TuningDatabase*)>& read) const;
+  // Calls `read` with the results as they are now; nullptr where there are none. Returns why a
+  // default database cannot be read, else an empty text.
+  [[nodiscard]] std::string read(const std::function<void(const TuningDatabase*)>& read) const;
 
  private:
   std::string database_;

@@ -36,12 +36,12 @@ OpenedDatabase open_results(const std::string& named) {
   }
 }
 
-std::optional<TuningDatabase> read_results(const std::string& named) {
-  if (!named.empty()) return TuningDatabase::open_read_only(named);
+StoredResults read_results(const std::string& named) {
+  if (!named.empty()) return {TuningDatabase::open_read_only(named), ""};
   try {
-    return TuningDatabase::open_read_only(default_database_path());
-  } catch (const StorageError&) {
-    return std::nullopt;
+    return {TuningDatabase::open_read_only(default_database_path()), ""};
+  } catch (const StorageError& error) {
+    return {std::nullopt, error.what()};
   }
 }
 
