@@ -23,7 +23,7 @@ std::string ResultSource::read(const std::function<void(const TuningDatabase*)>&
       return "";
     }
   }
-  StoredResults file = read_results(database_);
+  OpenedResults file = read_results(database_);
   read(file.database ? &*file.database : nullptr);
   return std::move(file.problem);
 }

@@ -36,7 +36,7 @@ OpenedDatabase open_results(const std::string& named) {
   }
 }
 
-StoredResults read_results(const std::string& named) {
+OpenedResults read_results(const std::string& named) {
   if (!named.empty()) return {TuningDatabase::open_read_only(named), ""};
   try {
     return {TuningDatabase::open_read_only(default_database_path()), ""};

@@ -22,13 +22,13 @@ struct OpenedDatabase {
 // The tuning database to write to: the named file, or the default one for "". A named file that
 // cannot be opened throws StorageError; a default one is replaced by one in memory.
 [[nodiscard]] OpenedDatabase open_results(const std::string& named);
-struct StoredResults {
+struct OpenedResults {
   std::optional<TuningDatabase> database;  // none: there is no file, or a problem
   std::string problem;                     // why a default one cannot be read; empty when it can
 };
 
 // The tuning database for reading. A named one that cannot be read throws StorageError.
-[[nodiscard]] StoredResults read_results(const std::string& named);
+[[nodiscard]] OpenedResults read_results(const std::string& named);
 // The cubin store at its default path; a disabled one where there is no such path.
 [[nodiscard]] CubinStore open_cubin_store();
 
