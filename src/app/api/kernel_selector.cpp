@@ -87,12 +87,17 @@ KernelChoice default_choice(const DeviceInfo& device, const GemmProblem& problem
 KernelSelector::KernelSelector(DeviceInfo device, SelectorSetup setup)
     : device_(std::move(device)), setup_(std::move(setup)) {}
 
+DeviceQuery KernelSelector::results_of() const {
+  if (setup_.results_of) return *setup_.results_of;
+  return {.device_class = device_.device_class(),
+          .label = "",
+          .environment = Environment{.driver = device_.driver_text()},
+          .use_shipped = setup_.use_shipped_winners};
+}
+
 std::optional<KernelChoice> KernelSelector::find(const GemmProblem& problem, Placement placement,
                                                  bool exact_only) const {
-  const DeviceQuery own{.device_class = device_.device_class(),
-                        .environment = Environment{.driver = device_.driver_text()},
-                        .use_shipped = setup_.use_shipped_winners};
-  const DeviceQuery& query = setup_.results_of ? *setup_.results_of : own;
+  const DeviceQuery query = results_of();
   const Problem asked = problem;
   const auto serves = [&](const Winner& winner) {
     const KernelTemplate& kernel = *built_in_kernels().find(winner.template_name);

@@ -69,6 +69,8 @@ class KernelSelector {
   [[nodiscard]] std::string image(const KernelChoice& choice, const CodeTraits& traits);
 
  private:
+  // The device whose results count.
+  [[nodiscard]] DeviceQuery results_of() const;
   [[nodiscard]] std::optional<KernelChoice> find(const GemmProblem& problem, Placement placement,
                                                  bool exact_only) const;
   [[nodiscard]] StoredCubin compile(const CompileRequest& request);

@@ -23,7 +23,7 @@ class ResultSource {
 
   // Calls `read` with the results as they are now; nullptr where there are none. Returns why a
   // default database cannot be read, else an empty text.
-  [[nodiscard]] std::string read(const std::function<void(const TuningDatabase*)>& read) const;
+  std::string read(const std::function<void(const TuningDatabase*)>& read) const;
 
  private:
   std::string database_;
