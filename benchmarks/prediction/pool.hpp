@@ -1,7 +1,10 @@
 // The configurations from which a portfolio is chosen.
 #pragma once
 
+#include <cstddef>
 #include <vector>
+
+#include "autotune/problem.hpp"
 
 #include "core/device_info.hpp"
 #include "db/tuning_database.hpp"
