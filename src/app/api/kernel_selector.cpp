@@ -12,6 +12,7 @@
 #include "core/compile_target.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "operation/gemm/gemm.hpp"
+#include "prediction/portfolio.hpp"
 
 namespace autotune {
 namespace {
@@ -24,6 +25,9 @@ constexpr const char* kAnyBuild = "any";
 // of an H200 for 4096^3, winners from up to 7 octaves away are as good as the template's own
 // default, and those from further away up to 1.5 times as slow.
 constexpr double kFarthest = 7;
+
+// How many results of other shapes a prediction takes into account.
+constexpr std::size_t kKnownWinners = 4;
 
 bool fits_device(const KernelTemplate& kernel, const Configuration& configuration,
                  const DeviceInfo& device) {
@@ -59,6 +63,24 @@ KernelChoice stored_choice(Match match) {
                  gemm_problem(winner.problem),
                  winner.median_us};
   choice.compiler_build = std::move(winner.environment.nvrtc_build);
+  return choice;
+}
+
+// A configuration that won for another shape is the nearest size's, whatever else speaks for it.
+KernelChoice predicted_choice(Prediction prediction, const GemmProblem& problem) {
+  KernelChoice choice{prediction.kernel, {}, {}};
+  choice.best = {MatchKind::predicted,
+                 "predicted: " + to_string(prediction),
+                 prediction.kernel->name,
+                 std::move(prediction.configuration),
+                 problem,
+                 std::nullopt};
+  if (prediction.winner) {
+    choice.best.match = MatchKind::nearest_size;
+    choice.best.tuned_for = gemm_problem(prediction.winner->problem);
+    choice.best.median_us = prediction.winner->median_us;
+    choice.compiler_build = prediction.winner->environment.nvrtc_build;
+  }
   return choice;
 }
 
@@ -106,7 +128,33 @@ std::optional<KernelChoice> KernelSelector::find(const GemmProblem& problem, Pla
   return choice;
 }
 
+std::vector<Prediction> KernelSelector::predictions(const GemmProblem& problem,
+                                                    Placement placement) const {
+  const PredictedDevice device = predicted_device(device_);
+  if (!device.has_model()) return {};
+  const DeviceQuery query{.device_class = device.device_class,
+                          .environment = Environment{.driver = device_.driver_text()},
+                          .use_shipped = setup_.use_shipped_winners};
+  std::vector<Winner> known;
+  setup_.results->read([&](const TuningDatabase* results) {
+    known =
+        nearest_winners(results, query, problem, kKnownWinners, [](const Winner&) { return true; });
+  });
+  const bool aligned = placement == Placement::aligned &&
+                       unpadded_traits(built_in_operations().at(kGemm), problem).aligned;
+  return autotune::predict(
+      {.problem = problem, .aligned = aligned, .device = device, .known = known},
+      shipped_portfolios());
+}
+
 KernelChoice KernelSelector::predict(const GemmProblem& problem, Placement placement) const {
+  if (auto tuned = find(problem, placement, /*exact_only=*/true)) return std::move(*tuned);
+  for (Prediction& one : predictions(problem, placement)) {
+    if (can_serve(*one.kernel, one.configuration, problem, placement, device_)) {
+      return predicted_choice(std::move(one), problem);
+    }
+  }
+  // Nothing is predicted on a device that the cost model knows too little of, as the CPU device.
   auto known = find(problem, placement, /*exact_only=*/false);
   return known ? std::move(*known) : default_choice(device_, problem, placement);
 }
