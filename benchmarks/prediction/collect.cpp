@@ -13,6 +13,7 @@
 #include "api/setup.hpp"
 #include "cli/candidate_runner.hpp"
 #include "cli/tuning_setup.hpp"
+#include "operation/gemm/gemm.hpp"
 #include "pool.hpp"
 #include "shapes.hpp"
 
@@ -24,6 +25,10 @@ using nlohmann::ordered_json;
 
 constexpr double kModelMargin = 4;     // that the model puts a configuration behind its best
 constexpr double kScreenMargin = 2.5;  // that a sample is behind the best
+
+bool is_aligned(const GemmProblem& problem) {
+  return unpadded_traits(built_in_operations().at(kGemm), problem).aligned;
+}
 
 class Collector {
  public:
@@ -51,6 +56,8 @@ class Collector {
                          {"k", problem.k},
                          {"layout", layout_text(problem)},
                          {"device_class", device_.device_class()},
+                         {"device_label", device_.label},
+                         {"aligned", is_aligned(problem)},
                          {"entries", ordered_json::array()}};
     double best_us = 0;
     for (const Candidate& one : candidates(problem)) {
@@ -60,10 +67,18 @@ class Collector {
       options.timing = {
           .samples = 3, .min_sample_us = 400, .stop_above_us = kScreenMargin * best_us};
       const Trial trial = runner_.run(*entry.kernel, entry.configuration, problem, options);
-      if (!trial.ok()) continue;
+      if (!trial.ok()) {
+        line["entries"].push_back({{"template", entry.kernel->name},
+                                   {"space_version", entry.kernel->space_version},
+                                   {"configuration", to_string(entry.configuration)},
+                                   {"cycles", one.cycles},
+                                   {"status", to_string(trial.status)}});
+        continue;
+      }
       const double us = trial.measurement.median_us;
       if (best_us == 0 || us < best_us) best_us = us;
       line["entries"].push_back({{"template", entry.kernel->name},
+                                 {"space_version", entry.kernel->space_version},
                                  {"configuration", to_string(entry.configuration)},
                                  {"cycles", one.cycles},
                                  {"us", us},

@@ -18,13 +18,15 @@ struct CollectOptions {
 
 // Appends one JSON line for each shape to the output, each as soon as it is measured:
 //
-//   {"m": 64, "n": 512, "k": 1024, "layout": "NN", "device_class": "...", "seed": 1,
-//    "entries": [{"template": "gemm_tma", "configuration": "RESULTS_M=8,...", "cycles": 61000.0,
-//                 "us": 21.4, "whole": true}, ...]}
+//   {"m": 64, "n": 512, "k": 1024, "layout": "NN", "aligned": true, "device_class": "...",
+//    "device_label": "NVIDIA H200", "best_us": 21.4, "seed": 1,
+//    "entries": [{"template": "gemm_tma", "space_version": 2, "configuration": "RESULTS_M=8,...",
+//                 "cycles": 61000.0, "us": 21.4, "whole": true}, ...]}
 //
 // "cycles" are the cost model's. "whole" is false where sampling was cut short, because the
 // configuration is far behind the best of the shape: "us" is then a single sample or an estimate.
-// Configurations that the model puts far behind, and those that do not run, are left out.
+// Configurations that do not run have "status" in their place; those that the model puts far behind
+// are left out.
 void collect(const CollectOptions& options);
 
 }  // namespace autotune

@@ -29,13 +29,6 @@ constexpr double kFarthest = 7;
 // How many results of other shapes a prediction takes into account.
 constexpr std::size_t kKnownWinners = 4;
 
-bool fits_device(const KernelTemplate& kernel, const Configuration& configuration,
-                 const DeviceInfo& device) {
-  const std::vector<Constraint> constraints = device_constraints(kernel, device);
-  return std::all_of(constraints.begin(), constraints.end(),
-                     [&](const Constraint& constraint) { return constraint.holds(configuration); });
-}
-
 // Returns whether the workspace of a kernel is a small part of the device's memory.
 bool is_modest(const KernelTemplate& kernel, const Configuration& configuration,
                const GemmProblem& problem, Placement placement, const DeviceInfo& device) {
@@ -69,14 +62,13 @@ KernelChoice stored_choice(Match match) {
 // A configuration that won for another shape is the nearest size's, whatever else speaks for it.
 KernelChoice predicted_choice(Prediction prediction, const GemmProblem& problem) {
   KernelChoice choice{prediction.kernel, {}, {}};
-  choice.best = {MatchKind::predicted,
+  choice.best = {match_kind(prediction),
                  "predicted: " + to_string(prediction),
                  prediction.kernel->name,
                  std::move(prediction.configuration),
                  problem,
                  std::nullopt};
   if (prediction.winner) {
-    choice.best.match = MatchKind::nearest_size;
     choice.best.tuned_for = gemm_problem(prediction.winner->problem);
     choice.best.median_us = prediction.winner->median_us;
     choice.compiler_build = prediction.winner->environment.nvrtc_build;

@@ -44,11 +44,11 @@ const Portfolio* most_similar(const PredictedDevice& device, Math math,
 // What is known of one shape: its likeness to each centre.
 class Corrector {
  public:
-  Corrector(const Portfolio* portfolio, Evidence evidence, const ShapeFeatures& shape)
-      : portfolio_(evidence == Evidence::model ? nullptr : portfolio), evidence_(evidence) {
-    if (portfolio_ == nullptr) return;
-    for (const ShapeFeatures& centre : portfolio_->centres) {
-      likeness_.push_back(likeness(shape, centre, portfolio_->scales));
+  Corrector(const Portfolio& portfolio, Evidence evidence, const ShapeFeatures& shape)
+      : portfolio_(portfolio), evidence_(evidence) {
+    if (evidence == Evidence::model) return;
+    for (const ShapeFeatures& centre : portfolio.centres) {
+      likeness_.push_back(likeness(shape, centre, portfolio.scales));
       nearest_ = std::max(nearest_, likeness_.back());
     }
   }
@@ -59,6 +59,7 @@ class Corrector {
   };
 
   [[nodiscard]] Log of(const Correction& correction) const {
+    if (evidence_ == Evidence::model) return {-std::log(kNominalMhz), kModelError};
     double log = correction.mean;
     for (std::size_t i = 0; i < likeness_.size(); ++i) {
       log += correction.weights[i] * likeness_[i];
@@ -71,21 +72,19 @@ class Corrector {
 
   // Of a configuration that need not be in the portfolio.
   [[nodiscard]] Log of(const KernelTemplate& kernel, const Configuration& configuration) const {
-    if (portfolio_ != nullptr) {
-      for (const PortfolioEntry& entry : portfolio_->entries) {
-        if (entry.kernel == &kernel && entry.configuration == configuration) {
-          return of(entry.correction);
-        }
+    for (const PortfolioEntry& entry : portfolio_.entries) {
+      if (entry.kernel == &kernel && entry.configuration == configuration) {
+        return of(entry.correction);
       }
-      for (const Portfolio::TemplateCorrection& one : portfolio_->templates) {
-        if (one.kernel == &kernel) return of(one.correction);
-      }
+    }
+    for (const Portfolio::TemplateCorrection& one : portfolio_.templates) {
+      if (one.kernel == &kernel) return of(one.correction);
     }
     return {-std::log(kNominalMhz), kModelError};
   }
 
  private:
-  const Portfolio* portfolio_;
+  const Portfolio& portfolio_;
   Evidence evidence_;
   std::vector<double> likeness_;
   double nearest_ = 0;
@@ -93,22 +92,18 @@ class Corrector {
 
 class Candidates {
  public:
-  Candidates(const PredictionQuery& query, std::span<const Portfolio> portfolios)
+  Candidates(const PredictionQuery& query, const Portfolio& portfolio)
       : query_(query),
         problem_(query.problem),
         shape_(shape_features(query.problem, query.aligned)),
-        portfolio_(most_similar(query.device, query.problem.math, portfolios)),
-        evidence_(portfolio_ == nullptr ? Evidence::model : evidence_of(query.device, *portfolio_)),
-        corrector_(portfolio_, evidence_, shape_) {}
+        portfolio_(portfolio),
+        evidence_(evidence_of(query.device, portfolio)),
+        corrector_(portfolio, evidence_, shape_) {}
 
   void add_portfolio() {
-    if (portfolio_ == nullptr) return;
-    for (const PortfolioEntry& entry : portfolio_->entries) {
+    for (const PortfolioEntry& entry : portfolio_.entries) {
       if (!runs(*entry.kernel, entry.configuration)) continue;
-      const Corrector::Log log = evidence_ == Evidence::model
-                                     ? corrector_.of(*entry.kernel, entry.configuration)
-                                     : corrector_.of(entry.correction);
-      add(*entry.kernel, entry.configuration, log, Origin::portfolio);
+      add(*entry.kernel, entry.configuration, corrector_.of(entry.correction), Origin::portfolio);
     }
   }
 
@@ -122,30 +117,35 @@ class Candidates {
   }
 
   // A winner's time tells how far the prediction for its own shape is off, and the more alike the
-  // shapes are, the more of that holds here.
-  void add_winner(const Winner& winner) {
-    const KernelTemplate* kernel = built_in_kernels().find(winner.template_name);
-    if (kernel == nullptr || !runs(*kernel, winner.configuration)) return;
-    const GemmProblem tuned = gemm_problem(winner.problem);
-    const ShapeFeatures there = shape_features(
-        tuned, unpadded_traits(built_in_operations().at(kGemm), winner.problem).aligned);
-    const Corrector::Log log_there =
-        Corrector(portfolio_, evidence_, there).of(*kernel, winner.configuration);
-    const double residual = std::log(winner.median_us) -
-                            std::log(cycles(*kernel, winner.configuration, winner.problem)) -
-                            log_there.us_per_cycle;
-    const double alike = likeness(shape_, there, scales());
-    Prediction* known = find(*kernel, winner.configuration);
-    if (known == nullptr) {
-      add(*kernel, winner.configuration, corrector_.of(*kernel, winner.configuration),
-          Origin::winner);
-      known = &all_.back();
+  // shapes are, the more of that holds here. Where the corrections are not of this device, what all
+  // winners are off by on average is the device's, and holds for all candidates.
+  void add_winners(std::span<const Winner> winners) {
+    std::vector<Known> known;
+    double common = 0;
+    for (const Winner& winner : winners) {
+      const KernelTemplate* kernel = built_in_kernels().find(winner.template_name);
+      if (kernel == nullptr || !runs(*kernel, winner.configuration)) continue;
+      known.push_back(known_from(*kernel, winner));
+      common += known.back().residual;
     }
-    if (known->winner) return;  // of a nearer problem
-    known->time_us *= std::exp(alike * residual);
-    known->error = std::hypot(known->error * std::sqrt(1 - alike * alike), kMeasuringError);
-    known->winner = winner;
-    known->evidence = std::min(known->evidence, Evidence::this_device);
+    if (known.empty()) return;
+    common = evidence_ == Evidence::this_device ? 0 : common / static_cast<double>(known.size());
+    for (const Known& one : known) {
+      if (find(*one.kernel, one.winner->configuration) == nullptr) {
+        add(*one.kernel, one.winner->configuration,
+            corrector_.of(*one.kernel, one.winner->configuration), Origin::winner);
+      }
+    }
+    for (Prediction& one : all_) one.time_us *= std::exp(common);
+    for (const Known& one : known) {
+      Prediction& candidate = *find(*one.kernel, one.winner->configuration);
+      if (candidate.winner) continue;  // of a nearer problem
+      candidate.time_us *= std::exp(one.alike * (one.residual - common));
+      candidate.error =
+          std::hypot(candidate.error * std::sqrt(1 - one.alike * one.alike), kMeasuringError);
+      candidate.winner = *one.winner;
+      candidate.evidence = Evidence::this_device;
+    }
   }
 
   [[nodiscard]] std::vector<Prediction> ranked() && {
@@ -158,14 +158,31 @@ class Candidates {
   }
 
  private:
+  struct Known {
+    const KernelTemplate* kernel = nullptr;
+    const Winner* winner = nullptr;
+    double alike = 0;     // its shape and the one that is asked for
+    double residual = 0;  // log(measured / predicted)
+  };
+
+  [[nodiscard]] Known known_from(const KernelTemplate& kernel, const Winner& winner) const {
+    const ShapeFeatures there = shape_features(
+        gemm_problem(winner.problem), unpadded_traits(*kernel.operation, winner.problem).aligned);
+    const Corrector::Log predicted =
+        Corrector(portfolio_, evidence_, there).of(kernel, winner.configuration);
+    return {&kernel, &winner, likeness(shape_, there, portfolio_.scales),
+            std::log(winner.median_us / cycles(kernel, winner.configuration, winner.problem)) -
+                predicted.us_per_cycle};
+  }
+
   [[nodiscard]] bool runs(const KernelTemplate& kernel, const Configuration& configuration) const {
-    return computes(kernel, problem_) && runs_on(kernel, query_.device.capability) &&
-           needed_capability(kernel, configuration) <= query_.device.capability;
+    return computes(kernel, problem_) && runs_on(kernel, query_.device.capability()) &&
+           needed_capability(kernel, configuration) <= query_.device.capability();
   }
   [[nodiscard]] double cycles(const KernelTemplate& kernel, const Configuration& configuration,
                               const Problem& problem) const {
-    return kernel.predicted_cycles(configuration, problem, query_.device.sm,
-                                   query_.device.sm_count);
+    return kernel.predicted_cycles(configuration, problem, query_.device.info.sm,
+                                   query_.device.info.sm_count);
   }
   [[nodiscard]] Prediction* find(const KernelTemplate& kernel, const Configuration& configuration) {
     const auto found = std::find_if(all_.begin(), all_.end(), [&](const Prediction& one) {
@@ -179,15 +196,11 @@ class Candidates {
                     cycles(kernel, configuration, problem_) * std::exp(log.us_per_cycle), log.error,
                     evidence_, origin, std::nullopt});
   }
-  // Without a portfolio an octave of size matters as much as a layout.
-  [[nodiscard]] ShapeFeatures scales() const {
-    return portfolio_ == nullptr ? ShapeFeatures{2, 2, 2, 2, 2, 2} : portfolio_->scales;
-  }
 
   const PredictionQuery& query_;
   Problem problem_;
   ShapeFeatures shape_;
-  const Portfolio* portfolio_;
+  const Portfolio& portfolio_;
   Evidence evidence_;
   Corrector corrector_;
   std::vector<Prediction> all_;
@@ -196,27 +209,49 @@ class Candidates {
 }  // namespace
 
 PredictedDevice predicted_device(const DeviceInfo& device) {
-  return {device.device_class(), 10 * device.compute_major + device.compute_minor, device.sm_count,
-          device.sm};
+  return {device.device_class(), device};
 }
 
 PredictedDevice predicted_device(const std::string& device_class) {
+  constexpr std::int64_t kStaticShared = 48 << 10;  // of every architecture that is known
   const DeviceClass parsed = parse_device_class(device_class);
-  PredictedDevice result{.device_class = device_class, .sm_count = parsed.sm_count};
-  if (const auto limits = sm_limits(parsed.architecture)) {
-    result.sm = *limits;
-    result.capability = std::stoi(parsed.architecture.substr(3));
-  }
+  PredictedDevice result{.device_class = device_class, .info = {}};
+  const auto limits = sm_limits(parsed.architecture);
+  if (!limits) return result;
+  const int capability = std::stoi(parsed.architecture.substr(3));
+  result.info.compute_major = capability / 10;
+  result.info.compute_minor = capability % 10;
+  result.info.sm_count = parsed.sm_count;
+  result.info.sm = *limits;
+  result.info.shared_per_block = kStaticShared;
   return result;
 }
 
 std::vector<Prediction> predict(const PredictionQuery& query,
                                 std::span<const Portfolio> portfolios) {
-  Candidates candidates(query, portfolios);
+  if (!query.device.has_model()) return {};
+  const Portfolio* portfolio = most_similar(query.device, query.problem.math, portfolios);
+  if (portfolio == nullptr) return {};
+  Candidates candidates(query, *portfolio);
   candidates.add_portfolio();
   candidates.add_defaults();
-  for (const Winner& winner : query.known) candidates.add_winner(winner);
+  candidates.add_winners(query.known);
   return std::move(candidates).ranked();
+}
+
+bool fits_device(const KernelTemplate& kernel, const Configuration& configuration,
+                 const DeviceInfo& device) {
+  const std::vector<Constraint> constraints = device_constraints(kernel, device);
+  return std::all_of(constraints.begin(), constraints.end(),
+                     [&](const Constraint& constraint) { return constraint.holds(configuration); });
+}
+
+MatchKind match_kind(const Prediction& prediction) {
+  return prediction.winner ? MatchKind::nearest_size : MatchKind::predicted;
+}
+
+std::string time_text(const Prediction& prediction) {
+  return fmt::format("{:.1f} us +- {:.0f} %", prediction.time_us, 100 * prediction.error);
 }
 
 std::string to_string(const Prediction& prediction) {
@@ -229,8 +264,7 @@ std::string to_string(const Prediction& prediction) {
   } else if (prediction.evidence == Evidence::like_device) {
     evidence = "corrected by trials of a like device";
   }
-  return fmt::format("{:.1f} us +- {:.0f} %, {}, {}", prediction.time_us, 100 * prediction.error,
-                     origin, evidence);
+  return fmt::format("{}, {}, {}", time_text(prediction), origin, evidence);
 }
 
 }  // namespace autotune

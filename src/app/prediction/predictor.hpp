@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "autotune/configuration.hpp"
+#include "autotune/match_kind.hpp"
 #include "autotune/problem.hpp"
 
 #include "core/device_info.hpp"
-#include "core/occupancy.hpp"
 #include "core/winner.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "prediction/portfolio.hpp"
@@ -21,12 +21,11 @@ namespace autotune {
 // The properties of a device that predictions depend on.
 struct PredictedDevice {
   std::string device_class;
-  int capability = 0;  // 10 * major + minor
-  int sm_count = 0;
-  SmLimits sm;
+  DeviceInfo info;  // the limits of its SMs and blocks; the rest may be unknown
 
   // Returns whether the cost model knows enough of the device to predict anything.
-  [[nodiscard]] bool has_model() const { return sm.registers_per_sm > 0 && sm_count > 0; }
+  [[nodiscard]] bool has_model() const { return info.sm.registers_per_sm > 0 && info.sm_count > 0; }
+  [[nodiscard]] int capability() const { return 10 * info.compute_major + info.compute_minor; }
 };
 [[nodiscard]] PredictedDevice predicted_device(const DeviceInfo& device);
 // A device that may not be here, from its device class alone.
@@ -49,7 +48,7 @@ struct Prediction {
   double error = 0;  // standard deviation of log(time): 0.1 is 10 %
   Evidence evidence = Evidence::model;
   Origin origin = Origin::portfolio;
-  std::optional<Winner> winner;  // of another shape, with Origin::winner
+  std::optional<Winner> winner;  // the same configuration's for the nearest shape that it won
 };
 
 struct PredictionQuery {
@@ -64,11 +63,21 @@ struct PredictionQuery {
 // the known winners of other shapes, and each template's default. Templates that do not compute the
 // problem, and configurations that the device's compute capability does not reach, are left out;
 // whether a configuration fits the device's memories is for the caller to see. Deterministic, and
-// a function of its arguments alone. Requires has_model().
+// a function of its arguments alone. Empty where the device has no model or no portfolio is of the
+// math: nothing then says how the times of different templates compare.
 [[nodiscard]] std::vector<Prediction> predict(const PredictionQuery& query,
                                               std::span<const Portfolio> portfolios);
 
-// "12.3 us +- 8 %, by the portfolio, corrected by trials of this device".
+// Returns whether a configuration's blocks fit the device.
+[[nodiscard]] bool fits_device(const KernelTemplate& kernel, const Configuration& configuration,
+                               const DeviceInfo& device);
+
+// nearest_size for a configuration that won for another shape, else predicted.
+[[nodiscard]] MatchKind match_kind(const Prediction& prediction);
+
+// "12.3 us +- 8 %".
+[[nodiscard]] std::string time_text(const Prediction& prediction);
+// "12.3 us +- 8 %, the portfolio, corrected by trials of this device".
 [[nodiscard]] std::string to_string(const Prediction& prediction);
 
 }  // namespace autotune
