@@ -1,6 +1,7 @@
 // Times the configurations of the pool on random shapes: the data that prediction is fitted to.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 

@@ -98,7 +98,11 @@ class Candidates {
         shape_(shape_features(query.problem, query.aligned)),
         portfolio_(portfolio),
         evidence_(evidence_of(query.device, portfolio)),
-        corrector_(portfolio, evidence_, shape_) {}
+        corrector_(portfolio, evidence_, shape_) {
+    for (const KernelTemplate* kernel : built_in_kernels().for_device(query.device.info)) {
+      if (computes(*kernel, problem_)) kernels_.push_back(kernel);
+    }
+  }
 
   void add_portfolio() {
     for (const PortfolioEntry& entry : portfolio_.entries) {
@@ -108,11 +112,10 @@ class Candidates {
   }
 
   void add_defaults() {
-    for (const KernelTemplate& kernel : built_in_kernels().templates()) {
-      if (!computes(kernel, problem_)) continue;
-      const Configuration configuration = kernel.default_configuration(problem_);
-      if (find(kernel, configuration) != nullptr || !runs(kernel, configuration)) continue;
-      add(kernel, configuration, corrector_.of(kernel, configuration), Origin::standard);
+    for (const KernelTemplate* kernel : kernels_) {
+      const Configuration configuration = kernel->default_configuration(problem_);
+      if (find(*kernel, configuration) != nullptr || !runs(*kernel, configuration)) continue;
+      add(*kernel, configuration, corrector_.of(*kernel, configuration), Origin::standard);
     }
   }
 
@@ -143,7 +146,7 @@ class Candidates {
       candidate.time_us *= std::exp(one.alike * (one.residual - common));
       candidate.error =
           std::hypot(candidate.error * std::sqrt(1 - one.alike * one.alike), kMeasuringError);
-      candidate.winner = *one.winner;
+      candidate.winner = std::make_shared<const Winner>(*one.winner);
       candidate.evidence = Evidence::this_device;
     }
   }
@@ -176,7 +179,7 @@ class Candidates {
   }
 
   [[nodiscard]] bool runs(const KernelTemplate& kernel, const Configuration& configuration) const {
-    return computes(kernel, problem_) && runs_on(kernel, query_.device.capability()) &&
+    return std::find(kernels_.begin(), kernels_.end(), &kernel) != kernels_.end() &&
            needed_capability(kernel, configuration) <= query_.device.capability();
   }
   [[nodiscard]] double cycles(const KernelTemplate& kernel, const Configuration& configuration,
@@ -194,7 +197,7 @@ class Candidates {
            const Corrector::Log& log, Origin origin) {
     all_.push_back({&kernel, configuration,
                     cycles(kernel, configuration, problem_) * std::exp(log.us_per_cycle), log.error,
-                    evidence_, origin, std::nullopt});
+                    evidence_, origin, nullptr});
   }
 
   const PredictionQuery& query_;
@@ -203,6 +206,7 @@ class Candidates {
   const Portfolio& portfolio_;
   Evidence evidence_;
   Corrector corrector_;
+  std::vector<const KernelTemplate*> kernels_;  // that compute the problem on the device
   std::vector<Prediction> all_;
 };
 

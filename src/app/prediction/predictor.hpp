@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,7 +48,8 @@ struct Prediction {
   double error = 0;  // standard deviation of log(time): 0.1 is 10 %
   Evidence evidence = Evidence::model;
   Origin origin = Origin::portfolio;
-  std::optional<Winner> winner;  // the same configuration's for the nearest shape that it won
+  // The same configuration's for the nearest shape that it won; null where none is known.
+  std::shared_ptr<const Winner> winner;
 };
 
 struct PredictionQuery {
