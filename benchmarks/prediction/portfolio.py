@@ -198,6 +198,20 @@ def main():
                           "configuration": configuration, "mean": round(float(mean[i]), 5),
                           "error": round(float(error[i]), 4),
                           "weights": rounded(weights[:, i], 4)}, separators=(",", ":")))
+    print_templates(trials, columns)
+
+
+def print_templates(trials, columns):
+    """What the templates without an entry are off by, for their other configurations."""
+    off = trials.us - trials.cycles
+    chosen = {trials.keys[column][0] for column in columns}
+    for template, version in sorted({name[:2] for name in trials.keys}):
+        of_template = [i for i, name in enumerate(trials.keys) if name[0] == template]
+        if template not in chosen:
+            print(json.dumps({"template": template, "space_version": version,
+                              "mean": round(float(np.nanmean(off[:, of_template])), 5),
+                              "error": round(float(np.nanstd(off[:, of_template])), 4)},
+                             separators=(",", ":")))
 
 
 if __name__ == "__main__":

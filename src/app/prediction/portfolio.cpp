@@ -24,7 +24,7 @@ using nlohmann::json;
 Correction correction_of(const json& line, std::size_t centres) {
   Correction correction{.mean = line.at("mean").get<double>(),
                         .error = line.at("error").get<double>(),
-                        .weights = line.at("weights").get<std::vector<double>>()};
+                        .weights = line.value("weights", std::vector<double>(centres))};
   if (correction.weights.size() != centres) {
     throw Error("an entry of a portfolio does not have a weight for each centre");
   }
@@ -34,6 +34,10 @@ Correction correction_of(const json& line, std::size_t centres) {
 void add_entry(Portfolio& portfolio, const json& line) {
   const KernelTemplate* kernel = built_in_kernels().find(line.at("template").get<std::string>());
   if (kernel == nullptr || kernel->space_version != line.at("space_version").get<int>()) return;
+  if (!line.contains("configuration")) {
+    portfolio.templates.push_back({kernel, correction_of(line, portfolio.centres.size())});
+    return;
+  }
   portfolio.entries.push_back(
       {kernel,
        kernel->space.validated(Configuration::parse(line.at("configuration").get<std::string>())),

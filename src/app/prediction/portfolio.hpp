@@ -37,7 +37,7 @@ struct Portfolio {
   ShapeFeatures scales = {};           // of likeness()
   std::vector<ShapeFeatures> centres;  // the shapes that were measured
   std::vector<PortfolioEntry> entries;
-  // For configurations that are not in the portfolio: the mean over the entries of a template.
+  // For configurations that are not in the portfolio, of each template that was measured.
   struct TemplateCorrection {
     const KernelTemplate* kernel = nullptr;
     Correction correction;
@@ -45,8 +45,8 @@ struct Portfolio {
   std::vector<TemplateCorrection> templates;
 };
 
-// Reads a portfolio: a line for the device with the scales, one with the centres, and one for each
-// entry. Entries of templates that are gone or whose space has changed are left out. Throws Error
+// Reads a portfolio: a line for the device with the scales, one with the centres, one for each
+// entry, and one without a configuration for each template that was measured and has no entry. Entries of templates that are gone or whose space has changed are left out. Throws Error
 // for a text of another form.
 [[nodiscard]] Portfolio parse_portfolio(std::string_view text);
 

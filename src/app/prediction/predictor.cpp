@@ -16,6 +16,7 @@ constexpr double kNominalMhz = 1700;      // for a device of which no time is kn
 constexpr double kModelError = 0.4;       // of the cost model alone
 constexpr double kLikeDeviceError = 0.1;  // that a device which is only like it adds
 constexpr double kMeasuringError = 0.02;
+constexpr double kLeastAlike = 0.1;  // of shapes, for a time of one to say anything about the other
 constexpr double kMostSmRatio = 1.5;  // between the SMs of like devices
 // A less certain candidate is ranked as if it took longer by this part of its error.
 constexpr double kCaution = 0.25;
@@ -80,10 +81,20 @@ class Corrector {
     for (const Portfolio::TemplateCorrection& one : portfolio_.templates) {
       if (one.kernel == &kernel) return of(one.correction);
     }
-    return {-std::log(kNominalMhz), kModelError};
+    return of(unmeasured());
   }
 
  private:
+  // Of a template that nothing is known of on this device: as slow as the slowest of the others.
+  [[nodiscard]] Correction unmeasured() const {
+    Correction result{.mean = -std::log(kNominalMhz), .error = kModelError, .weights = {}};
+    for (const Portfolio::TemplateCorrection& one : portfolio_.templates) {
+      result.mean = std::max(result.mean, one.correction.mean);
+    }
+    result.weights.resize(likeness_.size());
+    return result;
+  }
+
   const Portfolio& portfolio_;
   Evidence evidence_;
   std::vector<double> likeness_;
@@ -143,6 +154,7 @@ class Candidates {
     for (const Known& one : known) {
       Prediction& candidate = *find(*one.kernel, one.winner->configuration);
       if (candidate.winner) continue;  // of a nearer problem
+      if (one.alike < kLeastAlike && candidate.origin != Origin::winner) continue;
       candidate.time_us *= std::exp(one.alike * (one.residual - common));
       candidate.error =
           std::hypot(candidate.error * std::sqrt(1 - one.alike * one.alike), kMeasuringError);
