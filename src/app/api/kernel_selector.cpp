@@ -123,7 +123,7 @@ std::optional<KernelChoice> KernelSelector::find(const GemmProblem& problem, Pla
 std::vector<Prediction> KernelSelector::predictions(const GemmProblem& problem,
                                                     Placement placement) const {
   const PredictedDevice device = predicted_device(device_);
-  if (!device.has_model()) return {};
+  if (!device.has_model() || !setup_.use_shipped_winners) return {};
   const DeviceQuery query{.device_class = device.device_class,
                           .environment = Environment{.driver = device_.driver_text()},
                           .use_shipped = setup_.use_shipped_winners};
@@ -146,7 +146,8 @@ KernelChoice KernelSelector::predict(const GemmProblem& problem, Placement place
       return predicted_choice(std::move(one), problem);
     }
   }
-  // Nothing is predicted on a device that the cost model knows too little of, as the CPU device.
+  // Nothing is predicted on a device that the cost model knows too little of, as the CPU device,
+  // nor without the portfolios, which ship like winners.
   auto known = find(problem, placement, /*exact_only=*/false);
   return known ? std::move(*known) : default_choice(device_, problem, placement);
 }

@@ -78,7 +78,7 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
     const std::string device_class =
         answer.match ? answer.match->winner.device_class : device.device_class;
     const bool was_tuned = answer.match && answer.match->winner.problem == problem;
-    if (!options.exact && !was_tuned) {
+    if (!options.exact && !was_tuned && device.use_shipped) {
       answer.predictions = predictions_for(database, device, device_class, problem);
     }
     answers.push_back(std::move(answer));

@@ -103,7 +103,7 @@ const std::vector<Portfolio>& shipped_portfolios() {
   static const auto& all = *[] {
     auto* const portfolios = new std::vector<Portfolio>;
     for (const EmbeddedFile& file : embedded_portfolios()) {
-      if (!file.text.empty()) portfolios->push_back(parse_portfolio(file.text));
+      portfolios->push_back(parse_portfolio(file.text));
     }
     return portfolios;
   }();
