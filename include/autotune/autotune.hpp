@@ -56,7 +56,7 @@ class Device {
 
 // What happens when a product is asked for that was not tuned on this kind of device.
 enum class MissPolicy : std::uint8_t {
-  predict = 0,  // the best guess from what is stored, else the templates' own
+  predict = 0,  // the best predicted time, by what is stored and what ships
   tune = 1,     // it is tuned first, in the calling thread, for miss_budget_seconds
   refuse = 2,   // NotTunedError; neither is a kernel ever compiled
 };

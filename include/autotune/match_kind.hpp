@@ -11,8 +11,8 @@ namespace autotune {
 enum class MatchKind {
   exact,         // tuned for this device class and problem, in this environment
   exact_stale,   // the same, measured with another driver, NVRTC build, template source or protocol
-  nearest_size,  // tuned for this device class and the nearest problem that there is
-  predicted,     // nothing is stored: the template's own guess for this problem
+  nearest_size,  // tuned for this device class and another problem, one that is near
+  predicted,     // not tuned: the best predicted time, or the template's own guess
 };
 
 // "exact", "exact, stale", "nearest size", "predicted".

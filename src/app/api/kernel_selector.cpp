@@ -13,6 +13,7 @@
 #include "core/compile_target.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "operation/gemm/gemm.hpp"
+#include "prediction/portfolio.hpp"
 
 namespace autotune {
 namespace {
@@ -26,12 +27,8 @@ constexpr const char* kAnyBuild = "any";
 // default, and those from further away up to 1.5 times as slow.
 constexpr double kFarthest = 7;
 
-bool fits_device(const KernelTemplate& kernel, const Configuration& configuration,
-                 const DeviceInfo& device) {
-  const std::vector<Constraint> constraints = device_constraints(kernel, device);
-  return std::all_of(constraints.begin(), constraints.end(),
-                     [&](const Constraint& constraint) { return constraint.holds(configuration); });
-}
+// How many results of other shapes a prediction takes into account.
+constexpr std::size_t kKnownWinners = 4;
 
 // Returns whether the workspace of a kernel is a small part of the device's memory.
 bool is_modest(const KernelTemplate& kernel, const Configuration& configuration,
@@ -60,6 +57,23 @@ KernelChoice stored_choice(Match match) {
                  gemm_problem(winner.problem),
                  winner.median_us};
   choice.compiler_build = std::move(winner.environment.nvrtc_build);
+  return choice;
+}
+
+// A configuration that won for another shape is the nearest size's, whatever else speaks for it.
+KernelChoice predicted_choice(Prediction prediction, const GemmProblem& problem) {
+  KernelChoice choice{prediction.kernel, {}, {}};
+  choice.best = {match_kind(prediction),
+                 "predicted: " + to_string(prediction),
+                 prediction.kernel->name,
+                 std::move(prediction.configuration),
+                 problem,
+                 std::nullopt};
+  if (prediction.winner) {
+    choice.best.tuned_for = gemm_problem(prediction.winner->problem);
+    choice.best.median_us = prediction.winner->median_us;
+    choice.compiler_build = prediction.winner->environment.nvrtc_build;
+  }
   return choice;
 }
 
@@ -116,6 +130,25 @@ std::optional<KernelChoice> KernelSelector::find(const GemmProblem& problem, Pla
   return choice;
 }
 
+std::vector<Prediction> KernelSelector::predictions(const GemmProblem& problem,
+                                                    Placement placement) const {
+  const PredictedDevice device = setup_.results_of
+                                     ? predicted_device(setup_.results_of->device_class)
+                                     : predicted_device(device_);
+  if (!device.has_model() || !setup_.use_shipped_winners) return {};
+  const DeviceQuery query = results_of();
+  std::vector<Winner> known;
+  setup_.results->read([&](const TuningDatabase* results) {
+    known =
+        nearest_winners(results, query, problem, kKnownWinners, [](const Winner&) { return true; });
+  });
+  const bool aligned = placement == Placement::aligned &&
+                       unpadded_traits(built_in_operations().at(kGemm), problem).aligned;
+  return autotune::predict(
+      {.problem = problem, .aligned = aligned, .device = device, .known = known},
+      shipped_portfolios());
+}
+
 KernelChoice KernelSelector::predict(const GemmProblem& problem, Placement placement) const {
   if (setup_.bundle != nullptr) {
     return setup_.bundle->choose(
@@ -124,6 +157,14 @@ KernelChoice KernelSelector::predict(const GemmProblem& problem, Placement place
           return can_serve(kernel, configuration, problem, placement, device_);
         });
   }
+  if (auto tuned = find(problem, placement, /*exact_only=*/true)) return std::move(*tuned);
+  for (Prediction& one : predictions(problem, placement)) {
+    if (can_serve(*one.kernel, one.configuration, problem, placement, device_)) {
+      return predicted_choice(std::move(one), problem);
+    }
+  }
+  // Nothing is predicted on a device that the cost model knows too little of, as the CPU device,
+  // nor without the portfolios, which ship like winners.
   auto known = find(problem, placement, /*exact_only=*/false);
   return known ? std::move(*known) : default_choice(device_, problem, placement);
 }

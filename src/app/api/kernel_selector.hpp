@@ -17,6 +17,7 @@
 #include "core/device_info.hpp"
 #include "db/cubin_store.hpp"
 #include "kernel_templates/kernel_template.hpp"
+#include "prediction/predictor.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune {
@@ -59,7 +60,7 @@ class KernelSelector {
   // The kernel that a call runs: the tuned one, else the best guess. Throws NotTunedError for a
   // guess with MissPolicy::refuse.
   [[nodiscard]] KernelChoice choose(const GemmProblem& problem, Placement placement) const;
-  // The same with any policy.
+  // The same with any policy: the tuned kernel, else the one with the best predicted time.
   [[nodiscard]] KernelChoice predict(const GemmProblem& problem, Placement placement) const;
 
   // From the bundle; or from the cubin store, which needs no compiler; else compiled now, where the
@@ -73,6 +74,8 @@ class KernelSelector {
   [[nodiscard]] DeviceQuery results_of() const;
   [[nodiscard]] std::optional<KernelChoice> find(const GemmProblem& problem, Placement placement,
                                                  bool exact_only) const;
+  [[nodiscard]] std::vector<Prediction> predictions(const GemmProblem& problem,
+                                                    Placement placement) const;
   [[nodiscard]] StoredCubin compile(const CompileRequest& request);
 
   DeviceInfo device_;

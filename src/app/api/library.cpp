@@ -57,7 +57,7 @@ void Library::release(Stream stream) {
 
 BestConfiguration Library::query(const GemmProblem& problem) const {
   check_tunable(problem);
-  return of(core_).backend().selector().predict(problem.row_major(), Placement::anywhere).best;
+  return of(core_).backend().selector().predict(problem.row_major(), Placement::aligned).best;
 }
 
 TuningResult Library::tune(const std::vector<GemmProblem>& problems, const TuningOptions& options) {

@@ -221,6 +221,28 @@ std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery
   return match_of(std::move(*best), device, problem);
 }
 
+std::vector<Winner> nearest_winners(const TuningDatabase* database, const DeviceQuery& device,
+                                    const Problem& problem, std::size_t count,
+                                    const std::function<bool(const Winner&)>& serves) {
+  std::vector<Winner> result;
+  const Operation* const operation = device.kernels->operation_of(problem);
+  if (operation == nullptr) return result;
+  const KnownResults known(database, device);
+  const auto wanted = [&](const Winner& winner) {
+    return device.kernels->find(winner.template_name)->supports(problem) && serves(winner);
+  };
+  std::string last;
+  for (const auto& [distance, other] : nearest_problems(known, problem, *operation)) {
+    if (result.size() >= count) break;
+    if (other == last) continue;  // stored and shipped
+    last = other;
+    for (Candidate& candidate : known.best(Problem::parse(other), wanted)) {
+      result.push_back(std::move(candidate.winner));
+    }
+  }
+  return result;
+}
+
 std::vector<Match> list_winners(const TuningDatabase* database, const DeviceQuery& device) {
   std::vector<Candidate> all =
       KnownResults(database, device).best(Problem(), [](const Winner&) { return true; });

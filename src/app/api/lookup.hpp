@@ -1,6 +1,7 @@
 // The best known configuration for a device and a problem, and how good the match is.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -43,6 +44,13 @@ struct DeviceQuery {
                                              const DeviceQuery& device, const Problem& problem,
                                              bool exact_only,
                                              const std::function<bool(const Winner&)>& serves = {});
+
+// The results of other problems with the same traits, one a problem, nearest problem first: at most
+// `count` of those that `serves` accepts.
+[[nodiscard]] std::vector<Winner> nearest_winners(const TuningDatabase* database,
+                                                  const DeviceQuery& device, const Problem& problem,
+                                                  std::size_t count,
+                                                  const std::function<bool(const Winner&)>& serves);
 
 // All winners of a device, one a problem: the user's own first, then shipped ones for problems that
 // the user has none of.

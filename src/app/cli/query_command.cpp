@@ -1,5 +1,11 @@
 // autotune query: prints the best known configurations, from the database and the shipped winners.
 
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,6 +22,8 @@
 #include "cli/top_trials.hpp"
 #include "cli/tuning_setup.hpp"
 #include "operation/gemm/gemm.hpp"
+#include "prediction/portfolio.hpp"
+#include "prediction/predictor.hpp"
 
 namespace autotune {
 namespace {
@@ -26,10 +34,34 @@ struct QueryOptions : Options {
   bool explain = false;
 };
 
+// A match, or predictions for a problem that was not tuned, the best first.
 struct Answer {
   GemmProblem problem;
   std::optional<Match> match;
+  std::vector<Prediction> predictions = {};
+
+  [[nodiscard]] bool known() const { return match || !predictions.empty(); }
 };
+
+// The predictions for a device that something is known of. Those that do not fit it are left out.
+std::vector<Prediction> predictions_for(const TuningDatabase* database, const DeviceQuery& device,
+                                        const std::string& device_class,
+                                        const GemmProblem& problem) {
+  constexpr std::size_t kKnownWinners = 4;
+  const std::vector<Winner> known =
+      nearest_winners(database, device, problem, kKnownWinners, [](const Winner&) { return true; });
+  const PredictedDevice target = predicted_device(device_class);
+  std::vector<Prediction> all =
+      predict({.problem = problem,
+               .aligned = unpadded_traits(built_in_operations().at(kGemm), problem).aligned,
+               .device = target,
+               .known = known},
+              shipped_portfolios());
+  std::erase_if(all, [&](const Prediction& one) {
+    return !fits_device(*one.kernel, one.configuration, target.info);
+  });
+  return all;
+}
 
 std::vector<Answer> find_answers(const QueryOptions& options, const TuningDatabase* database,
                                  const DeviceQuery& device) {
@@ -42,18 +74,32 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
     return answers;
   }
   for (const GemmProblem& problem : options.problems()) {
-    answers.push_back({problem, find_best(database, device, problem, options.exact)});
+    Answer answer{problem, find_best(database, device, problem, options.exact)};
+    const std::string device_class =
+        answer.match ? answer.match->winner.device_class : device.device_class;
+    const bool was_tuned = answer.match && answer.match->winner.problem == problem;
+    if (!options.exact && !was_tuned && device.use_shipped) {
+      answer.predictions = predictions_for(database, device, device_class, problem);
+    }
+    answers.push_back(std::move(answer));
   }
   return answers;
 }
 
 Table answer_table(const std::vector<Answer>& answers, bool wide) {
   RateColumn rates;
-  for (const auto& [problem, match] : answers) {
+  for (const auto& [problem, match, predictions] : answers) {
     if (match) rates.add(gflops(gemm_problem(match->winner.problem), match->winner.median_us));
   }
   Table table({"size", "match", "time us", rates.title(), "template", "configuration"});
-  for (const auto& [problem, match] : answers) {
+  for (const auto& [problem, match, predictions] : answers) {
+    if (!predictions.empty()) {
+      const Prediction& best = predictions.front();
+      table.add({to_string(problem), to_string(match_kind(best)) + " " + time_text(best), "-", "-",
+                 best.kernel->name,
+                 configuration_text(best.kernel->name, best.configuration, problem, wide)});
+      continue;
+    }
     if (!match) {
       table.add({to_string(problem), "none", "-", "-"});
       continue;
@@ -69,16 +115,34 @@ Table answer_table(const std::vector<Answer>& answers, bool wide) {
   return table;
 }
 
+nlohmann::ordered_json predicted_entry(const GemmProblem& problem,
+                                       const std::vector<Prediction>& predictions) {
+  const Prediction& best = predictions.front();
+  auto entry =
+      borrowed_entry(problem, best.kernel->name, best.configuration, to_string(match_kind(best)));
+  entry["predicted_us"] = best.time_us;
+  entry["predicted_error"] = best.error;
+  if (best.winner) entry["tuned_for"] = to_string(gemm_problem(best.winner->problem));
+  entry["explanation"] = to_string(best);
+  return entry;
+}
+
 nlohmann::ordered_json document_of(const std::vector<Answer>& answers, const std::string& label) {
   nlohmann::ordered_json document = results_document("query", nullptr, label);
-  for (const auto& [problem, match] : answers) {
+  for (const auto& [problem, match, predictions] : answers) {
+    if (!predictions.empty()) {
+      document["results"].push_back(predicted_entry(problem, predictions));
+      continue;
+    }
     if (!match) {
       document["results"].push_back(empty_entry(problem, "nothing_stored"));
       continue;
     }
     const std::string kind = to_string(match->kind);
-    auto entry = match->winner.problem == problem ? result_entry(match->winner, kind)
-                                                  : borrowed_entry(problem, match->winner, kind);
+    auto entry = match->winner.problem == problem
+                     ? result_entry(match->winner, kind)
+                     : borrowed_entry(problem, match->winner.template_name,
+                                      match->winner.configuration, kind);
     entry["tuned_for"] = to_string(gemm_problem(match->winner.problem));
     entry["shipped"] = match->shipped;
     entry["explanation"] = match->explanation;
@@ -88,9 +152,23 @@ nlohmann::ordered_json document_of(const std::vector<Answer>& answers, const std
   return document;
 }
 
+void print_predictions(const GemmProblem& problem, const std::vector<Prediction>& predictions) {
+  constexpr std::size_t kShown = 5;
+  fmt::print("{}: the best predicted of {} candidates\n", to_string(problem), predictions.size());
+  for (std::size_t i = 0; i < std::min(kShown, predictions.size()); ++i) {
+    const Prediction& one = predictions[i];
+    fmt::print("  {}\n    {} {}\n", to_string(one), one.kernel->name, to_string(one.configuration));
+    if (one.winner) {
+      fmt::print("    won for {}: {:.1f} us\n", to_string(gemm_problem(one.winner->problem)),
+                 one.winner->median_us);
+    }
+  }
+}
+
 void print_explanations(const std::vector<Answer>& answers) {
-  for (const auto& [problem, match] : answers) {
-    if (!match) continue;
+  for (const auto& [problem, match, predictions] : answers) {
+    if (!predictions.empty()) print_predictions(problem, predictions);
+    if (!match || !predictions.empty()) continue;
     const Winner& winner = match->winner;
     fmt::print("{}: {}\n  {}, driver {}, compiler {}, {}\n", to_string(problem), match->explanation,
                printable(winner.device_class), printable(winner.environment.driver),
@@ -132,10 +210,9 @@ int run_query(const QueryOptions& options) {
 
   const std::vector<Answer> answers = find_answers(options, database, device);
   const bool anything = std::any_of(answers.begin(), answers.end(),
-                                    [](const Answer& answer) { return answer.match.has_value(); });
-  const bool everything = std::all_of(answers.begin(), answers.end(), [](const Answer& answer) {
-    return answer.match.has_value();
-  });
+                                    [](const Answer& answer) { return answer.known(); });
+  const bool everything = std::all_of(answers.begin(), answers.end(),
+                                      [](const Answer& answer) { return answer.known(); });
   for (const Answer& answer : answers) {  // as it is spelled there
     if (answer.match) device.label = answer.match->winner.device_label;
   }

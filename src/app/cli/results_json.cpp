@@ -112,10 +112,11 @@ Json empty_entry(const GemmProblem& problem, const std::string& status) {
   return problem_part(problem, status, "none");
 }
 
-Json borrowed_entry(const GemmProblem& problem, const Winner& winner, const std::string& match) {
+Json borrowed_entry(const GemmProblem& problem, const std::string& template_name,
+                    const Configuration& configuration, const std::string& match) {
   Json entry = problem_part(problem, "ok", match);
-  entry["template"] = winner.template_name;
-  entry["configuration"] = configuration_part(winner.configuration);
+  entry["template"] = template_name;
+  entry["configuration"] = configuration_part(configuration);
   entry["median_us"] = nullptr;
   entry["gflops"] = nullptr;
   return entry;

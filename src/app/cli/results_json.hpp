@@ -27,9 +27,11 @@ namespace autotune {
 [[nodiscard]] nlohmann::ordered_json empty_entry(const GemmProblem& problem,
                                                  const std::string& status);
 
-// An entry for a problem that has the configuration of another: no figure is its own.
+// An entry for a problem with a configuration that was not measured for it: it has no figures.
 [[nodiscard]] nlohmann::ordered_json borrowed_entry(const GemmProblem& problem,
-                                                    const Winner& winner, const std::string& match);
+                                                    const std::string& template_name,
+                                                    const Configuration& configuration,
+                                                    const std::string& match);
 
 // The results of a document as CSV: a row each, with the same columns for all commands, in
 // microseconds and GFLOP/s. What a result does not have is left empty.

@@ -9,6 +9,7 @@
 #include "core/hash.hpp"
 #include "db/tuning_database.hpp"
 #include "kernel_templates/kernel_registry.hpp"
+#include "prediction/portfolio.hpp"
 #include "tests/app/cli/program.hpp"
 
 namespace autotune::test {
@@ -19,7 +20,7 @@ using nlohmann::json;
 Winner winner_for(std::int64_t size, double median_us) {
   const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
   Winner winner;
-  winner.device_class = "sm_90/132sm/test";
+  winner.device_class = "test/132sm";  // of which no cost model knows anything
   winner.device_label = "Test GPU";
   winner.problem = GemmProblem{.m = size, .n = size, .k = size};
   winner.template_name = kernel.name;
@@ -126,6 +127,32 @@ TEST_SUITE("query") {
     CHECK(entry["configuration"]["TILE_WIDTH"] == 16);
     CHECK(entry["confirmed"] == true);
     CHECK(entry["shipped"] == false);
+  }
+
+  TEST_CASE("on a device with a portfolio a size nobody tuned gets a prediction") {
+    const Program program;
+    const std::vector<std::string> query = {"query", "--device", "NVIDIA H200", "--sizes",
+                                            "1234x568x892"};
+    const auto with = [&](const std::string& option) {
+      std::vector<std::string> arguments = query;
+      arguments.push_back(option);
+      const ProgramResult result = program(arguments);
+      CHECK(result.exit_code == 0);
+      return result.out;
+    };
+    const bool has_portfolio = !shipped_portfolios().empty();
+    const json entry = json::parse(with("--json"))["results"][0];
+    CHECK(entry["median_us"].is_null());
+    CHECK(entry.contains("predicted_us") == has_portfolio);
+    CHECK(has(with("--explain"), " candidates\n") == has_portfolio);
+    if (has_portfolio) {
+      CHECK(entry["predicted_us"] > 0);
+      CHECK(entry["predicted_error"] > 0);
+      CHECK(has(with("--wide"), " us +- "));
+    }
+    std::vector<std::string> exact = query;
+    exact.emplace_back("--exact");
+    CHECK(program(exact).exit_code != 0);
   }
 
   TEST_CASE("a size nobody tuned gets the nearest one and says so") {

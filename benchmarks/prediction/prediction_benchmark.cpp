@@ -1,0 +1,59 @@
+// Data for the prediction of configurations, and how well it does (docs/prediction.md).
+//
+//   prediction_benchmark collect trials.jsonl --seconds 240
+//   prediction_benchmark compare held_out.jsonl --shapes 48 --seconds-per-shape 10
+#include <cstddef>
+#include <exception>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+#include "collect.hpp"
+#include "compare.hpp"
+
+int main(int argc, char** argv) {
+  CLI::App app("Collects data for the prediction of configurations, and judges it.");
+  app.require_subcommand(1);
+  autotune::CollectOptions collect_options;
+  CLI::App* const collect =
+      app.add_subcommand("collect", "time many configurations on random shapes");
+  collect->add_option("output", collect_options.output, "file to append to")->required();
+  collect->add_option("--device", collect_options.device, "as autotune --device");
+  collect->add_option("--db", collect_options.database, "whose winners are timed too");
+  collect->add_option("--seconds", collect_options.seconds, "how long");
+  collect->add_option("--seed", collect_options.seed, "of the shapes");
+  collect->add_option("--spread", collect_options.spread,
+                      "shapes whose best by the cost model are timed");
+  collect->add_option("--shapes", collect_options.most_shapes, "at most");
+  autotune::CompareOptions compare_options;
+  CLI::App* const compare = app.add_subcommand("compare", "judge predictions on other shapes");
+  compare->add_option("output", compare_options.output, "file to append to")->required();
+  compare->add_option("--device", compare_options.device, "as autotune --device");
+  compare->add_option("--shapes", compare_options.shapes, "how many");
+  compare->add_option("--seconds-per-shape", compare_options.seconds_per_shape, "of tuning");
+  compare->add_option("--seed", compare_options.seed, "of the shapes");
+  compare->add_option("--rounds", compare_options.rounds, "samples of each");
+  std::string part;
+  compare->add_option("--part", part, "I/N: every Nth shape, from the Ith of 1 to N");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (!part.empty()) {
+      const std::size_t slash = part.find('/');
+      if (slash == std::string::npos) throw autotune::UsageError("--part is I/N, as in 1/3");
+      compare_options.part = std::stoul(part) - 1;
+      compare_options.parts = std::stoul(part.substr(slash + 1));
+      if (compare_options.part >= compare_options.parts) {
+        throw autotune::UsageError("--part is I/N with I from 1 to N");
+      }
+    }
+    if (compare->parsed()) autotune::compare(compare_options);
+    if (collect->parsed()) autotune::collect(collect_options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "prediction_benchmark: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

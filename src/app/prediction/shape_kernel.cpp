@@ -1,0 +1,27 @@
+#include "prediction/shape_kernel.hpp"
+
+#include <cmath>
+
+namespace autotune {
+
+ShapeFeatures shape_features(const GemmProblem& problem, bool aligned) {
+  const auto octaves = [](std::int64_t size) { return std::log2(static_cast<double>(size)); };
+  return {octaves(problem.m),
+          octaves(problem.n),
+          octaves(problem.k),
+          problem.op_a == Transpose::transposed ? 1.0 : 0.0,
+          problem.op_b == Transpose::transposed ? 1.0 : 0.0,
+          aligned ? 0.0 : 1.0};
+}
+
+double likeness(const ShapeFeatures& a, const ShapeFeatures& b, const ShapeFeatures& scales) {
+  double squares = 0;
+  for (std::size_t i = 0; i < kShapeFeatures; ++i) {
+    const double steps = (a[i] - b[i]) / scales[i];
+    squares += steps * steps;
+  }
+  const double distance = std::sqrt(3 * squares);
+  return (1 + distance) * std::exp(-distance);
+}
+
+}  // namespace autotune

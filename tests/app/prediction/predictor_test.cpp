@@ -1,0 +1,258 @@
+// Predictions from portfolios that the tests make.
+#include "prediction/predictor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+#include "kernel_templates/kernel_registry.hpp"
+#include "operation/gemm/gemm.hpp"
+
+namespace autotune::test {
+namespace {
+
+constexpr const char* kH200 =
+    "sm_90/132sm/l2-62914560/bus-6016/mem-3201000kHz/140GiB/shared-232448";
+constexpr const char* kH100 = "sm_90/114sm/l2-52428800/bus-5120/mem-2619000kHz/80GiB/shared-232448";
+constexpr const char* kA100 = "sm_80/108sm/l2-41943040/bus-5120/mem-1215000kHz/40GiB/shared-166912";
+const GemmProblem kProblem{.m = 1000, .n = 1200, .k = 800};
+
+// The default of a template for some shape, as an entry of a portfolio with one centre at 1024^3.
+std::string entry(const std::string& name, double mean, double weight = 0, double error = 0.05) {
+  const KernelTemplate& kernel = *built_in_kernels().find(name);
+  return fmt::format(
+      R"({{"template":"{}","space_version":{},"configuration":"{}","mean":{},"error":{},"weights":[{}]}})"
+      "\n",
+      name, kernel.space_version, to_string(kernel.default_configuration(kProblem)), mean, error,
+      weight);
+}
+
+// gemm_tiled has no entry, and is ten times as slow as the model says.
+Portfolio portfolio_of(const std::string& entries) {
+  const int version = built_in_kernels().find("gemm_tiled")->space_version;
+  const std::string tiled = fmt::format(
+      R"({{"template":"gemm_tiled","space_version":{},"mean":-5.1,"error":0.3}})", version);
+  return parse_portfolio(
+      fmt::format(R"({{"device_class":"{}","device_label":"NVIDIA H200","math":"strict",)"
+                  R"("scales":[2,2,2,3,3,1]}})"
+                  "\n"
+                  R"({{"centres":[[10,10,10,0,0,0]]}})"
+                  "\n{}{}\n",
+                  kH200, entries, tiled));
+}
+
+std::vector<Prediction> predict_on(const char* device_class, const Portfolio& portfolio,
+                                   const GemmProblem& problem = kProblem,
+                                   const std::vector<Winner>& known = {}) {
+  return predict({.problem = problem,
+                  .aligned = true,
+                  .device = predicted_device(std::string(device_class)),
+                  .known = known},
+                 {&portfolio, 1});
+}
+
+const Prediction& of_template(const std::vector<Prediction>& all, const std::string& name) {
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const Prediction& one) { return one.kernel->name == name; });
+  REQUIRE(found != all.end());
+  return *found;
+}
+
+Winner winner_of(const std::string& name, const GemmProblem& problem, double median_us) {
+  const KernelTemplate& kernel = *built_in_kernels().find(name);
+  Winner winner;
+  winner.device_class = kH200;
+  winner.problem = problem;
+  winner.template_name = name;
+  winner.configuration = kernel.default_configuration(kProblem);
+  winner.median_us = median_us;
+  return winner;
+}
+
+constexpr double kMean = -7.4;  // log(1 / 1640 MHz)
+
+TEST_SUITE("predictor") {
+  TEST_CASE("the same query has the same ranking, sorted by what is predicted") {
+    const Portfolio portfolio = portfolio_of(entry("gemm_tma", kMean) + entry("gemm_simt", kMean));
+    const auto first = predict_on(kH200, portfolio);
+    const auto second = predict_on(kH200, portfolio);
+    REQUIRE(first.size() == second.size());
+    REQUIRE(first.size() >= 3);  // the portfolio, and gemm_tiled's default
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      CHECK(first[i].kernel == second[i].kernel);
+      CHECK(first[i].configuration == second[i].configuration);
+      CHECK(first[i].time_us == second[i].time_us);
+      CHECK(first[i].time_us > 0);
+      CHECK(first[i].error > 0);
+      CHECK(first[i].error < 1);
+    }
+    CHECK(first.front().time_us < first.back().time_us);
+  }
+
+  TEST_CASE("a correction changes the time by its factor, and the choice with it") {
+    const auto with_tma_off_by = [](double log) {
+      return predict_on(
+          kH200, portfolio_of(entry("gemm_tma", kMean + log) + entry("gemm_simt", kMean + 0.5)));
+    };
+    const auto before = with_tma_off_by(0);
+    const auto after = with_tma_off_by(1);
+    CHECK(before.front().kernel->name == "gemm_tma");
+    CHECK(after.front().kernel->name != "gemm_tma");
+    CHECK(of_template(after, "gemm_tma").time_us ==
+          doctest::Approx(of_template(before, "gemm_tma").time_us * std::exp(1)));
+  }
+
+  TEST_CASE("a template without an entry has the correction of its line, or the slowest one") {
+    const Portfolio portfolio = portfolio_of(entry("gemm_tma", kMean));
+    const auto all = predict_on(kH200, portfolio);
+    const double model_us =
+        of_template(predict_on("sm_100/132sm/x", portfolio), "gemm_tiled").time_us;
+    CHECK(of_template(all, "gemm_tiled").time_us ==
+          doctest::Approx(model_us * 1700 * std::exp(-5.1)).epsilon(0.01));
+    CHECK(all.front().kernel->name == "gemm_tma");
+    CHECK(of_template(all, "gemm_simt").time_us > 5 * all.front().time_us);
+  }
+
+  TEST_CASE("a centre counts near it and not far away") {
+    const Portfolio plain = portfolio_of(entry("gemm_tma", kMean));
+    const Portfolio planted = portfolio_of(entry("gemm_tma", kMean, 1));
+    const auto ratio = [&](const GemmProblem& problem) {
+      return of_template(predict_on(kH200, planted, problem), "gemm_tma").time_us /
+             of_template(predict_on(kH200, plain, problem), "gemm_tma").time_us;
+    };
+    CHECK(ratio({.m = 1024, .n = 1024, .k = 1024}) == doctest::Approx(std::exp(1)));
+    CHECK(ratio({.m = 1024, .n = 2048, .k = 1024}) > 1.5);
+    CHECK(ratio({.m = 1024, .n = 2048, .k = 1024}) < std::exp(1));
+    CHECK(ratio({.m = 16, .n = 16, .k = 16}) < 1.01);
+  }
+
+  TEST_CASE("what is less like the measured shapes is less certain") {
+    const Portfolio portfolio = portfolio_of(entry("gemm_tma", kMean));
+    const auto error = [&](const char* device, const GemmProblem& problem) {
+      return of_template(predict_on(device, portfolio, problem), "gemm_tma").error;
+    };
+    const GemmProblem centre{.m = 1024, .n = 1024, .k = 1024};
+    CHECK(error(kH200, centre) == doctest::Approx(0.05));
+    CHECK(error(kH200, {.m = 64, .n = 8192, .k = 64}) > 0.2);
+    CHECK(error(kH100, centre) > error(kH200, centre));
+  }
+
+  TEST_CASE("a like device is corrected as the measured one, another by the model alone") {
+    const Portfolio portfolio =
+        portfolio_of(entry("gemm_tma", kMean + 3) + entry("gemm_simt", kMean));
+    const auto fastest_us = [](const std::vector<Prediction>& all) { return all.front().time_us; };
+    const auto like = predict_on(kH100, portfolio);
+    CHECK(like.front().evidence == Evidence::like_device);
+    CHECK(like.front().kernel->name != "gemm_tma");
+    const auto other = predict_on(kA100, portfolio);
+    for (const Prediction& one : other) CHECK(one.evidence == Evidence::model);
+    // By the model the two are about as fast.
+    const auto blackwell = predict_on("sm_100/148sm/x", portfolio);
+    CHECK(of_template(blackwell, "gemm_tma").evidence == Evidence::model);
+    CHECK(of_template(blackwell, "gemm_tma").time_us < 2 * fastest_us(blackwell));
+    CHECK(of_template(like, "gemm_tma").time_us > 5 * fastest_us(like));
+  }
+
+  TEST_CASE("templates that cannot run are no candidates") {
+    const Portfolio portfolio = portfolio_of(entry("gemm_tma", kMean) + entry("gemm_simt", kMean) +
+                                             entry("gemm_skinny", kMean));
+    for (const Prediction& one : predict_on(kA100, portfolio))
+      CHECK(one.kernel->name != "gemm_tma");
+    for (const GemmProblem& problem :
+         {GemmProblem{.m = 1001, .n = 1003, .k = 77}, GemmProblem{.m = 33, .n = 5001, .k = 1}}) {
+      for (const Prediction& one : predict_on(kH200, portfolio, problem)) {
+        CHECK(computes(*one.kernel, problem));
+        CHECK(one.kernel->name != "gemm_skinny");
+      }
+    }
+    const auto few = predict_on(kH200, portfolio, {.m = 3, .n = 5001, .k = 999});
+    CHECK(of_template(few, "gemm_skinny").time_us > 0);
+  }
+
+  TEST_CASE("nothing is predicted without a model of the device, or a portfolio of the math") {
+    const Portfolio portfolio = portfolio_of(entry("gemm_tma", kMean));
+    CHECK(predict_on("sm_1/3sm/unknown", portfolio).empty());
+    CHECK(predict_on("a device", portfolio).empty());
+    GemmProblem emulated = kProblem;
+    emulated.math = Math::emulated;
+    CHECK(predict_on(kH200, portfolio, emulated).empty());
+  }
+
+  TEST_CASE("a winner's time corrects its configuration for shapes like its own") {
+    const Portfolio portfolio =
+        portfolio_of(entry("gemm_tma", kMean) + entry("gemm_simt", kMean + 0.5));
+    const GemmProblem tuned{.m = 1004, .n = 1200, .k = 800};
+    const double expected = of_template(predict_on(kH200, portfolio, tuned), "gemm_simt").time_us;
+    const auto fast =
+        predict_on(kH200, portfolio, kProblem, {winner_of("gemm_simt", tuned, expected / 4)});
+    CHECK(fast.front().kernel->name == "gemm_simt");
+    CHECK(match_kind(fast.front()) == MatchKind::nearest_size);
+    REQUIRE(fast.front().winner);
+    CHECK(gemm_problem(fast.front().winner->problem) == tuned);
+    CHECK(fast.front().time_us == doctest::Approx(expected / 4).epsilon(0.05));
+    CHECK(fast.front().error < 0.05);
+    // Of a far shape nothing follows.
+    const GemmProblem far{.m = 16, .n = 8192, .k = 16};
+    const double far_us = of_template(predict_on(kH200, portfolio, far), "gemm_simt").time_us;
+    const auto same =
+        predict_on(kH200, portfolio, kProblem, {winner_of("gemm_simt", far, far_us / 4)});
+    CHECK(same.front().kernel->name == "gemm_tma");
+    CHECK(match_kind(same.front()) == MatchKind::predicted);
+  }
+
+  TEST_CASE("on a device that nothing was fitted to, its winners tell how fast it is") {
+    const Portfolio portfolio = portfolio_of(entry("gemm_simt", kMean));
+    const GemmProblem tuned{.m = 1004, .n = 1200, .k = 800};
+    const double alone = of_template(predict_on(kA100, portfolio, tuned), "gemm_simt").time_us;
+    const auto slow =
+        predict_on(kA100, portfolio, kProblem, {winner_of("gemm_simt", tuned, 3 * alone)});
+    const auto unknown = predict_on(kA100, portfolio);
+    CHECK(of_template(slow, "gemm_tiled").time_us ==
+          doctest::Approx(3 * of_template(unknown, "gemm_tiled").time_us));
+  }
+
+  TEST_CASE("a prediction says its time, its error and what it rests on") {
+    const Portfolio portfolio = portfolio_of(entry("gemm_tma", kMean - 1));
+    const std::string text = to_string(predict_on(kH200, portfolio).front());
+    CHECK(text.find(" us +- ") != std::string::npos);
+    CHECK(text.find(" %, the portfolio, corrected by trials of this device") != std::string::npos);
+  }
+}
+
+TEST_SUITE("portfolio") {
+  TEST_CASE("entries of other versions of a template's space are left out") {
+    std::string text = entry("gemm_tma", kMean);
+    const std::string version = "\"space_version\":";
+    text.replace(text.find(version), version.size() + 1, version + "99");
+    CHECK(portfolio_of(text + entry("gemm_simt", kMean)).entries.size() == 1);
+  }
+
+  TEST_CASE("texts of another form are refused") {
+    CHECK_THROWS_AS(parse_portfolio("{\"device_class\":1}"), Error);
+    CHECK_THROWS_AS(parse_portfolio("nothing"), Error);
+    std::string text = entry("gemm_tma", kMean);
+    text.replace(text.find("[0]"), 3, "[0,0]");
+    CHECK_THROWS_AS(portfolio_of(text), Error);
+  }
+
+  TEST_CASE("the portfolios that ship parse, have at most 64 entries, and one device each") {
+    for (const Portfolio& portfolio : shipped_portfolios()) {
+      CHECK(portfolio.entries.size() <= 64);
+      CHECK_FALSE(portfolio.entries.empty());
+      CHECK_FALSE(portfolio.device_class.empty());
+      for (const PortfolioEntry& one : portfolio.entries) {
+        CHECK(fits_device(*one.kernel, one.configuration,
+                          predicted_device(portfolio.device_class).info));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace autotune::test
