@@ -103,8 +103,8 @@ void check_device(const KernelTemplate& kernel, const Configuration& configurati
 
 void check_problem(const KernelTemplate& kernel, const GemmProblem& problem) {
   if (computes(kernel, problem)) return;
-  throw UsageError(
-      fmt::format("--template: {} does not compute {}", kernel.name, to_string(problem)));
+  throw UsageError(fmt::format("--template: {} does not compute {}: name another template",
+                               kernel.name, to_string(problem)));
 }
 
 ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
