@@ -23,6 +23,7 @@
 #include "cli/results_json.hpp"
 #include "cli/space_options.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "cli/tuning_setup.hpp"
 #include "core/statistics.hpp"
 #include "operation/gemm/gemm.hpp"
@@ -324,7 +325,8 @@ int run_bench(const BenchOptions& options) {
     print_document(document);
   } else {
     fmt::print("{}\n{}speed-up: the other's time by the own, median of {} rounds in turn\n",
-               describe(device), comparison_table(sizes, options.wide).text(), options.rounds);
+               describe(device), comparison_table(sizes, options.wide).text(output_columns()),
+               options.rounds);
   }
   return bench_exit_code(sizes, options);
 }
