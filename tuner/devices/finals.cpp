@@ -22,9 +22,6 @@ constexpr double kSample_us = 4000;
 constexpr double kLaunches = 3;
 
 constexpr double kTieMargin = 1.02;
-// Medians of one kernel mostly differ by less from process to process, however steady they are in
-// each (benchmarks/results/nvidia-h200/2026-11-22-finals).
-constexpr double kRepeatability = 1.005;
 
 // The resources that a configuration takes from an SM. Among equally fast ones the cheapest leaves
 // most to other kernels and is the least likely to suffer from a small change of the compiler.

@@ -19,6 +19,10 @@
 
 namespace autotune {
 
+// Medians of one kernel mostly differ by less from process to process, however steady they are in
+// each (benchmarks/results/nvidia-h200/2026-11-22-finals).
+inline constexpr double kRepeatability = 1.005;
+
 // A configuration that was among the best. Its template and its built kernel outlive it.
 struct Finalist {
   const KernelTemplate* kernel = nullptr;

@@ -126,7 +126,7 @@ RecordedDocument parse_recorded_json(std::string text) {
   if (fault.is_range) throw UsageError("has a number that is out of range");
   const bool ends_early = fault.byte > text.size();
   if (ends_early && builder.close_cache()) return {builder.take(), /*is_whole=*/false};
-  throw UsageError(fmt::format("is no whole JSON document: {} at byte {} of {}",
+  throw UsageError(fmt::format("is not a whole JSON document: {} at byte {} of {}",
                                ends_early ? "it ends too early" : "there is a fault", fault.byte,
                                text.size()));
 }

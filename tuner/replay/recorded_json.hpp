@@ -17,7 +17,7 @@ struct RecordedDocument {
   bool is_whole = true;
 };
 
-// Throws UsageError for any other text that is no whole JSON document.
+// Throws UsageError for any other text that is not a whole JSON document.
 [[nodiscard]] RecordedDocument parse_recorded_json(std::string text);
 
 }  // namespace autotune

@@ -33,13 +33,21 @@ void CandidateRunner::prepare(const KernelTemplate& kernel, const Configuration&
 
 Trial CandidateRunner::run(const KernelTemplate& kernel, const Configuration& configuration,
                            const GemmProblem& problem, const MeasureOptions& options) {
-  if (const std::string why = why_too_large(built_in_operations().at(kGemm), problem, device_);
-      !why.empty()) {
-    throw EnvironmentError(why);
-  }
+  check_memory(problem);
   const auto ticket = builder_->request(kernel, configuration, problem);
   while (builder_->find(ticket) == nullptr) builder_->take(built_.wait());
   return runner_.run(kernel, configuration, problem, *builder_->find(ticket), options);
+}
+
+Trial CandidateRunner::run_baseline(const std::string& name, const GemmProblem& problem,
+                                    const MeasureOptions& options) {
+  check_memory(problem);
+  return runner_.run_baseline(name, built_in_operations().at(kGemm), problem, options);
+}
+
+void CandidateRunner::check_memory(const GemmProblem& problem) const {
+  const std::string why = why_too_large(built_in_operations().at(kGemm), problem, device_);
+  if (!why.empty()) throw EnvironmentError(why);
 }
 
 void print_trial_notes(const std::vector<Trial>& trials, std::size_t wanted) {

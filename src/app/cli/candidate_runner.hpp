@@ -1,7 +1,8 @@
-// Compiles and measures single configurations, for run and sweep.
+// Compiles and measures single configurations, for run, sweep and bench.
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "autotune/problem.hpp"
@@ -27,8 +28,13 @@ class CandidateRunner {
   // Throws EnvironmentError for a problem beyond the device's memory.
   [[nodiscard]] Trial run(const KernelTemplate& kernel, const Configuration& configuration,
                           const GemmProblem& problem, const MeasureOptions& options);
+  // Times a baseline, "cublas". Throws EnvironmentError for a problem beyond the device's memory.
+  [[nodiscard]] Trial run_baseline(const std::string& name, const GemmProblem& problem,
+                                   const MeasureOptions& options);
 
  private:
+  void check_memory(const GemmProblem& problem) const;
+
   DeviceInfo device_;
   TrialRunner runner_;
   Mailbox<KernelBuilt> built_;

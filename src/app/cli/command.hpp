@@ -38,6 +38,7 @@ std::pair<CLI::App&, CommandOptions&> add_command(CommandLine& line, const char*
   COMMAND(query)                   \
   COMMAND(show)                    \
   COMMAND(run)                     \
+  COMMAND(bench)                   \
   COMMAND(sweep)                   \
   COMMAND(analyze)                 \
   COMMAND(templates)               \

@@ -70,13 +70,13 @@ ConfigurationChoice choice_of(const Options& options) {
   return {options.one_template(), options.configuration};
 }
 
-void check_choice(const ConfigurationChoice& choice) {
+void check_choice(const ConfigurationChoice& choice, const std::string& option) {
   const KernelTemplate& kernel = chosen_template(choice);
   if (choice.configuration.empty()) return;
   try {
     static_cast<void>(completed(kernel, choice.configuration, {.m = 1024, .n = 1024, .k = 1024}));
   } catch (const UsageError& error) {
-    throw UsageError(std::string("--config: ") + error.what());
+    throw UsageError(fmt::format("{}: {}", option, error.what()));
   }
 }
 
@@ -103,8 +103,8 @@ void check_device(const KernelTemplate& kernel, const Configuration& configurati
 
 void check_problem(const KernelTemplate& kernel, const GemmProblem& problem) {
   if (computes(kernel, problem)) return;
-  throw UsageError(
-      fmt::format("--template: {} does not compute {}", kernel.name, to_string(problem)));
+  throw UsageError(fmt::format("--template: {} does not compute {}: name another template",
+                               kernel.name, to_string(problem)));
 }
 
 ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,

@@ -24,8 +24,8 @@ struct ChosenConfiguration {
   std::string origin;  // "given", "default", or the reason why it is the best known
 };
 
-// Throws UsageError for a choice that no device could serve.
-void check_choice(const ConfigurationChoice& choice);
+// Throws UsageError, which names the option, for a choice that no device could serve.
+void check_choice(const ConfigurationChoice& choice, const std::string& option = "--config");
 
 // Throws UsageError when devices of an architecture cannot run a template. An empty one passes.
 void check_architecture(const KernelTemplate& kernel, const std::string& architecture);

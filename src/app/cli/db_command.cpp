@@ -14,6 +14,7 @@
 #include "cli/options.hpp"
 #include "cli/results_json.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "cli/tuning_setup.hpp"
 #include "core/json.hpp"
 #include "db/default_paths.hpp"
@@ -49,7 +50,7 @@ int run_stats(const DbOptions& options) {
   table.add({"runs", std::to_string(stats.runs)});
   table.add({"trials", fmt::format("{} ({} failed)", stats.trials, stats.failed_trials)});
   table.add({"winners", std::to_string(stats.winners)});
-  fmt::print("{}", table.text());
+  fmt::print("{}", table.text(output_columns()));
   return exit_code::kDone;
 }
 

@@ -13,6 +13,7 @@
 #include "cli/option_values.hpp"
 #include "cli/results_json.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "cli/top_trials.hpp"
 #include "cli/tuning_setup.hpp"
 #include "core/hash.hpp"
@@ -117,7 +118,7 @@ int run_db_list(const DbOptions& options) {
                any ? fmt::format("{:.1f}", each.best_us) : "-",
                any ? rates.text(rate(each)) : "-"});
   }
-  fmt::print("{}", table.text());
+  fmt::print("{}", table.text(output_columns()));
   return exit_code::kDone;
 }
 
@@ -148,7 +149,7 @@ int run_db_remove(const DbOptions& options) {
       table.add(
           {result.device_class, to_string(gemm_problem(result.problem)), result.template_name});
     }
-    fmt::print("{}", table.text());
+    fmt::print("{}", table.text(output_columns()));
     return exit_code::kDone;
   }
   database = TuningDatabase::open(database.path());

@@ -10,6 +10,7 @@
 #include "cli/options.hpp"
 #include "cli/results_json.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "cpu/device.hpp"
 #include "gpu/gpu.hpp"
 
@@ -42,7 +43,7 @@ int run_devices(const Options& options) {
   if (options.json) {
     print_document(document);
   } else {
-    fmt::print("{}", table.text());
+    fmt::print("{}", table.text(output_columns()));
   }
   return exit_code::kDone;
 }

@@ -1,7 +1,9 @@
 #include "cli/option_values.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <utility>
 
@@ -46,7 +48,10 @@ GemmProblem parse_item(const std::string& item) {
 // The file's lines as one list; a line end at the end of the file adds no item.
 std::string read_list(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw UsageError("the file " + in_quotes(path) + " cannot be read");
+  if (!file) {
+    throw UsageError(fmt::format("the file {} cannot be read: {}; it must have sizes, one a line",
+                                 in_quotes(path), std::strerror(errno)));
+  }
   std::string list;
   for (std::string line; std::getline(file, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();

@@ -14,6 +14,7 @@
 
 #include "cli/option_values.hpp"
 #include "cli/space_options.hpp"
+#include "cli/usage_message.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "tuner/search/strategy.hpp"
 
@@ -56,7 +57,8 @@ bool is_given(const std::string& /*text*/) {
 template <bool Options::*Format>
 bool store_format(Options& options, const std::string& /*text*/) {
   options.*Format = true;
-  if (options.json && options.csv) throw UsageError("--json and --csv exclude each other");
+  if (options.json && options.csv)
+    throw UsageError("--json and --csv exclude each other: leave one out");
   return true;
 }
 
@@ -266,14 +268,17 @@ const KernelTemplate* Options::one_template() const {
 
 std::string example_of(const std::string& name) {
   const Declaration* option = find_declaration(name);
-  return option == nullptr ? "" : fmt::format(", e.g. {} {}", name, option->example);
+  const bool has_value = option != nullptr && *option->type != '\0';
+  return !has_value ? "" : fmt::format(", e.g. {} {}", name, option->example);
 }
 
 void add_text_option(CLI::App& command, const std::string& name, const char* type,
                      const std::string& help, std::function<void(const std::string&)> store) {
-  const CLI::callback_t take_in = [name, store = std::move(store)](const CLI::results_t& given) {
-    if (given.size() > 1) throw UsageError(name + " takes one value, once" + example_of(name));
-    if (given.front().empty()) throw UsageError(name + ": the value is empty" + example_of(name));
+  const CLI::callback_t take_in = [&command, name,
+                                   store = std::move(store)](const CLI::results_t& given) {
+    const std::string hint = hint_about(command, name);
+    if (given.size() > 1) throw UsageError(name + " takes one value, once" + hint);
+    if (given.front().empty()) throw UsageError(name + ": the value is empty" + hint);
     store(given.front());
     return true;
   };

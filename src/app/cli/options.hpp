@@ -88,7 +88,7 @@ void add_choice_option(CLI::App& command, const std::string& name,
 void add_number_option(CLI::App& command, const std::string& name, std::int64_t most,
                        const std::string& help, std::int64_t& number);
 
-// ", e.g. --budget 30s" for a declared option, else empty.
+// ", e.g. --budget 30s" for a declared option that has a value, else empty.
 [[nodiscard]] std::string example_of(const std::string& name);
 
 }  // namespace autotune

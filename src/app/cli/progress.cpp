@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/progress_text.hpp"
+#include "cli/terminal.hpp"
 
 namespace autotune {
 namespace {
@@ -16,12 +16,6 @@ constexpr std::chrono::milliseconds kInterval(100);
 constexpr std::chrono::seconds kPlainInterval(10);
 constexpr std::size_t kDefaultColumns = 80;
 constexpr std::size_t kPlainColumns = 200;
-
-std::size_t terminal_columns() {
-  winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
-                                                                           : kDefaultColumns;
-}
 
 // A terminal that a line can be written again on.
 bool is_terminal() {
@@ -50,7 +44,8 @@ void ProgressLine::show(const TuneProgress& progress) {
     std::fprintf(stderr, "%s\n", progress_text(progress, kPlainColumns).c_str());
     return;
   }
-  const std::string line = progress_text(progress, terminal_columns() - 1);
+  const std::size_t columns = terminal_columns(STDERR_FILENO).value_or(kDefaultColumns);
+  const std::string line = progress_text(progress, columns - 1);
   std::fprintf(stderr, color_ ? "\r\033[2m%s\033[0m\033[K" : "\r%s\033[K", line.c_str());
   std::fflush(stderr);
   shown_ = true;

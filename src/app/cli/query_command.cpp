@@ -19,6 +19,7 @@
 #include "cli/options.hpp"
 #include "cli/results_json.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "cli/top_trials.hpp"
 #include "cli/tuning_setup.hpp"
 #include "operation/gemm/gemm.hpp"
@@ -221,7 +222,8 @@ int run_query(const QueryOptions& options) {
   } else if (options.csv) {
     fmt::print("{}", results_csv(document_of(answers, device.label)));
   } else if (anything) {
-    fmt::print("{}\n{}", printable(device.label), answer_table(answers, options.wide).text());
+    fmt::print("{}\n{}", printable(device.label),
+               answer_table(answers, options.wide).text(output_columns()));
     if (options.explain) print_explanations(answers);
   }
   if (anything && everything) return exit_code::kDone;

@@ -22,6 +22,7 @@
 #include "cli/progress.hpp"
 #include "cli/results_json.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "core/json.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "operation/problem_json.hpp"
@@ -153,7 +154,7 @@ void print_tables(const std::vector<Replayed>& results, const std::vector<std::s
       add(strategies[i], "mean", replayed.curves[i].mean);
       add("", "5th", replayed.curves[i].low);
     }
-    fmt::print("\n{}\n{}", title(replayed, spaces), table.text());
+    fmt::print("\n{}\n{}", title(replayed, spaces), table.text(output_columns()));
   }
 }
 
@@ -172,7 +173,7 @@ void print_stops(const std::vector<Replayed>& results, const std::vector<std::st
                  any ? fmt::format("{:.1f}", 100 * record.right) : "-"});
     }
   }
-  fmt::print("{}", table.text());
+  fmt::print("{}", table.text(output_columns()));
 }
 
 nlohmann::ordered_json space_json(const Replayed& replayed,

@@ -13,6 +13,7 @@
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "cli/tuning_setup.hpp"
 #include "operation/gemm/gemm.hpp"
 
@@ -75,7 +76,7 @@ int run_run(const Options& options) {
     print_trials("run", device, trials, wanted, options);
     return exit_code_for(trials, wanted);
   }
-  fmt::print("{}\n{}", describe(device), trial_table(trials, options.wide).text());
+  fmt::print("{}\n{}", describe(device), trial_table(trials, options.wide).text(output_columns()));
   for (const Trial& trial : trials) {
     if (trial.ok() && !trial.detail.empty()) {
       fmt::print("{}: verified and timed on {}\n", to_string(gemm_problem(trial.problem)),

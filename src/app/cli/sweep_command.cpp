@@ -19,6 +19,7 @@
 #include "cli/progress.hpp"
 #include "cli/space_options.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "cli/tuning_setup.hpp"
 #include "operation/gemm/gemm.hpp"
 
@@ -156,7 +157,7 @@ int run_sweep(const Options& options) {
         "{}\n{}, GFLOP/s (speed-up against R1 with the same tile), {} data, mean of {} "
         "launches\n{}",
         describe(device), kernel.name, options.input, options.launches,
-        sweep_table(columns, trials).text());
+        sweep_table(columns, trials).text(output_columns()));
   }
   return exit_code_for(trials, wanted);
 }

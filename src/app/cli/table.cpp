@@ -1,6 +1,8 @@
 #include "cli/table.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,6 +21,59 @@ std::string csv_cell(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + "\"";
+}
+
+constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+const std::string kBetween = "  ";   // columns
+const std::string kIndent = "    ";  // before columns that follow below
+
+struct ColumnLayout {
+  std::size_t width = 0;
+  bool numeric = true;
+};
+
+// The first of the rows is the header.
+std::vector<ColumnLayout> layout_of(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<ColumnLayout> layout(rows.front().size());
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < layout.size(); ++i) {
+      layout[i].width = std::max(layout[i].width, row[i].size());
+      layout[i].numeric = layout[i].numeric && (&row == &rows.front() || is_number(row[i]));
+    }
+  }
+  return layout;
+}
+
+// The number of columns that fit beside each other, at least one.
+std::size_t columns_that_fit(const std::vector<ColumnLayout>& layout, std::size_t most) {
+  std::size_t used = layout.front().width;
+  std::size_t fitting = 1;
+  while (fitting < layout.size() && used + kBetween.size() + layout[fitting].width <= most) {
+    used += kBetween.size() + layout[fitting++].width;
+  }
+  return fitting;
+}
+
+std::string without_spaces_behind(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+// Indented lines of at most so many characters, broken behind commas and spaces; a longer word has
+// a line of its own.
+std::string folded(const std::string& text, std::size_t columns) {
+  std::string lines;
+  std::string line = kIndent;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(", ", start), text.size() - 1) + 1;
+    const std::string word = text.substr(start, end - start);
+    if (line.size() > kIndent.size() && line.size() + word.size() > columns) {
+      lines += without_spaces_behind(std::exchange(line, kIndent)) + "\n";
+    }
+    line += word;
+    start = end;
+  }
+  return lines + without_spaces_behind(line) + "\n";
 }
 
 }  // namespace
@@ -45,36 +100,29 @@ void Table::add(std::vector<std::string> row) {
   rows_.push_back(std::move(row));
 }
 
-std::string Table::text() const {
+std::string Table::text(std::optional<std::size_t> columns) const {
   std::vector<std::vector<std::string>> rows = {header_};
   rows.insert(rows.end(), rows_.begin(), rows_.end());
   for (auto& row : rows) {
     for (std::string& cell : row) cell = printable(cell);
   }
-  std::vector<std::size_t> widths;
-  std::vector<bool> numeric;
-  for (std::size_t column = 0; column < header_.size(); ++column) {
-    std::size_t width = 0;
-    bool all_numbers = true;
-    for (const auto& row : rows) {
-      width = std::max(width, row[column].size());
-      all_numbers = all_numbers && (&row == &rows.front() || is_number(row[column]));
-    }
-    widths.push_back(width);
-    numeric.push_back(all_numbers);
-  }
+  const std::vector<ColumnLayout> layout = layout_of(rows);
+  const std::size_t beside = columns_that_fit(layout, columns.value_or(kUnlimited));
   std::string text;
-  const auto add_line = [&](const std::vector<std::string>& cells) {
+  for (const auto& row : rows) {
     std::string line;
-    for (std::size_t column = 0; column < cells.size(); ++column) {
-      const std::string padding(widths[column] - cells[column].size(), ' ');
-      if (column > 0) line += "  ";
-      line += numeric[column] ? padding + cells[column] : cells[column] + padding;
+    for (std::size_t i = 0; i < beside; ++i) {
+      const std::string padding(layout[i].width - row[i].size(), ' ');
+      if (i > 0) line += kBetween;
+      line += layout[i].numeric ? padding + row[i] : row[i] + padding;
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  };
-  for (const auto& row : rows) add_line(row);
+    std::string below;
+    for (std::size_t i = beside; i < row.size(); ++i) {
+      if (!row[i].empty()) below += (below.empty() ? "" : kBetween) + row[i];
+    }
+    text += without_spaces_behind(line) + "\n";
+    if (!below.empty()) text += folded(below, *columns);
+  }
   return text;
 }
 

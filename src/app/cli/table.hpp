@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +20,9 @@ class Table {
   explicit Table(std::vector<std::string> header);
   void add(std::vector<std::string> row);
 
-  [[nodiscard]] std::string text() const;
+  // In lines of at most `columns` characters, if a number is given: the last columns of a table
+  // that is wider follow below each row, indented.
+  [[nodiscard]] std::string text(std::optional<std::size_t> columns = std::nullopt) const;
   // RFC 4180, but for the ends of lines, which are those of Unix.
   [[nodiscard]] std::string csv() const;
 

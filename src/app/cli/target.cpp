@@ -4,6 +4,7 @@
 
 #include "autotune/error.hpp"
 
+#include "api/device_choice.hpp"
 #include "cli/tuning_setup.hpp"
 
 namespace autotune {
@@ -12,13 +13,17 @@ Target choose_target(const Options& options, const TuningDatabase* database) {
   Target target{device_named(options, database), options.architecture};
   const bool is_known = !options.configuration.empty() && !target.architecture.empty();
   if (!options.device.empty() || is_known) return target;
-  target.query = device_query(options, database);
-  const std::string here = parse_device_class(target.query.device_class).architecture;
-  if (target.architecture.empty()) target.architecture = here;
-  // Results of one architecture do not hold for another.
-  if (target.architecture != here) {
-    target.query = {target.architecture, "", std::nullopt, !options.no_shipped};
+  if (target.architecture.empty()) {
+    target.query = device_query(options, database);
+    target.architecture = parse_device_class(target.query.device_class).architecture;
+    return target;
   }
+  // Results of one architecture do not hold for another. A machine without a GPU of it is nothing
+  // to warn of, since nothing is timed.
+  const DeviceInfo here = choose_device("auto").device;
+  const bool is_here = here.architecture() == target.architecture;
+  target.query = {is_here ? here.device_class() : target.architecture, is_here ? here.label : "",
+                  std::nullopt, !options.no_shipped};
   return target;
 }
 

@@ -13,6 +13,7 @@
 #include "cli/options.hpp"
 #include "cli/results_json.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
@@ -41,7 +42,7 @@ void print_template(const KernelTemplate& kernel) {
   }
   Table rules({"rule", "meaning"});
   for (const Constraint& rule : kernel.space.constraints()) rules.add({rule.name, rule.meaning});
-  fmt::print("\n{}\n{}", parameters.text(), rules.text());
+  fmt::print("\n{}\n{}", parameters.text(output_columns()), rules.text(output_columns()));
 }
 
 nlohmann::ordered_json template_json(const KernelTemplate& kernel) {

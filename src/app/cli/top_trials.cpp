@@ -11,6 +11,7 @@
 #include "cli/configuration_choice.hpp"
 #include "cli/results_json.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {
@@ -90,7 +91,7 @@ void print_top_trials(const Options& options, const std::vector<StoredTrial>& tr
   } else if (options.csv) {
     fmt::print("{}", results_csv(top_document(trials, command)));
   } else {
-    fmt::print("{}", top_table(trials, options.wide).text());
+    fmt::print("{}", top_table(trials, options.wide).text(output_columns()));
   }
 }
 

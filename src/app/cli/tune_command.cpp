@@ -19,6 +19,7 @@
 #include "cli/results_json.hpp"
 #include "cli/space_options.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "cli/tune_report.hpp"
 #include "cli/tuning_setup.hpp"
 #include "tuner/search/strategy.hpp"
@@ -66,7 +67,7 @@ void print_space(const std::vector<SpaceSummary>& spaces) {
     for (const auto& [name, count] : summary.enumeration.rejected) {
       if (count > 0) table.add({name, std::to_string(count)});
     }
-    fmt::print("{}", table.text());
+    fmt::print("{}", table.text(output_columns()));
   }
 }
 
@@ -172,7 +173,8 @@ int run_tune(const TuneOptions& options) {
     fmt::print("{}", results_csv(tune_document(report, device)));
   } else {
     if (devices.size() > 1) fmt::print("{} x ", devices.size());
-    fmt::print("{}\n{}", describe(device), result_table(report, options.wide).text());
+    fmt::print("{}\n{}", describe(device),
+               result_table(report, options.wide).text(output_columns()));
     print_summary(report, request, setup);
     if (report.measured > 0 && !opened.database.path().empty() && report.storage_problem.empty()) {
       fmt::print("stored in {}\n", printable(opened.database.path().string()));

@@ -152,14 +152,17 @@ std::optional<TuningDatabase> open_database_read_only(const std::string& explici
       return std::nullopt;
     }
   }
+  return named_database("--db", explicit_path);
+}
+
+TuningDatabase named_database(const std::string& option, const std::string& path) {
   try {
-    std::optional<TuningDatabase> database = TuningDatabase::open_read_only(explicit_path);
-    if (!database)
-      throw UsageError(fmt::format("--db: '{}' must be a database that exists", explicit_path));
-    return database;
+    std::optional<TuningDatabase> database = TuningDatabase::open_read_only(path);
+    if (database) return *std::move(database);
   } catch (const StorageError& error) {
-    throw UsageError(std::string("--db: ") + error.what());
+    throw UsageError(fmt::format("{}: {}", option, error.what()));
   }
+  throw UsageError(fmt::format("{}: '{}' must be a database that exists", option, path));
 }
 
 bool database_exists(const std::string& explicit_path) {
@@ -174,7 +177,7 @@ bool database_exists(const std::string& explicit_path) {
 }
 
 TuningDatabase existing_database(const std::string& explicit_path) {
-  if (!explicit_path.empty()) return *open_database_read_only(explicit_path);
+  if (!explicit_path.empty()) return named_database("--db", explicit_path);
   std::optional<TuningDatabase> database = TuningDatabase::open_read_only(default_database_path());
   if (database) return *std::move(database);
   throw UsageError(fmt::format("there is no database at {} yet: tune something first",

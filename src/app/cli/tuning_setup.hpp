@@ -40,6 +40,10 @@ namespace autotune {
 [[nodiscard]] std::optional<TuningDatabase> open_database_read_only(
     const std::string& explicit_path);
 
+// Opens the database that an option names for reading. Throws UsageError when it cannot be opened,
+// or there is none.
+[[nodiscard]] TuningDatabase named_database(const std::string& option, const std::string& path);
+
 // Returns whether there is a file where open_database() would open or make one.
 [[nodiscard]] bool database_exists(const std::string& explicit_path);
 // Opens the database for reading. Throws UsageError when there is none.

@@ -106,9 +106,12 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const char* const what = is_missing                             ? "is missing"
                            : option->get_items_expected_max() > 0 ? "needs a value"
                                                                   : "takes no value";
-  const std::string example = example_of(name);
-  return fmt::format("{} {}{}", name, what,
-                     example.empty() ? " ('" + words_of(command) + " --help' explains)" : example);
+  return fmt::format("{} {}{}", name, what, hint_about(command, name));
+}
+
+std::string hint_about(const CLI::App& command, const std::string& option) {
+  const std::string example = example_of(option);
+  return example.empty() ? " ('" + words_of(command) + " --help' explains)" : example;
 }
 
 }  // namespace autotune

@@ -8,6 +8,12 @@
 namespace autotune {
 namespace {
 
+std::string list_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 std::string list_of(const std::vector<std::int64_t>& values) {
   std::string text;
   for (const std::int64_t value : values) {
@@ -114,7 +120,8 @@ Configuration ConfigSpace::validated(const Configuration& configuration) const {
   Configuration ordered(names_, std::move(values));
   for (const auto& [name, value] : configuration.entries()) {
     if (!ordered.contains(name)) {
-      throw UsageError("configuration names an unknown parameter " + name);
+      throw UsageError("configuration names an unknown parameter " + name + ": use one of " +
+                       list_of(*names_));
     }
   }
   if (const Constraint* broken = first_broken(constraints_, ordered)) {

@@ -76,6 +76,19 @@ TEST_SUITE("driver faults") {
     }
   }
 
+  TEST_CASE("a comparison with a cuBLAS that is not there says so and fails") {
+    if (!can_compile()) return;
+    Program program;
+    program.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
+    program.environment.emplace_back("AUTOTUNE_CUBLAS", "/nonexistent/libcublas.so");
+    const ProgramResult result = program({"bench", "--sizes", "64", "--against", "cublas"});
+    CAPTURE(result.err);
+    CHECK(result.exit_code == kEnvironment);
+    CHECK(has(result.out, "not compared"));
+    CHECK(has(result.err, "autotune: 64x64x64: load_failed: "));
+    CHECK(has(result.err, "AUTOTUNE_CUBLAS"));
+  }
+
   TEST_CASE("a machine without a GPU uses the CPU device and says why") {
     struct Case {
       const char* script;

@@ -56,12 +56,13 @@ TEST_SUITE("signals") {
     }
   }
 
-  TEST_CASE("run, sweep and replay print what they have, and say that it is not all") {
+  TEST_CASE("run, bench, sweep and replay print what they have, and say that it is not all") {
     const OrphanWatch orphans;
     std::string sizes = "33";
     for (int size = 34; size < 500; ++size) sizes += "," + std::to_string(size);
     for (const std::vector<std::string>& command :
          {std::vector<std::string>{"run", "--sizes", sizes, "--device", "cpu", "--json"},
+          {"bench", "--sizes", sizes, "--device", "cpu", "--against", "gemm_simt", "--json"},
           {"sweep", "--sizes", sizes, "--device", "cpu", "--json"},
           {"replay", kRecording, "--repeats", "10000", "--json"}}) {
       CAPTURE(command.front());

@@ -175,6 +175,38 @@ const std::vector<Case>& cases() {
       {{"run", "--device", "cpu", "--sizes", "64", "--template", "gemm_skinny"},
        2,
        "--template: gemm_skinny does not compute 64x64x64"},
+      {{"bench"}, 2, "--sizes is missing"},
+      {{"bench", "--sizes", "64"}, 2, "one of --against and --against-database"},
+      {{"bench", "--sizes", "64", "--against", "cublas", "--against-database", "x.db"},
+       2,
+       "one of --against and --against-database"},
+      {{"bench", "--sizes", "64", "--against", ""}, 2, "--against: the value is empty"},
+      {{"bench", "--sizes", "64", "--against"}, 2, "--against needs a value"},
+      {{"bench", "--sizes", "64", "--against", "mkl"}, 2, "'mkl' must be cublas, a template"},
+      {{"bench", "--sizes", "64", "--against", "gemm_fast:STAGES=2"}, 2, "--against TILE_WIDTH=16"},
+      {{"bench", "--sizes", "64", "--against", "STAGES=77"}, 2, "use one of 2, 3, 4, 6"},
+      {{"bench", "--sizes", "64", "--against", "STAGES="}, 2, "NAME=INTEGER"},
+      {{"bench", "--sizes", "64", "--against", "gemm_tiled:STAGES=2"}, 2, "--against: "},
+      {{"bench", "--sizes", "64", "--against", "cublas", "--device", "cpu"},
+       2,
+       "cublas needs a GPU; on the CPU device name a configuration"},
+      {{"bench", "--sizes", "64", "--against", "cublas", "--device", "0"}, 3, "no NVIDIA driver"},
+      {{"bench", "--sizes", "64", "--against", "gemm_tma", "--device", "cpu"}, 2, "tensor maps"},
+      {{"bench", "--sizes", "64", "--against", "gemm_skinny", "--device", "cpu"},
+       2,
+       "gemm_skinny does not compute 64x64x64"},
+      {{"bench", "--sizes", "64", "--against", "cublas", "--config", "TILE_WIDTH=17"},
+       2,
+       "--config: TILE_WIDTH=17"},
+      {{"bench", "--sizes", "64", "--against-database", "/nonexistent/db", "--device", "cpu"},
+       2,
+       "--against-database: '/nonexistent/db'"},
+      {{"bench", "--sizes", "64", "--against-database", ""}, 2, "--against-database: the value is"},
+      {{"bench", "--sizes", "64", "--against", "cublas", "--rounds", "5"},
+       2,
+       "--rounds: '5' must be a whole number from 6 to 1000"},
+      {{"bench", "--sizes", "64", "--against", "cublas", "--rounds", "1001"}, 2, "--rounds 30"},
+      {{"bench", "--sizes", "64", "--against", "cublas", "--csv"}, 2, "'--csv' is not an option"},
       {{"show"}, 2, "--sizes"},
       {{"show", "--sizes", "64", "--arch", "sm_20"}, 2, "from sm_50 on"},
       {{"show", "--sizes", "64", "--arch", "sm_9x"}, 2, "--arch: 'sm_9x'"},
@@ -313,7 +345,7 @@ const std::vector<Case>& cases() {
        "no valid configuration has the values"},
       {{"replay"}, 2, "FILE is missing"},
       {{"replay", "/nonexistent.json"}, 2, "/nonexistent.json"},
-      {{"replay", AUTOTUNE_SOURCE_DIR "/README.md"}, 2, "no whole JSON"},
+      {{"replay", AUTOTUNE_SOURCE_DIR "/README.md"}, 2, "not a whole JSON"},
       {{"replay", kRecording, "--strategy", "magic"}, 2, "exhaustive"},
       {{"replay", kRecording, "--strategy", "local,"}, 2, "--strategy"},
       {{"replay", kRecording, "--trials", "0"}, 2, "--trials"},
@@ -343,6 +375,45 @@ std::string joined(const std::vector<std::string>& arguments) {
   return text;
 }
 
+// A message says what to do, by an example, the words that are understood or a command; or, where
+// there is nothing to correct but the wish itself, what stands against it.
+bool names_a_fix(const std::string& message) {
+  for (const char* words : {", e.g. ",
+                            "for example ",
+                            " must be ",
+                            " must have ",
+                            "use one of ",
+                            "did you mean ",
+                            " --help'",
+                            "tune something first",
+                            "tune it",
+                            "leave ",
+                            "exclude",
+                            "name a",
+                            "known: ",
+                            "needs no GPU",
+                            "needs sm_",
+                            "only for ",
+                            "at most ",
+                            "without a command: ",
+                            "known device ",
+                            "say what ",
+                            "is missing: ",
+                            "is not a folder",
+                            "cannot be written: ",
+                            "was not recorded",
+                            "cannot run on ",
+                            "for the program itself",
+                            "or JSON with --json",
+                            "more than a launch has",
+                            "left to try: ",
+                            "has no configuration with these values",
+                            "not a whole JSON"}) {
+    if (has(message, words)) return true;
+  }
+  return false;
+}
+
 TEST_SUITE("wrong usage") {
   TEST_CASE("every wrong request ends with its exit code and a clear line") {
     REQUIRE(cases().size() >= 150);
@@ -353,12 +424,21 @@ TEST_SUITE("wrong usage") {
       CHECK(result.exit_code == c.exit_code);
       CHECK(result.out == "");
       CHECK(result.err.find(c.names) != std::string::npos);
+      CHECK(names_a_fix(result.err));
       CHECK(result.err.rfind("autotune: ", 0) == 0);
       CHECK(lines(result.err) >= 1);
       CHECK(lines(result.err) <= 2);
       CHECK(result.err.size() < 500);  // the names of all parameters
-      CHECK_FALSE(std::filesystem::exists(program.database));
+      CHECK_FALSE(std::filesystem::exists(std::filesystem::path(program.database).parent_path()));
     }
+  }
+
+  TEST_CASE("an architecture that is named says nothing of the machine") {
+    const Program program;
+    const ProgramResult result =
+        program({"show", "--sizes", "64", "--arch", "sm_80", "--template", "gemm_tiled"});
+    CHECK(result.exit_code == kSuccess);
+    CHECK(result.err == "");
   }
 
   TEST_CASE("sizes from a file are read a line each and checked alike") {

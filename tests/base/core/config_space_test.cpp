@@ -63,7 +63,7 @@ TEST_SUITE("ConfigSpace") {
     };
     refuse("A=1", "lacks B: give one of 10, 20");
     refuse("A=4,B=10", "A=4 is not in the space: use one of 1, 2, 3");
-    refuse("A=1,B=10,C=1", "unknown parameter C");
+    refuse("A=1,B=10,C=1", "unknown parameter C: use one of A, B");
     refuse("A=2,B=10", "constraint odd_a: A is odd");
   }
 

@@ -4,11 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include "cli/help/command_help.hpp"
 #include "cli/option_values.hpp"
+#include "cli/terminal.hpp"
 
 namespace autotune {
 namespace {
@@ -107,9 +105,8 @@ std::string help_text(const CommandHelp& command, std::size_t width) {
 
 std::size_t help_width() {
   std::size_t columns = 80;
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    columns = size.ws_col;
+  if (const auto terminal = output_columns()) {
+    columns = *terminal;
   } else if (const char* const text = std::getenv("COLUMNS"); text != nullptr) {
     columns = static_cast<std::size_t>(parse_whole_number(text).value_or(80));
   }

@@ -1,0 +1,18 @@
+#include "cli/terminal.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace autotune {
+
+std::optional<std::size_t> terminal_columns(int descriptor) {
+  winsize size{};
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
+}
+
+std::optional<std::size_t> output_columns() {
+  return terminal_columns(STDOUT_FILENO);
+}
+
+}  // namespace autotune
