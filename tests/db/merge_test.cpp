@@ -94,6 +94,28 @@ TEST_SUITE("merging databases") {
     }
   }
 
+  TEST_CASE("a table that cannot be read takes nothing in") {
+    const TemporaryFolder folder;
+    fill(folder / "good.db");
+    // A row of several small pages, of which each names the next.
+    Winner large = some_winner(4096, 100);
+    for (int i = 0; i < 400; ++i) large.environment.tool_version += std::to_string(i);
+    TuningDatabase::open(folder / "bad.db").put_winners({&large, 1});
+    execute(folder / "bad.db", "PRAGMA page_size = 512; VACUUM");
+    const std::string body = SQLite::Database((folder / "bad.db").string())
+                                 .execAndGet("SELECT body FROM winner")
+                                 .getString();
+    std::string bytes = bytes_of(folder / "bad.db");
+    const std::size_t at = bytes.find(body.substr(500, 20));
+    REQUIRE(at != std::string::npos);
+    bytes.replace(at / 512 * 512, 4, "\xff\xff\xff\xff");
+    write_bytes(folder / "bad.db", bytes);
+    auto bad = TuningDatabase::open(folder / "bad.db");
+    const std::string message = storage_error([&] { bad.merge(folder / "good.db"); });
+    CHECK(message.find((folder / "bad.db").string() + ": is damaged") == 0);
+    CHECK(bytes_of(folder / "bad.db") == bytes);
+  }
+
   TEST_CASE("a damaged index of the other file keeps nothing back") {
     const TemporaryFolder folder;
     for (const auto& [name, text] : kIndexes) {
