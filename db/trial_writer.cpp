@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/error_text.hpp"
 #include "db/connection.hpp"
 
 namespace autotune {
@@ -86,7 +87,7 @@ void TrialWriter::commit(std::span<Entry> batch) {
 void TrialWriter::store(std::span<const Entry> entries) {
   const auto lose = [&](const std::exception& error) {
     const std::lock_guard lock(mutex_);
-    problem_ = error.what();
+    problem_ = error_text(error);
     lost_ += entries.size();
   };
   try {

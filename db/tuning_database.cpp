@@ -10,6 +10,7 @@
 #include "db/connection.hpp"
 #include "db/tables/best_trials.hpp"
 #include "db/tables/completed_table.hpp"
+#include "db/tables/index_repair.hpp"
 #include "db/tables/problem_table.hpp"
 #include "db/tables/rates_table.hpp"
 #include "db/tables/removal.hpp"
@@ -218,6 +219,7 @@ MergeCounts TuningDatabase::merge(const fs::path& other) {
   self.write([&] {
     const SQLite::Transaction reading(*source);
     try {
+      repair_indexes(self.database);
       counts.trials = merge_trials(self.database, *source);
       counts.winners = merge_winners(self.database, *source);
       merge_completed(self.database, *source);

@@ -104,10 +104,11 @@ void insert_trials(SQLite::Database& database, const TrialScope& scope, const Ru
 }
 
 std::int64_t merge_trials(SQLite::Database& database, SQLite::Database& other) {
+  // The table from its begin to its end: an index of the other file may be damaged.
   SQLite::Statement rows(
       other, std::string("SELECT trial.*, problem.key AS problem_key, ") + kRunColumns +
-                 " FROM trial JOIN run ON run.id = trial.run JOIN problem ON problem.id ="
-                 " trial.problem WHERE scope = ? ORDER BY trial.id");
+                 " FROM trial NOT INDEXED CROSS JOIN run ON run.id = trial.run CROSS JOIN problem"
+                 " ON problem.id = trial.problem ORDER BY trial.id");
   SQLite::Statement same(
       database,
       "SELECT trial.*, guid FROM trial JOIN run ON run.id = trial.run WHERE scope = ? AND"
@@ -120,32 +121,33 @@ std::int64_t merge_trials(SQLite::Database& database, SQLite::Database& other) {
     if (is_new) place->second = make();
     return place->second;
   };
-  std::int64_t added = 0;
+  std::map<std::int64_t, StoredScope> scopes;  // with their numbers here, by those there
   for (const auto& [other_scope, scope] : select_scopes(other, {})) {
-    const std::int64_t own_scope = make_scope(database, scope);
-    rows.reset();
-    rows.bind(1, other_scope);
-    while (rows.executeStep()) {
-      const std::optional<Problem> problem = problem_from(rows.getColumn("problem_key"));
-      if (!problem || !trial_from(rows, scope, *problem)) continue;
-      const TrialColumns columns = columns_of(rows);
-      const std::string hash = rows.getColumn("row_hash");
-      const std::int64_t own_problem =
-          number(problems, problem->key(), [&] { return make_problem(database, *problem); });
-      const std::string guid = rows.getColumn("guid");
-      const std::int64_t run = number(runs, guid, [&] {
-        // The guid of a run whose row is damaged is known, because the trial's hash covers it.
-        const RunColumns unknown = {{.guid = guid}, scope.device_class, {}};
-        return make_run(database, run_from(rows).value_or(unknown));
-      });
-      same.reset();
-      SQLite::bind(same, own_scope, own_problem, columns.status, columns.median_us, hash);
-      bool known = false;
-      while (!known && same.executeStep()) known = trial_from(same, scope, *problem).has_value();
-      if (known) continue;
-      insertion.add(own_scope, run, own_problem, columns, hash);
-      ++added;
-    }
+    scopes.emplace(other_scope, StoredScope{make_scope(database, scope), scope});
+  }
+  std::int64_t added = 0;
+  while (rows.executeStep()) {
+    const auto place = scopes.find(rows.getColumn("scope").getInt64());
+    const std::optional<Problem> problem = problem_from(rows.getColumn("problem_key"));
+    if (place == scopes.end() || !problem) continue;
+    const auto& [own_scope, scope] = place->second;
+    if (!trial_from(rows, scope, *problem)) continue;
+    const TrialColumns columns = columns_of(rows);
+    const std::string hash = rows.getColumn("row_hash");
+    const std::int64_t own_problem =
+        number(problems, problem->key(), [&] { return make_problem(database, *problem); });
+    const std::string guid = rows.getColumn("guid");
+    // The guid of a run whose row is damaged is known, because the trial's hash covers it.
+    const RunColumns unknown = {{.guid = guid}, scope.device_class, {}};
+    const std::int64_t run =
+        number(runs, guid, [&] { return make_run(database, run_from(rows).value_or(unknown)); });
+    same.reset();
+    SQLite::bind(same, own_scope, own_problem, columns.status, columns.median_us, hash);
+    bool known = false;
+    while (!known && same.executeStep()) known = trial_from(same, scope, *problem).has_value();
+    if (known) continue;
+    insertion.add(own_scope, run, own_problem, columns, hash);
+    ++added;
   }
   return added;
 }

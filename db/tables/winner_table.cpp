@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -120,14 +121,20 @@ std::vector<Winner> select_winners(SQLite::Database& database, const ResultFilte
 }
 
 std::int64_t merge_winners(SQLite::Database& database, SQLite::Database& other) {
+  using Key = std::tuple<std::string, Problem, std::string>;
+  const auto key_of = [](const Winner& winner) {
+    return Key(winner.device_class, winner.problem, winner.template_name);
+  };
+  // All rows are read: what is stored in a table that cannot be read would be lost.
+  std::map<Key, double> known;
+  for (const auto& [winner, body] : select_rows(database, {})) {
+    const auto place = known.try_emplace(key_of(winner), winner.median_us).first;
+    place->second = std::min(place->second, winner.median_us);
+  }
   std::vector<WinnerRow> rows = select_rows(other, {});
   std::erase_if(rows, [&](const WinnerRow& row) {
-    const Winner& winner = row.winner;
-    const std::vector<Winner> known =
-        select_winners(database, {.device_class = winner.device_class, .problem = winner.problem});
-    return std::any_of(known.begin(), known.end(), [&](const Winner& own) {
-      return own.template_name == winner.template_name && own.median_us <= winner.median_us;
-    });
+    const auto own = known.find(key_of(row.winner));
+    return own != known.end() && own->second <= row.winner.median_us;
   });
   insert_rows(database, rows);
   return static_cast<std::int64_t>(rows.size());

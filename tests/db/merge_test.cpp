@@ -22,9 +22,116 @@ std::vector<std::string> sorted_texts(const TuningDatabase& database, std::int64
   return texts;
 }
 
+// Flips a bit of the last letter of `text` on the first page of a table or an index.
+void flip_in(const fs::path& path, const std::string& name, const std::string& text) {
+  SQLite::Database database(path.string());
+  const auto number = [&](const std::string& query) {
+    return static_cast<std::size_t>(database.execAndGet(query).getInt64());
+  };
+  const std::size_t size = number("PRAGMA page_size");
+  const std::size_t page =
+      number("SELECT rootpage FROM sqlite_master WHERE name = '" + name + "'") - 1;
+  std::string bytes = bytes_of(path);
+  const std::size_t at = bytes.substr(0, (page + 1) * size).find(text, page * size);
+  REQUIRE(at != std::string::npos);
+  bytes[at + text.size() - 1] ^= 4;
+  write_bytes(path, bytes);
+}
+
+// Places on which rows and indexes disagree once a bit of them is flipped.
+struct DamagedPlace {
+  const char* name;
+  std::string text;
+};
+const std::string kClass = some_scope().device_class;
+const DamagedPlace kTables[] = {{"winner", kClass},
+                                {"winner", some_winner(1024, 100).template_name},
+                                {"problem", square(2048).key()},
+                                {"scope", kClass},
+                                {"run", "run 1"}};
+const DamagedPlace kIndexes[] = {
+    {"sqlite_autoindex_winner_1", kClass}, {"sqlite_autoindex_problem_1", square(2048).key()},
+    {"sqlite_autoindex_scope_1", kClass},  {"sqlite_autoindex_run_1", "run 1"},
+    {"winner_by_label", "NVIDIA H200"},    {"trial_by_problem", "ok"}};
+
+void fill(const fs::path& path) {
+  auto database = TuningDatabase::open(path);
+  database.add_trials(some_scope(), some_run(), some_trials(0, 3));
+  database.put_winners(std::vector{some_winner(1024, 100), some_winner(2048, 800)});
+}
+
+// Whether the file has the two winners of fill(), each once, and finds them and the trials.
+void check_whole(const TuningDatabase& database) {
+  const std::vector<Winner> all = database.winners({});
+  CHECK(all.size() == 2);
+  for (const auto& [size, median_us] : {std::pair{1024, 100}, {2048, 800}}) {
+    const auto found = database.winners({.device_class = kClass, .problem = square(size)});
+    REQUIRE(found.size() == 1);
+    CHECK(text_of(found[0]) == text_of(some_winner(size, median_us)));
+  }
+  CHECK(database.winners({.device_label = "NVIDIA H200"}).size() == 2);
+  CHECK(database.trials(some_scope(), square(1024)).size() == 3);
+}
+
 }  // namespace
 
 TEST_SUITE("merging databases") {
+  TEST_CASE("a row and an index that disagree are mended by a sound file") {
+    const TemporaryFolder folder;
+    fill(folder / "good.db");
+    const std::string sound = bytes_of(folder / "good.db");
+    std::vector<DamagedPlace> places(std::begin(kTables), std::end(kTables));
+    places.insert(places.end(), std::begin(kIndexes), std::end(kIndexes) - 1);
+    for (const auto& [name, text] : places) {
+      CAPTURE(name);
+      write_bytes(folder / "bad.db", sound);
+      flip_in(folder / "bad.db", name, text);
+      auto bad = TuningDatabase::open(folder / "bad.db");
+      bad.merge(folder / "good.db");
+      check_whole(bad);
+      const MergeCounts again = bad.merge(folder / "good.db");
+      CHECK(again.trials + again.winners == 0);
+    }
+  }
+
+  TEST_CASE("a table that cannot be read takes nothing in") {
+    const TemporaryFolder folder;
+    fill(folder / "good.db");
+    // A row of several small pages, of which each names the next.
+    Winner large = some_winner(4096, 100);
+    for (int i = 0; i < 400; ++i) large.environment.tool_version += std::to_string(i);
+    TuningDatabase::open(folder / "bad.db").put_winners({&large, 1});
+    execute(folder / "bad.db", "PRAGMA page_size = 512; VACUUM");
+    const std::string body = SQLite::Database((folder / "bad.db").string())
+                                 .execAndGet("SELECT body FROM winner")
+                                 .getString();
+    std::string bytes = bytes_of(folder / "bad.db");
+    const std::size_t at = bytes.find(body.substr(500, 20));
+    REQUIRE(at != std::string::npos);
+    bytes.replace(at / 512 * 512, 4, "\xff\xff\xff\xff");
+    write_bytes(folder / "bad.db", bytes);
+    auto bad = TuningDatabase::open(folder / "bad.db");
+    const std::string message = storage_error([&] { bad.merge(folder / "good.db"); });
+    CHECK(message.find((folder / "bad.db").string() + ": is damaged") == 0);
+    CHECK(bytes_of(folder / "bad.db") == bytes);
+  }
+
+  TEST_CASE("a damaged index of the other file keeps nothing back") {
+    const TemporaryFolder folder;
+    for (const auto& [name, text] : kIndexes) {
+      CAPTURE(name);
+      fs::remove(folder / "own.db");
+      fs::remove(folder / "bad.db");
+      fill(folder / "bad.db");
+      flip_in(folder / "bad.db", name, text);
+      auto own = TuningDatabase::open(folder / "own.db");
+      const MergeCounts counts = own.merge(folder / "bad.db");
+      CHECK(counts.trials == 3);
+      CHECK(counts.winners == 2);
+      check_whole(own);
+    }
+  }
+
   TEST_CASE("trials are taken in once, whatever their numbers were") {
     const TemporaryFolder folder;
     auto first = TuningDatabase::open(folder / "first.db");

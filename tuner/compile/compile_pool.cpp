@@ -4,6 +4,8 @@
 
 #include "autotune/error.hpp"
 
+#include "core/error_text.hpp"
+
 namespace autotune {
 
 using Clock = std::chrono::steady_clock;
@@ -67,7 +69,7 @@ void CompilePool::work(std::stop_token stop) {
       if (!worker) worker = make_worker_();
       built = run(*worker, std::move(job), stop);
     } catch (const std::exception& error) {
-      built.result = CompileReply{.problem = error.what()};  // there is too little memory
+      built.result = CompileReply{.problem = error_text(error)};  // there is too little memory
     }
     post_(std::move(built));
   }
@@ -90,7 +92,7 @@ KernelBuilt CompilePool::run(Worker& worker, CompileJob job, const std::stop_tok
       }
       built.result = std::get<CompileReply>(std::get<WorkerReply>(std::move(answer)));
     } catch (const std::exception& error) {
-      built.result = CompileReply{.problem = error.what()};  // no worker can be started
+      built.result = CompileReply{.problem = error_text(error)};  // no worker can be started
     }
     const auto& reply = std::get<CompileReply>(built.result);
     if (!reply.problem.empty()) continue;

@@ -8,6 +8,8 @@
 
 #include "autotune/error.hpp"
 
+#include "core/error_text.hpp"
+
 namespace autotune {
 namespace {
 
@@ -95,7 +97,7 @@ void DevicePool::work(const std::stop_token& closing, std::size_t index,
     if (devices_.size() > 1) executor.runner().calibrate();
     while ((entry = take(closing, index))) run(index, executor, entry);
   } catch (const std::exception& error) {
-    fail(index, std::move(entry), error.what());
+    fail(index, std::move(entry), error_text(error));
   }
 }
 

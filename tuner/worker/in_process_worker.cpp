@@ -1,6 +1,7 @@
 // A worker that answers in the caller's thread.
 #include <utility>
 
+#include "core/error_text.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune {
@@ -20,7 +21,7 @@ class InProcessWorker : public Worker {
       poisoned_ = is_poisoned(reply);
       return reply;
     } catch (const std::exception& error) {
-      return WorkerFailure{WorkerFailure::Kind::died, error.what()};
+      return WorkerFailure{WorkerFailure::Kind::died, error_text(error)};
     }
   }
 

@@ -12,6 +12,7 @@
 #include "autotune/version.hpp"
 
 #include "core/device_info.hpp"
+#include "core/error_text.hpp"
 #include "tuner/worker/child_process.hpp"
 #include "tuner/worker/worker.hpp"
 
@@ -81,7 +82,8 @@ class ProcessWorker : public Worker {
       return failure(WorkerFailure::Kind::timed_out, std::chrono::milliseconds(0),
                      fmt::format("no answer within {} ms, ", timeout.count()));
     } catch (const std::exception& error) {
-      return failure(WorkerFailure::Kind::died, kHangUpPatience, fmt::format("{}, ", error.what()));
+      return failure(WorkerFailure::Kind::died, kHangUpPatience,
+                     fmt::format("{}, ", error_text(error)));
     }
   }
 

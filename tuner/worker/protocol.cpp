@@ -172,8 +172,12 @@ WorkerReply reply_from(const json& message) {
                                  message.at("architectures"), message.at("problem")};
   }
   if (kind == "calibrate") {
-    return CalibrateReply{figure(message.at("fma_gflops")), figure(message.at("copy_gbps")),
-                          message.at("problem")};
+    CalibrateReply reply{figure(message.at("fma_gflops")), figure(message.at("copy_gbps")),
+                         message.at("problem")};
+    if (reply.problem.empty() && (reply.fma_gflops == 0 || reply.copy_gbps == 0)) {
+      throw Error("malformed worker message: no rate at all");
+    }
+    return reply;
   }
   if (kind == "compile") {
     CompileReply reply{message.at("ok"), bytes_of(message.at("cubin")), bytes_of(message.at("log")),

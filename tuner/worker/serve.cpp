@@ -3,6 +3,7 @@
 
 #include "autotune/error.hpp"
 
+#include "core/error_text.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune {
@@ -18,7 +19,7 @@ int serve(int fd, WorkerService& service) {
     return 0;
   } catch (const std::exception& error) {
     // The program reports the last line on standard error as the reason.
-    std::fprintf(stderr, "%s\n", error.what());
+    std::fprintf(stderr, "%s\n", error_text(error));
     return 1;
   }
 }

@@ -18,6 +18,7 @@
 #include "cli/space_options.hpp"
 #include "cli/table.hpp"
 #include "cli/tuning_setup.hpp"
+#include "core/error_text.hpp"
 #include "gpu/nvrtc.hpp"
 
 namespace autotune {
@@ -150,7 +151,7 @@ AnalysisReport make_report(const AnalyzeOptions& options) {
   try {
     report.accesses = access_figures(*report.chosen.kernel, report.chosen.configuration, problem);
   } catch (const std::exception& error) {
-    report.notes.push_back(fmt::format("the accesses are unknown: {}", error.what()));
+    report.notes.push_back(fmt::format("the accesses are unknown: {}", error_text(error)));
   }
   if (report.problem && report.device.rates) {
     report.roofline = roofline(report.chosen.kernel->operation->work(problem),

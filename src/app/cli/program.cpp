@@ -22,6 +22,7 @@
 #include "cli/usage_message.hpp"
 #include "cli/version_text.hpp"
 #include "cli/worker_command.hpp"
+#include "core/error_text.hpp"
 
 namespace autotune {
 namespace {
@@ -128,8 +129,8 @@ int run_program(int argc, char** argv) {
     return report(exit_code::kUsage, error.what());
   } catch (const EnvironmentError& error) {
     return report(exit_code::kEnvironment, error.what());
-  } catch (const std::bad_alloc&) {
-    return report(exit_code::kEnvironment, "there is not enough memory (see ulimit -v)");
+  } catch (const std::bad_alloc& error) {
+    return report(exit_code::kEnvironment, error_text(error));
   } catch (const std::exception& error) {
     const auto* system = dynamic_cast<const std::system_error*>(&error);
     if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {

@@ -34,7 +34,9 @@ std::byte* allocate_stacks() {
   // A page takes memory only once it is touched.
   void* const memory = mmap(nullptr, kAllStacksBytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw EnvironmentError("no memory for the stacks of a thread block");
+  if (memory == MAP_FAILED) {
+    throw EnvironmentError("there is not enough memory for the stacks of a block (see ulimit -v)");
+  }
   return static_cast<std::byte*>(memory);
 }
 

@@ -150,8 +150,17 @@ TEST_SUITE("the CPU device's compiler") {
     const ProgramResult result = limited("-n 8");
     CHECK(result.exit_code == kEnvironment);
     check_line(result, "cannot start a worker: fcntl: Too many open files (see ulimit -n)");
-    // How little is too little for a thread depends on the build.
-    CHECK_FALSE(has(limited("-v 16000").err, "Resource temporarily unavailable"));
+    // How little is too little for a thread, a compiler or a worker depends on the build.
+    for (const char* memory : {"-v 16000", "-v 40000", "-v 80000", "-v 150000", "-v 250000"}) {
+      CAPTURE(memory);
+      const ProgramResult starved = limited(memory);
+      CHECK_FALSE(has(starved.err, "Resource temporarily unavailable"));
+      CHECK_FALSE(has(starved.err, "bad_alloc"));
+      const bool is_sanitized = has(starved.err, "Sanitizer");
+      if (is_sanitized || starved.exit_code == 0) continue;
+      CHECK(starved.exit_code == kEnvironment);
+      check_line(starved, "");
+    }
   }
 }
 

@@ -79,7 +79,7 @@ void act(const std::string& action, int fd) {
   }
   if (action == "speak") std::fprintf(stderr, "a warning\n");
   if (action == "interrupt") ::kill(::getpid(), SIGINT);
-  if (action == "confuse") write_message(fd, encode(WorkerReply(CalibrateReply{})));
+  if (action == "confuse") write_message(fd, encode(WorkerReply(CalibrateReply{1, 1, ""})));
   if (action == "garbage") {
     write_message(fd, "no CBOR");
     sleep_for_ever();

@@ -207,6 +207,11 @@ TEST_SUITE("Protocol") {
         CHECK_THROWS_AS(static_cast<void>(decode_reply(encode(reply))), Error);
       }
     }
+    for (const auto& rates : {CalibrateReply{0, 1, ""}, CalibrateReply{1, 0, ""}}) {
+      CHECK_THROWS_AS(static_cast<void>(decode_reply(encode(WorkerReply(rates)))), Error);
+    }
+    CHECK_NOTHROW(
+        static_cast<void>(decode_reply(encode(WorkerReply(CalibrateReply{0, 0, "why"})))));
     for (double* figure : {&good.measurement.samples_us[1], &good.measurement.median_us}) {
       const double before = std::exchange(*figure, 0);
       CHECK_THROWS_AS(static_cast<void>(decode_reply(encode(WorkerReply(good)))), Error);
