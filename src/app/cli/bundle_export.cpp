@@ -41,7 +41,7 @@ struct BundleDevice {
 
 DeviceInfo absent(const std::string& architecture) {
   if (auto device = device_of_architecture(architecture)) return *std::move(device);
-  throw UsageError(fmt::format("--arch: nothing is known of {}", architecture));
+  throw UsageError(fmt::format("--arch: {} is not known, e.g. sm_90", architecture));
 }
 
 std::optional<BundleDevice> known_device(const Options& options, const TuningDatabase* database) {
@@ -98,9 +98,9 @@ std::vector<GemmProblem> in_all_layouts(const std::vector<GemmProblem>& sizes, M
 
 void check_options(const Options& options) {
   if (!options.templates.empty() || !options.configuration.empty()) {
-    throw UsageError("--template, --config: a bundle has the best known kernels");
+    throw UsageError("--template, --config: leave them out, a bundle has the best known kernels");
   }
-  if (options.layout != "NN") throw UsageError("--layout: a bundle has all layouts");
+  if (options.layout != "NN") throw UsageError("--layout: leave it out, a bundle has all layouts");
 }
 
 // What the products of one problem run with; a second choice, without a workspace, is left out.
