@@ -5,11 +5,12 @@
 
 namespace autotune {
 
-// Makes the indexes of the tables by which results are found anew where they differ from their
-// tables: a row that is damaged and an index that still has its old key answer differently, and
-// what is written between them is lost. The largest table, trial, is left out: its index only
-// orders what these tables lead to. Writes nothing where all is sound. Throws SQLite::Exception
-// with SQLITE_CORRUPT when a table cannot be indexed. Wants a transaction around it.
+// Rebuilds the indexes of a table when they differ from it. A damaged row and an index that still
+// has its old key give different answers to the same question, and a row that is written then may
+// never be found. Only the tables by which results are found are checked; the index of `trial`, the
+// largest table, only orders what these lead to. Sound tables are not written. Throws
+// SQLite::Exception with SQLITE_CORRUPT when a table cannot be indexed. The caller holds a
+// transaction.
 void repair_indexes(SQLite::Database& database);
 
 }  // namespace autotune

@@ -60,7 +60,7 @@ void fill(const fs::path& path) {
   database.put_winners(std::vector{some_winner(1024, 100), some_winner(2048, 800)});
 }
 
-// Whether the file has the two winners of fill(), each once, and finds them and the trials.
+// Checks that the file has the two winners of fill(), each once, and finds them and the trials.
 void check_whole(const TuningDatabase& database) {
   const std::vector<Winner> all = database.winners({});
   CHECK(all.size() == 2);

@@ -40,7 +40,9 @@ case $name in
     fi
     # One byte less is noticed before anything runs.
     truncate -s -1 "$scratch/app.bundle"
-    "${alone[@]}" "$command" "$scratch/app.bundle" 2>&1 | grep 'is damaged'
+    refusal=$("${alone[@]}" "$command" "$scratch/app.bundle" 2>&1) && exit 1
+    echo "$refusal"
+    [[ $refusal == *"is damaged"* ]]
     ;;
   threads) "$command" ;;
   matmul.py)

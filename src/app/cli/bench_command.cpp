@@ -217,7 +217,7 @@ class Bench {
   CandidateRunner runner_;
 };
 
-// What a side is, for people: "gemm_simt STAGES=2" or "cuBLAS 13.1.0".
+// Names a side for people: "gemm_simt STAGES=2" or "cuBLAS 13.1.0".
 std::string name_of(const Side& side, const GemmProblem& problem, bool wide) {
   if (side.chosen.kernel == nullptr) return "cuBLAS " + side.trial.detail;
   const std::string& name = side.chosen.kernel->name;

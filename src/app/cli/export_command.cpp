@@ -98,8 +98,9 @@ int run_export(const ExportOptions& options) {
     if (options.output.empty()) throw UsageError("--output is missing: the folder to write to");
     return run_source_export(options);
   }
-  if (!options.output.empty())
+  if (!options.output.empty()) {
     throw UsageError("--output is only for --source: --bundle names a file");
+  }
   return run_bundle_export(options, {options.bundle, options.force, !options.no_portfolio});
 }
 

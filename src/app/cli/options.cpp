@@ -57,8 +57,9 @@ bool is_given(const std::string& /*text*/) {
 template <bool Options::*Format>
 bool store_format(Options& options, const std::string& /*text*/) {
   options.*Format = true;
-  if (options.json && options.csv)
+  if (options.json && options.csv) {
     throw UsageError("--json and --csv exclude each other: leave one out");
+  }
   return true;
 }
 

@@ -44,7 +44,7 @@ std::vector<ColumnLayout> layout_of(const std::vector<std::vector<std::string>>&
   return layout;
 }
 
-// The number of columns that fit beside each other, at least one.
+// Returns how many columns fit beside each other, at least one.
 std::size_t columns_that_fit(const std::vector<ColumnLayout>& layout, std::size_t most) {
   std::size_t used = layout.front().width;
   std::size_t fitting = 1;

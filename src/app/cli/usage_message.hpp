@@ -13,7 +13,7 @@ namespace autotune {
 // One line that names the wrong word and the expected ones.
 [[nodiscard]] std::string usage_message(const CLI::App& app, const CLI::ParseError& error);
 
-// What follows the message about an option: ", e.g. --budget 30s", else where its help is.
+// Returns the end of a message about an option: ", e.g. --budget 30s", else where its help is.
 [[nodiscard]] std::string hint_about(const CLI::App& command, const std::string& option);
 
 }  // namespace autotune

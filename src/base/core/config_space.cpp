@@ -3,23 +3,16 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "autotune/error.hpp"
 
 namespace autotune {
 namespace {
 
-std::string list_of(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-std::string list_of(const std::vector<std::int64_t>& values) {
-  std::string text;
-  for (const std::int64_t value : values) {
-    text += (text.empty() ? "" : ", ") + std::to_string(value);
-  }
-  return text;
+template <class Item>
+std::string list_of(const std::vector<Item>& items) {
+  return fmt::format("{}", fmt::join(items, ", "));
 }
 
 const Constraint* first_broken(const std::vector<Constraint>& constraints,
