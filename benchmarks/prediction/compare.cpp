@@ -70,8 +70,7 @@ class Comparison {
     results_.keep_in_memory(TuningDatabase::in_memory());
     setup_.cubins = &cubins_;
     const PredictedDevice device = predicted_device(device_);
-    for (const Portfolio& portfolio : shipped_portfolios()) {
-      if (portfolio.math != Math::strict) continue;
+    for (const Portfolio& portfolio : shipped_portfolios(Math::strict)) {
       for (const PortfolioEntry& entry : portfolio.entries) {
         if (fits_device(*entry.kernel, entry.configuration, device.info)) {
           portfolio_.push_back({entry.kernel, entry.configuration});

@@ -146,7 +146,7 @@ std::vector<Prediction> KernelSelector::predictions(const GemmProblem& problem,
                        unpadded_traits(built_in_operations().at(kGemm), problem).aligned;
   return autotune::predict(
       {.problem = problem, .aligned = aligned, .device = device, .known = known},
-      shipped_portfolios());
+      shipped_portfolios(problem.math));
 }
 
 KernelChoice KernelSelector::predict(const GemmProblem& problem, Placement placement) const {

@@ -57,7 +57,7 @@ std::vector<Prediction> predictions_for(const TuningDatabase* database, const De
                .aligned = unpadded_traits(built_in_operations().at(kGemm), problem).aligned,
                .device = target,
                .known = known},
-              shipped_portfolios());
+              shipped_portfolios(problem.math));
   std::erase_if(all, [&](const Prediction& one) {
     return !fits_device(*one.kernel, one.configuration, target.info);
   });

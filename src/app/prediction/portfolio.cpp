@@ -1,9 +1,15 @@
 #include "prediction/portfolio.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <sstream>
+#include <tuple>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -21,27 +27,57 @@ namespace {
 
 using nlohmann::json;
 
-Correction correction_of(const json& line, std::size_t centres) {
-  Correction correction{.mean = line.at("mean").get<double>(),
-                        .error = line.at("error").get<double>(),
-                        .weights = line.value("weights", std::vector<double>(centres))};
-  if (correction.weights.size() != centres) {
-    throw Error("an entry of a portfolio does not have a weight for each centre");
+constexpr std::size_t kMaths = 2;
+
+// Takes the last member of a line, which is an array of numbers, maybe of arrays, and returns its
+// numbers; nullopt where the member has another name. A portfolio has 20,000 numbers, and a JSON
+// parser would take most of a first call's time for them.
+std::optional<std::vector<double>> take_numbers(std::string& line, const std::string& name) {
+  const std::size_t begin = line.find("\"" + name + "\":[");
+  if (begin == std::string::npos) return std::nullopt;
+  std::vector<double> numbers;
+  const char* at = line.data() + begin + name.size() + 3;
+  for (const char* const end = line.data() + line.size(); at != end;) {
+    if (*at == '[' || *at == ']' || *at == ',' || *at == '}' || *at == ' ') {
+      ++at;
+      continue;
+    }
+    const auto [behind, error] = std::from_chars(at, end, numbers.emplace_back());
+    if (error != std::errc())
+      throw Error("a portfolio has something else in the place of a number");
+    at = behind;
   }
-  return correction;
+  line.replace(begin, std::string::npos, "\"" + name + "\":0}");
+  return numbers;
 }
 
-void add_entry(Portfolio& portfolio, const json& line) {
+std::vector<ShapeFeatures> centres_of(const std::vector<double>& numbers) {
+  constexpr std::size_t kEach = std::tuple_size_v<ShapeFeatures>;
+  if (numbers.size() % kEach != 0) throw Error("a centre of a portfolio lacks a feature");
+  std::vector<ShapeFeatures> centres(numbers.size() / kEach);
+  for (std::size_t i = 0; i < numbers.size(); ++i) centres[i / kEach][i % kEach] = numbers[i];
+  return centres;
+}
+
+Correction correction_of(const json& line, std::vector<double> weights, std::size_t centres) {
+  if (weights.size() != centres) {
+    throw Error("an entry of a portfolio does not have a weight for each centre");
+  }
+  return {line.at("mean").get<double>(), line.at("error").get<double>(), std::move(weights)};
+}
+
+void add_entry(Portfolio& portfolio, const json& line, std::vector<double> weights) {
   const KernelTemplate* kernel = built_in_kernels().find(line.at("template").get<std::string>());
   if (kernel == nullptr || kernel->space_version != line.at("space_version").get<int>()) return;
+  Correction correction = correction_of(line, std::move(weights), portfolio.centres.size());
   if (!line.contains("configuration")) {
-    portfolio.templates.push_back({kernel, correction_of(line, portfolio.centres.size())});
+    portfolio.templates.push_back({kernel, std::move(correction)});
     return;
   }
   portfolio.entries.push_back(
       {kernel,
        kernel->space.validated(Configuration::parse(line.at("configuration").get<std::string>())),
-       correction_of(line, portfolio.centres.size())});
+       std::move(correction)});
 }
 
 // The mean over the entries of one template, whose spread is part of its error.
@@ -73,6 +109,12 @@ void add_template_corrections(Portfolio& portfolio) {
   }
 }
 
+// Returns whether a portfolio is for a math, without reading all of it.
+bool is_for(std::string_view text, Math math) {
+  const json first = json::parse(text.substr(0, text.find('\n')));
+  return math_from_string(first.at("math").get<std::string>()) == math;
+}
+
 }  // namespace
 
 Portfolio parse_portfolio(std::string_view text) {
@@ -80,16 +122,20 @@ Portfolio parse_portfolio(std::string_view text) {
   std::istringstream stream{std::string(text)};
   try {
     for (std::string row; std::getline(stream, row);) {
+      if (const auto numbers = take_numbers(row, "centres")) {
+        portfolio.centres = centres_of(*numbers);
+        continue;
+      }
+      std::vector<double> weights =
+          take_numbers(row, "weights").value_or(std::vector<double>(portfolio.centres.size()));
       const json line = json::parse(row);
       if (line.contains("device_class")) {
         portfolio.device_class = line.at("device_class").get<std::string>();
         portfolio.device_label = line.at("device_label").get<std::string>();
         portfolio.math = math_from_string(line.at("math").get<std::string>());
         portfolio.scales = line.at("scales").get<ShapeFeatures>();
-      } else if (line.contains("centres")) {
-        portfolio.centres = line.at("centres").get<std::vector<ShapeFeatures>>();
       } else {
-        add_entry(portfolio, line);
+        add_entry(portfolio, line, std::move(weights));
       }
     }
   } catch (const json::exception& error) {
@@ -99,15 +145,16 @@ Portfolio parse_portfolio(std::string_view text) {
   return portfolio;
 }
 
-const std::vector<Portfolio>& shipped_portfolios() {
-  static const auto& all = *[] {
-    auto* const portfolios = new std::vector<Portfolio>;
+const std::vector<Portfolio>& shipped_portfolios(Math math) {
+  static std::array<std::once_flag, kMaths> parsed;
+  static auto& all = *new std::array<std::vector<Portfolio>, kMaths>;
+  const auto index = static_cast<std::size_t>(math);
+  std::call_once(parsed.at(index), [&] {
     for (const EmbeddedFile& file : embedded_portfolios()) {
-      portfolios->push_back(parse_portfolio(file.text));
+      if (is_for(file.text, math)) all.at(index).push_back(parse_portfolio(file.text));
     }
-    return portfolios;
-  }();
-  return all;
+  });
+  return all.at(index);
 }
 
 }  // namespace autotune

@@ -46,12 +46,13 @@ struct Portfolio {
 };
 
 // Reads a portfolio: a line for the device with the scales, one with the centres, one for each
-// entry, and one without a configuration for each template that was measured and has no entry.
+// entry with its weights as the last member, and one without a configuration for each template that
+// was measured and has no entry.
 // Entries of templates that are gone or whose space has changed are left out. Throws Error for a
 // text of another form.
 [[nodiscard]] Portfolio parse_portfolio(std::string_view text);
 
-// The portfolios that ship, each parsed when this is first called. Thread-safe.
-[[nodiscard]] const std::vector<Portfolio>& shipped_portfolios();
+// The portfolios for a math that ship, parsed when this is first called for it. Thread-safe.
+[[nodiscard]] const std::vector<Portfolio>& shipped_portfolios(Math math);
 
 }  // namespace autotune

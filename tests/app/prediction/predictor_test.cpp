@@ -239,10 +239,24 @@ TEST_SUITE("portfolio") {
     std::string text = entry("gemm_tma", kMean);
     text.replace(text.find("[0]"), 3, "[0,0]");
     CHECK_THROWS_AS(portfolio_of(text), Error);
+    text.replace(text.find("[0,0]"), 5, "[x]");
+    CHECK_THROWS_AS(portfolio_of(text), Error);
+    CHECK_THROWS_AS(parse_portfolio(R"({"centres":[[1,2,3]]})"), Error);
+  }
+
+  TEST_CASE("every number of a portfolio is read") {
+    std::string text = entry("gemm_tma", kMean);
+    text.replace(text.find("[0]"), 3, "[-1.5e-3]");
+    const Portfolio portfolio = portfolio_of(text);
+    CHECK(portfolio.centres == std::vector<ShapeFeatures>{{10, 10, 10, 0, 0, 0}});
+    CHECK(portfolio.entries.front().correction.weights == std::vector<double>{-0.0015});
   }
 
   TEST_CASE("the portfolios that ship parse, have at most 64 entries, and one device each") {
-    for (const Portfolio& portfolio : shipped_portfolios()) {
+    std::vector<Portfolio> all = shipped_portfolios(Math::strict);
+    const std::vector<Portfolio>& emulated = shipped_portfolios(Math::emulated);
+    all.insert(all.end(), emulated.begin(), emulated.end());
+    for (const Portfolio& portfolio : all) {
       CHECK(portfolio.entries.size() <= 64);
       CHECK_FALSE(portfolio.entries.empty());
       CHECK_FALSE(portfolio.device_class.empty());
