@@ -17,7 +17,8 @@ constexpr std::int64_t kRowBytes = 2 * kPlaneK;
 constexpr std::int64_t kCopyThreads = 128;
 // With fewer products FP32 itself is more accurate.
 constexpr std::int64_t kLeastK = 256;
-constexpr std::int64_t kMostK = 1 << 30;
+// The planes count elements of a row in 21 bits.
+constexpr std::int64_t kMostK = (1 << 21) - 1;
 
 struct Values {
   const Configuration& c;

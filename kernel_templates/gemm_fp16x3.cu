@@ -3,10 +3,10 @@
 //
 // A launch of its own, gemm_fp16x3_prepare, splits the operands into planes in the workspace
 // (device/split_planes.cuh). A tile of C is then
-//   sum of high * high + 2^-11 * (sum of high * low + sum of low * high);
+//   sum of high * high + 2^-12 * (sum of high * low + sum of low * high);
 // low * low is left out. The tensor cores truncate sums, so that the error of high * high would
 // grow with K. Its sums are therefore promoted after each k_tile of 64: they are added to others in
-// FP32. The corrections have sums of their own, which are 2^-11 as large and are added once. While
+// FP32. The corrections have sums of their own, which are 2^-12 as large and are added once. While
 // the tensor cores compute the corrections, the other units promote the sums of high * high.
 //
 // One producer thread copies pieces of the planes to a ring of buffers; each group of four consumer
@@ -16,9 +16,10 @@
 // parts of a shared tile are added in the order of K by the cluster that arrives last.
 //
 // Zeros beyond K change no bit, since each row has zeros there in both planes. Results of rows and
-// columns that have an infinity or NaN are computed with FFMA, from the operands themselves.
+// columns that have an infinity or NaN, or many elements too small for the planes, are computed
+// with FFMA, from the operands themselves.
 //
-// Matrices are row-major with leading dimensions in elements; 1 <= m, n < 2^31, k <= 2^30.
+// Matrices are row-major with leading dimensions in elements; 1 <= m, n < 2^31, k < 2^21.
 // Launch: kThreads threads and kStages * kStage bytes of dynamic shared memory; any number of
 // clusters up to the k_tiles of all tiles. workspace: behind the counters the planes of A, those of
 // B, a piece of memory that is read and not used (see kSlack), and two parts of a tile for each
@@ -333,7 +334,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
     warpgroup_reg_alloc<kRegisters>();
     const ScaledEpilogue<kTileM, kTileN> epilogue{
         a,   b,     c,    static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), lda, ldb,
-        ldc, alpha, beta, planes_a.exponents,  planes_b.exponents};
+        ldc, alpha, beta, planes_a.words,      planes_b.words};
     float* const parts = reinterpret_cast<float*>(static_cast<char*>(planes_b.end()) + kSlack);
     PipelineState state;
     WorkTile work;

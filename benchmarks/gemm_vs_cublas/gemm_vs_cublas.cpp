@@ -23,7 +23,6 @@
 #include "autotune/autotune.hpp"
 #include "autotune/version.hpp"
 
-#include "accuracy.hpp"
 #include "cli/option_values.hpp"
 #include "core/statistics.hpp"
 #include "gpu/context.hpp"
@@ -48,7 +47,6 @@ struct Options {
   double sample_ms = 4;
   double budget_s = 30;
   double sustained_s = 0;
-  bool accuracy = false;
   std::string output;
 };
 
@@ -324,10 +322,6 @@ void run(const Options& options, const std::string& command) {
     document["geometric_mean"] = geometric_mean(shapes);
     fmt::print("geometric mean of the ratios: {:.3f}\n", geometric_mean(shapes));
   }
-  if (options.accuracy) {
-    document["accuracy"] =
-        compare_accuracy(machine.library, *machine.driver, machine.stream, machine.cublas);
-  }
   if (!options.output.empty()) std::ofstream(options.output) << document.dump(1) << "\n";
 }
 
@@ -344,7 +338,6 @@ int main(int argc, char** argv) {
   app.add_option("--budget", options.budget_s, "seconds of tuning for a shape that is not known");
   app.add_option("--sustained", options.sustained_s,
                  "seconds without a pause, for shapes beyond 0.5 TFLOP");
-  app.add_flag("--accuracy", options.accuracy, "compare errors too");
   app.add_option("--output", options.output, "file for the JSON document");
   CLI11_PARSE(app, argc, argv);
   std::string command;

@@ -30,27 +30,28 @@ struct ScaledEpilogue {
   int m, n, k;
   long long lda, ldb, ldc;
   float alpha, beta;
-  const int *exponents_a, *exponents_b;
+  const unsigned *words_a, *words_b;
 
   __device__ __forceinline__ void store(const float (&sums)[kSums], int first_row,
                                         int first_column) const {
     const int row = first_row + static_cast<int>(threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4);
     const int column = first_column + static_cast<int>(threadIdx.x % 4 * 2);
-    const int in_row[2] = {exponents_a[row], exponents_a[row + 8]};
-    Vector<int, 2> in_column[kGroups];
+    const unsigned last = last_split(k);
+    const unsigned in_row[2] = {words_a[row], words_a[row + 8]};
+    Vector<unsigned, 2> in_column[kGroups];
 #pragma unroll
-    for (int j = 0; j < kGroups; ++j) in_column[j] = load_vector<2>(exponents_b + column + 8 * j);
-    bool is_finite = in_row[0] != kNotFinite && in_row[1] != kNotFinite;
+    for (int j = 0; j < kGroups; ++j) in_column[j] = load_vector<2>(words_b + column + 8 * j);
+    bool is_split = in_row[0] <= last && in_row[1] <= last;
 #pragma unroll
-    for (int i = 0; i < 2 * kGroups; ++i) is_finite &= in_column[i / 2].at[i % 2] != kNotFinite;
-    const bool whole = is_finite && first_row + kTileM <= m && first_column + kTileN <= n &&
+    for (int i = 0; i < 2 * kGroups; ++i) is_split &= in_column[i / 2].at[i % 2] <= last;
+    const bool whole = is_split && first_row + kTileM <= m && first_column + kTileN <= n &&
                        ldc % 2 == 0 && reinterpret_cast<unsigned long long>(c) % 8 == 0;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       float* const to = c + (row + 8 * h) * ldc + column;
-      const Scale of_row(in_row[h]);
+      const Scale of_row(exponent_of(in_row[h]));
       const auto product = [&](int j, int e) {
-        const Scale of_column(in_column[j].at[e]);
+        const Scale of_column(exponent_of(in_column[j].at[e]));
         return alpha * (sums[4 * j + 2 * h + e] * (of_row.first * of_column.first) *
                         (of_row.second * of_column.second));
       };
@@ -58,8 +59,8 @@ struct ScaledEpilogue {
 #pragma unroll
         for (int i = 0; i < 2 * kGroups; ++i) {
           const int at = i / 2 * 8 + i % 2;
-          const bool is_own = row + 8 * h < m && column + at < n && in_row[h] != kNotFinite &&
-                              in_column[i / 2].at[i % 2] != kNotFinite;
+          const bool is_own = row + 8 * h < m && column + at < n && in_row[h] <= last &&
+                              in_column[i / 2].at[i % 2] <= last;
           if (is_own) store_result(to + at, product(i / 2, i % 2), beta);
         }
         continue;
@@ -76,28 +77,51 @@ struct ScaledEpilogue {
                                           scaled_result(product(j, 1), beta, previous[j].at[1])}});
       }
     }
-    if (!is_finite) store_not_finite(row, column);
+    if (!is_split) store_not_split(row, column, last);
   }
 
  private:
-  // Computes and stores the results of this thread in rows and columns that are not finite.
-  __device__ __forceinline__ void store_not_finite(int first_row, int first_column) const {
+  // Computes and stores the results of this thread in rows and columns that their planes do not
+  // hold. If it has any, it computes all of its results, because they share what they load.
+  __device__ __forceinline__ void store_not_split(int first_row, int first_column,
+                                                  unsigned last) const {
+    const auto is_own = [&](int i) {
+      const int row = first_row + i / 2 % 2 * 8;
+      const int column = first_column + i / 4 * 8 + i % 2;
+      return row < m && column < n && (words_a[row] > last || words_b[column] > last);
+    };
+    bool has_any = false;
+    for (int i = 0; i < kSums; ++i) has_any |= is_own(i);
+    if (!has_any) return;
+    float sums[kSums] = {};
+    const long long next_a = TRANSPOSE_A ? lda : 1;
+    const long long next_b = TRANSPOSE_B ? 1 : ldb;
+    const long long from_row = TRANSPOSE_A ? 1 : lda;
+    const long long from_column = TRANSPOSE_B ? ldb : 1;
+    const float* at_a = a + first_row * from_row;
+    const float* at_b = b + first_column * from_column;
 #pragma unroll 1
-    for (int i = 0; i < kSums; ++i) {
-      const int row = first_row + i % 2 * 8;
-      const int column = first_column + i / 4 * 8 + i / 2 % 2;
-      if (row >= m || column >= n) continue;
-      if (exponents_a[row] != kNotFinite && exponents_b[column] != kNotFinite) continue;
-      const float* from_a = a + row * (TRANSPOSE_A ? 1 : lda);
-      const float* from_b = b + column * (TRANSPOSE_B ? ldb : 1);
-      float sum = 0;
-#pragma unroll 1
-      for (int at = 0; at < k; ++at) {
-        sum = fmaf(*from_a, *from_b, sum);
-        from_a += TRANSPOSE_A ? lda : 1;
-        from_b += TRANSPOSE_B ? 1 : ldb;
+    for (int at = 0; at < k; ++at) {
+      float of_a[2];
+#pragma unroll
+      for (int h = 0; h < 2; ++h) of_a[h] = first_row + 8 * h < m ? at_a[8 * h * from_row] : 0;
+#pragma unroll
+      for (int i = 0; i < kTileN / 4; ++i) {
+        const int offset = i / 2 * 8 + i % 2;
+        const float of_b = first_column + offset < n ? at_b[offset * from_column] : 0;
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          float& sum = sums[i / 2 * 4 + 2 * h + i % 2];
+          sum = fmaf(of_a[h], of_b, sum);
+        }
       }
-      store_result(c + row * ldc + column, alpha * sum, beta);
+      at_a += next_a;
+      at_b += next_b;
+    }
+#pragma unroll
+    for (int i = 0; i < kSums; ++i) {
+      float* const to = c + (first_row + i / 2 % 2 * 8) * ldc + first_column + i / 4 * 8 + i % 2;
+      if (is_own(i)) store_result(to, alpha * sums[i], beta);
     }
   }
 };

@@ -1,9 +1,11 @@
 // FP32 operands as planes of FP16, for kernels that multiply them with tensor cores (compute
 // capability 9.0). Each row of op(A) and each column of op(B) is scaled by a power of two that
 // brings its greatest magnitude to [2^14, 2^15), and then split:
-//   x = (high + 2^-11 * low) * 2^exponent, with 22 bits of x
-// for elements down to 2^-29 of the greatest magnitude; the error of smaller ones is at most 2^-50
-// of it. There is no counterpart for the CPU device.
+//   x = (high + 2^-12 * low) * 2^exponent, with 22 bits of x
+// for elements down to 2^-29 of the greatest magnitude; the error of smaller ones is at most 2^-51
+// of it. They are counted: a row with many of them is not to be computed from its planes (see
+// last_split), and neither is one with an infinity or NaN. There is no counterpart for the CPU
+// device.
 #pragma once
 
 #ifdef __CUDACC__
@@ -13,24 +15,37 @@ namespace autotune_device {
 constexpr int kPlaneK = 64;           // elements of K in a k_tile of a plane
 constexpr int kSplitThreads = 512;    // of a block, at most
 constexpr int kSplitBlocks = 8;       // of a cluster
-constexpr int kNotFinite = 1 << 20;   // exponent of a row with an infinity or NaN
-constexpr float kLowScale = 0x1p-11;  // of the second plane
+constexpr float kLowScale = 0x1p-12;  // of the second plane
+// The word of a row: its exponent plus kExponentBias, above that the number of its elements that
+// lost bits, and kNotFinite if it has an infinity or NaN.
+constexpr unsigned kExponentBits = 10;
+constexpr int kExponentBias = 512;
+constexpr unsigned kNotFinite = 1U << 31;
+
+__device__ __forceinline__ int exponent_of(unsigned word) {
+  return static_cast<int>(word % (1U << kExponentBits)) - kExponentBias;
+}
+// Returns the greatest word of a row that its planes hold: at most one element of 64 lost bits.
+// k < 2^21.
+__device__ __forceinline__ unsigned last_split(int k) {
+  return ((static_cast<unsigned>(k) / 64 + 1) << kExponentBits) - 1;
+}
 
 // The planes of one operand, seen as a matrix whose rows run along K. A plane is what shared memory
 // is to hold: k_tile by k_tile all rows, with 64 elements (128 bytes) each, whose vectors of 16
 // bytes are in the order of the 128-byte swizzle. Any rows from a multiple of 8 on are therefore
 // one contiguous piece. Beyond K there are zeros; beyond the rows anything.
 struct Planes {
-  int* exponents;        // of the rows; 256 more may be read behind the last
+  unsigned* words;       // of the rows; 256 more may be read behind the last
   unsigned short* high;  // the other plane is plane_elements() behind it
   long long rows;
   unsigned k_tiles;
 
   __device__ __forceinline__ Planes(void* memory, long long rows_of_operand, long long k)
-      : exponents(static_cast<int*>(memory)),
+      : words(static_cast<unsigned*>(memory)),
         rows(rows_of_operand),
         k_tiles(static_cast<unsigned>((k - 1) / kPlaneK + 1)) {
-    high = reinterpret_cast<unsigned short*>(exponents + (rows + 511) / 256 * 256);
+    high = reinterpret_cast<unsigned short*>(words + (rows + 511) / 256 * 256);
   }
   __device__ __forceinline__ long long k_tile_elements() const {
     return (rows + 7) / 8 * 8 * kPlaneK;
@@ -76,9 +91,22 @@ __device__ __forceinline__ int scale_exponent(unsigned greatest) {
   const int exponent = static_cast<int>(greatest >> 23) - 127;
   return exponent < -112 ? 126 : 14 - exponent;
 }
-// Returns what Planes::exponents has for such a row.
-__device__ __forceinline__ int stored_exponent(unsigned greatest) {
-  return greatest >= magnitude(1.0f / 0.0f) ? kNotFinite : -scale_exponent(greatest);
+// Returns the word of such a row if no element lost bits.
+__device__ __forceinline__ unsigned word_of(unsigned greatest) {
+  if (greatest >= magnitude(1.0f / 0.0f)) return kNotFinite;
+  return static_cast<unsigned>(kExponentBias - scale_exponent(greatest));
+}
+// Returns the least magnitude of a scaled value that keeps 22 bits. With the greatest scale, no
+// value has more bits than the planes.
+__device__ __forceinline__ float least_exact(float scale) {
+  return scale == 0x1p126f ? 0 : 0x1p-15f;
+}
+__device__ __forceinline__ unsigned loses_bits(float scaled, float least) {
+  return fabsf(scaled) < least && scaled != 0;
+}
+// Counts elements of a row that lost bits. Its word was set to 0 before.
+__device__ __forceinline__ void count_lost(unsigned* word, unsigned lost) {
+  if (lost > 0) atomicAdd(word, lost << kExponentBits);
 }
 
 // Loads 4 neighbours, of which `left` are there; the others are 0. wide: their address is a
@@ -109,13 +137,18 @@ struct ContiguousRows {
   static __device__ __forceinline__ unsigned greatest_of(float4 v) {
     return max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));
   }
-  static __device__ __forceinline__ void store(unsigned short* high, unsigned short* low, float4 v,
-                                               float scale) {
+  // Returns how many elements lost bits.
+  static __device__ __forceinline__ unsigned store(unsigned short* high, unsigned short* low,
+                                                   float4 v, float scale) {
+    v = {v.x * scale, v.y * scale, v.z * scale, v.w * scale};
     uint2 to_high, to_low;
-    split2(v.x * scale, v.y * scale, to_high.x, to_low.x);
-    split2(v.z * scale, v.w * scale, to_high.y, to_low.y);
+    split2(v.x, v.y, to_high.x, to_low.x);
+    split2(v.z, v.w, to_high.y, to_low.y);
     *reinterpret_cast<uint2*>(high) = to_high;
     *reinterpret_cast<uint2*>(low) = to_low;
+    const float least = least_exact(scale);
+    return loses_bits(v.x, least) + loses_bits(v.y, least) + loses_bits(v.z, least) +
+           loses_bits(v.w, least);
   }
 
   static __device__ __forceinline__ void split(const Planes& to, const float* source, long long ld,
@@ -149,28 +182,31 @@ struct ContiguousRows {
     }
     const int warp = static_cast<int>(threadIdx.x) / 32;
     if (threadIdx.x % 32 == 0) shared[warp] = greatest;
+    if (is_row && own == 0) to.words[row] = 0;
     __syncthreads();
     for (int i = 0; i < team / 32; ++i) {
       greatest = max(greatest, shared[warp / (team / 32) * (team / 32) + i]);
     }
     if (!is_row) return;
     const float scale = power_of_two(scale_exponent(greatest));
-    if (own == 0) to.exponents[row] = stored_exponent(greatest);
+    if (own == 0) atomicAdd(to.words + row, word_of(greatest));
     // The team's next elements lie in the same places of later k_tiles.
     const long long step = to.k_tile_elements() * (4 * team / kPlaneK);
     const long long padded = static_cast<long long>(to.k_tiles) * kPlaneK;
     unsigned short* high = to.high + to.place(row, 4 * own);
     const long long to_low = to.plane_elements();
+    unsigned lost = 0;
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
-      if (4 * (i * team + own) < padded) store(high, high + to_low, held[i], scale);
+      if (4 * (i * team + own) < padded) lost += store(high, high + to_low, held[i], scale);
       high += step;
     }
 #pragma unroll 1
     for (long long at = first_not_held; at < padded; at += 4 * team) {
-      store(high, high + to_low, load4(from + at, static_cast<int>(k - at), wide), scale);
+      lost += store(high, high + to_low, load4(from + at, static_cast<int>(k - at), wide), scale);
       high += step;
     }
+    count_lost(to.words + row, lost);
   }
 };
 
@@ -204,13 +240,12 @@ struct StridedRows {
     uint4 greatest = {};
     const float* const from = source + first_k * ld + first_row;
     load(from, ld, to.rows - first_row, count, held, tile, greatest);
+    const bool has_word =
+        block % kSplitBlocks == 0 && threadIdx.x < 32 && first_row + lane < to.rows;
+    if (has_word) to.words[first_row + lane] = 0;
     const unsigned of_row = greatest_of_row(greatest, of_warps, of_warps + kSplitThreads);
-    if (threadIdx.x < 32) {
-      scales[lane] = power_of_two(scale_exponent(of_row));
-      if (block % kSplitBlocks == 0 && first_row + lane < to.rows) {
-        to.exponents[first_row + lane] = stored_exponent(of_row);
-      }
-    }
+    if (threadIdx.x < 32) scales[lane] = power_of_two(scale_exponent(of_row));
+    if (has_word) atomicAdd(to.words + first_row + lane, word_of(of_row));
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
     __syncthreads();
     for (int begin = 0; begin < part; begin += held) {
@@ -323,6 +358,10 @@ struct StridedRows {
       float v[8];
 #pragma unroll
       for (int i = 0; i < 8; ++i) v[i] = k + i < there ? tile[(k + i) * kPitch + row] * scale : 0;
+      unsigned lost = 0;
+#pragma unroll
+      for (int i = 0; i < 8; ++i) lost += loses_bits(v[i], least_exact(scale));
+      count_lost(to.words + first_row + row, lost);
       uint4 high, low;
       split2(v[0], v[1], high.x, low.x);
       split2(v[2], v[3], high.y, low.y);
