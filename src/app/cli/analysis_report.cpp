@@ -187,12 +187,14 @@ Json analysis_json(const AnalysisReport& report) {
   return document;
 }
 
-std::string analysis_text(const AnalysisReport& report) {
+std::string analysis_text(const AnalysisReport& report, bool wide) {
   const Analysis& a = report.analysis;
   std::string text = line("device", device_text(report.device));
   text += line("template", report.chosen.kernel->name);
-  text += line("configuration", to_string(report.chosen.configuration));
-  text += line("chosen because", report.chosen.origin);
+  text += line("configuration",
+               configuration_text(report.chosen.kernel->name, report.chosen.configuration,
+                                  report.problem.value_or(kUsualProblem), wide));
+  text += line("origin", report.chosen.origin);
   text += line("threads", a.threads);
   text += line("loads per phase", a.loads_per_phase);
   text += line("operations per phase", a.operations_per_phase);

@@ -14,6 +14,9 @@
 
 namespace autotune {
 
+// Represents all sizes that are aligned and larger than a tile.
+inline constexpr GemmProblem kUsualProblem{.m = 1024, .n = 1024, .k = 1024};
+
 struct AnalysisReport {
   AnalyzedDevice device;
   ChosenConfiguration chosen;
@@ -27,7 +30,8 @@ struct AnalysisReport {
 };
 
 [[nodiscard]] nlohmann::ordered_json analysis_json(const AnalysisReport& report);
-// The notes are not in it.
-[[nodiscard]] std::string analysis_text(const AnalysisReport& report);
+// The notes are not in it. The configuration is shown by what differs from the template's default,
+// unless it is to be `wide`.
+[[nodiscard]] std::string analysis_text(const AnalysisReport& report, bool wide);
 
 }  // namespace autotune

@@ -33,9 +33,6 @@ struct AnalyzeOptions : Options {
   }
 };
 
-// Represents all sizes that are aligned and larger than a tile.
-constexpr GemmProblem kUsualProblem{.m = 1024, .n = 1024, .k = 1024};
-
 // By default the tile width is the template's, a thread has one result, and the loop is unrolled.
 ChosenConfiguration configuration_by_parameters(const AnalyzeOptions& options,
                                                 const GemmProblem& problem) {
@@ -167,7 +164,7 @@ int run_analyze(const AnalyzeOptions& options) {
     print_document(analysis_json(report));
     return exit_code::kDone;
   }
-  fmt::print("{}", analysis_text(report));
+  fmt::print("{}", analysis_text(report, options.wide));
   for (const std::string& note : report.notes) {
     fmt::print(stderr, "autotune: {}\n", printable(note));
   }
@@ -179,9 +176,9 @@ int run_analyze(const AnalyzeOptions& options) {
 void add_analyze_command(CommandLine& line) {
   auto [command, options] = add_command(
       line, "analyze", "Print the resources of a configuration; needs no GPU", run_analyze);
-  add_options(
-      command, options,
-      {"--template", "--config", "--arch", "--layout", "--math", "--db", "--no-shipped", "--json"});
+  add_options(command, options,
+              {"--template", "--config", "--arch", "--layout", "--math", "--db", "--no-shipped",
+               "--wide", "--json"});
   add_options(command, options,
               {{"--tile-width", "The tile width, e.g. 16"},
                {"--results-per-thread", "Results of one thread, e.g. 4 or 2x2 (default 1)"},

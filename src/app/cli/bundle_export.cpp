@@ -112,8 +112,8 @@ void print_choices(const BundlePlan& plan, std::size_t problems) {
     if (printed == problems) return;
     last = &choice.problem;
     ++printed;
-    fmt::print("{}: {}, {}: {}\n", to_string(gemm_problem(choice.problem)), to_string(choice.match),
-               choice.template_name, printable(choice.explanation));
+    fmt::print("{}: {}, {}\n", to_string(gemm_problem(choice.problem)), choice.template_name,
+               printable(choice.explanation));
   }
 }
 

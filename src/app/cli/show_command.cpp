@@ -42,18 +42,94 @@ std::string stand_alone_source(const KernelTemplate& kernel,
   return text + "\n" + std::string(kernel.source);
 }
 
-void print_launch(const ChosenConfiguration& chosen, const GemmProblem& problem,
+// The kernel's arguments in their order, by the names of what they pass.
+std::vector<std::string> argument_names(const KernelTemplate& kernel, const Problem& problem) {
+  constexpr const char* kScalars[] = {"alpha", "beta"};
+  const std::vector<TensorDesc> tensors = kernel.operation->tensors(problem);
+  std::vector<std::string> names;
+  for (const KernelArgument& argument : kernel.signature) {
+    const std::size_t index = argument.index;
+    switch (argument.kind) {
+      case ArgumentKind::tensor:
+        names.push_back(tensors[index].name);
+        break;
+      case ArgumentKind::size:
+        names.push_back(problem.sizes()[index].name);
+        break;
+      case ArgumentKind::row_stride:
+        names.push_back("ld" + tensors[index].name);
+        break;
+      case ArgumentKind::scalar:
+        names.emplace_back(kScalars[index]);
+        break;
+      case ArgumentKind::workspace:
+        names.emplace_back("workspace");
+        break;
+      case ArgumentKind::raster:
+        names.emplace_back("raster");
+        break;
+      case ArgumentKind::tensor_map:
+        names.push_back("map of " + tensors[index].name);
+        break;
+    }
+  }
+  return names;
+}
+
+void print_line(const char* name, const std::string& value) {
+  fmt::print("{:<15} {}\n", name, value);
+}
+
+// The lines that only some kernels have.
+void print_special_needs(const LaunchGeometry& geometry, const std::vector<TensorDesc>& tensors) {
+  if (geometry.blocks_per_cluster > 1) {
+    print_line("cluster", fmt::format("{} blocks", geometry.blocks_per_cluster));
+  }
+  if (geometry.resident_blocks_per_sm > 0) {
+    print_line("blocks per SM", fmt::format("at most {}: the grid shrinks to that",
+                                            geometry.resident_blocks_per_sm));
+  }
+  if (geometry.workspace_bytes() > 0) {
+    print_line("workspace", fmt::format("{} bytes, of which the first {} are zero before a launch",
+                                        geometry.workspace_bytes(), 4 * kWorkspaceCounters));
+  }
+  if (const auto& [blocks, threads, shared_bytes] = geometry.preparation; blocks > 0) {
+    print_line("prepared by",
+               fmt::format("a launch of {} blocks of {} threads with {} bytes of shared memory",
+                           blocks, threads, shared_bytes));
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!geometry.needs_map(i)) continue;
+    const auto [rows, columns] = geometry.tensor_boxes[i];
+    print_line("tensor map",
+               fmt::format("of {}, boxes of {} x {}", tensors[i].name, rows, columns));
+  }
+  if (geometry.waits_for_launch_before) {
+    print_line("launch", "may be prepared while the one before it ends (programmatic)");
+  }
+}
+
+void print_launch(const ChosenConfiguration& chosen, const GemmProblem& gemm,
                   const std::vector<std::string>& options) {
-  const LaunchGeometry geometry = chosen.kernel->geometry(chosen.configuration, problem);
-  fmt::print("size            {}\n", to_string(problem));
-  fmt::print("template        {}\n", chosen.kernel->name);
-  fmt::print("configuration   {}\n", to_string(chosen.configuration));
-  fmt::print("chosen because  {}\n", printable(chosen.origin));
-  fmt::print("grid            {}\n", fmt::join(geometry.grid, " x "));
-  fmt::print("block           {}\n", fmt::join(geometry.block, " x "));
-  fmt::print("shared memory   {} bytes static, {} dynamic\n",
-             chosen.kernel->shared_bytes(chosen.configuration), geometry.dynamic_shared_bytes);
-  fmt::print("compile options {}\n", fmt::join(options, " "));
+  const KernelTemplate& kernel = *chosen.kernel;
+  const Problem problem = gemm;
+  const LaunchGeometry geometry = kernel.geometry(chosen.configuration, problem);
+  print_line("size", to_string(gemm));
+  print_line("template", kernel.name);
+  print_line("configuration", to_string(chosen.configuration));
+  print_line("origin", printable(chosen.origin));
+  print_line("grid", fmt::format("{}", fmt::join(geometry.grid, " x ")));
+  print_line("block", fmt::format("{}", fmt::join(geometry.block, " x ")));
+  print_line("shared memory",
+             fmt::format("{} bytes static, {} dynamic", kernel.shared_bytes(chosen.configuration),
+                         geometry.dynamic_shared_bytes));
+  print_special_needs(geometry, kernel.operation->tensors(problem));
+  print_line("arguments", fmt::format("{}", fmt::join(argument_names(kernel, problem), ", ")));
+  const bool has_raster = std::any_of(
+      kernel.signature.begin(), kernel.signature.end(),
+      [](const KernelArgument& argument) { return argument.kind == ArgumentKind::raster; });
+  if (has_raster) print_line("raster", std::to_string(geometry.raster));
+  print_line("compile options", fmt::format("{}", fmt::join(options, " ")));
 }
 
 gpu::CompileResult compile(const KernelTemplate& kernel, const std::vector<std::string>& options,

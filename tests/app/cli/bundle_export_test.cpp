@@ -47,7 +47,7 @@ TEST_SUITE("export --bundle") {
     if (!write.can_compile) return;
     const ProgramResult result = write("64", {"--arch", "sm_90a"});
     CHECK(result.exit_code == kSuccess);
-    CHECK(has(result.out, "64x64x64: predicted, gemm_simt: "));
+    CHECK(has(result.out, "64x64x64: gemm_simt, nothing is stored"));
     CHECK(lines(result.out) == 5);
     // Four layouts, of aligned operands and of others, and the kernel that scales C.
     CHECK(has(result.out, write.path + ": 9 kernels for sm_90, " +
@@ -93,7 +93,7 @@ TEST_SUITE("export --bundle") {
     const ProgramResult result = write("1024", {"--device", "H200"});
     CHECK(result.exit_code == kSuccess);
     CHECK(has(result.out, " kernels for NVIDIA H200 (sm_90), "));
-    CHECK(has(result.out, "1024x1024x1024 TT: exact, "));
+    CHECK(has(result.out, "1024x1024x1024 TT: gemm_tma, tuned for this size"));
     const Bundle bundle(write.path);
     CHECK(bundle.target().device == "NVIDIA H200");
     CHECK(bundle.target().architecture == "sm_90");

@@ -268,7 +268,7 @@ TEST_SUITE("program on the CPU device") {
       CHECK(program({"db", "export", "--format", "csv", "--device", name}).exit_code == kSuccess);
     }
     // Results of the CPU device do not answer for a GPU.
-    CHECK(has(program({"show", "--arch", "sm_90", "--sizes", "8"}).out, "chosen because  default"));
+    CHECK(has(program({"show", "--arch", "sm_90", "--sizes", "8"}).out, "origin          default"));
     for (const char* name : {"cpu", "host"}) {
       CHECK(program({"analyze", "--device", name}).exit_code == kUsage);
     }

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""The documents' measured figures are those of kept results. A comment above a table,
+<!-- kept: FILE... -->, names files below benchmarks/results: for each row of the table there must be a
+line in them that has all of its numbers, rounded as the row has them. README's headline figures follow from the
+results too."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TABLE = re.compile(r"^<!-- kept: (?P<files>.*?) -->\n(?P<rows>(?:\|.*\n)+)", re.M)
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|(?<=x)\d+")
+
+
+def numbers_of(text):
+    """The numbers of a text as they are written, without commas between thousands."""
+    return [number.replace(",", "") for number in NUMBER.findall(text)]
+
+
+def is_rounded(written, exact):
+    """Whether a number as the documents write it is this one, rounded."""
+    mantissa, _, exponent = written.partition("e")
+    digits = len(mantissa.partition(".")[2])
+    half = 0.5 * 10.0 ** (int(exponent or 0) - digits)
+    return abs(float(written) - float(exact)) <= half * (1 + 1e-6)
+
+
+def has_all(line, wanted):
+    there = numbers_of(line)
+    return all(any(is_rounded(number, each) for each in there) for number in wanted)
+
+
+def table_faults(page):
+    for match in TABLE.finditer(page.read_text(encoding="utf-8")):
+        lines = []
+        for name in match["files"].split():
+            lines += (RESULTS / name).read_text(encoding="utf-8").splitlines()
+        for row in match["rows"].splitlines()[2:]:
+            if not any(has_all(line, numbers_of(row)) for line in lines):
+                yield f"{page.relative_to(ROOT)}: no line of {match['files']} has the figures of {row}"
+
+
+def headline_figures():
+    """README's figures, as they follow from the kept results."""
+    strict = (RESULTS / "nvidia-h200/2026-11-23/strict.txt").read_text(encoding="utf-8")
+    emulated = (RESULTS / "nvidia-h200/emulated/gemm_fp16x3-beside-cublas.txt").read_text(encoding="utf-8")
+    default = (RESULTS / "nvidia-h200/2026-11-24/default.txt").read_text(encoding="utf-8")
+    ratios = {size: float(ratio) for size, ratio in
+              re.findall(r"^ *(\d+x\d+x\d+) +[\d.]+ +[\d.]+ +([\d.]+)", strict, flags=re.M)}
+    cubes = [ratio for size, ratio in ratios.items()
+             if len(set(size.split("x"))) == 1 and int(size.split("x")[0]) >= 1000]
+    fast = max(ratios, key=ratios.get)
+    on_tensor_cores = [float(ratio) for size, ratio in re.findall(
+        r"^ *(\d+)x.*% +[\d.]+ +([\d.]+)  gemm_fp16x3", emulated, flags=re.M) if int(size) >= 1024]
+    mean = float(re.search(r"geometric mean of the ratios: ([\d.]+)", strict)[1])
+    yield f"{mean:.2f} times as fast as cuBLAS**, the geometric mean of {len(ratios)} shapes"
+    yield f"{min(cubes):.2f} to {max(cubes):.2f} times on cubes from 1000 to 8192"
+    yield f"up to {ratios[fast]:.2f} times on {fast}"
+    if min(ratios.values()) >= 1:
+        yield "and never slower"
+    yield f"{min(on_tensor_cores):.2f} to {max(on_tensor_cores):.2f} times as fast as cuBLAS's FP32"
+    yield f"three sizes take {re.search(r'([0-9.]+) s .searching', default)[1]} s with empty caches"
+
+
+def headline_faults():
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    return [f"README.md: '{figure}' is not there" for figure in headline_figures() if figure not in readme]
+
+
+def main():
+    faults = [fault for page in PAGES for fault in table_faults(page)] + headline_faults()
+    tables = sum(len(TABLE.findall(page.read_text(encoding="utf-8"))) for page in PAGES)
+    print("\n".join(faults) or f"{tables} tables have the figures of the kept results")
+    return 1 if faults or tables == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
