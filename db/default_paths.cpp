@@ -15,24 +15,30 @@ std::optional<fs::path> from_environment(const char* name) {
   return fs::path(value);
 }
 
+// The XDG specification has relative paths ignored: they would be of the current folder.
+std::optional<fs::path> folder_from_environment(const char* name) {
+  const auto folder = from_environment(name);
+  return folder && folder->is_absolute() ? folder : std::nullopt;
+}
+
 }  // namespace
 
 fs::path default_database_path() {
   if (const auto chosen = from_environment("AUTOTUNE_DB")) return *chosen;
-  if (const auto data = from_environment("XDG_DATA_HOME")) {
+  if (const auto data = folder_from_environment("XDG_DATA_HOME")) {
     return *data / "autotune" / "autotune.db";
   }
-  if (const auto home = from_environment("HOME")) {
+  if (const auto home = folder_from_environment("HOME")) {
     return *home / ".local" / "share" / "autotune" / "autotune.db";
   }
   throw StorageError("no place for the database: set AUTOTUNE_DB, XDG_DATA_HOME or HOME");
 }
 
 std::optional<fs::path> default_cubin_store_path() {
-  if (const auto cache = from_environment("XDG_CACHE_HOME")) {
+  if (const auto cache = folder_from_environment("XDG_CACHE_HOME")) {
     return *cache / "autotune" / "cubins.db";
   }
-  if (const auto home = from_environment("HOME")) {
+  if (const auto home = folder_from_environment("HOME")) {
     return *home / ".cache" / "autotune" / "cubins.db";
   }
   return std::nullopt;

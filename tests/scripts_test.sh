@@ -30,3 +30,14 @@ mkdir -p "$(dirname "$library")"
 touch "$library"
 expect "$library"
 AUTOTUNE_NVRTC=/of/the/user expect /of/the/user
+
+# The first build counts its steps where that is asked for, and the log has all of its lines.
+printf '#!/bin/sh\necho "[1/2] one"\necho "[2/2] two"\n' > "$scratch/bin/cmake"
+said=$("$scratch/scripts/autotune" --progress=plain 2>&1 >/dev/null)
+[[ $said == *"building: 1 of 2 steps"* ]] || { echo "the build does not count its steps: $said"; exit 1; }
+grep -q '^\[2/2\] two' "$scratch/build/release/build.log" || { echo "the log lacks a line"; exit 1; }
+said=$("$scratch/scripts/autotune" 2>&1 >/dev/null)
+[[ $said != *steps* ]] || { echo "the build counts its steps in a file: $said"; exit 1; }
+printf '#!/bin/sh\necho "error: no"\nexit 1\n' > "$scratch/bin/cmake"
+if said=$("$scratch/scripts/autotune" 2>&1); then echo "a failed build ran the program"; exit 1; fi
+[[ $said == *"error: no"*"the build failed"* ]] || { echo "a failed build says: $said"; exit 1; }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "autotune/error.hpp"
 
@@ -21,12 +22,25 @@ bool has_parameter(const KernelTemplate& kernel, const std::string& name) {
                      [&](const TuningParameter& parameter) { return parameter.name == name; });
 }
 
+// The templates that have a parameter, as advice; empty where none has it.
+std::string owners(const KernelRegistry& kernels, const std::string& parameter) {
+  std::vector<std::string> names;
+  for (const KernelTemplate& kernel : kernels.templates()) {
+    if (has_parameter(kernel, parameter)) names.push_back(kernel.name);
+  }
+  return names.empty()
+             ? ""
+             : fmt::format(", name one that has (--template): {}", fmt::join(names, ", "));
+}
+
 // Names the constraint that rejects most of a space of which no configuration is left.
 // `constraints` are those of the device and of the request, which the enumeration applied last.
-std::string why_empty(const KernelTemplate& kernel, const SpaceFilter& filter,
-                      const std::vector<Constraint>& constraints, const Enumeration& enumeration) {
+std::string why_empty(const KernelRegistry& kernels, const KernelTemplate& kernel,
+                      const SpaceFilter& filter, const std::vector<Constraint>& constraints,
+                      const Enumeration& enumeration) {
   for (const auto& [name, values] : filter.only) {
-    if (!has_parameter(kernel, name)) return fmt::format("it has no {}", name);
+    if (!has_parameter(kernel, name))
+      return fmt::format("it has no {}{}", name, owners(kernels, name));
   }
   const auto first = enumeration.rejected.end() - static_cast<std::ptrdiff_t>(constraints.size());
   const auto most =
@@ -57,7 +71,8 @@ std::vector<SpaceSummary> summarize_space(const TuneRequest& request, const Devi
       if (!why.empty()) summary.too_large = std::move(why);
     }
     if (summary.enumeration.configurations.empty()) {
-      summary.nothing_to_try = why_empty(*kernel, request.filter, constraints, summary.enumeration);
+      summary.nothing_to_try =
+          why_empty(kernels, *kernel, request.filter, constraints, summary.enumeration);
     } else if (summary.problems == 0 && summary.too_large.empty()) {
       summary.nothing_to_try = "it computes none of these problems";
     }

@@ -289,6 +289,10 @@ TEST_SUITE("TuningDatabase") {
     CHECK(default_database_path() == "/data/autotune/autotune.db");
     with("", "", "/home/me");
     CHECK(default_database_path() == "/home/me/.local/share/autotune/autotune.db");
+    with("", "relative", "/home/me");  // which the XDG specification has ignored
+    CHECK(default_database_path() == "/home/me/.local/share/autotune/autotune.db");
+    with("", "", "relative");
+    CHECK_THROWS_AS(static_cast<void>(default_database_path()), StorageError);
     with("", "", "");
     CHECK_THROWS_AS(static_cast<void>(default_database_path()), StorageError);
     with("", "", home.c_str());

@@ -66,7 +66,7 @@ void check_journey(const DeviceInfo& device, const WorkerFactory& make_worker) {
   const std::optional<Match> near = find_best(&database, query, transpose_problem(140, 33), false);
   REQUIRE(near);
   CHECK(near->kind == MatchKind::nearest_size);
-  CHECK(near->explanation.find("1.00 octaves") != std::string::npos);
+  CHECK(near->explanation.find(", the nearest size") != std::string::npos);
   CHECK(list_winners(&database, query).size() == 1);
 
   // Exported.

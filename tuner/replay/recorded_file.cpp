@@ -1,4 +1,5 @@
 // Files of recorded results, of any format.
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -31,11 +32,15 @@ constexpr Format kFormats[] = {
 };
 
 std::string plain_content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    throw UsageError(
+        fmt::format("cannot be read: {}; name a file of recorded results", std::strerror(errno)));
+  }
   std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
+  text << file.rdbuf();
   std::string bytes = text.str();
-  if (bytes.empty())
-    throw UsageError("cannot be read, or is empty: name a file of recorded results");
+  if (bytes.empty()) throw UsageError("is empty or a folder: name a file of recorded results");
   const bool by_gzip = is_gzip(bytes);
   if (!by_gzip && !is_compressed(bytes)) return bytes;
   std::optional<std::string> plain =

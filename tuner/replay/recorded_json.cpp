@@ -1,5 +1,6 @@
 #include "tuner/replay/recorded_json.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -127,8 +128,8 @@ RecordedDocument parse_recorded_json(std::string text) {
   const bool ends_early = fault.byte > text.size();
   if (ends_early && builder.close_cache()) return {builder.take(), /*is_whole=*/false};
   throw UsageError(fmt::format("is not a whole JSON document: {} at byte {} of {}",
-                               ends_early ? "it ends too early" : "there is a fault", fault.byte,
-                               text.size()));
+                               ends_early ? "it ends too early" : "there is a fault",
+                               std::min(fault.byte, text.size()), text.size()));
 }
 
 }  // namespace autotune

@@ -22,9 +22,8 @@ KernelChoice given_choice(const KernelTemplate& kernel, const BundledChoice& cho
   given.best.match =
       own || choice.match == MatchKind::predicted ? choice.match : MatchKind::nearest_size;
   given.best.explanation = own ? choice.explanation + "; from the bundle"
-                               : fmt::format("chosen in the bundle for {}, {:.2f} octaves away",
-                                             kernel.operation->text(choice.problem),
-                                             kernel.operation->distance(problem, choice.problem));
+                               : fmt::format("chosen in the bundle for {}, the nearest size",
+                                             kernel.operation->text(choice.problem));
   given.best.template_name = kernel.name;
   given.best.configuration = choice.configuration;
   given.best.tuned_for = gemm_problem(choice.tuned_for);

@@ -167,8 +167,7 @@ Match match_of(Candidate candidate, const DeviceQuery& device, const Problem& pr
   match.explanation =
       match.winner.problem == problem
           ? "tuned for this size"
-          : fmt::format("tuned for {}, {:.2f} octaves away", operation.text(match.winner.problem),
-                        operation.distance(problem, match.winner.problem));
+          : fmt::format("tuned for {}, the nearest size", operation.text(match.winner.problem));
   if (!age.empty()) match.explanation += ", measured with an " + age;
   if (!match.winner.confirmed) match.explanation += ", not confirmed by finals";
   match.explanation += match.shipped ? "; shipped with the program" : "; from the database";

@@ -59,7 +59,8 @@ std::string read_list(const std::string& path) {
     if (list.size() > kMaxItems * 64) break;  // longer than any list that is allowed
   }
   if (file.bad() || list.empty()) {
-    throw UsageError("the file " + in_quotes(path) + " must have sizes, one a line");
+    throw UsageError("the file " + in_quotes(path) +
+                     " is empty or a folder: it must have sizes, one a line");
   }
   return list;
 }

@@ -165,7 +165,7 @@ constexpr Declaration kDeclarations[] = {
     {"--layout", "NN|NT|TN|TT", "A and B as stored (N) or transposed (T); default NN",
      "NN, NT, TN or TT", "TN", store<one_of<kLayouts>, &Options::layout>},
     {"--math", "strict|emulated",
-     "Arithmetic: strict (default) is FP32 throughout, emulated as accurate by any means",
+     "Arithmetic: strict (default), FP32 throughout; emulated, as accurate as FP32 by any means",
      "strict or emulated", "emulated", store<math, &Options::math>},
     {"--device", "DEVICE", "auto (default), cpu or the number of a GPU", "", "0",
      store<unchanged, &Options::device>},

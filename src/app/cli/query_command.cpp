@@ -87,6 +87,15 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
   return answers;
 }
 
+// How near a predicted configuration is, with its predicted time, which is not a measured one.
+std::string match_text(const Prediction& prediction) {
+  const MatchKind kind = match_kind(prediction);
+  const bool has_size = kind == MatchKind::nearest_size && prediction.winner;
+  return to_string(kind) +
+         (has_size ? " " + to_string(gemm_problem(prediction.winner->problem)) : "") + ": " +
+         time_text(prediction);
+}
+
 Table answer_table(const std::vector<Answer>& answers, bool wide) {
   RateColumn rates;
   for (const auto& [problem, match, predictions] : answers) {
@@ -96,8 +105,7 @@ Table answer_table(const std::vector<Answer>& answers, bool wide) {
   for (const auto& [problem, match, predictions] : answers) {
     if (!predictions.empty()) {
       const Prediction& best = predictions.front();
-      table.add({to_string(problem), to_string(match_kind(best)) + " " + time_text(best), "-", "-",
-                 best.kernel->name,
+      table.add({to_string(problem), match_text(best), "-", "-", best.kernel->name,
                  configuration_text(best.kernel->name, best.configuration, problem, wide)});
       continue;
     }

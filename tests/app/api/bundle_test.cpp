@@ -103,7 +103,7 @@ TEST_SUITE("Library with a bundle") {
     CHECK(small.template_name == "gemm_simt");
     CHECK(small.match == MatchKind::nearest_size);
     CHECK(small.tuned_for == kProblem);
-    CHECK(small.explanation == "chosen in the bundle for 64x48x32, 0.10 octaves away");
+    CHECK(small.explanation == "chosen in the bundle for 64x48x32, the nearest size");
     CHECK(library.query({1700, 1704, 1600}).template_name == "gemm_tma");
     CHECK(has(machine.calls_of(library, {65, 49, 33}), "cuLaunchKernelEx"));
     GemmProblem transposed = kProblem;

@@ -312,7 +312,8 @@ TEST_SUITE("program on the CPU device") {
       CHECK(has(result.err, "gemm_skinny: it computes none of these problems"));
       for (const auto& [filter, value, reason] :
            {std::tuple("--template", "gemm_tma", "gemm_tma: the CPU device has no unit"),
-            std::tuple("--only", "STAGES=2", "gemm_tiled: it has no STAGES")}) {
+            std::tuple("--only", "STAGES=2",
+                       "gemm_tiled: it has no STAGES, name one that has (--template): gemm_")}) {
         CHECK(has(program({"--device", "cpu", "--sizes", "64", option, filter, value}).err,
                   std::string("no configuration is left to try: ") + reason));
       }

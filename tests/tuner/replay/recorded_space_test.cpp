@@ -432,7 +432,7 @@ TEST_SUITE("recorded spaces") {
     const std::pair<std::string, std::string> cases[] = {
         {"", "is empty"},
         {"autotune,1,2\n", "not a whole JSON document: there is a fault at byte 1"},
-        {t4(ran(R"({"A": 1})", 3)).substr(0, 90), "it ends too early at byte 91 of 90"},
+        {t4(ran(R"({"A": 1})", 3)).substr(0, 90), "it ends too early at byte 90 of 90"},
         {"\x1f\x8b\x08", "no whole gzip file"},
         {"[]", "no recorded results"},
         {"[1e999]", "has a number that is out of range"},
