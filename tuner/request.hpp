@@ -7,13 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "core/winner.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "tuner/space_filter.hpp"
 
 namespace autotune {
 
 // The limits of a request, of which the first to be reached counts. They hold for the whole
-// request, compiling and finals included.
+// request, compiling and finals included. Where devices are shared (MeasuringDevice::share), seconds
+// are those of the devices' time that the request may take: all of its time is longer.
 struct Budget {
   std::optional<double> seconds;
   std::optional<std::int64_t> trials;
@@ -39,6 +41,7 @@ struct TuneRequest {
   std::uint64_t seed = 1;
   bool fresh = false;               // measure known trials again
   bool use_shipped_winners = true;  // as warm starts
+  std::vector<Winner> begin_with;   // further warm starts, whatever they were measured with
   std::string baseline;             // timed among the finalists: "cublas"; empty: none
   std::string command;              // recorded as the provenance of the results
 };

@@ -14,9 +14,14 @@ constexpr double kScreeningMargin = 1.25;
 
 }  // namespace
 
-DeviceExecutor::DeviceExecutor(const WorkerFactory& make_worker,
-                               std::chrono::milliseconds allowance, std::stop_token stop)
-    : runner_(make_worker, allowance), stop_(std::move(stop)) {}
+DeviceExecutor::DeviceExecutor(const MeasuringDevice& device, std::chrono::milliseconds allowance,
+                               std::stop_token stop)
+    : runner_(device.make_worker, allowance, device.share),
+      stop_(std::move(stop)),
+      is_shared_(device.is_shared()),
+      giving_up_(stop_, [this] {
+        if (is_shared_) runner_.interrupt();
+      }) {}
 
 Event DeviceExecutor::run(const DeviceJob& job) {
   return std::visit([this](const auto& one) { return Event(make(one)); }, job);
@@ -32,7 +37,8 @@ TrialDone DeviceExecutor::make(const MeasureJob& job) {
     options.timing.stop_above_us = kScreeningMargin * job.best->us();
   }
   Trial trial = runner_.run(*job.kernel, job.configuration, job.problem, *job.built, options);
-  if (was_cut_short(trial, options)) return {job.id, std::nullopt};
+  const bool was_given_up = is_shared_ && stop_.stop_requested();
+  if (was_given_up || was_cut_short(trial, options)) return {job.id, std::nullopt};
   if (job.best != nullptr && trial.ok()) job.best->lower(trial.measurement.median_us);
   return {job.id, std::move(trial)};
 }

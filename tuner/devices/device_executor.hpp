@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <stop_token>
 
 #include "tuner/devices/jobs.hpp"
@@ -12,8 +13,9 @@ namespace autotune {
 // Belongs to one thread, as its TrialRunner does.
 class DeviceExecutor {
  public:
-  // A trial or finals that would begin after a request to stop have an empty outcome.
-  DeviceExecutor(const WorkerFactory& make_worker, std::chrono::milliseconds allowance,
+  // A trial or finals that would begin after a request to stop have an empty outcome; on a shared
+  // device also those that the request ends.
+  DeviceExecutor(const MeasuringDevice& device, std::chrono::milliseconds allowance,
                  std::stop_token stop);
 
   // Does the job and returns its outcome. Throws EnvironmentError as TrialRunner does.
@@ -27,6 +29,8 @@ class DeviceExecutor {
 
   TrialRunner runner_;
   std::stop_token stop_;
+  bool is_shared_;
+  std::stop_callback<std::function<void()>> giving_up_;
 };
 
 }  // namespace autotune

@@ -92,7 +92,7 @@ void DevicePool::work(const std::stop_token& closing, std::size_t index,
       devices_[index].reserved = true;
     }
     changed_.notify_all();
-    DeviceExecutor executor(device.make_worker, allowance, stop_);
+    DeviceExecutor executor(device, allowance, stop_);
     // A device that cannot be opened would otherwise take jobs before it fails.
     if (devices_.size() > 1) executor.runner().calibrate();
     while ((entry = take(closing, index))) run(index, executor, entry);

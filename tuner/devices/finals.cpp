@@ -128,7 +128,8 @@ class Rounds {
     if (is_over()) return false;
     Trial trial = runner_.run(*finalist.kernel, finalist.configuration, finalist.problem,
                               *finalist.built, options());
-    if (was_cut_short(trial, options())) return false;
+    const bool was_given_up = !trial.ok() && stop_.stop_requested();
+    if (was_given_up || was_cut_short(trial, options())) return false;
     if (trial.ok()) finalist.samples_us.push_back(trial.measurement.median_us);
     if (round_ > 0 && trial.ok()) trial.verification = finalist.last.verification;
     finalist.last = std::move(trial);

@@ -20,6 +20,11 @@ struct MeasuringDevice {
   // the device, or until asked to stop. Its result is kept as long as the device is needed. If it
   // throws, the device has failed. The function may be empty.
   std::function<std::shared_ptr<void>(const std::stop_token&)> reserve;
+  // The largest part of the device's time that measuring takes, above 0. Below 1 other programs are
+  // at work on it: a request to stop then ends the measurement under way.
+  double share = 1;
+
+  [[nodiscard]] bool is_shared() const { return share < 1; }
 };
 
 // The use of a device in a tuning run.

@@ -18,14 +18,19 @@ constexpr int kFailuresInARow = 20;
 
 constexpr int kAttempts = 3;
 
+// Programs that share a GPU take turns of some milliseconds. A sample that is longer than a turn
+// would have those of others in it.
+constexpr double kSharedSampleUs = 1000;
+
 }  // namespace
 
 bool was_cut_short(const Trial& trial, const MeasureOptions& options) {
   return trial.status == TrialStatus::run_timeout && options.end && Clock::now() >= *options.end;
 }
 
-TrialRunner::TrialRunner(const WorkerFactory& make_worker, std::chrono::milliseconds allowance)
-    : worker_(make_worker()), allowance_(allowance), time_limit_(allowance) {}
+TrialRunner::TrialRunner(const WorkerFactory& make_worker, std::chrono::milliseconds allowance,
+                         double share)
+    : worker_(make_worker()), share_(share), allowance_(allowance), time_limit_(allowance) {}
 
 Trial TrialRunner::run(const KernelTemplate& kernel, const Configuration& configuration,
                        const Problem& problem, const BuiltKernel& built,
@@ -80,10 +85,13 @@ Trial TrialRunner::measure(const Operation& operation, MeasureRequest request,
   request.verify = options.verify;
   request.timing = options.timing;
   request.input = options.input;
+  request.share = share_;
+  if (share_ < 1) request.timing.min_sample_us = kSharedSampleUs;
 
   const double busy_before_s = busy_s_;
   const double operations = operation.work(trial.problem).operations;
-  auto timeout = time_limit_.limit(trial.problem, operations, options);
+  auto timeout = std::chrono::ceil<std::chrono::milliseconds>(
+      time_limit_.limit(trial.problem, operations, options) / share_);
   if (options.end) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*options.end - Clock::now());
     timeout = std::clamp(left, std::chrono::milliseconds(0), timeout);
@@ -96,7 +104,7 @@ Trial TrialRunner::measure(const Operation& operation, MeasureRequest request,
     return trial;
   }
   auto reply = std::get<MeasureReply>(std::get<WorkerReply>(std::move(outcome)));
-  time_limit_.took(trial.problem, busy_s_ - busy_before_s);
+  time_limit_.took(trial.problem, share_ * (busy_s_ - busy_before_s));
   if (reply.poisoned) {
     ++failures_;
     time_limit_.lost_worker();

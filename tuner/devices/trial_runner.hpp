@@ -31,7 +31,9 @@ struct MeasureOptions {
 class TrialRunner {
  public:
   // `allowance` is the time a call to a new worker may take besides the kernel's own work.
-  TrialRunner(const WorkerFactory& make_worker, std::chrono::milliseconds allowance);
+  // `share` is the part of the device's time that it takes (MeasuringDevice::share).
+  TrialRunner(const WorkerFactory& make_worker, std::chrono::milliseconds allowance,
+              double share = 1);
 
   // Verifies and times a kernel. The trial records a failure of the kernel. Throws EnvironmentError
   // when workers keep dying, since that is not the kernels' fault. A worker that could not be
@@ -43,6 +45,9 @@ class TrialRunner {
   // could not be timed.
   Trial run_baseline(const std::string& name, const Operation& operation, const Problem& problem,
                      const MeasureOptions& options);
+
+  // Ends the call under way, which fails, and all later ones. May be called from any thread.
+  void interrupt() { worker_->interrupt(); }
 
   // The device's measured rates. Throws EnvironmentError when it cannot be used at all.
   CalibrateReply calibrate();
@@ -61,6 +66,7 @@ class TrialRunner {
                 Trial trial);
 
   std::unique_ptr<Worker> worker_;
+  double share_;
   std::chrono::milliseconds allowance_;
   RunTimeLimit time_limit_;
   CodeCache code_cache_;

@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "tuner/measure/paced_backend.hpp"
+
 namespace autotune {
 namespace {
 
@@ -69,8 +71,11 @@ class Procedure {
 
 }  // namespace
 
-MeasureReply measure(MeasureBackend& backend, const OperationRegistry& operations,
+MeasureReply measure(MeasureBackend& device, const OperationRegistry& operations,
                      const MeasureRequest& request) {
+  Pace pace(request.share);
+  PacedBackend paced(device, pace);
+  MeasureBackend& backend = request.share < 1 ? paced : device;
   const Operation& operation = operations.of(request.problem);
   MeasureReply reply;
   reply.detail = backend.provide(operation, request);

@@ -62,7 +62,7 @@ class MeasureBackend {
 
 // Runs the procedure. The reply reports every failure of the kernel except a hang or a crash of the
 // process.
-[[nodiscard]] MeasureReply measure(MeasureBackend& backend, const OperationRegistry& operations,
+[[nodiscard]] MeasureReply measure(MeasureBackend& device, const OperationRegistry& operations,
                                    const MeasureRequest& request);
 
 }  // namespace autotune

@@ -109,7 +109,7 @@ void Decision::prepare_finals(SearchEnd end) {
   std::optional<double> seconds;
   if (const auto time = time_share(open_finals_)) {
     const std::chrono::duration<double> left = time->end - SearchPlan::Clock::now();
-    seconds = time->share * std::max(0.0, left.count());
+    seconds = plan_.device_share() * time->share * std::max(0.0, left.count());
   }
   for (const std::size_t i : to_submit_) {
     Undecided& undecided = problems_[i];

@@ -65,6 +65,7 @@ void SearchPlan::make_tasks() {
   if (request_.use_shipped_winners) {
     for (const Winner* shipped : shipped_winners({})) winners.push_back(*shipped);
   }
+  winners.insert(winners.end(), request_.begin_with.begin(), request_.begin_with.end());
   const std::string device_class = setup_.device.device_class();
   for (const auto& [problem, space] : searches) {
     tasks_.emplace_back(tasks_.size(), problem, *space, request_.strategy, request_.seed,
@@ -98,7 +99,7 @@ void SearchPlan::update() {
 
 std::optional<SearchPlan::Clock::time_point> SearchPlan::deadline(double share) const {
   if (!request_.budget.seconds) return std::nullopt;
-  const std::chrono::duration<double> time(share * *request_.budget.seconds);
+  const std::chrono::duration<double> time(share * *request_.budget.seconds / device_share());
   return start_ + std::chrono::duration_cast<Clock::duration>(time);
 }
 

@@ -36,6 +36,8 @@ class SearchPlan {
   [[nodiscard]] Clock::time_point start() const { return start_; }
   // Moves the start, because time spent waiting for other programs does not count.
   void postpone(Clock::duration waited) { start_ += waited; }
+  // The part of the devices' time that the run takes (MeasuringDevice::share).
+  [[nodiscard]] double device_share() const { return setup_.measuring.front().share; }
   // The end of this share of the budget's time; empty if the time is not limited.
   [[nodiscard]] std::optional<Clock::time_point> deadline(double share) const;
   [[nodiscard]] bool is_over(double share) const;

@@ -60,7 +60,7 @@ TuneReport TuningRun::execute() {
   if (plan_.has_work() && take_devices()) plan_.update();  // others may have measured meanwhile
   SearchEnd end = SearchEnd::exhausted;
   if (devices_ && !stop_.stop_requested() && plan_.has_work()) {
-    if (!plan_.stored().rates()) measure_rates();
+    if (!plan_.stored().rates() && plan_.device_share() == 1) measure_rates();
     retime_stale();
     if (!plan_.open().empty()) end = search();
   }

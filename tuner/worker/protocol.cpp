@@ -84,6 +84,7 @@ json body(const MeasureRequest& request) {
           {"seed", request.seed},
           {"verify", request.verify},
           {"timing", form_of(request.timing)},
+          {"share", request.share},
           {"baseline", request.baseline}};
 }
 
@@ -139,6 +140,10 @@ WorkerRequest request_from(const json& message) {
   message.at("seed").get_to(request.seed);
   message.at("verify").get_to(request.verify);
   request.timing = timing_from(message.at("timing"));
+  message.at("share").get_to(request.share);
+  if (!(request.share > 0 && request.share <= 1)) {
+    throw Error("malformed worker message: no such share");
+  }
   message.at("baseline").get_to(request.baseline);
   return request;
 }

@@ -65,6 +65,7 @@ struct MeasureRequest {
   std::uint64_t seed = 1;
   bool verify = true;
   TimingPlan timing;  // without samples the kernel is only verified
+  double share = 1;   // the largest part of the device's time to take, above 0
 
   // If this is empty, the kernel above is measured, otherwise the baseline of this name
   // (gpu/baseline.hpp) on the same tensors; cubin, kernel_name, signature and geometry are then
