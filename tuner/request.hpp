@@ -14,8 +14,8 @@
 namespace autotune {
 
 // The limits of a request, of which the first to be reached counts. They hold for the whole
-// request, compiling and finals included. Where devices are shared (MeasuringDevice::share), seconds
-// are those of the devices' time that the request may take: all of its time is longer.
+// request, compiling and finals included. Where devices are shared (MeasuringDevice::share),
+// seconds are those of the devices' time that the request may take: all of its time is longer.
 struct Budget {
   std::optional<double> seconds;
   std::optional<std::int64_t> trials;

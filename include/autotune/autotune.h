@@ -51,7 +51,12 @@ AUTOTUNE_C_API const char *autotune_last_error(void);
 AUTOTUNE_C_API int32_t autotune_last_cuda_result(void);
 
 enum { AUTOTUNE_DEVICE_CURRENT = 0, AUTOTUNE_DEVICE_CPU = 1, AUTOTUNE_DEVICE_GPU = 2 };
-enum { AUTOTUNE_MISS_PREDICT = 0, AUTOTUNE_MISS_TUNE = 1, AUTOTUNE_MISS_REFUSE = 2 };
+enum {
+  AUTOTUNE_MISS_PREDICT = 0,
+  AUTOTUNE_MISS_TUNE = 1,
+  AUTOTUNE_MISS_REFUSE = 2,
+  AUTOTUNE_MISS_BACKGROUND = 3 /* processes of worker_program tune what is called */
+};
 enum { AUTOTUNE_LOG_INFO = 0, AUTOTUNE_LOG_WARNING = 1 };
 
 typedef struct {
@@ -66,6 +71,7 @@ typedef struct {
   void (*log)(void *user, int32_t level, const char *line); /* NULL: none; called by any thread */
   void *user;                                               /* for log */
   const char *bundle; /* path of a file of `autotune export --bundle`; NULL: none */
+  double background_share; /* of the device's time, for AUTOTUNE_MISS_BACKGROUND; 0: 0.05 */
 } autotune_options;
 
 /* Opens a library object. options: NULL for the defaults. */
@@ -73,6 +79,8 @@ AUTOTUNE_C_API autotune_status autotune_open(const autotune_options *options,
                                              autotune_library **library);
 /* Ends its use. NULL does nothing. Its plans stay good. */
 AUTOTUNE_C_API void autotune_close(autotune_library *library);
+/* Ends what AUTOTUNE_MISS_BACKGROUND does; autotune_close() does so too. */
+AUTOTUNE_C_API autotune_status autotune_stop_background(autotune_library *library);
 
 enum { AUTOTUNE_NONE = 0, AUTOTUNE_TRANSPOSED = 1 };
 enum { AUTOTUNE_STRICT = 0, AUTOTUNE_EMULATED = 1 };

@@ -59,6 +59,12 @@ enum class MissPolicy : std::uint8_t {
   predict = 0,  // the best predicted time, by what is stored and what ships
   tune = 1,     // it is tuned first, in the calling thread, for miss_budget_seconds
   refuse = 2,   // NotTunedError; neither is a kernel ever compiled
+  // As predict. Meanwhile the product is tuned in processes of worker_program, in the order of
+  // first calls; the kernel that wins takes its place in later calls, none of which waits for it.
+  // Contexts that the application made itself (cuCtxCreate) keep their kernels, as plans do. A
+  // stale winner is timed once, and tuned only if it is slower than it was. Without
+  // worker_program, and with a bundle, it is a UsageError. It needs device memory as tune() does.
+  background = 3,
 };
 
 enum class LogLevel : std::uint8_t {
@@ -75,7 +81,13 @@ struct LibraryOptions {
   // configurations that tune() tries first.
   bool use_shipped_winners = true;
   MissPolicy miss = MissPolicy::predict;
-  double miss_budget_seconds = 10;  // of MissPolicy::tune, above 0
+  // Of MissPolicy::tune and background for each product, above 0. In the background they are
+  // seconds of the device's time: 10 s at a share of 0.05 take 200 s.
+  double miss_budget_seconds = 10;
+  // The largest part of the device's time that MissPolicy::background takes, in any second: above
+  // 0, at most 1. Measurements of a product that takes longer than that part of a second take a
+  // launch at a time.
+  double background_share = 0.05;
   // The program that compiles and runs candidates of tune(). Empty: this process. Else processes
   // of this file, the program `autotune` of the same version: a candidate that faults or hangs is
   // then no more than a failed trial.
@@ -290,6 +302,10 @@ class AUTOTUNE_API Library {
   // StorageError as the constructor does. A default database that cannot be written to is no
   // error: see storage_problem; the results then live as long as the Library.
   TuningResult tune(const std::vector<GemmProblem>& problems, const TuningOptions& options = {});
+
+  // Ends what MissPolicy::background does, at once and for good; calls go on with what was found.
+  // The destructor does so too, whether plans are left or not.
+  void stop_background();
 
  private:
   std::shared_ptr<Core> core_;

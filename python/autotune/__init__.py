@@ -8,18 +8,22 @@
 It is the C API (autotune/autotune.h) by ctypes. All functions may be called by several threads at once.
 """
 
+import atexit
 import ctypes
 import functools
 import numbers
 import os
+import shutil
 import sys
 
 from . import _c_api
 from ._c_api import Error
 
-__all__ = ["Error", "matmul", "query", "tune", "use_bundle", "version"]
+__all__ = ["Error", "matmul", "query", "stop_background", "tune", "use_background", "use_bundle", "version"]
 
 _bundle = None  # the path, as bytes
+_background = None  # program, share and seconds, for new library objects
+_in_background = []  # the library objects that tune
 
 
 def use_bundle(path):
@@ -32,8 +36,32 @@ def use_bundle(path):
     _bundle = None if path is None else os.fsencode(path)
 
 
+def use_background(program=None, *, share=0.05, seconds=10):
+    """From now on what is multiplied and was not tuned is tuned in the background.
+
+    It is tuned in processes of `program` (None: the `autotune` that the shell would start), for at most
+    `share` of any second of the device's time and `seconds` of it for each size; later products run
+    with the kernels that win. Ends with the process or with stop_background().
+    """
+    global _background
+    program = program or shutil.which("autotune")
+    if program is None:
+        raise ValueError("program is None, and there is no autotune in PATH: give the program's path")
+    _background = (os.fsencode(program), _positive(share, "share", whole=False),
+                   _positive(seconds, "seconds", whole=False))
+
+
+@atexit.register
+def stop_background():
+    """Ends tuning in the background, at once. Products go on with the kernels that were found."""
+    global _background
+    _background = None
+    while _in_background:
+        _c_api.call("stop_background", _in_background.pop())
+
+
 @functools.lru_cache(None)
-def _library(device, process, bundle):
+def _library(device, process, bundle, background):
     """The library object of a device ("cpu", a GPU's number, None: the current GPU).
 
     A forked process has objects of its own: `process` is its number.
@@ -43,8 +71,13 @@ def _library(device, process, bundle):
         options.device = _c_api.DEVICE_CPU
     elif device is not None:
         options.device, options.gpu = _c_api.DEVICE_GPU, device
+    if background is not None:
+        options.miss = _c_api.MISS_BACKGROUND
+        options.worker_program, options.background_share, options.miss_budget_seconds = background
     library = ctypes.c_void_p()
     _c_api.call("open", ctypes.byref(options), ctypes.byref(library))
+    if background is not None:
+        _in_background.append(library)
     return library  # for the rest of the process
 
 
@@ -53,7 +86,7 @@ def _library_of(device):
         raise TypeError(f"device is {device!r}: it must be None, 'cpu' or the number of a GPU")
     if _is_whole(device) and not 0 <= device < 2**31:
         raise ValueError(f"device is {device}: there is no such GPU")
-    return _library(device, os.getpid(), None if device == "cpu" else _bundle)
+    return _library(device, os.getpid(), None if device == "cpu" else _bundle, _background)
 
 
 def _is_whole(value):

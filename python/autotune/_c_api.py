@@ -11,6 +11,7 @@ MATCHES = ("exact", "exact, stale", "nearest size", "predicted")
 MATHS = ("strict", "emulated")
 USAGE = 1
 DEVICE_CPU, DEVICE_GPU = 1, 2
+MISS_BACKGROUND = 3
 
 
 class Error(RuntimeError):
@@ -39,6 +40,7 @@ class Options(Struct):
         ("no_shipped_winners", ctypes.c_int32), ("miss", ctypes.c_int32),
         ("miss_budget_seconds", ctypes.c_double), ("log", ctypes.c_void_p),
         ("user", ctypes.c_void_p), ("bundle", ctypes.c_char_p),
+        ("background_share", ctypes.c_double),
     ]
 
 
@@ -88,6 +90,7 @@ def library():
             "open": [ctypes.POINTER(Options), ctypes.POINTER(ctypes.c_void_p)],
             "gemm": [ctypes.c_void_p, problem, ctypes.c_float, *matrix, *matrix, ctypes.c_float,
                      *matrix, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int32)],
+            "stop_background": [ctypes.c_void_p],
             "query": [ctypes.c_void_p, problem, ctypes.POINTER(Choice)],
             "tune": [ctypes.c_void_p, problem, ctypes.c_size_t, ctypes.POINTER(TuneOptions),
                      ctypes.POINTER(TuneResult)],

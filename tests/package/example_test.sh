@@ -45,6 +45,7 @@ case $name in
     [[ $refusal == *"is damaged"* ]]
     ;;
   threads) "$command" ;;
+  background) "$command" "$autotune" ;;
   matmul.py)
     python=${PYTHON:-python3}
     "$python" -c 'import numpy' 2>/dev/null || "$python" -c 'import torch' 2>/dev/null || skip "no NumPy"

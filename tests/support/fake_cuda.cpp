@@ -371,6 +371,12 @@ CUresult cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  static CUstreamCaptureMode own = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::swap(own, *mode);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   auto* stream = reinterpret_cast<Stream*>(handle);
   stream->capturing = false;

@@ -140,6 +140,7 @@ LibraryOptions options_of(const autotune_options* from) {
   if (options.bundle != nullptr) result.bundle = options.bundle;
   result.use_shipped_winners = !flag(options.no_shipped_winners, "no_shipped_winners");
   result.miss = choice<MissPolicy>(options.miss);
+  if (options.background_share != 0) result.background_share = options.background_share;
   if (options.miss_budget_seconds != 0) result.miss_budget_seconds = options.miss_budget_seconds;
   if (options.log != nullptr) {
     result.log = [log = options.log, user = options.user](LogLevel level, const std::string& line) {
@@ -227,6 +228,10 @@ autotune_status autotune_open(const autotune_options* options, autotune_library*
 
 void autotune_close(autotune_library* library) {
   delete library;
+}
+
+autotune_status autotune_stop_background(autotune_library* library) {
+  return guarded([&] { given(library, "library").library.stop_background(); });
 }
 
 autotune_status autotune_gemm(autotune_library* library, const autotune_problem* problem,

@@ -1,7 +1,6 @@
 #include "api/core.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include "autotune/error.hpp"
 
 #include "api/device_choice.hpp"
-#include "api/setup.hpp"
 #include "cpu/device.hpp"
 #include "gpu/gpu.hpp"
 #include "operation/gemm/gemm.hpp"
@@ -24,9 +22,9 @@ void check_options(const LibraryOptions& options) {
     throw UsageError(fmt::format("device {}: it must be the number of a GPU, current() or cpu()",
                                  options.device.number()));
   }
-  if (options.miss > MissPolicy::refuse) {
+  if (options.miss > MissPolicy::background) {
     throw UsageError(
-        fmt::format("miss is {}: it must be from 0 to 2", static_cast<int>(options.miss)));
+        fmt::format("miss is {}: it must be from 0 to 3", static_cast<int>(options.miss)));
   }
   if (!(options.miss_budget_seconds > 0)) {
     throw UsageError(
@@ -35,89 +33,24 @@ void check_options(const LibraryOptions& options) {
   if (!options.bundle.empty() && !options.database.empty()) {
     throw UsageError("bundle and database exclude each other");
   }
-  if (!options.bundle.empty() && options.miss == MissPolicy::tune) {
+  const bool tunes = options.miss == MissPolicy::tune || options.miss == MissPolicy::background;
+  if (!options.bundle.empty() && tunes) {
     throw UsageError("with a bundle miss must be predict or refuse: nothing is tuned");
   }
+  if (!(options.background_share > 0 && options.background_share <= 1)) {
+    throw UsageError(
+        fmt::format("background_share is {}: it must be above 0 and at most 1, e.g. 0.05",
+                    options.background_share));
+  }
   const std::string& program = options.worker_program;
+  if (program.empty() && options.miss == MissPolicy::background) {
+    throw UsageError(
+        "with MissPolicy::background worker_program must name the program autotune, e.g. "
+        "/usr/bin/autotune: candidates run in processes of their own");
+  }
   if (!program.empty() && ::access(program.c_str(), X_OK) != 0) {
     throw UsageError(fmt::format("worker_program is {}: it must be the program autotune", program));
   }
-}
-
-TuneRequest make_request(const std::vector<GemmProblem>& problems, const TuningOptions& options) {
-  if (problems.empty()) throw UsageError("tune() was given no problem");
-  if (options.budget_seconds && !(*options.budget_seconds > 0)) {
-    throw UsageError(
-        fmt::format("budget_seconds is {}: it must be above 0", *options.budget_seconds));
-  }
-  if (options.budget_trials && *options.budget_trials < 1) {
-    throw UsageError(
-        fmt::format("budget_trials is {}: it must be 1 at least", *options.budget_trials));
-  }
-  TuneRequest request;
-  for (const GemmProblem& problem : problems) {
-    check_tunable(problem);
-    const Problem row_major = problem;
-    if (std::find(request.problems.begin(), request.problems.end(), row_major) ==
-        request.problems.end()) {
-      request.problems.push_back(row_major);
-    }
-  }
-  request.budget = {options.budget_seconds, options.budget_trials};
-  request.strategy = options.strategy;
-  request.seed = options.seed;
-  request.fresh = options.fresh;
-  request.command = "Library::tune";
-  return request;
-}
-
-ProgressCallback progress_callback(const TuningOptions& options, std::stop_source& stop) {
-  if (!options.progress) return {};
-  return [&report = options.progress, &stop](const TuneProgress& progress) {
-    TuningProgress mine{progress.done, progress.total, progress.elapsed_s, progress.remaining_s,
-                        std::nullopt};
-    if (!progress.best_us.empty()) mine.best_us = progress.best_us.front().second;
-    if (!report(mine)) stop.request_stop();
-  };
-}
-
-TunedProblem tuned_problem(const GemmProblem& asked, const TuneReport& report) {
-  const Problem row_major = asked;
-  const auto found =
-      std::find_if(report.problems.begin(), report.problems.end(),
-                   [&](const ProblemResult& result) { return result.problem == row_major; });
-  TunedProblem tuned;
-  tuned.problem = asked;
-  if (found == report.problems.end() || !found->winner) {
-    const bool too_large = found != report.problems.end() && !found->too_large.empty();
-    tuned.problem_without_winner =
-        too_large ? found->too_large : "no configuration gave a correct result";
-    return tuned;
-  }
-  const Winner& winner = *found->winner;
-  tuned.winner = {
-      MatchKind::exact,     winner.confirmed ? "chosen in finals" : "the best of the search",
-      winner.template_name, winner.configuration,
-      asked.row_major(),    winner.median_us};
-  return tuned;
-}
-
-TuningResult make_result(const std::vector<GemmProblem>& problems, const TuneReport& report) {
-  TuningResult result;
-  bool any = false;
-  for (const GemmProblem& problem : problems) {
-    result.problems.push_back(tuned_problem(problem, report));
-    any = any || result.problems.back().winner;
-  }
-  for (const ProblemResult& problem : report.problems) {
-    if (!any && !problem.too_large.empty()) throw EnvironmentError(problem.too_large);
-  }
-  result.measured = report.measured;
-  result.known = report.known;
-  for (const auto& [status, count] : report.statuses) result.statuses[to_string(status)] = count;
-  result.complete = report.complete;
-  result.storage_problem = report.storage_problem;
-  return result;
 }
 
 }  // namespace
@@ -133,10 +66,12 @@ std::shared_ptr<Core> Core::make(const LibraryOptions& options) {
 Core::Core(const LibraryOptions& options) : options_(options), log_(options.log) {
   if (options.bundle.empty()) {
     results_.emplace(options.database);
+    tuning_.emplace(options_, *results_, log_);
   } else {
     bundle_.emplace(options.bundle);
   }
   backend_ = make_backend();
+  if (options.miss == MissPolicy::background) background_ = make_background_tuner();
 }
 
 void Core::check_bundle(const std::vector<DeviceInfo>& devices) const {
@@ -145,17 +80,23 @@ void Core::check_bundle(const std::vector<DeviceInfo>& devices) const {
   bundle_->check_device(devices.front());
 }
 
+SelectorSetup Core::selector_setup() {
+  SelectorSetup setup{.results = results_ ? &*results_ : nullptr,
+                      .bundle = bundle_ ? &*bundle_ : nullptr,
+                      .log = &log_,
+                      .use_shipped_winners = options_.use_shipped_winners,
+                      .miss = options_.miss};
+  setup.tune = [this](const DeviceInfo& device, const GemmProblem& problem) {
+    TuningOptions options;
+    options.budget_seconds = options_.miss_budget_seconds;
+    tune_on(device, {problem}, options);
+  };
+  setup.in_background = [this](Untuned product) { background_->add(std::move(product)); };
+  return setup;
+}
+
 std::unique_ptr<GemmBackend> Core::make_backend() {
-  const SelectorSetup setup{.results = results_ ? &*results_ : nullptr,
-                            .bundle = bundle_ ? &*bundle_ : nullptr,
-                            .log = &log_,
-                            .use_shipped_winners = options_.use_shipped_winners,
-                            .miss = options_.miss,
-                            .tune = [this](const DeviceInfo& device, const GemmProblem& problem) {
-                              TuningOptions options;
-                              options.budget_seconds = options_.miss_budget_seconds;
-                              tune_on(device, {problem}, options);
-                            }};
+  const SelectorSetup setup = selector_setup();
   const int number = options_.device.number();
   if (number == Device::cpu().number()) {
     check_bundle({cpu_device_info()});
@@ -176,43 +117,34 @@ std::unique_ptr<GemmBackend> Core::make_backend() {
   return make_gpu_gemm(driver.devices, number, setup);
 }
 
+std::unique_ptr<BackgroundTuner> Core::make_background_tuner() {
+  BackgroundWork work{.budget_s = options_.miss_budget_seconds,
+                      .use_shipped_winners = options_.use_shipped_winners};
+  work.tune = [this](const DeviceInfo& device, const TuneRequest& request,
+                     const std::stop_token& stop) {
+    return tuning_->tune_beside(device, request, stop);
+  };
+  work.use = [this](const DeviceInfo& device, const Problem& problem) {
+    backend_->choose_again(device, gemm_problem(problem));
+  };
+  return std::make_unique<BackgroundTuner>(std::move(work), log_);
+}
+
 TuningResult Core::tune(const std::vector<GemmProblem>& problems, const TuningOptions& options) {
   return tune_on(backend().selector().device(), problems, options);
 }
 
 TuningResult Core::tune_on(const DeviceInfo& device, const std::vector<GemmProblem>& problems,
                            const TuningOptions& options) {
-  if (bundle_) throw UsageError("this Library has a bundle: one without tunes");
-  TuneRequest request = make_request(problems, options);
-  request.use_shipped_winners = options_.use_shipped_winners;
-  if (tuner_ == std::this_thread::get_id()) {
-    throw UsageError("tune() was called by the progress function of tune()");
-  }
-  const std::lock_guard lock(tuning_);
-  struct Tuner {
-    std::atomic<std::thread::id>& id;
-    explicit Tuner(std::atomic<std::thread::id>& which) : id(which) {
-      id = std::this_thread::get_id();
-    }
-    ~Tuner() { id = std::thread::id(); }
-  } const tuner(tuner_);
-  OpenedDatabase opened = open_results(options_.database);
-  CubinStore cubins = open_cubin_store();
-  TunerSetup setup = options_.worker_program.empty()
-                         ? in_process_setup(device)
-                         : isolated_setup({device}, options_.worker_program);
-  setup.database = &opened.database;
-  setup.cubins = &cubins;
-  std::stop_source stop;
-  TuningResult result = make_result(
-      problems, autotune::tune(request, setup, progress_callback(options, stop), stop.get_token()));
-  if (!opened.problem.empty()) {
-    log_.warning("results are kept in memory only: {}", opened.problem);
-    result.storage_problem = opened.problem;
-    results_->keep_in_memory(std::move(opened.database));
-  }
+  if (!tuning_) throw UsageError("this Library has a bundle: one without tunes");
+  const BackgroundTuner::Pause pause(background_.get());
+  TuningResult result = tuning_->tune(device, problems, options);
   backend_->forget_choices();  // once the cubins of the search are in their store
   return result;
+}
+
+void Core::end_background() {
+  if (background_ && forks_ == fork_count()) background_->stop();
 }
 
 }  // namespace autotune

@@ -1,21 +1,20 @@
 // The inside of a Library, which its plans share.
 #pragma once
 
-#include <atomic>
+#include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <string>
-#include <thread>
 #include <vector>
 
 #include "autotune/autotune.hpp"
 
+#include "api/background_tuner.hpp"
 #include "api/bundled_kernels.hpp"
 #include "api/fork_count.hpp"
 #include "api/gemm_backend.hpp"
 #include "api/log.hpp"
 #include "api/result_source.hpp"
+#include "api/tuning.hpp"
 
 namespace autotune {
 
@@ -33,10 +32,14 @@ class Core {
   }
 
   TuningResult tune(const std::vector<GemmProblem>& problems, const TuningOptions& options);
+  // Ends what the Library does besides its calls. Its plans live on.
+  void end_background();
 
  private:
   explicit Core(const LibraryOptions& options);
+  [[nodiscard]] SelectorSetup selector_setup();
   [[nodiscard]] std::unique_ptr<GemmBackend> make_backend();
+  [[nodiscard]] std::unique_ptr<BackgroundTuner> make_background_tuner();
   // Throws EnvironmentError where the bundle is for none of these devices.
   void check_bundle(const std::vector<DeviceInfo>& devices) const;
   TuningResult tune_on(const DeviceInfo& device, const std::vector<GemmProblem>& problems,
@@ -47,9 +50,9 @@ class Core {
   Log log_;
   std::optional<BundledKernels> bundle_;
   std::optional<ResultSource> results_;  // there is a bundle or this
-  std::mutex tuning_;
-  std::atomic<std::thread::id> tuner_;  // the thread that tunes at the moment
+  std::optional<Tuning> tuning_;         // without a bundle
   std::unique_ptr<GemmBackend> backend_;
+  std::unique_ptr<BackgroundTuner> background_;  // with MissPolicy::background
 };
 
 }  // namespace autotune

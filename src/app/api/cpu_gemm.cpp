@@ -51,12 +51,14 @@ class CpuGemm : public GemmBackend {
     return plan_for(problem, aligned ? Placement::aligned : Placement::anywhere);
   }
   void release(Stream) override {}
+  void choose_again(const DeviceInfo& device, const GemmProblem& problem) override;
   void forget_choices() override { plans_.forget(); }
 
   void run(const CpuPlan& plan, const GemmCall& call);
 
  private:
   const CpuPlan& plan_for(const GemmProblem& problem, Placement placement);
+  CpuLaunch launch_of(const KernelChoice& choice, const GemmProblem& problem, Placement placement);
   const CpuKernel& load(const KernelChoice& choice, CodeTraits traits);
 
   KernelSelector selector_;
@@ -113,15 +115,32 @@ const CpuPlan& CpuGemm::plan_for(const GemmProblem& problem, Placement placement
   selector_.tune_if_missed(problem, placement);
   const std::uint64_t generation = plans_.generation();
   const KernelChoice choice = selector_.choose(problem, placement);
+  return plans_.insert(key, generation, *this, choice.best, launch_of(choice, problem, placement),
+                       placement == Placement::aligned);
+}
+
+void CpuGemm::choose_again(const DeviceInfo&, const GemmProblem& problem) {
+  const std::uint64_t generation = plans_.advance();
+  for (const Placement placement : kPlacements) {
+    const PlanKey key{kOnlyContext, problem, placement};
+    if (plans_.find(key) == nullptr) continue;
+    const KernelChoice choice = selector_.choose(problem, placement);
+    plans_.replace(key, generation, *this, choice.best, launch_of(choice, problem, placement),
+                   placement == Placement::aligned);
+  }
+}
+
+CpuLaunch CpuGemm::launch_of(const KernelChoice& choice, const GemmProblem& problem,
+                             Placement placement) {
   const KernelTemplate& kernel = *choice.kernel;
-  const bool aligned = placement == Placement::aligned;
   CpuLaunch launch;
-  launch.kernel = &load(choice, {kernel.operation->code_macros(problem), aligned});
+  launch.kernel =
+      &load(choice, {kernel.operation->code_macros(problem), placement == Placement::aligned});
   launch.geometry = kernel.geometry(choice.best.configuration, problem)
                         .on_device(selector_.device().sm_count)
                         .without_maps();
   launch.arguments = ArgumentLayout(kernel.signature);
-  return plans_.insert(key, generation, *this, choice.best, std::move(launch), aligned);
+  return launch;
 }
 
 const CpuKernel& CpuGemm::load(const KernelChoice& choice, CodeTraits traits) {

@@ -24,6 +24,10 @@ class GemmBackend {
   // The plan stays as long as this object.
   [[nodiscard]] virtual const PlannedGemm& plan(const GemmProblem& problem, bool aligned) = 0;
   virtual void release(Stream stream) = 0;
+  // Chooses the kernels anew that calls for a problem have run with on a device, and puts them in
+  // the place of those. No call waits, or is cold once more. In contexts that the application made
+  // itself calls keep their kernels.
+  virtual void choose_again(const DeviceInfo& device, const GemmProblem& problem) = 0;
   // From now on kernels are chosen anew. Those that are loaded stay so: work may be under way.
   virtual void forget_choices() = 0;
 };

@@ -19,6 +19,7 @@
 #include "gpu/kernel_arguments.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/module.hpp"
+#include "gpu/stream.hpp"
 #include "kernel_templates/gemm_template.hpp"
 
 namespace autotune {
@@ -55,8 +56,12 @@ class GpuGemm;
 
 struct GpuPlan : PlannedGemm {
   GpuPlan(GpuGemm& owner, std::uint64_t in_context, BestConfiguration choice, GpuLaunch how,
-          bool for_aligned)
-      : PlannedGemm(std::move(choice)), gemm(owner), context(in_context), launch(std::move(how)) {
+          bool for_aligned, const GpuPlan* replaced = nullptr)
+      : PlannedGemm(std::move(choice)),
+        gemm(owner),
+        context(in_context),
+        launch(std::move(how)),
+        before(replaced) {
     workspace_bytes = static_cast<std::size_t>(launch.geometry.workspace_bytes());
     needs_alignment = for_aligned;
   }
@@ -66,6 +71,7 @@ struct GpuPlan : PlannedGemm {
   GpuGemm& gemm;
   const std::uint64_t context;
   const GpuLaunch launch;
+  const GpuPlan* const before;                            // the plan whose place it took
   mutable std::atomic<const Scaling*> scaling = nullptr;  // from plan() on, if it can be had
 };
 
@@ -92,6 +98,7 @@ class GpuGemm : public GemmBackend {
     const Scope scope(contexts_);
     workspace_.release(scope.id(), stream);
   }
+  void choose_again(const DeviceInfo& device, const GemmProblem& problem) override;
   void forget_choices() override { plans_.forget(); }
 
   void run(const GpuPlan& plan, const GemmCall& call, std::uint64_t workspace) const;
@@ -99,8 +106,15 @@ class GpuGemm : public GemmBackend {
  private:
   const GpuPlan& plan_for(const Scope& scope, const GemmProblem& problem, Placement placement,
                           Stream stream);
-  const GpuKernel& load(const Scope& scope, const KernelChoice& choice, CodeTraits traits,
-                        const LaunchGeometry& geometry, Stream stream);
+  // The memory for a plan's results, or where it cannot be had during a capture, that for the plan
+  // before it. nullopt where the device has none.
+  std::optional<std::uint64_t> workspace_for(const GpuPlan*& plan, Stream stream);
+  GpuLaunch launch_of(std::uint64_t context, const KernelChoice& choice, const GemmProblem& problem,
+                      Placement placement, std::optional<Stream> stream);
+  // Throws as refuse_capture() does where it would have to load; without a stream there is no call
+  // that could be captured.
+  const GpuKernel& load(std::uint64_t context, const KernelChoice& choice, CodeTraits traits,
+                        const LaunchGeometry& geometry, std::optional<Stream> stream);
   const Scaling& scaling_in(const Scope& scope, Stream stream);
   void launch(const GpuLaunch& launch, const LaunchGeometry& geometry, const GemmCall& call,
               std::uint64_t workspace) const;
@@ -153,15 +167,23 @@ MatchKind GpuGemm::gemm(const GemmCall& call) {
   }
   const Placement placement = call.is_aligned() ? Placement::aligned : Placement::anywhere;
   const GpuPlan* plan = &plan_for(scope, call.problem, placement, call.stream);
-  auto workspace =
-      workspace_.reserve(scope.id(), static_cast<std::int64_t>(plan->workspace_bytes), call.stream,
-                         /*again=*/false);
+  auto workspace = workspace_for(plan, call.stream);
   if (!workspace) {
     plan = &plan_for(scope, call.problem, Placement::frugal, call.stream);
     workspace = 0;
   }
   launch(plan->launch, plan->launch.geometry, call, *workspace);
   return plan->best.match;
+}
+
+std::optional<std::uint64_t> GpuGemm::workspace_for(const GpuPlan*& plan, Stream stream) {
+  while (true) try {
+      return workspace_.reserve(plan->context, static_cast<std::int64_t>(plan->workspace_bytes),
+                                stream, /*again=*/false);
+    } catch (const UsageError&) {
+      if (plan->before == nullptr) throw;
+      plan = plan->before;
+    }
 }
 
 MatchKind GpuGemm::prepare(const GemmProblem& problem, Stream stream) {
@@ -212,27 +234,58 @@ const GpuPlan& GpuGemm::plan_for(const Scope& scope, const GemmProblem& problem,
   chooses.tune_if_missed(problem, placement);
   const std::uint64_t generation = plans_.generation();
   const KernelChoice choice = chooses.choose(problem, placement);
+  return plans_.insert(key, generation, *this, scope.id(), choice.best,
+                       launch_of(scope.id(), choice, problem, placement, stream),
+                       placement == Placement::aligned);
+}
+
+void GpuGemm::choose_again(const DeviceInfo& device, const GemmProblem& problem) {
+  const std::uint64_t generation = plans_.advance();
+  const auto replace = [&](std::uint64_t context, Placement placement) {
+    const PlanKey key{context, problem, placement};
+    const GpuPlan* const before = plans_.find(key);
+    if (before == nullptr) return;
+    const KernelChoice choice = selector().choose(problem, placement);
+    plans_.replace(key, generation, *this, context, choice.best,
+                   launch_of(context, choice, problem, placement, /*stream=*/std::nullopt),
+                   placement == Placement::aligned, before);
+  };
+  gpu::in_living_primary_context(driver_, device.ordinal, [&](std::uint64_t context) {
+    for (const Placement placement : kPlacements) {
+      try {
+        replace(context, placement);
+      } catch (const std::exception& error) {
+        log_.warning("{} keeps its kernel: {}", to_string(problem), error.what());
+      }
+    }
+  });
+}
+
+GpuLaunch GpuGemm::launch_of(std::uint64_t context, const KernelChoice& choice,
+                             const GemmProblem& problem, Placement placement,
+                             std::optional<Stream> stream) {
   const KernelTemplate& kernel = *choice.kernel;
+  const bool aligned = placement == Placement::aligned;
   GpuLaunch launch;
   launch.geometry =
-      kernel.geometry(choice.best.configuration, problem).on_device(chooses.device().sm_count);
-  const bool aligned = placement == Placement::aligned;
+      kernel.geometry(choice.best.configuration, problem).on_device(selector().device().sm_count);
   if (!aligned) launch.geometry = launch.geometry.without_maps();
-  launch.kernel = &load(scope, choice, {kernel.operation->code_macros(problem), aligned},
+  launch.kernel = &load(context, choice, {kernel.operation->code_macros(problem), aligned},
                         launch.geometry, stream);
   launch.arguments = ArgumentLayout(kernel.signature);
   launch.tensors = kernel.operation->tensors(problem);
-  return plans_.insert(key, generation, *this, scope.id(), choice.best, std::move(launch), aligned);
+  return launch;
 }
 
-const GpuKernel& GpuGemm::load(const Scope& scope, const KernelChoice& choice, CodeTraits traits,
-                               const LaunchGeometry& geometry, Stream stream) {
+const GpuKernel& GpuGemm::load(std::uint64_t context, const KernelChoice& choice, CodeTraits traits,
+                               const LaunchGeometry& geometry, std::optional<Stream> stream) {
   const KernelTemplate& kernel = *choice.kernel;
-  const KernelKey key{scope.id(), kernel.name, compiled_as(kernel, choice.best.configuration),
+  const KernelKey key{context, kernel.name, compiled_as(kernel, choice.best.configuration),
                       compiled_for(kernel, std::move(traits))};
   return kernels_.find_or_load(key, [&] {
-    refuse_capture(*driver_, stream);
+    if (stream) refuse_capture(*driver_, *stream);
     const std::string image = selector().image(choice, key.traits);
+    const gpu::RelaxedCapture others_may_capture(*driver_);
     return std::make_unique<GpuKernel>(*driver_, image, kernel.name, geometry);
   });
 }
@@ -247,7 +300,7 @@ const Scaling& GpuGemm::scaling_in(const Scope& scope, Stream stream) {
   scaling.tile = kernel.tile_shape(choice.best.configuration);
   scaling.launch.geometry = kernel.geometry(choice.best.configuration, kScaledProblem);
   scaling.launch.kernel =
-      &load(scope, choice, {kernel.operation->code_macros(kScaledProblem), false},
+      &load(scope.id(), choice, {kernel.operation->code_macros(kScaledProblem), false},
             scaling.launch.geometry, stream);
   scaling.launch.arguments = ArgumentLayout(kernel.signature);
   scaling.launch.tensors = kernel.operation->tensors(kScaledProblem);

@@ -50,6 +50,7 @@ bool can_serve(const KernelTemplate& kernel, const Configuration& configuration,
 KernelChoice stored_choice(Match match) {
   Winner& winner = match.winner;
   KernelChoice choice{built_in_kernels().find(winner.template_name), {}, {}};
+  choice.is_confirmed = winner.confirmed;
   choice.best = {match.kind,
                  std::move(match.explanation),
                  std::move(winner.template_name),
@@ -75,6 +76,19 @@ KernelChoice predicted_choice(Prediction prediction, const GemmProblem& problem)
     choice.compiler_build = prediction.winner->environment.nvrtc_build;
   }
   return choice;
+}
+
+Untuned untuned(const KernelChoice& choice, const GemmProblem& problem, const DeviceInfo& device) {
+  Untuned product{.device = device,
+                  .problem = problem,
+                  .in_use = {},
+                  .is_stale = choice.best.match == MatchKind::exact_stale};
+  product.in_use.problem = problem;
+  product.in_use.template_name = choice.kernel->name;
+  product.in_use.space_version = choice.kernel->space_version;
+  product.in_use.configuration = choice.best.configuration;
+  product.in_use.median_us = choice.best.median_us.value_or(0);
+  return product;
 }
 
 KernelChoice default_choice(const DeviceInfo& device, const GemmProblem& problem,
@@ -157,12 +171,15 @@ KernelChoice KernelSelector::predict(const GemmProblem& problem, Placement place
           return can_serve(kernel, configuration, problem, placement, device_);
         });
   }
-  if (auto tuned = find(problem, placement, /*exact_only=*/true)) return std::move(*tuned);
+  auto tuned = find(problem, placement, /*exact_only=*/true);
+  if (tuned && tuned->is_confirmed) return std::move(*tuned);
   for (Prediction& one : predictions(problem, placement)) {
-    if (can_serve(*one.kernel, one.configuration, problem, placement, device_)) {
-      return predicted_choice(std::move(one), problem);
-    }
+    if (!can_serve(*one.kernel, one.configuration, problem, placement, device_)) continue;
+    // A search that was cut short may have seen nothing that is as good.
+    const bool is_better = !tuned || one.time_us * (1 + one.error) < *tuned->best.median_us;
+    return is_better ? predicted_choice(std::move(one), problem) : std::move(*tuned);
   }
+  if (tuned) return std::move(*tuned);
   // Nothing is predicted on a device that the cost model knows too little of, as the CPU device,
   // nor without the portfolios, which ship like winners.
   auto known = find(problem, placement, /*exact_only=*/false);
@@ -184,6 +201,10 @@ KernelChoice KernelSelector::choose(const GemmProblem& problem, Placement placem
   setup_.log->info("{} on {}: {}, {} {}: {}", to_string(problem), device_.label,
                    to_string(choice.best.match), choice.kernel->name,
                    to_string(choice.best.configuration), choice.best.explanation);
+  const bool is_final = choice.best.match == MatchKind::exact && choice.is_confirmed;
+  if (setup_.miss == MissPolicy::background && !is_final) {
+    setup_.in_background(untuned(choice, problem, device_));
+  }
   return choice;
 }
 

@@ -1,6 +1,7 @@
 // Selects the kernel for a problem, and supplies its compiled image.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "autotune/autotune.hpp"
 
+#include "api/background_tuner.hpp"
 #include "api/log.hpp"
 #include "api/lookup.hpp"
 #include "api/result_source.hpp"
@@ -28,6 +30,7 @@ struct KernelChoice {
   const KernelTemplate* kernel = nullptr;
   BestConfiguration best;
   std::string compiler_build;  // that it was measured with; empty when it was not
+  bool is_confirmed = false;   // it won finals
 };
 
 // The placement of operands in memory:
@@ -35,6 +38,8 @@ struct KernelChoice {
 //   anywhere
 //   frugal     anywhere, and there is no memory for a workspace
 enum class Placement : std::uint8_t { aligned, anywhere, frugal };
+inline constexpr std::array kPlacements = {Placement::aligned, Placement::anywhere,
+                                           Placement::frugal};
 
 // The parts of LibraryOptions that choices depend on, and what they are made from.
 struct SelectorSetup {
@@ -46,6 +51,8 @@ struct SelectorSetup {
   MissPolicy miss = MissPolicy::predict;
   // Tunes a problem on a device now.
   std::function<void(const DeviceInfo&, const GemmProblem&)> tune = {};
+  // With MissPolicy::background, gets every choice that is not final.
+  std::function<void(Untuned)> in_background = {};
 };
 
 // Of one device. Thread-safe.

@@ -21,9 +21,16 @@ const char* library_version() noexcept {
 }
 
 Library::Library(const LibraryOptions& options) : core_(Core::make(options)) {}
-Library::~Library() = default;
+Library::~Library() {
+  if (core_) core_->end_background();
+}
 Library::Library(Library&&) noexcept = default;
-Library& Library::operator=(Library&&) noexcept = default;
+Library& Library::operator=(Library&& other) noexcept {
+  if (this == &other) return *this;
+  const Library gone(std::move(*this));
+  core_ = std::move(other.core_);
+  return *this;
+}
 
 std::string Library::device_name() const {
   return of(core_).backend().selector().device().label;
@@ -62,6 +69,10 @@ BestConfiguration Library::query(const GemmProblem& problem) const {
 
 TuningResult Library::tune(const std::vector<GemmProblem>& problems, const TuningOptions& options) {
   return of(core_).tune(problems, options);
+}
+
+void Library::stop_background() {
+  of(core_).end_background();
 }
 
 Plan::Plan(std::shared_ptr<const PlannedGemm> planned, const GemmProblem& problem)

@@ -1,6 +1,7 @@
 // The plans that gemm() has made so far. They are found without a lock.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -41,8 +42,8 @@ class PlanTable {
     }
   }
 
-  // The number of times that choices were forgotten: a plan is inserted with the number from before
-  // its choice, and one from before the last time is found by nobody.
+  // The number of times that choices were forgotten or advanced: a plan is inserted with the number
+  // from before its choice, and one from before the last time is found by nobody.
   [[nodiscard]] std::uint64_t generation() const noexcept { return generation_.load(); }
 
   // Makes a plan from `arguments`, unless another thread has inserted one for the key meanwhile.
@@ -59,6 +60,28 @@ class PlanTable {
       place(*slots_.back(), entry);
     }
     return entry.plan;
+  }
+
+  // Plans that are found stay so, but those that are being made now will be found by nobody: their
+  // choice may lack what is known since. Returns the new number.
+  std::uint64_t advance() {
+    const std::lock_guard lock(writing_);
+    return ++generation_;
+  }
+
+  // Puts a new plan in the place of the key's, if it has one and `generation` is the latest. Others
+  // find the old plan or the new one.
+  template <typename... Arguments>
+  void replace(const PlanKey& key, std::uint64_t generation, Arguments&&... arguments) {
+    const std::lock_guard lock(writing_);
+    if (generation != generation_.load() || find(key) == nullptr) return;
+    const Entry& entry = entries_.emplace_back(key, std::forward<Arguments>(arguments)...);
+    std::replace_if(
+        found_.begin(), found_.end(), [&](const Entry* old) { return old->key == key; }, &entry);
+    for (std::atomic<const Entry*>& slot : *slots_.back()) {
+      const Entry* const old = slot.load(std::memory_order_relaxed);
+      if (old != nullptr && old->key == key) slot.store(&entry, std::memory_order_release);
+    }
   }
 
   // From now on no plan is found.

@@ -88,9 +88,11 @@ class StreamWorkspace::Streams {
     if (is_new) own.device = gpu::current_device(*driver_).value();
     own.handle = stream;
     const bool was_empty = !own.workspace.has(1);
+    std::optional<gpu::RelaxedCapture> others_may_capture;
     if (!own.workspace.has(bytes)) {
       if (bytes >= own.too_much && !again) return false;
       refuse_capture(*driver_, stream);
+      others_may_capture.emplace(*driver_);
     }
     try {
       address = own.workspace.reserve(bytes, stream);

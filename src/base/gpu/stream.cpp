@@ -91,4 +91,17 @@ void Graph::finish(const Stream& stream) {
   driver_.check(code, "cuGraphInstantiateWithFlags");
 }
 
+RelaxedCapture::RelaxedCapture(const Driver& driver)
+    : driver_(driver), before_(CU_STREAM_CAPTURE_MODE_RELAXED) {
+  auto mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  driver_.check(driver_.api().cuThreadExchangeStreamCaptureMode(&mode),
+                "cuThreadExchangeStreamCaptureMode");
+  before_ = mode;
+}
+
+RelaxedCapture::~RelaxedCapture() {
+  auto mode = static_cast<CUstreamCaptureMode>(before_);
+  driver_.api().cuThreadExchangeStreamCaptureMode(&mode);
+}
+
 }  // namespace autotune::gpu

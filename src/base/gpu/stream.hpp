@@ -54,6 +54,20 @@ class Event {
 // handle for it.
 [[nodiscard]] bool is_per_thread(CUstream_st* stream);
 
+// As long as it lives, this thread may load and allocate while other threads capture in any mode.
+// Otherwise that would break their captures.
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(const Driver& driver);
+  ~RelaxedCapture();
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  const Driver& driver_;
+  int before_;
+};
+
 // Work captured from a stream, launched as one.
 class Graph {
  public:

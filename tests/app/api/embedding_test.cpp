@@ -292,6 +292,36 @@ TEST_SUITE("embedding on a GPU") {
     CHECK(library.query(kProblem).median_us == 5);
   }
 
+  TEST_CASE("the best of a search that was cut short gives way to a better prediction") {
+    Machine machine;
+    machine.cuda.set_script("devices=2");  // an H200, for which a portfolio ships
+    const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
+    const GemmProblem problem{2000, 2000, 2000};
+    Winner winner;
+    winner.device_class = choose_device("0").device.device_class();
+    winner.device_label = "NVIDIA H200";
+    winner.problem = problem;
+    winner.template_name = kernel.name;
+    winner.space_version = kernel.space_version;
+    winner.source_hash = content_hash(kernel.source);
+    winner.environment = {choose_device("0").device.driver_text(), "99.9 CL-1", "",
+                          kMeasuringProtocol};
+    winner.configuration = kernel.default_configuration(problem);
+    winner.measured_at = "2026-11-21T05:40:44Z";
+    const Library library;
+    for (const bool confirmed : {false, true}) {
+      for (const double us : {10.0, 1e6}) {
+        CAPTURE(confirmed);
+        CAPTURE(us);
+        winner.confirmed = confirmed;
+        winner.median_us = winner.low_us = winner.high_us = us;
+        TuningDatabase::open(machine.storage.database()).put_winners({&winner, 1});
+        const bool is_taken = confirmed || us == 10;
+        CHECK(library.query(problem).match == (is_taken ? MatchKind::exact : MatchKind::predicted));
+      }
+    }
+  }
+
   TEST_CASE("tune() leaves the current context as it found it") {
     Machine machine;
     machine.no_nvrtc.reset();

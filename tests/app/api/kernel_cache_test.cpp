@@ -109,6 +109,28 @@ TEST_SUITE("PlanTable") {
     CHECK(before == 10);  // calls may be at work with it
   }
 
+  TEST_CASE("a plan takes the place of the key's, and of no other") {
+    PlanTable<int> plans;
+    for (int m = 0; m < 100; ++m) plans.insert(plan_key(m), 0, m);
+    const int& before = *plans.find(plan_key(7));
+    plans.replace(plan_key(7), plans.generation(), 70);
+    plans.replace(plan_key(100), plans.generation(), 1000);  // there is none
+    for (int m = 0; m < 100; ++m) CHECK(*plans.find(plan_key(m)) == (m == 7 ? 70 : m));
+    CHECK(plans.find(plan_key(100)) == nullptr);
+    CHECK(before == 7);  // calls may be at work with it
+    for (int m = 200; m < 400; ++m) plans.insert(plan_key(m), 0, m);
+    CHECK(*plans.find(plan_key(7)) == 70);
+    const std::uint64_t generation = plans.generation();
+    plans.advance();
+    CHECK(*plans.find(plan_key(7)) == 70);
+    CHECK(plans.insert(plan_key(500), generation, 500) == 500);  // chosen before
+    CHECK(plans.find(plan_key(500)) == nullptr);
+    plans.forget();
+    plans.insert(plan_key(7), plans.generation(), 8);
+    plans.replace(plan_key(7), generation, 9);
+    CHECK(*plans.find(plan_key(7)) == 8);
+  }
+
   TEST_CASE("readers find what is there while others insert and forget") {
     PlanTable<std::int64_t> plans;
     std::atomic<bool> done = false;
@@ -126,6 +148,7 @@ TEST_SUITE("PlanTable") {
     }
     for (int round = 0; round < 20; ++round) {
       for (std::int64_t m = 0; m < 300; ++m) plans.insert(plan_key(m), plans.generation(), m);
+      for (std::int64_t m = 0; m < 300; m += 3) plans.replace(plan_key(m), plans.generation(), m);
       plans.forget();
     }
     done = true;

@@ -97,7 +97,7 @@ TEST_SUITE("wrong use of a Library") {
     const EnvironmentVariable no_driver("AUTOTUNE_LIBCUDA", "/nonexistent/libcuda.so.1");
     CHECK_THROWS_AS(Library({.device = Device::gpu(-3)}), UsageError);
     CHECK_THROWS_AS(Library({.device = Device::gpu(0)}), EnvironmentError);
-    CHECK_THROWS_AS(Library({.device = Device::cpu(), .miss = static_cast<MissPolicy>(3)}),
+    CHECK_THROWS_AS(Library({.device = Device::cpu(), .miss = static_cast<MissPolicy>(4)}),
                     UsageError);
     CHECK_THROWS_AS(Library({.device = Device::cpu(), .miss_budget_seconds = 0}), UsageError);
     CHECK_THROWS_AS(Library({.device = Device::cpu(), .worker_program = "/nowhere/autotune"}),

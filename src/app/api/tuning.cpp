@@ -1,0 +1,143 @@
+#include "api/tuning.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+#include "api/gemm_call.hpp"
+#include "api/setup.hpp"
+#include "operation/gemm/gemm.hpp"
+
+namespace autotune {
+namespace {
+
+TuneRequest make_request(const std::vector<GemmProblem>& problems, const TuningOptions& options,
+                         bool use_shipped_winners) {
+  if (problems.empty()) throw UsageError("tune() was given no problem");
+  if (options.budget_seconds && !(*options.budget_seconds > 0)) {
+    throw UsageError(
+        fmt::format("budget_seconds is {}: it must be above 0", *options.budget_seconds));
+  }
+  if (options.budget_trials && *options.budget_trials < 1) {
+    throw UsageError(
+        fmt::format("budget_trials is {}: it must be 1 at least", *options.budget_trials));
+  }
+  TuneRequest request;
+  for (const GemmProblem& problem : problems) {
+    check_tunable(problem);
+    const Problem row_major = problem;
+    if (std::find(request.problems.begin(), request.problems.end(), row_major) ==
+        request.problems.end()) {
+      request.problems.push_back(row_major);
+    }
+  }
+  request.budget = {options.budget_seconds, options.budget_trials};
+  request.strategy = options.strategy;
+  request.seed = options.seed;
+  request.fresh = options.fresh;
+  request.use_shipped_winners = use_shipped_winners;
+  request.command = "Library::tune";
+  return request;
+}
+
+ProgressCallback progress_callback(const TuningOptions& options, std::stop_source& stop) {
+  if (!options.progress) return {};
+  return [&report = options.progress, &stop](const TuneProgress& progress) {
+    TuningProgress mine{progress.done, progress.total, progress.elapsed_s, progress.remaining_s,
+                        std::nullopt};
+    if (!progress.best_us.empty()) mine.best_us = progress.best_us.front().second;
+    if (!report(mine)) stop.request_stop();
+  };
+}
+
+TunedProblem tuned_problem(const GemmProblem& asked, const TuneReport& report) {
+  const Problem row_major = asked;
+  const auto found =
+      std::find_if(report.problems.begin(), report.problems.end(),
+                   [&](const ProblemResult& result) { return result.problem == row_major; });
+  TunedProblem tuned;
+  tuned.problem = asked;
+  if (found == report.problems.end() || !found->winner) {
+    const bool too_large = found != report.problems.end() && !found->too_large.empty();
+    tuned.problem_without_winner =
+        too_large ? found->too_large : "no configuration gave a correct result";
+    return tuned;
+  }
+  const Winner& winner = *found->winner;
+  tuned.winner = {
+      MatchKind::exact,     winner.confirmed ? "chosen in finals" : "the best of the search",
+      winner.template_name, winner.configuration,
+      asked.row_major(),    winner.median_us};
+  return tuned;
+}
+
+TuningResult make_result(const std::vector<GemmProblem>& problems, const TuneReport& report) {
+  TuningResult result;
+  bool any = false;
+  for (const GemmProblem& problem : problems) {
+    result.problems.push_back(tuned_problem(problem, report));
+    any = any || result.problems.back().winner;
+  }
+  for (const ProblemResult& problem : report.problems) {
+    if (!any && !problem.too_large.empty()) throw EnvironmentError(problem.too_large);
+  }
+  result.measured = report.measured;
+  result.known = report.known;
+  for (const auto& [status, count] : report.statuses) result.statuses[to_string(status)] = count;
+  result.complete = report.complete;
+  result.storage_problem = report.storage_problem;
+  return result;
+}
+
+}  // namespace
+
+TuningResult Tuning::tune(const DeviceInfo& device, const std::vector<GemmProblem>& problems,
+                          const TuningOptions& options) {
+  const TuneRequest request = make_request(problems, options, options_.use_shipped_winners);
+  if (tuner_ == std::this_thread::get_id()) {
+    throw UsageError("tune() was called by the progress function of tune()");
+  }
+  std::stop_source stop;
+  TunerSetup setup = options_.worker_program.empty()
+                         ? in_process_setup(device)
+                         : isolated_setup({device}, options_.worker_program);
+  return make_result(
+      problems, run(request, std::move(setup), progress_callback(options, stop), stop.get_token()));
+}
+
+TuneReport Tuning::tune_beside(const DeviceInfo& device, const TuneRequest& request,
+                               const std::stop_token& stop) {
+  TunerSetup setup = isolated_setup({device}, options_.worker_program);
+  setup.compile_jobs = 1;
+  setup.measuring.front().share = options_.background_share;
+  return run(request, std::move(setup), {}, stop);
+}
+
+TuneReport Tuning::run(const TuneRequest& request, TunerSetup setup,
+                       const ProgressCallback& progress, const std::stop_token& stop) {
+  const std::lock_guard lock(running_);
+  struct Tuner {
+    std::atomic<std::thread::id>& id;
+    explicit Tuner(std::atomic<std::thread::id>& which) : id(which) {
+      id = std::this_thread::get_id();
+    }
+    ~Tuner() { id = std::thread::id(); }
+  } const tuner(tuner_);
+  OpenedDatabase opened = open_results(options_.database);
+  CubinStore cubins = open_cubin_store();
+  setup.database = &opened.database;
+  setup.cubins = &cubins;
+  TuneReport report = autotune::tune(request, setup, progress, stop);
+  if (!opened.problem.empty()) {
+    log_.warning("results are kept in memory only: {}", opened.problem);
+    report.storage_problem = opened.problem;
+    results_.keep_in_memory(std::move(opened.database));
+  }
+  return report;
+}
+
+}  // namespace autotune

@@ -1,0 +1,226 @@
+// MissPolicy::background end to end on the CPU device: worker processes, real kernels.
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "autotune/autotune.hpp"
+
+#include "api/gemm_backend.hpp"
+#include "core/hash.hpp"
+#include "cpu/device.hpp"
+#include "kernel_templates/kernel_registry.hpp"
+#include "tests/app/api/temporary_storage.hpp"
+
+namespace autotune::test {
+namespace {
+
+// Lets a test wait for lines of a Library's log.
+class Lines {
+ public:
+  [[nodiscard]] std::function<void(LogLevel, const std::string&)> log() {
+    return [this](LogLevel, const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      lines_.push_back(line);
+      changed_.notify_all();
+    };
+  }
+  // Returns once a line has both parts.
+  void wait_for(const std::string& one, const std::string& other) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+      return std::any_of(lines_.begin(), lines_.end(), [&](const std::string& line) {
+        return line.find(one) != std::string::npos && line.find(other) != std::string::npos;
+      });
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> lines_;
+};
+
+LibraryOptions in_background(Lines& lines, double seconds) {
+  return {.device = Device::cpu(),
+          .miss = MissPolicy::background,
+          .miss_budget_seconds = seconds,
+          .background_share = 0.9,
+          .worker_program = AUTOTUNE_PROGRAM,
+          .log = lines.log()};
+}
+
+// A product of small integers, so that every kernel gives the same bits.
+struct Numbers {
+  GemmProblem problem;
+  std::vector<float> a, b, c;
+
+  explicit Numbers(const GemmProblem& of) : problem(of) {
+    for (std::int64_t i = 0; i < of.m * of.k; ++i) a.push_back(static_cast<float>(i % 5 - 2));
+    for (std::int64_t i = 0; i < of.k * of.n; ++i) b.push_back(static_cast<float>(i % 7 - 3));
+    c.resize(static_cast<std::size_t>(of.m * of.n));
+  }
+  MatchKind multiply(Library& library) {
+    return library.gemm(problem, 1, {a.data()}, {b.data()}, 0, {c.data()});
+  }
+  [[nodiscard]] bool is_right() const {
+    for (std::int64_t i = 0; i < problem.m; ++i) {
+      for (std::int64_t j = 0; j < problem.n; ++j) {
+        float sum = 0;
+        for (std::int64_t l = 0; l < problem.k; ++l) {
+          sum += a[static_cast<std::size_t>(i * problem.k + l)] *
+                 b[static_cast<std::size_t>(l * problem.n + j)];
+        }
+        if (c[static_cast<std::size_t>(i * problem.n + j)] != sum) return false;
+      }
+    }
+    return true;
+  }
+};
+
+// Stores gemm_tiled as the winner, with so many results per thread along M.
+void store_winner(const std::string& database, const DeviceInfo& device, const GemmProblem& problem,
+                  std::int64_t results_m) {
+  const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
+  Winner winner;
+  winner.device_class = device.device_class();
+  winner.device_label = device.label;
+  winner.problem = problem;
+  winner.template_name = kernel.name;
+  winner.space_version = kernel.space_version;
+  winner.source_hash = content_hash(kernel.source);
+  winner.environment = {device.driver_text(), "", "", kMeasuringProtocol};
+  winner.configuration = kernel.default_configuration(problem);
+  winner.configuration.set("RESULTS_M", results_m);
+  winner.median_us = winner.low_us = winner.high_us = 5;
+  winner.confirmed = true;
+  winner.measured_at = "2026-11-21T05:40:44Z";
+  TuningDatabase::open(database).put_winners({&winner, 1});
+}
+
+const GemmProblem kOne{.m = 33, .n = 20, .k = 17};
+const GemmProblem kOther{.m = 9, .n = 40, .k = 12};
+
+TEST_SUITE("tuning in the background on the CPU device") {
+  TEST_CASE("what is called is tuned, and later calls run with the winner") {
+    const TemporaryStorage storage;
+    Lines lines;
+    {
+      Library library(in_background(lines, 4));
+      Numbers one(kOne);
+      Numbers other(kOther);
+      CHECK(one.multiply(library) == MatchKind::predicted);
+      CHECK(other.multiply(library) == MatchKind::predicted);
+      const Plan before = library.plan(kOne);
+      lines.wait_for(to_string(kOne), "was tuned in the background: it takes");
+      lines.wait_for(to_string(kOther), "was tuned in the background: it takes");
+      CHECK(one.multiply(library) == MatchKind::exact);
+      CHECK(one.is_right());
+      CHECK(other.multiply(library) == MatchKind::exact);
+      CHECK(other.is_right());
+      CHECK(before.match() == MatchKind::predicted);
+      const Plan after = library.plan(kOne);
+      CHECK(after.match() == MatchKind::exact);
+      CHECK(after.configuration() == library.query(kOne).configuration);
+    }
+    // Another process knows it.
+    Library later({.device = Device::cpu()});
+    CHECK(Numbers(kOne).multiply(later) == MatchKind::exact);
+  }
+
+  TEST_CASE("it ends with the object, whose plans live on") {
+    const TemporaryStorage storage;
+    Lines lines;
+    Numbers one(kOne);
+    Plan plan;
+    {
+      Library library(in_background(lines, 1e6));
+      one.multiply(library);
+      plan = library.plan(kOne, Alignment::any);
+      lines.wait_for(to_string(kOne), "is tuned in the background");
+    }
+    plan(1, {one.a.data()}, {one.b.data()}, 0, {one.c.data()});
+    CHECK(one.is_right());
+
+    Library library(in_background(lines, 1e6));
+    Library moved(std::move(library));
+    one.multiply(moved);
+    moved.stop_background();
+    moved = Library({.device = Device::cpu()});
+    one.multiply(moved);
+    CHECK(one.is_right());
+  }
+
+  TEST_CASE("tune() does not wait for it") {
+    const TemporaryStorage storage;
+    Lines lines;
+    Library library(in_background(lines, 1e6));
+    Numbers one(kOne);
+    one.multiply(library);
+    lines.wait_for(to_string(kOne), "is tuned in the background");
+    CHECK(library.tune({kOther}, {.budget_trials = 2}).complete);
+    CHECK(Numbers(kOther).multiply(library) == MatchKind::exact);
+  }
+
+  TEST_CASE("sixteen threads multiply while products are tuned") {
+    const TemporaryStorage storage;
+    Lines lines;
+    Library library(in_background(lines, 1e6));
+    Numbers(kOne).multiply(library);
+    lines.wait_for(to_string(kOne), "is tuned in the background");
+    std::atomic<int> wrong = 0;
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 16; ++thread) {
+      threads.emplace_back([&, thread] {
+        Numbers mine({.m = 8 + thread % 3, .n = 11, .k = 6 + thread % 2});
+        for (int call = 0; call < 20; ++call) {
+          mine.multiply(library);
+          wrong += mine.is_right() ? 0 : 1;
+        }
+      });
+    }
+    threads.clear();
+    CHECK(wrong == 0);
+  }
+
+  TEST_CASE("sixteen threads multiply while kernels take the places of others") {
+    const TemporaryStorage storage;
+    const Log log({});
+    const ResultSource results(storage.database());
+    const DeviceInfo device = cpu_device_info();
+    const auto backend = make_cpu_gemm(device, {.results = &results, .log = &log});
+    std::atomic<int> wrong = 0;
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 16; ++thread) {
+      threads.emplace_back([&, thread] {
+        Numbers mine({.m = 8 + thread % 2, .n = 11, .k = 6});
+        for (int call = 0; call < 20; ++call) {
+          backend->gemm(checked_call(mine.problem, 1, {mine.a.data()}, {mine.b.data()}, 0,
+                                     {mine.c.data()}, nullptr));
+          wrong += mine.is_right() ? 0 : 1;
+        }
+      });
+    }
+    for (int round = 0; round < 10; ++round) {
+      for (const std::int64_t m : {8, 9}) {
+        store_winner(storage.database(), device, {m, 11, 6}, round % 2 == 0 ? 1 : 2);
+        backend->choose_again(device, {m, 11, 6});
+      }
+    }
+    threads.clear();
+    CHECK(wrong == 0);
+    Numbers last({8, 11, 6});
+    CHECK(backend->gemm(checked_call(last.problem, 1, {last.a.data()}, {last.b.data()}, 0,
+                                     {last.c.data()}, nullptr)) == MatchKind::exact);
+    CHECK(last.is_right());
+  }
+}
+
+}  // namespace
+}  // namespace autotune::test
