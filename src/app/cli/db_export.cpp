@@ -44,8 +44,9 @@ std::string document_of(const ExportOptions& options, std::span<const StoredTria
 int run_export(const ExportOptions& options, const TuningDatabase& database) {
   const std::vector<StoredTrial> trials = chosen_trials(options, database);
   if (trials.empty()) {
-    fmt::print(stderr,
-               "autotune: no stored trials match these options: relax them, or tune first\n");
+    fmt::print(
+        stderr,
+        "autotune: no stored trials match these options: 'autotune db list' shows what there is\n");
     return exit_code::kNothingStored;
   }
   const std::string document = document_of(options, trials);

@@ -24,7 +24,9 @@ namespace autotune {
 namespace {
 
 int no_match() {
-  fmt::print(stderr, "autotune: no stored trials match these options: relax them, or tune first\n");
+  fmt::print(
+      stderr,
+      "autotune: no stored trials match these options: 'autotune db list' shows what there is\n");
   return exit_code::kNothingStored;
 }
 

@@ -23,8 +23,9 @@ int run_report(const ReportOptions& options) {
   const ReportData report = read_report(
       database, {.device_label = device_named(options, &database).label}, options.template_name);
   if (report.trials == 0) {
-    fmt::print(stderr,
-               "autotune: no stored trials match these options: relax them, or tune first\n");
+    fmt::print(
+        stderr,
+        "autotune: no stored trials match these options: 'autotune db list' shows what there is\n");
     return exit_code::kNothingStored;
   }
   write_output(options.output,
