@@ -111,7 +111,7 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const bool takes_turns = v.split_k() == 0 || tiles >= (std::int64_t{1} << 32) / k_tiles(problem);
   const std::int64_t most =
       takes_turns ? k_tiles(problem) : std::min(v.split_k(), k_tiles(problem));
-  const bool may_split = takes_turns || may_share(tiles * most * v.cluster(), part_bytes);
+  const bool may_split = takes_turns || may_share(tiles * most * v.cluster(), 1, part_bytes);
   const std::int64_t split = may_split ? most : 1;
   LaunchGeometry result;
   result.grid[0] = tiles * split * v.cluster();
@@ -172,7 +172,8 @@ Configuration default_configuration(const GemmProblem& problem) {
 }
 
 bool supports(const GemmProblem& problem) {
-  return problem.math == Math::emulated && problem.k >= kLeastK && problem.k <= kMostK;
+  return problem.math == Math::emulated && problem.k >= kLeastK && problem.k <= kMostK &&
+         problem.batch == 1;
 }
 
 }  // namespace

@@ -19,7 +19,8 @@
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, any alignment.
 // Launch: kThreads threads and kSharedElements elements of dynamic shared memory. Blocks along x:
 // one for each tile of C; with SPLIT_K any number up to the k_tiles of all tiles, or CLUSTER for
-// each tile if these are fewer. workspace and raster: see kernel_template.hpp.
+// each tile if these are fewer. workspace and raster: see kernel_template.hpp. Batches: see
+// device/batch.cuh.
 
 // The parameters that gemm_tma has as well are in device/tile_parameters.cuh.
 
@@ -41,6 +42,7 @@
 #endif
 
 #include "device/barrier.cuh"
+#include "device/batch.cuh"
 #include "device/cluster.cuh"
 #include "device/cp_async.cuh"
 #include "device/element.cuh"
@@ -273,7 +275,7 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads, MIN_BLO
     gemm_simt(const ElementA* __restrict__ a, const ElementB* __restrict__ b,
               ElementC* __restrict__ c, long long m, long long n, long long k, long long lda,
               long long ldb, long long ldc, Accumulator alpha, Accumulator beta,
-              float* __restrict__ workspace, unsigned raster) {
+              float* __restrict__ workspace, unsigned raster BATCH_PARAMETERS) {
 #ifdef __CUDACC__
   extern __shared__ __align__(16) Accumulator shared[];
 #else
@@ -281,26 +283,29 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads, MIN_BLO
 #endif
   const Cluster cluster(shared + kBuffers);
   cluster.init();
-  const Epilogue<SideM, SideN> epilogue{c, m, n, ldc, alpha, beta};
   const Position position;
   const TileGrid tiles{static_cast<unsigned>((m - 1) / kTileM + 1),
                        static_cast<unsigned>((n - 1) / kTileN + 1), raster};
-  const long long all_tiles = static_cast<long long>(tiles.along_m) * tiles.along_n;
+  const ProductBatch products{BATCH_ARGUMENTS, tiles.along_m * tiles.along_n};
+  const long long all_tiles =
+      products.tiles_of_row(static_cast<long long>(tiles.along_m) * tiles.along_n);
   const WorkPartition partition(all_tiles, k);
 
   // Computes one tile, or adds this block's part of it to the parts of other blocks.
   const auto compute = [&](const WorkTile& work) {
-    const TileCoordinates at(work.tile, tiles);
+    const unsigned product = products.product(work.tile);
+    const TileCoordinates at(products.in_product(work.tile), tiles);
     const TileSpan in_m(at.along_m, kTileM, m);
     const TileSpan in_n(at.along_n, kTileN, n);
     const long long first_k = work.first_k();
-    OperandA operand_a(a, lda, m, in_m.first, first_k);
-    OperandB operand_b(b, ldb, n, in_n.first, first_k);
+    OperandA operand_a(products.a(a, product), lda, m, in_m.first, first_k);
+    OperandB operand_b(products.b(b, product), ldb, n, in_n.first, first_k);
     const int k_count = static_cast<int>(work.k_end(k) - first_k);
     Sums sums = {};
     // The second block of a cluster may have no elements of K.
     const int positive = CLUSTER > 1 && k_count < 1 ? 1 : k_count;
     cluster.wait_init();
+    if (!products.has(product)) return;
     griddep_wait(positive | operand_a.rows_left | operand_b.rows_left);
     accumulate(operand_a, operand_b, k_count, position, shared, sums);
     Accumulator* const results = &sums[0][0];
@@ -313,6 +318,7 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads, MIN_BLO
     }
     if (!stores) return;
     const int first = position.slice * kSliceResults + Cluster::rank() * kBlockResults;
+    const Epilogue<SideM, SideN> epilogue{products.c(c, product), m, n, ldc, alpha, beta};
     epilogue.store(results, first, in_m, in_n, STAGE_EPILOGUE ? shared : nullptr);
   };
 

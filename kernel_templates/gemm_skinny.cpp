@@ -95,11 +95,11 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const std::int64_t batches = ceil_div(problem.k, v.batch());
   // The counters are few; where tiles are many, splitting them gains nothing.
   const std::int64_t wanted = std::min(configuration.at("SPLIT_K"), batches);
-  const bool shared = may_share(tiles * wanted, v.tile_bytes());
+  const bool shared = may_share(tiles * wanted, problem.batch, v.tile_bytes());
   const std::int64_t parts = shared ? wanted : 1;
   LaunchGeometry result;
   result.waits_for_launch_before = true;
-  result.grid[0] = tiles * parts;
+  result.spread(tiles * parts, problem.batch);
   result.block[0] = v.threads();
   result.dynamic_shared_bytes = v.shared_bytes();
   if (parts > 1) result.workspace_bytes_per_block = v.tile_bytes();
@@ -139,7 +139,8 @@ Configuration default_configuration(const GemmProblem& problem) {
                                                         : 16;  // what shared memory allows
   std::int64_t slices = 2;
   while (slices < most_slices && 4 * slices <= batches) slices *= 2;
-  const std::int64_t tiles = ceil_div(std::max(problem.m, problem.n), lines * (kWarp / lanes_k));
+  const std::int64_t tiles = ceil_div(std::max(problem.m, problem.n), lines * (kWarp / lanes_k)) *
+                             std::min<std::int64_t>(problem.batch, 96);
   std::int64_t parts = 1;
   while (parts < 128 && parts * tiles < 96 && 4 * parts * slices <= batches) parts *= 2;
   return Configuration({{"FEW_SIDE", few_rows ? 0 : 1},

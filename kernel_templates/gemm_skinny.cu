@@ -15,6 +15,7 @@
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, any alignment,
 // any shape. Launch: kThreads threads and kSharedElements elements of dynamic shared memory; blocks
 // along x: as many as C has tiles, times the parts of K. workspace: see kernel_template.hpp.
+// Batches: see device/batch.cuh.
 
 // The operand with few rows. 0: op(A). 1: op(B).
 #ifndef FEW_SIDE
@@ -61,6 +62,7 @@
 #define L2_PERSIST 0
 #endif
 
+#include "device/batch.cuh"
 #include "device/cp_async.cuh"
 #include "device/element.cuh"
 #include "device/grid_dependency.cuh"
@@ -305,7 +307,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     gemm_skinny(const ElementA* __restrict__ a, const ElementB* __restrict__ b,
                 ElementC* __restrict__ c, long long m, long long n, long long k, long long lda,
                 long long ldb, long long ldc, Accumulator alpha, Accumulator beta,
-                float* __restrict__ workspace, unsigned) {
+                float* __restrict__ workspace, unsigned BATCH_PARAMETERS) {
 #ifdef __CUDACC__
   extern __shared__ __align__(16) Accumulator shared[];
 #else
@@ -314,12 +316,17 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const long long all_few = FEW_SIDE == 0 ? m : n;
   const long long all_rows = FEW_SIDE == 0 ? n : m;
   const unsigned tiles_few = static_cast<unsigned>(all_few - 1) / FEW + 1;
-  const unsigned tiles = (static_cast<unsigned>(all_rows - 1) / kBlockRows + 1) * tiles_few;
+  const unsigned tiles_rows = static_cast<unsigned>(all_rows - 1) / kBlockRows + 1;
+  const ProductBatch products{BATCH_ARGUMENTS, tiles_rows * tiles_few};
+  const unsigned tiles = products.tiles_of_row(tiles_rows * tiles_few);
   const unsigned parts = SPLIT_K == 1 ? 1 : gridDim.x / tiles;
   const unsigned part = blockIdx.x / tiles;
   const unsigned tile = blockIdx.x % tiles;
-  const long long first_few = static_cast<long long>(tile % tiles_few) * FEW;
-  const long long first_row = static_cast<long long>(tile / tiles_few) * kBlockRows;
+  const unsigned product = products.product(tile);
+  if (!products.has(product)) return;
+  const unsigned in_product = products.in_product(tile);
+  const long long first_few = static_cast<long long>(in_product % tiles_few) * FEW;
+  const long long first_row = static_cast<long long>(in_product / tiles_few) * kBlockRows;
 
   // This block's part of K, in whole batches, and its threads' sums.
   const unsigned batches = static_cast<unsigned>(k - 1) / kBatch + 1;
@@ -333,11 +340,11 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int lane = threadIdx.x % 32;
   const long long own_row = first_row + warp * LINES * kAcross + lane % kAcross * kNeighbours;
 #if FEW_SIDE == 0
-  const FewRows few(a, lda, all_few, first_few, kFewKMajor);
-  const ManyRows many(b, ldb, all_rows, own_row, kKMajor);
+  const FewRows few(products.a(a, product), lda, all_few, first_few, kFewKMajor);
+  const ManyRows many(products.b(b, product), ldb, all_rows, own_row, kKMajor);
 #else
-  const FewRows few(b, ldb, all_few, first_few, kFewKMajor);
-  const ManyRows many(a, lda, all_rows, own_row, kKMajor);
+  const FewRows few(products.b(b, product), ldb, all_few, first_few, kFewKMajor);
+  const ManyRows many(products.a(a, product), lda, all_rows, own_row, kKMajor);
 #endif
   Sums sums = {};
   griddep_wait(static_cast<int>(end - begin) | few.left | many.left);
@@ -386,7 +393,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int group = 0; group < kGroups; ++group) sum += shared[group * kTile + e];
     }
-    ElementC* const to = c + (FEW_SIDE == 0 ? f * ldc + row : row * ldc + f);
+    ElementC* const to = products.c(c, product) + (FEW_SIDE == 0 ? f * ldc + row : row * ldc + f);
     store_result(to, alpha * sum, beta);
   }
 }

@@ -39,11 +39,12 @@ KernelTemplate kernel_template(GemmTemplate gemm) {
       .name = std::move(gemm.name),
       .space_version = gemm.space_version,
       .operation = &built_in_operations().at(kGemm),
-      .signature = gemm_signature(gemm.takes_tensor_maps),
       .source = gemm.source,
       .space = std::move(gemm.space),
       .min_compute_capability = gemm.min_compute_capability,
       .end_compute_capability = gemm.end_compute_capability,
+      .signature = [maps = gemm.takes_tensor_maps](
+                       const Problem& problem) { return gemm_signature(problem, maps); },
       .supports = [supports = on_problem(std::move(gemm.supports))](
                       const Problem& problem) { return is_of_fp32(problem) && supports(problem); },
       .default_configuration = on_problem(std::move(gemm.default_configuration)),

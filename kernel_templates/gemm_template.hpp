@@ -22,7 +22,7 @@ struct GemmTemplate {
   int min_compute_capability = 0;
   int end_compute_capability = 1000;
 
-  std::function<bool(const GemmProblem&)> supports;
+  std::function<bool(const GemmProblem&)> supports;  // batches too: see device/batch.cuh
   std::function<Configuration(const GemmProblem&)> default_configuration;
   std::function<LaunchGeometry(const Configuration&, const GemmProblem&)> geometry;
   std::function<std::int64_t(const Configuration&)> shared_bytes;

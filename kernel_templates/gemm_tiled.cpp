@@ -112,7 +112,7 @@ std::vector<Constraint> constraints() {
 LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& problem) {
   const Values v(configuration);
   LaunchGeometry result;
-  result.grid[0] = ceil_div(problem.m, v.rows()) * ceil_div(problem.n, v.columns());
+  result.spread(ceil_div(problem.m, v.rows()) * ceil_div(problem.n, v.columns()), problem.batch);
   result.block = {v.tile_width, v.tile_width, 1};
   return result;
 }
@@ -136,7 +136,7 @@ Configuration default_configuration(const GemmProblem& problem) {
   std::int64_t results_n = 4;
   const auto blocks = [&] {
     return ceil_div(problem.m, kTileWidth * results_m) *
-           ceil_div(problem.n, kTileWidth * results_n);
+           ceil_div(problem.n, kTileWidth * results_n) * std::min(problem.batch, kEnoughBlocks);
   };
   while (results_m > 1 && problem.m <= kTileWidth * results_m / 2) results_m /= 2;
   while (results_n > 1 && problem.n <= kTileWidth * results_n / 2) results_n /= 2;

@@ -15,7 +15,7 @@
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, any alignment.
 // Launch: TILE_WIDTH x TILE_WIDTH threads; as many blocks, all along x, as C has tiles, which are
-// numbered row by row.
+// numbered row by row. Batches: see device/batch.cuh.
 
 // Threads of a block along each side, and elements of K in a k_tile: 8, 16 or 32.
 #ifndef TILE_WIDTH
@@ -63,6 +63,7 @@
 #define PREFETCH 0
 #endif
 
+#include "device/batch.cuh"
 #include "device/element.cuh"
 #include "device/vector.cuh"
 
@@ -206,15 +207,20 @@ extern "C" __global__ void __launch_bounds__(TILE_WIDTH* TILE_WIDTH)
     gemm_tiled(const ElementA* __restrict__ a, const ElementB* __restrict__ b,
                ElementC* __restrict__ c, long long m, long long n, long long k, long long lda,
                long long ldb, long long ldc, Accumulator alpha, Accumulator beta, float*,
-               unsigned) {
+               unsigned BATCH_PARAMETERS) {
   alignas(16) __shared__ ElementA a_tile[OperandA::kSize];
   alignas(16) __shared__ ElementB b_tile[OperandB::kSize];
 
   const unsigned tiles_n = static_cast<unsigned>((n + OperandB::kRows - 1) / OperandB::kRows);
-  const long long first_row = static_cast<long long>(blockIdx.x / tiles_n) * OperandA::kRows;
-  const long long first_column = static_cast<long long>(blockIdx.x % tiles_n) * OperandB::kRows;
-  OperandA operand_a(a, lda, m, first_row);
-  OperandB operand_b(b, ldb, n, first_column);
+  const unsigned tiles_m = static_cast<unsigned>((m + OperandA::kRows - 1) / OperandA::kRows);
+  const ProductBatch products{BATCH_ARGUMENTS, tiles_m * tiles_n};
+  const unsigned product = products.product(blockIdx.x);
+  if (!products.has(product)) return;
+  const unsigned tile = products.in_product(blockIdx.x);
+  const long long first_row = static_cast<long long>(tile / tiles_n) * OperandA::kRows;
+  const long long first_column = static_cast<long long>(tile % tiles_n) * OperandB::kRows;
+  OperandA operand_a(products.a(a, product), lda, m, first_row);
+  OperandB operand_b(products.b(b, product), ldb, n, first_column);
 
   // Beyond K, -0 of A meets +0 of B. Their product, -0, is the one number that changes no sum.
   const auto load = [&](int k_left) {
@@ -234,7 +240,8 @@ extern "C" __global__ void __launch_bounds__(TILE_WIDTH* TILE_WIDTH)
     __syncthreads();  // all threads have read both tiles
   }
 
-  ElementC* const own = c + (first_row + threadIdx.y) * ldc + first_column + threadIdx.x;
+  ElementC* const own =
+      products.c(c, product) + (first_row + threadIdx.y) * ldc + first_column + threadIdx.x;
 #pragma unroll
   for (int i = 0; i < RESULTS_M; ++i) {
 #pragma unroll

@@ -22,6 +22,8 @@
 // CLUSTER; with SPLIT_K == 0 any number up to the k_tiles of all tiles. workspace, raster and the
 // tensor maps, which only code with ALIGNED uses: see kernel_template.hpp. Code that runs on later
 // devices too (compute_90) cannot reallocate registers and has too few of them for large tiles.
+// Batches: see device/batch.cuh; their tensor maps have the matrices of a batch as third extent,
+// one where all products have the same.
 
 // The parameters are in device/tile_parameters.cuh; these are the defaults that differ.
 #ifndef RESULTS_N
@@ -39,6 +41,7 @@
 #define COPY_THREADS 128
 
 #include "device/barrier.cuh"
+#include "device/batch.cuh"
 #include "device/cluster.cuh"
 #include "device/cp_async.cuh"
 #include "device/element.cuh"
@@ -100,13 +103,17 @@ struct Operand {
 
   const TensorMap& map;
   int first_row, first_k;  // of the tile, in the matrix
+  int matrix;              // of the batch, as the map counts
   const T* own;            // this thread's first element of the k_tile that is copied next
   long long row_step;      // elements from one of its memory rows to the next
   int rows_left;           // rows of the matrix from the tile's first row on, at most kRows
 
-  __device__ __forceinline__ Operand(const TensorMap& tensor_map, const T* source, long long ld,
-                                     long long rows, long long row, long long k)
-      : map(tensor_map), first_row(static_cast<int>(row)), first_k(static_cast<int>(k)) {
+  __device__ __forceinline__ Operand(const TensorMap& tensor_map, int in_batch, const T* source,
+                                     long long ld, long long rows, long long row, long long k)
+      : map(tensor_map),
+        first_row(static_cast<int>(row)),
+        first_k(static_cast<int>(k)),
+        matrix(in_batch) {
     const long long memory_row = kKMajor ? row : k;
     own = source + (memory_row + own_row()) * ld + (kKMajor ? k : row) + own_column();
     row_step = ld * kRowStep;
@@ -120,7 +127,13 @@ struct Operand {
 
   // Starts to copy a whole k_tile by TMA. One thread calls this.
   __device__ __forceinline__ void tma_load(T* to, int k_tile, Barrier* barrier) const {
-    if (!kByThreads) tma_load_box(to, map, first_row, first_k + k_tile * BLOCK_K, barrier);
+    if (kByThreads) return;
+    const int k = first_k + k_tile * BLOCK_K;
+#if BATCHED
+    tma_load_box(to, map, first_row, k, matrix, barrier);
+#else
+    tma_load_box(to, map, first_row, k, barrier);
+#endif
   }
 
   // Starts this thread's copies of the next k_tile; k_left: elements of K that the matrix has from
@@ -304,20 +317,25 @@ __device__ __forceinline__ void accumulate(const Pipeline& pipeline, PipelineSta
   state.next();
 }
 
-// The place of a work tile in C, and its part of K.
+// The product and the place in C of a work tile, and its part of K.
 struct Task {
+  unsigned product;
   TileSpan in_m, in_n;
   long long first_k;
   int k_count;
 
-  __device__ __forceinline__ Task(const WorkTile& work, const TileGrid& tiles, long long m,
-                                  long long n, long long k)
-      : Task(work, TileCoordinates(work.tile, tiles), m, n, k) {}
+  __device__ __forceinline__ Task(const WorkTile& work, const ProductBatch& products,
+                                  const TileGrid& tiles, long long m, long long n, long long k)
+      : Task(work, products.product(work.tile),
+             TileCoordinates(products.in_product(work.tile), tiles), m, n, k) {}
 
  private:
-  __device__ __forceinline__ Task(const WorkTile& work, const TileCoordinates& at, long long m,
-                                  long long n, long long k)
-      : in_m(at.along_m, kTileM, m), in_n(at.along_n, kTileN, n), first_k(work.first_k()) {
+  __device__ __forceinline__ Task(const WorkTile& work, unsigned of_product,
+                                  const TileCoordinates& at, long long m, long long n, long long k)
+      : product(of_product),
+        in_m(at.along_m, kTileM, m),
+        in_n(at.along_n, kTileN, n),
+        first_k(work.first_k()) {
     const long long k_end = work.k_end(k);
     // The second block of a cluster may have no elements of K.
     k_count = CLUSTER > 1 && k_end < first_k ? 0 : static_cast<int>(k_end - first_k);
@@ -329,7 +347,8 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads + kCopyT
              ElementC* __restrict__ c, long long m, long long n, long long k, long long lda,
              long long ldb, long long ldc, Accumulator alpha, Accumulator beta,
              float* __restrict__ workspace, unsigned raster,
-             const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
+             const __grid_constant__ TensorMap map_a,
+             const __grid_constant__ TensorMap map_b BATCH_PARAMETERS) {
   extern __shared__ __align__(128) Accumulator shared[];
   const Pipeline pipeline(shared);
   const Cluster cluster(shared + kBuffers + kBarriers + kStaging);
@@ -339,7 +358,9 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads + kCopyT
 
   const TileGrid tiles{static_cast<unsigned>((m - 1) / kTileM + 1),
                        static_cast<unsigned>((n - 1) / kTileN + 1), raster};
-  const long long all_tiles = static_cast<long long>(tiles.along_m) * tiles.along_n;
+  const ProductBatch products{BATCH_ARGUMENTS, tiles.along_m * tiles.along_n};
+  const long long all_tiles =
+      products.tiles_of_row(static_cast<long long>(tiles.along_m) * tiles.along_n);
   const WorkPartition partition(all_tiles, k);
   TileScheduler scheduler(partition);
   WorkTile work = scheduler.first();
@@ -351,20 +372,25 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads + kCopyT
     if (threadIdx.x < kThreads + kProducers) {
       PipelineState filling{0};
       do {
-        const Task task(work, tiles, m, n, k);
-        producer_load(pipeline, filling, OperandA(map_a, a, lda, m, task.in_m.first, task.first_k),
-                      OperandB(map_b, b, ldb, n, task.in_n.first, task.first_k), task.k_count);
+        const Task task(work, products, tiles, m, n, k);
+        if (!products.has(task.product)) continue;
+        producer_load(pipeline, filling,
+                      OperandA(map_a, products.in_map_a(task.product), products.a(a, task.product),
+                               lda, m, task.in_m.first, task.first_k),
+                      OperandB(map_b, products.in_map_b(task.product), products.b(b, task.product),
+                               ldb, n, task.in_n.first, task.first_k),
+                      task.k_count);
       } while (scheduler.next(work));
       cp_async_wait_all();
     }
     return;
   }
   warpgroup_reg_alloc<kRegisters>();
-  const Epilogue<SideM, SideN> epilogue{c, m, n, ldc, alpha, beta};
   const Position position;
   PipelineState reading{0};
   do {
-    const Task task(work, tiles, m, n, k);
+    const Task task(work, products, tiles, m, n, k);
+    if (!products.has(task.product)) continue;
     Sums sums = {};
     accumulate(pipeline, reading, position, task.k_count, sums);
     Accumulator* const results = &sums[0][0];
@@ -374,6 +400,7 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads + kCopyT
       const Parts<kRegisters> parts(workspace, partition, work.tile, all_tiles);
       if ((CLUSTER == 1 || parts.count > 1) && !add_blocks(parts, results)) continue;
     }
+    const Epilogue<SideM, SideN> epilogue{products.c(c, task.product), m, n, ldc, alpha, beta};
     epilogue.store(results, position.slice * kSliceResults + Cluster::rank() * kBlockResults,
                    task.in_m, task.in_n,
                    ALIGNED        ? nullptr

@@ -67,7 +67,9 @@ CodeTraits unpadded_traits(const Operation& operation, const Problem& problem) {
   constexpr std::int64_t kVectorBytes = 16;
   const std::vector<TensorDesc> tensors = operation.tensors(problem);
   const bool aligned = std::all_of(tensors.begin(), tensors.end(), [](const TensorDesc& tensor) {
-    return tensor.row_stride * size_bytes(tensor.type) % kVectorBytes == 0;
+    const std::int64_t steps =
+        tensor.row_stride | (tensor.matrices == 1 ? 0 : tensor.matrix_stride);
+    return steps * size_bytes(tensor.type) % kVectorBytes == 0;
   });
   return {operation.code_macros(problem), aligned};
 }

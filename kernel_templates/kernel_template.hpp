@@ -43,8 +43,8 @@ struct TileShape {
 // The properties of a problem and its tensors that a kernel's code may depend on.
 struct CodeTraits {
   std::vector<std::string> macros;  // Operation::code_macros
-  // Addresses and row strides of all tensors are multiples of 16 bytes, their rows too; row strides
-  // are less than 2^40 bytes.
+  // Addresses and strides of all tensors are multiples of 16 bytes, their rows too; strides are
+  // less than 2^40 bytes.
   bool aligned = false;
 
   auto operator<=>(const CodeTraits&) const = default;
@@ -62,13 +62,13 @@ struct KernelTemplate {
   std::string name;       // file stem, C symbol, command-line name and database value
   int space_version = 0;  // raised by hand when the parameters change meaning
   const Operation* operation = nullptr;  // computed by the kernel; outlives the template
-  KernelSignature signature;
   std::string_view source;
   ConfigSpace space;
   int min_compute_capability = 0;     // 10 * major + minor; of the least demanding configuration
   int end_compute_capability = 1000;  // the first that can no longer run it
 
   // Functions of problems of its operation. See computes().
+  std::function<KernelSignature(const Problem&)> signature;
   std::function<bool(const Problem&)> supports;
   std::function<Configuration(const Problem&)> default_configuration;
   std::function<LaunchGeometry(const Configuration&, const Problem&)> geometry;

@@ -61,23 +61,27 @@ Constraint warp_tile_constraint() {
 
 LaunchGeometry register_tile_geometry(const RegisterTile& tile, const GemmProblem& problem) {
   const std::int64_t tiles_m = ceil_div(problem.m, tile.tile_m());
-  const std::int64_t tiles = tiles_m * ceil_div(problem.n, tile.tile_n());
+  const std::int64_t tiles_each = tiles_m * ceil_div(problem.n, tile.tile_n());
   const std::int64_t k_tiles = ceil_div(problem.k, tile.block_k());
   // The clusters that share a tile, where blocks do not share evenly.
   const std::int64_t clusters =
       std::max<std::int64_t>(1, std::min(tile.split_k(), k_tiles) / tile.cluster());
-  const std::int64_t blocks = tiles * clusters * tile.cluster();
+  const std::int64_t blocks = tiles_each * clusters * tile.cluster();  // of a product
   // Two parts of tiles for each block.
   const std::int64_t bytes = 2 * kFloatBytes * tile.tile_m() * tile.tile_n();
   const bool evenly = tile.split_k() == kEvenly;
-  const bool shared = evenly ? may_share_evenly(k_tiles) : clusters > 1 && may_share(blocks, bytes);
+  // Blocks share the tiles of all products, unless these are more than they count.
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  const bool fits = problem.batch == 1 || tiles_each <= kMost / problem.batch;
+  const bool shared = evenly ? fits && may_share_evenly(k_tiles)
+                             : clusters > 1 && may_share(blocks, problem.batch, bytes);
   LaunchGeometry result;
   result.waits_for_launch_before = true;
   result.raster = std::min(tile.c.at("RASTER"), tiles_m);
-  result.grid[0] = shared ? blocks : tiles * tile.cluster();
+  result.spread(shared ? blocks : tiles_each * tile.cluster(), problem.batch);
   if (shared && evenly) {
     // No device runs more blocks at once; of the largest sizes the product has more than 64 bits.
-    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    const std::int64_t tiles = tiles_each * problem.batch;
     result.grid[0] = tiles > kMost / k_tiles ? kMost : tiles * k_tiles;
     result.resident_blocks_per_sm = tile.min_blocks();
   }

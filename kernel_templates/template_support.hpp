@@ -40,12 +40,14 @@ using ParameterNames = std::vector<std::string>;
 }
 
 // Returns whether this number of blocks may share tiles. With many blocks a device is busy without
-// sharing, and their partial sums in the workspace cost more than they gain. A tile of 132 parts
-// needs 12 counters, so that kWorkspaceCounters suffice for kMostBlocks.
-[[nodiscard]] constexpr bool may_share(std::int64_t blocks, std::int64_t bytes_each) {
+// sharing, and their partial sums in the workspace cost more than they gain. A tile of 132
+// parts needs 12 counters, so that kWorkspaceCounters suffice for kMostBlocks. `blocks`: for one
+// product of a batch of `products`.
+[[nodiscard]] constexpr bool may_share(std::int64_t blocks, std::int64_t products,
+                                       std::int64_t bytes_each) {
   constexpr std::int64_t kMostBytes = 256 << 20;
   constexpr std::int64_t kMostBlocks = 4096;
-  return blocks <= kMostBlocks && blocks * bytes_each <= kMostBytes;
+  return blocks <= kMostBlocks / products && blocks * products * bytes_each <= kMostBytes;
 }
 
 // Returns whether blocks may share tiles of `k_tiles` k_tiles each evenly. Kernels count the

@@ -206,8 +206,8 @@ class Comparison {
                             {pointer(o.c(copy)), problem.ldc()}, machine_.stream.handle());
     };
     const auto cublas = [&](const Operands& o, int copy) {
-      machine_.cublas.sgemm(problem, 1, o.a(copy), problem.lda(), o.b(copy), problem.ldb(), 0,
-                            o.c(copy), problem.ldc());
+      machine_.cublas.sgemm(problem, 1, {o.a(copy), problem.lda()}, {o.b(copy), problem.ldb()}, 0,
+                            {o.c(copy), problem.ldc()});
     };
     Contender hot(machine_, operands, false, product);
     Contender hot_cublas(machine_, operands, false, cublas);

@@ -86,14 +86,15 @@ enum { AUTOTUNE_NONE = 0, AUTOTUNE_TRANSPOSED = 1 };
 enum { AUTOTUNE_STRICT = 0, AUTOTUNE_EMULATED = 1 };
 enum { AUTOTUNE_ROW_MAJOR = 0, AUTOTUNE_COLUMN_MAJOR = 1 };
 
-/* C = alpha * op(A) * op(B) + beta * C in FP32: op(A) m x k, op(B) k x n, C m x n.
- * 0 <= m, n, k <= 2147483647. */
+/* C = alpha * op(A) * op(B) + beta * C in FP32: op(A) m x k, op(B) k x n, C m x n; for one product
+ * or for each of a batch. 0 <= m, n, k, batch <= 2147483647. */
 typedef struct {
   size_t size;
   int64_t m, n, k;
   int32_t op_a, op_b; /* AUTOTUNE_NONE or AUTOTUNE_TRANSPOSED */
   int32_t math;       /* AUTOTUNE_STRICT or AUTOTUNE_EMULATED */
   int32_t order;      /* AUTOTUNE_ROW_MAJOR or AUTOTUNE_COLUMN_MAJOR */
+  int64_t batch;      /* products; 0: 1 */
 } autotune_problem;
 
 enum {
@@ -111,6 +112,12 @@ AUTOTUNE_C_API autotune_status autotune_gemm(autotune_library *library,
                                              const float *a, int64_t lda, const float *b,
                                              int64_t ldb, float beta, float *c, int64_t ldc,
                                              autotune_stream stream, int32_t *match);
+/* Multiplies the matrices of a batch. stride_a, stride_b, stride_c: elements from one product's
+ * matrix to that of the next; 0 for A or B: all products have the same one. */
+AUTOTUNE_C_API autotune_status autotune_gemm_strided_batched(
+    autotune_library *library, const autotune_problem *problem, float alpha, const float *a,
+    int64_t lda, int64_t stride_a, const float *b, int64_t ldb, int64_t stride_b, float beta,
+    float *c, int64_t ldc, int64_t stride_c, autotune_stream stream, int32_t *match);
 /* Does a first call's work on that stream without the product. */
 AUTOTUNE_C_API autotune_status autotune_prepare(autotune_library *library,
                                                 const autotune_problem *problem,
@@ -119,7 +126,7 @@ AUTOTUNE_C_API autotune_status autotune_prepare(autotune_library *library,
 AUTOTUNE_C_API autotune_status autotune_release(autotune_library *library, autotune_stream stream);
 
 /* Chooses and loads a kernel. aligned: 1 if all addresses will be multiples of 16 bytes, and all
- * lds, given or not, multiples of 4; else 0. */
+ * lds, given or not, and all strides of a batch multiples of 4; else 0. */
 AUTOTUNE_C_API autotune_status autotune_plan_create(autotune_library *library,
                                                     const autotune_problem *problem,
                                                     int32_t aligned, autotune_plan **plan);
@@ -136,6 +143,12 @@ AUTOTUNE_C_API autotune_status autotune_plan_run(const autotune_plan *plan, floa
                                                  autotune_stream stream, void *workspace,
                                                  size_t workspace_bytes);
 
+/* The same for a batch, as autotune_gemm_strided_batched() has it. */
+AUTOTUNE_C_API autotune_status autotune_plan_run_strided_batched(
+    const autotune_plan *plan, float alpha, const float *a, int64_t lda, int64_t stride_a,
+    const float *b, int64_t ldb, int64_t stride_b, float beta, float *c, int64_t ldc,
+    int64_t stride_c, autotune_stream stream, void *workspace, size_t workspace_bytes);
+
 /* The configuration that a product runs with. Texts are cut where they are too long. */
 typedef struct {
   size_t size;
@@ -146,6 +159,7 @@ typedef struct {
   char kernel[64];
   char configuration[512]; /* "RESULTS_M=8,RESULTS_N=16,..." */
   char explanation[256];
+  int64_t tuned_batch; /* as tuned_m */
 } autotune_choice;
 
 /* The configuration that would be taken now. choice->size must be set. */

@@ -104,17 +104,22 @@ struct LibraryOptions {
   std::string bundle = {};
 };
 
-// A matrix in memory: A or B. On a GPU the address is one of the device.
+// A matrix in memory, or the matrices of a batch: A or B. On a GPU the address is one of the
+// device.
 struct Matrix {
   const float* data = nullptr;  // a multiple of 4 bytes
   // Elements from the beginning of one row to that of the next; of one column, in column-major
   // order. 0: there is nothing between them.
   std::int64_t ld = 0;
+  // Elements from the beginning of one product's matrix to that of the next, in a batch of several.
+  // 0: all products have the same matrix.
+  std::int64_t stride = 0;
 };
-// The same for C.
+// The same for C, whose matrices must not overlap: in a batch of several, stride is not 0.
 struct MutableMatrix {
   float* data = nullptr;
   std::int64_t ld = 0;
+  std::int64_t stride = 0;
 };
 
 // Memory of the device for blocks that share the work of a result. A multiple of 256 bytes as
@@ -129,8 +134,8 @@ inline constexpr std::size_t kWorkspaceZeroBytes = 262144;
 // What is known of the operands' places in memory.
 enum class Alignment : std::uint8_t {
   any = 0,
-  // All addresses are multiples of 16 bytes; all lds, given or packed, are multiples of 4
-  // elements, less than 2^38.
+  // All addresses are multiples of 16 bytes; all lds, given or packed, and all strides of a batch
+  // are multiples of 4 elements, less than 2^38.
   of_16_bytes = 1,
 };
 
@@ -193,7 +198,7 @@ class AUTOTUNE_API Plan {
   Plan() = default;
 
   [[nodiscard]] MatchKind match() const;
-  // The kernel template's name; empty when there is nothing to multiply (m, n or k is 0).
+  // The kernel template's name; empty when there is nothing to multiply (m, n, k or batch is 0).
   [[nodiscard]] const std::string& kernel() const;
   [[nodiscard]] const Configuration& configuration() const;
   // Why this kernel, in one line.
@@ -237,12 +242,12 @@ class AUTOTUNE_API Library {
   // The name that results of the device are kept under: "NVIDIA H200", "cpu: <CPU model>".
   [[nodiscard]] std::string device_name() const;
 
-  // C = alpha * op(A) * op(B) + beta * C in FP32: op(A) m x k, op(B) k x n, C m x n. Returns the
-  // kind of the match.
+  // C = alpha * op(A) * op(B) + beta * C in FP32: op(A) m x k, op(B) k x n, C m x n; for each of
+  // problem.batch products, in one launch. Returns the kind of the match.
   //
   // As BLAS has it: C overlaps neither A nor B. With beta = 0 C is not read, with alpha = 0 or
-  // k = 0 neither A nor B is, and with m = 0 or n = 0 nothing is done; matrices that are not
-  // used may be null.
+  // k = 0 neither A nor B is, and with m = 0, n = 0 or batch = 0 nothing is done; matrices that
+  // are not used may be null.
   //
   // On a GPU the call enqueues its work on `stream` and returns. It works in the thread's current
   // context, or without one in the primary context of the device; the current context and device
@@ -264,7 +269,9 @@ class AUTOTUNE_API Library {
   // caller's instead.
   //
   // Throws UsageError for a size below 0 or above 2147483647, an unknown enumerator, a null
-  // or misaligned pointer, an ld that is too small, C within A or B, a current context of another
+  // or misaligned pointer, an ld that is too small, a stride below 0 or above 2^59 elements for all
+  // matrices together, matrices of C that overlap, C within A or B (of a batch whose operands lie
+  // between each other, its first 16 matrices are checked), a current context of another
   // device than the options name, a stream where there are none, a cold call on a stream that is
   // being captured; NotTunedError as the options have it; EnvironmentError when the kernel must be
   // compiled and there is no compiler; Error, with the driver's code, for what the driver reports.

@@ -23,8 +23,8 @@ enum class Math : std::uint8_t { strict = 0, emulated = 1 };
 // The order of all three matrices in memory: row after row, or column after column as in BLAS.
 enum class Order : std::uint8_t { row_major = 0, column_major = 1 };
 
-// One shape. op(A) is m x k, op(B) is k x n, C is m x n, in elements of FP32.
-// 0 <= m, n, k <= 2147483647.
+// One shape, of one product or of a batch of them. op(A) is m x k, op(B) is k x n, C is m x n, in
+// elements of FP32. 0 <= m, n, k, batch <= 2147483647.
 struct GemmProblem {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -33,6 +33,7 @@ struct GemmProblem {
   Transpose op_b = Transpose::none;
   Math math = Math::strict;
   Order order = Order::row_major;
+  std::int64_t batch = 1;  // products, each of the sizes above
 
   friend bool operator==(const GemmProblem& a, const GemmProblem& b) {
     return a.members() == b.members();
@@ -46,14 +47,15 @@ struct GemmProblem {
   // X transposed by rows, and C^T = op(B)^T op(A)^T.
   [[nodiscard]] GemmProblem row_major() const {
     if (order == Order::row_major) return *this;
-    return {n, m, k, op_b, op_a, math, Order::row_major};
+    return {n, m, k, op_b, op_a, math, Order::row_major, batch};
   }
 
   operator Problem() const;  // NOLINT(google-explicit-constructor): row_major(), in names
 
-  // Floating-point operations of one product: 2 m n k.
+  // Floating-point operations of all products: 2 m n k batch.
   [[nodiscard]] double operations() const {
-    return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
+           static_cast<double>(batch);
   }
   // Elements between two rows of A, B and C, or two columns in column-major order, when nothing
   // pads them.
@@ -67,14 +69,14 @@ struct GemmProblem {
 
  private:
   [[nodiscard]] std::tuple<std::int64_t, std::int64_t, std::int64_t, Transpose, Transpose, Math,
-                           Order>
+                           Order, std::int64_t>
   members() const {
-    return {m, n, k, op_a, op_b, math, order};
+    return {m, n, k, op_a, op_b, math, order, batch};
   }
 };
 
 // "1024x512x2048" (m x n x k), with " TN" and the like behind it when an operand is transposed, and
-// " column-major".
+// " column-major" and " batch 64" behind that.
 [[nodiscard]] AUTOTUNE_API std::string to_string(const GemmProblem& problem);
 [[nodiscard]] AUTOTUNE_API std::string to_string(Math math);
 // "NN", "NT", "TN" or "TT": op(A), then op(B).

@@ -30,6 +30,17 @@ __device__ __forceinline__ void tma_load_box(T* to, const TensorMap& map, int co
       : "memory");
 }
 
+// The same for a map of several matrices.
+template <typename T>
+__device__ __forceinline__ void tma_load_box(T* to, const TensorMap& map, int column, int row,
+                                             int matrix, Barrier* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(shared_address(to)),
+      "l"(&map), "r"(column), "r"(row), "r"(matrix), "r"(shared_address(barrier))
+      : "memory");
+}
+
 // Orders this thread's earlier reads of shared memory before later writes by TMA.
 __device__ __forceinline__ void fence_proxy_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

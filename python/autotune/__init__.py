@@ -1,7 +1,7 @@
 """Tuned matrix multiplication for arrays on NVIDIA GPUs, and on the CPU device.
 
     import autotune
-    c = autotune.matmul(a, b)                       # PyTorch, CuPy, Numba, NumPy, DLPack
+    c = autotune.matmul(a, b)                       # PyTorch, CuPy, Numba, NumPy, DLPack; batches too
     autotune.tune([(512, 512, 512)], seconds=10)    # once; the results are kept on disk
     autotune.query((512, 512, 512))                 # what runs, and why
 
@@ -103,7 +103,10 @@ class _DLTensor(ctypes.Structure):
 
 
 class _Matrix:
-    """An array as the library needs it: a matrix of FP32 in memory."""
+    """An array as the library needs it: a matrix of FP32 in memory, or a batch of them.
+
+    `shape` is that of one matrix, `batch` None for an array of two dimensions.
+    """
 
     def __init__(self, array, name):
         self.name = name
@@ -114,8 +117,14 @@ class _Matrix:
         if not (self._from_interface(array) or self._from_dlpack(array)):
             raise TypeError(f"{name} is {type(array).__name__}: it must be an array on a GPU or "
                             "the CPU (__cuda_array_interface__, __array_interface__ or DLPack)")
-        if len(self.shape) != 2:
-            raise ValueError(f"{name} has {len(self.shape)} dimensions: it must be a matrix")
+        if len(self.shape) not in (2, 3):
+            raise ValueError(f"{name} has {len(self.shape)} dimensions: it must be a matrix, or an array "
+                             "of matrices with 3")
+        self.batch = self.shape[0] if len(self.shape) == 3 else None
+        self.shape = self.shape[-2:]
+        self.batch_stride = self.shape[0] * self.shape[1]
+        if self.batch is not None and self.strides:
+            self.batch_stride, *self.strides = self.strides
         self._find_layout()
 
     def _from_interface(self, array):
@@ -163,6 +172,10 @@ class _Matrix:
         self.shape = tuple(tensor.shape[:tensor.ndim])
         self.strides = tuple(tensor.strides[:tensor.ndim]) if tensor.strides else None
         return True
+
+    def stride_in(self, batch):
+        """Elements from one product's matrix to the next in a batch; 0 where all have the same."""
+        return self.batch_stride if self.batch == batch else 0
 
     def _find_layout(self):
         """Finds by which of its sides the matrix lies in memory, and its leading dimension."""
@@ -236,8 +249,9 @@ def matmul(a, b, out=None, *, alpha=1.0, beta=0.0, stream=None, math="strict"):
     """Returns out = alpha * a @ b + beta * out, in FP32.
 
     a: m x k, b: k x n, out: m x n, all on the same device, by rows or by columns, with rows or columns
-    any distance apart; out is made where it is not given, and overlaps neither a nor b. On a GPU the
-    work is enqueued on `stream`: a number or an object of PyTorch, CuPy or Numba; by default the stream
+    any distance apart; out is made where it is not given, and overlaps neither a nor b. With a third
+    dimension in front, arrays of as many matrices are multiplied in one launch; a or b with one matrix, in
+    two or three dimensions, has it for all products. On a GPU the work is enqueued on `stream`: a number or an object of PyTorch, CuPy or Numba; by default the stream
     that PyTorch works on or that the arrays name, else the default stream. Other arrays are multiplied
     on the CPU device, slowly. math: "strict", or "emulated" for products on tensor cores that are as
     accurate.
@@ -249,14 +263,17 @@ def matmul(a, b, out=None, *, alpha=1.0, beta=0.0, stream=None, math="strict"):
     (m, k), (k_of_b, n) = arrays[0].shape, arrays[1].shape
     if k != k_of_b:
         raise ValueError(f"a is {m} x {k} and b is {k_of_b} x {n}: they cannot be multiplied")
+    batch = _batch_of(*arrays)
     if out is None:
         if beta != 0:
             raise ValueError("beta is not 0, and there is no out to add to")
-        out = _empty_like(a, (m, n))
+        out = _empty_like(a, (m, n) if batch is None else (batch, m, n))
     arrays.append(_Matrix(out, "out"))
     left, right, result = arrays
     if result.shape != (m, n):
         raise ValueError(f"out is {result.shape[0]} x {result.shape[1]}: it must be {m} x {n}")
+    if result.batch != batch:
+        raise ValueError(f"out has {_matrices(result.batch)}: it must have {_matrices(batch)}")
     if result.read_only:
         raise ValueError("out is read-only")
     devices = {matrix.device for matrix in arrays}
@@ -269,13 +286,29 @@ def matmul(a, b, out=None, *, alpha=1.0, beta=0.0, stream=None, math="strict"):
         stream = streams.pop() if streams else 0
     problem = _c_api.Problem(m=m, n=n, k=k, op_a=left.by_rows != result.by_rows,
                              op_b=right.by_rows != result.by_rows, math=_math(math),
-                             order=not result.by_rows)
-    _c_api.call("gemm", _library_of(devices.pop()), ctypes.byref(problem), alpha, left.data, left.ld,
-                right.data, right.ld, beta, result.data, result.ld, _handle_of(stream), None)
+                             order=not result.by_rows, batch=batch or 1)
+    placed = [(matrix.data, matrix.ld, matrix.stride_in(batch)) for matrix in arrays]
+    library, stream = _library_of(devices.pop()), _handle_of(stream)
+    if batch != 0:
+        _c_api.call("gemm_strided_batched", library, ctypes.byref(problem), alpha, *placed[0],
+                    *placed[1], beta, *placed[2], stream, None)
     return out
 
 
-def _problem(size, layout, math):
+def _matrices(batch):
+    return "two dimensions" if batch is None else f"{batch} matrices in three dimensions"
+
+
+def _batch_of(a, b):
+    """The number of products; None for one of two dimensions."""
+    if a.batch is None or b.batch is None:
+        return b.batch if a.batch is None else a.batch
+    if a.batch != b.batch and 1 not in (a.batch, b.batch):
+        raise ValueError(f"a has {a.batch} matrices and b has {b.batch}: they must be as many, or one")
+    return b.batch if a.batch == 1 else a.batch
+
+
+def _problem(size, layout, math, batch):
     try:
         m, n, k = size
     except TypeError:
@@ -290,18 +323,22 @@ def _problem(size, layout, math):
         raise TypeError(f"layout is {layout!r}: it must be NN, NT, TN or TT")
     if layout not in ("NN", "NT", "TN", "TT"):
         raise ValueError(f"layout is {layout!r}: it must be NN, NT, TN or TT")
+    if not _is_whole(batch):
+        raise TypeError(f"batch is {batch!r}: it must be a whole number")
+    if not 0 < batch < 2**31:
+        raise ValueError(f"batch is {batch}: it must be from 1 to {2**31 - 1}")
     return _c_api.Problem(m=m, n=n, k=k, op_a=layout[0] == "T", op_b=layout[1] == "T",
-                          math=_math(math))
+                          math=_math(math), batch=batch)
 
 
-def query(size, *, layout="NN", math="strict", device=None):
+def query(size, *, layout="NN", batch=1, math="strict", device=None):
     """Returns a dictionary of the configuration that a product of (m, n, k) runs with, and why.
 
-    layout: N or T for a and for b, T where it lies by columns. device: None for the current GPU,
+    layout: N or T for a and for b, T where it lies by columns. batch: products of one launch. device: None for the current GPU,
     "cpu" or the number of a GPU. median_us is of one launch, for tuned_for; None where nothing was
     measured.
     """
-    problem, choice = _problem(size, layout, math), _c_api.Choice()
+    problem, choice = _problem(size, layout, math, batch), _c_api.Choice()
     _c_api.call("query", _library_of(device), ctypes.byref(problem), ctypes.byref(choice))
     entries = choice.configuration.decode().split(",")
     return {
@@ -309,6 +346,7 @@ def query(size, *, layout="NN", math="strict", device=None):
         "kernel": choice.kernel.decode(),
         "configuration": {name: int(value) for name, value in (e.split("=") for e in entries)},
         "tuned_for": (choice.tuned_m, choice.tuned_n, choice.tuned_k),
+        "tuned_for_batch": choice.tuned_batch,
         "median_us": choice.median_us or None,
         "explanation": choice.explanation.decode(),
     }
@@ -324,8 +362,8 @@ def _positive(value, name, whole):
     return value
 
 
-def tune(sizes, *, layout="NN", math="strict", device=None, seconds=None, trials=None, fresh=False,
-         progress=None):
+def tune(sizes, *, layout="NN", batch=1, math="strict", device=None, seconds=None, trials=None,
+         fresh=False, progress=None):
     """Searches for the fastest configurations of products of sizes [(m, n, k), ...], and stores them.
 
     The search ends with its space or with a budget for all sizes together: `seconds` or `trials`.
@@ -333,7 +371,7 @@ def tune(sizes, *, layout="NN", math="strict", device=None, seconds=None, trials
     fresh: measures again what is known. Returns a dictionary of what was done: trials that were
     `measured` and `known`, sizes that are `tuned`, whether it is `complete` and was `stored`.
     """
-    problems = [_problem(size, layout, math) for size in sizes]
+    problems = [_problem(size, layout, math, batch) for size in sizes]
     if progress is not None and not callable(progress):
         raise TypeError(f"progress is {progress!r}: it must be a function")
     raised = []

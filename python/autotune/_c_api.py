@@ -46,7 +46,8 @@ class Options(Struct):
 
 class Problem(Struct):
     _fields_ = [("size", ctypes.c_size_t)] + [(name, ctypes.c_int64) for name in "mnk"] + [
-        (name, ctypes.c_int32) for name in ("op_a", "op_b", "math", "order")]
+        (name, ctypes.c_int32) for name in ("op_a", "op_b", "math", "order")] + [
+            ("batch", ctypes.c_int64)]
 
 
 class Choice(Struct):
@@ -55,6 +56,7 @@ class Choice(Struct):
         ("tuned_m", ctypes.c_int64), ("tuned_n", ctypes.c_int64), ("tuned_k", ctypes.c_int64),
         ("median_us", ctypes.c_double), ("kernel", ctypes.c_char * 64),
         ("configuration", ctypes.c_char * 512), ("explanation", ctypes.c_char * 256),
+        ("tuned_batch", ctypes.c_int64),
     ]
 
 
@@ -84,12 +86,13 @@ def library():
     own = pathlib.Path(__file__).parent / "libautotune.so"
     path = os.environ.get("AUTOTUNE_LIBRARY") or (str(own) if own.exists() else "libautotune.so")
     c = ctypes.CDLL(path)
-    matrix = [ctypes.c_void_p, ctypes.c_int64]
+    matrix = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
     problem = ctypes.POINTER(Problem)
     for name, arguments in {
             "open": [ctypes.POINTER(Options), ctypes.POINTER(ctypes.c_void_p)],
-            "gemm": [ctypes.c_void_p, problem, ctypes.c_float, *matrix, *matrix, ctypes.c_float,
-                     *matrix, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int32)],
+            "gemm_strided_batched": [ctypes.c_void_p, problem, ctypes.c_float, *matrix, *matrix,
+                                     ctypes.c_float, *matrix, ctypes.c_void_p,
+                                     ctypes.POINTER(ctypes.c_int32)],
             "stop_background": [ctypes.c_void_p],
             "query": [ctypes.c_void_p, problem, ctypes.POINTER(Choice)],
             "tune": [ctypes.c_void_p, problem, ctypes.c_size_t, ctypes.POINTER(TuneOptions),

@@ -122,7 +122,7 @@ TEST_SUITE("MeasuringOnDevice") {
         MeasureRequest request;
         request.problem = problem;
         request.kernel_name = kernel.name;
-        request.signature = kernel.signature;
+        request.signature = kernel.signature(request.problem);
         request.cubin =
             gpu->nvrtc
                 ->compile(kernel.name, std::string(kernel.source),

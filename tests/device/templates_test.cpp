@@ -120,7 +120,7 @@ void check_template(const Gpu& gpu, const KernelTemplate& kernel, const CodeTrai
       for (const int sm_count : sm_counts) {
         CAPTURE(sm_count);
         const LaunchGeometry launch = geometry.on_device(sm_count);
-        REQUIRE(one.mismatches(loaded, kernel.signature,
+        REQUIRE(one.mismatches(loaded, kernel.signature(one.gemm().problem),
                                traits.aligned ? launch : launch.without_maps()) == 0);
       }
       ++checked;
@@ -180,7 +180,7 @@ void check_late_reads() {
     for (int launch = 0; launch < kLaunches; ++launch) {
       CAPTURE(aligned);
       CAPTURE(launch);
-      REQUIRE(prepared.mismatches(loaded, kernel.signature,
+      REQUIRE(prepared.mismatches(loaded, kernel.signature(problem),
                                   aligned ? geometry : geometry.without_maps()) == 0);
     }
   }

@@ -19,13 +19,20 @@ namespace autotune::test {
 using KernelFunction = void(const float*, const float*, float*, long long, long long, long long,
                             long long, long long, long long, float, float, float*, unsigned);
 
+// The same for a batch.
+using BatchedKernelFunction = void(const float*, const float*, float*, long long, long long,
+                                   long long, long long, long long, long long, float, float, float*,
+                                   unsigned, long long, long long, long long, long long);
+
 // A kernel's text as C++, for one configuration and layout.
-struct KernelInstance {
+template <typename Function>
+struct InstanceOf {
   Configuration configuration;
   Transpose op_a;
   Transpose op_b;
-  KernelFunction* kernel;
+  Function* kernel;
 };
+using KernelInstance = InstanceOf<KernelFunction>;
 
 // A matrix in memory of just the size it needs, so that a stray access leaves it. It has an address
 // even where it has no elements.
@@ -86,7 +93,7 @@ using Sum = std::function<float(std::int64_t row, std::int64_t column,
 // `sum` adds up one result in the order that the kernel promises.
 inline int wrong_elements(const KernelTemplate& kernel, const KernelInstance& instance,
                           const ArithmeticCase& test, const Sum& sum) {
-  const auto [m, n, k, op_a, op_b, math, order] = test.problem;
+  const auto [m, n, k, op_a, op_b, math, order, batch] = test.problem;
   const bool plain_a = op_a == Transpose::none;
   const bool plain_b = op_b == Transpose::none;
   Matrix a(plain_a ? m : k, plain_a ? k : m, test.gap, test.shift);

@@ -14,6 +14,7 @@ using autotune::GemmProblem;
 using autotune::Transpose;
 using cuda_on_cpu::__syncthreads;
 using cuda_on_cpu::blockIdx;
+using cuda_on_cpu::gridDim;
 using cuda_on_cpu::threadIdx;
 
 using Instance = autotune::test::KernelInstance;

@@ -73,6 +73,26 @@ class Matmul(unittest.TestCase):
         self.assertEqual(out.memory[0], 16.0)
         autotune.matmul(arrays.Array((0, 3)), column, arrays.Array((0, 1)))
 
+    def test_batches(self):
+        of_a = [values(M, K, seed) for seed in range(3)]
+        b = by_columns(K, N, 2)
+        batch = arrays.Array((3, M, K), sum(of_a, []))
+        gap = 5  # elements between the matrices of out
+        out = arrays.Array((3, M, N), [7.0] * 3 * (M * N + gap), strides=(M * N + gap, N, 1))
+        self.assertIs(autotune.matmul(batch, b, out), out)
+        for i in range(3):
+            first = i * (M * N + gap)
+            expected = [product(arrays.Array((M, K), of_a[i]), b, row, column)
+                        for row in range(M) for column in range(N)]
+            self.assertEqual(list(out.memory[first:first + M * N]), expected)
+            self.assertEqual(list(out.memory[first + M * N:first + M * N + gap]), [7.0] * gap)
+        single = arrays.Array((1, K, N), [b.at(k, n) for k in range(K) for n in range(N)])
+        again = arrays.Array((3, M, N))
+        autotune.matmul(batch, single, again)
+        self.assertEqual(list(again.memory[:M * N]), list(out.memory[:M * N]))
+        none = arrays.Array((0, M, N))
+        self.assertIs(autotune.matmul(arrays.Array((0, M, K)), b, none), none)
+
     def test_dlpack(self):
         a, b, out = by_rows(M, K, 1), by_columns(K, N, 2), by_rows(M, N, 3)
         autotune.matmul(arrays.ByDlpack(a), arrays.ByDlpack(b), arrays.ByDlpack(out))
@@ -86,6 +106,8 @@ class Matmul(unittest.TestCase):
         a = numpy.arange(M * K, dtype="float32").reshape(M, K)
         b = numpy.arange(K * N, dtype="float32").reshape(N, K).T
         self.assertTrue((autotune.matmul(a, b) == a @ b).all())
+        batch = numpy.arange(2 * M * K, dtype="float32").reshape(2, K, M).transpose(0, 2, 1)
+        self.assertTrue((autotune.matmul(batch, b) == batch @ b).all())
 
     def test_tune_and_query(self):
         size = (20, 30, 10)
@@ -100,6 +122,9 @@ class Matmul(unittest.TestCase):
         self.assertGreater(answer["median_us"], 0)
         self.assertIn("TILE_WIDTH", answer["configuration"])
         self.assertEqual(autotune.tune([size], device="cpu", trials=3)["known"], 3)
+        self.assertEqual(autotune.tune([size], batch=2, device="cpu", trials=3)["measured"], 3)
+        answer = autotune.query(size, batch=2, device="cpu")
+        self.assertEqual((answer["match"], answer["tuned_for_batch"]), ("exact", 2))
 
     def test_the_progress_function_ends_the_search(self):
         self.assertFalse(autotune.tune([(9, 9, 9)], device="cpu", trials=50,

@@ -134,14 +134,17 @@ KernelRegistry transpose_kernels(const std::string& fault) {
       {.name = "transpose_tiled",
        .space_version = 1,
        .operation = &transpose_operations().at(kName),
-       .signature =
-           {{tensor, 0}, {tensor, 1}, {size, 0}, {size, 1}, {row_stride, 0}, {row_stride, 1}},
        .source = kept_source(std::move(source)),
        .space = ConfigSpace(
            {{"TILE", "rows and columns of a block's tile", {4, 8, 16, 32}},
             {"PADDING", "elements between the tile's rows", {0, 1}}},
            {{"shared_memory", "a tile without padding has at most 16 rows",
              [](const Configuration& c) { return c.at("PADDING") == 1 || c.at("TILE") <= 16; }}}),
+       .signature =
+           [](const Problem&) {
+             return KernelSignature{{tensor, 0}, {tensor, 1},     {size, 0},
+                                    {size, 1},   {row_stride, 0}, {row_stride, 1}};
+           },
        .supports = [](const Problem&) { return true; },
        .default_configuration =
            [](const Problem&) {

@@ -45,7 +45,7 @@ Trial TrialRunner::run(const KernelTemplate& kernel, const Configuration& config
   MeasureRequest request;
   request.kernel_name = kernel.name;
   request.cubin = built.image;
-  request.signature = kernel.signature;
+  request.signature = kernel.signature(problem);
   request.geometry = kernel.geometry(configuration, problem);
   const LaunchGeometry geometry = request.geometry;
   if (options.once_per_code && code_cache_.reuse(trial, built.code, geometry)) return trial;

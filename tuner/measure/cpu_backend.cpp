@@ -55,6 +55,7 @@ std::string CpuBackend::provide(const Operation& operation, const MeasureRequest
 void CpuBackend::make_tensors(const Operation& operation, const MeasureRequest& request) {
   tensors_.reset();
   std::vector<TensorDesc> descriptions = operation.tensors(request.problem);
+  descriptions.back() = with_guard_rows(descriptions.back());
   Tensors made{.problem = request.problem,
                .input = request.input,
                .seed = request.seed,
@@ -64,7 +65,7 @@ void CpuBackend::make_tensors(const Operation& operation, const MeasureRequest& 
                .output = PoisonedTensor(descriptions.back())};
   const std::size_t count = descriptions.size() - 1;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto& [name, role, type, rows, columns, row_stride] = descriptions[i];
+    const ElementType type = descriptions[i].type;
     const std::int64_t elements = descriptions[i].elements();
     const std::uint64_t seed = count * request.seed + i;
     made.integers.push_back(random_integers(type, elements, seed, pool()));
@@ -109,11 +110,13 @@ double CpuBackend::run_blocks(DataSet data) {
   const Loaded& run = *loaded_;
   std::vector<LaunchValues::Tensor> placed;
   for (const void* input : inputs(data)) {
+    const TensorDesc& tensor = tensors_->descriptions[placed.size()];
     placed.push_back(
-        {reinterpret_cast<std::uint64_t>(input), tensors_->descriptions[placed.size()].row_stride});
+        {reinterpret_cast<std::uint64_t>(input), tensor.row_stride, tensor.matrix_stride});
   }
-  placed.push_back({reinterpret_cast<std::uint64_t>(tensors_->output.data()),
-                    tensors_->descriptions.back().row_stride});
+  const TensorDesc& output = tensors_->descriptions.back();
+  placed.push_back({reinterpret_cast<std::uint64_t>(tensors_->output.data()), output.row_stride,
+                    output.matrix_stride});
   std::vector<std::int64_t> sizes;
   for (const Problem::Size& size : run.request.problem.sizes()) sizes.push_back(size.value);
   ArgumentPack arguments(ArgumentLayout(run.request.signature),

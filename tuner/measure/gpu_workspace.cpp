@@ -24,7 +24,7 @@ gpu::DeviceBuffer buffer(const gpu::Driver& driver, std::int64_t bytes) {
 
 // The guard zone behind the output begins at a word.
 std::int64_t padded_bytes(const TensorDesc& output) {
-  return (output.bytes() + 3) / 4 * 4;
+  return (output.placed_elements() * size_bytes(output.type) + 3) / 4 * 4;
 }
 
 std::vector<LaunchValues::Tensor> place(const std::vector<TensorDesc>& tensors,
@@ -32,9 +32,9 @@ std::vector<LaunchValues::Tensor> place(const std::vector<TensorDesc>& tensors,
                                         std::uint64_t output) {
   std::vector<LaunchValues::Tensor> result;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    result.push_back({inputs[i].address(), tensors[i].row_stride});
+    result.push_back({inputs[i].address(), tensors[i].row_stride, tensors[i].matrix_stride});
   }
-  result.push_back({output, tensors.back().row_stride});
+  result.push_back({output, tensors.back().row_stride, tensors.back().matrix_stride});
   return result;
 }
 
@@ -60,6 +60,7 @@ GpuWorkspace::GpuWorkspace(MeasuringKernels& kernels, const gpu::Stream& stream,
       tensors_(operation.tensors(request.problem)),
       checks_(kernels.of(tensors_.back().type)) {
   const gpu::Driver& driver = kernels.driver();
+  tensors_.back() = with_guard_rows(tensors_.back());
   const TensorDesc& output = tensors_.back();
   const std::int64_t guard = guard_bytes(output);
   for (std::size_t i = 0; i + 1 < tensors_.size(); ++i) {
@@ -115,12 +116,15 @@ void GpuWorkspace::poison() const {
 void GpuWorkspace::check(DataSet data, double error_bound, std::uint64_t findings) const {
   const TensorDesc& output = tensors_.back();
   const std::uint64_t elements = integers_placed_.back().address;
-  const VerificationKernels::Area area{elements,
-                                       output.elements(),
-                                       output_.address(),
-                                       elements + static_cast<std::uint64_t>(padded_bytes(output)),
-                                       guard_bytes(output) / 4,
-                                       kPoison};
+  const VerificationKernels::Area area{
+      elements,
+      output.elements(),
+      output.matrix_elements(),
+      output.matrices == 1 ? output.matrix_elements() : output.matrix_stride,
+      output_.address(),
+      elements + static_cast<std::uint64_t>(padded_bytes(output)),
+      guard_bytes(output) / 4,
+      kPoison};
   if (data == DataSet::integers) {
     checks_.check_integers(area, expected_integers_.address(), findings, stream_);
   } else {

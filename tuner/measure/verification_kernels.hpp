@@ -28,10 +28,13 @@ namespace autotune {
 class VerificationKernels {
  public:
   // The output between its guard zones, which have `guard` words of 4 bytes each. A word that
-  // was not written is `poison`.
+  // was not written is `poison`. `count` elements belong to matrices of `of_matrix` elements, which
+  // begin `stride` elements apart; what lies between them must not be written either.
   struct Area {
     std::uint64_t elements;
     std::int64_t count;
+    std::int64_t of_matrix;
+    std::int64_t stride;
     std::uint64_t before;
     std::uint64_t behind;
     std::int64_t guard;

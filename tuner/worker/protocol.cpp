@@ -37,7 +37,7 @@ KernelSignature signature_from(const json& form) {
   for (const json& argument : form) {
     const auto kind = argument.at(0).get<std::int64_t>();
     const auto index = argument.at(1).get<std::int64_t>();
-    if (kind < 0 || kind > static_cast<std::int64_t>(ArgumentKind::tensor_map) || index < 0 ||
+    if (kind < 0 || kind > static_cast<std::int64_t>(kLastArgumentKind) || index < 0 ||
         index > std::numeric_limits<std::uint8_t>::max()) {
       throw Error("malformed worker message: no such argument");
     }

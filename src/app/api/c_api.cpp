@@ -71,6 +71,10 @@ template <typename Struct>
 constexpr std::size_t kFirstSize = sizeof(Struct);
 template <>
 constexpr std::size_t kFirstSize<autotune_options> = offsetof(autotune_options, bundle);
+template <>
+constexpr std::size_t kFirstSize<autotune_problem> = offsetof(autotune_problem, batch);
+template <>
+constexpr std::size_t kFirstSize<autotune_choice> = offsetof(autotune_choice, tuned_batch);
 
 // Throws UsageError for a size that no version of the structure has had.
 template <typename Struct>
@@ -117,7 +121,8 @@ GemmProblem problem_of(const autotune_problem* from) {
           choice<Transpose>(p.op_a),
           choice<Transpose>(p.op_b),
           choice<Math>(p.math),
-          choice<Order>(p.order)};
+          choice<Order>(p.order),
+          p.batch == 0 ? 1 : p.batch};
 }
 
 Device device_of(const autotune_options& options) {
@@ -178,6 +183,7 @@ void write_choice(const BestConfiguration& best, autotune_choice& to) {
   copy_text(best.template_name, to.kernel, sizeof to.kernel);
   copy_text(to_string(best.configuration), to.configuration, sizeof to.configuration);
   copy_text(best.explanation, to.explanation, sizeof to.explanation);
+  if (to.size >= sizeof to) to.tuned_batch = best.tuned_for.batch;
 }
 
 std::vector<GemmProblem> problems_of(const autotune_problem* first, std::size_t count) {
@@ -246,6 +252,20 @@ autotune_status autotune_gemm(autotune_library* library, const autotune_problem*
   });
 }
 
+autotune_status autotune_gemm_strided_batched(autotune_library* library,
+                                              const autotune_problem* problem, float alpha,
+                                              const float* a, int64_t lda, int64_t stride_a,
+                                              const float* b, int64_t ldb, int64_t stride_b,
+                                              float beta, float* c, int64_t ldc, int64_t stride_c,
+                                              autotune_stream stream, int32_t* match) {
+  return guarded([&] {
+    Library& of = given(library, "library").library;
+    const MatchKind kind = of.gemm(problem_of(problem), alpha, {a, lda, stride_a},
+                                   {b, ldb, stride_b}, beta, {c, ldc, stride_c}, stream);
+    if (match != nullptr) *match = static_cast<int32_t>(kind);
+  });
+}
+
 autotune_status autotune_prepare(autotune_library* library, const autotune_problem* problem,
                                  autotune_stream stream) {
   return guarded([&] { given(library, "library").library.prepare(problem_of(problem), stream); });
@@ -284,6 +304,19 @@ autotune_status autotune_plan_run(const autotune_plan* plan, float alpha, const 
   return guarded([&] {
     given(plan, "plan")
         .plan(alpha, {a, lda}, {b, ldb}, beta, {c, ldc}, stream, {workspace, workspace_bytes});
+  });
+}
+
+autotune_status autotune_plan_run_strided_batched(const autotune_plan* plan, float alpha,
+                                                  const float* a, int64_t lda, int64_t stride_a,
+                                                  const float* b, int64_t ldb, int64_t stride_b,
+                                                  float beta, float* c, int64_t ldc,
+                                                  int64_t stride_c, autotune_stream stream,
+                                                  void* workspace, size_t workspace_bytes) {
+  return guarded([&] {
+    given(plan, "plan")
+        .plan(alpha, {a, lda, stride_a}, {b, ldb, stride_b}, beta, {c, ldc, stride_c}, stream,
+              {workspace, workspace_bytes});
   });
 }
 

@@ -74,8 +74,9 @@ void refuse_stream(Stream stream) {
 }
 
 void scale(const GemmCall& call) {
-  for (std::int64_t row = 0; row < call.problem.m; ++row) {
-    float* const elements = call.c + row * call.ldc;
+  for (std::int64_t i = 0; i < call.problem.m * call.problem.batch; ++i) {
+    const std::int64_t row = i % call.problem.m;
+    float* const elements = call.c + i / call.problem.m * call.stride_c + row * call.ldc;
     for (std::int64_t column = 0; column < call.problem.n; ++column) {
       elements[column] = call.beta == 0 ? 0 : call.beta * elements[column];
     }
@@ -108,7 +109,7 @@ MatchKind CpuGemm::prepare(const GemmProblem& problem, Stream stream) {
 const CpuPlan& CpuGemm::plan_for(const GemmProblem& problem, Placement placement) {
   const PlanKey key{kOnlyContext, problem, placement};
   if (const CpuPlan* known = plans_.find(key)) return *known;
-  if (problem.m == 0 || problem.n == 0 || problem.k == 0) {
+  if (!multiplies(problem)) {
     return plans_.insert(key, plans_.generation(), *this, nothing_to_choose(problem), CpuLaunch(),
                          false);
   }
@@ -139,7 +140,7 @@ CpuLaunch CpuGemm::launch_of(const KernelChoice& choice, const GemmProblem& prob
   launch.geometry = kernel.geometry(choice.best.configuration, problem)
                         .on_device(selector_.device().sm_count)
                         .without_maps();
-  launch.arguments = ArgumentLayout(kernel.signature);
+  launch.arguments = ArgumentLayout(kernel.signature(problem));
   return launch;
 }
 

@@ -40,6 +40,11 @@ class GemmBackend {
 // The problem that it is compiled for.
 inline constexpr GemmProblem kScaledProblem{1024, 1024, 1};
 
+// Returns whether a problem has anything to multiply.
+[[nodiscard]] inline bool multiplies(const GemmProblem& problem) {
+  return problem.m > 0 && problem.n > 0 && problem.k > 0 && problem.batch > 0;
+}
+
 // GPU `only`, or with nullopt the GPU of each caller's context, GPU 0 without one. `devices`: all
 // GPUs, in the driver's order. Throws EnvironmentError when the driver cannot be opened.
 [[nodiscard]] std::unique_ptr<GemmBackend> make_gpu_gemm(const std::vector<DeviceInfo>& devices,

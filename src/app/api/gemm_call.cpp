@@ -15,7 +15,7 @@ constexpr std::int64_t kMostSize = std::numeric_limits<std::int32_t>::max();
 
 [[noreturn]] void refuse_problem(const GemmProblem& problem) {
   const std::pair<const char*, std::int64_t> sizes[] = {
-      {"m", problem.m}, {"n", problem.n}, {"k", problem.k}};
+      {"m", problem.m}, {"n", problem.n}, {"k", problem.k}, {"batch", problem.batch}};
   for (const auto& [name, size] : sizes) {
     if (size >= 0 && size <= kMostSize) continue;
     throw UsageError(fmt::format("{} is {}: it must be from 0 to {}", name, size, kMostSize));
@@ -38,6 +38,10 @@ struct Lines {
   std::int64_t ld;
   std::int64_t lines;
   std::int64_t length;
+  std::int64_t matrices;  // of a batch
+  std::int64_t stride;    // elements from one of them to the next
+
+  [[nodiscard]] char lower() const { return static_cast<char>(name - 'A' + 'a'); }
 };
 
 [[noreturn]] void refuse_matrix(const Lines& matrix, Order order, bool is_placed) {
@@ -48,10 +52,9 @@ struct Lines {
     throw UsageError(fmt::format("{} is not at a multiple of {} bytes: its elements are FP32",
                                  matrix.name, sizeof(float)));
   }
-  const char lower = static_cast<char>(matrix.name - 'A' + 'a');
-  throw UsageError(fmt::format("ld{} is {}: {} of {} elements need {} at least", lower, matrix.ld,
-                               order == Order::row_major ? "rows" : "columns", matrix.length,
-                               matrix.length));
+  throw UsageError(fmt::format("ld{} is {}: {} of {} elements need {} at least", matrix.lower(),
+                               matrix.ld, order == Order::row_major ? "rows" : "columns",
+                               matrix.length, matrix.length));
 }
 
 // The ld that is meant, 0 being the least.
@@ -62,8 +65,28 @@ std::int64_t meant_ld(std::int64_t ld, std::int64_t least) {
 void check_matrix(const Lines& matrix, Order order, bool is_used) {
   const bool is_placed =
       !is_used || (matrix.data != nullptr && address_of(matrix.data) % sizeof(float) == 0);
-  if (is_placed && matrix.ld >= matrix.length) return;
-  refuse_matrix(matrix, order, is_placed);
+  if (!is_placed || matrix.ld < matrix.length) refuse_matrix(matrix, order, is_placed);
+}
+
+constexpr std::int64_t kMostExtent = std::int64_t{1} << 59;  // elements of a batch
+
+void check_stride(const Lines& matrix) {
+  const std::int64_t most = kMostExtent / std::max<std::int64_t>(matrix.matrices, 1);
+  if (matrix.matrices <= 1 || (matrix.stride >= 0 && matrix.stride <= most)) return;
+  throw UsageError(fmt::format("stride_{} is {}: it must be from 0 to {} for {} matrices",
+                               matrix.lower(), matrix.stride, most, matrix.matrices));
+}
+
+// Matrices of C lie behind each other, or all between the lines of the first one.
+void check_separate(const Lines& c) {
+  if (c.matrices <= 1) return;
+  const bool behind =
+      c.stride / c.ld >= c.lines || (c.stride / c.ld == c.lines - 1 && c.stride % c.ld >= c.length);
+  const bool between = c.stride >= c.length && c.stride <= (c.ld - c.length) / (c.matrices - 1);
+  if (behind || between) return;
+  throw UsageError(
+      fmt::format("stride_c is {}: the matrices of C overlap, as {} lines of {} elements, {} apart",
+                  c.stride, c.lines, c.length, c.ld));
 }
 
 // Returns whether one matrix has the first element of the other. Matrices that are different
@@ -75,28 +98,72 @@ bool holds_first_of(const Lines& matrix, const Lines& other) {
          distance % matrix.ld < matrix.length;
 }
 
+// The end of all matrices, or the greatest address if that is beyond it.
+std::uint64_t end_of(const Lines& matrix) {
+  std::int64_t elements = 0;
+  std::uint64_t end = 0;
+  if (__builtin_mul_overflow(matrix.lines, matrix.ld, &elements) ||
+      __builtin_add_overflow(elements, (matrix.matrices - 1) * matrix.stride, &elements) ||
+      __builtin_add_overflow(address_of(matrix.data), 4 * static_cast<std::uint64_t>(elements),
+                             &end)) {
+    return std::numeric_limits<std::uint64_t>::max();
+  }
+  return end;
+}
+
+Lines matrix_at(Lines all, std::int64_t number) {
+  all.data += number * all.stride;
+  return all;
+}
+
+// Where the operands of a batch lie between each other, the first products tell.
 void check_apart(const Lines& operand, const Lines& c) {
-  if (!holds_first_of(operand, c) && !holds_first_of(c, operand)) return;
-  throw UsageError(fmt::format("C overlaps {}", operand.name));
+  constexpr std::int64_t kChecked = 16;
+  if (end_of(operand) <= address_of(c.data) || end_of(c) <= address_of(operand.data)) return;
+  for (std::int64_t i = 0; i < std::min(operand.matrices, kChecked); ++i) {
+    const Lines one = matrix_at(operand, i);
+    for (std::int64_t j = 0; j < std::min(c.matrices, kChecked); ++j) {
+      const Lines other = matrix_at(c, j);
+      if (!holds_first_of(one, other) && !holds_first_of(other, one)) continue;
+      throw UsageError(fmt::format("C overlaps {}", operand.name));
+    }
+  }
 }
 
 // Throws UsageError for whatever is wrong, in the caller's terms.
 void check_carefully(const GemmProblem& problem, float alpha, Matrix a, Matrix b, MutableMatrix c) {
   check_problem(problem);
-  const bool empty = problem.m == 0 || problem.n == 0;
+  const bool empty = problem.m == 0 || problem.n == 0 || problem.batch == 0;
   const bool multiplies = !empty && alpha != 0 && problem.k > 0;
   const std::int64_t lda = problem.lda();
   const std::int64_t ldb = problem.ldb();
   const std::int64_t ldc = problem.ldc();
-  const Lines lines_a{'A', a.data, meant_ld(a.ld, lda), lda == problem.k ? problem.m : problem.k,
-                      lda};
-  const Lines lines_b{'B', b.data, meant_ld(b.ld, ldb), ldb == problem.n ? problem.k : problem.n,
-                      ldb};
-  const Lines lines_c{'C', c.data, meant_ld(c.ld, ldc), ldc == problem.n ? problem.m : problem.n,
-                      ldc};
+  const Lines lines_a{'A',
+                      a.data,
+                      meant_ld(a.ld, lda),
+                      lda == problem.k ? problem.m : problem.k,
+                      lda,
+                      problem.batch,
+                      problem.batch > 1 ? a.stride : 0};
+  const Lines lines_b{'B',
+                      b.data,
+                      meant_ld(b.ld, ldb),
+                      ldb == problem.n ? problem.k : problem.n,
+                      ldb,
+                      problem.batch,
+                      problem.batch > 1 ? b.stride : 0};
+  const Lines lines_c{'C',
+                      c.data,
+                      meant_ld(c.ld, ldc),
+                      ldc == problem.n ? problem.m : problem.n,
+                      ldc,
+                      problem.batch,
+                      problem.batch > 1 ? c.stride : 0};
   check_matrix(lines_a, problem.order, multiplies);
   check_matrix(lines_b, problem.order, multiplies);
   check_matrix(lines_c, problem.order, !empty);
+  for (const Lines& matrix : {lines_a, lines_b, lines_c}) check_stride(matrix);
+  if (!empty) check_separate(lines_c);
   if (multiplies) {
     check_apart(lines_a, lines_c);
     check_apart(lines_b, lines_c);
@@ -111,9 +178,9 @@ bool is_plain(const GemmCall& call, unsigned choices) {
   const std::uint64_t a = address_of(call.a);
   const std::uint64_t b = address_of(call.b);
   const std::uint64_t c = address_of(call.c);
-  if (static_cast<std::uint64_t>(numbers) > kMostSize || choices > 1 || (a | b | c) % 4 != 0 ||
-      call.is_empty() || !call.multiplies() || call.lda < p.lda() || call.ldb < p.ldb() ||
-      call.ldc < p.ldc() || a == 0 || b == 0 || c == 0) {
+  if (static_cast<std::uint64_t>(numbers) > kMostSize || p.batch != 1 || choices > 1 ||
+      (a | b | c) % 4 != 0 || call.is_empty() || !call.multiplies() || call.lda < p.lda() ||
+      call.ldb < p.ldb() || call.ldc < p.ldc() || a == 0 || b == 0 || c == 0) {
     return false;
   }
   const auto bytes = [](std::int64_t rows, std::int64_t ld) {
@@ -130,8 +197,9 @@ bool is_plain(const GemmCall& call, unsigned choices) {
 void check_problem(const GemmProblem& problem) {
   const auto fits = [](std::int64_t size) { return size >= 0 && size <= kMostSize; };
   const auto is_known = [](auto choice) { return static_cast<int>(choice) <= 1; };
-  if (fits(problem.m) && fits(problem.n) && fits(problem.k) && is_known(problem.op_a) &&
-      is_known(problem.op_b) && is_known(problem.math) && is_known(problem.order)) {
+  if (fits(problem.m) && fits(problem.n) && fits(problem.k) && fits(problem.batch) &&
+      is_known(problem.op_a) && is_known(problem.op_b) && is_known(problem.math) &&
+      is_known(problem.order)) {
     return;
   }
   refuse_problem(problem);
@@ -139,16 +207,29 @@ void check_problem(const GemmProblem& problem) {
 
 void check_tunable(const GemmProblem& problem) {
   check_problem(problem);
-  if (problem.m > 0 && problem.n > 0 && problem.k > 0) return;
+  if (problem.m > 0 && problem.n > 0 && problem.k > 0 && problem.batch > 0) return;
   throw UsageError(to_string(problem) + " has nothing to multiply");
 }
 
 GemmCall checked_call(const GemmProblem& problem, float alpha, Matrix a, Matrix b, float beta,
                       MutableMatrix c, Stream stream) {
-  GemmCall call{problem.row_major(), alpha, a.data, a.ld, b.data, b.ld, beta, c.data, c.ld, stream};
+  GemmCall call{problem.row_major(),
+                alpha,
+                a.data,
+                a.ld,
+                b.data,
+                b.ld,
+                beta,
+                c.data,
+                c.ld,
+                stream,
+                a.stride,
+                b.stride,
+                c.stride};
   if (problem.order != Order::row_major) {
     std::swap(call.a, call.b);
     std::swap(call.lda, call.ldb);
+    std::swap(call.stride_a, call.stride_b);
   }
   call.lda = meant_ld(call.lda, call.problem.lda());
   call.ldb = meant_ld(call.ldb, call.problem.ldb());

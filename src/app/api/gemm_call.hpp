@@ -26,9 +26,15 @@ struct GemmCall {
   float* c;
   std::int64_t ldc;
   Stream stream;
+  // Elements from one product's matrix to the next; of no meaning for one product.
+  std::int64_t stride_a;
+  std::int64_t stride_b;
+  std::int64_t stride_c;
 
-  // Returns whether C is empty, so that nothing is done.
-  [[nodiscard]] bool is_empty() const { return problem.m == 0 || problem.n == 0; }
+  // Returns whether there is no C, so that nothing is done.
+  [[nodiscard]] bool is_empty() const {
+    return problem.m == 0 || problem.n == 0 || problem.batch == 0;
+  }
   // Returns whether A and B are multiplied; otherwise C is scaled by beta.
   [[nodiscard]] bool multiplies() const { return alpha != 0 && problem.k > 0; }
   // Returns whether the operands lie as Alignment::of_16_bytes has it, which is also what
@@ -36,19 +42,20 @@ struct GemmCall {
   [[nodiscard]] bool is_aligned() const {
     constexpr std::int64_t kVector = 4;  // elements of 16 bytes
     const std::uint64_t addresses = address_of(a) | address_of(b) | address_of(c);
-    const std::int64_t steps = lda | ldb | ldc | problem.lda() | problem.ldb() | problem.ldc();
+    std::int64_t steps = lda | ldb | ldc | problem.lda() | problem.ldb() | problem.ldc();
+    if (problem.batch > 1) steps |= stride_a | stride_b | stride_c;
     return addresses % 16 == 0 && steps % kVector == 0 && steps < std::int64_t{1} << 38;
   }
 };
 
 // The tensors and sizes that a launch passes, in the order of the operation gemm.
 [[nodiscard]] inline std::array<LaunchValues::Tensor, 3> placed_tensors(const GemmCall& call) {
-  return {{{address_of(call.a), call.lda},
-           {address_of(call.b), call.ldb},
-           {address_of(call.c), call.ldc}}};
+  return {{{address_of(call.a), call.lda, call.stride_a},
+           {address_of(call.b), call.ldb, call.stride_b},
+           {address_of(call.c), call.ldc, call.stride_c}}};
 }
-[[nodiscard]] inline std::array<std::int64_t, 3> sizes_of(const GemmProblem& problem) {
-  return {problem.m, problem.n, problem.k};
+[[nodiscard]] inline std::array<std::int64_t, 4> sizes_of(const GemmProblem& problem) {
+  return {problem.m, problem.n, problem.k, problem.batch};
 }
 
 // Throws UsageError for sizes out of range and unknown enumerators.

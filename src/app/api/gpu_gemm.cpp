@@ -115,7 +115,8 @@ class GpuGemm : public GemmBackend {
   // that could be captured.
   const GpuKernel& load(std::uint64_t context, const KernelChoice& choice, CodeTraits traits,
                         const LaunchGeometry& geometry, std::optional<Stream> stream);
-  const Scaling& scaling_in(const Scope& scope, Stream stream);
+  // batched: for batches of any number of products.
+  const Scaling& scaling_in(const Scope& scope, bool batched, Stream stream);
   void launch(const GpuLaunch& launch, const LaunchGeometry& geometry, const GemmCall& call,
               std::uint64_t workspace) const;
   void scale(const GemmCall& call, const Scaling& scaling) const;
@@ -130,7 +131,7 @@ class GpuGemm : public GemmBackend {
   KernelCache<GpuKernel> kernels_;
   PlanTable<GpuPlan> plans_;
   std::mutex scalings_mutex_;
-  std::map<std::uint64_t, Scaling> scalings_;  // one a context
+  std::map<std::pair<std::uint64_t, bool>, Scaling> scalings_;  // of a context, batched or not
   StreamWorkspace workspace_;
 };
 
@@ -162,7 +163,8 @@ MatchKind GpuGemm::gemm(const GemmCall& call) {
   const Scope scope(contexts_);
   if (!call.multiplies()) {
     static_cast<void>(selector());
-    if (!scaled_by_driver(call)) scale(call, scaling_in(scope, call.stream));
+    if (!scaled_by_driver(call))
+      scale(call, scaling_in(scope, call.problem.batch > 1, call.stream));
     return MatchKind::exact;
   }
   const Placement placement = call.is_aligned() ? Placement::aligned : Placement::anywhere;
@@ -196,7 +198,7 @@ MatchKind GpuGemm::prepare(const GemmProblem& problem, Stream stream) {
                  to_string(problem), bytes);
     return plan_for(scope, problem, Placement::frugal, stream).best.match;
   };
-  if (problem.m == 0 || problem.n == 0 || problem.k == 0) return MatchKind::exact;
+  if (!multiplies(problem)) return MatchKind::exact;
   if (!rows_are_aligned(problem)) return prepare_for(Placement::anywhere);
   const MatchKind match = prepare_for(Placement::aligned);
   try {
@@ -210,15 +212,15 @@ MatchKind GpuGemm::prepare(const GemmProblem& problem, Stream stream) {
 
 const PlannedGemm& GpuGemm::plan(const GemmProblem& problem, bool aligned) {
   const Scope scope(contexts_);
-  const bool multiplies = problem.m > 0 && problem.n > 0 && problem.k > 0;
   const GpuPlan& plan =
-      multiplies ? plan_for(scope, problem, aligned ? Placement::aligned : Placement::anywhere,
-                            /*stream=*/nullptr)
-                 : plans_.insert({scope.id(), problem, Placement::anywhere}, plans_.generation(),
-                                 *this, scope.id(), nothing_to_choose(problem), GpuLaunch(), false);
+      multiplies(problem)
+          ? plan_for(scope, problem, aligned ? Placement::aligned : Placement::anywhere,
+                     /*stream=*/nullptr)
+          : plans_.insert({scope.id(), problem, Placement::anywhere}, plans_.generation(), *this,
+                          scope.id(), nothing_to_choose(problem), GpuLaunch(), false);
   if (plan.scaling.load() == nullptr) {
     try {
-      plan.scaling = &scaling_in(scope, /*stream=*/nullptr);
+      plan.scaling = &scaling_in(scope, problem.batch > 1, /*stream=*/nullptr);
     } catch (const Error& error) {
       log_.info("{}: C cannot be scaled alone: {}", to_string(problem), error.what());
     }
@@ -272,7 +274,7 @@ GpuLaunch GpuGemm::launch_of(std::uint64_t context, const KernelChoice& choice,
   if (!aligned) launch.geometry = launch.geometry.without_maps();
   launch.kernel = &load(context, choice, {kernel.operation->code_macros(problem), aligned},
                         launch.geometry, stream);
-  launch.arguments = ArgumentLayout(kernel.signature);
+  launch.arguments = ArgumentLayout(kernel.signature(problem));
   launch.tensors = kernel.operation->tensors(problem);
   return launch;
 }
@@ -290,21 +292,22 @@ const GpuKernel& GpuGemm::load(std::uint64_t context, const KernelChoice& choice
   });
 }
 
-const Scaling& GpuGemm::scaling_in(const Scope& scope, Stream stream) {
+const Scaling& GpuGemm::scaling_in(const Scope& scope, bool batched, Stream stream) {
   const std::lock_guard lock(scalings_mutex_);
-  const auto known = scalings_.find(scope.id());
+  const auto known = scalings_.find({scope.id(), batched});
   if (known != scalings_.end()) return known->second;
   const KernelChoice choice = scaling_choice();
   const KernelTemplate& kernel = *choice.kernel;
+  GemmProblem scaled = kScaledProblem;
+  scaled.batch = batched ? 2 : 1;
   Scaling scaling;
   scaling.tile = kernel.tile_shape(choice.best.configuration);
-  scaling.launch.geometry = kernel.geometry(choice.best.configuration, kScaledProblem);
-  scaling.launch.kernel =
-      &load(scope.id(), choice, {kernel.operation->code_macros(kScaledProblem), false},
-            scaling.launch.geometry, stream);
-  scaling.launch.arguments = ArgumentLayout(kernel.signature);
-  scaling.launch.tensors = kernel.operation->tensors(kScaledProblem);
-  return scalings_.emplace(scope.id(), std::move(scaling)).first->second;
+  scaling.launch.geometry = kernel.geometry(choice.best.configuration, scaled);
+  scaling.launch.kernel = &load(scope.id(), choice, {kernel.operation->code_macros(scaled), false},
+                                scaling.launch.geometry, stream);
+  scaling.launch.arguments = ArgumentLayout(kernel.signature(scaled));
+  scaling.launch.tensors = kernel.operation->tensors(scaled);
+  return scalings_.emplace(std::pair(scope.id(), batched), std::move(scaling)).first->second;
 }
 
 void GpuGemm::launch(const GpuLaunch& launch, const LaunchGeometry& geometry, const GemmCall& call,
@@ -322,18 +325,21 @@ void GpuGemm::launch(const GpuLaunch& launch, const LaunchGeometry& geometry, co
 }
 
 bool GpuGemm::scaled_by_driver(const GemmCall& call) const {
-  if (call.beta == 0) {
+  if (call.beta == 1) return true;
+  if (call.beta == 0 && call.problem.batch == 1) {
     gpu::zero_rows(*driver_, placed_tensors(call)[2].address, call.ldc, call.problem.m,
                    call.problem.n, call.stream);
+    return true;
   }
-  return call.beta == 0 || call.beta == 1;
+  return false;
 }
 
 void GpuGemm::scale(const GemmCall& call, const Scaling& scaling) const {
   const auto tiles = [](std::int64_t size, std::int64_t tile) { return (size - 1) / tile + 1; };
   LaunchGeometry geometry = scaling.launch.geometry;
-  geometry.grid[0] =
-      tiles(call.problem.m, scaling.tile.block_m) * tiles(call.problem.n, scaling.tile.block_n);
+  geometry.spread(
+      tiles(call.problem.m, scaling.tile.block_m) * tiles(call.problem.n, scaling.tile.block_n),
+      call.problem.batch);
   GemmCall deep = call;
   deep.problem.k = 0;
   deep.alpha = 0;

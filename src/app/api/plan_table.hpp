@@ -110,7 +110,7 @@ class PlanTable {
         static_cast<std::uint64_t>(p.op_a) | static_cast<std::uint64_t>(p.op_b) << 1 |
         static_cast<std::uint64_t>(p.math) << 2 | static_cast<std::uint64_t>(key.placement) << 3;
     std::uint64_t mixed = key.context << 8 ^ choices;
-    for (const std::int64_t size : {p.m, p.n, p.k}) {
+    for (const std::int64_t size : {p.m, p.n, p.k, p.batch}) {
       mixed = (mixed ^ static_cast<std::uint64_t>(size)) * kOdd;
       mixed ^= mixed >> 32;
     }

@@ -52,7 +52,7 @@ std::vector<AccessSummary> access_figures(const KernelTemplate& kernel,
   geometry.grid = {1, 1, 1};
   return summarize(trace_block(compiled.image,
                                {.kernel_name = kernel.name,
-                                .signature = kernel.signature,
+                                .signature = kernel.signature(part),
                                 .geometry = geometry,
                                 .tensors = tensors_of_part(*kernel.operation, problem, part),
                                 .sizes = {part.m, part.n, part.k},

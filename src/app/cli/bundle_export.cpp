@@ -84,10 +84,12 @@ std::optional<BundleDevice> bundle_device(const Options& options, const TuningDa
   return BundleDevice{here, std::nullopt, {here.architecture(), here.label}};
 }
 
-std::vector<GemmProblem> in_all_layouts(const std::vector<GemmProblem>& sizes, Math math) {
+std::vector<GemmProblem> in_all_layouts(const std::vector<GemmProblem>& sizes,
+                                        const Options& options) {
   std::vector<GemmProblem> problems;
   for (GemmProblem problem : sizes) {
-    problem.math = math;
+    problem.math = options.math;
+    problem.batch = options.batch;
     for (const char* layout : kEveryLayout) {
       set_layout(problem, layout);
       problems.push_back(problem);
@@ -141,11 +143,10 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
                                                .results_of = device->results_of,
                                                .log = &silent,
                                                .use_shipped_winners = !options.no_shipped});
-  std::vector<GemmProblem> problems = in_all_layouts(options.sizes, options.math);
+  std::vector<GemmProblem> problems = in_all_layouts(options.sizes, options);
   const std::size_t asked = problems.size();
   if (bundle.portfolio) {
-    const auto others =
-        in_all_layouts({std::begin(kPortfolio), std::end(kPortfolio)}, options.math);
+    const auto others = in_all_layouts({std::begin(kPortfolio), std::end(kPortfolio)}, options);
     problems.insert(problems.end(), others.begin(), others.end());
   }
   const BundlePlan plan = plan_bundle(selector, problems);

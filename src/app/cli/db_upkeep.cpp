@@ -57,16 +57,12 @@ nlohmann::ordered_json list_document(const std::vector<ResultSummary>& summaries
   for (const ResultSummary& each : summaries) {
     const GemmProblem problem = gemm_problem(each.problem);
     nlohmann::ordered_json entry = {{"device", each.device_label},
-                                    {"driver", each.scope.environment.driver},
-                                    {"m", problem.m},
-                                    {"n", problem.n},
-                                    {"k", problem.k},
-                                    {"layout", layout_text(problem)},
-                                    {"math", to_string(problem.math)},
-                                    {"template", each.scope.template_name},
-                                    {"trials", each.trials},
-                                    {"correct", each.correct},
-                                    {"median_us", nullptr}};
+                                    {"driver", each.scope.environment.driver}};
+    entry.update(problem_json(problem));
+    entry["template"] = each.scope.template_name;
+    entry["trials"] = each.trials;
+    entry["correct"] = each.correct;
+    entry["median_us"] = nullptr;
     if (each.best_us > 0) entry["median_us"] = each.best_us;
     document["results"].push_back(std::move(entry));
   }

@@ -115,9 +115,9 @@ void add_export_command(CommandLine& line) {
                   "Write compiled kernels, with which the library needs no compiler",
                   [&options = options](const std::string& text) { options.bundle = text; });
   add_options(command, options, {"--sizes", {"--device", kDeviceNameHelp}});
-  add_options(
-      command, options,
-      {"--layout", "--math", "--arch", "--template", "--config", "--jobs", "--db", "--no-shipped"});
+  add_options(command, options,
+              {"--layout", "--batch", "--math", "--arch", "--template", "--config", "--jobs",
+               "--db", "--no-shipped"});
   command.get_option("--sizes")->required();
   add_text_option(command, "--output", "FOLDER", "The folder to write source to",
                   [&options = options](const std::string& text) { options.output = text; });

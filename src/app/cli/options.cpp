@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -159,11 +160,15 @@ struct Declaration {
   bool (*store)(Options&, const std::string&);
 };
 
+constexpr std::int64_t kMostBatch = std::numeric_limits<std::int32_t>::max();
+
 constexpr Declaration kDeclarations[] = {
     {"--sizes", "LIST", "Sizes N or MxNxK, separated by commas, or @FILE with one a line", "",
      "1024,2048x512x1024", store<parse_sizes, &Options::sizes>},
     {"--layout", "NN|NT|TN|TT", "A and B as stored (N) or transposed (T); default NN",
      "NN, NT, TN or TT", "TN", store<one_of<kLayouts>, &Options::layout>},
+    {"--batch", "N", "Products of each size that one launch computes (default 1)",
+     "a whole number from 1 to 2147483647", "64", store<number_up_to<kMostBatch>, &Options::batch>},
     {"--math", "strict|emulated",
      "Arithmetic: strict (default), FP32 throughout; emulated, as accurate as FP32 by any means",
      "strict or emulated", "emulated", store<math, &Options::math>},
@@ -248,6 +253,7 @@ std::vector<GemmProblem> Options::problems() const {
   std::vector<GemmProblem> problems = sizes;
   for (GemmProblem& problem : problems) {
     problem.math = math;
+    problem.batch = batch;
     set_layout(problem, layout);
   }
   return problems;

@@ -30,6 +30,7 @@ inline constexpr const char* kDeviceNameHelp =
 struct Options {
   std::vector<GemmProblem> sizes;
   std::string layout = "NN";
+  std::int64_t batch = 1;
   Math math = Math::strict;
   std::string device;  // as it was given
   std::string architecture;
@@ -53,7 +54,7 @@ struct Options {
   bool json = false;
   bool csv = false;
 
-  // The sizes, with the layout and the arithmetic that were asked for.
+  // The sizes, with the layout, the batch and the arithmetic that were asked for.
   [[nodiscard]] std::vector<GemmProblem> problems() const;
   // The one size of commands that take no more, in the same way. Throws UsageError for several.
   [[nodiscard]] GemmProblem one_problem() const;

@@ -36,8 +36,9 @@ std::string bar(double part, std::size_t width) {
 // "1024" of a square one.
 std::string short_size(const GemmProblem& problem) {
   const bool is_cube = problem.m == problem.n && problem.n == problem.k;
-  return is_cube ? std::to_string(problem.m)
-                 : fmt::format("{}x{}x{}", problem.m, problem.n, problem.k);
+  const std::string size = is_cube ? std::to_string(problem.m)
+                                   : fmt::format("{}x{}x{}", problem.m, problem.n, problem.k);
+  return problem.batch == 1 ? size : fmt::format("{} batch {}", size, problem.batch);
 }
 
 struct BestRate {

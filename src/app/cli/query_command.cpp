@@ -247,8 +247,9 @@ void add_query_command(CommandLine& line) {
       command, options,
       {{"--device", kDeviceNameHelp},
        {"--sizes", "Sizes N or MxNxK, separated by commas, or @FILE (default: all known)"}});
-  add_options(command, options,
-              {"--layout", "--math", "--db", "--no-shipped", "--wide", "--json", "--csv"});
+  add_options(
+      command, options,
+      {"--layout", "--batch", "--math", "--db", "--no-shipped", "--wide", "--json", "--csv"});
   add_number_option(command, "--top", 1000,
                     "The N fastest trials of each size, from the database alone", options.top);
   command.add_flag("--exact", options.exact, "Only what was tuned for exactly these sizes");

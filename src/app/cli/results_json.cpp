@@ -1,5 +1,7 @@
 #include "cli/results_json.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -12,13 +14,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json problem_part(const GemmProblem& problem, const std::string& status, const std::string& match) {
-  return {{"m", problem.m},
-          {"n", problem.n},
-          {"k", problem.k},
-          {"layout", layout_text(problem)},
-          {"math", to_string(problem.math)},
-          {"status", status},
-          {"match", match}};
+  Json part = problem_json(problem);
+  part["status"] = status;
+  part["match"] = match;
+  return part;
 }
 
 // What is not known is null.
@@ -59,6 +58,14 @@ std::string csv_text(const Json& value) {
 }
 
 }  // namespace
+
+Json problem_json(const GemmProblem& problem) {
+  Json part = {{"m", problem.m}, {"n", problem.n}, {"k", problem.k}};
+  if (problem.batch > 1) part["batch"] = problem.batch;
+  part["layout"] = layout_text(problem);
+  part["math"] = to_string(problem.math);
+  return part;
+}
 
 Json results_document(const std::string& command, const DeviceInfo* device,
                       const std::string& device_label) {
@@ -123,13 +130,17 @@ Json borrowed_entry(const GemmProblem& problem, const std::string& template_name
 }
 
 std::string results_csv(const Json& document) {
-  const std::vector<std::string> columns = {
+  std::vector<std::string> columns = {
       "m",         "n",           "k",      "layout",       "math",          "status",
       "match",     "tuned_for",   "device", "template",     "configuration", "median_us",
       "low_us",    "high_us",     "gflops", "fma_fraction", "cublas_us",     "confirmed",
       "registers", "shared_bytes"};
+  const Json& results = document.at("results");
+  const bool has_batches = std::any_of(results.begin(), results.end(),
+                                       [](const Json& entry) { return entry.contains("batch"); });
+  if (has_batches) columns.insert(columns.begin() + 3, "batch");
   Table table(columns);
-  for (Json entry : document.at("results")) {
+  for (Json entry : results) {
     if (!entry.contains("device")) entry["device"] = document.at("device").at("label");
     std::vector<std::string> row;
     for (const std::string& column : columns) row.push_back(csv_text(entry[column]));

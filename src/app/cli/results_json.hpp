@@ -14,6 +14,9 @@
 
 namespace autotune {
 
+// {"m": 1, "n": 2, "k": 3, "layout": "NN", "math": "strict"}; of a batch with "batch" behind "k".
+[[nodiscard]] nlohmann::ordered_json problem_json(const GemmProblem& problem);
+
 // {"schema": 1, "command": ..., "device": ..., "results": [], "measured": 0, "known": 0}. The
 // device may be null: then the label alone is known.
 [[nodiscard]] nlohmann::ordered_json results_document(const std::string& command,

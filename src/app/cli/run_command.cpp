@@ -91,8 +91,8 @@ int run_run(const Options& options) {
 void add_run_command(CommandLine& line) {
   auto [command, options] = add_command(line, "run", "Verify and time one configuration", run_run);
   add_options(command, options,
-              {"--sizes", "--layout", "--math", "--device", "--template", "--config", "--db",
-               "--no-shipped", "--progress", "--wide", "--json", "--csv"});
+              {"--sizes", "--layout", "--batch", "--math", "--device", "--template", "--config",
+               "--db", "--no-shipped", "--progress", "--wide", "--json", "--csv"});
   command.get_option("--sizes")->required();
   command.footer(
       "autotune run --sizes 2048\n"

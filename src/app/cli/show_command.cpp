@@ -188,7 +188,8 @@ void add_show_command(CommandLine& line) {
       add_command(line, "show", "Show a configuration's source, PTX, launch", run_show);
   add_options(command, options, {{"--sizes", kOneSizeHelp}, {"--device", kDeviceNameHelp}});
   add_options(command, options,
-              {"--layout", "--math", "--arch", "--template", "--config", "--db", "--no-shipped"});
+              {"--layout", "--batch", "--math", "--arch", "--template", "--config", "--db",
+               "--no-shipped"});
   command.get_option("--sizes")->required();
   command.add_flag("--source", options.source, "Print the kernel's source");
   command.add_flag("--ptx", options.ptx, "Print its PTX");

@@ -14,6 +14,7 @@
 #include "cli/results_json.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
+#include "core/hash.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
@@ -49,6 +50,7 @@ nlohmann::ordered_json template_json(const KernelTemplate& kernel) {
   nlohmann::ordered_json entry = {{"name", kernel.name},
                                   {"operation", kernel.operation->name},
                                   {"interface", kernel.space_version},
+                                  {"source_hash", content_hash(kernel.source)},
                                   {"compute_capability", capabilities_of(kernel)},
                                   {"configurations", kernel.space.raw_count()},
                                   {"valid", kernel.space.enumerate().configurations.size()},

@@ -199,9 +199,10 @@ void add_tune_command(CommandLine& line) {
         "The templates to search, separated by commas (default: all that the device can run)"},
        {"--strategy", strategies}});
   add_options(command, options,
-              {"--layout", "--math", "--tile-width", "--results-per-thread", "--unroll", "--only",
-               "--shard", "--budget", "--trials", "--until", "--seed", "--db", "--no-shipped",
-               "--jobs", "--compare", "--progress", "--wide", "--json", "--csv"});
+              {"--layout",  "--batch",    "--math",  "--tile-width", "--results-per-thread",
+               "--unroll",  "--only",     "--shard", "--budget",     "--trials",
+               "--until",   "--seed",     "--db",    "--no-shipped", "--jobs",
+               "--compare", "--progress", "--wide",  "--json",       "--csv"});
   command.get_option("--sizes")->required();
   command.footer(
       "autotune --sizes 1024,2048,3200\n"

@@ -6,7 +6,8 @@ namespace autotune {
 
 ShapeFeatures shape_features(const GemmProblem& problem, bool aligned) {
   const auto octaves = [](std::int64_t size) { return std::log2(static_cast<double>(size)); };
-  return {octaves(problem.m),
+  // A batch has the tiles of a product with the rows of all its products.
+  return {octaves(problem.m) + octaves(problem.batch),
           octaves(problem.n),
           octaves(problem.k),
           problem.op_a == Transpose::transposed ? 1.0 : 0.0,

@@ -11,11 +11,12 @@ SourceFacts::SourceFacts(const SourceRequest& asked)
       name(source_name(asked.problem)),
       tensors(asked.kernel->operation->tensors(asked.problem)),
       geometry(asked.kernel->geometry(asked.configuration, asked.problem)),
+      signature(asked.kernel->signature(asked.problem)),
       two_forms(code_traits(*asked.kernel, asked.problem).aligned),
       capability(std::stoi(asked.architecture.substr(3))) {}
 
 std::string SourceFacts::scalar_type(std::size_t index) const {
-  for (const KernelArgument& argument : request.kernel->signature) {
+  for (const KernelArgument& argument : signature) {
     if (argument.kind == ArgumentKind::scalar && argument.index == index) {
       return cpp_name(argument.type);
     }

@@ -16,6 +16,7 @@ struct SourceFacts {
   std::string name;
   std::vector<TensorDesc> tensors;
   LaunchGeometry geometry;
+  KernelSignature signature;
   // The kernel has a form for aligned tensors, and the problem's are so where nothing pads them.
   bool two_forms = false;
   int capability = 0;  // 90 for sm_90

@@ -70,8 +70,7 @@ std::string checks(const SourceFacts& facts) {
 }
 
 bool takes(const SourceFacts& facts, ArgumentKind kind) {
-  const KernelSignature& signature = facts.request.kernel->signature;
-  return std::any_of(signature.begin(), signature.end(),
+  return std::any_of(facts.signature.begin(), facts.signature.end(),
                      [kind](const KernelArgument& argument) { return argument.kind == kind; });
 }
 
@@ -98,6 +97,8 @@ std::string argument_name(const SourceFacts& facts, const KernelArgument& argume
       return facts.request.problem.sizes()[argument.index].name;
     case ArgumentKind::row_stride:
       return row_stride_name(facts.tensors[argument.index]);
+    case ArgumentKind::matrix_stride:  // sources are of one product
+      break;
     case ArgumentKind::scalar:
       return facts.request.text.scalars[argument.index];
     case ArgumentKind::workspace:
@@ -112,7 +113,7 @@ std::string argument_name(const SourceFacts& facts, const KernelArgument& argume
 
 std::vector<std::string> arguments(const SourceFacts& facts) {
   std::vector<std::string> result;
-  for (const KernelArgument& argument : facts.request.kernel->signature) {
+  for (const KernelArgument& argument : facts.signature) {
     result.push_back("&" + argument_name(facts, argument));
   }
   return result;
@@ -120,7 +121,7 @@ std::vector<std::string> arguments(const SourceFacts& facts) {
 
 std::string map_arguments(const SourceFacts& facts) {
   std::vector<std::string> maps;
-  for (const KernelArgument& argument : facts.request.kernel->signature) {
+  for (const KernelArgument& argument : facts.signature) {
     if (argument.kind == ArgumentKind::tensor_map) maps.push_back(argument_name(facts, argument));
   }
   return maps.empty() ? "" : fmt::format("{}{{}}", fmt::join(maps, "{}, "));

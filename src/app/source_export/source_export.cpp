@@ -78,6 +78,9 @@ std::string nvcc_test_command(const SourceRequest& request) {
 std::vector<SourceFile> stand_alone_source(const SourceRequest& request) {
   check_launch(request);
   const SourceFacts facts(request);
+  if (facts.tensors.back().matrices > 1) {
+    throw UsageError("the kernel of a batch is not written as source: leave out --batch");
+  }
   const std::string banner = filled(text_of("banner.in"), banner_values(facts));
   const auto file = [&](const char* end, std::string_view text, const TextValues& values) {
     return SourceFile{facts.name + end, banner + filled(text_of(text), values)};

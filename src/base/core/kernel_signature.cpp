@@ -30,6 +30,10 @@ ArgumentLayout::ArgumentLayout(const KernelSignature& signature) {
         needs(tensors_);
         place(Base::tensors, index * sizeof(Tensor) + offsetof(Tensor, row_stride));
         break;
+      case ArgumentKind::matrix_stride:
+        needs(tensors_);
+        place(Base::tensors, index * sizeof(Tensor) + offsetof(Tensor, matrix_stride));
+        break;
       case ArgumentKind::scalar:
         needs(scalars_);
         if (type != ElementType::f32 && type != ElementType::f64) {

@@ -12,14 +12,16 @@
 namespace autotune {
 
 enum class ArgumentKind : std::uint8_t {
-  tensor,      // the address of a tensor
-  size,        // a size of the problem, 64 bits
-  row_stride,  // the row stride of a tensor in elements, 64 bits
-  scalar,      // a scalar of the operation (alpha, beta), in the element type `type`: f32 or f64
-  workspace,   // the address of memory that blocks share (see LaunchGeometry)
-  raster,      // LaunchGeometry::raster, 32 bits
-  tensor_map,  // the tensor map of a tensor, 128 bytes in constant memory
+  tensor,         // the address of a tensor
+  size,           // a size of the problem, 64 bits
+  row_stride,     // the row stride of a tensor in elements, 64 bits
+  scalar,         // a scalar of the operation (alpha, beta), in the element type `type`: f32 or f64
+  workspace,      // the address of memory that blocks share (see LaunchGeometry)
+  raster,         // LaunchGeometry::raster, 32 bits
+  tensor_map,     // the tensor map of a tensor, 128 bytes in constant memory
+  matrix_stride,  // elements from one matrix of a tensor to the next, 64 bits
 };
+inline constexpr auto kLastArgumentKind = ArgumentKind::matrix_stride;
 
 struct KernelArgument {
   ArgumentKind kind = ArgumentKind::tensor;
@@ -36,7 +38,8 @@ using KernelSignature = std::vector<KernelArgument>;
 struct LaunchValues {
   struct Tensor {
     std::uint64_t address = 0;
-    std::int64_t row_stride = 0;  // elements
+    std::int64_t row_stride = 0;     // elements
+    std::int64_t matrix_stride = 0;  // likewise; 0: all matrices of a batch are the same one
   };
   std::span<const Tensor> tensors;
   std::span<const std::int64_t> sizes;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace autotune {
 
@@ -46,6 +47,15 @@ struct LaunchGeometry {
   using Box = std::array<std::int64_t, 2>;
   static constexpr std::size_t kMaxTensors = 8;
   std::array<Box, kMaxTensors> tensor_boxes = {};
+
+  // Sets the grid to `blocks_each` blocks for each of `products` products: all along x if so many
+  // fit there, otherwise whole products along x and as many rows of them as are needed along y.
+  void spread(std::int64_t blocks_each, std::int64_t products) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    const std::int64_t fitting = std::max<std::int64_t>(kMost / blocks_each, 1);
+    grid[1] = (products - 1) / fitting + 1;
+    grid[0] = blocks_each * ((products - 1) / grid[1] + 1);
+  }
 
   [[nodiscard]] std::int64_t threads() const { return block[0] * block[1] * block[2]; }
   [[nodiscard]] std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }

@@ -238,11 +238,12 @@ std::vector<WarpAccess> trace_block(const std::string& image, const TracedLaunch
   ThreadPool pool(1);
   std::vector<ElementBuffer> tensors;
   std::vector<LaunchValues::Tensor> placed;
-  for (const auto& [name, role, type, rows, columns, row_stride] : launch.tensors) {
+  for (const TensorDesc& tensor : launch.tensors) {
     // The numbers are at least 3, so that no sum of products of elements equals an element.
     const double number = 3 + 2 * static_cast<double>(tensors.size());
-    tensors.push_back(linear(type, rows * row_stride, number, number, pool));
-    placed.push_back({reinterpret_cast<std::uint64_t>(tensors.back().data()), row_stride});
+    const std::int64_t elements = tensor.rows * tensor.row_stride;
+    tensors.push_back(linear(tensor.type, elements, number, number, pool));
+    placed.push_back({reinterpret_cast<std::uint64_t>(tensors.back().data()), tensor.row_stride});
   }
   const ArgumentLayout layout(launch.signature);
   ArgumentPack arguments(layout,

@@ -20,20 +20,23 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 }  // namespace
 
 Rectangle TileGrid::tile(std::int64_t number, const PoisonedTensor& output) const {
-  const std::int64_t row = number / tiles_n * tile_rows;
+  const std::int64_t each = ceil_div(output.rows_of_matrix(), tile_rows);
+  const std::int64_t in_matrix = number / tiles_n % each * tile_rows;
+  const std::int64_t row = number / tiles_n / each * output.rows_of_matrix() + in_matrix;
   const std::int64_t column = number % tiles_n * tile_columns;
-  return {row, column, std::min(tile_rows, output.rows() - row),
+  return {row, column, std::min(tile_rows, output.rows_of_matrix() - in_matrix),
           std::min(tile_columns, output.columns() - column)};
 }
 
 std::optional<TileGrid> tile_grid(const PoisonedTensor& result, std::int64_t blocks) {
   TileGrid grid{0, 0, 0, 0};
-  while (grid.tile_rows < result.rows() && result.written(grid.tile_rows, 0)) ++grid.tile_rows;
+  const std::int64_t rows = result.rows_of_matrix();
+  while (grid.tile_rows < rows && result.written(grid.tile_rows, 0)) ++grid.tile_rows;
   while (grid.tile_columns < result.columns() && result.written(0, grid.tile_columns)) {
     ++grid.tile_columns;
   }
   if (grid.tile_rows == 0 || grid.tile_columns == 0) return std::nullopt;
-  grid.tiles_m = ceil_div(result.rows(), grid.tile_rows);
+  grid.tiles_m = result.rows() / rows * ceil_div(rows, grid.tile_rows);
   grid.tiles_n = ceil_div(result.columns(), grid.tile_columns);
   if (grid.tiles_m * grid.tiles_n != blocks) return std::nullopt;
   return grid;

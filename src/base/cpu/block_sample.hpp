@@ -11,8 +11,8 @@
 
 namespace autotune {
 
-// The result, divided into equal tiles from its first element on; the last tiles may extend beyond
-// it.
+// The result, each of its matrices divided into equal tiles from its first element on; the last
+// tiles may extend beyond it. tiles_m counts those of all matrices.
 struct TileGrid {
   std::int64_t tile_rows, tile_columns, tiles_m, tiles_n;
 

@@ -86,11 +86,13 @@ ElementBuffer linear(ElementType type, std::int64_t count, double first, double 
 }
 
 PoisonedTensor::PoisonedTensor(const TensorDesc& output)
-    : rows_(output.rows),
+    : matrices_(output.matrices),
+      rows_each_(output.rows),
       columns_(output.columns),
+      stride_(output.placed_elements() / output.matrices),
       element_bytes_(size_bytes(output.type)),
       guard_((columns_ + 1024) / 64 * 64),
-      memory_(output.type, rows_ * columns_ + 2 * guard_) {}
+      memory_(output.type, output.placed_elements() + 2 * guard_) {}
 
 void PoisonedTensor::poison(ThreadPool& pool) {
   auto* const words = reinterpret_cast<std::uint16_t*>(memory_.data());
@@ -108,18 +110,25 @@ bool PoisonedTensor::differs(std::int64_t first, std::int64_t count) const {
 }
 
 bool PoisonedTensor::written(std::int64_t row, std::int64_t column) const {
-  return differs(guard_ + row * columns_ + column, 1);
+  return differs(place(row, column), 1);
 }
 
 bool PoisonedTensor::any_written(std::int64_t row, std::int64_t column, std::int64_t count) const {
-  return differs(guard_ + row * columns_ + column, count);
+  return differs(place(row, column), count);
+}
+
+std::int64_t PoisonedTensor::written_of(std::int64_t first, std::int64_t count) const {
+  if (!differs(first, count)) return 0;
+  std::int64_t written = 0;
+  for (std::int64_t i = first; i < first + count; ++i) written += differs(i, 1);
+  return written;
 }
 
 std::int64_t PoisonedTensor::written_outside() const {
-  if (!differs(0, guard_) && !differs(memory_.count() - guard_, guard_)) return 0;
-  std::int64_t written = 0;
-  for (std::int64_t i = 0; i < guard_; ++i) {
-    written += differs(i, 1) + differs(memory_.count() - 1 - i, 1);
+  std::int64_t written = written_of(0, guard_) + written_of(memory_.count() - guard_, guard_);
+  const std::int64_t of_matrix = rows_each_ * columns_;
+  for (std::int64_t matrix = 0; matrix < matrices_; ++matrix) {
+    written += written_of(guard_ + matrix * stride_ + of_matrix, stride_ - of_matrix);
   }
   return written;
 }

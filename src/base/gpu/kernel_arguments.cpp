@@ -22,18 +22,24 @@ CUtensorMapDataType map_type(ElementType type) {
 }
 
 // Makes the map of a tensor of which `box` rows and columns are copied at a time. Copies from
-// beyond the tensor give zeros.
+// beyond the tensor give zeros. The map of a batch has its matrices as a third extent; it has one
+// where they are all the same.
 void encode(const Driver& driver, CUtensorMap* map, const TensorDesc& tensor,
             const LaunchValues::Tensor& placed, const LaunchGeometry::Box& box) {
+  const bool is_shared = placed.matrix_stride == 0;
   const cuuint64_t extents[] = {static_cast<cuuint64_t>(tensor.columns),
-                                static_cast<cuuint64_t>(tensor.rows)};
-  const cuuint64_t strides[] = {
-      static_cast<cuuint64_t>(placed.row_stride * size_bytes(tensor.type))};
+                                static_cast<cuuint64_t>(tensor.rows),
+                                static_cast<cuuint64_t>(is_shared ? 1 : tensor.matrices)};
+  const auto bytes = [&](std::int64_t elements) {
+    return static_cast<cuuint64_t>(elements * size_bytes(tensor.type));
+  };
+  const cuuint64_t strides[] = {bytes(placed.row_stride),
+                                bytes(is_shared ? placed.row_stride : placed.matrix_stride)};
   const cuuint32_t box_extents[] = {static_cast<cuuint32_t>(box[1]),
-                                    static_cast<cuuint32_t>(box[0])};
-  const cuuint32_t steps[] = {1, 1};
+                                    static_cast<cuuint32_t>(box[0]), 1};
+  const cuuint32_t steps[] = {1, 1, 1};
   driver.check(driver.api().cuTensorMapEncodeTiled(
-                   map, map_type(tensor.type), 2,
+                   map, map_type(tensor.type), tensor.matrices > 1 ? 3 : 2,
                    reinterpret_cast<void*>(placed.address),  // NOLINT: the driver's address type
                    extents, strides, box_extents, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
                    CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,

@@ -15,18 +15,29 @@ std::int64_t guard_bytes(const TensorDesc& output) {
   return (bytes + kAligned - 1) / kAligned * kAligned;
 }
 
+TensorDesc with_guard_rows(TensorDesc output) {
+  if (output.matrices == 1) return output;
+  const std::int64_t vector = 16 / size_bytes(output.type);
+  const std::int64_t row = (output.columns + vector - 1) / vector * vector;
+  output.matrix_stride = output.matrix_elements() + row;
+  return output;
+}
+
 double bytes_needed(const Operation& operation, const Problem& problem, const DeviceInfo& device) {
   double bytes = 0;
   for (const TensorDesc& tensor : operation.tensors(problem)) {
-    const auto elements = static_cast<double>(tensor.elements());
-    const double own = elements * static_cast<double>(size_bytes(tensor.type));
+    const double own = tensor.volume();
     if (tensor.role == TensorRole::input) {
       bytes += 2 * own;
       continue;
     }
-    bytes += own;
+    const TensorDesc guarded = with_guard_rows(tensor);
+    const double guards = static_cast<double>(guarded.matrix_stride - tensor.matrix_stride) *
+                          static_cast<double>(tensor.matrices * size_bytes(tensor.type));
+    bytes += own + guards;
     // Only GPUs keep the references of whole outputs.
     if (device.is_cpu()) continue;
+    const double elements = own / static_cast<double>(size_bytes(tensor.type));
     bytes += own + elements * (sizeof(double) + sizeof(float));
     bytes += static_cast<double>(2 * guard_bytes(tensor));
   }

@@ -14,6 +14,10 @@ namespace autotune {
 // bytes.
 [[nodiscard]] std::int64_t guard_bytes(const TensorDesc& output);
 
+// The output as it is measured: behind each matrix of a batch there is a row that a kernel must not
+// touch, rounded up to a multiple of 16 bytes.
+[[nodiscard]] TensorDesc with_guard_rows(TensorDesc output);
+
 // The bytes that a problem needs on the device: two sets of inputs, the output between its guard
 // zones, and the references.
 [[nodiscard]] double bytes_needed(const Operation& operation, const Problem& problem,

@@ -26,7 +26,8 @@ struct Work {
   double bytes = 0;       // the least number that has to be read and written
 };
 
-// A rectangle of the output's rows and columns.
+// A rectangle of the output's rows and columns. The rows of a batch are counted through all of its
+// matrices.
 struct Rectangle {
   std::int64_t row = 0;
   std::int64_t column = 0;

@@ -28,12 +28,14 @@ std::int64_t size_from(const json& value) {
 void to_json(json& j, const GemmProblem& p) {
   j = json{
       {"m", p.m}, {"n", p.n}, {"k", p.k}, {"layout", layout_text(p)}, {"math", to_string(p.math)}};
+  if (p.batch != 1) j["batch"] = p.batch;
 }
 
 void from_json(const json& j, GemmProblem& p) {
   p.m = size_from(j.at("m"));
   p.n = size_from(j.at("n"));
   p.k = size_from(j.at("k"));
+  if (j.contains("batch")) p.batch = size_from(j.at("batch"));
   set_layout(p, j.value("layout", "NN"));
   p.math = math_from_string(j.value("math", "strict"));
 }

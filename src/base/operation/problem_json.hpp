@@ -13,7 +13,8 @@
 
 namespace autotune {
 
-// {"m":1,"n":2,"k":3,"layout":"NN","math":"strict"}; layout and math may be absent.
+// {"m":1,"n":2,"k":3,"layout":"NN","math":"strict"}; layout and math may be absent. Of a batch with
+// "batch":64.
 void to_json(nlohmann::json& json, const GemmProblem& problem);
 void from_json(const nlohmann::json& json, GemmProblem& problem);
 

@@ -129,7 +129,7 @@ const WrongCCall kWrongCCalls[] = {
      [](Caller& c) {
        return autotune_gemm(c.library, nullptr, 1, c.a, 4, c.b, 3, 0, c.c, 3, nullptr, nullptr);
      }},
-    {"problem: size is 8: it must be sizeof, 48", AUTOTUNE_USAGE,
+    {"problem: size is 8: it must be sizeof, 56", AUTOTUNE_USAGE,
      [](Caller& c) { return c.problem.size = 8, c.gemm(); }},
     {"m is -1: it must be from 0 to 2147483647", AUTOTUNE_USAGE,
      [](Caller& c) { return c.problem.m = -1, c.gemm(); }},
@@ -176,7 +176,7 @@ const WrongCCall kWrongCCalls[] = {
      [](Caller& c) { return autotune_plan_workspace_bytes(c.plan, nullptr); }},
     {"choice is a null pointer", AUTOTUNE_USAGE,
      [](Caller& c) { return autotune_plan_query(c.plan, nullptr); }},
-    {"choice: size is 16: it must be sizeof, 880", AUTOTUNE_USAGE,
+    {"choice: size is 16: it must be sizeof, 888", AUTOTUNE_USAGE,
      [](Caller& c) {
        return c.choice.size = 16, autotune_query(c.library, &c.problem, &c.choice);
      }},
@@ -237,6 +237,45 @@ TEST_SUITE("C API") {
     newer.unknown = 1;
     CHECK(autotune_open(&newer.known, &library) == AUTOTUNE_USAGE);
     CHECK(std::string(autotune_last_error()) == "options asks for what only a newer library has");
+  }
+
+  TEST_CASE("a batch, and structures from before there were batches") {
+    const TemporaryStorage storage;
+    const autotune_options options = cpu_options();
+    autotune_library* library = nullptr;
+    REQUIRE(autotune_open(&options, &library) == AUTOTUNE_OK);
+    const float a[] = {1, 2, 3, 4};
+    const float b[] = {10};
+    float c[] = {0, 0, 0, 0};
+    autotune_problem problem = problem_of(2, 1, 1);
+    problem.batch = 2;
+    CHECK(autotune_gemm(library, &problem, 1, a, 0, b, 0, 0, c, 0, nullptr, nullptr) ==
+          AUTOTUNE_USAGE);  // the stride of C is 0
+    CHECK(autotune_gemm_strided_batched(library, &problem, 1, a, 0, 2, b, 0, 0, 0, c, 0, 2, nullptr,
+                                        nullptr) == AUTOTUNE_OK);
+    CHECK(std::vector<float>(c, c + 4) == std::vector<float>{10, 20, 30, 40});
+    autotune_plan* plan = nullptr;
+    REQUIRE(autotune_plan_create(library, &problem, 0, &plan) == AUTOTUNE_OK);
+    CHECK(autotune_plan_run_strided_batched(plan, 2, a, 0, 2, b, 0, 0, 0, c, 0, 2, nullptr, nullptr,
+                                            0) == AUTOTUNE_OK);
+    CHECK(c[3] == 80);
+    autotune_plan_destroy(plan);
+
+    problem.size = offsetof(autotune_problem, batch);  // what lies there is the caller's
+    CHECK(autotune_gemm(library, &problem, 1, a, 0, b, 0, 0, c, 0, nullptr, nullptr) ==
+          AUTOTUNE_OK);
+    CHECK(c[1] == 20);
+    autotune_choice choice{};
+    choice.size = offsetof(autotune_choice, tuned_batch);
+    choice.tuned_batch = -7;
+    CHECK(autotune_query(library, &problem, &choice) == AUTOTUNE_OK);
+    CHECK(choice.tuned_batch == -7);
+    choice.size = sizeof choice;
+    problem = problem_of(2, 1, 1);
+    problem.batch = 5;
+    CHECK(autotune_query(library, &problem, &choice) == AUTOTUNE_OK);
+    CHECK(choice.tuned_batch == 5);
+    autotune_close(library);
   }
 
   TEST_CASE("an older structure is taken, and what follows it in memory is not looked at") {

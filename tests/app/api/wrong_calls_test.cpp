@@ -79,6 +79,45 @@ TEST_SUITE("wrong use of a Library") {
     }
   }
 
+  TEST_CASE("matrices of a batch") {
+    const TemporaryStorage storage;
+    Library library(kCpu);
+    static float memory[512];
+    const GemmProblem batch{.m = 2, .n = 3, .k = 4, .batch = 3};
+    struct Strides {
+      const char* message;
+      std::int64_t a, b, c, ldc;
+    };
+    const Strides wrong[] = {
+        {"stride_a is -1: it must be from 0 to 192153584101141162 for 3 matrices", -1, 12, 6, 3},
+        {"stride_b is 192153584101141163: it must be from 0 to 192153584101141162 for 3 matrices",
+         8, 192153584101141163, 6, 3},
+        {"stride_c is 0: the matrices of C overlap, as 2 lines of 3 elements, 3 apart", 8, 12, 0,
+         3},
+        {"stride_c is 5: the matrices of C overlap, as 2 lines of 3 elements, 3 apart", 8, 12, 5,
+         3},
+        {"stride_c is 3: the matrices of C overlap, as 2 lines of 3 elements, 8 apart", 8, 12, 3,
+         8},
+        {"C overlaps A", 100, 12, 6, 3},
+    };
+    for (const auto& [message, a, b, c, ldc] : wrong) {
+      CAPTURE(message);
+      CHECK_THROWS_WITH_AS(
+          library.gemm(batch, 1, {memory, 4, a}, {memory + 50, 3, b}, 0, {memory + 200, ldc, c}),
+          message, UsageError);
+    }
+    GemmProblem negative = batch;
+    negative.batch = -1;
+    CHECK_THROWS_WITH_AS(library.gemm(negative, 1, {memory}, {memory}, 0, {memory}),
+                         "batch is -1: it must be from 0 to 2147483647", UsageError);
+    // Three products side by side in rows of 9.
+    CHECK_NOTHROW(
+        library.gemm(batch, 1, {memory, 4, 8}, {memory + 50, 3, 0}, 0, {memory + 200, 9, 3}));
+    GemmProblem none = batch;
+    none.batch = 0;
+    CHECK_NOTHROW(library.gemm(none, 1, {}, {}, 0, {}));
+  }
+
   TEST_CASE("matrices that are different columns of a larger one do not overlap") {
     const TemporaryStorage storage;
     Library library(kCpu);

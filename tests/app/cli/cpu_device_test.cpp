@@ -82,6 +82,33 @@ TEST_SUITE("program on the CPU device") {
     }
   }
 
+  TEST_CASE("a batch is tuned and stored apart from the product alone") {
+    const Program program;
+    const auto command = [](const char* batch) {
+      return with(small_search("33x17x19"), {"--json", "--trials", "4", "--batch", batch});
+    };
+    const json first = parsed(program(command("3")));
+    CHECK(first["results"][0]["batch"] == 3);
+    CHECK(first["results"][0]["integers_exact"] == true);
+    CHECK(parsed(program(command("3")))["measured"] == 0);
+    const json alone = parsed(program(command("1")));
+    CHECK(alone["measured"] == 4);
+    CHECK_FALSE(alone["results"][0].contains("batch"));
+    const json found = parsed(
+        program({"query", "--device", "cpu", "--sizes", "33x17x19", "--batch", "3", "--json"}));
+    CHECK(found["results"][0]["match"] == "exact");
+    CHECK(found["results"][0]["batch"] == 3);
+    const ProgramResult csv = program({"query", "--device", "cpu", "--csv"});
+    CHECK(has(csv.out, "m,n,k,batch,layout"));
+    const ProgramResult run = program({"run", "--sizes", "40", "--batch", "5", "--device", "cpu"});
+    CHECK(run.exit_code == kSuccess);
+    CHECK(has(run.out, "40x40x40 batch 5"));
+    const ProgramResult source =
+        program({"export", "--source", "--sizes", "40", "--batch", "5", "--arch", "sm_90"});
+    CHECK(source.exit_code == kUsage);
+    CHECK(has(source.err, "--batch"));
+  }
+
   TEST_CASE("auto takes the CPU device where there is no GPU, and says so") {
     const Program program;
     const ProgramResult result = program(

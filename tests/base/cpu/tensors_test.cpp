@@ -44,6 +44,21 @@ void write(PoisonedTensor& tensor, std::int64_t element) {
 }  // namespace
 
 TEST_SUITE("tensors") {
+  TEST_CASE("what is written between the matrices of a batch is found") {
+    ThreadPool pool(1);
+    PoisonedTensor tensor(
+        {.rows = 2, .columns = 3, .row_stride = 3, .matrices = 3, .matrix_stride = 10});
+    tensor.poison(pool);
+    CHECK(tensor.rows() == 6);
+    write(tensor, 10 + 3);  // the second matrix, its second row
+    CHECK(tensor.written(3, 0));
+    CHECK_FALSE(tensor.written(2, 0));
+    CHECK(tensor.written_outside() == 0);
+    write(tensor, 6);   // behind the first matrix
+    write(tensor, 29);  // the last element behind the last one
+    CHECK(tensor.written_outside() == 2);
+  }
+
   TEST_CASE("integers take all five values about equally often") {
     ThreadPool pool(2);
     for (const ElementType type : kTypes) {

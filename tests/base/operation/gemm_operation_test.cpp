@@ -10,6 +10,7 @@
 #include "autotune/error.hpp"
 
 #include "operation/gemm/gemm.hpp"
+#include "operation/memory_requirement.hpp"
 
 namespace autotune {
 namespace {
@@ -74,14 +75,18 @@ int wrong_elements(const Problem& given, const Rectangle& part) {
   CHECK(without.values == with.values);
   int wrong = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::int64_t row = part.row + static_cast<std::int64_t>(i) / part.columns;
+    const std::int64_t row_of_all = part.row + static_cast<std::int64_t>(i) / part.columns;
+    const std::int64_t row = row_of_all % p.m;
+    const std::int64_t product_number = row_of_all / p.m;
     const std::int64_t column = part.column + static_cast<std::int64_t>(i) % part.columns;
     double sum = 0;
     double magnitude = 0;
     for (std::int64_t k = 0; k < p.k; ++k) {
       const double product =
-          a.value(p.op_a == Transpose::none ? row * p.k + k : k * p.m + row) *
-          b.value(p.op_b == Transpose::none ? k * p.n + column : column * p.k + k);
+          a.value(product_number * p.m * p.k +
+                  (p.op_a == Transpose::none ? row * p.k + k : k * p.m + row)) *
+          b.value(product_number * p.k * p.n +
+                  (p.op_b == Transpose::none ? k * p.n + column : column * p.k + k));
       sum += product;
       magnitude += std::abs(product);
     }
@@ -93,6 +98,37 @@ int wrong_elements(const Problem& given, const Rectangle& part) {
 }
 
 TEST_SUITE("GEMM operation") {
+  TEST_CASE("the reference of a batch has each product's own matrices") {
+    GemmProblem batch{.m = 5, .n = 9, .k = 130, .batch = 4};
+    for (const char* layout : {"NN", "TT"}) {
+      set_layout(batch, layout);
+      CHECK(wrong_elements(batch, {0, 0, 20, 9}) == 0);
+      CHECK(wrong_elements(batch, {7, 2, 9, 3}) == 0);
+    }
+  }
+
+  TEST_CASE("a batch needs the memory, and does the work, of all of its products") {
+    const GemmProblem one{.m = 64, .n = 32, .k = 16};
+    GemmProblem batch = one;
+    batch.batch = 10;
+    CHECK(gemm().work(batch).operations == 10 * gemm().work(one).operations);
+    CHECK(gemm().work(batch).bytes == 10 * gemm().work(one).bytes);
+    const std::vector<TensorDesc> tensors = gemm().tensors(batch);
+    CHECK(tensors[kGemmA].matrices == 10);
+    CHECK(tensors[kGemmA].matrix_stride == 64 * 16);
+    CHECK(tensors[kGemmC].elements() == 10 * 64 * 32);
+    CHECK(with_guard_rows(tensors[kGemmC]).matrix_stride == 64 * 32 + 32);
+    CHECK(with_guard_rows({.rows = 3, .columns = 5, .matrices = 2, .matrix_stride = 15})
+              .matrix_stride == 15 + 8);
+    const DeviceInfo gpu;
+    CHECK(bytes_needed(gemm(), batch, gpu) >
+          9 * bytes_needed(gemm(), one, gpu) -
+              9 * 2 * static_cast<double>(guard_bytes(tensors[kGemmC])));
+    constexpr std::int64_t kMost = 2147483647;
+    const GemmProblem most{.m = kMost, .n = kMost, .k = kMost, .batch = kMost};
+    CHECK(bytes_needed(gemm(), most, gpu) > 1e28);
+  }
+
   TEST_CASE("a problem with a size below 1 is refused") {
     CHECK_NOTHROW(static_cast<void>(gemm_problem(problem(1, 1, 1))));
     for (const auto& [m, n, k] : {std::tuple(0, 1, 1), {1, -5000, 1}, {1, 1, 0}}) {
@@ -206,10 +242,10 @@ TEST_SUITE("GEMM operation") {
 
   TEST_CASE("the reference on a GPU is told sizes and strides, and has a block a tile") {
     using Numbers = std::vector<std::int64_t>;
-    CHECK(gemm().reference_numbers(problem(2, 3, 5, "NN")) == Numbers{2, 3, 5, 5, 1, 3, 1});
-    CHECK(gemm().reference_numbers(problem(2, 3, 5, "NT")) == Numbers{2, 3, 5, 5, 1, 1, 5});
-    CHECK(gemm().reference_numbers(problem(2, 3, 5, "TN")) == Numbers{2, 3, 5, 1, 2, 3, 1});
-    CHECK(gemm().reference_numbers(problem(2, 3, 5, "TT")) == Numbers{2, 3, 5, 1, 2, 1, 5});
+    CHECK(gemm().reference_numbers(problem(2, 3, 5, "NN")) == Numbers{2, 3, 5, 5, 1, 3, 1, 1});
+    CHECK(gemm().reference_numbers(problem(2, 3, 5, "NT")) == Numbers{2, 3, 5, 5, 1, 1, 5, 1});
+    CHECK(gemm().reference_numbers(problem(2, 3, 5, "TN")) == Numbers{2, 3, 5, 1, 2, 3, 1, 1});
+    CHECK(gemm().reference_numbers(problem(2, 3, 5, "TT")) == Numbers{2, 3, 5, 1, 2, 1, 5, 1});
     CHECK(gemm().reference_blocks(problem(64, 64, 1)) == 1);
     CHECK(gemm().reference_blocks(problem(65, 129, 1)) == 6);
     CHECK(gemm().reference_source.find("reference_integers") != std::string_view::npos);
@@ -218,7 +254,7 @@ TEST_SUITE("GEMM operation") {
 
   TEST_CASE("kernels take thirteen arguments and the maps of A and B behind them") {
     const KernelSignature plain = gemm_signature();
-    KernelSignature mapped = gemm_signature(true);
+    KernelSignature mapped = gemm_signature({}, true);
     CHECK(plain.size() == 13);
     REQUIRE(mapped.size() == 15);
     CHECK(mapped[13] == KernelArgument{ArgumentKind::tensor_map, kGemmA});

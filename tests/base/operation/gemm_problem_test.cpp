@@ -1,9 +1,14 @@
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "autotune/error.hpp"
 #include "autotune/problem.hpp"
 
+#include "operation/gemm/gemm.hpp"
+#include "operation/problem_json.hpp"
+
 using autotune::GemmProblem;
+using autotune::Problem;
 using autotune::Transpose;
 
 TEST_SUITE("GemmProblem") {
@@ -12,6 +17,34 @@ TEST_SUITE("GemmProblem") {
     CHECK(to_string(problem) == "1024x512x2048");
     problem.op_b = Transpose::transposed;
     CHECK(to_string(problem) == "1024x512x2048 NT");
+  }
+
+  TEST_CASE("a batch is a part of the key, and a product alone has the key that it always had") {
+    GemmProblem gemm{.m = 3, .n = 4, .k = 5};
+    CHECK(Problem(gemm).key() == "gemm m=3 n=4 k=5 type=f32 layout=NN math=strict");
+    gemm.batch = 64;
+    const Problem batch = gemm;
+    CHECK(batch.key() == "gemm m=3 n=4 k=5 batch=64 type=f32 layout=NN math=strict");
+    CHECK(autotune::gemm_problem(batch) == gemm);
+    CHECK(to_string(gemm) == "3x4x5 batch 64");
+    CHECK(gemm != GemmProblem{.m = 3, .n = 4, .k = 5});
+    gemm.order = autotune::Order::column_major;
+    CHECK(gemm.row_major().batch == 64);
+    CHECK(gemm.operations() == 2 * 3 * 4 * 5 * 64);
+    CHECK_THROWS_AS(static_cast<void>(autotune::gemm_problem(
+                        Problem::parse("gemm m=3 n=4 k=5 batch=0 type=f32 layout=NN math=strict"))),
+                    autotune::Error);
+  }
+
+  TEST_CASE("a batch comes back from JSON, and is not in that of a product alone") {
+    const GemmProblem gemm{.m = 3, .n = 4, .k = 5, .batch = 64};
+    const nlohmann::json json = autotune::exported_problem(gemm);
+    CHECK(json.at("batch") == 64);
+    CHECK(autotune::problem_from_export(json) == Problem(gemm));
+    CHECK_FALSE(autotune::exported_problem(GemmProblem{.m = 3, .n = 4, .k = 5}).contains("batch"));
+    CHECK_THROWS_AS(static_cast<void>(autotune::problem_from_export(
+                        {{"m", 3}, {"n", 4}, {"k", 5}, {"batch", 0}})),
+                    autotune::Error);
   }
 
   TEST_CASE("layout text survives the way there and back") {

@@ -76,14 +76,23 @@ std::vector<float> uniform(std::int64_t count, std::uint64_t seed) {
   return out;
 }
 
-// A result with guard zones on both sides, as the check kernels see it.
+// A result of several matrices with `gap` words behind each, and with guard zones on both sides, as
+// the check kernels see it.
 struct Result {
   std::vector<std::uint32_t> words;
   std::int64_t count;
+  std::int64_t of_matrix;
+  std::int64_t gap;
 
-  explicit Result(const std::vector<float>& values)
-      : words(values.size() + 2 * kFront, kPoison), count(std::ssize(values)) {
-    std::memcpy(words.data() + kFront, values.data(), values.size() * sizeof(float));
+  explicit Result(const std::vector<float>& values, std::int64_t matrices = 1,
+                  std::int64_t between = 0)
+      : words(values.size() + static_cast<std::size_t>(matrices * between + 2 * kFront), kPoison),
+        count(std::ssize(values)),
+        of_matrix(count / matrices),
+        gap(between) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      set(i + i / of_matrix * gap, values[static_cast<std::size_t>(i)]);
+    }
   }
   void set(std::int64_t i, float value) {
     words[static_cast<std::size_t>(kFront + i)] = std::bit_cast<std::uint32_t>(value);
@@ -92,8 +101,10 @@ struct Result {
     const std::uint32_t* const elements = words.data() + kFront;
     return {reinterpret_cast<const float*>(elements),
             count,
+            of_matrix,
+            of_matrix + gap,
             words.data(),
-            elements + count,
+            elements + count + count / of_matrix * gap,
             kFront,
             kPoison};
   }
@@ -204,15 +215,16 @@ TEST_SUITE("VerificationKernels") {
     constexpr std::int64_t kM = 70;
     constexpr std::int64_t kN = 130;
     constexpr std::int64_t kK = 37;
+    constexpr std::int64_t kBatch = 2;
     for (const char* layout : {"NN", "TT"}) {
       CAPTURE(layout);
-      GemmProblem problem{.m = kM, .n = kN, .k = kK};
+      GemmProblem problem{.m = kM, .n = kN, .k = kK, .batch = kBatch};
       set_layout(problem, layout);
-      const std::vector<float> a_data = integers(kM * kK, 1);
-      const std::vector<float> b_data = integers(kK * kN, 2);
+      const std::vector<float> a_data = integers(kBatch * kM * kK, 1);
+      const std::vector<float> b_data = integers(kBatch * kK * kN, 2);
       const Operation gemm = gemm_operation();
       const std::vector<std::int64_t> numbers = gemm.reference_numbers(problem);
-      REQUIRE(numbers.size() == 7);
+      REQUIRE(numbers.size() == 8);
       const std::int64_t a_row = numbers[3];
       const std::int64_t a_column = numbers[4];
       const std::int64_t b_row = numbers[5];
@@ -220,23 +232,25 @@ TEST_SUITE("VerificationKernels") {
       const auto with_arguments = [&](auto kernel, auto... outputs) {
         launch(gemm.reference_blocks(problem), [&] {
           kernel(a_data.data(), b_data.data(), numbers[0], numbers[1], numbers[2], a_row, a_column,
-                 b_row, b_column, outputs...);
+                 b_row, b_column, numbers[7], outputs...);
         });
       };
 
-      std::vector<float> exact(kM * kN);
-      std::vector<double> sums(kM * kN);
-      std::vector<float> magnitudes(kM * kN);
+      std::vector<float> exact(kBatch * kM * kN);
+      std::vector<double> sums(kBatch * kM * kN);
+      std::vector<float> magnitudes(kBatch * kM * kN);
       with_arguments(kernels::reference::reference_integers, exact.data());
       with_arguments(kernels::reference::reference_real, sums.data(), magnitudes.data());
 
       int wrong = 0;
-      for (std::int64_t i = 0; i < kM * kN; ++i) {
+      for (std::int64_t i = 0; i < kBatch * kM * kN; ++i) {
         double sum = 0;
         double magnitude = 0;
+        const std::int64_t of_batch = i / (kM * kN);
+        const std::int64_t row = i / kN % kM;
         for (std::int64_t p = 0; p < kK; ++p) {
-          const double product =
-              at(a_data, i / kN * a_row + p * a_column) * at(b_data, p * b_row + i % kN * b_column);
+          const double product = at(a_data, of_batch * kM * kK + row * a_row + p * a_column) *
+                                 at(b_data, of_batch * kK * kN + p * b_row + i % kN * b_column);
           sum += product;
           magnitude += std::abs(product);
         }
@@ -264,6 +278,22 @@ TEST_SUITE("VerificationKernels") {
     result.set(600, 0);
     finding = check_integers(result, expected);
     CHECK(finding.outside == 2);
+  }
+
+  TEST_CASE("every matrix of a batch is compared, and what lies between them may not change") {
+    const std::vector<float> expected = integers(600, 5);
+    Result result(expected, 3, 4);  // matrices begin at 0, 204 and 408
+    CHECK(check_integers(result, expected).wrong == 0);
+    CHECK(check_integers(result, expected).outside == 0);
+    result.set(408, expected[400] + 1);
+    CHECK(check_integers(result, expected).first_wrong == 400);
+    for (const std::int64_t between : {200, 203, 404, 608, 611}) {
+      Result changed(expected, 3, 4);
+      changed.set(between, 0);
+      CAPTURE(between);
+      CHECK(check_integers(changed, expected).outside == 1);
+      CHECK(check_integers(changed, expected).wrong == 0);
+    }
   }
 
   TEST_CASE("errors are taken relative to the magnitudes") {

@@ -64,11 +64,14 @@ struct Finding {
   Index outside;      // words of the guard zones that were written to
 };
 
-// The output between its guard zones: `count` elements at `elements`, and `guard` words of 4 bytes
+// The output between its guard zones: `count` elements in matrices of `of_matrix` elements, the
+// first at `elements`, each `stride` elements behind the one before; and `guard` words of 4 bytes
 // before them and behind them. All words were `poison` before the kernel ran.
 struct Area {
   const ELEMENT* elements;
   Index count;
+  Index of_matrix;
+  Index stride;
   const unsigned* before;
   const unsigned* behind;
   Index guard;
@@ -89,13 +92,30 @@ __device__ __forceinline__ void count_wrong(Finding& finding, Index i) {
   finding.first_wrong = min(finding.first_wrong, i);
 }
 
+// Returns whether an element is not what it was before the kernel ran.
+__device__ __forceinline__ bool is_written(const Area& area, Index element) {
+  constexpr int kHalves = sizeof(ELEMENT) / 2;  // an element of 2 bytes may begin within a word
+  const unsigned short* const halves = reinterpret_cast<const unsigned short*>(area.elements);
+  bool differs = false;
+  for (Index i = element * kHalves; i < (element + 1) * kHalves; ++i) {
+    differs |= halves[i] != static_cast<unsigned short>(area.poison >> (i % 2 * 16));
+  }
+  return differs;
+}
+
 // Gives every element to `look(finding, i, value)`; findings[block] receives the findings.
 template <typename Look>
 __device__ __forceinline__ void check(const Area& area, Finding* findings, const Look& look) {
   Finding own = {0, 0, 0, 0, 0x7fffffffffffffffll, 0};
+  const Index gap = area.stride - area.of_matrix;
 #pragma unroll 1
   for (Index i = first_index(); i < area.count; i += all_threads()) {
-    look(own, i, to_double(area.elements[i]));
+    const Index before = gap == 0 ? 0 : i / area.of_matrix * gap;
+    look(own, i, to_double(area.elements[i + before]));
+  }
+#pragma unroll 1
+  for (Index i = first_index(); i < gap * (area.count / area.of_matrix); i += all_threads()) {
+    own.outside += is_written(area, i / gap * area.stride + area.of_matrix + i % gap);
   }
 #pragma unroll 1
   for (Index i = first_index(); i < area.guard; i += all_threads()) {

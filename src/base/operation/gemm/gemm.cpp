@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "autotune/error.hpp"
 
@@ -21,12 +22,17 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
+// The last size, of a problem that has one more than a product.
+std::int64_t batch_of(const Problem& problem) {
+  return problem.sizes().size() > 3 ? problem.sizes().back().value : 1;
+}
+
 std::vector<TensorDesc> tensors(const Problem& problem) {
   const GemmProblem gemm = gemm_problem(problem);
   const ElementType type = element_type_from_string(problem.trait("type"));
   const auto tensor = [&](const char* name, TensorRole role, std::int64_t rows,
                           std::int64_t columns) {
-    return TensorDesc{name, role, type, rows, columns, columns};
+    return TensorDesc{name, role, type, rows, columns, columns, gemm.batch, rows * columns};
   };
   const bool a_as_is = gemm.op_a == Transpose::none;
   const bool b_as_is = gemm.op_b == Transpose::none;
@@ -37,21 +43,18 @@ std::vector<TensorDesc> tensors(const Problem& problem) {
 
 Work work(const Problem& problem) {
   Work result{.operations = gemm_problem(problem).operations()};
-  for (const TensorDesc& tensor : tensors(problem)) {
-    result.bytes +=
-        static_cast<double>(tensor.elements()) * static_cast<double>(size_bytes(tensor.type));
-  }
+  for (const TensorDesc& tensor : tensors(problem)) result.bytes += tensor.volume();
   return result;
 }
 
 // The sum of the factors between the sizes, in octaves: 1 if one size is twice the other problem's.
 double distance(const Problem& a, const Problem& b) {
-  double octaves = 0;
-  for (const char* size : {"m", "n", "k"}) {
-    octaves +=
-        std::abs(std::log2(static_cast<double>(a.size(size)) / static_cast<double>(b.size(size))));
-  }
-  return octaves;
+  const auto octaves = [](std::int64_t x, std::int64_t y) {
+    return std::abs(std::log2(static_cast<double>(x) / static_cast<double>(y)));
+  };
+  double sum = octaves(batch_of(a), batch_of(b));
+  for (const char* size : {"m", "n", "k"}) sum += octaves(a.size(size), b.size(size));
+  return sum;
 }
 
 std::vector<std::string> code_macros(const Problem& problem) {
@@ -59,7 +62,11 @@ std::vector<std::string> code_macros(const Problem& problem) {
   const auto macro = [](const char* name, Transpose op) {
     return std::string(name) + (op == Transpose::transposed ? "=1" : "=0");
   };
-  return {macro("TRANSPOSE_A", gemm.op_a), macro("TRANSPOSE_B", gemm.op_b)};
+  std::vector<std::string> macros = {macro("TRANSPOSE_A", gemm.op_a),
+                                     macro("TRANSPOSE_B", gemm.op_b)};
+  // Without the macro the code and its options are those for one product.
+  if (gemm.batch > 1) macros.emplace_back("BATCHED=1");
+  return macros;
 }
 
 // The lesser of two bounds: one holds for every order of summation, and random rounding errors stay
@@ -82,11 +89,16 @@ std::vector<std::int64_t> reference_numbers(const Problem& problem) {
           a_as_is ? gemm.lda() : 1,
           a_as_is ? 1 : gemm.lda(),
           b_as_is ? gemm.ldb() : 1,
-          b_as_is ? 1 : gemm.ldb()};
+          b_as_is ? 1 : gemm.ldb(),
+          gemm.batch};
 }
 
 std::int64_t reference_blocks(const Problem& problem) {
-  return ceil_div(problem.size("m"), kReferenceTile) * ceil_div(problem.size("n"), kReferenceTile);
+  const std::int64_t tiles =
+      ceil_div(problem.size("m"), kReferenceTile) * ceil_div(problem.size("n"), kReferenceTile);
+  // Blocks take the tiles of several products in turn where a grid cannot have as many.
+  return std::min<std::int64_t>(tiles * batch_of(problem),
+                                std::numeric_limits<std::int32_t>::max());
 }
 
 }  // namespace
@@ -106,7 +118,7 @@ Operation gemm_operation() {
           .reference_tile = gemm_reference_tile};
 }
 
-KernelSignature gemm_signature(bool with_tensor_maps) {
+KernelSignature gemm_signature(const Problem& problem, bool with_tensor_maps) {
   using enum ArgumentKind;
   KernelSignature signature = {{tensor, kGemmA},
                                {tensor, kGemmB},
@@ -121,9 +133,12 @@ KernelSignature gemm_signature(bool with_tensor_maps) {
                                {scalar, 1},
                                {workspace},
                                {raster}};
-  if (with_tensor_maps) {
-    signature.push_back({tensor_map, kGemmA});
-    signature.push_back({tensor_map, kGemmB});
+  const auto append = [&](const KernelSignature& more) {
+    signature.insert(signature.end(), more.begin(), more.end());
+  };
+  if (with_tensor_maps) append({{tensor_map, kGemmA}, {tensor_map, kGemmB}});
+  if (batch_of(problem) > 1) {
+    append({{size, 3}, {matrix_stride, kGemmA}, {matrix_stride, kGemmB}, {matrix_stride, kGemmC}});
   }
   return signature;
 }

@@ -25,7 +25,7 @@ inline constexpr std::uint8_t kGemmC = 2;
 
 [[nodiscard]] Operation gemm_operation();
 
-// 2 m n k / t in GFLOP/s.
+// 2 m n k batch / t in GFLOP/s.
 [[nodiscard]] inline double gflops(const GemmProblem& problem, double time_us) {
   return gflops(Work{.operations = problem.operations()}, time_us);
 }
@@ -36,7 +36,9 @@ inline constexpr std::uint8_t kGemmC = 2;
 
 // The arguments that every GEMM kernel takes:
 //   (a, b, c, m, n, k, lda, ldb, ldc, alpha, beta, workspace, raster)
-// followed by the tensor maps of A and B if it takes them.
-[[nodiscard]] KernelSignature gemm_signature(bool with_tensor_maps = false);
+// followed by the tensor maps of A and B if it takes them, and for a batch by
+//   (batch, stride_a, stride_b, stride_c)
+[[nodiscard]] KernelSignature gemm_signature(const Problem& problem = {},
+                                             bool with_tensor_maps = false);
 
 }  // namespace autotune

@@ -1,6 +1,8 @@
 #include "autotune/problem.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,11 +14,20 @@
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {
+namespace {
+
+constexpr const char* kBatch = "batch";
+constexpr std::size_t kProductSizes = 3;  // m, n, k
+
+}  // namespace
 
 GemmProblem::operator Problem() const {
   const GemmProblem rows = row_major();
+  std::vector<Problem::Size> sizes = {{"m", rows.m}, {"n", rows.n}, {"k", rows.k}};
+  // A single product has the key that it had before there were batches.
+  if (rows.batch != 1) sizes.push_back({kBatch, rows.batch});
   return {kGemm,
-          {{"m", rows.m}, {"n", rows.n}, {"k", rows.k}},
+          std::move(sizes),
           {{"type", to_string(ElementType::f32)},
            {"layout", layout_text(rows)},
            {"math", to_string(math)}}};
@@ -25,7 +36,8 @@ GemmProblem::operator Problem() const {
 GemmProblem gemm_problem(const Problem& problem) {
   if (problem.operation() != kGemm) throw Error("'" + problem.key() + "' is not a " + kGemm);
   GemmProblem gemm{.m = problem.size("m"), .n = problem.size("n"), .k = problem.size("k")};
-  if (std::min({gemm.m, gemm.n, gemm.k}) < 1) {
+  if (problem.sizes().size() > kProductSizes) gemm.batch = problem.size(kBatch);
+  if (std::min({gemm.m, gemm.n, gemm.k, gemm.batch}) < 1) {
     throw Error("'" + problem.key() + "' has a size below 1");
   }
   set_layout(gemm, problem.trait("layout"));
@@ -38,7 +50,8 @@ std::string to_string(const GemmProblem& problem) {
       std::to_string(problem.m) + "x" + std::to_string(problem.n) + "x" + std::to_string(problem.k);
   const std::string layout = layout_text(problem);
   if (layout != "NN") text += " " + layout;
-  return problem.order == Order::row_major ? text : text + " column-major";
+  if (problem.order != Order::row_major) text += " column-major";
+  return problem.batch == 1 ? text : text + " batch " + std::to_string(problem.batch);
 }
 
 std::string to_string(Math math) {

@@ -74,6 +74,24 @@ void multiply(Workspace& work, std::int64_t groups, std::int64_t rows, std::int6
   }
 }
 
+// Appends the results of a part of one product.
+void append(const OperandView& a, const OperandView& b, const Rectangle& part, std::int64_t k,
+            bool with_magnitudes, ReferenceTile& result) {
+  thread_local Workspace work;
+  work = {};
+  for (std::int64_t first_k = 0; first_k < k; first_k += kDepth) {
+    const std::int64_t depth = std::min(kDepth, k - first_k);
+    load(work, a, b, part, first_k, depth);
+    multiply(work, (part.columns + kLanes - 1) / kLanes, part.rows, depth, with_magnitudes);
+  }
+  for (std::int64_t row = 0; row < part.rows; ++row) {
+    for (std::int64_t column = 0; column < part.columns; ++column) {
+      result.values.push_back(work.sums[column / kLanes][row][column % kLanes]);
+      result.magnitudes.push_back(work.magnitudes[column / kLanes][row][column % kLanes]);
+    }
+  }
+}
+
 }  // namespace
 
 void gemm_reference_tile(const Problem& problem, std::span<const void* const> inputs,
@@ -82,22 +100,22 @@ void gemm_reference_tile(const Problem& problem, std::span<const void* const> in
   const ElementType type = element_type_from_string(problem.trait("type"));
   const bool a_as_is = gemm.op_a == Transpose::none;
   const bool b_as_is = gemm.op_b == Transpose::none;
-  const OperandView a{inputs[kGemmA], type, a_as_is ? gemm.lda() : 1, a_as_is ? 1 : gemm.lda()};
-  const OperandView b{inputs[kGemmB], type, b_as_is ? 1 : gemm.ldb(), b_as_is ? gemm.ldb() : 1};
-  thread_local Workspace work;
-  work = {};
-  for (std::int64_t first_k = 0; first_k < gemm.k; first_k += kDepth) {
-    const std::int64_t depth = std::min(kDepth, gemm.k - first_k);
-    load(work, a, b, part, first_k, depth);
-    multiply(work, (part.columns + kLanes - 1) / kLanes, part.rows, depth, with_magnitudes);
-  }
   result.values.clear();
   result.magnitudes.clear();
-  for (std::int64_t row = 0; row < part.rows; ++row) {
-    for (std::int64_t column = 0; column < part.columns; ++column) {
-      result.values.push_back(work.sums[column / kLanes][row][column % kLanes]);
-      result.magnitudes.push_back(work.magnitudes[column / kLanes][row][column % kLanes]);
-    }
+  // The rows of one product after the other; each product has matrices of its own.
+  const std::int64_t end = part.row + part.rows;
+  for (std::int64_t row = part.row; row < end;) {
+    const std::int64_t product = row / gemm.m;
+    const std::int64_t rows = std::min(end, (product + 1) * gemm.m) - row;
+    const auto operand = [&](const void* first, std::int64_t elements) {
+      return static_cast<const std::byte*>(first) + product * elements * size_bytes(type);
+    };
+    append({operand(inputs[kGemmA], gemm.m * gemm.k), type, a_as_is ? gemm.lda() : 1,
+            a_as_is ? 1 : gemm.lda()},
+           {operand(inputs[kGemmB], gemm.k * gemm.n), type, b_as_is ? 1 : gemm.ldb(),
+            b_as_is ? gemm.ldb() : 1},
+           {row % gemm.m, part.column, rows, part.columns}, gemm.k, with_magnitudes, result);
+    row += rows;
   }
 }
 

@@ -90,6 +90,41 @@ TEST_SUITE("embedding on the CPU device") {
     }
   }
 
+  TEST_CASE("each product of a batch is what it is alone, bit for bit") {
+    const TemporaryStorage storage;
+    Library library(kCpu);
+    for (const Order order : {Order::row_major, Order::column_major}) {
+      const GemmProblem alone{.m = 17, .n = 9, .k = 33, .order = order};
+      GemmProblem batch = alone;
+      batch.batch = 3;
+      constexpr std::int64_t kStrideA = 17 * 33 + 5;
+      constexpr std::int64_t kStrideC = 17 * 9 + 2;
+      std::vector<float> a;
+      std::vector<float> b;
+      Product::fill(a, 3 * kStrideA, 1);
+      Product::fill(b, 33 * 9, 2);
+      for (const auto& [alpha, beta] : {std::pair{1.f, 0.f}, {2.f, -0.5f}, {0.f, 3.f}}) {
+        CAPTURE(alpha);
+        std::vector<float> c(3 * kStrideC, 4);
+        std::vector<float> expected = c;
+        for (std::size_t i = 0; i < 3; ++i) {
+          library.gemm(alone, alpha, {a.data() + i * kStrideA}, {b.data()}, beta,
+                       {expected.data() + i * kStrideC});
+        }
+        library.gemm(batch, alpha, {a.data(), 0, kStrideA}, {b.data(), 0, 0}, beta,
+                     {c.data(), 0, kStrideC});
+        CHECK(c == expected);
+        std::vector<float> planned(3 * kStrideC, 4);
+        library.plan(batch)(alpha, {a.data(), 0, kStrideA}, {b.data(), 0, 0}, beta,
+                            {planned.data(), 0, kStrideC});
+        CHECK(planned == expected);
+      }
+    }
+    const GemmProblem tuned{.m = 17, .n = 9, .k = 33, .batch = 3};
+    CHECK(library.tune({tuned}, kFewTrials).statuses.at("ok") == 6);
+    CHECK(library.query(tuned).tuned_for == tuned);
+  }
+
   TEST_CASE("candidates run in processes of the program that is named, and in none of another") {
     const TemporaryStorage storage;
     const std::filesystem::path mark = storage.folder() / "started";

@@ -19,12 +19,9 @@ class CublasBaseline : public Baseline {
     if (problem.trait("type") != to_string(ElementType::f32)) {
       throw Error("cuBLAS is called for elements of FP32 alone");
     }
-    const LaunchValues::Tensor& a = values.tensors[kGemmA];
-    const LaunchValues::Tensor& b = values.tensors[kGemmB];
-    const LaunchValues::Tensor& c = values.tensors[kGemmC];
-    cublas_.sgemm(gemm_problem(problem), static_cast<float>(values.scalars[0]), a.address,
-                  a.row_stride, b.address, b.row_stride, static_cast<float>(values.scalars[1]),
-                  c.address, c.row_stride);
+    cublas_.sgemm(gemm_problem(problem), static_cast<float>(values.scalars[0]),
+                  values.tensors[kGemmA], values.tensors[kGemmB],
+                  static_cast<float>(values.scalars[1]), values.tensors[kGemmC]);
   }
 
  private:

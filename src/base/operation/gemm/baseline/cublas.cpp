@@ -22,13 +22,19 @@ struct Cublas::Api {
                     CUstream_st*) = library.function<decltype(set_stream)>("cublasSetStream_v2");
   int (*set_workspace)(Handle, void*, std::size_t) =
       library.function<decltype(set_workspace)>("cublasSetWorkspace_v2");
-  // This is the function with sizes of 64 bits, from CUDA 12.0 on.
+  // These are the functions with sizes of 64 bits, from CUDA 12.0 on.
   int (*sgemm)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const float*,
                const float*, std::int64_t, const float*, std::int64_t, const float*, float*,
                std::int64_t) = library.function<decltype(sgemm)>("cublasSgemm_v2_64");
+  int (*sgemm_batched)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const float*,
+                       const float*, std::int64_t, std::int64_t, const float*, std::int64_t,
+                       std::int64_t, const float*, float*, std::int64_t, std::int64_t,
+                       std::int64_t) =
+      library.function<decltype(sgemm_batched)>("cublasSgemmStridedBatched_64");
 
   [[nodiscard]] bool complete() const {
-    return create && destroy && get_version && set_stream && set_workspace && sgemm;
+    return create && destroy && get_version && set_stream && set_workspace && sgemm &&
+           sgemm_batched;
   }
 };
 
@@ -79,16 +85,25 @@ Cublas::Cublas(const Driver& driver, const Stream& stream)
 
 Cublas::~Cublas() = default;
 
-void Cublas::sgemm(const GemmProblem& problem, float alpha, std::uint64_t a, std::int64_t lda,
-                   std::uint64_t b, std::int64_t ldb, float beta, std::uint64_t c,
-                   std::int64_t ldc) const {
+void Cublas::sgemm(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
+                   float beta, const Operand& c) const {
   // cuBLAS reads matrices as column-major, so row-major C = op(A) op(B) is C^T = op(B)^T op(A)^T.
   const auto operation = [](Transpose op) { return op == Transpose::transposed ? 1 : 0; };
-  check(
-      api_->sgemm(handle_.get(), operation(problem.op_b), operation(problem.op_a), problem.n,
-                  problem.m, problem.k, &alpha, reinterpret_cast<const float*>(b), ldb,
-                  reinterpret_cast<const float*>(a), lda, &beta, reinterpret_cast<float*>(c), ldc),
-      "cublasSgemm");
+  const auto matrix = [](const Operand& operand) {
+    return reinterpret_cast<float*>(operand.address);
+  };
+  if (problem.batch == 1) {
+    check(api_->sgemm(handle_.get(), operation(problem.op_b), operation(problem.op_a), problem.n,
+                      problem.m, problem.k, &alpha, matrix(b), b.row_stride, matrix(a),
+                      a.row_stride, &beta, matrix(c), c.row_stride),
+          "cublasSgemm");
+    return;
+  }
+  check(api_->sgemm_batched(handle_.get(), operation(problem.op_b), operation(problem.op_a),
+                            problem.n, problem.m, problem.k, &alpha, matrix(b), b.row_stride,
+                            b.matrix_stride, matrix(a), a.row_stride, a.matrix_stride, &beta,
+                            matrix(c), c.row_stride, c.matrix_stride, problem.batch),
+        "cublasSgemmStridedBatched");
 }
 
 }  // namespace autotune::gpu

@@ -6,6 +6,7 @@
 
 #include "autotune/problem.hpp"
 
+#include "core/kernel_signature.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/stream.hpp"
 
@@ -25,10 +26,10 @@ class Cublas {
   [[nodiscard]] const std::string& version() const { return version_; }
 
   // Computes C = alpha op(A) op(B) + beta C on the stream of the constructor. The matrices are
-  // row-major, with leading dimensions in elements. Throws Error.
-  void sgemm(const GemmProblem& problem, float alpha, std::uint64_t a, std::int64_t lda,
-             std::uint64_t b, std::int64_t ldb, float beta, std::uint64_t c,
-             std::int64_t ldc) const;
+  // row-major. A batch is one call of cublasSgemmStridedBatched. Throws Error.
+  using Operand = LaunchValues::Tensor;
+  void sgemm(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
+             float beta, const Operand& c) const;
 
  private:
   struct Api;

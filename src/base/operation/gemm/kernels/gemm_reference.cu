@@ -49,16 +49,17 @@ __device__ __forceinline__ void load_tile(Tile<Sum>& tile, const Element* first,
   }
 }
 
-// sums = op(A) * op(B) and, if kMagnitudes, magnitudes = |op(A)| * |op(B)|; both m x n without
-// gaps. One block for each tile of C, row after row of tiles.
+// Computes one tile of sums = op(A) * op(B) and, if kMagnitudes, of magnitudes = |op(A)| * |op(B)|;
+// both m x n without gaps. Tiles are numbered row by row.
 template <typename Sum, bool kMagnitudes, typename Output>
-__device__ __forceinline__ void multiply(View<ELEMENT_A> a, View<ELEMENT_B> b, Index m, Index n,
-                                         Index k, Output* sums, float* magnitudes) {
+__device__ __forceinline__ void multiply_tile(View<ELEMENT_A> a, View<ELEMENT_B> b, Index m,
+                                              Index n, Index k, Index tile, Output* sums,
+                                              float* magnitudes) {
   __shared__ Tile<Sum> a_tile;
   __shared__ Tile<Sum> b_tile;
   const Index tiles_n = (n + kTile - 1) / kTile;
-  const Index first_row = blockIdx.x / tiles_n * kTile;
-  const Index first_column = blockIdx.x % tiles_n * kTile;
+  const Index first_row = tile / tiles_n * kTile;
+  const Index first_column = tile % tiles_n * kTile;
   const ELEMENT_A* const a_lines = a.data + first_row * a.row;
   const ELEMENT_B* const b_lines = b.data + first_column * b.column;
   const int y = static_cast<int>(threadIdx.x) / kSide;
@@ -106,18 +107,35 @@ __device__ __forceinline__ void multiply(View<ELEMENT_A> a, View<ELEMENT_B> b, I
   }
 }
 
+// The products of a batch. No gaps separate their matrices. Blocks take the tiles of all products
+// in turn, in most launches one each.
+template <typename Sum, bool kMagnitudes, typename Output>
+__device__ __forceinline__ void multiply(View<ELEMENT_A> a, View<ELEMENT_B> b, Index m, Index n,
+                                         Index k, Index batch, Output* sums, float* magnitudes) {
+  const Index tiles = ((m + kTile - 1) / kTile) * ((n + kTile - 1) / kTile);
+#pragma unroll 1
+  for (Index tile = blockIdx.x; tile < tiles * batch; tile += gridDim.x) {
+    const Index product = tile / tiles;
+    multiply_tile<Sum, kMagnitudes>(View<ELEMENT_A>{a.data + product * m * k, a.row, a.column},
+                                    View<ELEMENT_B>{b.data + product * k * n, b.row, b.column}, m,
+                                    n, k, tile % tiles, sums + product * m * n,
+                                    kMagnitudes ? magnitudes + product * m * n : nullptr);
+  }
+}
+
 // FP32 holds the sums of small integers exactly.
 extern "C" __global__ void __launch_bounds__(kThreads, 2)
     reference_integers(const ELEMENT_A* a, const ELEMENT_B* b, Index m, Index n, Index k,
-                       Index a_row, Index a_column, Index b_row, Index b_column,
+                       Index a_row, Index a_column, Index b_row, Index b_column, Index batch,
                        ELEMENT_C* values) {
   multiply<float, false>(View<ELEMENT_A>{a, a_row, a_column}, View<ELEMENT_B>{b, b_row, b_column},
-                         m, n, k, values, nullptr);
+                         m, n, k, batch, values, nullptr);
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, 2)
     reference_real(const ELEMENT_A* a, const ELEMENT_B* b, Index m, Index n, Index k, Index a_row,
-                   Index a_column, Index b_row, Index b_column, double* values, float* magnitudes) {
+                   Index a_column, Index b_row, Index b_column, Index batch, double* values,
+                   float* magnitudes) {
   multiply<double, true>(View<ELEMENT_A>{a, a_row, a_column}, View<ELEMENT_B>{b, b_row, b_column},
-                         m, n, k, values, magnitudes);
+                         m, n, k, batch, values, magnitudes);
 }
