@@ -47,7 +47,7 @@ std::vector<std::string> argument_names(const KernelTemplate& kernel, const Prob
   constexpr const char* kScalars[] = {"alpha", "beta"};
   const std::vector<TensorDesc> tensors = kernel.operation->tensors(problem);
   std::vector<std::string> names;
-  for (const KernelArgument& argument : kernel.signature) {
+  for (const KernelArgument& argument : kernel.signature(problem)) {
     const std::size_t index = argument.index;
     switch (argument.kind) {
       case ArgumentKind::tensor:
@@ -70,6 +70,9 @@ std::vector<std::string> argument_names(const KernelTemplate& kernel, const Prob
         break;
       case ArgumentKind::tensor_map:
         names.push_back("map of " + tensors[index].name);
+        break;
+      case ArgumentKind::matrix_stride:
+        names.push_back("stride of " + tensors[index].name);
         break;
     }
   }
@@ -125,8 +128,9 @@ void print_launch(const ChosenConfiguration& chosen, const GemmProblem& gemm,
                          geometry.dynamic_shared_bytes));
   print_special_needs(geometry, kernel.operation->tensors(problem));
   print_line("arguments", fmt::format("{}", fmt::join(argument_names(kernel, problem), ", ")));
+  const KernelSignature signature = kernel.signature(problem);
   const bool has_raster = std::any_of(
-      kernel.signature.begin(), kernel.signature.end(),
+      signature.begin(), signature.end(),
       [](const KernelArgument& argument) { return argument.kind == ArgumentKind::raster; });
   if (has_raster) print_line("raster", std::to_string(geometry.raster));
   print_line("compile options", fmt::format("{}", fmt::join(options, " ")));
