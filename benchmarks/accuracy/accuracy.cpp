@@ -147,8 +147,8 @@ class OnDevice {
     const double scalars[] = {1, 0};
     const std::uint64_t workspace =
         machine_.workspace.reserve(geometry.workspace_bytes(), machine_.stream.handle());
-    gpu::KernelArguments arguments(*machine_.driver, ArgumentLayout(kernel.signature), geometry,
-                                   kernel.operation->tensors(problem_),
+    gpu::KernelArguments arguments(*machine_.driver, ArgumentLayout(kernel.signature(problem_)),
+                                   geometry, kernel.operation->tensors(problem_),
                                    {.tensors = tensors,
                                     .sizes = sizes,
                                     .scalars = scalars,
