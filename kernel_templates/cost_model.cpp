@@ -58,7 +58,8 @@ TileWork work_of(const TiledKernel& kernel, const Configuration& configuration,
           estimated_registers(work.tile) * work.threads / work.geometry.threads()};
   work.resident = std::max<std::int64_t>(1, occupancy(block, sm).blocks_per_sm.value_or(1));
   work.tiles = static_cast<double>(ceil_div(problem.size("m"), work.tile.block_m)) *
-               static_cast<double>(ceil_div(problem.size("n"), work.tile.block_n));
+               static_cast<double>(ceil_div(problem.size("n"), work.tile.block_n)) *
+               static_cast<double>(batch_of(problem));
   work.block_k = static_cast<double>(k) * work.tiles / static_cast<double>(work.geometry.blocks());
   return work;
 }

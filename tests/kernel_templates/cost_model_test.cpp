@@ -18,12 +18,15 @@ const char* const kLargeTiles =
     "RASTER=8,"
     "STAGE_EPILOGUE=0";
 
-double simt_cycles(std::int64_t m, std::int64_t n, std::int64_t k, int sm_count,
+double simt_cycles(const GemmProblem& problem, int sm_count,
                    const char* configuration = kLargeTiles) {
   return built_in_kernels()
       .find("gemm_simt")
-      ->predicted_cycles(Configuration::parse(configuration), GemmProblem{.m = m, .n = n, .k = k},
-                         kSm, sm_count);
+      ->predicted_cycles(Configuration::parse(configuration), problem, kSm, sm_count);
+}
+double simt_cycles(std::int64_t m, std::int64_t n, std::int64_t k, int sm_count,
+                   const char* configuration = kLargeTiles) {
+  return simt_cycles({.m = m, .n = n, .k = k}, sm_count, configuration);
 }
 
 TEST_SUITE("cost model") {
@@ -44,6 +47,11 @@ TEST_SUITE("cost model") {
     CHECK(before > 7 * one);
     CHECK(before < 8 * one);
     CHECK(simt_cycles(8 * 128, 128, 8192, 8) == doctest::Approx(one));
+  }
+
+  TEST_CASE("a batch takes as long as one product of as many tiles") {
+    const GemmProblem batch{.m = 128, .n = 128, .k = 512, .batch = 1000};
+    CHECK(simt_cycles(batch, 132) == doctest::Approx(simt_cycles(128 * 1000, 128, 512, 132)));
   }
 
   TEST_CASE("what a tile computes beyond C costs as much as the rest") {

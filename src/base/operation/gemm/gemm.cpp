@@ -22,11 +22,6 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-// The last size, of a problem that has one more than a product.
-std::int64_t batch_of(const Problem& problem) {
-  return problem.sizes().size() > 3 ? problem.sizes().back().value : 1;
-}
-
 std::vector<TensorDesc> tensors(const Problem& problem) {
   const GemmProblem gemm = gemm_problem(problem);
   const ElementType type = element_type_from_string(problem.trait("type"));
@@ -116,6 +111,11 @@ Operation gemm_operation() {
           .reference_numbers = reference_numbers,
           .reference_blocks = reference_blocks,
           .reference_tile = gemm_reference_tile};
+}
+
+// The last size, of a problem that has one more than a product.
+std::int64_t batch_of(const Problem& problem) {
+  return problem.sizes().size() > 3 ? problem.sizes().back().value : 1;
 }
 
 KernelSignature gemm_signature(const Problem& problem, bool with_tensor_maps) {

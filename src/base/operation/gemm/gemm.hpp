@@ -34,6 +34,9 @@ inline constexpr std::uint8_t kGemmC = 2;
 // below 1.
 [[nodiscard]] GemmProblem gemm_problem(const Problem& problem);
 
+// The products of a problem: 1 unless it is a batch.
+[[nodiscard]] std::int64_t batch_of(const Problem& problem);
+
 // The arguments that every GEMM kernel takes:
 //   (a, b, c, m, n, k, lda, ldb, ldc, alpha, beta, workspace, raster)
 // followed by the tensor maps of A and B if it takes them, and for a batch by
