@@ -82,31 +82,46 @@ struct ScaledEpilogue {
 
  private:
   // Computes and stores the results of this thread in rows and columns that their planes do not
-  // hold. If it has any, it computes all of its results, because they share what they load.
+  // hold.
   __device__ __forceinline__ void store_not_split(int first_row, int first_column,
                                                   unsigned last) const {
-    const auto is_own = [&](int i) {
-      const int row = first_row + i / 2 % 2 * 8;
-      const int column = first_column + i / 4 * 8 + i % 2;
-      return row < m && column < n && (words_a[row] > last || words_b[column] > last);
-    };
-    bool has_any = false;
-    for (int i = 0; i < kSums; ++i) has_any |= is_own(i);
-    if (!has_any) return;
-    float sums[kSums] = {};
-    const long long next_a = TRANSPOSE_A ? lda : 1;
-    const long long next_b = TRANSPOSE_B ? 1 : ldb;
+    constexpr int kColumns = 32;  // of the tile, for which a thread has registers
+#pragma unroll 1
+    for (int column = 0; column < kTileN; column += kColumns) {
+      bool has_any = false;
+#pragma unroll 1
+      for (int i = 0; i < kColumns / 2; ++i) {
+        has_any |= is_own(first_row, first_column + column, i, last);
+      }
+      if (has_any) store_chains<kColumns>(first_row, first_column + column, last);
+    }
+  }
+
+  // Returns whether a result is in the matrix, and in a row or column that its planes do not hold.
+  __device__ __forceinline__ bool is_own(int first_row, int first_column, int result,
+                                         unsigned last) const {
+    const int row = first_row + result / 2 % 2 * 8;
+    const int column = first_column + result / 4 * 8 + result % 2;
+    return row < m && column < n && (words_a[row] > last || words_b[column] > last);
+  }
+
+  // Computes this thread's results in kColumns columns, all because they share what they load, and
+  // stores those that are its own.
+  template <int kColumns>
+  __device__ __forceinline__ void store_chains(int first_row, int first_column,
+                                               unsigned last) const {
+    float sums[kColumns / 2] = {};
     const long long from_row = TRANSPOSE_A ? 1 : lda;
     const long long from_column = TRANSPOSE_B ? ldb : 1;
     const float* at_a = a + first_row * from_row;
     const float* at_b = b + first_column * from_column;
 #pragma unroll 1
-    for (int at = 0; at < k; ++at) {
+    for (int left = k; left > 0; --left) {
       float of_a[2];
 #pragma unroll
       for (int h = 0; h < 2; ++h) of_a[h] = first_row + 8 * h < m ? at_a[8 * h * from_row] : 0;
 #pragma unroll
-      for (int i = 0; i < kTileN / 4; ++i) {
+      for (int i = 0; i < kColumns / 4; ++i) {
         const int offset = i / 2 * 8 + i % 2;
         const float of_b = first_column + offset < n ? at_b[offset * from_column] : 0;
 #pragma unroll
@@ -115,13 +130,13 @@ struct ScaledEpilogue {
           sum = fmaf(of_a[h], of_b, sum);
         }
       }
-      at_a += next_a;
-      at_b += next_b;
+      at_a += TRANSPOSE_A ? lda : 1;
+      at_b += TRANSPOSE_B ? 1 : ldb;
     }
 #pragma unroll
-    for (int i = 0; i < kSums; ++i) {
+    for (int i = 0; i < kColumns / 2; ++i) {
       float* const to = c + (first_row + i / 2 % 2 * 8) * ldc + first_column + i / 4 * 8 + i % 2;
-      if (is_own(i)) store_result(to, alpha * sums[i], beta);
+      if (is_own(first_row, first_column, i, last)) store_result(to, alpha * sums[i], beta);
     }
   }
 };
