@@ -52,15 +52,47 @@ std::optional<Configuration> nearest_valid(const KernelTemplate& kernel, const C
   return nearest;
 }
 
+bool knows(const KernelTemplate& kernel, const std::pair<std::string, std::int64_t>& entry) {
+  const auto& all = kernel.space.parameters();
+  return std::any_of(all.begin(), all.end(), [&](const TuningParameter& parameter) {
+    const auto& values = parameter.values;
+    return parameter.name == entry.first &&
+           std::find(values.begin(), values.end(), entry.second) != values.end();
+  });
+}
+
+// The given value without which the others go together; empty where there is none, or where the
+// template does not know all of them. Either of two values that break a rule may be the one.
+std::string odd_value(const KernelTemplate& kernel, const Configuration& given) {
+  const auto& must = given.entries();
+  if (must.size() < 2) return "";
+  for (const auto& [name, value] : must) {
+    if (!knows(kernel, {name, value})) return "";
+  }
+  for (const Configuration& candidate : kernel.space.enumerate().configurations) {
+    std::string odd;
+    std::size_t differing = 0;
+    for (const auto& [name, value] : must) {
+      if (candidate.contains(name) && candidate.at(name) == value) continue;
+      odd = fmt::format("{}={}", name, value);
+      ++differing;
+    }
+    if (differing == 1) return odd;
+  }
+  return "";
+}
+
 Configuration completed(const KernelTemplate& kernel, const Configuration& given,
                         const GemmProblem& problem) {
   Configuration configuration = kernel.default_configuration(problem);
   for (const auto& [name, value] : given.entries()) configuration.set(name, value);
   try {
     return kernel.space.validated(configuration);
-  } catch (const UsageError&) {
+  } catch (const UsageError& error) {
     if (const auto nearest = nearest_valid(kernel, given, configuration)) return *nearest;
-    throw;  // the given values break a rule by themselves
+    const std::string odd = odd_value(kernel, given);
+    if (odd.empty()) throw;  // a value is unknown, or more than two break a rule
+    throw UsageError(fmt::format("{}; the other values go together without {}", error.what(), odd));
   }
 }
 

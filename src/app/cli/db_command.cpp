@@ -71,8 +71,8 @@ int run_merge(const DbOptions& options) {
   TuningDatabase database = TuningDatabase::open(path_of(options));
   for (const std::string& other : options.others) {
     const MergeCounts counts = database.merge(other);
-    fmt::print("{}: {} trials, {} winners merged\n", printable(other), counts.trials,
-               counts.winners);
+    fmt::print("{}: {} trial{}, {} winner{} merged\n", printable(other), counts.trials,
+               counts.trials == 1 ? "" : "s", counts.winners, counts.winners == 1 ? "" : "s");
   }
   return exit_code::kDone;
 }

@@ -110,8 +110,12 @@ std::string machine_text(const ReportData& report) {
 }  // namespace
 
 std::string report_markdown(const ReportData& report) {
-  return fmt::format("# autotune report\n\n{} trials of {} sizes in {} runs, by autotune {}.\n\n",
-                     report.trials, report.sizes.size(), report.runs.size(), kVersion) +
+  const auto counted = [](std::size_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  return fmt::format("# autotune report\n\n{} of {} in {}, by autotune {}.\n\n",
+                     counted(report.trials, "trial"), counted(report.sizes.size(), "size"),
+                     counted(report.runs.size(), "run"), kVersion) +
          rates_text(report) + parameters_text(report) + failures_text(report) +
          machine_text(report);
 }
