@@ -13,12 +13,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "autotune/error.hpp"
+
 #include "api/kernel_selector.hpp"
 #include "api/lookup.hpp"
 #include "api/setup.hpp"
 #include "cli/candidate_runner.hpp"
 #include "cli/tuning_setup.hpp"
 #include "core/statistics.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "pool.hpp"
 #include "prediction/portfolio.hpp"
@@ -52,6 +55,14 @@ std::vector<ordered_json> lines_of(const std::string& path) {
   return lines;
 }
 
+// "gemm_tma RESULTS_M=8,...", as a line of the output names a configuration.
+PoolEntry entry_from(const std::string& text) {
+  const std::size_t space = text.find(' ');
+  const KernelTemplate* kernel = built_in_kernels().find(text.substr(0, space));
+  if (kernel == nullptr) throw Error("no template is called " + text.substr(0, space));
+  return {kernel, kernel->space.validated(Configuration::parse(text.substr(space + 1)))};
+}
+
 // One role of a comparison: "predicted", "tuned" and so on.
 using Roles = std::vector<std::pair<std::string, PoolEntry>>;
 
@@ -70,7 +81,7 @@ class Comparison {
     results_.keep_in_memory(TuningDatabase::in_memory());
     setup_.cubins = &cubins_;
     const PredictedDevice device = predicted_device(device_);
-    for (const Portfolio& portfolio : shipped_portfolios(Math::strict)) {
+    for (const Portfolio& portfolio : shipped_portfolios(options.math)) {
       for (const PortfolioEntry& entry : portfolio.entries) {
         if (fits_device(*entry.kernel, entry.configuration, device.info)) {
           portfolio_.push_back({entry.kernel, entry.configuration});
@@ -79,16 +90,23 @@ class Comparison {
     }
   }
 
-  ordered_json run(const GemmProblem& problem) {
+  // `earlier` is the shape's line of an earlier run, or null: what was found then is timed again.
+  ordered_json run(const GemmProblem& problem, const ordered_json& earlier) {
     ordered_json line = line_of(problem);
     Roles roles;
     const KernelChoice choice = selector_.predict(problem, Placement::aligned);
     roles.emplace_back("predicted", PoolEntry{choice.kernel, choice.best.configuration});
     line["match"] = to_string(choice.best.match);
     line["explanation"] = choice.best.explanation;
-    if (const auto best = oracle(problem)) roles.emplace_back("oracle", *best);
     if (const auto nearest = nearest_winner(problem)) roles.emplace_back("nearest", *nearest);
-    if (const auto tuned = tune_now(problem)) roles.emplace_back("tuned", *tuned);
+    if (earlier.is_null()) {
+      if (const auto best = oracle(problem)) roles.emplace_back("oracle", *best);
+      if (const auto tuned = tune_now(problem)) roles.emplace_back("tuned", *tuned);
+    } else {
+      for (const char* role : {"oracle", "tuned"}) {
+        roles.emplace_back(role, entry_from(earlier.at("configurations").at(role)));
+      }
+    }
     for (const auto& [role, entry] : roles) {
       line["configurations"][role] = entry.kernel->name + " " + to_string(entry.configuration);
     }
@@ -222,13 +240,16 @@ void print_share(const std::vector<ordered_json>& lines, const std::string& role
 void compare(const CompareOptions& options) {
   std::set<std::string> known;
   for (const ordered_json& line : lines_of(options.output)) known.insert(identity(line));
+  std::map<std::string, ordered_json> earlier;
+  for (const ordered_json& line : lines_of(options.earlier)) earlier[identity(line)] = line;
   Comparison comparison(options);
-  const std::vector<GemmProblem> shapes = mixed_shapes(options.shapes, options.seed);
+  const std::vector<GemmProblem> shapes = mixed_shapes(options.shapes, options.seed, options.math);
   std::ofstream output(options.output, std::ios::app);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     if (i % options.parts != options.part) continue;
-    if (known.contains(identity(line_of(shapes[i])))) continue;
-    ordered_json line = comparison.run(shapes[i]);
+    const std::string shape = identity(line_of(shapes[i]));
+    if (known.contains(shape) || (!earlier.empty() && !earlier.contains(shape))) continue;
+    ordered_json line = comparison.run(shapes[i], earlier.empty() ? nullptr : earlier.at(shape));
     line["seed"] = options.seed;
     line["seconds"] = options.seconds_per_shape;
     output << line.dump() << std::endl;

@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <string>
 
+#include "autotune/problem.hpp"
+
 namespace autotune {
 
 struct CompareOptions {
   std::string output;
+  std::string earlier;  // an output whose shapes and tuned configurations are timed; empty: none
   std::string device = "auto";
+  Math math = Math::strict;
   std::size_t shapes = 50;
   double seconds_per_shape = 10;  // of tuning
   std::uint64_t seed = 2024;

@@ -17,7 +17,7 @@ constexpr std::size_t kMostLookedAt = 20'000;  // configurations of a space, for
 
 class Pool {
  public:
-  explicit Pool(const DeviceInfo& device) : device_(device) {}
+  Pool(const DeviceInfo& device, Math math) : device_(device), math_(math) {}
 
   void add(const PoolEntry& entry) {
     if (std::find(entries_.begin(), entries_.end(), entry) == entries_.end()) {
@@ -27,10 +27,10 @@ class Pool {
 
   void add(const Winner& winner) {
     const KernelTemplate* kernel = built_in_kernels().find(winner.template_name);
-    if (winner.problem.trait("math") != kMathNames[0] || kernel == nullptr ||
-        kernel->space_version != winner.space_version) {
-      return;
-    }
+    if (kernel == nullptr || kernel->space_version != winner.space_version) return;
+    GemmProblem problem = gemm_problem(winner.problem);
+    problem.math = math_;
+    if (!computes(*kernel, problem)) return;
     const Configuration configuration = kernel->space.validated(winner.configuration);
     for (const Constraint& constraint : device_constraints(*kernel, device_)) {
       if (!constraint.holds(configuration)) return;
@@ -42,6 +42,7 @@ class Pool {
 
  private:
   const DeviceInfo& device_;
+  Math math_;
   std::vector<PoolEntry> entries_;
 };
 
@@ -70,8 +71,8 @@ double model_cycles(const PoolEntry& entry, const GemmProblem& problem, const De
 }
 
 std::vector<PoolEntry> candidate_pool(const DeviceInfo& device, const TuningDatabase* database,
-                                      std::size_t spread) {
-  Pool pool(device);
+                                      Math math, std::size_t spread) {
+  Pool pool(device, math);
   const ResultFilter filter{.operation = kGemm};
   for (const Winner* winner : shipped_winners(filter)) pool.add(*winner);
   if (database != nullptr) {
@@ -80,7 +81,7 @@ std::vector<PoolEntry> candidate_pool(const DeviceInfo& device, const TuningData
   }
   for (const KernelTemplate* kernel : built_in_kernels().for_device(device)) {
     std::vector<Configuration> space;
-    for (const GemmProblem& problem : mixed_shapes(spread, kSpreadSeed)) {
+    for (const GemmProblem& problem : mixed_shapes(spread, kSpreadSeed, math)) {
       if (!computes(*kernel, problem)) continue;
       if (space.empty()) {
         space = kernel->space.enumerate(device_constraints(*kernel, device)).configurations;

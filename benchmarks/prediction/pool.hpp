@@ -19,11 +19,11 @@ struct PoolEntry {
   bool operator==(const PoolEntry&) const = default;
 };
 
-// Distinct configurations that the device can run: those of shipped winners, of the winners and
-// best trials in `database` (which may be null), and for each of `spread` random shapes the best of
-// each template by the cost model. Only strict math.
+// Distinct configurations that the device can run and that compute products of the math: those of
+// shipped winners, of the winners and best trials in `database` (which may be null), and for each
+// of `spread` random shapes the best of each template by the cost model.
 [[nodiscard]] std::vector<PoolEntry> candidate_pool(const DeviceInfo& device,
-                                                    const TuningDatabase* database,
+                                                    const TuningDatabase* database, Math math,
                                                     std::size_t spread);
 
 // Clock cycles by the template's cost model; 1 where the device's SMs are not known.

@@ -47,20 +47,22 @@ GemmProblem random_shape(Random& random, const char* layout, bool odd) {
 
 }  // namespace
 
-std::vector<GemmProblem> random_shapes(std::size_t count, std::uint64_t seed) {
+std::vector<GemmProblem> random_shapes(std::size_t count, std::uint64_t seed, Math math) {
   Random random(seed);
   std::vector<GemmProblem> shapes;
   for (std::size_t i = 0; i < count; ++i) {
     shapes.push_back(random_shape(random, kLayouts[i / 32 % 4], i % 32 >= 24));
+    shapes.back().math = math;
   }
   return shapes;
 }
 
-std::vector<GemmProblem> mixed_shapes(std::size_t count, std::uint64_t seed) {
+std::vector<GemmProblem> mixed_shapes(std::size_t count, std::uint64_t seed, Math math) {
   Random random(seed);
   std::vector<GemmProblem> shapes;
   for (std::size_t i = 0; i < count; ++i) {
     shapes.push_back(random_shape(random, kLayouts[i % 4], i / 4 % 4 == 3));
+    shapes.back().math = math;
   }
   return shapes;
 }

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
+#include <iterator>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <sstream>
-#include <tuple>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -18,6 +16,7 @@
 #include "core/embedded_file.hpp"
 #include "core/json.hpp"
 #include "kernel_templates/kernel_registry.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 
@@ -27,85 +26,79 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMaths = 2;
+constexpr std::size_t kMaths = std::size(kMathNames);
+constexpr double kLeafUnit = 1e-4;  // the leaves of a file are whole numbers of it
 
-// Takes the last member of a line, which is an array of numbers, maybe of arrays, and returns its
-// numbers; nullopt where the member has another name. A portfolio has 20,000 numbers, and a JSON
+// Takes an array of numbers out of a line and returns them. A model has 30,000 numbers, and a JSON
 // parser would take most of a first call's time for them.
-std::optional<std::vector<double>> take_numbers(std::string& line, const std::string& name) {
-  const std::size_t begin = line.find("\"" + name + "\":[");
-  if (begin == std::string::npos) return std::nullopt;
-  std::vector<double> numbers;
-  const char* at = line.data() + begin + name.size() + 3;
-  for (const char* const end = line.data() + line.size(); at != end;) {
-    if (*at == '[' || *at == ']' || *at == ',' || *at == '}' || *at == ' ') {
-      ++at;
-      continue;
-    }
-    const auto [behind, error] = std::from_chars(at, end, numbers.emplace_back());
-    if (error != std::errc())
-      throw Error("a portfolio has something else in the place of a number");
-    at = behind;
+template <class Number>
+std::vector<Number> take_numbers(std::string& line, const std::string& name) {
+  const std::string key = "\"" + name + "\":[";
+  const std::size_t begin = line.find(key);
+  const std::size_t end = line.find(']', begin);
+  if (begin == std::string::npos || end == std::string::npos) {
+    throw Error("a portfolio's model has no " + name);
   }
-  line.replace(begin, std::string::npos, "\"" + name + "\":0}");
+  std::vector<Number> numbers;
+  const char* at = line.data() + begin + key.size();
+  while (at < line.data() + end) {
+    const auto [behind, error] = std::from_chars(at, line.data() + end, numbers.emplace_back());
+    const bool is_whole = error == std::errc() && (*behind == ',' || *behind == ']');
+    if (!is_whole) throw Error("a portfolio has something else in the place of a number");
+    at = behind + 1;
+  }
+  line.replace(begin, end + 1 - begin, "\"" + name + "\":0");
   return numbers;
 }
 
-std::vector<ShapeFeatures> centres_of(const std::vector<double>& numbers) {
-  constexpr std::size_t kEach = std::tuple_size_v<ShapeFeatures>;
-  if (numbers.size() % kEach != 0) throw Error("a centre of a portfolio lacks a feature");
-  std::vector<ShapeFeatures> centres(numbers.size() / kEach);
-  for (std::size_t i = 0; i < numbers.size(); ++i) centres[i / kEach][i % kEach] = numbers[i];
-  return centres;
-}
-
-Correction correction_of(const json& line, std::vector<double> weights, std::size_t centres) {
-  if (weights.size() != centres) {
-    throw Error("an entry of a portfolio does not have a weight for each centre");
-  }
-  return {line.at("mean").get<double>(), line.at("error").get<double>(), std::move(weights)};
-}
-
-void add_entry(Portfolio& portfolio, const json& line, std::vector<double> weights) {
+const KernelTemplate* template_of(const json& line) {
   const KernelTemplate* kernel = built_in_kernels().find(line.at("template").get<std::string>());
-  if (kernel == nullptr || kernel->space_version != line.at("space_version").get<int>()) return;
-  Correction correction = correction_of(line, std::move(weights), portfolio.centres.size());
-  if (!line.contains("configuration")) {
-    portfolio.templates.push_back({kernel, std::move(correction)});
+  const bool is_same =
+      kernel != nullptr && kernel->space_version == line.at("space_version").get<int>();
+  return is_same ? kernel : nullptr;
+}
+
+void read_model(Portfolio& portfolio, std::string row) {
+  TimeModel& model = portfolio.model;
+  model.asked = take_numbers<std::uint16_t>(row, "asked");
+  model.thresholds = take_numbers<float>(row, "thresholds");
+  for (const int leaf : take_numbers<int>(row, "leaves")) {
+    model.leaves.push_back(static_cast<float>(kLeafUnit * leaf));
+  }
+  const json line = json::parse(row);
+  const auto names = line.at("features").get<std::vector<std::string>>();
+  model.depth = line.at("depth").get<std::size_t>();
+  model.bias = line.at("bias").get<double>();
+  const std::size_t trees = model.depth == 0 ? 0 : model.asked.size() / model.depth;
+  const bool fits = model.depth > 0 && model.depth < 16 &&
+                    model.asked.size() == trees * model.depth &&
+                    model.thresholds.size() == model.asked.size() &&
+                    model.leaves.size() == trees << model.depth &&
+                    std::all_of(model.asked.begin(), model.asked.end(),
+                                [&](std::uint16_t feature) { return feature < names.size(); });
+  if (!fits) throw Error("the trees of a portfolio's model are not whole");
+  portfolio.features = CandidateFeatures(names);
+  portfolio.measured = line.at("measured").get<std::array<std::array<double, 2>, 3>>();
+  for (const json& one : line.at("errors")) {
+    if (const KernelTemplate* kernel = template_of(one)) {
+      portfolio.errors[kernel] = one.at("error").get<double>();
+    }
+  }
+}
+
+void read_line(Portfolio& portfolio, std::string row) {
+  if (row.find("\"leaves\":") != std::string::npos) {
+    read_model(portfolio, std::move(row));
     return;
   }
-  portfolio.entries.push_back(
-      {kernel,
-       kernel->space.validated(Configuration::parse(line.at("configuration").get<std::string>())),
-       std::move(correction)});
-}
-
-// The mean over the entries of one template, whose spread is part of its error.
-Correction mean_correction(const std::vector<const Correction*>& all) {
-  Correction result{.weights = std::vector<double>(all.front()->weights.size())};
-  const auto count = static_cast<double>(all.size());
-  for (const Correction* one : all) {
-    result.mean += one->mean / count;
-    for (std::size_t i = 0; i < result.weights.size(); ++i) {
-      result.weights[i] += one->weights[i] / count;
-    }
-  }
-  double squares = 0;
-  for (const Correction* one : all) {
-    const double off = one->mean - result.mean;
-    squares += (off * off + one->error * one->error) / count;
-  }
-  result.error = std::sqrt(squares);
-  return result;
-}
-
-void add_template_corrections(Portfolio& portfolio) {
-  for (const KernelTemplate& kernel : built_in_kernels().templates()) {
-    std::vector<const Correction*> all;
-    for (const PortfolioEntry& entry : portfolio.entries) {
-      if (entry.kernel == &kernel) all.push_back(&entry.correction);
-    }
-    if (!all.empty()) portfolio.templates.push_back({&kernel, mean_correction(all)});
+  const json line = json::parse(row);
+  if (line.contains("device_class")) {
+    portfolio.device_class = line.at("device_class").get<std::string>();
+    portfolio.device_label = line.at("device_label").get<std::string>();
+    portfolio.math = math_from_string(line.at("math").get<std::string>());
+  } else if (const KernelTemplate* kernel = template_of(line)) {
+    const std::string text = line.at("configuration").get<std::string>();
+    portfolio.entries.push_back({kernel, kernel->space.validated(Configuration::parse(text))});
   }
 }
 
@@ -121,27 +114,11 @@ Portfolio parse_portfolio(std::string_view text) {
   Portfolio portfolio;
   std::istringstream stream{std::string(text)};
   try {
-    for (std::string row; std::getline(stream, row);) {
-      if (const auto numbers = take_numbers(row, "centres")) {
-        portfolio.centres = centres_of(*numbers);
-        continue;
-      }
-      std::vector<double> weights =
-          take_numbers(row, "weights").value_or(std::vector<double>(portfolio.centres.size()));
-      const json line = json::parse(row);
-      if (line.contains("device_class")) {
-        portfolio.device_class = line.at("device_class").get<std::string>();
-        portfolio.device_label = line.at("device_label").get<std::string>();
-        portfolio.math = math_from_string(line.at("math").get<std::string>());
-        portfolio.scales = line.at("scales").get<ShapeFeatures>();
-      } else {
-        add_entry(portfolio, line, std::move(weights));
-      }
-    }
+    for (std::string row; std::getline(stream, row);) read_line(portfolio, std::move(row));
   } catch (const json::exception& error) {
     throw Error(std::string("a portfolio does not parse: ") + error.what());
   }
-  add_template_corrections(portfolio);
+  if (portfolio.model.depth == 0) throw Error("a portfolio has no model");
   return portfolio;
 }
 

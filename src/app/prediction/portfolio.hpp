@@ -1,9 +1,11 @@
 // The portfolios that ship with the program: for a device class and a math a small set of
-// configurations, one of which is good for almost any shape, and how their times differ from the
-// cost model's. db/portfolio/*.jsonl, embedded at build time; benchmarks/prediction/portfolio.py
-// makes them (docs/prediction.md).
+// configurations, one of which is good for almost any shape, and how the times of configurations
+// differ from the cost model's. db/portfolio/*.jsonl, embedded at build time;
+// benchmarks/prediction/portfolio.py makes them (docs/prediction.md).
 #pragma once
 
+#include <array>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,47 +14,36 @@
 #include "autotune/problem.hpp"
 
 #include "kernel_templates/kernel_template.hpp"
-#include "prediction/shape_kernel.hpp"
+#include "prediction/candidate_features.hpp"
+#include "prediction/time_model.hpp"
 
 namespace autotune {
-
-// The correction of a configuration's modelled time: log(microseconds / cycles) of a shape is
-// `mean` and for each centre its weight times its likeness to the shape.
-struct Correction {
-  double mean = 0;
-  double error = 0;             // standard deviation at shapes that it was not fitted to
-  std::vector<double> weights;  // one for each centre of the portfolio
-};
 
 struct PortfolioEntry {
   const KernelTemplate* kernel = nullptr;
   Configuration configuration;
-  Correction correction;
 };
 
 struct Portfolio {
   std::string device_class;
   std::string device_label;
   Math math = Math::strict;
-  ShapeFeatures scales = {};           // of likeness()
-  std::vector<ShapeFeatures> centres;  // the shapes that were measured
+  TimeModel model;
+  CandidateFeatures features;  // those of the model
+  // log2 of the least and the greatest m, n and k that were measured.
+  std::array<std::array<double, 2>, 3> measured = {};
+  // The templates that were measured, with the standard deviation of the logarithm of their times
+  // from those predicted for shapes that the model was not fitted to.
+  std::map<const KernelTemplate*, double> errors;
   std::vector<PortfolioEntry> entries;
-  // For configurations that are not in the portfolio, of each template that was measured.
-  struct TemplateCorrection {
-    const KernelTemplate* kernel = nullptr;
-    Correction correction;
-  };
-  std::vector<TemplateCorrection> templates;
 };
 
-// Reads a portfolio: a line for the device with the scales, one with the centres, one for each
-// entry with its weights as the last member, and one without a configuration for each template that
-// was measured and has no entry.
-// Entries of templates that are gone or whose space has changed are left out. Throws Error for a
+// Reads a portfolio: a line for the device, one for the model, one for each entry. Entries and
+// errors of templates that are gone or whose space has changed are left out. Throws Error for a
 // text of another form.
 [[nodiscard]] Portfolio parse_portfolio(std::string_view text);
 
-// The portfolios for a math that ship, parsed when this is first called for it. Thread-safe.
+// The portfolios that ship for a math, parsed when this is first called for it. Thread-safe.
 [[nodiscard]] const std::vector<Portfolio>& shipped_portfolios(Math math);
 
 }  // namespace autotune

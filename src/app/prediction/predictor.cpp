@@ -1,6 +1,7 @@
 #include "prediction/predictor.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -8,6 +9,8 @@
 
 #include "kernel_templates/kernel_registry.hpp"
 #include "operation/gemm/gemm.hpp"
+#include "prediction/candidate_features.hpp"
+#include "prediction/shape_kernel.hpp"
 
 namespace autotune {
 namespace {
@@ -42,116 +45,145 @@ const Portfolio* most_similar(const PredictedDevice& device, Math math,
   return best;
 }
 
-// What is known of one shape: its likeness to each centre.
-class Corrector {
+// The times of candidates on one device, by the cost model and what a portfolio knows of it.
+class TimePredictor {
  public:
-  Corrector(const Portfolio& portfolio, Evidence evidence, const ShapeFeatures& shape)
-      : portfolio_(portfolio), evidence_(evidence) {
-    if (evidence == Evidence::model) return;
-    for (const ShapeFeatures& centre : portfolio.centres) {
-      likeness_.push_back(likeness(shape, centre, portfolio.scales));
-      nearest_ = std::max(nearest_, likeness_.back());
-    }
-  }
+  TimePredictor(const PredictedDevice& device, const Portfolio& portfolio)
+      : device_(device), portfolio_(portfolio), evidence_(evidence_of(device, portfolio)) {}
 
-  struct Log {
-    double us_per_cycle = 0;  // its logarithm
-    double error = 0;
-  };
+  [[nodiscard]] Evidence evidence() const { return evidence_; }
 
-  [[nodiscard]] Log of(const Correction& correction) const {
-    if (evidence_ == Evidence::model) return {-std::log(kNominalMhz), kModelError};
-    double log = correction.mean;
-    for (std::size_t i = 0; i < likeness_.size(); ++i) {
-      log += correction.weights[i] * likeness_[i];
+  // Microseconds; sets the cycles of the inputs.
+  [[nodiscard]] std::vector<double> us(std::span<ModelInput> inputs) const {
+    for (ModelInput& one : inputs) {
+      one.cycles = one.kernel->predicted_cycles(*one.configuration, *one.problem, device_.info.sm,
+                                                device_.info.sm_count);
     }
-    // Far from all centres little more than the model is known.
-    const double far = kModelError * (1 - nearest_);
-    const double other = evidence_ == Evidence::like_device ? kLikeDeviceError : 0;
-    return {log, std::sqrt(correction.error * correction.error + far * far + other * other)};
-  }
-
-  // Of a configuration that need not be in the portfolio.
-  [[nodiscard]] Log of(const KernelTemplate& kernel, const Configuration& configuration) const {
-    for (const PortfolioEntry& entry : portfolio_.entries) {
-      if (entry.kernel == &kernel && entry.configuration == configuration) {
-        return of(entry.correction);
-      }
+    std::vector<double> result(inputs.size(), -std::log(kNominalMhz));
+    if (evidence_ != Evidence::model) {
+      result = portfolio_.model.predict(portfolio_.features.of(inputs, device_.info));
     }
-    for (const Portfolio::TemplateCorrection& one : portfolio_.templates) {
-      if (one.kernel == &kernel) return of(one.correction);
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      result[i] = inputs[i].cycles * std::exp(result[i]);
     }
-    return of(unmeasured());
-  }
-
- private:
-  // Of a template that nothing is known of on this device: as slow as the slowest of the others.
-  [[nodiscard]] Correction unmeasured() const {
-    Correction result{.mean = -std::log(kNominalMhz), .error = kModelError, .weights = {}};
-    for (const Portfolio::TemplateCorrection& one : portfolio_.templates) {
-      result.mean = std::max(result.mean, one.correction.mean);
-    }
-    result.weights.resize(likeness_.size());
     return result;
   }
 
+  // Of the logarithm of a template's time.
+  [[nodiscard]] double error(const KernelTemplate& kernel, const GemmProblem& problem) const {
+    const auto found = portfolio_.errors.find(&kernel);
+    if (evidence_ == Evidence::model || found == portfolio_.errors.end()) return kModelError;
+    const double other = evidence_ == Evidence::like_device ? kLikeDeviceError : 0;
+    const double far = kModelError * (1 - std::exp2(-octaves_outside(problem)));
+    return std::sqrt(found->second * found->second + other * other + far * far);
+  }
+
+ private:
+  // How far a shape is from those that were measured.
+  [[nodiscard]] double octaves_outside(const GemmProblem& problem) const {
+    const std::array<std::int64_t, 3> sizes = {problem.m, problem.n, problem.k};
+    double octaves = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const double size = std::log2(static_cast<double>(sizes[i]));
+      const auto [least, most] = portfolio_.measured[i];
+      octaves += std::max({least - size, size - most, 0.0});
+    }
+    return octaves;
+  }
+
+  const PredictedDevice& device_;
   const Portfolio& portfolio_;
   Evidence evidence_;
-  std::vector<double> likeness_;
-  double nearest_ = 0;
 };
 
+// A winner of another shape. Its time tells how far the prediction for that shape is off.
+struct Known {
+  const Winner* winner = nullptr;
+  const KernelTemplate* kernel = nullptr;
+  GemmProblem gemm;     // its shape
+  double alike = 0;     // that shape and the one that is asked for
+  double residual = 0;  // log(measured / predicted)
+};
+
+// The candidates for one query.
 class Candidates {
  public:
   Candidates(const PredictionQuery& query, const Portfolio& portfolio)
-      : query_(query),
-        problem_(query.problem),
-        shape_(shape_features(query.problem, query.aligned)),
-        portfolio_(portfolio),
-        evidence_(evidence_of(query.device, portfolio)),
-        corrector_(portfolio, evidence_, shape_) {
+      : query_(query), problem_(query.problem), times_(query.device, portfolio) {
     for (const KernelTemplate* kernel : built_in_kernels().for_device(query.device.info)) {
       if (computes(*kernel, problem_)) kernels_.push_back(kernel);
     }
-  }
-
-  void add_portfolio() {
-    for (const PortfolioEntry& entry : portfolio_.entries) {
-      if (!runs(*entry.kernel, entry.configuration)) continue;
-      add(*entry.kernel, entry.configuration, corrector_.of(entry.correction), Origin::portfolio);
+    for (const PortfolioEntry& entry : portfolio.entries) {
+      add(*entry.kernel, entry.configuration, Origin::portfolio);
     }
-  }
-
-  void add_defaults() {
+    // Nothing is known of templates that were not measured.
     for (const KernelTemplate* kernel : kernels_) {
-      const Configuration configuration = kernel->default_configuration(problem_);
-      if (find(*kernel, configuration) != nullptr || !runs(*kernel, configuration)) continue;
-      add(*kernel, configuration, corrector_.of(*kernel, configuration), Origin::standard);
+      if (!portfolio.errors.contains(kernel)) continue;
+      add(*kernel, kernel->default_configuration(problem_), Origin::standard);
+    }
+    for (const Winner& winner : query.known) add_known(winner);
+  }
+
+  [[nodiscard]] std::vector<Prediction> ranked() && {
+    predict_times();
+    correct_by_winners();
+    const auto rank = [](const Prediction& one) {
+      return one.time_us * std::exp(kCaution * one.error);
+    };
+    std::stable_sort(all_.begin(), all_.end(),
+                     [&](const Prediction& a, const Prediction& b) { return rank(a) < rank(b); });
+    return std::move(all_);
+  }
+
+ private:
+  // Leaves out what does not run, and what is there.
+  void add(const KernelTemplate& kernel, const Configuration& configuration, Origin origin) {
+    if (!runs(kernel, configuration) || find(kernel, configuration) != nullptr) return;
+    all_.push_back({.kernel = &kernel,
+                    .configuration = configuration,
+                    .error = times_.error(kernel, query_.problem),
+                    .evidence = times_.evidence(),
+                    .origin = origin});
+  }
+
+  void add_known(const Winner& winner) {
+    const KernelTemplate* kernel = built_in_kernels().find(winner.template_name);
+    if (kernel == nullptr || !runs(*kernel, winner.configuration)) return;
+    add(*kernel, winner.configuration, Origin::winner);
+    Known known{.winner = &winner, .kernel = kernel, .gemm = gemm_problem(winner.problem)};
+    known.alike = likeness(shape_features(query_.problem, query_.aligned),
+                           shape_features(known.gemm, is_aligned(known)));
+    known_.push_back(known);
+  }
+
+  // All times at once, those of the winners for their own shapes among them.
+  void predict_times() {
+    std::vector<ModelInput> inputs;
+    for (const Prediction& one : all_) {
+      inputs.push_back(
+          {one.kernel, &one.configuration, &query_.problem, &problem_, query_.aligned});
+    }
+    for (const Known& one : known_) {
+      inputs.push_back({one.kernel, &one.winner->configuration, &one.gemm, &one.winner->problem,
+                        is_aligned(one)});
+    }
+    const std::vector<double> us = times_.us(inputs);
+    for (std::size_t i = 0; i < all_.size(); ++i) all_[i].time_us = us[i];
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      known_[i].residual = std::log(known_[i].winner->median_us / us[all_.size() + i]);
     }
   }
 
-  // A winner's time tells how far the prediction for its own shape is off, and the more alike the
-  // shapes are, the more of that holds here. Where the corrections are not of this device, what all
-  // winners are off by on average is the device's, and holds for all candidates.
-  void add_winners(std::span<const Winner> winners) {
-    std::vector<Known> known;
+  // The more alike the shapes are, the more of what a winner's prediction is off by holds here.
+  // Where the model is not of this device, what all winners are off by on average is the device's,
+  // and holds for all candidates.
+  void correct_by_winners() {
     double common = 0;
-    for (const Winner& winner : winners) {
-      const KernelTemplate* kernel = built_in_kernels().find(winner.template_name);
-      if (kernel == nullptr || !runs(*kernel, winner.configuration)) continue;
-      known.push_back(known_from(*kernel, winner));
-      common += known.back().residual;
-    }
-    if (known.empty()) return;
-    common = evidence_ == Evidence::this_device ? 0 : common / static_cast<double>(known.size());
-    for (const Known& one : known) {
-      if (find(*one.kernel, one.winner->configuration) == nullptr) {
-        add(*one.kernel, one.winner->configuration,
-            corrector_.of(*one.kernel, one.winner->configuration), Origin::winner);
-      }
+    if (times_.evidence() != Evidence::this_device && !known_.empty()) {
+      for (const Known& one : known_) common += one.residual / static_cast<double>(known_.size());
     }
     for (Prediction& one : all_) one.time_us *= std::exp(common);
-    for (const Known& one : known) {
+    for (const Known& one : known_) {
       Prediction& candidate = *find(*one.kernel, one.winner->configuration);
       if (candidate.winner) continue;  // of a nearer problem
       if (one.alike < kLeastAlike && candidate.origin != Origin::winner) continue;
@@ -163,41 +195,12 @@ class Candidates {
     }
   }
 
-  [[nodiscard]] std::vector<Prediction> ranked() && {
-    const auto rank = [](const Prediction& one) {
-      return one.time_us * std::exp(kCaution * one.error);
-    };
-    std::stable_sort(all_.begin(), all_.end(),
-                     [&](const Prediction& a, const Prediction& b) { return rank(a) < rank(b); });
-    return std::move(all_);
+  [[nodiscard]] static bool is_aligned(const Known& known) {
+    return unpadded_traits(*known.kernel->operation, known.winner->problem).aligned;
   }
-
- private:
-  struct Known {
-    const KernelTemplate* kernel = nullptr;
-    const Winner* winner = nullptr;
-    double alike = 0;     // its shape and the one that is asked for
-    double residual = 0;  // log(measured / predicted)
-  };
-
-  [[nodiscard]] Known known_from(const KernelTemplate& kernel, const Winner& winner) const {
-    const ShapeFeatures there = shape_features(
-        gemm_problem(winner.problem), unpadded_traits(*kernel.operation, winner.problem).aligned);
-    const Corrector::Log predicted =
-        Corrector(portfolio_, evidence_, there).of(kernel, winner.configuration);
-    return {&kernel, &winner, likeness(shape_, there, portfolio_.scales),
-            std::log(winner.median_us / cycles(kernel, winner.configuration, winner.problem)) -
-                predicted.us_per_cycle};
-  }
-
   [[nodiscard]] bool runs(const KernelTemplate& kernel, const Configuration& configuration) const {
     return std::find(kernels_.begin(), kernels_.end(), &kernel) != kernels_.end() &&
            needed_capability(kernel, configuration) <= query_.device.capability();
-  }
-  [[nodiscard]] double cycles(const KernelTemplate& kernel, const Configuration& configuration,
-                              const Problem& problem) const {
-    return kernel.predicted_cycles(configuration, problem, query_.device.info.sm,
-                                   query_.device.info.sm_count);
   }
   [[nodiscard]] Prediction* find(const KernelTemplate& kernel, const Configuration& configuration) {
     const auto found = std::find_if(all_.begin(), all_.end(), [&](const Prediction& one) {
@@ -205,21 +208,13 @@ class Candidates {
     });
     return found == all_.end() ? nullptr : &*found;
   }
-  void add(const KernelTemplate& kernel, const Configuration& configuration,
-           const Corrector::Log& log, Origin origin) {
-    all_.push_back({&kernel, configuration,
-                    cycles(kernel, configuration, problem_) * std::exp(log.us_per_cycle), log.error,
-                    evidence_, origin, nullptr});
-  }
 
   const PredictionQuery& query_;
   Problem problem_;
-  ShapeFeatures shape_;
-  const Portfolio& portfolio_;
-  Evidence evidence_;
-  Corrector corrector_;
+  TimePredictor times_;
   std::vector<const KernelTemplate*> kernels_;  // that compute the problem on the device
   std::vector<Prediction> all_;
+  std::vector<Known> known_;
 };
 
 }  // namespace
@@ -248,11 +243,7 @@ std::vector<Prediction> predict(const PredictionQuery& query,
   if (!query.device.has_model()) return {};
   const Portfolio* portfolio = most_similar(query.device, query.problem.math, portfolios);
   if (portfolio == nullptr) return {};
-  Candidates candidates(query, *portfolio);
-  candidates.add_portfolio();
-  candidates.add_defaults();
-  candidates.add_winners(query.known);
-  return std::move(candidates).ranked();
+  return Candidates(query, *portfolio).ranked();
 }
 
 bool fits_device(const KernelTemplate& kernel, const Configuration& configuration,

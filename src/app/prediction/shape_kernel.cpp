@@ -3,6 +3,12 @@
 #include <cmath>
 
 namespace autotune {
+namespace {
+
+// The distances over which the residuals of the time model are alike (docs/prediction.md).
+constexpr ShapeFeatures kScales = {0.2, 0.2, 0.2, 0.5, 0.5, 0.5};
+
+}  // namespace
 
 ShapeFeatures shape_features(const GemmProblem& problem, bool aligned) {
   const auto octaves = [](std::int64_t size) { return std::log2(static_cast<double>(size)); };
@@ -15,10 +21,10 @@ ShapeFeatures shape_features(const GemmProblem& problem, bool aligned) {
           aligned ? 0.0 : 1.0};
 }
 
-double likeness(const ShapeFeatures& a, const ShapeFeatures& b, const ShapeFeatures& scales) {
+double likeness(const ShapeFeatures& a, const ShapeFeatures& b) {
   double squares = 0;
   for (std::size_t i = 0; i < kShapeFeatures; ++i) {
-    const double steps = (a[i] - b[i]) / scales[i];
+    const double steps = (a[i] - b[i]) / kScales[i];
     squares += steps * steps;
   }
   const double distance = std::sqrt(3 * squares);

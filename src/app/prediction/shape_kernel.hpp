@@ -17,8 +17,7 @@ using ShapeFeatures = std::array<double, kShapeFeatures>;
 
 // Matern's covariance with the smoothness 3/2 (C. E. Rasmussen and C. K. I. Williams, Gaussian
 // Processes for Machine Learning, 2006, section 4.2): 1 for equal shapes, towards 0 for shapes that
-// are more than a few scales apart. The scales are positive.
-[[nodiscard]] double likeness(const ShapeFeatures& a, const ShapeFeatures& b,
-                              const ShapeFeatures& scales);
+// are more than a few octaves apart.
+[[nodiscard]] double likeness(const ShapeFeatures& a, const ShapeFeatures& b);
 
 }  // namespace autotune

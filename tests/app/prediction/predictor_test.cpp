@@ -23,28 +23,53 @@ constexpr const char* kH100 = "sm_90/114sm/l2-52428800/bus-5120/mem-2619000kHz/8
 constexpr const char* kA100 = "sm_80/108sm/l2-41943040/bus-5120/mem-1215000kHz/40GiB/shared-166912";
 const GemmProblem kProblem{.m = 1000, .n = 1200, .k = 800};
 
-// The default of a template for some shape, as an entry of a portfolio with one centre at 1024^3.
-std::string entry(const std::string& name, double mean, double weight = 0, double error = 0.05) {
-  const KernelTemplate& kernel = *built_in_kernels().find(name);
+// A template's default for some shape, and by how much its times differ from the cost model's.
+struct Entry {
+  std::string name;
+  double off = 0;  // log(microseconds / cycles)
+  bool in_portfolio = true;
+  int version = built_in_kernels().find(name)->space_version;
+};
+
+// A tree of depth 1: adds a value where a feature is above a threshold.
+struct Tree {
+  std::string feature;
+  double threshold = 0.5;
+  double value = 0;
+};
+
+std::string text_of(const std::vector<Entry>& entries, const std::vector<Tree>& more = {}) {
+  std::vector<Tree> trees = more;
+  for (const Entry& entry : entries) trees.push_back({entry.name, 0.5, entry.off});
+  std::vector<std::string> features, thresholds, leaves, asked, errors;
+  std::string rows;
+  for (std::size_t i = 0; i < trees.size(); ++i) {
+    features.push_back("\"" + trees[i].feature + "\"");
+    asked.push_back(std::to_string(i));
+    thresholds.push_back(fmt::format("{}", trees[i].threshold));
+    leaves.push_back(fmt::format("0,{}", std::lround(1e4 * trees[i].value)));
+  }
+  for (const Entry& entry : entries) {
+    errors.push_back(fmt::format(R"({{"template":"{}","space_version":{},"error":0.05}})",
+                                 entry.name, entry.version));
+    const Configuration configuration =
+        built_in_kernels().find(entry.name)->default_configuration(kProblem);
+    if (!entry.in_portfolio) continue;
+    rows += fmt::format(R"({{"template":"{}","space_version":{},"configuration":"{}"}})" "\n",
+                        entry.name, entry.version, to_string(configuration));
+  }
+  const auto list = [](const std::vector<std::string>& items) {
+    return fmt::format("{}", fmt::join(items, ","));
+  };
   return fmt::format(
-      R"({{"template":"{}","space_version":{},"configuration":"{}","mean":{},"error":{},"weights":[{}]}})"
-      "\n",
-      name, kernel.space_version, to_string(kernel.default_configuration(kProblem)), mean, error,
-      weight);
+      R"({{"device_class":"{}","device_label":"NVIDIA H200","math":"strict"}})" "\n"
+      R"({{"features":[{}],"measured":[[4,13],[4,13],[4,13]],"errors":[{}],"depth":1,"bias":0,)"
+      R"("asked":[{}],"thresholds":[{}],"leaves":[{}]}})" "\n{}",
+      kH200, list(features), list(errors), list(asked), list(thresholds), list(leaves), rows);
 }
 
-// gemm_tiled has no entry, and is ten times as slow as the model says.
-Portfolio portfolio_of(const std::string& entries) {
-  const int version = built_in_kernels().find("gemm_tiled")->space_version;
-  const std::string tiled = fmt::format(
-      R"({{"template":"gemm_tiled","space_version":{},"mean":-5.1,"error":0.3}})", version);
-  return parse_portfolio(
-      fmt::format(R"({{"device_class":"{}","device_label":"NVIDIA H200","math":"strict",)"
-                  R"("scales":[2,2,2,3,3,1]}})"
-                  "\n"
-                  R"({{"centres":[[10,10,10,0,0,0]]}})"
-                  "\n{}{}\n",
-                  kH200, entries, tiled));
+Portfolio portfolio_of(const std::vector<Entry>& entries, const std::vector<Tree>& more = {}) {
+  return parse_portfolio(text_of(entries, more));
 }
 
 std::vector<Prediction> predict_on(const char* device_class, const Portfolio& portfolio,
@@ -79,7 +104,7 @@ constexpr double kMean = -7.4;  // log(1 / 1640 MHz)
 
 TEST_SUITE("predictor") {
   TEST_CASE("the same query has the same ranking, sorted by what is predicted") {
-    const Portfolio portfolio = portfolio_of(entry("gemm_tma", kMean) + entry("gemm_simt", kMean));
+    const Portfolio portfolio = portfolio_of({{"gemm_tma", kMean}, {"gemm_simt", kMean}, {"gemm_tiled", -5.1, false}});
     const auto first = predict_on(kH200, portfolio);
     const auto second = predict_on(kH200, portfolio);
     REQUIRE(first.size() == second.size());
@@ -97,55 +122,65 @@ TEST_SUITE("predictor") {
 
   TEST_CASE("a correction changes the time by its factor, and the choice with it") {
     const auto with_tma_off_by = [](double log) {
-      return predict_on(
-          kH200, portfolio_of(entry("gemm_tma", kMean + log) + entry("gemm_simt", kMean + 0.5)));
+      return predict_on(kH200,
+                        portfolio_of({{"gemm_tma", kMean + log}, {"gemm_simt", kMean + 0.5}}));
     };
     const auto before = with_tma_off_by(0);
     const auto after = with_tma_off_by(1);
     CHECK(before.front().kernel->name == "gemm_tma");
-    CHECK(after.front().kernel->name != "gemm_tma");
+    CHECK(after.front().kernel->name == "gemm_simt");
     CHECK(of_template(after, "gemm_tma").time_us ==
           doctest::Approx(of_template(before, "gemm_tma").time_us * std::exp(1)));
-  }
-
-  TEST_CASE("a template without an entry has the correction of its line, or the slowest one") {
-    const Portfolio portfolio = portfolio_of(entry("gemm_tma", kMean));
-    const auto all = predict_on(kH200, portfolio);
+    // Without a correction it is the cost model's.
     const double model_us =
-        of_template(predict_on("sm_100/132sm/x", portfolio), "gemm_tiled").time_us;
-    CHECK(of_template(all, "gemm_tiled").time_us ==
-          doctest::Approx(model_us * 1700 * std::exp(-5.1)).epsilon(0.01));
-    CHECK(all.front().kernel->name == "gemm_tma");
-    CHECK(of_template(all, "gemm_simt").time_us > 5 * all.front().time_us);
+        of_template(predict_on("sm_100/132sm/x", portfolio_of({{"gemm_tma", 5}})), "gemm_tma")
+            .time_us;
+    CHECK(of_template(before, "gemm_tma").time_us ==
+          doctest::Approx(model_us * 1700 * std::exp(kMean)).epsilon(0.01));
   }
 
-  TEST_CASE("a centre counts near it and not far away") {
-    const Portfolio plain = portfolio_of(entry("gemm_tma", kMean));
-    const Portfolio planted = portfolio_of(entry("gemm_tma", kMean, 1));
-    const auto ratio = [&](const GemmProblem& problem) {
-      return of_template(predict_on(kH200, planted, problem), "gemm_tma").time_us /
-             of_template(predict_on(kH200, plain, problem), "gemm_tma").time_us;
+  TEST_CASE("corrections see the shape, its layout and alignment, and the configuration") {
+    const GemmProblem wide{.m = 1000, .n = 4000, .k = 800};
+    GemmProblem transposed = kProblem;
+    transposed.op_b = Transpose::transposed;
+    const auto ratio = [](const Tree& tree, const GemmProblem& problem) {
+      const auto plain = predict_on(kH200, portfolio_of({{"gemm_tma", kMean}}), problem);
+      const auto planted = predict_on(kH200, portfolio_of({{"gemm_tma", kMean}}, {tree}), problem);
+      return of_template(planted, "gemm_tma").time_us / of_template(plain, "gemm_tma").time_us;
     };
-    CHECK(ratio({.m = 1024, .n = 1024, .k = 1024}) == doctest::Approx(std::exp(1)));
-    CHECK(ratio({.m = 1024, .n = 2048, .k = 1024}) > 1.5);
-    CHECK(ratio({.m = 1024, .n = 2048, .k = 1024}) < std::exp(1));
-    CHECK(ratio({.m = 16, .n = 16, .k = 16}) < 1.01);
+    CHECK(ratio({"n", 11, 1}, wide) == doctest::Approx(std::exp(1)));
+    CHECK(ratio({"n", 11, 1}, kProblem) == doctest::Approx(1));
+    CHECK(ratio({"transposed_b", 0.5, 1}, transposed) == doctest::Approx(std::exp(1)));
+    CHECK(ratio({"transposed_b", 0.5, 1}, kProblem) == doctest::Approx(1));
+    CHECK(ratio({"aligned", 0.5, 1}, kProblem) == doctest::Approx(std::exp(1)));
+    // STAGES of the default is 2 or more; FEW is a parameter of another template, and -1 here.
+    CHECK(ratio({"STAGES", 1.5, 1}, kProblem) == doctest::Approx(std::exp(1)));
+    CHECK(ratio({"FEW", -0.5, 1}, kProblem) == doctest::Approx(1));
+    CHECK(ratio({"FEW", -1.5, 1}, kProblem) == doctest::Approx(std::exp(1)));
+    CHECK(ratio({"a name that is gone", -0.5, 1}, kProblem) == doctest::Approx(std::exp(1)));
   }
 
   TEST_CASE("what is less like the measured shapes is less certain") {
-    const Portfolio portfolio = portfolio_of(entry("gemm_tma", kMean));
+    const Portfolio portfolio = portfolio_of({{"gemm_tma", kMean}});
     const auto error = [&](const char* device, const GemmProblem& problem) {
       return of_template(predict_on(device, portfolio, problem), "gemm_tma").error;
     };
-    const GemmProblem centre{.m = 1024, .n = 1024, .k = 1024};
-    CHECK(error(kH200, centre) == doctest::Approx(0.05));
-    CHECK(error(kH200, {.m = 64, .n = 8192, .k = 64}) > 0.2);
-    CHECK(error(kH100, centre) > error(kH200, centre));
+    CHECK(error(kH200, kProblem) == doctest::Approx(0.05));
+    CHECK(error(kH200, {.m = 8192, .n = 8192, .k = 8192}) == doctest::Approx(0.05));
+    CHECK(error(kH200, {.m = 64, .n = 64, .k = 1'000'000}) > 0.2);
+    CHECK(error(kH200, {.m = 8, .n = 8192, .k = 64}) > 0.1);
+    CHECK(error(kH100, kProblem) > error(kH200, kProblem));
+    CHECK(error("sm_100/148sm/x", kProblem) > error(kH100, kProblem));
+  }
+
+  TEST_CASE("a template that was not measured is no candidate by its default") {
+    const auto all = predict_on(kH200, portfolio_of({{"gemm_tma", kMean}}));
+    for (const Prediction& one : all) CHECK(one.kernel->name == "gemm_tma");
   }
 
   TEST_CASE("a like device is corrected as the measured one, another by the model alone") {
     const Portfolio portfolio =
-        portfolio_of(entry("gemm_tma", kMean + 3) + entry("gemm_simt", kMean));
+        portfolio_of({{"gemm_tma", kMean + 3}, {"gemm_simt", kMean}});
     const auto fastest_us = [](const std::vector<Prediction>& all) { return all.front().time_us; };
     const auto like = predict_on(kH100, portfolio);
     CHECK(like.front().evidence == Evidence::like_device);
@@ -160,8 +195,8 @@ TEST_SUITE("predictor") {
   }
 
   TEST_CASE("templates that cannot run are no candidates") {
-    const Portfolio portfolio = portfolio_of(entry("gemm_tma", kMean) + entry("gemm_simt", kMean) +
-                                             entry("gemm_skinny", kMean));
+    const Portfolio portfolio =
+        portfolio_of({{"gemm_tma", kMean}, {"gemm_simt", kMean}, {"gemm_skinny", kMean}});
     for (const Prediction& one : predict_on(kA100, portfolio))
       CHECK(one.kernel->name != "gemm_tma");
     for (const GemmProblem& problem :
@@ -176,7 +211,7 @@ TEST_SUITE("predictor") {
   }
 
   TEST_CASE("nothing is predicted without a model of the device, or a portfolio of the math") {
-    const Portfolio portfolio = portfolio_of(entry("gemm_tma", kMean));
+    const Portfolio portfolio = portfolio_of({{"gemm_tma", kMean}});
     CHECK(predict_on("sm_1/3sm/unknown", portfolio).empty());
     CHECK(predict_on("a device", portfolio).empty());
     GemmProblem emulated = kProblem;
@@ -186,7 +221,7 @@ TEST_SUITE("predictor") {
 
   TEST_CASE("a winner's time corrects its configuration for shapes like its own") {
     const Portfolio portfolio =
-        portfolio_of(entry("gemm_tma", kMean) + entry("gemm_simt", kMean + 0.5));
+        portfolio_of({{"gemm_tma", kMean}, {"gemm_simt", kMean + 0.5}});
     const GemmProblem tuned{.m = 1004, .n = 1200, .k = 800};
     const double expected = of_template(predict_on(kH200, portfolio, tuned), "gemm_simt").time_us;
     const auto fast =
@@ -207,7 +242,7 @@ TEST_SUITE("predictor") {
   }
 
   TEST_CASE("on a device that nothing was fitted to, its winners tell how fast it is") {
-    const Portfolio portfolio = portfolio_of(entry("gemm_simt", kMean));
+    const Portfolio portfolio = portfolio_of({{"gemm_simt", kMean}, {"gemm_tiled", kMean}});
     const GemmProblem tuned{.m = 1004, .n = 1200, .k = 800};
     const double alone = of_template(predict_on(kA100, portfolio, tuned), "gemm_simt").time_us;
     const auto slow =
@@ -218,7 +253,7 @@ TEST_SUITE("predictor") {
   }
 
   TEST_CASE("a prediction says its time, its error and what it rests on") {
-    const Portfolio portfolio = portfolio_of(entry("gemm_tma", kMean - 1));
+    const Portfolio portfolio = portfolio_of({{"gemm_tma", kMean - 1}});
     const std::string text = to_string(predict_on(kH200, portfolio).front());
     CHECK(text.find(" us +- ") != std::string::npos);
     CHECK(text.find(" %, the portfolio, corrected by trials of this device") != std::string::npos);
@@ -227,29 +262,30 @@ TEST_SUITE("predictor") {
 
 TEST_SUITE("portfolio") {
   TEST_CASE("entries of other versions of a template's space are left out") {
-    std::string text = entry("gemm_tma", kMean);
-    const std::string version = "\"space_version\":";
-    text.replace(text.find(version), version.size() + 1, version + "99");
-    CHECK(portfolio_of(text + entry("gemm_simt", kMean)).entries.size() == 1);
+    Entry old{"gemm_tma", kMean};
+    old.version += 1;
+    const Portfolio portfolio = portfolio_of({old, {"gemm_simt", kMean}});
+    CHECK(portfolio.entries.size() == 1);
+    CHECK(portfolio.errors.size() == 1);
   }
 
   TEST_CASE("texts of another form are refused") {
-    CHECK_THROWS_AS(parse_portfolio("{\"device_class\":1}"), Error);
+    const std::string text = text_of({{"gemm_tma", kMean}});
+    CHECK(parse_portfolio(text).entries.size() == 1);
+    const auto with = [&](const std::string& part, const std::string& other) {
+      std::string changed = text;
+      changed.replace(text.find(part), part.size(), other);
+      return changed;
+    };
     CHECK_THROWS_AS(parse_portfolio("nothing"), Error);
-    std::string text = entry("gemm_tma", kMean);
-    text.replace(text.find("[0]"), 3, "[0,0]");
-    CHECK_THROWS_AS(portfolio_of(text), Error);
-    text.replace(text.find("[0,0]"), 5, "[x]");
-    CHECK_THROWS_AS(portfolio_of(text), Error);
-    CHECK_THROWS_AS(parse_portfolio(R"({"centres":[[1,2,3]]})"), Error);
-  }
-
-  TEST_CASE("every number of a portfolio is read") {
-    std::string text = entry("gemm_tma", kMean);
-    text.replace(text.find("[0]"), 3, "[-1.5e-3]");
-    const Portfolio portfolio = portfolio_of(text);
-    CHECK(portfolio.centres == std::vector<ShapeFeatures>{{10, 10, 10, 0, 0, 0}});
-    CHECK(portfolio.entries.front().correction.weights == std::vector<double>{-0.0015});
+    CHECK_THROWS_AS(parse_portfolio("{\"device_class\":1}"), Error);
+    CHECK_THROWS_AS(parse_portfolio(text.substr(0, text.find('\n') + 1)), Error);
+    CHECK_THROWS_AS(parse_portfolio(with("\"leaves\":[0,", "\"leaves\":[")), Error);
+    CHECK_THROWS_AS(parse_portfolio(with("\"leaves\":[0,", "\"leaves\":[0.5,")), Error);
+    CHECK_THROWS_AS(parse_portfolio(with("\"asked\":[0]", "\"asked\":[1]")), Error);
+    CHECK_THROWS_AS(parse_portfolio(with("\"asked\":[0]", "\"asked\":[-1]")), Error);
+    CHECK_THROWS_AS(parse_portfolio(with("\"depth\":1", "\"depth\":0")), Error);
+    CHECK_THROWS_AS(parse_portfolio(with("\"thresholds\":[0.5]", "\"thresholds\":[]")), Error);
   }
 
   TEST_CASE("the portfolios that ship parse, have at most 64 entries, and one device each") {
