@@ -39,8 +39,7 @@ class Collector {
         runner_(setup_, cubins_) {
     const std::optional<TuningDatabase> database =
         options.database.empty() ? std::nullopt : TuningDatabase::open_read_only(options.database);
-    pool_ = candidate_pool(device_, database ? &*database : nullptr, options.math,
-                           options.spread);
+    pool_ = candidate_pool(device_, database ? &*database : nullptr, options.math, options.spread);
     fmt::print("{}: {} configurations\n", device_.label, pool_.size());
   }
 
@@ -125,7 +124,8 @@ void collect(const CollectOptions& options) {
   const auto end = start + std::chrono::duration_cast<Clock::duration>(
                                std::chrono::duration<double>(options.seconds));
   Collector collector(options);
-  const std::vector<GemmProblem> shapes = random_shapes(options.most_shapes, options.seed, options.math);
+  const std::vector<GemmProblem> shapes =
+      random_shapes(options.most_shapes, options.seed, options.math);
   // One turn of layouts: its shapes need all kernels, in the order in which they are measured.
   const std::size_t first_turn = std::min<std::size_t>(shapes.size(), 128);
   for (std::size_t i = 0; i < first_turn; ++i) collector.prepare(shapes[i]);

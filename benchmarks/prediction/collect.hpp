@@ -22,7 +22,8 @@ struct CollectOptions {
 
 // Appends one JSON line for each shape to the output, each as soon as it is measured:
 //
-//   {"m": 64, "n": 512, "k": 1024, "layout": "NN", "math": "strict", "aligned": true, "device_class": "...",
+//   {"m": 64, "n": 512, "k": 1024, "layout": "NN", "math": "strict", "aligned": true,
+//   "device_class": "...",
 //    "device_label": "NVIDIA H200", "best_us": 21.4, "seed": 1,
 //    "entries": [{"template": "gemm_tma", "space_version": 2, "configuration": "RESULTS_M=8,...",
 //                 "cycles": 61000.0, "us": 21.4, "whole": true}, ...]}

@@ -46,8 +46,9 @@ void add_features(ordered_json& shape, const CandidateFeatures& features) {
   for (ordered_json& json : shape.at("entries")) {
     const std::optional<PoolEntry> entry = entry_of(json);
     if (!entry) continue;
-    const ModelInput candidate{entry->kernel, &entry->configuration, &gemm, &problem, aligned,
-                              model_cycles(*entry, gemm, device)};
+    const ModelInput candidate{entry->kernel, &entry->configuration,
+                               &gemm,         &problem,
+                               aligned,       model_cycles(*entry, gemm, device)};
     const FeatureTable table = features.of({&candidate, 1}, device);
     std::vector<float> values;
     for (std::size_t i = 0; i < features.count(); ++i) values.push_back(table.row(i)[0]);

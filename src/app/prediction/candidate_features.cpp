@@ -13,13 +13,19 @@ namespace autotune {
 namespace {
 
 constexpr std::array<std::string_view, 17> kDerived = {
-    "m",       "n",       "k",       "transposed_a", "transposed_b",  "aligned", "cycles",
-    "block_m", "block_n", "block_k", "threads",      "shared_bytes",  "blocks_per_sm",
-    "idle",    "padding", "k_tiles", "workspace"};
+    "m",       "n",       "k",        "transposed_a", "transposed_b", "aligned",       "cycles",
+    "block_m", "block_n", "block_k",  "threads",      "shared_bytes", "blocks_per_sm", "idle",
+    "padding", "k_tiles", "workspace"};
 
-float octaves(double value) { return static_cast<float>(std::log2(value)); }
-float octaves(std::int64_t value) { return octaves(static_cast<double>(value)); }
-float flag(bool value) { return value ? 1 : 0; }
+float octaves(double value) {
+  return static_cast<float>(std::log2(value));
+}
+float octaves(std::int64_t value) {
+  return octaves(static_cast<double>(value));
+}
+float flag(bool value) {
+  return value ? 1 : 0;
+}
 
 // In the order of kDerived.
 std::array<float, kDerived.size()> derived_features(const ModelInput& one,
@@ -31,7 +37,8 @@ std::array<float, kDerived.size()> derived_features(const ModelInput& one,
   const std::int64_t tiles = ceil_div(gemm.m, tile.block_m) * ceil_div(gemm.n, tile.block_n);
   const auto blocks = static_cast<double>(geometry.blocks());
   const double per_sm = blocks / device.sm_count;
-  const double padded = static_cast<double>(tiles * tile.block_m) * static_cast<double>(tile.block_n);
+  const double padded =
+      static_cast<double>(tiles * tile.block_m) * static_cast<double>(tile.block_n);
   const auto results = static_cast<double>(gemm.m) * static_cast<double>(gemm.n);
   const double k_tiles = std::ceil(static_cast<double>(gemm.k) / static_cast<double>(tile.block_k));
   return {octaves(gemm.m),
@@ -49,14 +56,13 @@ std::array<float, kDerived.size()> derived_features(const ModelInput& one,
           octaves(per_sm),
           octaves(std::ceil(per_sm) / per_sm),
           octaves(padded / results),
-          octaves(k_tiles * static_cast<double>(tiles) / blocks),
+          octaves(k_tiles * static_cast<double>(tiles) * static_cast<double>(gemm.batch) / blocks),
           flag(geometry.workspace_bytes_per_block > 0)};
 }
 
 }  // namespace
 
-CandidateFeatures::CandidateFeatures(const std::vector<std::string>& names)
-    : count_(names.size()) {
+CandidateFeatures::CandidateFeatures(const std::vector<std::string>& names) : count_(names.size()) {
   const auto place_of = [&](std::string_view name) {
     return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
   };

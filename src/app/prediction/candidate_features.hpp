@@ -21,15 +21,16 @@ namespace autotune {
 struct ModelInput {
   const KernelTemplate* kernel = nullptr;
   const Configuration* configuration = nullptr;
-  const GemmProblem* gemm = nullptr;     // row-major
-  const Problem* problem = nullptr;      // the same, in names
-  bool aligned = false;                  // the operands are, as CodeTraits has it
+  const GemmProblem* gemm = nullptr;  // row-major
+  const Problem* problem = nullptr;   // the same, in names
+  bool aligned = false;               // the operands are, as CodeTraits has it
   double cycles = 0;
 };
 
 // The features of candidates by name, in the order of a list. A name may be
 //
-//   m n k                      logarithms of the sizes to the base of 2, as of all that is not named
+//   m n k                      logarithms of the sizes to the base of 2, as of all that is not
+//   named
 //                              as a flag here
 //   transposed_a transposed_b  flags
 //   aligned                    a flag

@@ -55,16 +55,19 @@ std::string text_of(const std::vector<Entry>& entries, const std::vector<Tree>& 
     const Configuration configuration =
         built_in_kernels().find(entry.name)->default_configuration(kProblem);
     if (!entry.in_portfolio) continue;
-    rows += fmt::format(R"({{"template":"{}","space_version":{},"configuration":"{}"}})" "\n",
+    rows += fmt::format(R"({{"template":"{}","space_version":{},"configuration":"{}"}})"
+                        "\n",
                         entry.name, entry.version, to_string(configuration));
   }
   const auto list = [](const std::vector<std::string>& items) {
     return fmt::format("{}", fmt::join(items, ","));
   };
   return fmt::format(
-      R"({{"device_class":"{}","device_label":"NVIDIA H200","math":"strict"}})" "\n"
+      R"({{"device_class":"{}","device_label":"NVIDIA H200","math":"strict"}})"
+      "\n"
       R"({{"features":[{}],"measured":[[4,13],[4,13],[4,13]],"errors":[{}],"depth":1,"bias":0,)"
-      R"("asked":[{}],"thresholds":[{}],"leaves":[{}]}})" "\n{}",
+      R"("asked":[{}],"thresholds":[{}],"leaves":[{}]}})"
+      "\n{}",
       kH200, list(features), list(errors), list(asked), list(thresholds), list(leaves), rows);
 }
 
@@ -104,7 +107,8 @@ constexpr double kMean = -7.4;  // log(1 / 1640 MHz)
 
 TEST_SUITE("predictor") {
   TEST_CASE("the same query has the same ranking, sorted by what is predicted") {
-    const Portfolio portfolio = portfolio_of({{"gemm_tma", kMean}, {"gemm_simt", kMean}, {"gemm_tiled", -5.1, false}});
+    const Portfolio portfolio =
+        portfolio_of({{"gemm_tma", kMean}, {"gemm_simt", kMean}, {"gemm_tiled", -5.1, false}});
     const auto first = predict_on(kH200, portfolio);
     const auto second = predict_on(kH200, portfolio);
     REQUIRE(first.size() == second.size());
@@ -179,8 +183,7 @@ TEST_SUITE("predictor") {
   }
 
   TEST_CASE("a like device is corrected as the measured one, another by the model alone") {
-    const Portfolio portfolio =
-        portfolio_of({{"gemm_tma", kMean + 3}, {"gemm_simt", kMean}});
+    const Portfolio portfolio = portfolio_of({{"gemm_tma", kMean + 3}, {"gemm_simt", kMean}});
     const auto fastest_us = [](const std::vector<Prediction>& all) { return all.front().time_us; };
     const auto like = predict_on(kH100, portfolio);
     CHECK(like.front().evidence == Evidence::like_device);
@@ -220,8 +223,7 @@ TEST_SUITE("predictor") {
   }
 
   TEST_CASE("a winner's time corrects its configuration for shapes like its own") {
-    const Portfolio portfolio =
-        portfolio_of({{"gemm_tma", kMean}, {"gemm_simt", kMean + 0.5}});
+    const Portfolio portfolio = portfolio_of({{"gemm_tma", kMean}, {"gemm_simt", kMean + 0.5}});
     const GemmProblem tuned{.m = 1004, .n = 1200, .k = 800};
     const double expected = of_template(predict_on(kH200, portfolio, tuned), "gemm_simt").time_us;
     const auto fast =
