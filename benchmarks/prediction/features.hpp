@@ -1,4 +1,4 @@
-// Adds to collected trials the features of their candidates, which the time model is fitted to.
+// Adds to collected trials the features of their candidates, which the trees are fitted to.
 #pragma once
 
 #include <string>

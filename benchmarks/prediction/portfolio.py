@@ -95,7 +95,7 @@ def chosen_loss(trials, rows, predicted):
 
 
 def trees_of(model):
-    """CatBoost's trees in the form of src/app/prediction/time_model.hpp."""
+    """CatBoost's trees in the form of src/app/prediction/correction_trees.hpp."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         model.save_model(file.name, format="json")
         saved = json.load(file)

@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   std::string trials;
   std::string features_output;
   CLI::App* const features =
-      app.add_subcommand("features", "add to trials what the time model is fitted to");
+      app.add_subcommand("features", "add to trials what the trees are fitted to");
   features->add_option("trials", trials, "file of collect")->required();
   features->add_option("output", features_output, "file to write")->required();
   autotune::CompareOptions compare_options;

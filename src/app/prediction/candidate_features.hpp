@@ -13,7 +13,7 @@
 #include "core/device_info.hpp"
 #include "core/problem.hpp"
 #include "kernel_templates/kernel_template.hpp"
-#include "prediction/time_model.hpp"
+#include "prediction/correction_trees.hpp"
 
 namespace autotune {
 

@@ -29,7 +29,7 @@ using nlohmann::json;
 constexpr std::size_t kMaths = std::size(kMathNames);
 constexpr double kLeafUnit = 1e-4;  // the leaves of a file are whole numbers of it
 
-// Takes an array of numbers out of a line and returns them. A model has 30,000 numbers, and a JSON
+// Takes an array of numbers out of a line and returns them. Trees have 30,000 numbers, and a JSON
 // parser would take most of a first call's time for them.
 template <class Number>
 std::vector<Number> take_numbers(std::string& line, const std::string& name) {
@@ -37,7 +37,7 @@ std::vector<Number> take_numbers(std::string& line, const std::string& name) {
   const std::size_t begin = line.find(key);
   const std::size_t end = line.find(']', begin);
   if (begin == std::string::npos || end == std::string::npos) {
-    throw Error("a portfolio's model has no " + name);
+    throw Error("a portfolio has no " + name);
   }
   std::vector<Number> numbers;
   const char* at = line.data() + begin + key.size();
@@ -58,25 +58,25 @@ const KernelTemplate* template_of(const json& line) {
   return is_same ? kernel : nullptr;
 }
 
-void read_model(Portfolio& portfolio, std::string row) {
-  TimeModel& model = portfolio.model;
-  model.asked = take_numbers<std::uint16_t>(row, "asked");
-  model.thresholds = take_numbers<float>(row, "thresholds");
+void read_trees(Portfolio& portfolio, std::string row) {
+  CorrectionTrees& trees = portfolio.trees;
+  trees.asked = take_numbers<std::uint16_t>(row, "asked");
+  trees.thresholds = take_numbers<float>(row, "thresholds");
   for (const int leaf : take_numbers<int>(row, "leaves")) {
-    model.leaves.push_back(static_cast<float>(kLeafUnit * leaf));
+    trees.leaves.push_back(static_cast<float>(kLeafUnit * leaf));
   }
   const json line = json::parse(row);
   const auto names = line.at("features").get<std::vector<std::string>>();
-  model.depth = line.at("depth").get<std::size_t>();
-  model.bias = line.at("bias").get<double>();
-  const std::size_t trees = model.depth == 0 ? 0 : model.asked.size() / model.depth;
-  const bool fits = model.depth > 0 && model.depth < 16 &&
-                    model.asked.size() == trees * model.depth &&
-                    model.thresholds.size() == model.asked.size() &&
-                    model.leaves.size() == trees << model.depth &&
-                    std::all_of(model.asked.begin(), model.asked.end(),
+  trees.depth = line.at("depth").get<std::size_t>();
+  trees.bias = line.at("bias").get<double>();
+  const std::size_t count = trees.depth == 0 ? 0 : trees.asked.size() / trees.depth;
+  const bool fits = trees.depth > 0 && trees.depth < 16 &&
+                    trees.asked.size() == count * trees.depth &&
+                    trees.thresholds.size() == trees.asked.size() &&
+                    trees.leaves.size() == count << trees.depth &&
+                    std::all_of(trees.asked.begin(), trees.asked.end(),
                                 [&](std::uint16_t feature) { return feature < names.size(); });
-  if (!fits) throw Error("the trees of a portfolio's model are not whole");
+  if (!fits) throw Error("the trees of a portfolio are not whole");
   portfolio.features = CandidateFeatures(names);
   portfolio.measured = line.at("measured").get<std::array<std::array<double, 2>, 3>>();
   for (const json& one : line.at("errors")) {
@@ -88,7 +88,7 @@ void read_model(Portfolio& portfolio, std::string row) {
 
 void read_line(Portfolio& portfolio, std::string row) {
   if (row.find("\"leaves\":") != std::string::npos) {
-    read_model(portfolio, std::move(row));
+    read_trees(portfolio, std::move(row));
     return;
   }
   const json line = json::parse(row);
@@ -118,7 +118,7 @@ Portfolio parse_portfolio(std::string_view text) {
   } catch (const json::exception& error) {
     throw Error(std::string("a portfolio does not parse: ") + error.what());
   }
-  if (portfolio.model.depth == 0) throw Error("a portfolio has no model");
+  if (portfolio.trees.depth == 0) throw Error("a portfolio has no trees");
   return portfolio;
 }
 

@@ -15,7 +15,7 @@
 
 #include "kernel_templates/kernel_template.hpp"
 #include "prediction/candidate_features.hpp"
-#include "prediction/time_model.hpp"
+#include "prediction/correction_trees.hpp"
 
 namespace autotune {
 
@@ -28,17 +28,17 @@ struct Portfolio {
   std::string device_class;
   std::string device_label;
   Math math = Math::strict;
-  TimeModel model;
-  CandidateFeatures features;  // those of the model
+  CorrectionTrees trees;
+  CandidateFeatures features;  // those that the trees ask for
   // log2 of the least and the greatest m, n and k that were measured.
   std::array<std::array<double, 2>, 3> measured = {};
   // The templates that were measured, with the standard deviation of the logarithm of their times
-  // from those predicted for shapes that the model was not fitted to.
+  // from those predicted for shapes that the trees were not fitted to.
   std::map<const KernelTemplate*, double> errors;
   std::vector<PortfolioEntry> entries;
 };
 
-// Reads a portfolio: a line for the device, one for the model, one for each entry. Entries and
+// Reads a portfolio: a line for the device, one with the trees, one for each entry. Entries and
 // errors of templates that are gone or whose space has changed are left out. Throws Error for a
 // text of another form.
 [[nodiscard]] Portfolio parse_portfolio(std::string_view text);

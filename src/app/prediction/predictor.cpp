@@ -61,7 +61,7 @@ class TimePredictor {
     }
     std::vector<double> result(inputs.size(), -std::log(kNominalMhz));
     if (evidence_ != Evidence::model) {
-      result = portfolio_.model.predict(portfolio_.features.of(inputs, device_.info));
+      result = portfolio_.trees.predict(portfolio_.features.of(inputs, device_.info));
     }
     for (std::size_t i = 0; i < result.size(); ++i) {
       result[i] = inputs[i].cycles * std::exp(result[i]);

@@ -5,7 +5,7 @@
 namespace autotune {
 namespace {
 
-// The distances over which the residuals of the time model are alike (docs/prediction.md).
+// The distances over which the residuals of the trees are alike (docs/prediction.md).
 constexpr ShapeFeatures kScales = {0.2, 0.2, 0.2, 0.5, 0.5, 0.5};
 
 }  // namespace

@@ -31,7 +31,7 @@ class FeatureTable {
 // Oblivious trees as CatBoost makes them (L. Prokhorenkova et al., CatBoost: unbiased boosting with
 // categorical features, NeurIPS 2018): all nodes of a level ask the same question, so that the
 // answers of a tree are the bits of its leaf's index, the first one the lowest.
-struct TimeModel {
+struct CorrectionTrees {
   std::size_t depth = 0;  // questions of a tree
   double bias = 0;
   std::vector<std::uint16_t> asked;  // the feature of each question, tree by tree

@@ -1,9 +1,9 @@
-#include "prediction/time_model.hpp"
+#include "prediction/correction_trees.hpp"
 
 namespace autotune {
 
 // All candidates go through a tree together, so that the compiler can use vector instructions.
-std::vector<double> TimeModel::predict(const FeatureTable& table) const {
+std::vector<double> CorrectionTrees::predict(const FeatureTable& table) const {
   std::vector<double> sums(table.candidates(), bias);
   std::vector<std::uint32_t> leaf(table.candidates());
   const float* of_tree = leaves.data();
