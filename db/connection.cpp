@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "db/file_trust.hpp"
+#include "db/locked_file.hpp"
 #include "db/migrations/field_hash.hpp"
 
 namespace autotune {
@@ -50,7 +51,7 @@ template <typename Fault = StorageError>
     case SQLITE_CORRUPT:
       fail<DamagedFile>(path, "is damaged: move it away, or put a copy in its place");
     case SQLITE_BUSY:
-      fail(path, "is locked by another process: try again when that has ended");
+      fail<LockedFile>(path, "is locked by another process: try again when that has ended");
     case SQLITE_READONLY:
     case SQLITE_PERM:
       fail(path, "cannot be written: check its permissions and its folder's");
@@ -64,7 +65,8 @@ template <typename Fault = StorageError>
     case SQLITE_CANTOPEN:
       fail(path, "cannot be opened: check its permissions and its folder's");
     case SQLITE_IOERR:
-      fail(path, fmt::format("cannot be read or written ({})", error.what()));
+      fail(path, fmt::format("cannot be read or written ({}): check the disk and its quota",
+                             error.what()));
     default:
       fail(path, error.what());
   }
@@ -79,12 +81,24 @@ std::string resolved(const fs::path& path) {
   return (error ? whole : folder / whole.filename()).string();
 }
 
+// The journal's name, too, has to fit into what SQLite takes.
+std::size_t longest_path() {
+  const sqlite3_vfs* const system = sqlite3_vfs_find(nullptr);
+  return static_cast<std::size_t>(system->mxPathname) - std::strlen("-journal");
+}
+
 void refuse_unfit(const fs::path& path) {
   struct stat found {};
-  if (::lstat(path.c_str(), &found) != 0) {
-    if (errno == ENOENT) return;
+  const bool exists = ::lstat(path.c_str(), &found) == 0;
+  if (!exists && errno != ENOENT) {
     fail(path, std::string("cannot be opened: ") + std::strerror(errno));
   }
+  const std::size_t longest = longest_path();
+  if (const std::size_t bytes = resolved(path).size(); bytes > longest) {
+    fail(path, fmt::format("has a path of {} bytes, and SQLite takes {}: name another file", bytes,
+                           longest));
+  }
+  if (!exists) return;
   if (S_ISLNK(found.st_mode)) fail(path, "is a symbolic link, which is not followed");
   if (S_ISDIR(found.st_mode)) fail(path, "is a directory: name a file");
   if (!S_ISREG(found.st_mode)) fail(path, "is not a regular file");

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/posix/file_descriptor.hpp"
+#include "core/posix/ownership.hpp"
 
 namespace autotune {
 namespace {
@@ -18,12 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kNotOurs = "is another user's, or writable by others: not used";
-
-bool others_may_write(const struct stat& found) {
-  // A group with the number of the user has no other members: useradd makes one for each user.
-  const bool own_group = found.st_gid == ::geteuid();
-  return (found.st_mode & S_IWOTH) != 0 || ((found.st_mode & S_IWGRP) != 0 && !own_group);
-}
 
 // A journal ends with these bytes if its transaction also wrote to other databases. The name of a
 // file that all of them share precedes the bytes.
@@ -75,21 +70,25 @@ std::string reason_not_to_trust(const fs::path& path) {
       (found.st_uid != ::geteuid() || others_may_write(found))) {
     return kNotOurs;
   }
-  struct stat system {};  // in a user namespace the system's files do not belong to root
-  ::stat("/", &system);
+  const fs::path folder = folder_of_others(fs::absolute(path).parent_path());
+  if (folder.empty()) return "";
+  return fmt::format("other users can change the folder {}: not used", folder.string());
+}
+
+std::string reason_not_to_read(const fs::path& path) {
   std::error_code error;
-  const fs::path whole = fs::weakly_canonical(fs::absolute(path).parent_path(), error);
-  for (fs::path folder = error ? fs::absolute(path).parent_path() : whole;;
-       folder = folder.parent_path()) {
-    const bool exists = ::lstat(folder.c_str(), &found) == 0;
-    const bool is_foreign =
-        found.st_uid != ::geteuid() && found.st_uid != 0 && found.st_uid != system.st_uid;
-    const bool is_shared = others_may_write(found) && (found.st_mode & S_ISVTX) == 0;
-    if (exists && (is_foreign || is_shared)) {
-      return fmt::format("other users can change the folder {}: not used", folder.string());
+  const fs::path whole = fs::weakly_canonical(fs::absolute(path), error);
+  for (fs::path each = error ? fs::absolute(path) : whole; each.has_relative_path();
+       each = each.parent_path()) {
+    struct stat found {};
+    const bool is_shared = ::lstat(each.c_str(), &found) == 0 && others_may_write(found) &&
+                           (found.st_mode & S_ISVTX) == 0;
+    if (is_shared || may_be_planted(each)) {
+      return fmt::format("another user may have written it ({} is theirs, or writable by them)",
+                         each.string());
     }
-    if (!folder.has_relative_path()) return "";
   }
+  return "";
 }
 
 const char* reason_to_refuse_journal(const char* path) noexcept {
@@ -109,12 +108,14 @@ const char* reason_to_refuse_journal(const char* path) noexcept {
 const char* guarded_file_system() {
   static std::mutex mutex;
   static GuardedFileSystem* current = nullptr;
-  static int count = 0;
   const std::lock_guard lock(mutex);
   sqlite3_vfs* const system = sqlite3_vfs_find(nullptr);
   if (current == nullptr || current->system != system) {
     // The object is never freed, because connections that close when the process ends still use it.
-    current = new GuardedFileSystem{*system, system, fmt::format("autotune-{}", ++count)};
+    // Its address is in its name, because a process may have two copies of this library and one
+    // SQLite, which finds file systems by their names.
+    current = new GuardedFileSystem{*system, system, ""};
+    current->name = fmt::format("autotune-{}", fmt::ptr(current));
     current->zName = current->name.c_str();
     current->pNext = nullptr;
     current->xOpen = open_guarded;

@@ -8,10 +8,14 @@
 namespace autotune {
 
 // Returns why this user should not write to a file: it belongs to another user, or other users may
-// write to it or to a folder above it. The text is empty if the file can be trusted. A folder may
-// let everybody make files in it, as /tmp does, if it is sticky, because nobody can then replace
-// the files of others. The file and its folders need not exist.
+// write to it or to a folder above it (see core/posix/ownership.hpp). The text is empty if
+// the file can be trusted. The file and its folders need not exist.
 [[nodiscard]] std::string reason_not_to_trust(const std::filesystem::path& path);
+
+// Returns why a file that nobody named should not be read: another user may have put it, or a
+// folder above it, where everybody can, or may write to one of them. The text is empty for a file
+// of this user's or the system's, and for one that another user keeps in folders of their own.
+[[nodiscard]] std::string reason_not_to_read(const std::filesystem::path& path);
 
 // Returns why SQLite should not open a journal or a write-ahead log: it is not a regular file,
 // other users can change it, or it names another file, which SQLite would delete. The result is

@@ -39,11 +39,16 @@ void TrialWriter::add(const TrialScope& scope, const Trial& trial, std::function
 }
 
 void TrialWriter::flush() {
+  while (!flush_for(std::chrono::hours(1))) {
+  }
+}
+
+bool TrialWriter::flush_for(std::chrono::milliseconds wait) {
   std::unique_lock lock(mutex_);
   const std::size_t target = added_;
   wanted_ = target;
   changed_.notify_all();
-  changed_.wait(lock, [&] { return settled_ >= target; });
+  return changed_.wait_for(lock, wait, [&] { return settled_ >= target; });
 }
 
 std::string TrialWriter::problem() const {

@@ -1,6 +1,7 @@
 // Stores trials while the tuner goes on measuring.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -28,6 +29,8 @@ class TrialWriter {
   void add(const TrialScope& scope, const Trial& trial, std::function<void()> settled = {});
   // Returns once everything added so far is stored, or could not be.
   void flush();
+  // Like flush(), but returns false if that takes longer than `wait`.
+  [[nodiscard]] bool flush_for(std::chrono::milliseconds wait);
   // Returns the number of trials that could not be stored, and the reason; empty when all were
   // stored.
   [[nodiscard]] std::string problem() const;

@@ -1,5 +1,6 @@
 #include "db/tuning_database.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -8,6 +9,9 @@
 #include "autotune/error.hpp"
 
 #include "db/connection.hpp"
+#include "db/default_paths.hpp"
+#include "db/file_trust.hpp"
+#include "db/locked_file.hpp"
 #include "db/tables/best_trials.hpp"
 #include "db/tables/completed_table.hpp"
 #include "db/tables/index_repair.hpp"
@@ -51,20 +55,39 @@ struct TuningDatabase::Implementation {
   SQLite::Database database;
   fs::path whole_path;  // stays right when the program changes its folder
   FileIdentity identity;
+  std::chrono::milliseconds busy_timeout;
+  bool waited_in_vain = false;
   std::mutex mutex;
 
-  Implementation(fs::path where, SQLite::Database opened)
-      : path(std::move(where)), database(std::move(opened)) {
+  Implementation(fs::path where, SQLite::Database opened, std::chrono::milliseconds wait)
+      : path(std::move(where)), database(std::move(opened)), busy_timeout(wait) {
     if (path.empty()) return;
     whole_path = fs::absolute(path);
     identity = identity_of(whole_path);
+  }
+
+  // After a wait in vain the next calls do not wait long, until one succeeds. A process that was
+  // stopped with its lock would otherwise cost the whole wait for each of them.
+  template <typename Work>
+  void access(Work work) {
+    constexpr std::chrono::milliseconds kShortWait(100);
+    try {
+      with_storage_errors(path, work);
+      if (std::exchange(waited_in_vain, false)) wait_for_locks(busy_timeout);
+    } catch (const LockedFile&) {
+      if (!std::exchange(waited_in_vain, true)) wait_for_locks(std::min(kShortWait, busy_timeout));
+      throw;
+    }
+  }
+  void wait_for_locks(std::chrono::milliseconds longest) {
+    database.setBusyTimeout(static_cast<int>(longest.count()));
   }
 
   // Runs `work` in one immediate transaction.
   template <typename Work>
   void write(Work work) {
     const std::lock_guard lock(mutex);
-    with_storage_errors(path, [&] {
+    access([&] {
       SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
       work();
       // Rows in a file that no path names any more would be lost.
@@ -79,7 +102,7 @@ struct TuningDatabase::Implementation {
   auto read(Work work) -> decltype(work()) {
     const std::lock_guard lock(mutex);
     decltype(work()) result{};
-    with_storage_errors(path, [&] { result = work(); });
+    access([&] { result = work(); });
     return result;
   }
 };
@@ -92,19 +115,27 @@ TuningDatabase::~TuningDatabase() = default;
 
 TuningDatabase TuningDatabase::open(const fs::path& path, std::chrono::milliseconds busy_timeout) {
   SQLite::Database database = open_file(path, tuning_file(busy_timeout));
-  return TuningDatabase(std::make_unique<Implementation>(path, std::move(database)));
+  return TuningDatabase(std::make_unique<Implementation>(path, std::move(database), busy_timeout));
 }
 
 std::optional<TuningDatabase> TuningDatabase::open_read_only(
     const fs::path& path, std::chrono::milliseconds busy_timeout) {
   std::optional<SQLite::Database> database = open_file_read_only(path, tuning_file(busy_timeout));
   if (!database) return std::nullopt;
-  return TuningDatabase(std::make_unique<Implementation>(path, std::move(*database)));
+  return TuningDatabase(std::make_unique<Implementation>(path, std::move(*database), busy_timeout));
+}
+
+std::optional<TuningDatabase> TuningDatabase::open_default_read_only() {
+  const fs::path path = default_database_path();
+  if (const std::string reason = reason_not_to_read(path); !reason.empty()) {
+    throw StorageError(path.string() + ": " + reason);
+  }
+  return open_read_only(path);
 }
 
 TuningDatabase TuningDatabase::in_memory() {
-  return TuningDatabase(
-      std::make_unique<Implementation>("", open_in_memory(tuning_file(kBusyTimeout))));
+  return TuningDatabase(std::make_unique<Implementation>(
+      "", open_in_memory(tuning_file(kBusyTimeout)), kBusyTimeout));
 }
 
 const fs::path& TuningDatabase::path() const {
@@ -133,8 +164,7 @@ void TuningDatabase::visit_trials(const ResultFilter& filter, const std::string&
                                   const std::function<void(const TrialRow&)>& visit) const {
   Implementation& self = *implementation_;
   const std::lock_guard lock(self.mutex);
-  with_storage_errors(self.path,
-                      [&] { autotune::visit_trials(self.database, filter, template_name, visit); });
+  self.access([&] { autotune::visit_trials(self.database, filter, template_name, visit); });
 }
 
 std::vector<Trial> TuningDatabase::trials_after(std::int64_t& row, const TrialScope& scope,
@@ -181,7 +211,7 @@ void TuningDatabase::visit_problems(const ResultFilter& filter,
                                     const std::function<void(const Problem&)>& visit) const {
   Implementation& self = *implementation_;
   const std::lock_guard lock(self.mutex);
-  with_storage_errors(self.path, [&] { autotune::visit_problems(self.database, filter, visit); });
+  self.access([&] { autotune::visit_problems(self.database, filter, visit); });
 }
 
 void TuningDatabase::put_completed(const std::vector<CompletedRequest>& requests) {
@@ -250,22 +280,14 @@ RemovedCounts TuningDatabase::prune(const std::function<bool(const TrialScope&)>
 void TuningDatabase::shrink() {
   Implementation& self = *implementation_;
   const std::lock_guard lock(self.mutex);
-  with_storage_errors(self.path, [&] { self.database.exec("VACUUM"); });
+  self.access([&] { self.database.exec("VACUUM"); });
 }
 
 DatabaseStats TuningDatabase::stats() const {
   Implementation& self = *implementation_;
   return self.read([&] {
-    const auto number = [&](const char* query) {
-      return self.database.execAndGet(query).getInt64();
-    };
-    DatabaseStats stats{.path = path()};
-    stats.bytes = number("PRAGMA page_count") * number("PRAGMA page_size");
-    stats.runs = number("SELECT COUNT(*) FROM run");
-    stats.trials = number("SELECT COUNT(*) FROM trial");
-    stats.failed_trials = number("SELECT COUNT(*) FROM trial WHERE status <> 'ok'");
-    stats.winners = number("SELECT COUNT(*) FROM winner");
-    stats.schema_version = static_cast<int>(number("PRAGMA user_version"));
+    DatabaseStats stats = select_stats(self.database);
+    stats.path = path();
     return stats;
   });
 }

@@ -118,7 +118,8 @@ struct MergeCounts {
 
 class TuningDatabase {
  public:
-  // The time that a call waits for another process that writes.
+  // The time that a call waits for another process that writes; once it was in vain, later calls
+  // wait less, until one succeeds.
   static constexpr std::chrono::milliseconds kBusyTimeout{15'000};
 
   // Opens a file, making it (and its directory, 0700) when absent and migrating an older schema.
@@ -133,6 +134,9 @@ class TuningDatabase {
   // if there is no file, or an empty one.
   static std::optional<TuningDatabase> open_read_only(
       const std::filesystem::path& path, std::chrono::milliseconds busy_timeout = kBusyTimeout);
+  // Opens the file at default_database_path(), which nobody named, for reading only. Throws
+  // StorageError also where another user may have written it; see docs/database.md.
+  static std::optional<TuningDatabase> open_default_read_only();
   static TuningDatabase in_memory();
 
   TuningDatabase(TuningDatabase&&) noexcept;

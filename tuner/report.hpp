@@ -58,7 +58,7 @@ struct TuneProgress {
   std::optional<double> remaining_s;
   const Trial* last = nullptr;                      // the trial just finished, if any
   const DeviceUse* failed = nullptr;                // the device that has just failed, if any
-  const char* phase = "search";                     // "search", "finals"
+  const char* phase = "search";                     // "search", "finals", "waiting for ..."
   std::vector<std::pair<Problem, double>> best_us;  // of the problems with a correct trial
 };
 using ProgressCallback = std::function<void(const TuneProgress&)>;

@@ -39,4 +39,16 @@ std::vector<ResultSummary> select_summaries(SQLite::Database& database, const Re
   return summaries;
 }
 
+DatabaseStats select_stats(SQLite::Database& database) {
+  const auto number = [&](const char* query) { return database.execAndGet(query).getInt64(); };
+  DatabaseStats stats;
+  stats.bytes = number("PRAGMA page_count") * number("PRAGMA page_size");
+  stats.runs = number("SELECT COUNT(*) FROM run");
+  stats.trials = number("SELECT COUNT(*) FROM trial");
+  stats.failed_trials = number("SELECT COUNT(*) FROM trial WHERE status <> 'ok'");
+  stats.winners = number("SELECT COUNT(*) FROM winner");
+  stats.schema_version = static_cast<int>(number("PRAGMA user_version"));
+  return stats;
+}
+
 }  // namespace autotune

@@ -15,4 +15,7 @@ namespace autotune {
                                                           const ResultFilter& filter,
                                                           const std::string& template_name);
 
+// Counts the rows of all tables; the path is left empty.
+[[nodiscard]] DatabaseStats select_stats(SQLite::Database& database);
+
 }  // namespace autotune

@@ -7,6 +7,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include "db/locked_file.hpp"
 #include "db_fixture.hpp"
 
 using namespace autotune;
@@ -135,6 +136,31 @@ TEST_SUITE("several processes") {
     CHECK(database.stats().trials == 0);
     database.add_trials(some_scope(), some_run(), some_trials(0, 1));
     CHECK(database.stats().trials == 1);
+  }
+
+  TEST_CASE("once a lock was waited for in vain the next calls wait less, until one succeeds") {
+    const TemporaryFolder folder;
+    const fs::path path = folder / "a.db";
+    constexpr milliseconds kWait(2000);
+    auto database = TuningDatabase::open(path, kWait);
+    Child child([&](Child& self) {
+      SQLite::Database other(path.string(), SQLite::OPEN_READWRITE);
+      other.exec("BEGIN EXCLUSIVE");
+      self.say("locked");
+      self.wait_for_parent();
+    });
+    REQUIRE(child.next_line() == "locked");
+    const auto start = std::chrono::steady_clock::now();
+    constexpr int kCalls = 20;
+    for (int call = 0; call < kCalls; ++call) {
+      CHECK_THROWS_AS(static_cast<void>(database.stats()), LockedFile);
+    }
+    const auto took = std::chrono::steady_clock::now() - start;
+    CHECK(took >= kWait);
+    CHECK(took < kCalls * kWait / 2);
+    child.go_on();
+    CHECK(child.finished_well());
+    CHECK(database.stats().trials == 0);
   }
 
   TEST_CASE("a file that was deleted or replaced under the handle takes no rows") {

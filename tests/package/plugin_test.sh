@@ -4,4 +4,5 @@ set -euo pipefail
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export AUTOTUNE_DB=$scratch/autotune.db XDG_CACHE_HOME=$scratch/cache
-"$1" "$2"
+cp "$2" "$scratch/copy.so"
+"$1" "$2" "$scratch/copy.so"

@@ -1,6 +1,7 @@
 // Stands in for parts of the C library in programs that preload it. ODD_SYSTEM names the part:
 //   clock    the wall clock jumps by years, back and forth
 //   nolocks  no file can be locked, as on a network's file system without its lock service
+//   quota    no file of SQLite's can be written, because the user's share of the disk is used up
 #include <cerrno>
 #include <cstdarg>
 #include <cstdlib>
@@ -46,6 +47,18 @@ extern "C" time_t time(time_t* seconds) noexcept {
   ::clock_gettime(CLOCK_REALTIME, &now);
   if (seconds != nullptr) *seconds = now.tv_sec;
   return now.tv_sec;
+}
+
+extern "C" ssize_t pwrite64(int file, const void* bytes, size_t count, off64_t at) {
+  if (is("quota")) {
+    errno = EDQUOT;
+    return -1;
+  }
+  return ::syscall(SYS_pwrite64, file, bytes, count, at);
+}
+
+extern "C" ssize_t pwrite(int file, const void* bytes, size_t count, off_t at) {
+  return ::pwrite64(file, bytes, count, at);
 }
 
 extern "C" int fcntl(int file, int command, ...) {

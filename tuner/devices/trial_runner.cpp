@@ -22,6 +22,11 @@ constexpr int kAttempts = 3;
 // would have those of others in it.
 constexpr double kSharedSampleUs = 1000;
 
+[[noreturn]] void fail_to_open(const WorkerFailure& failure) {
+  throw EnvironmentError(
+      fmt::format("the device could not be opened for measuring: {}", failure.reason));
+}
+
 }  // namespace
 
 bool was_cut_short(const Trial& trial, const MeasureOptions& options) {
@@ -73,8 +78,7 @@ CalibrateReply TrialRunner::calibrate() {
       return std::get<CalibrateReply>(std::get<WorkerReply>(std::move(outcome)));
     }
     if (attempt == kAttempts || failure->kind == WorkerFailure::Kind::timed_out) {
-      throw EnvironmentError(
-          fmt::format("the device could not be opened for measuring: {}", failure->reason));
+      fail_to_open(*failure);
     }
   }
 }
@@ -116,7 +120,18 @@ Trial TrialRunner::measure(const Operation& operation, MeasureRequest request,
   return trial;
 }
 
+// A worker that cannot serve says nothing about the request, so others are asked.
 WorkerOutcome TrialRunner::call(const WorkerRequest& request, std::chrono::milliseconds timeout) {
+  for (int attempt = 1;; ++attempt) {
+    WorkerOutcome outcome = call_once(request, timeout);
+    const auto* failure = std::get_if<WorkerFailure>(&outcome);
+    if (failure == nullptr || failure->kind != WorkerFailure::Kind::no_service) return outcome;
+    if (attempt == kAttempts) fail_to_open(*failure);
+  }
+}
+
+WorkerOutcome TrialRunner::call_once(const WorkerRequest& request,
+                                     std::chrono::milliseconds timeout) {
   if (!stuck_.empty()) {
     throw EnvironmentError(fmt::format(
         "a measuring worker is stuck in the device's driver, which is of no use until the device "

@@ -62,6 +62,7 @@ class TrialRunner {
 
  private:
   WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout);
+  WorkerOutcome call_once(const WorkerRequest& request, std::chrono::milliseconds timeout);
   Trial measure(const Operation& operation, MeasureRequest request, const MeasureOptions& options,
                 Trial trial);
 

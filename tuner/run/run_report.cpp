@@ -1,6 +1,7 @@
 #include "tuner/run/run_report.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,11 @@ void RunReport::progress(const char* phase, const Trial* last, const DeviceUse* 
                            static_cast<double>(progress.done);
   }
   callback_(progress);
+}
+
+void RunReport::wait_for(TrialWriter& writer) {
+  constexpr std::chrono::milliseconds kBetweenWords(500);
+  while (!writer.flush_for(kBetweenWords)) progress("waiting for the database");
 }
 
 void RunReport::add(ProblemResult result) {

@@ -3,6 +3,7 @@
 
 #include "autotune/error.hpp"
 
+#include "db/trial_writer.hpp"
 #include "tuner/report.hpp"
 #include "tuner/run/plan.hpp"
 
@@ -19,6 +20,8 @@ class RunReport {
   void add(ProblemResult result);
   // Adds the note that the stored finalists of the stale tasks were timed again.
   void note_stale(const std::vector<SearchTask*>& tasks);
+  // Waits until the trials are stored, and says so where that takes long.
+  void wait_for(TrialWriter& writer);
   // Runs a write to the database; the report says why one failed.
   template <typename Write>
   void storing(Write write) {

@@ -169,7 +169,7 @@ void TuningRun::decide(SearchEnd end) {
 
 TuneReport TuningRun::finish(SearchEnd end) {
   TuneReport& report = report_.report;
-  writer_.flush();
+  report_.wait_for(writer_);
   if (std::string why = writer_.problem(); !why.empty()) report.storage_problem = std::move(why);
   report.rates = plan_.stored().rates();
   report.interrupted = stop_.stop_requested();

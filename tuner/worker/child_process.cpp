@@ -133,6 +133,7 @@ ChildProcess::End ChildProcess::finish(std::chrono::milliseconds patience) {
     const bool by_signal = WIFSIGNALED(exit->status) && WTERMSIG(exit->status) == SIGKILL;
     end.by_others = killed ? state.si_pid == pid : by_signal;
     end.peak_bytes = exit->peak_bytes;
+    if (WIFEXITED(exit->status)) end.exit_code = WEXITSTATUS(exit->status);
   }
   if (const std::string words = last_words(); !words.empty()) end.reason += ": " + words;
   return end;

@@ -40,6 +40,7 @@ class ChildProcess {
     bool ended = true;
     bool by_others = false;       // stopped, or killed with SIGKILL, but not by finish()
     std::int64_t peak_bytes = 0;  // of memory, if the child ended
+    int exit_code = -1;           // if the child ended by itself
   };
   // Ends the child, with SIGKILL unless it ends by itself within `patience`. Returns how it ended,
   // with the last line that it wrote on standard error. A child that cannot be killed, because a

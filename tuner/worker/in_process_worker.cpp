@@ -21,7 +21,7 @@ class InProcessWorker : public Worker {
       poisoned_ = is_poisoned(reply);
       return reply;
     } catch (const std::exception& error) {
-      return WorkerFailure{WorkerFailure::Kind::died, error_text(error)};
+      return WorkerFailure{WorkerFailure::Kind::no_service, error_text(error)};
     }
   }
 

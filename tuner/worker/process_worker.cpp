@@ -109,6 +109,7 @@ class ProcessWorker : public Worker {
     const ChildProcess::End end = child_->finish(at_once ? std::chrono::milliseconds(0) : patience);
     child_.reset();
     ended_by_others_ = end.by_others && !interrupted_;
+    if (end.exit_code == kNoService) kind = WorkerFailure::Kind::no_service;
     return {kind, prefix + end.reason + memory_note(kind, end.peak_bytes / kMiB), !end.ended};
   }
 

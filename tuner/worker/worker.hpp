@@ -15,8 +15,10 @@
 namespace autotune {
 
 // The failure of a worker that did not answer. It has ended, and the next call starts another one.
+// `no_service` means that its service threw an error, so that the machine is at fault and not what
+// the worker was asked about.
 struct WorkerFailure {
-  enum class Kind { timed_out, died };
+  enum class Kind { timed_out, died, no_service };
   Kind kind = Kind::died;
   std::string reason;  // one line: "killed by signal 11 (SIGSEGV)", with its last message if any
   bool left_running = false;  // it could not be killed and keeps its device
@@ -62,7 +64,9 @@ using WorkerFactory = std::function<std::unique_ptr<Worker>()>;
                                                           std::int64_t memory_bytes = 0);
 
 // Runs the loop of a worker process, which answers messages on `fd` until the other side closes it
-// or a reply is poisoned. Returns the process's exit code.
+// or a reply is poisoned. Returns the process's exit code, which is kNoService if the service
+// threw.
+inline constexpr int kNoService = 71;
 int serve(int fd, WorkerService& service);
 
 // Returns the path of this program's own file, for make_process_worker.

@@ -7,6 +7,7 @@
 #include "core/posix/host_resources.hpp"
 #include "cpu/device.hpp"
 #include "db/default_paths.hpp"
+#include "db/locked_file.hpp"
 #include "tuner/measure/cpu_service.hpp"
 #include "tuner/measure/gpu_service.hpp"
 
@@ -25,12 +26,22 @@ TunerSetup setup_of(const std::vector<DeviceInfo>& devices, WorkerFactory make_c
   return setup;
 }
 
+TuningDatabase open_waiting(const std::filesystem::path& path, const DatabaseWait& wait) {
+  constexpr std::chrono::milliseconds kUnnoticed(2000);
+  try {
+    if (wait.begins) static_cast<void>(TuningDatabase::open(path, kUnnoticed));
+  } catch (const LockedFile&) {
+    wait.begins();
+  }
+  return TuningDatabase::open(path, wait.longest);
+}
+
 }  // namespace
 
-OpenedDatabase open_results(const std::string& named) {
-  if (!named.empty()) return {TuningDatabase::open(named), ""};
+OpenedDatabase open_results(const std::string& named, const DatabaseWait& wait) {
+  if (!named.empty()) return {open_waiting(named, wait), ""};
   try {
-    return {TuningDatabase::open(default_database_path()), ""};
+    return {open_waiting(default_database_path(), wait), ""};
   } catch (const StorageError& error) {
     return {TuningDatabase::in_memory(), error.what()};
   }
@@ -39,7 +50,7 @@ OpenedDatabase open_results(const std::string& named) {
 OpenedResults read_results(const std::string& named) {
   if (!named.empty()) return {TuningDatabase::open_read_only(named), ""};
   try {
-    return {TuningDatabase::open_read_only(default_database_path()), ""};
+    return {TuningDatabase::open_default_read_only(), ""};
   } catch (const StorageError& error) {
     return {std::nullopt, error.what()};
   }

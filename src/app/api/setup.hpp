@@ -1,7 +1,9 @@
 // Makes what every use of the tuner needs: databases, and workers for a device.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,9 +21,16 @@ struct OpenedDatabase {
   std::string problem;  // why it is in memory only; empty when it is a file
 };
 
+// How long a database that another process has locked is waited for, and what is called before a
+// wait that people notice.
+struct DatabaseWait {
+  std::chrono::milliseconds longest = TuningDatabase::kBusyTimeout;
+  std::function<void()> begins;
+};
+
 // The tuning database to write to: the named file, or the default one for "". A named file that
 // cannot be opened throws StorageError; a default one is replaced by one in memory.
-[[nodiscard]] OpenedDatabase open_results(const std::string& named);
+[[nodiscard]] OpenedDatabase open_results(const std::string& named, const DatabaseWait& wait = {});
 struct OpenedResults {
   std::optional<TuningDatabase> database;  // none: there is no file, or a problem
   std::string problem;                     // why a default one cannot be read; empty when it can

@@ -65,7 +65,7 @@ Check check_cpu_compiler() {
 Check check_database() {
   try {
     const std::filesystem::path path = default_database_path();
-    const std::optional<TuningDatabase> database = TuningDatabase::open_read_only(path);
+    const std::optional<TuningDatabase> database = TuningDatabase::open_default_read_only();
     if (!database) return {"database", true, path.string() + ", which does not exist yet"};
     const bool writable = ::access(path.c_str(), W_OK) == 0;
     return {"database", writable,

@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <exception>
 #include <new>
 
@@ -10,16 +11,27 @@ namespace {
 
 std::terminate_handler usual = nullptr;
 
-// Ends the program with a line where memory ends and no exception can pass: before main(), or while
-// another exception is handled.
+[[noreturn]] void end_without_memory() {
+  constexpr char kLine[] = "autotune: there is not enough memory (see ulimit -v)\n";
+  static_cast<void>(::write(STDERR_FILENO, kLine, sizeof kLine - 1) != 0);
+  ::_exit(autotune::exit_code::kEnvironment);
+}
+
+// Less than an exception needs.
+bool has_memory() {
+  void* volatile const probe = std::malloc(64);
+  return probe != nullptr;
+}
+
+// Ends the program with a line where memory ends and no exception can pass: before main(), while
+// another exception is handled, or where there is no memory for the exception itself.
 void end_program() {
+  const auto error = std::current_exception();
+  if (!error && !has_memory()) end_without_memory();
   try {
-    if (const auto error = std::current_exception()) std::rethrow_exception(error);
+    if (error) std::rethrow_exception(error);
   } catch (const std::bad_alloc&) {
-    constexpr char kLine[] = "autotune: there is not enough memory (see ulimit -v)\n";
-    if (::write(STDERR_FILENO, kLine, sizeof kLine - 1) != 0) {
-      ::_exit(autotune::exit_code::kEnvironment);
-    }
+    end_without_memory();
   } catch (...) {
     usual();
   }

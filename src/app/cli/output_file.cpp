@@ -15,6 +15,7 @@
 #include "autotune/error.hpp"
 
 #include "core/posix/file_descriptor.hpp"
+#include "core/posix/ownership.hpp"
 
 namespace autotune {
 namespace {
@@ -39,6 +40,10 @@ void write_file(const std::string& path, const std::string& bytes) {
   const bool exists = ::lstat(path.c_str(), &before) == 0;
   const bool is_plain = !exists || S_ISREG(before.st_mode);
   if (exists && is_plain && ::access(path.c_str(), W_OK) != 0) fail();
+  // Another user's link may lead to a file of this user's.
+  if (exists && !is_plain && may_be_planted(path)) {
+    throw StorageError("--output: " + path + ": is another user's, and no regular file: not used");
+  }
   // A name that somebody could guess might be taken.
   const std::string beside = std::filesystem::path(path).parent_path() /
                              fmt::format(".autotune-output-{:08x}", std::random_device()());

@@ -1,5 +1,7 @@
 // autotune tune: the default command.
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 
@@ -124,6 +126,29 @@ std::function<std::shared_ptr<void>(const std::stop_token&)> reservation(
   };
 }
 
+// Opens the database to write to. A budget of time bounds how long a lock of another process is
+// waited for, and that wait is not taken from the budget.
+OpenedDatabase open_database_of(TuneRequest& request, const std::string& path) {
+  using std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kLeastWait(5000);
+  constexpr double kShare = 0.25;  // of the budget
+  DatabaseWait wait;
+  if (request.budget.seconds) {
+    const double share_ms = 1e3 * kShare * *request.budget.seconds;
+    const double longest_ms = std::min(static_cast<double>(wait.longest.count()), share_ms);
+    wait.longest = std::max(kLeastWait, std::chrono::milliseconds(std::lround(longest_ms)));
+  }
+  const steady_clock::time_point before = steady_clock::now();
+  bool waited = false;
+  wait.begins = [&] {
+    waited = true;
+    std::fputs("autotune: waiting for another process, which has the database locked\n", stderr);
+  };
+  OpenedDatabase opened = open_database(path, wait);
+  if (waited) *request.began += steady_clock::now() - before;
+  return opened;
+}
+
 TuneReport tune_with_progress(const TuneRequest& request, TunerSetup& setup,
                               const std::string& mode, const std::stop_token& stop) {
   ProgressLine line(mode);
@@ -139,7 +164,7 @@ TuneReport tune_with_progress(const TuneRequest& request, TunerSetup& setup,
 }
 
 int run_tune(const TuneOptions& options) {
-  const TuneRequest request = make_request(options);
+  TuneRequest request = make_request(options);
   const InterruptWatch interrupts;
   const std::vector<DeviceInfo> devices = devices_for(options.device);
   const DeviceInfo& device = devices.front();
@@ -150,7 +175,7 @@ int run_tune(const TuneOptions& options) {
 
   // A request for nothing leaves no new database.
   if (!database_exists(options.database)) check_not_empty(summarize_space(request, device));
-  OpenedDatabase opened = open_database(options.database);
+  OpenedDatabase opened = open_database_of(request, options.database);
   if (!opened.problem.empty()) {
     fmt::print(stderr, "autotune: warning: {}; results of this run will not be kept\n",
                printable(opened.problem));

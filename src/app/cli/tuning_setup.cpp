@@ -135,9 +135,9 @@ std::string describe(const DeviceInfo& device) {
                      device.driver_release.empty() ? "unknown" : device.driver_release);
 }
 
-OpenedDatabase open_database(const std::string& explicit_path) {
+OpenedDatabase open_database(const std::string& explicit_path, const DatabaseWait& wait) {
   try {
-    return open_results(explicit_path);
+    return open_results(explicit_path, wait);
   } catch (const StorageError& error) {
     throw UsageError(std::string("--db: ") + error.what());
   }
@@ -146,7 +146,7 @@ OpenedDatabase open_database(const std::string& explicit_path) {
 std::optional<TuningDatabase> open_database_read_only(const std::string& explicit_path) {
   if (explicit_path.empty()) {
     try {
-      return TuningDatabase::open_read_only(default_database_path());
+      return TuningDatabase::open_default_read_only();
     } catch (const StorageError& error) {
       fmt::print(stderr, "autotune: warning: {}; stored results are left out\n", error.what());
       return std::nullopt;
@@ -178,7 +178,7 @@ bool database_exists(const std::string& explicit_path) {
 
 TuningDatabase existing_database(const std::string& explicit_path) {
   if (!explicit_path.empty()) return named_database("--db", explicit_path);
-  std::optional<TuningDatabase> database = TuningDatabase::open_read_only(default_database_path());
+  std::optional<TuningDatabase> database = TuningDatabase::open_default_read_only();
   if (database) return *std::move(database);
   throw UsageError(fmt::format("there is no database at {} yet: tune something first",
                                default_database_path().string()));

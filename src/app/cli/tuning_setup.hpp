@@ -34,7 +34,8 @@ namespace autotune {
 [[nodiscard]] std::string describe(const DeviceInfo& device);
 
 // Like open_results(), except that an explicit path that cannot be opened throws UsageError.
-[[nodiscard]] OpenedDatabase open_database(const std::string& explicit_path);
+[[nodiscard]] OpenedDatabase open_database(const std::string& explicit_path,
+                                           const DatabaseWait& wait);
 // Opens the database for reading; nullopt when there is no file at the default path, or, with a
 // warning, one that cannot be opened. An explicit path that cannot be opened throws UsageError.
 [[nodiscard]] std::optional<TuningDatabase> open_database_read_only(

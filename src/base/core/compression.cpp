@@ -1,8 +1,10 @@
 #include "core/compression.hpp"
 
 #include <memory>
+#include <new>
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "autotune/error.hpp"
 
@@ -21,6 +23,7 @@ std::string compressed(std::string_view plain, int level) {
 std::optional<std::string> decompressed(std::string_view packed, std::uint64_t max_bytes) {
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(),
                                                                      ZSTD_freeDCtx);
+  if (context == nullptr) throw std::bad_alloc();
   ZSTD_inBuffer in = {packed.data(), packed.size(), 0};
   std::string block(ZSTD_DStreamOutSize(), '\0');
   std::string plain;
@@ -30,6 +33,7 @@ std::optional<std::string> decompressed(std::string_view packed, std::uint64_t m
     const std::size_t before = in.pos;
     left = ZSTD_decompressStream(context.get(), &out, &in);
     const bool stuck = in.pos == before && out.pos == 0;  // it ends within a frame
+    if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation) throw std::bad_alloc();
     if (ZSTD_isError(left) != 0 || plain.size() + out.pos > max_bytes || stuck) return std::nullopt;
     plain.append(block, 0, out.pos);
   }

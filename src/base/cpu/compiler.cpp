@@ -16,6 +16,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "autotune/error.hpp"
@@ -23,6 +25,8 @@
 #include "core/embedded_file.hpp"
 #include "core/hash.hpp"
 #include "core/posix/file_descriptor.hpp"
+#include "core/posix/host_resources.hpp"
+#include "core/posix/ownership.hpp"
 #include "core/posix/run_program.hpp"
 #include "cpu/frame_limit.hpp"
 
@@ -44,6 +48,13 @@ fs::path temporary_folder() {
   if (error) {
     throw EnvironmentError("there is no folder for temporary files: set TMPDIR to one");
   }
+  // Who can replace the folder of a compiler decides which code runs.
+  if (const fs::path shared = folder_of_others(folder); !shared.empty()) {
+    throw EnvironmentError(fmt::format(
+        "no kernel is compiled in {}, because other users can change the folder {}: set TMPDIR to "
+        "another, or make it sticky",
+        folder.string(), shared.string()));
+  }
   return folder;
 }
 
@@ -52,13 +63,21 @@ FileDescriptor open_folder(const fs::path& path) {
   return FileDescriptor(::open(path.c_str(), kFlags));
 }
 
-// Removes the folders of compilers that were killed. No process has them locked, in any container.
+bool is_own(const FileDescriptor& folder) {
+  struct stat found {};
+  return ::fstat(folder.get(), &found) == 0 && found.st_uid == ::geteuid();
+}
+
+// Removes the folders of this user's compilers that were killed. No process has them locked, in any
+// container.
 void remove_abandoned_folders() {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(temporary_folder(), ignored)) {
     if (!entry.path().filename().string().starts_with(kFolderPrefix)) continue;
     const FileDescriptor folder = open_folder(entry.path());
-    if (::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), ignored);
+    if (is_own(folder) && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) {
+      fs::remove_all(entry.path(), ignored);
+    }
   }
 }
 
@@ -181,12 +200,21 @@ std::string read_file(const fs::path& path) {
   return bytes;
 }
 
+// Returns whether this process may have less memory than a compile worker is to have. A compiler
+// without memory may end in any way.
+bool lacks_memory() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 &&
+         limit.rlim_cur < static_cast<rlim_t>(kCompileMemoryBytes);
+}
+
 // Returns whether something other than the kernel stopped the compiler: a signal to it or to one of
 // its programs, a full disk, a folder that was removed.
 bool is_fault_of_machine(const ProgramResult& result, const fs::path& input) {
   std::error_code ignored;
   if (!fs::exists(input, ignored)) return true;
   const auto says = [&](const char* text) { return result.output.find(text) != std::string::npos; };
+  if (lacks_memory() && (says("memory") || says(::strsignal(SIGSEGV)))) return true;
   constexpr int kSignals[] = {SIGKILL, SIGTERM, SIGHUP, SIGINT};
   constexpr int kErrors[] = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS, EMFILE, ENFILE, EAGAIN};
   return std::any_of(std::begin(kSignals), std::end(kSignals),

@@ -64,6 +64,14 @@ class RunningProgram {
     while (is_running() && trials_in(database_) < count) {
     }
   }
+  // Returns once it has said this on its standard error, or has ended.
+  void wait_for_words(const std::string& words) const {
+    while (is_running()) {
+      std::ostringstream said;
+      said << std::ifstream(err()).rdbuf();
+      if (has(said.str(), words)) return;
+    }
+  }
   // Returns once it holds back SIGINT and SIGTERM to treat them itself, or has ended.
   void wait_until_it_watches() const {
     const std::string path = "/proc/" + std::to_string(pid_) + "/status";

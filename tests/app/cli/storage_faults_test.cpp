@@ -181,6 +181,57 @@ TEST_SUITE("storage that fails") {
     CHECK_FALSE(std::filesystem::exists(program.database));
   }
 
+  TEST_CASE("a lock of another process is waited for, said and not taken from the budget") {
+    const Program program;
+    REQUIRE(program(search("32")).exit_code == kSuccess);
+    SQLite::Database other(program.database, SQLite::OPEN_READWRITE);
+    const std::string words = "waiting for another process, which has the database locked\n";
+    other.exec("BEGIN EXCLUSIVE");
+    {
+      RunningProgram waiting(program, search("33", {"--budget", "30s"}));
+      waiting.wait_for_words(words);
+      other.exec("COMMIT");
+      const ProgramResult result = waiting.finish_with();
+      CHECK(result.err == "autotune: " + words);
+      CHECK(result.exit_code == kSuccess);
+      CHECK(json::parse(result.out)["measured"] == kTrials);
+    }
+    // Not for longer than the budget allows.
+    other.exec("BEGIN EXCLUSIVE");
+    const auto start = std::chrono::steady_clock::now();
+    const ProgramResult result =
+        program(search("34", {"--budget", "1s", "--db", program.database}));
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(14));  // not 15
+    CHECK(result.exit_code == kUsage);
+    CHECK(has(result.err, words));
+    CHECK(has(result.err, "is locked by another process"));
+  }
+
+  TEST_CASE("a process that is stopped with its lock costs one wait, and the results are printed") {
+    Program program;
+    REQUIRE(program(search("32")).exit_code == kSuccess);
+    // A compiler that waits until the lock is taken.
+    const std::filesystem::path& folder = program.folder.path();
+    const std::string compiler = folder / "c++";
+    std::ofstream(compiler) << "#!/bin/sh\n[ \"$1\" = --version ] && exec c++ \"$@\"\n"
+                               "grep -q autotune_call_probe $TMPDIR/kernel.cu || touch "
+                            << folder / "compiles"
+                            << "\nwhile [ -e " << folder / "compiles"
+                            << " ] && [ ! -e " << folder / "locked"
+                            << " ]; do sleep 0.01; done\nexec c++ \"$@\"\n";
+    std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+    program.environment.emplace_back("CXX", compiler);
+    RunningProgram tuning(program, search("33,34", {"--budget", "60s"}));
+    while (tuning.is_running() && !std::filesystem::exists(folder / "compiles")) {
+    }
+    SQLite::Database other(program.database, SQLite::OPEN_READWRITE);
+    other.setBusyTimeout(10'000);
+    other.exec("BEGIN EXCLUSIVE");
+    std::ofstream(folder / "locked") << "now";
+    const ProgramResult result = tuning.finish_with();
+    check_told(result, "is locked by another process", 2 * kTrials);
+  }
+
   TEST_CASE("where no file can be made the results are printed, and said not to be kept") {
     Program program;
     program.environment[0].second = "/proc/autotune/autotune.db";

@@ -110,6 +110,22 @@ TEST_SUITE("TrialRunner") {
     CHECK(bench.script->measures == 3);
   }
 
+  TEST_CASE("a worker that cannot serve is replaced, and three in a row are no kernel's fault") {
+    Bench bench;
+    const WorkerFailure failure{WorkerFailure::Kind::no_service, "there is not enough memory"};
+    bench.script->measure = [&](const MeasureRequest&) {
+      if (bench.script->measures < 3) return WorkerOutcome(failure);
+      return WorkerOutcome(WorkerReply(measured(10)));
+    };
+    CHECK(bench.search(1, "code").ok());
+    CHECK(bench.script->measures == 3);
+    bench.answer(failure);
+    CHECK_THROWS_WITH_AS(bench.search(2, "other code"),
+                         "the device could not be opened for measuring: there is not enough memory",
+                         EnvironmentError);
+    CHECK(bench.script->measures == 6);
+  }
+
   TEST_CASE("a run's time limit follows the best, of a warm worker") {
     Bench bench;
     const MeasureOptions with_best{.timing = {.stop_above_us = 12.5}};

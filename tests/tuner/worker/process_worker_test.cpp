@@ -167,6 +167,15 @@ TEST_SUITE("ProcessWorker") {
     CHECK_FALSE(has_children());
   }
 
+  TEST_CASE("a worker whose service has failed is told from one that died of its request") {
+    const auto worker = make_worker();
+    {
+      const ScriptGuard script("1 after give-up");
+      CHECK(failure_of(*worker, MeasureRequest{}, kPlenty).kind == WorkerFailure::Kind::no_service);
+    }
+    CHECK(answers(*worker, MeasureRequest{}));
+  }
+
   TEST_CASE("a worker that something else kills is replaced and asked again") {
     for (const WorkerRequest& request : kEveryRequest) {
       for (const std::string moment : {"after", "inside"}) {

@@ -85,10 +85,10 @@ TEST_SUITE("serve") {
     CHECK(server.wait() == 0);
   }
 
-  TEST_CASE("a fault of the environment ends it with code 1") {
+  TEST_CASE("a fault of the environment ends it with a code of its own") {
     Server server;
     write_message(server.socket.get(), encode(WorkerRequest(CalibrateRequest{})));
-    CHECK(server.wait() == 1);
+    CHECK(server.wait() == kNoService);
   }
 
   TEST_CASE("a message that is none ends it with code 1") {
@@ -110,7 +110,7 @@ TEST_SUITE("InProcessWorker") {
   TEST_CASE("a fault is a failure with its reason as from a process") {
     const auto worker = make_in_process_worker(std::make_unique<SmallService>());
     const auto outcome = worker->call(CalibrateRequest{}, kTimeout);
-    CHECK(std::get<WorkerFailure>(outcome).kind == WorkerFailure::Kind::died);
+    CHECK(std::get<WorkerFailure>(outcome).kind == WorkerFailure::Kind::no_service);
     CHECK(std::get<WorkerFailure>(outcome).reason == "no device here");
     CHECK(std::holds_alternative<WorkerReply>(worker->call(MeasureRequest{}, kTimeout)));
   }

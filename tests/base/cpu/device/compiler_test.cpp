@@ -1,5 +1,6 @@
 #include "cpu/compiler.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,10 +11,13 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "autotune/error.hpp"
 
 #include "core/posix/file_descriptor.hpp"
+#include "core/posix/host_resources.hpp"
 #include "cpu/loaded_kernel.hpp"
 #include "tests/support/gemm.hpp"
 #include "tests/support/planted_error.hpp"
@@ -175,17 +179,56 @@ TEST_SUITE("CpuCompiler") {
     }
   }
 
+  TEST_CASE("a compiler that may have less memory than a worker has says nothing of the kernel") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    std::printf("SKIPPED: sanitizers need more address space\n");
+    return;
+#endif
+    rlimit before{};
+    ::getrlimit(RLIMIT_AS, &before);
+    const rlimit little = {autotune::kCompileMemoryBytes - 1, before.rlim_max};
+    for (const char* does : {"kill -SEGV $$", "echo 'cc1plus: out of memory'; exit 1"}) {
+      CAPTURE(does);
+      const ScriptedCompiler bench(
+          std::string("[ $1 = --version ] && exec c++ $1; echo Segmentation fault; ") + does);
+      const CpuCompiler compiler;
+      ::setrlimit(RLIMIT_AS, &little);
+      CHECK_THROWS_AS(static_cast<void>(compiler.compile("probe", kernel(""), {})),
+                      autotune::EnvironmentError);
+      ::setrlimit(RLIMIT_AS, &before);
+      CHECK_FALSE(compiler.compile("probe", kernel(""), {}).ok);
+    }
+  }
+
+  TEST_CASE("nothing is compiled in a folder that other users can replace") {
+    const ScriptedCompiler bench("exec c++ \"$@\"");
+    const CpuCompiler compiler;
+    std::filesystem::permissions(bench.place, std::filesystem::perms::all);
+    CHECK_THROWS_WITH_AS(static_cast<void>(compiler.compile("probe", kernel(""), {})),
+                         doctest::Contains("other users can change the folder"),
+                         autotune::EnvironmentError);
+    CHECK(std::filesystem::is_empty(bench.place));
+    const auto sticky = std::filesystem::perms::all | std::filesystem::perms::sticky_bit;
+    std::filesystem::permissions(bench.place, sticky);
+    CHECK(compiler.compile("probe", kernel(""), {}).ok);
+  }
+
   TEST_CASE("folders of compilers that were killed are removed, and no others") {
     const ScriptedCompiler bench("exec c++ \"$@\"");
-    for (const char* name : {"autotune-kernel-abandoned", "autotune-kernel-locked",
-                             "autotune-compile-1-of-version-0.1", "other"}) {
+    for (const char* name :
+         {"autotune-kernel-abandoned", "autotune-kernel-locked", "autotune-kernel-of-another-user",
+          "autotune-compile-1-of-version-0.1", "other"}) {
       std::filesystem::create_directory(bench.place / name);
     }
+    // Only root can make a folder of another user.
+    const std::filesystem::path foreign = bench.place / "autotune-kernel-of-another-user";
+    const bool is_foreign = ::chown(foreign.c_str(), 65534, 65534) == 0;
     const autotune::FileDescriptor locked(
         ::open((bench.place / "autotune-kernel-locked").c_str(), O_RDONLY | O_CLOEXEC));
     REQUIRE(::flock(locked.get(), LOCK_EX) == 0);
     const CpuCompiler compiler;
     CHECK_FALSE(std::filesystem::exists(bench.place / "autotune-kernel-abandoned"));
+    CHECK(std::filesystem::exists(foreign) == is_foreign);
     CHECK(std::filesystem::exists(bench.place / "autotune-compile-1-of-version-0.1"));
     CHECK(std::filesystem::exists(bench.place / "autotune-kernel-locked"));
     CHECK(std::filesystem::exists(bench.place / "other"));
