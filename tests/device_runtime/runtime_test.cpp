@@ -306,6 +306,31 @@ TEST_SUITE("embedding with the CUDA runtime") {
     }
   }
 
+  TEST_CASE("three hundred threads on streams of their own leave no memory of the device behind") {
+    if (!gpu_is_here()) return;
+    const TemporaryStorage storage;
+    Library library(kFirst);
+    const Product product{{.m = 64, .n = 64, .k = 65536}};  // whose sums several blocks share
+    const auto multiply = [&] {
+      std::thread([&] {
+        product.run(library, cudaStreamPerThread);
+        check(cudaStreamSynchronize(cudaStreamPerThread));
+      }).join();
+    };
+    const auto free_bytes = [] {
+      std::size_t free = 0;
+      std::size_t total = 0;
+      check(cudaMemGetInfo(&free, &total));
+      return free;
+    };
+    for (int i = 0; i < 10; ++i) multiply();
+    const std::size_t before = free_bytes();
+    for (int i = 0; i < 300; ++i) multiply();
+    // The driver hands memory out by pages of 2 MiB, of which a thread's workspace takes one at
+    // least.
+    CHECK(free_bytes() + (std::size_t{2} << 20) >= before);
+  }
+
   TEST_CASE("the device may be reset before the Library is destroyed") {
     if (!gpu_is_here()) return;
     const TemporaryStorage storage;

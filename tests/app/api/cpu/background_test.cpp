@@ -112,7 +112,7 @@ TEST_SUITE("tuning in the background on the CPU device") {
     const TemporaryStorage storage;
     Lines lines;
     {
-      Library library(in_background(lines, 4));
+      Library library(in_background(lines, 6));
       Numbers one(kOne);
       Numbers other(kOther);
       CHECK(one.multiply(library) == MatchKind::predicted);
