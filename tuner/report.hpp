@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@ struct ProblemResult {
   // The share of the space's best rate that was reached at least (tuner/search/convergence.hpp). 0:
   // nothing can be said, or nothing was measured.
   double reached_share = 0;
+  std::set<std::string> began_with;   // labels of other devices whose winners were tried first
   std::optional<double> baseline_us;  // the median in the same finals
   std::string baseline_problem;       // why a baseline that was asked for has no time
 };

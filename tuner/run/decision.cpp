@@ -85,6 +85,7 @@ Decision::Decision(SearchPlan& plan, KernelBuilder& builder, DevicePool* devices
     for (const SearchTask* task : undecided.tasks) {
       undecided.result.measured += task->measured();
       undecided.result.known += task->known();
+      undecided.result.began_with.insert(task->began_with().begin(), task->began_with().end());
       undecided.result.valid_configurations +=
           static_cast<std::int64_t>(task->space().configurations.size());
     }

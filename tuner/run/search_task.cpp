@@ -49,6 +49,7 @@ SearchTask::SearchTask(std::size_t id, const Problem& problem, const CandidateSp
     if (!index) continue;
     suggest(*index);
     if (start.won_here) won_.insert(*index);
+    if (!start.other_device.empty()) began_with_.insert(start.other_device);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "kernel_templates/kernel_template.hpp"
@@ -71,6 +72,8 @@ class SearchTask {
   [[nodiscard]] bool has_won(std::size_t index) const { return won_.contains(index); }
   // Returns whether every configuration of the space has a trial.
   [[nodiscard]] bool exhausted() const { return trials_.size() == space_->configurations.size(); }
+  // The labels of other devices whose winners it began with.
+  [[nodiscard]] const std::set<std::string>& began_with() const { return began_with_; }
   [[nodiscard]] const Convergence& convergence() const { return convergence_; }
   // The fastest correct trial; nullptr when there is none.
   [[nodiscard]] const Trial* best() const;
@@ -85,6 +88,7 @@ class SearchTask {
   std::deque<std::size_t> first_;  // the default, the starts and the suggestions
   std::set<std::size_t> named_;    // these, and the configurations that the strategy has proposed
   std::set<std::size_t> won_;
+  std::set<std::string> began_with_;
   std::map<std::size_t, Trial> trials_;
   Convergence convergence_;
   std::optional<std::size_t> best_;

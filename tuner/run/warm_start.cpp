@@ -1,6 +1,7 @@
 #include "tuner/run/warm_start.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "autotune/error.hpp"
 
@@ -11,31 +12,42 @@ namespace {
 
 constexpr std::size_t kMost = 8;
 
+struct Near {
+  // The least comes first: did not win here, device unlike, distance of the problem, another
+  // device.
+  std::tuple<bool, bool, double, bool> rank;
+  WarmStart start;
+};
+
 }  // namespace
 
 std::vector<WarmStart> warm_starts(const Problem& problem, const std::string& device_class,
                                    const CandidateSpace& space, std::span<const Winner> winners) {
-  std::vector<std::pair<double, WarmStart>> near;
+  const DeviceClass own_class = parse_device_class(device_class);
+  std::vector<Near> near;
   for (const Winner& winner : winners) {
     if (winner.template_name != space.kernel->name ||
         winner.space_version != space.kernel->space_version ||
         winner.problem.operation() != problem.operation()) {
       continue;
     }
-    const bool won_here = winner.problem == problem && winner.device_class == device_class;
+    const bool is_own = winner.device_class == device_class;
+    const bool is_like = is_own || are_alike(parse_device_class(winner.device_class), own_class);
+    const bool won_here = is_own && winner.problem == problem;
     try {
       // JSON keeps parameters in alphabetical order, and the space in the template's order.
-      near.emplace_back(space.kernel->operation->distance(problem, winner.problem),
-                        WarmStart{space.kernel->space.validated(winner.configuration), won_here});
+      near.push_back({{!won_here, !is_like,
+                       space.kernel->operation->distance(problem, winner.problem), !is_own},
+                      {space.kernel->space.validated(winner.configuration), won_here,
+                       is_own ? "" : winner.device_label}});
     } catch (const UsageError&) {
       continue;
     }
   }
-  std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) {
-    return std::pair(!a.second.won_here, a.first) < std::pair(!b.second.won_here, b.first);
-  });
+  std::stable_sort(near.begin(), near.end(),
+                   [](const Near& a, const Near& b) { return a.rank < b.rank; });
   std::vector<WarmStart> points;
-  for (auto& [distance, point] : near) {
+  for (auto& [rank, point] : near) {
     if (points.size() == kMost) break;
     const auto is_same = [&point = point](const WarmStart& other) {
       return other.configuration == point.configuration;

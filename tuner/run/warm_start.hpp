@@ -16,12 +16,13 @@ struct CandidateSpace;
 
 struct WarmStart {
   Configuration configuration;
-  bool won_here = false;  // for this problem and this device class
+  bool won_here = false;     // for this problem and this device class
+  std::string other_device;  // the label of the device that it won on; empty for this device class
 };
 
 // At most eight configurations of the space that won for this problem, for other problems or on
-// other devices; those of the nearest problems come first. Winners of other templates and of other
-// spaces are left out.
+// other devices. Those of this device and of devices like it come first, and among these those of
+// the nearest problems. Winners of other templates and of other spaces are left out.
 [[nodiscard]] std::vector<WarmStart> warm_starts(const Problem& problem,
                                                  const std::string& device_class,
                                                  const CandidateSpace& space,

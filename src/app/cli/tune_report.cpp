@@ -184,6 +184,11 @@ void print_summary(const TuneReport& report, const TuneRequest& request, const T
     if (result.winner && (result.measured > 0 || result.reached_share > 0)) {
       fmt::print("{}", reached_line(result, request.until));
     }
+    if (result.measured > 0 && !result.began_with.empty()) {
+      fmt::print("{}: the search began with winners of {}\n",
+                 to_string(gemm_problem(result.problem)),
+                 printable(fmt::format("{}", fmt::join(result.began_with, ", "))));
+    }
     if (result.winner && !result.winner->note.empty()) {
       fmt::print("{}: verified and timed on {}\n", to_string(gemm_problem(result.problem)),
                  result.winner->note);

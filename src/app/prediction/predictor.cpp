@@ -20,17 +20,13 @@ constexpr double kModelError = 0.4;       // of the cost model alone
 constexpr double kLikeDeviceError = 0.1;  // that a device which is only like it adds
 constexpr double kMeasuringError = 0.02;
 constexpr double kLeastAlike = 0.1;  // of shapes, for a time of one to say anything about the other
-constexpr double kMostSmRatio = 1.5;  // between the SMs of like devices
 // A less certain candidate is ranked as if it took longer by this part of its error.
 constexpr double kCaution = 0.25;
 
 Evidence evidence_of(const PredictedDevice& device, const Portfolio& portfolio) {
   if (portfolio.device_class == device.device_class) return Evidence::this_device;
-  const DeviceClass other = parse_device_class(portfolio.device_class);
-  const DeviceClass own = parse_device_class(device.device_class);
-  const double ratio = static_cast<double>(own.sm_count) / std::max(other.sm_count, 1);
-  const bool is_like =
-      own.architecture == other.architecture && ratio <= kMostSmRatio && ratio >= 1 / kMostSmRatio;
+  const bool is_like = are_alike(parse_device_class(portfolio.device_class),
+                                 parse_device_class(device.device_class));
   return is_like ? Evidence::like_device : Evidence::model;
 }
 

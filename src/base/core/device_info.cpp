@@ -1,5 +1,6 @@
 #include "core/device_info.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -39,6 +40,12 @@ DeviceClass parse_device_class(const std::string& device_class) {
   const char* const end = device_class.data() + device_class.size();
   std::from_chars(device_class.data() + slash + 1, end, result.sm_count);
   return result;
+}
+
+bool are_alike(const DeviceClass& a, const DeviceClass& b) {
+  constexpr double kMostSmRatio = 1.5;
+  const auto [less, more] = std::minmax(a.sm_count, b.sm_count);
+  return a.architecture == b.architecture && less > 0 && more <= kMostSmRatio * less;
 }
 
 }  // namespace autotune

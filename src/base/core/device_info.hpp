@@ -60,6 +60,9 @@ struct DeviceClass {
   int sm_count = 0;
 };
 [[nodiscard]] DeviceClass parse_device_class(const std::string& device_class);
+// Returns whether a kernel that is fast on one of them is mostly fast on the other: the
+// architecture is the same, and the numbers of SMs differ by less than half.
+[[nodiscard]] bool are_alike(const DeviceClass& a, const DeviceClass& b);
 
 // The versions that a result depends on besides the device class. When they differ, a stored result
 // is stale: still an answer, but the best of its trials are timed again by the next tuning run.

@@ -55,4 +55,13 @@ TEST_SUITE("DeviceInfo") {
     other.mps = true;
     CHECK(other.device_class() == same + "/mig/mps");
   }
+
+  TEST_CASE("devices are alike with the same architecture and about as many SMs") {
+    const DeviceClass own{"sm_90", 132};
+    CHECK(are_alike(own, {"sm_90", 114}));
+    CHECK(are_alike({"sm_90", 88}, own));
+    CHECK_FALSE(are_alike(own, {"sm_90", 87}));
+    CHECK_FALSE(are_alike(own, {"sm_100", 132}));
+    CHECK_FALSE(are_alike({"cpu", 0}, {"cpu", 0}));
+  }
 }

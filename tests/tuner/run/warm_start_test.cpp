@@ -16,6 +16,7 @@ namespace {
 Winner won(const std::string& device_class, const Problem& problem, int x) {
   Winner winner;
   winner.device_class = device_class;
+  winner.device_label = "label of " + device_class;
   winner.problem = problem;
   winner.template_name = "fake";
   winner.space_version = 1;
@@ -40,6 +41,22 @@ TEST_SUITE("starting points") {
     is(0, 3, true);
     is(1, 1, false);
     is(2, 2, false);
+  }
+
+  TEST_CASE("winners of like devices come before those of others, however near their problem is") {
+    const KernelTemplate kernel = fake_template();
+    const CandidateSpace space(kernel, kernel.space.enumerate({}).configurations);
+    const Problem far = GemmProblem{.m = 4096, .n = 4096, .k = 4096};
+    const std::vector<Winner> winners = {
+        won("sm_90/40sm/l2-1", kSmall, 1), won("sm_80/132sm/l2-1", kSmall, 2),
+        won("sm_90/114sm/l2-1", far, 3), won("sm_90/114sm/l2-1", kLarge, 4),
+        won("sm_90/132sm/l2-1", kLarge, 5)};
+    const auto points = warm_starts(kSmall, "sm_90/132sm/l2-1", space, winners);
+    std::vector<std::int64_t> order;
+    for (const WarmStart& point : points) order.push_back(point.configuration.at("X"));
+    CHECK(order == std::vector<std::int64_t>{5, 4, 3, 1, 2});
+    CHECK(points[0].other_device.empty());
+    CHECK(points[1].other_device == "label of sm_90/114sm/l2-1");
   }
 
   TEST_CASE("winners of other templates, interfaces and spaces are left out, and more than eight") {
@@ -76,7 +93,8 @@ TEST_SUITE("starting points") {
       f.request.strategy = "random";
       f.request.budget.trials = 12;
       f.request.use_shipped_winners = use_shipped;
-      f.run();
+      const TuneReport report = f.run();
+      CHECK(report.problems.front().began_with.contains(shipped->device_label) == use_shipped);
       const Configuration won =
           f.request.templates.front()->space.validated(shipped->configuration);
       const bool tried = std::any_of(f.seen.begin(), f.seen.end(), [&](const Trial& trial) {

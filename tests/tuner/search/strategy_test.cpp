@@ -69,6 +69,14 @@ double wrong_values(const Configuration& configuration) {
   return result;
 }
 
+// As above, but the right value of each parameter is between the two worst ones.
+double misplaced_values(const Configuration& configuration) {
+  constexpr double kLosses[] = {1, 2, 3, 0, 3};
+  double result = 10;
+  for (const auto& [name, value] : configuration.entries()) result += kLosses[value];
+  return result;
+}
+
 // Larger products are faster up to a limit behind which all fail (0). F is of no use.
 double balance(const Configuration& configuration) {
   const auto value = [&](const char* name) { return static_cast<double>(configuration.at(name)); };
@@ -232,6 +240,14 @@ TEST_SUITE("SearchStrategy") {
       CHECK(best_after(120, "model", space, seed, 1, wrong_values) == 10);
       CHECK(best_after(250, "model", space, seed, 64, wrong_values) == 10);
       CHECK(best_after(250, "random", space, seed, 1, wrong_values) > 10);
+    }
+  }
+
+  TEST_CASE("model finds the best where near values have no near results") {
+    const auto space = hypercube();
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      CAPTURE(seed);
+      CHECK(best_after(70, "model", space, seed, 1, misplaced_values) == 10);
     }
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace autotune {
@@ -12,11 +13,19 @@ using Points = std::vector<float>;
 
 struct Covariance {
   std::vector<double> log_scales;  // a short scale: the coordinate matters much
-  double log_noise = 0;            // of the ratio of the noise's variance to the values'
+  // The share of a coordinate's weight that counts in full as soon as two values differ, however
+  // near they are, as log(share / (1 - share)). Without it near values have near results: the
+  // coordinates are smooth.
+  std::optional<double> step;
+  double log_noise = 0;  // of the ratio of the noise's variance to the values'
+  // Of the values that it was learned from, times the prior's density; for comparing covariances
+  // that were learned from the same.
+  double log_density = 0;
 
-  // The assumption before any value is known.
-  static Covariance first(std::size_t dimensions);
-  // Climbs from the present scales and noise towards the greatest posterior density.
+  // The assumptions before any value is known.
+  static Covariance smooth(std::size_t dimensions);
+  static Covariance stepped(std::size_t dimensions);
+  // Climbs from the present scales, step and noise towards the greatest posterior density.
   void learn(const Points& points, const std::vector<double>& values);
 };
 
@@ -32,6 +41,7 @@ class Correlation {
 
  private:
   std::vector<float> weights_;  // of the squared differences
+  std::vector<float> steps_;    // of the differences that are not 0
   double noise_;
 };
 

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kMostPoints = 250;
 constexpr std::size_t kMostLearningPoints = 128;
 constexpr std::size_t kOftenUntil = 30;
+constexpr std::size_t kFewestForStep = 16;
 // The process is overconfident where some configurations fail and some work.
 constexpr double kValidityDoubt = 0.2;
 // The latest reports are from where the search is now.
@@ -60,7 +61,7 @@ GaussianProcess TimeModel::fit() {
   for (std::size_t i = 0; i < losses.size(); ++i) losses[i] -= prior_mean_.loss(indices[i]);
   covariance_.learn_when_due(points, losses, successes());
   fit_validity();
-  return {covariance_.covariance, points, losses};
+  return {covariance_.chosen(), points, losses};
 }
 
 std::vector<float> TimeModel::point(std::size_t index) const {
@@ -97,15 +98,18 @@ void TimeModel::fit_validity() {
     works.push_back(history_[i].works ? 1 : 0);
   }
   validity_covariance_.learn_when_due(points, works, reports());
-  validity_.emplace(validity_covariance_.covariance, points, works);
+  validity_.emplace(validity_covariance_.chosen(), points, works);
 }
 
-void ScheduledCovariance::learn_when_due(const Points& points, const std::vector<double>& values,
-                                         std::size_t trials) {
-  if (trials >= kOftenUntil && trials < learned_from + learned_from / 4) return;
+void LearnedCovariance::learn_when_due(const Points& points, const std::vector<double>& values,
+                                       std::size_t trials) {
+  if (trials >= kOftenUntil && trials < learned_from_ + learned_from_ / 4) return;
   const std::size_t dimensions = points.size() / values.size();
-  if (learned_from == 0) covariance = Covariance::first(dimensions);
-  learned_from = trials;
+  if (learned_from_ == 0) {
+    smooth_ = Covariance::smooth(dimensions);
+    stepped_ = Covariance::stepped(dimensions);
+  }
+  learned_from_ = trials;
   const std::size_t count = std::min(values.size(), kMostLearningPoints);
   Points some;
   std::vector<double> their_values;
@@ -115,7 +119,14 @@ void ScheduledCovariance::learn_when_due(const Points& points, const std::vector
     some.insert(some.end(), first, first + dimensions);
     their_values.push_back(values[from]);
   }
-  covariance.learn(some, their_values);
+  smooth_.learn(some, their_values);
+  if (count < kFewestForStep) return;
+  stepped_.learn(some, their_values);
+  penalty_ = 0.5 * std::log(static_cast<double>(count));
+}
+
+const Covariance& LearnedCovariance::chosen() const {
+  return stepped_.log_density > smooth_.log_density + penalty_ ? stepped_ : smooth_;
 }
 
 }  // namespace autotune

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -15,13 +16,21 @@
 
 namespace autotune {
 
-// A covariance that is learned again as trials come: often at first, then when their number has
+// Covariances that are learned again as trials come: often at first, then when their number has
 // grown by a quarter.
-struct ScheduledCovariance {
-  Covariance covariance;
-  std::size_t learned_from = 0;  // trials
-
+class LearnedCovariance {
+ public:
+  // `trials` is the number of all trials, of which the points are some.
   void learn_when_due(const Points& points, const std::vector<double>& values, std::size_t trials);
+  // The one with a step where the values speak for it, else the smooth one.
+  [[nodiscard]] const Covariance& chosen() const;
+
+ private:
+  Covariance smooth_;
+  Covariance stepped_;
+  std::size_t learned_from_ = 0;  // trials
+  // Of the step, which is a parameter more. Few values say nothing of it.
+  double penalty_ = std::numeric_limits<double>::infinity();
 };
 
 // The values are losses: 1 - best / time, the share of the best trial's rate that a configuration
@@ -62,8 +71,8 @@ class TimeModel {
   // Made when it is first needed, since in a search of many sizes few problems get so far.
   mutable std::optional<Encoding> encoding_;
   PriorMean prior_mean_;  // as of the last fit()
-  ScheduledCovariance covariance_;
-  ScheduledCovariance validity_covariance_;
+  LearnedCovariance covariance_;
+  LearnedCovariance validity_covariance_;
   std::vector<Success> successes_;  // the fastest first
   struct Report {
     std::size_t index;

@@ -12,6 +12,8 @@ class TriangularFactor {
   // Takes a further row of the matrix, size() + 1 long with the diagonal last.
   void append(const std::vector<double>& row);
 
+  // Of the matrix.
+  [[nodiscard]] double log_determinant() const;
   // x <- L^-1 x, from x[first] on, for an x whose part before that is solved already. x may be
   // shorter than the factor.
   void solve(std::vector<double>& x, std::size_t first = 0) const;
