@@ -1,6 +1,7 @@
 // A choice of stored results.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/problem.hpp"
@@ -14,6 +15,7 @@ struct ResultFilter {
   std::string device_label;  // compared by same_label()
   std::string operation;
   Problem problem;
+  std::optional<double> max_error;  // of trials: the greatest relative Frobenius error
 };
 
 // Compares labels without regard to case, and with "host: <CPU>", as version

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernel_templates/even_shares.hpp"
 #include "kernel_templates/gemm_template.hpp"
 #include "kernel_templates/template_support.hpp"
 
@@ -105,23 +106,18 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const Values v{configuration};
   const Operand a{problem.m, problem.op_a == Transpose::none};
   const Operand b{problem.n, problem.op_b == Transpose::transposed};
-  const std::int64_t tiles = v.cluster_tiles(problem);
-  const std::int64_t part_bytes = 2 * kFloatBytes * v.tile_m() * v.tile_n();
-  // Kernels count the k-tiles of all tiles in 32 bits where clusters do not take tiles in turn.
-  const bool takes_turns = v.split_k() == 0 || tiles >= (std::int64_t{1} << 32) / k_tiles(problem);
-  const std::int64_t most =
-      takes_turns ? k_tiles(problem) : std::min(v.split_k(), k_tiles(problem));
-  const bool may_split = takes_turns || may_share(tiles * most * v.cluster(), 1, part_bytes);
-  const std::int64_t split = may_split ? most : 1;
   LaunchGeometry result;
-  result.grid[0] = tiles * split * v.cluster();
-  if (takes_turns) result.resident_blocks_per_sm = v.min_blocks();
-  result.blocks_per_cluster = v.cluster();
+  EvenShares{.tiles = v.cluster_tiles(problem),
+             .k_tiles = k_tiles(problem),
+             .split_k = v.split_k(),
+             .cluster = v.cluster(),
+             .resident = v.min_blocks(),
+             .block_results = v.tile_m() * v.tile_n()}
+      .apply_to(result);
   result.block[0] = 128 * v.warpgroups() + kCopyThreads;
   result.dynamic_shared_bytes = v.shared_bytes();
   result.raster = std::min(configuration.at("RASTER"), v.clusters_m(problem));
   result.waits_for_launch_before = true;
-  if (split > 1) result.workspace_bytes_per_block = part_bytes;
   constexpr std::int64_t kSlack = 128 * kRowBytes;
   result.workspace_bytes_shared = plane_bytes(a, problem) + plane_bytes(b, problem) + kSlack;
   // Strips of 32 rows, a part of K of each in shared memory.
@@ -177,7 +173,7 @@ Configuration default_configuration(const GemmProblem& problem) {
 }
 
 bool supports(const GemmProblem& problem) {
-  return problem.math == Math::emulated && problem.k >= kLeastK && problem.k <= kMostK &&
+  return problem.math != Math::strict && problem.k >= kLeastK && problem.k <= kMostK &&
          problem.batch == 1;
 }
 
@@ -209,7 +205,7 @@ KernelTemplate make_gemm_fp16x3(std::string_view source) {
        .first_choice =
            [](const GemmProblem& problem) {
              constexpr double kMany = 1e9;
-             return problem.math == Math::emulated && problem.operations() >= kMany;
+             return problem.math != Math::strict && problem.operations() >= kMany;
            },
        .takes_prepared_operands = true,
        .copying_threads = kCopyThreads,

@@ -230,54 +230,6 @@ __device__ __forceinline__ void accumulate(const Pipeline& pipeline, PipelineSta
   for (int i = 0; i < kSums; ++i) sums[i] = fmaf(corrections[i], kLowScale, sums[i]);
 }
 
-// Stores this group's sums as a part of a tile that several clusters share. In the cluster that
-// arrives last the sums become those of all parts, and the function returns true. flag: shared
-// memory of the group. All threads of the group call this.
-__device__ __forceinline__ bool add_parts(int* counters, float* parts,
-                                          const WorkPartition& partition, unsigned tile, int* flag,
-                                          float (&sums)[kSums]) {
-  const unsigned group = threadIdx.x / 128;
-  const unsigned shared_tile = tile - partition.whole;
-  const unsigned first = partition.cluster_of(shared_tile * partition.k_tiles);
-  const unsigned last = partition.cluster_of((shared_tile + 1) * partition.k_tiles - 1);
-  if (first == last) return true;
-  // A cluster has two places: one for the tile that its share begins in, one for its last.
-  const auto place = [&](unsigned cluster) {
-    const bool second = partition.begin(cluster) / partition.k_tiles != shared_tile;
-    const unsigned block = (2 * cluster + second) * CLUSTER + cluster_rank();
-    return parts + static_cast<long long>(block) * kTileM * kTileN + group * 64 * kTileN +
-           threadIdx.x % 128 * 4;
-  };
-  const auto sync = [&] { asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory"); };
-  float* const to = place(blockIdx.x / CLUSTER);
-#pragma unroll
-  for (int i = 0; i < kSums; i += 4) {
-    store_vector<4>(to + i * 128,
-                    Vector<float, 4>{{sums[i], sums[i + 1], sums[i + 2], sums[i + 3]}});
-  }
-  sync();
-  if (threadIdx.x % 128 == 0) {
-    int* const counter = counters + (shared_tile * CLUSTER + cluster_rank()) * WARPGROUPS + group;
-    *flag = atomic_increment(counter) == static_cast<int>(last - first);
-    if (*flag) *counter = 0;
-  }
-  sync();
-  if (!*flag) return false;
-#pragma unroll
-  for (int i = 0; i < kSums; ++i) sums[i] = 0;
-#pragma unroll 1
-  for (unsigned cluster = first; cluster <= last; ++cluster) {
-    const float* const from = place(cluster);
-#pragma unroll
-    for (int i = 0; i < kSums; i += 4) {
-      const auto part = load_from_l2<4>(from + i * 128);
-#pragma unroll
-      for (int e = 0; e < 4; ++e) sums[i + e] += part.at[e];
-    }
-  }
-  return true;
-}
-
 // Takes the kernel's arguments. Blocks along x: those of the operands that `prepares` names (1: A,
 // 2: B, 3: both), of 128, 256 or 512 threads.
 // Dynamic shared memory: where an operand is transposed along K, kSplitThreads + 32 + 33 *
@@ -345,8 +297,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
       float sums[kSums];
       accumulate(pipeline, state, work.end - work.begin, sums);
       if (work.end - work.begin < partition.k_tiles &&
-          !add_parts(reinterpret_cast<int*>(workspace), parts, partition, work.tile,
-                     flags + threadIdx.x / 128, sums)) {
+          !add_parts<WARPGROUPS, 128>(reinterpret_cast<int*>(workspace), parts, partition,
+                                      work.tile, flags, sums)) {
         continue;
       }
       int row, column;

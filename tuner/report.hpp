@@ -19,9 +19,11 @@ namespace autotune {
 struct ProblemResult {
   Problem problem;
   std::optional<Winner> winner;  // empty: no configuration is correct
-  std::string too_large;         // the reason, if no trial found memory for the problem
-  std::int64_t measured = 0;     // trials made in this call
-  std::int64_t known = 0;        // trials taken from the database
+  // The least error of any correct trial, where none kept to TuneRequest::max_error.
+  std::optional<double> least_error;
+  std::string too_large;      // the reason, if no trial found memory for the problem
+  std::int64_t measured = 0;  // trials made in this call
+  std::int64_t known = 0;     // trials taken from the database
   std::int64_t valid_configurations = 0;
   // The share of the space's best rate that was reached at least (tuner/search/convergence.hpp). 0:
   // nothing can be said, or nothing was measured.

@@ -36,6 +36,9 @@ struct TuneRequest {
   std::optional<std::chrono::steady_clock::time_point> began;
   // A problem's search ends once its best has reached this share of the best of the space.
   std::optional<double> until;
+  // Only configurations with at most this relative Frobenius error on the verification data may
+  // win.
+  std::optional<double> max_error;
   // A name of strategy_names(). Empty: "model" if there is a budget or `until`, else "exhaustive".
   std::string strategy;
   std::uint64_t seed = 1;

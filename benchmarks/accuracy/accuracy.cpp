@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -203,9 +205,8 @@ class Table {
             !runs_on(kernel, 10 * info.compute_major + info.compute_minor)) {
           continue;
         }
-        add_template(kernel, problem, device, [&](const std::vector<float>& result) {
-          print(fmt::format("{} {}", math, kernel.name), errors(result, exact, of_chain), &most);
-        });
+        print(fmt::format("{} {}", math, kernel.name),
+              errors(result_of(kernel, problem, device), exact, of_chain), &most);
       }
     }
     lines_.push_back(line_);
@@ -213,18 +214,23 @@ class Table {
   }
 
  private:
-  template <typename Report>
-  void add_template(const KernelTemplate& kernel, const GemmProblem& problem,
-                    const OnDevice& device, Report report) {
+  [[nodiscard]] std::vector<float> result_of(const KernelTemplate& kernel,
+                                             const GemmProblem& problem, const OnDevice& device) {
     const Configuration configuration = kernel.default_configuration(problem);
     CodeTraits traits = unpadded_traits(*kernel.operation, problem);
     traits.aligned = false;
-    const gpu::CompileResult compiled =
-        machine_.nvrtc->compile(kernel.name, std::string(kernel.source),
-                                compile_options(kernel, configuration, traits, machine_.target));
-    if (!compiled.ok) throw Error(compiled.log);
-    const gpu::Module module(*machine_.driver, compiled.image);
-    report(device.of_kernel(kernel, module.kernel(kernel.name), configuration));
+    std::vector<std::string> options =
+        compile_options(kernel, configuration, traits, machine_.target);
+    options.push_back(kernel.name);
+    const auto [place, is_new] = modules_.try_emplace(options);
+    if (is_new) {
+      options.pop_back();
+      const gpu::CompileResult compiled =
+          machine_.nvrtc->compile(kernel.name, std::string(kernel.source), options);
+      if (!compiled.ok) throw Error(compiled.log);
+      place->second = std::make_unique<gpu::Module>(*machine_.driver, compiled.image);
+    }
+    return device.of_kernel(kernel, place->second->kernel(kernel.name), configuration);
   }
 
   void print(const std::string& name, const Errors& found, const Errors* most) {
@@ -241,6 +247,7 @@ class Table {
 
   Machine& machine_;
   const Options& options_;
+  std::map<std::vector<std::string>, std::unique_ptr<gpu::Module>> modules_;
   ordered_json line_;
   ordered_json lines_ = ordered_json::array();
 };

@@ -1,8 +1,8 @@
-// Times gemm() with the best known configurations against cuBLAS SGEMM, shape by shape, in one
-// process: samples of both are taken in turn, round after round, so that what changes with time
-// changes for both. Short products run in CUDA graphs, on both sides.
+// Times gemm() with the best known configurations against cuBLAS SGEMM, with TF32 where the math is
+// tf32, shape by shape, in one process: samples of both are taken in turn, round after round, so
+// that what changes with time changes for both. Short products run in CUDA graphs, on both sides.
 //
-//   gemm_vs_cublas --sizes 1024,2048,16x4096x4096 --output results.json
+//   gemm_vs_cublas --math emulated --sizes 1024,2048,16x4096x4096 --output results.json
 //
 // A shape that nothing exact is known for is tuned first. docs/performance.md says what is
 // printed.
@@ -43,6 +43,7 @@ struct Options {
       "1024,2048,4096,8192,1600,3200,256,512,1000,1023,128x8192x1024,4096x4096x64,8192x128x4096,"
       "16x4096x4096,64x64x65536,1x4096x4096";
   std::vector<std::string> layouts = {"NN"};
+  std::string math = "strict";
   int rounds = 15;
   double sample_ms = 4;
   double budget_s = 30;
@@ -234,6 +235,7 @@ class Comparison {
         {"n", problem.n},
         {"k", problem.k},
         {"layout", layout_text(problem)},
+        {"math", to_string(problem.math)},
         {"template", best.template_name},
         {"configuration", to_string(best.configuration)},
         {"floor_us", floor_us(machine_, problem)},
@@ -316,6 +318,7 @@ void run(const Options& options, const std::string& command) {
     for (const std::string& layout : options.layouts) {
       for (GemmProblem problem : parse_sizes(options.sizes)) {
         set_layout(problem, layout);
+        problem.math = math_from_string(options.math);
         shapes.push_back(comparison.run(problem));
       }
     }
@@ -333,6 +336,8 @@ int main(int argc, char** argv) {
   CLI::App app("Times the best known configurations against cuBLAS.");
   app.add_option("--sizes", options.sizes, "as autotune --sizes; \"\" for none");
   app.add_option("--layouts", options.layouts, "NN,NT,TN,TT")->delimiter(',');
+  app.add_option("--math", options.math, "strict, emulated or tf32")
+      ->check(CLI::IsMember({"strict", "emulated", "tf32"}));
   app.add_option("--rounds", options.rounds, "samples of each")->check(CLI::PositiveNumber);
   app.add_option("--sample-ms", options.sample_ms, "how long a sample lasts at least");
   app.add_option("--budget", options.budget_s, "seconds of tuning for a shape that is not known");

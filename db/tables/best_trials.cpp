@@ -29,13 +29,15 @@ Winner unconfirmed(StoredTrial&& stored) {
   return winner;
 }
 
-// Adds the first rows of a query for a scope and a problem that are not damaged.
+// Adds the first rows of a query for a scope and a problem that are not damaged and are accurate
+// enough.
 void add_first(SQLite::Statement& fastest, const TrialScope& scope, const Problem& problem,
-               std::size_t count, std::vector<StoredTrial>& result) {
+               const ResultFilter& filter, std::size_t count, std::vector<StoredTrial>& result) {
   std::set<Configuration> known;
   while (known.size() < count && fastest.executeStep()) {
     std::optional<Trial> trial = trial_from(fastest, scope, problem);
     const std::optional<RunColumns> run = run_from(fastest);
+    if (trial && filter.max_error && !trial->verification.keeps_to(*filter.max_error)) continue;
     if (!trial || !run || !known.insert(trial->configuration).second) continue;
     result.push_back({scope, run->info, *std::move(trial)});
     result.back().scope.environment.tool_version = run->tool_version;
@@ -61,7 +63,7 @@ std::vector<StoredTrial> select_fastest_trials(SQLite::Database& database,
       fastest.reset();
       fastest.bind(":scope", scope_id);
       fastest.bind(":problem", problem_id);
-      add_first(fastest, scope, problem, count, result);
+      add_first(fastest, scope, problem, filter, count, result);
     }
   }
   return result;

@@ -84,7 +84,7 @@ AUTOTUNE_C_API void autotune_close(autotune_library *library);
 AUTOTUNE_C_API autotune_status autotune_stop_background(autotune_library *library);
 
 enum { AUTOTUNE_NONE = 0, AUTOTUNE_TRANSPOSED = 1 };
-enum { AUTOTUNE_STRICT = 0, AUTOTUNE_EMULATED = 1 };
+enum { AUTOTUNE_STRICT = 0, AUTOTUNE_EMULATED = 1, AUTOTUNE_TF32 = 2 };
 enum { AUTOTUNE_ROW_MAJOR = 0, AUTOTUNE_COLUMN_MAJOR = 1 };
 
 /* C = alpha * op(A) * op(B) + beta * C in FP32: op(A) m x k, op(B) k x n, C m x n; for one product
@@ -93,7 +93,7 @@ typedef struct {
   size_t size;
   int64_t m, n, k;
   int32_t op_a, op_b; /* AUTOTUNE_NONE or AUTOTUNE_TRANSPOSED */
-  int32_t math;       /* AUTOTUNE_STRICT or AUTOTUNE_EMULATED */
+  int32_t math;       /* AUTOTUNE_STRICT, _EMULATED or _TF32 */
   int32_t order;      /* AUTOTUNE_ROW_MAJOR or AUTOTUNE_COLUMN_MAJOR */
   int64_t batch;      /* products; 0: 1 */
 } autotune_problem;
@@ -209,7 +209,8 @@ typedef struct {
    * while nothing is known. */
   int32_t (*progress)(void *user, int64_t done, int64_t total, double elapsed_seconds,
                       double best_us);
-  void *user; /* for progress */
+  void *user;       /* for progress */
+  double max_error; /* a winner's greatest relative error, above 0 and below 1; 0: any */
 } autotune_tune_options;
 
 typedef struct {

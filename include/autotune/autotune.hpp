@@ -192,6 +192,10 @@ struct TuningOptions {
   // "model", "evolutionary", "local", "random" or "exhaustive"; empty: exhaustive, or model in a
   // budget.
   std::string strategy = {};
+  // A winner has at most this relative error, ||result - exact||_F / ||exact||_F on uniform data in
+  // (-1, 1): above 0, below 1. Candidates are the kernels that the problems' math allows. The limit
+  // is of this search: gemm() does not know it. TuningResult says which winner keeps to it.
+  std::optional<double> max_error = {};
   std::uint64_t seed = 1;
   bool fresh = false;  // measure again what is known
   // Called by the thread of tune(). Returns whether to go on: false ends the search after the trial

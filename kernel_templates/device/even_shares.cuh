@@ -2,6 +2,9 @@
 // How many clusters there are is left to the launch.
 #pragma once
 
+#include "sync.cuh"
+#include "vector.cuh"
+
 namespace autotune_device {
 
 __device__ __forceinline__ unsigned cluster_rank() {
@@ -72,6 +75,62 @@ class TileScheduler {
  private:
   unsigned k_tiles_, whole_, clusters_, next_whole_, tile_, begin_, left_;
 };
+
+// Stores this thread's sums as a part of a tile that several clusters share. In the cluster that
+// arrives last the sums become those of all parts, in the order of K, and the function returns
+// true. The block has kGroups groups of kThreads threads, whose tiles are independent; all threads
+// of a group call this. flags: shared memory, a word for each group.
+template <int kGroups, int kThreads, int kSums>
+__device__ __forceinline__ bool add_parts(int* counters, float* parts,
+                                          const WorkPartition& partition, unsigned tile, int* flags,
+                                          float (&sums)[kSums]) {
+  const unsigned group = kGroups == 1 ? 0 : threadIdx.x / kThreads;
+  const unsigned shared_tile = tile - partition.whole;
+  const unsigned first = partition.cluster_of(shared_tile * partition.k_tiles);
+  const unsigned last = partition.cluster_of((shared_tile + 1) * partition.k_tiles - 1);
+  if (first == last) return true;
+  // A cluster has two places: one for the tile that its share begins in, one for its last.
+  const auto place = [&](unsigned cluster) {
+    const bool second = partition.begin(cluster) / partition.k_tiles != shared_tile;
+    const unsigned block = (2 * cluster + second) * CLUSTER + cluster_rank();
+    return parts + static_cast<long long>(block * kGroups + group) * kThreads * kSums +
+           threadIdx.x % kThreads * 4;
+  };
+  const auto sync = [&] {
+#ifdef __CUDACC__
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + group), "n"(kThreads) : "memory");
+#else
+    __syncthreads();
+#endif
+  };
+  float* const to = place(blockIdx.x / CLUSTER);
+#pragma unroll
+  for (int i = 0; i < kSums; i += 4) {
+    store_vector<4>(to + i * kThreads,
+                    Vector<float, 4>{{sums[i], sums[i + 1], sums[i + 2], sums[i + 3]}});
+  }
+  sync();
+  if (threadIdx.x % kThreads == 0) {
+    int* const counter = counters + (shared_tile * CLUSTER + cluster_rank()) * kGroups + group;
+    flags[group] = atomic_increment(counter) == static_cast<int>(last - first);
+    if (flags[group]) *counter = 0;
+  }
+  sync();
+  if (!flags[group]) return false;
+#pragma unroll
+  for (int i = 0; i < kSums; ++i) sums[i] = 0;
+#pragma unroll 1
+  for (unsigned cluster = first; cluster <= last; ++cluster) {
+    const float* const from = place(cluster);
+#pragma unroll
+    for (int i = 0; i < kSums; i += 4) {
+      const auto part = load_from_l2<4>(from + i * kThreads);
+#pragma unroll
+      for (int e = 0; e < 4; ++e) sums[i + e] += part.at[e];
+    }
+  }
+  return true;
+}
 
 // The tiles of C: their number along each side in clusters, and how many rows of them are taken
 // side by side.

@@ -254,7 +254,7 @@ def matmul(a, b, out=None, *, alpha=1.0, beta=0.0, stream=None, math="strict"):
     two or three dimensions, has it for all products. On a GPU the work is enqueued on `stream`: a number or an object of PyTorch, CuPy or Numba; by default the stream
     that PyTorch works on or that the arrays name, else the default stream. Other arrays are multiplied
     on the CPU device, slowly. math: "strict", or "emulated" for products on tensor cores that are as
-    accurate.
+    accurate, or "tf32" for products of operands that are rounded to TF32.
 
     Raises TypeError or ValueError for arguments that do not fit, Error for faults.
     """
@@ -363,12 +363,13 @@ def _positive(value, name, whole):
 
 
 def tune(sizes, *, layout="NN", batch=1, math="strict", device=None, seconds=None, trials=None,
-         fresh=False, progress=None):
+         fresh=False, max_error=None, progress=None):
     """Searches for the fastest configurations of products of sizes [(m, n, k), ...], and stores them.
 
     The search ends with its space or with a budget for all sizes together: `seconds` or `trials`.
     progress(done, total, elapsed_seconds) is called meanwhile and ends the search by returning False.
-    fresh: measures again what is known. Returns a dictionary of what was done: trials that were
+    fresh: measures again what is known. max_error: the greatest relative error of a winner, in the
+    Frobenius norm on uniform data, above 0 and below 1; it is of this search alone. Returns a dictionary of what was done: trials that were
     `measured` and `known`, sizes that are `tuned`, whether it is `complete` and was `stored`.
     """
     problems = [_problem(size, layout, math, batch) for size in sizes]
@@ -385,6 +386,7 @@ def tune(sizes, *, layout="NN", batch=1, math="strict", device=None, seconds=Non
 
     options = _c_api.TuneOptions(budget_seconds=_positive(seconds, "seconds", whole=False),
                                  budget_trials=_positive(trials, "trials", whole=True),
+                                 max_error=_positive(max_error, "max_error", whole=False),
                                  fresh=bool(fresh), progress=_c_api.Progress(report))
     result = _c_api.TuneResult()
     _c_api.call("tune", _library_of(device), (_c_api.Problem * len(problems))(*problems),

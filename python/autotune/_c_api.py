@@ -8,7 +8,7 @@ import os
 import pathlib
 
 MATCHES = ("exact", "exact, stale", "nearest size", "predicted")
-MATHS = ("strict", "emulated")
+MATHS = ("strict", "emulated", "tf32")
 USAGE = 1
 DEVICE_CPU, DEVICE_GPU = 1, 2
 MISS_BACKGROUND = 3
@@ -69,7 +69,7 @@ class TuneOptions(Struct):
         ("size", ctypes.c_size_t), ("budget_seconds", ctypes.c_double),
         ("budget_trials", ctypes.c_int64), ("strategy", ctypes.c_char_p),
         ("seed", ctypes.c_uint64), ("fresh", ctypes.c_int32), ("reserved", ctypes.c_int32),
-        ("progress", Progress), ("user", ctypes.c_void_p),
+        ("progress", Progress), ("user", ctypes.c_void_p), ("max_error", ctypes.c_double),
     ]
 
 

@@ -63,6 +63,9 @@ TEST_SUITE("gemm_fp16x3 space") {
       }
     }
     CHECK(gemm_fp16x3().first_choice(problem(1024, 1024, 1024)));
+    GemmProblem tf32 = problem(1024, 1024, 1024);
+    tf32.math = Math::tf32;
+    CHECK(gemm_fp16x3().first_choice(tf32));
     CHECK_FALSE(gemm_fp16x3().first_choice(problem(512, 512, 512)));
     CHECK_FALSE(gemm_fp16x3().first_choice(GemmProblem{.m = 4096, .n = 4096, .k = 4096}));
   }

@@ -18,13 +18,15 @@ constexpr double kFinalsShare = 0.98;
 // The number of known trials of a problem whose kernels are built before the search.
 constexpr int kKnownBest = 4;
 
-// Returns the correct trials of a problem's tasks that were not screened out and are close to the
+// Returns the trials of a problem's tasks that may win, were not screened out and are close to the
 // best: previous winners first, then the others, fastest first. Their kernels need not be built.
-std::vector<Finalist> choose_finalists(const std::vector<SearchTask*>& tasks) {
+// With a limit of the error, trials may have been screened out against one that does not keep to
+// it.
+std::vector<Finalist> choose_finalists(const std::vector<SearchTask*>& tasks, bool has_limit) {
   std::vector<Finalist> finalists;
   for (const SearchTask* task : tasks) {
     for (const auto& [index, trial] : task->trials()) {
-      if (!trial.ok() || trial.measurement.screened_out) continue;
+      if (!task->accepts(trial) || (trial.measurement.screened_out && !has_limit)) continue;
       finalists.push_back({.kernel = &task->kernel(),
                            .configuration = trial.configuration,
                            .problem = trial.problem,
@@ -41,6 +43,19 @@ std::vector<Finalist> choose_finalists(const std::vector<SearchTask*>& tasks) {
   std::stable_partition(finalists.begin(), finalists.end(),
                         [](const Finalist& finalist) { return finalist.won_before; });
   return finalists;
+}
+
+// Returns the least error of correct trials.
+std::optional<double> least_error(const std::vector<SearchTask*>& tasks) {
+  std::optional<double> least;
+  for (const SearchTask* task : tasks) {
+    for (const auto& [index, trial] : task->trials()) {
+      if (!trial.ok()) continue;
+      const double error = trial.verification.frobenius_error;
+      least = std::min(least.value_or(error), error);
+    }
+  }
+  return least;
 }
 
 // Returns the trials' message if the device had too little memory for every kernel that was
@@ -64,7 +79,8 @@ void request_known_best(SearchPlan& plan, KernelBuilder& builder) {
   for (const SearchTask* task : plan.open()) problems.insert(task->problem());
   for (const Problem& problem : problems) {
     for (const Finalist& known :
-         choose_finalists(plan.tasks_of(problem)) | std::views::take(kKnownBest)) {
+         choose_finalists(plan.tasks_of(problem), plan.request().max_error.has_value()) |
+             std::views::take(kKnownBest)) {
       builder.request(*known.kernel, known.configuration, problem);
     }
   }
@@ -99,7 +115,7 @@ void Decision::prepare_finals(SearchEnd end) {
     const Problem& problem = undecided.result.problem;
     const bool has_news = undecided.result.measured > 0 || plan_.lacks_finals(problem, end);
     if (!has_news && plan_.request().baseline.empty()) continue;
-    undecided.candidates = choose_finalists(undecided.tasks);
+    undecided.candidates = choose_finalists(undecided.tasks, plan_.request().max_error.has_value());
     if (!undecided.candidates.empty()) to_submit_.push_back(i);
   }
   // Where the time is too short for all finals, those of problems without a winner come first.
@@ -215,6 +231,7 @@ void Decision::report_results() {
                                                 missed_finals_ || stop_.stop_requested());
     }
     if (!result.winner) {
+      if (plan_.request().max_error) result.least_error = least_error(undecided.tasks);
       result.too_large = undecided.tasks.empty() ? plan_.too_large(result.problem)
                                                  : found_too_large(undecided.tasks);
     }

@@ -71,7 +71,7 @@ void SearchPlan::make_tasks() {
     tasks_.emplace_back(tasks_.size(), problem, *space, request_.strategy, request_.seed,
                         prior_for(*space->kernel, space->configurations, problem, setup_.device.sm,
                                   setup_.device.sm_count),
-                        warm_starts(problem, device_class, *space, winners));
+                        warm_starts(problem, device_class, *space, winners), request_.max_error);
   }
 }
 

@@ -159,7 +159,7 @@ void Search::record(TrialId id) {
 
 void Search::share(const SearchTask& task, std::size_t index) {
   const Trial& trial = task.trials().at(index);
-  if (!trial.ok()) return;
+  if (!task.accepts(trial)) return;
   const double slowness = trial.measurement.median_us / task.best()->measurement.median_us;
   const std::vector<std::size_t> with_its_code = task.space().with_the_code_of(index);
   for (SearchTask* other : with_the_layout_of(task)) {

@@ -35,12 +35,13 @@ std::vector<std::size_t> CandidateSpace::with_the_code_of(std::size_t index) con
 
 SearchTask::SearchTask(std::size_t id, const Problem& problem, const CandidateSpace& space,
                        const std::string& strategy, std::uint64_t seed, Prior estimate,
-                       const std::vector<WarmStart>& starts)
+                       const std::vector<WarmStart>& starts, std::optional<double> max_error)
     : id_(id),
       problem_(problem),
       space_(&space),
       strategy_(make_strategy(strategy, {&space.configurations, seed, std::move(estimate)})),
-      convergence_(strategy) {
+      convergence_(strategy),
+      max_error_(max_error) {
   if (const auto index = space.index_of(space.kernel->default_configuration(problem))) {
     suggest(*index);
   }
@@ -71,10 +72,15 @@ void SearchTask::suggest(std::size_t index) {
 }
 
 void SearchTask::record(std::size_t index, Trial trial) {
-  strategy_->report(index, trial);
-  convergence_.report(trial);
+  Trial seen = trial;
+  if (trial.ok() && !accepts(trial)) {
+    has_rejected_ = true;
+    seen.status = TrialStatus::wrong_result;
+  }
+  strategy_->report(index, seen);
+  convergence_.report(seen);
   const Trial& stored = trials_.insert_or_assign(index, std::move(trial)).first->second;
-  if (!stored.ok()) return;
+  if (!accepts(stored)) return;
   best_time_->lower(stored.measurement.median_us);
   const Trial* leader = best();
   if (leader == nullptr || stored.measurement.median_us < leader->measurement.median_us) {

@@ -37,10 +37,11 @@ struct CandidateSpace {
 class SearchTask {
  public:
   // `id` is the task's number in its run. `space` is shared by the tasks of a template and outlives
-  // them. `estimate` may be empty.
+  // them. `estimate` may be empty. With max_error, trials with a greater relative Frobenius error
+  // count as failures.
   SearchTask(std::size_t id, const Problem& problem, const CandidateSpace& space,
              const std::string& strategy, std::uint64_t seed, Prior estimate,
-             const std::vector<WarmStart>& starts);
+             const std::vector<WarmStart>& starts, std::optional<double> max_error = {});
 
   // The configuration to try next: the template's default first, so that there is an incumbent to
   // screen against, then the starts, then the strategy's choice.
@@ -75,9 +76,18 @@ class SearchTask {
   // The labels of other devices whose winners it began with.
   [[nodiscard]] const std::set<std::string>& began_with() const { return began_with_; }
   [[nodiscard]] const Convergence& convergence() const { return convergence_; }
-  // The fastest correct trial; nullptr when there is none.
+  // Returns whether a trial may win: it is correct, and accurate enough.
+  [[nodiscard]] bool accepts(const Trial& trial) const {
+    return trial.ok() && accepts(trial.verification);
+  }
+  [[nodiscard]] bool accepts(const Verification& verification) const {
+    return !max_error_ || verification.keeps_to(*max_error_);
+  }
+  // Returns whether a trial was correct, but not accurate enough.
+  [[nodiscard]] bool has_rejected() const { return has_rejected_; }
+  // The fastest trial that may win; nullptr when there is none.
   [[nodiscard]] const Trial* best() const;
-  // The least time of any correct trial. Devices update it before the trial is recorded.
+  // The least time of any trial that may win. Devices update it before the trial is recorded.
   [[nodiscard]] BestTime& best_time() { return *best_time_; }
 
  private:
@@ -94,6 +104,8 @@ class SearchTask {
   std::optional<std::size_t> best_;
   std::unique_ptr<BestTime> best_time_ = std::make_unique<BestTime>();
   std::int64_t known_ = 0;
+  std::optional<double> max_error_;
+  bool has_rejected_ = false;
 };
 
 }  // namespace autotune

@@ -93,7 +93,8 @@ std::optional<Winner> StoredResults::known_best(const std::vector<SearchTask*>& 
     if (!best || comparable_us(candidate) < comparable_us(*best)) best = std::move(candidate);
   };
   for (const SearchTask* task : tasks) {
-    const std::optional<Winner> stored = current_winner(*task);
+    std::optional<Winner> stored = current_winner(*task);
+    if (stored && !task->accepts(stored->verification)) stored.reset();
     const Trial* trial = task->best();
     const bool is_beaten = missed && stored && trial != nullptr &&
                            kFinalistMargin * trial->measurement.median_us < stored->median_us;
@@ -133,6 +134,8 @@ Winner StoredResults::winner_from(const Trial& trial, const KernelTemplate& kern
 
 bool StoredResults::may_store(const Winner& winner, const std::vector<SearchTask*>& tasks) const {
   return std::none_of(tasks.begin(), tasks.end(), [&](const SearchTask* task) {
+    // A faster configuration may win without a limit of the error.
+    if (task->has_rejected() && task->kernel().name == winner.template_name) return true;
     const std::optional<Winner> stored = this->winner(*task);
     return stored && stored->template_name == winner.template_name &&
            stored->environment == environment_ && stored->source_hash == winner.source_hash &&

@@ -50,7 +50,8 @@ class StoredResults {
   // Makes an unconfirmed winner of this environment from a trial.
   [[nodiscard]] Winner winner_from(const Trial& trial, const KernelTemplate& kernel) const;
   // Returns false when the winner would replace a better one from outside the searched part of the
-  // space.
+  // space, or when a limit of the error left out configurations of its template. The trials answer
+  // for such a limit, then.
   [[nodiscard]] bool may_store(const Winner& winner, const std::vector<SearchTask*>& tasks) const;
 
  private:

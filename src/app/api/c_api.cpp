@@ -165,6 +165,7 @@ TuningOptions tuning_options_of(const autotune_tune_options* from) {
   if (options.budget_seconds != 0) result.budget_seconds = options.budget_seconds;
   if (options.budget_trials != 0) result.budget_trials = options.budget_trials;
   if (options.strategy != nullptr) result.strategy = options.strategy;
+  if (options.max_error != 0) result.max_error = options.max_error;
   if (options.seed != 0) result.seed = options.seed;
   result.fresh = flag(options.fresh, "fresh");
   if (options.progress != nullptr) {

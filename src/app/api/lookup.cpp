@@ -32,6 +32,7 @@ class KnownResults {
     filter_.device_class = device.device_class;
     if (filter_.device_class.empty()) filter_.device_label = device.label;
     filter_.operation = device.operation;
+    filter_.max_error = device.max_error;
   }
 
   // Visits the problems of an operation that results are stored or shipped for, some of them twice.
@@ -73,8 +74,9 @@ class KnownResults {
   }
 
  private:
-  // Returns whether the templates can still make this winner's kernel.
+  // Returns whether the templates can still make this winner's kernel, and it is accurate enough.
   [[nodiscard]] bool is_usable(Winner& winner) const {
+    if (device_.max_error && !winner.verification.keeps_to(*device_.max_error)) return false;
     const KernelTemplate* kernel = device_.kernels->find(winner.template_name);
     if (kernel == nullptr || kernel->space_version != winner.space_version ||
         kernel->operation->name != winner.problem.operation()) {

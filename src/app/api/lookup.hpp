@@ -30,8 +30,9 @@ struct DeviceQuery {
   // The environment of the device of this machine; without it a changed driver or NVRTC makes
   // nothing stale.
   std::optional<Environment> environment;
-  bool use_shipped = true;  // the winners that came with the program are asked too
-  std::string operation;    // the operation whose results are listed; empty: any
+  bool use_shipped = true;          // the winners that came with the program are asked too
+  std::string operation;            // the operation whose results are listed; empty: any
+  std::optional<double> max_error;  // only results with at most this relative Frobenius error
   const KernelRegistry* kernels = &built_in_kernels();
 };
 

@@ -26,6 +26,10 @@ TuneRequest make_request(const std::vector<GemmProblem>& problems, const TuningO
     throw UsageError(
         fmt::format("budget_trials is {}: it must be 1 at least", *options.budget_trials));
   }
+  if (options.max_error && !(*options.max_error > 0 && *options.max_error < 1)) {
+    throw UsageError(
+        fmt::format("max_error is {}: it must be above 0 and below 1", *options.max_error));
+  }
   TuneRequest request;
   for (const GemmProblem& problem : problems) {
     check_tunable(problem);
@@ -36,6 +40,7 @@ TuneRequest make_request(const std::vector<GemmProblem>& problems, const TuningO
     }
   }
   request.budget = {options.budget_seconds, options.budget_trials};
+  request.max_error = options.max_error;
   request.strategy = options.strategy;
   request.seed = options.seed;
   request.fresh = options.fresh;
@@ -62,9 +67,13 @@ TunedProblem tuned_problem(const GemmProblem& asked, const TuneReport& report) {
   TunedProblem tuned;
   tuned.problem = asked;
   if (found == report.problems.end() || !found->winner) {
-    const bool too_large = found != report.problems.end() && !found->too_large.empty();
-    tuned.problem_without_winner =
-        too_large ? found->too_large : "no configuration gave a correct result";
+    tuned.problem_without_winner = "no configuration gave a correct result";
+    if (found == report.problems.end()) return tuned;
+    if (!found->too_large.empty()) tuned.problem_without_winner = found->too_large;
+    if (found->least_error) {
+      tuned.problem_without_winner = fmt::format(
+          "no configuration keeps to max_error: the least error is {:.2e}", *found->least_error);
+    }
     return tuned;
   }
   const Winner& winner = *found->winner;

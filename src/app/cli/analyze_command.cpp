@@ -121,7 +121,7 @@ void note_what_is_missing(AnalysisReport& report) {
 AnalysisReport make_report(const AnalyzeOptions& options) {
   GemmProblem usual = kUsualProblem;
   set_layout(usual, options.layout);
-  usual.math = options.math;
+  usual.math = options.arithmetic();
   AnalysisReport report;
   report.layout = options.layout;
   if (!options.sizes.empty()) report.problem = options.one_problem();

@@ -88,7 +88,7 @@ std::vector<GemmProblem> in_all_layouts(const std::vector<GemmProblem>& sizes,
                                         const Options& options) {
   std::vector<GemmProblem> problems;
   for (GemmProblem problem : sizes) {
-    problem.math = options.math;
+    problem.math = options.arithmetic();
     problem.batch = options.batch;
     for (const char* layout : kEveryLayout) {
       set_layout(problem, layout);

@@ -101,6 +101,14 @@ std::optional<std::vector<std::int64_t>> parse_whole_numbers(std::string_view li
   return values;
 }
 
+std::optional<double> parse_error_limit(std::string_view text) {
+  const auto number = leading_number(text);
+  if (!number || !number->second.empty() || !(number->first > 0) || number->first >= 1) {
+    return std::nullopt;
+  }
+  return number->first;
+}
+
 std::optional<double> parse_share(std::string_view text) {
   const auto number = leading_number(text);
   if (!number || number->second != "%" || !(number->first > 0) || number->first > 100) {

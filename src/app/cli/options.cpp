@@ -169,9 +169,15 @@ constexpr Declaration kDeclarations[] = {
      "NN, NT, TN or TT", "TN", store<one_of<kLayouts>, &Options::layout>},
     {"--batch", "N", "Products of each size that one launch computes (default 1)",
      "a whole number from 1 to 2147483647", "64", store<number_up_to<kMostBatch>, &Options::batch>},
-    {"--math", "strict|emulated",
-     "Arithmetic: strict (default), FP32 throughout; emulated, as accurate as FP32 by any means",
-     "strict or emulated", "emulated", store<math, &Options::math>},
+    {"--math", "strict|emulated|tf32",
+     "Arithmetic: strict (default) is FP32 throughout, emulated as accurate by any means, tf32 "
+     "less "
+     "accurate",
+     "strict, emulated or tf32", "emulated", store<math, &Options::math>},
+    {"--max-error", "ERROR",
+     "Only configurations with at most this relative error (Frobenius norm, random data); without "
+     "--math of any arithmetic",
+     "a number above 0 and below 1", "1e-6", store<parse_error_limit, &Options::max_error>},
     {"--device", "DEVICE", "auto (default), cpu or the number of a GPU", "", "0",
      store<unchanged, &Options::device>},
     {"--arch", "ARCH", "The architecture of a GPU, e.g. sm_90", "an architecture from sm_50 on",
@@ -252,7 +258,7 @@ void store_text(const Declaration& option, Options& options, const std::string& 
 std::vector<GemmProblem> Options::problems() const {
   std::vector<GemmProblem> problems = sizes;
   for (GemmProblem& problem : problems) {
-    problem.math = math;
+    problem.math = arithmetic();
     problem.batch = batch;
     set_layout(problem, layout);
   }

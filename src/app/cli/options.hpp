@@ -31,8 +31,9 @@ struct Options {
   std::vector<GemmProblem> sizes;
   std::string layout = "NN";
   std::int64_t batch = 1;
-  Math math = Math::strict;
-  std::string device;  // as it was given
+  std::optional<Math> math;         // empty: see arithmetic()
+  std::optional<double> max_error;  // relative Frobenius error
+  std::string device;               // as it was given
   std::string architecture;
   std::vector<const KernelTemplate*> templates;  // empty: none is named
   Configuration configuration;                   // empty: none is given
@@ -54,6 +55,10 @@ struct Options {
   bool json = false;
   bool csv = false;
 
+  // The arithmetic: with a limit of the error and no math, that which allows every template.
+  [[nodiscard]] Math arithmetic() const {
+    return math.value_or(max_error ? Math::tf32 : Math::strict);
+  }
   // The sizes, with the layout, the batch and the arithmetic that were asked for.
   [[nodiscard]] std::vector<GemmProblem> problems() const;
   // The one size of commands that take no more, in the same way. Throws UsageError for several.

@@ -51,6 +51,7 @@ TuneRequest make_request(const TuneOptions& options) {
   request.filter = options.filter;
   request.budget = options.budget;
   request.until = options.until;
+  request.max_error = options.max_error;
   if (!options.strategies.empty()) request.strategy = options.strategies.front();
   request.seed = static_cast<std::uint64_t>(options.seed);
   request.fresh = options.fresh;
@@ -223,11 +224,12 @@ void add_tune_command(CommandLine& line) {
        {"--template",
         "The templates to search, separated by commas (default: all that the device can run)"},
        {"--strategy", strategies}});
-  add_options(command, options,
-              {"--layout",  "--batch",    "--math",  "--tile-width", "--results-per-thread",
-               "--unroll",  "--only",     "--shard", "--budget",     "--trials",
-               "--until",   "--seed",     "--db",    "--no-shipped", "--jobs",
-               "--compare", "--progress", "--wide",  "--json",       "--csv"});
+  add_options(
+      command, options,
+      {"--layout", "--batch", "--math",       "--max-error", "--tile-width", "--results-per-thread",
+       "--unroll", "--only",  "--shard",      "--budget",    "--trials",     "--until",
+       "--seed",   "--db",    "--no-shipped", "--jobs",      "--compare",    "--progress",
+       "--wide",   "--json",  "--csv"});
   command.get_option("--sizes")->required();
   command.footer(
       "autotune --sizes 1024,2048,3200\n"

@@ -47,12 +47,17 @@ std::int64_t tried(const ProblemResult& result) {
 const char* status_of(const ProblemResult& result) {
   if (!result.too_large.empty()) return "too_large";
   if (result.valid_configurations == 0) return "not_supported";
+  if (result.least_error) return "none_accurate";
   return tried(result) == 0 ? "not_tried" : "none_correct";
 }
 
 // The same in words; print_notes() has those of problems that are too large.
-const char* why_no_winner(const ProblemResult& result) {
+std::string why_no_winner(const ProblemResult& result) {
   if (result.valid_configurations == 0) return "no template that was searched computes it";
+  if (result.least_error) {
+    return fmt::format("no configuration keeps to --max-error: the least error is {:.2e}",
+                       *result.least_error);
+  }
   return tried(result) == 0 ? "ended before the first trial"
                             : "no configuration gave a correct result";
 }
@@ -66,6 +71,7 @@ nlohmann::ordered_json tune_document(const TuneReport& report, const DeviceInfo&
                                : empty_entry(gemm_problem(result.problem), status_of(result));
     entry["tried"] = tried(result);
     entry["valid_configurations"] = result.valid_configurations;
+    if (result.least_error) entry["least_error"] = *result.least_error;
     entry["reached_share"] = nullptr;
     if (result.reached_share > 0) entry["reached_share"] = result.reached_share;
     if (result.baseline_us) entry["cublas_us"] = *result.baseline_us;

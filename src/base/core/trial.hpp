@@ -51,6 +51,11 @@ struct Verification {
   double error_bound = 0;       // the largest max_error_ratio that is allowed
   double frobenius_error = 0;   // ||result - reference||_F / ||reference||_F
 
+  // Returns whether the result was checked and has at most this relative Frobenius error.
+  [[nodiscard]] bool keeps_to(double max_frobenius_error) const {
+    return error_bound > 0 && frobenius_error <= max_frobenius_error;
+  }
+
   bool operator==(const Verification&) const = default;
 };
 

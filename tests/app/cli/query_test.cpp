@@ -238,6 +238,33 @@ TEST_SUITE("query") {
     }
   }
 
+  TEST_CASE("a limit of the error chooses among the results of every arithmetic") {
+    const Program program;
+    {
+      TuningDatabase opened = TuningDatabase::open(program.database);
+      Winner strict = winner_for(1024, 100);
+      strict.verification = {.error_bound = 132, .frobenius_error = 5e-7};
+      Winner tf32 = winner_for(1024, 20);
+      tf32.problem = GemmProblem{.m = 1024, .n = 1024, .k = 1024, .math = Math::tf32};
+      tf32.verification = {.error_bound = 4228, .frobenius_error = 3e-4};
+      const Winner winners[] = {strict, tf32};
+      opened.put_winners(winners);
+    }
+    const auto math_of = [&](const std::vector<std::string>& more) {
+      std::vector<std::string> arguments = {"query",   "--device", "Test GPU",
+                                            "--sizes", "1024",     "--json"};
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      const ProgramResult result = program(arguments);
+      if (result.exit_code != kSuccess) return std::to_string(result.exit_code);
+      return json::parse(result.out)["results"][0]["math"].get<std::string>();
+    };
+    CHECK(math_of({}) == "strict");
+    CHECK(math_of({"--max-error", "1e-3"}) == "tf32");
+    CHECK(math_of({"--max-error", "1e-6"}) == "strict");
+    CHECK(math_of({"--max-error", "1e-7"}) == "4");
+    CHECK(math_of({"--max-error", "1e-6", "--math", "tf32"}) == "4");
+  }
+
   TEST_CASE("exact refuses what is only near") {
     const StoredWinners program;
     const ProgramResult result =

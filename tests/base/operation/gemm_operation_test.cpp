@@ -206,8 +206,19 @@ TEST_SUITE("GEMM operation") {
     CHECK(gemm().error_bound(problem(1, 1, 10000), InputData::linear) == 10003);
   }
 
-  TEST_CASE("code depends on the layout alone") {
+  TEST_CASE("products of TF32 may have the errors of rounded operands besides") {
+    const auto bound = [](std::int64_t k, InputData input) {
+      return gemm().error_bound(GemmProblem{.m = 1, .n = 1, .k = k, .math = Math::tf32}, input);
+    };
+    CHECK(bound(1, InputData::uniform) == 16384 + 4);
+    CHECK(bound(10'000, InputData::uniform) == 404 + 1310.72);
+    CHECK(bound(10'000, InputData::linear) == 16384 + 10'003);
+  }
+
+  TEST_CASE("code depends on the layout, and on whether TF32 is accurate enough") {
     using Macros = std::vector<std::string>;
+    CHECK(gemm().code_macros(GemmProblem{.m = 1, .n = 2, .k = 3, .math = Math::tf32}) ==
+          Macros{"TRANSPOSE_A=0", "TRANSPOSE_B=0", "MATH_TF32=1"});
     CHECK(gemm().code_macros(problem(1, 2, 3, "NN")) == Macros{"TRANSPOSE_A=0", "TRANSPOSE_B=0"});
     CHECK(gemm().code_macros(problem(1, 2, 3, "NT")) == Macros{"TRANSPOSE_A=0", "TRANSPOSE_B=1"});
     CHECK(gemm().code_macros(problem(1, 2, 3, "TN")) == Macros{"TRANSPOSE_A=1", "TRANSPOSE_B=0"});

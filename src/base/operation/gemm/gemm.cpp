@@ -59,8 +59,9 @@ std::vector<std::string> code_macros(const Problem& problem) {
   };
   std::vector<std::string> macros = {macro("TRANSPOSE_A", gemm.op_a),
                                      macro("TRANSPOSE_B", gemm.op_b)};
-  // Without the macro the code and its options are those for one product.
+  // Without the macros the code and its options are those for one product.
   if (gemm.batch > 1) macros.emplace_back("BATCHED=1");
+  if (gemm.math == Math::tf32) macros.emplace_back("MATH_TF32=1");
   return macros;
 }
 
@@ -68,10 +69,18 @@ std::vector<std::string> code_macros(const Problem& problem) {
 // within the other almost certainly. Both allow for the store and at least one more rounding.
 // Linear data is all of one sign, so its sums are rounded in one direction again and again; only
 // the first bound holds for it.
+//
+// TF32 operands have relative errors of at most 2^-11, two of which add up in a product: 2^14 units
+// of 2^-24. The errors of random operands cancel out: eight standard deviations of their sum are
+// less than 2^17 / sqrt(K).
 double error_bound(const Problem& problem, InputData input) {
   const auto terms = static_cast<double>(problem.size("k"));
-  const double any_order = terms + 3;
-  return input == InputData::linear ? any_order : std::min(any_order, 4 + 4 * std::sqrt(terms));
+  const bool is_tf32 = gemm_problem(problem).math == Math::tf32;
+  const double operands = is_tf32 ? 0x1p14 : 0;
+  const double any_order = terms + 3 + operands;
+  if (input == InputData::linear) return any_order;
+  const double random_operands = is_tf32 ? 0x1p17 / std::sqrt(terms) : 0;
+  return std::min(any_order, 4 + 4 * std::sqrt(terms) + random_operands);
 }
 
 std::vector<std::int64_t> reference_numbers(const Problem& problem) {

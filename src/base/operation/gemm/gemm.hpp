@@ -16,7 +16,7 @@ namespace autotune {
 inline constexpr const char* kGemm = "gemm";
 
 // The texts of Math, in the order of its values.
-inline constexpr std::array<std::string_view, 2> kMathNames = {"strict", "emulated"};
+inline constexpr std::array<std::string_view, 3> kMathNames = {"strict", "emulated", "tf32"};
 
 // The tensors of the operation, in their order.
 inline constexpr std::uint8_t kGemmA = 0;

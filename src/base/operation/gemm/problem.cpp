@@ -69,7 +69,7 @@ Math math_from_string(const std::string& text) {
   const auto* const name = std::find(kMathNames.begin(), kMathNames.end(), text);
   if (name != kMathNames.end()) return static_cast<Math>(name - kMathNames.begin());
   throw UsageError(
-      fmt::format("math mode '{}' is unknown: use {}", text, fmt::join(kMathNames, " or ")));
+      fmt::format("math mode '{}' is unknown: use one of {}", text, fmt::join(kMathNames, ", ")));
 }
 
 void set_layout(GemmProblem& problem, const std::string& layout) {

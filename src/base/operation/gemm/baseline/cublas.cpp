@@ -22,6 +22,8 @@ struct Cublas::Api {
                     CUstream_st*) = library.function<decltype(set_stream)>("cublasSetStream_v2");
   int (*set_workspace)(Handle, void*, std::size_t) =
       library.function<decltype(set_workspace)>("cublasSetWorkspace_v2");
+  int (*set_math_mode)(Handle,
+                       int) = library.function<decltype(set_math_mode)>("cublasSetMathMode");
   // These are the functions with sizes of 64 bits, from CUDA 12.0 on.
   int (*sgemm)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const float*,
                const float*, std::int64_t, const float*, std::int64_t, const float*, float*,
@@ -33,8 +35,8 @@ struct Cublas::Api {
       library.function<decltype(sgemm_batched)>("cublasSgemmStridedBatched_64");
 
   [[nodiscard]] bool complete() const {
-    return create && destroy && get_version && set_stream && set_workspace && sgemm &&
-           sgemm_batched;
+    return create && destroy && get_version && set_stream && set_workspace && set_math_mode &&
+           sgemm && sgemm_batched;
   }
 };
 
@@ -92,6 +94,10 @@ void Cublas::sgemm(const GemmProblem& problem, float alpha, const Operand& a, co
   const auto matrix = [](const Operand& operand) {
     return reinterpret_cast<float*>(operand.address);
   };
+  constexpr int kDefaultMath = 0;
+  constexpr int kTf32Math = 3;
+  check(api_->set_math_mode(handle_.get(), problem.math == Math::tf32 ? kTf32Math : kDefaultMath),
+        "cublasSetMathMode");
   if (problem.batch == 1) {
     check(api_->sgemm(handle_.get(), operation(problem.op_b), operation(problem.op_a), problem.n,
                       problem.m, problem.k, &alpha, matrix(b), b.row_stride, matrix(a),

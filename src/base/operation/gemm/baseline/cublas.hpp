@@ -12,7 +12,8 @@
 
 namespace autotune::gpu {
 
-// SGEMM in cuBLAS's default math: FP32, TF32 off. It belongs to the context in which it was opened.
+// SGEMM in cuBLAS's default math, FP32 with TF32 off, or with TF32 for problems of that math. It
+// belongs to the context in which it was opened.
 class Cublas {
  public:
   // Opens the library that AUTOTUNE_CUBLAS names, else libcublas.so.13 or .12. Throws
