@@ -164,9 +164,10 @@ Configuration default_configuration(const GemmProblem& problem) {
   result.set("WARP_N", 32);
   result.set("WARPS_M", 2);
   result.set("WARPS_N", is_large ? 4 : 2);
-  result.set("BLOCK_K", 32);
+  // The shared memory of compute capability 8.6 holds this.
+  result.set("BLOCK_K", is_large ? 16 : 32);
   result.set("UNROLL", 8);
-  result.set("STAGES", 3);
+  result.set("STAGES", is_large ? 4 : 3);
   result.set("MIN_BLOCKS", is_large ? 1 : 2);
   result.set("SPLIT_K", is_large ? 0 : is_small ? 2 : 1);
   result.set("RASTER", 4);

@@ -128,6 +128,7 @@ void compile_defaults(const KernelTemplate& kernel, Compiler& compiler, const st
       GemmProblem problem = size;
       set_layout(problem, layout);
       if (!kernel.supports(problem)) problem.math = autotune::Math::emulated;
+      if (!kernel.supports(problem)) problem.math = autotune::Math::tf32;
       if (!kernel.supports(problem)) continue;
       const Configuration configuration = kernel.default_configuration(problem);
       CAPTURE(to_string(problem));

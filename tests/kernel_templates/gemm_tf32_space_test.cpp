@@ -57,11 +57,14 @@ TEST_SUITE("gemm_tf32 space") {
     CHECK(macros(Math::tf32).back() == "MATH_TF32=1");
   }
 
-  TEST_CASE("the default is valid for any shape") {
+  TEST_CASE("the default is valid for any shape and fits every device") {
     for (const std::int64_t m : {1, 300, 1500, 2147483647}) {
       for (const std::int64_t n : {4, 1600, 2147483644}) {
         const Configuration configuration = gemm_tf32().default_configuration(problem(m, n, 1000));
         CHECK_NOTHROW(static_cast<void>(gemm_tf32().space.validated(configuration)));
+        const GemmProblem shape = problem(m, n, 1000);
+        CHECK(gemm_tf32().geometry(configuration, shape).dynamic_shared_bytes <=
+              sm_limits("sm_86")->shared_per_block);
       }
     }
   }
