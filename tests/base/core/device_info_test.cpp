@@ -57,11 +57,11 @@ TEST_SUITE("DeviceInfo") {
   }
 
   TEST_CASE("devices are alike with the same architecture and about as many SMs") {
-    const DeviceClass own{"sm_90", 132};
-    CHECK(are_alike(own, {"sm_90", 114}));
-    CHECK(are_alike({"sm_90", 88}, own));
-    CHECK_FALSE(are_alike(own, {"sm_90", 87}));
-    CHECK_FALSE(are_alike(own, {"sm_100", 132}));
-    CHECK_FALSE(are_alike({"cpu", 0}, {"cpu", 0}));
+    const autotune::DeviceClass own{"sm_90", 132};
+    CHECK(autotune::are_alike(own, {"sm_90", 114}));
+    CHECK(autotune::are_alike({"sm_90", 88}, own));
+    CHECK_FALSE(autotune::are_alike(own, {"sm_90", 87}));
+    CHECK_FALSE(autotune::are_alike(own, {"sm_100", 132}));
+    CHECK_FALSE(autotune::are_alike({"cpu", 0}, {"cpu", 0}));
   }
 }
