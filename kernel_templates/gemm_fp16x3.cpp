@@ -128,10 +128,15 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   const std::int64_t held = std::min<std::int64_t>(ceil_div(k_tiles(problem), 8) * 64, 1024);
   const std::int64_t floats = 512 + 32 + (a.contiguous && b.contiguous ? 0 : 33 * held);
   const std::int64_t threads = configuration.at("PREPARE_THREADS");
-  result.preparation = {
-      .blocks = split_blocks(a, problem.k, threads) + split_blocks(b, problem.k, threads),
-      .threads = threads,
-      .dynamic_shared_bytes = kFloatBytes * floats};
+  // Copies of planes read a piece of memory behind them.
+  const auto share = [&](const Operand& operand) {
+    return LaunchGeometry::Preparation::Share{split_blocks(operand, problem.k, threads),
+                                              plane_bytes(operand, problem) + kSlack};
+  };
+  result.preparation = {.blocks = share(a).blocks + share(b).blocks,
+                        .threads = threads,
+                        .dynamic_shared_bytes = kFloatBytes * floats,
+                        .shares = {share(a), share(b)}};
   return result;
 }
 
@@ -206,6 +211,7 @@ KernelTemplate make_gemm_fp16x3(std::string_view source) {
              constexpr double kMany = 1e9;
              return problem.math == Math::emulated && problem.operations() >= kMany;
            },
+       .takes_prepared_operands = true,
        .copying_threads = kCopyThreads,
        .architecture_specific = true,
        .launch_parameters = {{.name = "SPLIT_K", .least = 0},

@@ -2,7 +2,7 @@
 // FP16 on the tensor cores of compute capability 9.0.
 //
 // A launch of its own, gemm_fp16x3_prepare, splits the operands into planes in the workspace
-// (device/split_planes.cuh). A tile of C is then
+// (device/split_planes.cuh), but for those that were prepared before. A tile of C is then
 //   sum of high * high + 2^-12 * (sum of high * low + sum of low * high);
 // low * low is left out. The tensor cores truncate sums, so that the error of high * high would
 // grow with K. Its sums are therefore promoted after each k_tile of 64: they are added to others in
@@ -278,31 +278,34 @@ __device__ __forceinline__ bool add_parts(int* counters, float* parts,
   return true;
 }
 
-// Takes the kernel's arguments. Blocks along x: those of both operands, of 128, 256 or 512 threads.
+// Takes the kernel's arguments. Blocks along x: those of the operands that `prepares` names (1: A,
+// 2: B, 3: both), of 128, 256 or 512 threads.
 // Dynamic shared memory: where an operand is transposed along K, kSplitThreads + 32 + 33 *
 // StridedRows::held() floats.
 extern "C" __global__ void __cluster_dims__(kSplitBlocks, 1, 1) __launch_bounds__(kSplitThreads, 3)
     gemm_fp16x3_prepare(const float* __restrict__ a, const float* __restrict__ b, float*,
                         long long m, long long n, long long k, long long lda, long long ldb,
-                        long long, float, float, float* workspace, unsigned) {
+                        long long, float, float, float* workspace, unsigned, void* prepared_a,
+                        void* prepared_b, unsigned prepares) {
   extern __shared__ __align__(128) float shared_floats[];
   // The kernel's blocks may start: they wait for the end of this launch.
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-  const Planes planes_a(workspace + kWorkspaceCounters, m, k);
-  const Planes planes_b(planes_a.end(), n, k);
+  const OperandPlanes planes(workspace + kWorkspaceCounters, prepared_a, prepared_b, m, n, k);
   // Strips, which take longest, are split first, so that rows fill the gaps at the end.
   constexpr bool kBFirst = !TRANSPOSE_B;
   using RowsA = Rows<!TRANSPOSE_A>;
   using RowsB = Rows<TRANSPOSE_B>;
   const auto k_count = static_cast<int>(k);
-  const unsigned first = kBFirst ? RowsB::blocks(n, k_count) : RowsA::blocks(m, k_count);
-  griddep_wait(static_cast<int>(first));
+  const bool has_first = prepares & (kBFirst ? 2 : 1);
+  const unsigned all_of_first = kBFirst ? RowsB::blocks(n, k_count) : RowsA::blocks(m, k_count);
+  const unsigned first = has_first ? all_of_first : 0;
+  griddep_wait(static_cast<int>(all_of_first));
   const bool is_first = blockIdx.x < first;
   const unsigned block = is_first ? blockIdx.x : blockIdx.x - first;
   if (is_first == kBFirst) {
-    RowsB::split(planes_b, b, ldb, k_count, block, shared_floats);
+    RowsB::split(planes.b, b, ldb, k_count, block, shared_floats);
   } else {
-    RowsA::split(planes_a, a, lda, k_count, block, shared_floats);
+    RowsA::split(planes.a, a, lda, k_count, block, shared_floats);
   }
 }
 
@@ -313,29 +316,29 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
 #endif
     gemm_fp16x3(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
                 long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
-                float alpha, float beta, float* __restrict__ workspace, unsigned raster) {
+                float alpha, float beta, float* __restrict__ workspace, unsigned raster,
+                void* prepared_a, void* prepared_b, unsigned) {
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ Barrier barriers[2 * kStages];
   __shared__ int flags[WARPGROUPS];
   const Pipeline pipeline{shared_address(shared), barriers, barriers + kStages};
   if (threadIdx.x == 0) pipeline.init();
-  const Planes planes_a(workspace + kWorkspaceCounters, m, k);
-  const Planes planes_b(planes_a.end(), n, k);
+  const OperandPlanes planes(workspace + kWorkspaceCounters, prepared_a, prepared_b, m, n, k);
   const TileGrid grid{static_cast<unsigned>((m - 1) / (CLUSTER * kTileM) + 1),
                       static_cast<unsigned>((n - 1) / kTileN + 1), raster};
-  const WorkPartition partition(grid.along_m * grid.along_n, planes_a.k_tiles);
+  const WorkPartition partition(grid.along_m * grid.along_n, planes.a.k_tiles);
   TileScheduler scheduler(partition);
   cluster_sync();
   griddep_wait(static_cast<int>(partition.clusters));
   if (threadIdx.x >= kConsumers) {
     warpgroup_reg_dealloc<kCopyRegisters>();
-    if (threadIdx.x == kConsumers) producer_load(pipeline, planes_a, planes_b, scheduler, grid);
+    if (threadIdx.x == kConsumers) producer_load(pipeline, planes.a, planes.b, scheduler, grid);
   } else {
     warpgroup_reg_alloc<kRegisters>();
     const ScaledEpilogue<kTileM, kTileN> epilogue{
         a,   b,     c,    static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), lda, ldb,
-        ldc, alpha, beta, planes_a.words,      planes_b.words};
-    float* const parts = reinterpret_cast<float*>(static_cast<char*>(planes_b.end()) + kSlack);
+        ldc, alpha, beta, planes.a.words,      planes.b.words};
+    float* const parts = reinterpret_cast<float*>(static_cast<char*>(planes.end) + kSlack);
     PipelineState state;
     WorkTile work;
     while (scheduler.next(work)) {

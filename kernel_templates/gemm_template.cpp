@@ -43,8 +43,18 @@ KernelTemplate kernel_template(GemmTemplate gemm) {
       .space = std::move(gemm.space),
       .min_compute_capability = gemm.min_compute_capability,
       .end_compute_capability = gemm.end_compute_capability,
-      .signature = [maps = gemm.takes_tensor_maps](
-                       const Problem& problem) { return gemm_signature(problem, maps); },
+      .signature =
+          [maps = gemm.takes_tensor_maps,
+           prepared = gemm.takes_prepared_operands](const Problem& problem) {
+            KernelSignature signature = gemm_signature(problem, maps);
+            if (!prepared) return signature;
+            for (const KernelArgument more : {KernelArgument{ArgumentKind::prepared, kGemmA},
+                                              KernelArgument{ArgumentKind::prepared, kGemmB},
+                                              KernelArgument{ArgumentKind::prepares}}) {
+              signature.push_back(more);
+            }
+            return signature;
+          },
       .supports = [supports = on_problem(std::move(gemm.supports))](
                       const Problem& problem) { return is_of_fp32(problem) && supports(problem); },
       .default_configuration = on_problem(std::move(gemm.default_configuration)),

@@ -33,6 +33,7 @@ struct GemmTemplate {
   std::function<bool(const GemmProblem&)> first_choice = {};
   std::function<int(const Configuration&)> configuration_capability = {};
   bool takes_tensor_maps = false;
+  bool takes_prepared_operands = false;  // A and B, behind its other arguments
   std::int64_t copying_threads = 0;
   bool architecture_specific = false;
   std::function<std::vector<std::string>(const Configuration&)> ptxas_options = {};

@@ -29,6 +29,7 @@ extern "C" {
 
 typedef struct autotune_library autotune_library;
 typedef struct autotune_plan autotune_plan;
+typedef struct autotune_prepared autotune_prepared;
 typedef struct CUstream_st *autotune_stream; /* a cudaStream_t or CUstream */
 
 typedef int32_t autotune_status;
@@ -148,6 +149,30 @@ AUTOTUNE_C_API autotune_status autotune_plan_run_strided_batched(
     const autotune_plan *plan, float alpha, const float *a, int64_t lda, int64_t stride_a,
     const float *b, int64_t ldb, int64_t stride_b, float beta, float *c, int64_t ldc,
     int64_t stride_c, autotune_stream stream, void *workspace, size_t workspace_bytes);
+
+/* Prepares an operand that does not change, on a stream, for the kernel that the problem has now:
+ * products that get the same kernel and this matrix, behind this work, need not prepare it again.
+ * The matrix must stay as it is and where it is. which: AUTOTUNE_OPERAND_A or _B. Where the kernel
+ * prepares nothing, it does nothing. */
+enum { AUTOTUNE_OPERAND_A = 0, AUTOTUNE_OPERAND_B = 1 };
+AUTOTUNE_C_API autotune_status autotune_prepare_operand(autotune_library *library,
+                                                        const autotune_problem *problem,
+                                                        int32_t which, const float *matrix,
+                                                        int64_t ld, autotune_stream stream,
+                                                        autotune_prepared **prepared);
+/* Frees its memory, when the work that uses it is done with. NULL does nothing. */
+AUTOTUNE_C_API void autotune_prepared_destroy(autotune_prepared *prepared);
+/* Multiplies with what was prepared of A and of B; either may be NULL. */
+AUTOTUNE_C_API autotune_status autotune_gemm_prepared(
+    autotune_library *library, const autotune_problem *problem, float alpha, const float *a,
+    int64_t lda, const autotune_prepared *prepared_a, const float *b, int64_t ldb,
+    const autotune_prepared *prepared_b, float beta, float *c, int64_t ldc, autotune_stream stream,
+    int32_t *match);
+AUTOTUNE_C_API autotune_status autotune_plan_run_prepared(
+    const autotune_plan *plan, float alpha, const float *a, int64_t lda,
+    const autotune_prepared *prepared_a, const float *b, int64_t ldb,
+    const autotune_prepared *prepared_b, float beta, float *c, int64_t ldc, autotune_stream stream,
+    void *workspace, size_t workspace_bytes);
 
 /* The configuration that a product runs with. Texts are cut where they are too long. */
 typedef struct {

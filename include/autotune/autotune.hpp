@@ -29,8 +29,9 @@ struct CUstream_st;  // what cudaStream_t and CUstream point to
 
 namespace autotune {
 
-class Core;          // the inside of a Library
-struct PlannedGemm;  // the inside of a Plan
+class Core;              // the inside of a Library
+struct PlannedGemm;      // the inside of a Plan
+struct PreparedOperand;  // the inside of a PreparedMatrix
 
 using Stream = CUstream_st*;  // nullptr: the default stream
 
@@ -104,6 +105,28 @@ struct LibraryOptions {
   std::string bundle = {};
 };
 
+// What a kernel makes of an operand before it multiplies, kept for many products: the emulated
+// kernels split A and B into planes of FP16. A value that is cheap to copy, and that any thread may
+// use. It refers to the matrix that it was made of: that must stay in its place, and must not
+// change, as long as products are given this. It keeps its memory on the device, and its Library's
+// inside, alive; work that uses it must be done with before its last copy is destroyed.
+class AUTOTUNE_API PreparedMatrix {
+ public:
+  // Nothing is prepared.
+  PreparedMatrix() = default;
+  explicit PreparedMatrix(std::shared_ptr<const PreparedOperand> prepared);
+
+  // Bytes of the device's memory. 0 where the kernel works on the operand itself.
+  [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] const PreparedOperand* operand() const { return operand_.get(); }
+
+ private:
+  std::shared_ptr<const PreparedOperand> operand_;
+};
+
+// Which operand.
+enum class Operand : std::uint8_t { a = 0, b = 1 };
+
 // A matrix in memory, or the matrices of a batch: A or B. On a GPU the address is one of the
 // device.
 struct Matrix {
@@ -114,6 +137,9 @@ struct Matrix {
   // Elements from the beginning of one product's matrix to that of the next, in a batch of several.
   // 0: all products have the same matrix.
   std::int64_t stride = 0;
+  // What prepare_operand() returned for this matrix, or nullptr. Kernels that have no use for it
+  // multiply as they do without.
+  const PreparedMatrix* prepared = nullptr;
 };
 // The same for C, whose matrices must not overlap: in a batch of several, stride is not 0.
 struct MutableMatrix {
@@ -281,6 +307,17 @@ class AUTOTUNE_API Library {
   // Does a cold gemm()'s work on that stream, for operands of any alignment, without the product.
   // Throws what gemm() throws.
   MatchKind prepare(const GemmProblem& problem, Stream stream = nullptr);
+
+  // Prepares an operand that does not change, on a stream, for the kernel that the problem has now:
+  // products of any shape that get the same kernel and this matrix as A or B, in the same context
+  // and behind this work, need not prepare it again (Matrix::prepared). Their results are the same
+  // bit for bit. It is a cold call, and allocates memory; where the kernel prepares nothing, as
+  // strict ones and those of the CPU device, it does nothing. Throws what gemm() throws, UsageError
+  // for a batch and for an unknown operand, and Error where there is no memory. gemm() and plans
+  // throw UsageError for a Matrix::prepared of another matrix: of another address, ld, shape or
+  // side along K.
+  [[nodiscard]] PreparedMatrix prepare_operand(const GemmProblem& problem, Operand which,
+                                               Matrix matrix, Stream stream = nullptr);
 
   // Chooses and loads a kernel in the current context, as a cold gemm() does. Throws what it
   // throws.

@@ -61,6 +61,21 @@ struct Planes {
   }
 };
 
+// The planes of both operands: those that were prepared before, else in `memory`, where each has a
+// place in any case.
+struct OperandPlanes {
+  Planes a, b;
+  void* end;  // of both places
+
+  // prepared_a, prepared_b: planes that were prepared before, or nullptr.
+  __device__ __forceinline__ OperandPlanes(void* memory, void* prepared_a, void* prepared_b,
+                                           long long m, long long n, long long k)
+      : a(memory, m, k), b(a.end(), n, k), end(b.end()) {
+    if (prepared_a != nullptr) a = Planes(prepared_a, m, k);
+    if (prepared_b != nullptr) b = Planes(prepared_b, n, k);
+  }
+};
+
 // Rounds two values to FP16, in one word.
 __device__ __forceinline__ unsigned pack_half2(float first, float second) {
   unsigned packed;

@@ -21,6 +21,9 @@ struct autotune_plan {
   autotune::Plan plan;
   autotune::GemmProblem problem;
 };
+struct autotune_prepared {
+  autotune::PreparedMatrix matrix;
+};
 
 namespace autotune {
 namespace {
@@ -172,6 +175,10 @@ TuningOptions tuning_options_of(const autotune_tune_options* from) {
   return result;
 }
 
+Matrix matrix_of(const float* data, int64_t ld, const autotune_prepared* prepared) {
+  return {data, ld, 0, prepared == nullptr ? nullptr : &prepared->matrix};
+}
+
 // The members from `match` on.
 void write_choice(const BestConfiguration& best, autotune_choice& to) {
   to.match = static_cast<std::int32_t>(best.match);
@@ -317,6 +324,49 @@ autotune_status autotune_plan_run_strided_batched(const autotune_plan* plan, flo
     given(plan, "plan")
         .plan(alpha, {a, lda, stride_a}, {b, ldb, stride_b}, beta, {c, ldc, stride_c}, stream,
               {workspace, workspace_bytes});
+  });
+}
+
+autotune_status autotune_prepare_operand(autotune_library* library, const autotune_problem* problem,
+                                         int32_t which, const float* matrix, int64_t ld,
+                                         autotune_stream stream, autotune_prepared** prepared) {
+  return guarded([&] {
+    Library& of = given(library, "library").library;
+    autotune_prepared*& result = given(prepared, "prepared");
+    const PreparedMatrix made =
+        of.prepare_operand(problem_of(problem), choice<Operand>(which), {matrix, ld}, stream);
+    result = new autotune_prepared{made};
+  });
+}
+
+void autotune_prepared_destroy(autotune_prepared* prepared) {
+  delete prepared;
+}
+
+autotune_status autotune_gemm_prepared(autotune_library* library, const autotune_problem* problem,
+                                       float alpha, const float* a, int64_t lda,
+                                       const autotune_prepared* prepared_a, const float* b,
+                                       int64_t ldb, const autotune_prepared* prepared_b, float beta,
+                                       float* c, int64_t ldc, autotune_stream stream,
+                                       int32_t* match) {
+  return guarded([&] {
+    Library& of = given(library, "library").library;
+    const MatchKind kind = of.gemm(problem_of(problem), alpha, matrix_of(a, lda, prepared_a),
+                                   matrix_of(b, ldb, prepared_b), beta, {c, ldc}, stream);
+    if (match != nullptr) *match = static_cast<int32_t>(kind);
+  });
+}
+
+autotune_status autotune_plan_run_prepared(const autotune_plan* plan, float alpha, const float* a,
+                                           int64_t lda, const autotune_prepared* prepared_a,
+                                           const float* b, int64_t ldb,
+                                           const autotune_prepared* prepared_b, float beta,
+                                           float* c, int64_t ldc, autotune_stream stream,
+                                           void* workspace, size_t workspace_bytes) {
+  return guarded([&] {
+    given(plan, "plan")
+        .plan(alpha, matrix_of(a, lda, prepared_a), matrix_of(b, ldb, prepared_b), beta, {c, ldc},
+              stream, {workspace, workspace_bytes});
   });
 }
 

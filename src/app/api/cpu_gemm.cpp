@@ -40,6 +40,10 @@ struct CpuPlan : PlannedGemm {
   const CpuLaunch launch;
 };
 
+void refuse_stream(Stream stream) {
+  if (stream != nullptr) throw UsageError("stream: the CPU device has none");
+}
+
 class CpuGemm : public GemmBackend {
  public:
   CpuGemm(const DeviceInfo& device, const SelectorSetup& setup) : selector_(device, setup) {}
@@ -47,6 +51,11 @@ class CpuGemm : public GemmBackend {
   KernelSelector& selector() override { return selector_; }
   MatchKind gemm(const GemmCall& call) override;
   MatchKind prepare(const GemmProblem& problem, Stream stream) override;
+  // Portable kernels work on the operands themselves.
+  std::shared_ptr<PreparedOperand> prepare_operand(const GemmCall& call) override {
+    refuse_stream(call.stream);
+    return unprepared<PreparedOperand>(call);
+  }
   const PlannedGemm& plan(const GemmProblem& problem, bool aligned) override {
     return plan_for(problem, aligned ? Placement::aligned : Placement::anywhere);
   }
@@ -68,10 +77,6 @@ class CpuGemm : public GemmBackend {
   KernelCache<CpuKernel> kernels_;
   PlanTable<CpuPlan> plans_;
 };
-
-void refuse_stream(Stream stream) {
-  if (stream != nullptr) throw UsageError("stream: the CPU device has none");
-}
 
 void scale(const GemmCall& call) {
   for (std::int64_t i = 0; i < call.problem.m * call.problem.batch; ++i) {

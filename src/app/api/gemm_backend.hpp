@@ -21,6 +21,8 @@ class GemmBackend {
   [[nodiscard]] virtual KernelSelector& selector() = 0;
   virtual MatchKind gemm(const GemmCall& call) = 0;
   virtual MatchKind prepare(const GemmProblem& problem, Stream stream) = 0;
+  // Prepares A or B of a call, the one that is not null.
+  [[nodiscard]] virtual std::shared_ptr<PreparedOperand> prepare_operand(const GemmCall& call) = 0;
   // The plan stays as long as this object.
   [[nodiscard]] virtual const PlannedGemm& plan(const GemmProblem& problem, bool aligned) = 0;
   virtual void release(Stream stream) = 0;
@@ -31,6 +33,14 @@ class GemmBackend {
   // From now on kernels are chosen anew. Those that are loaded stay so: work may be under way.
   virtual void forget_choices() = 0;
 };
+
+// Sets the place of the operand that prepare_operand() is to prepare, and nothing else.
+template <typename Prepared>
+[[nodiscard]] std::shared_ptr<Prepared> unprepared(const GemmCall& call) {
+  auto operand = std::make_shared<Prepared>();
+  operand->place = call.a != nullptr ? place_of_a(call) : place_of_b(call);
+  return operand;
+}
 
 // A plan's choice where there is nothing to multiply.
 [[nodiscard]] BestConfiguration nothing_to_choose(const GemmProblem& problem);

@@ -130,6 +130,17 @@ void check_apart(const Lines& operand, const Lines& c) {
   }
 }
 
+const PreparedOperand* operand_of(const Matrix& matrix) {
+  return matrix.prepared == nullptr ? nullptr : matrix.prepared->operand();
+}
+
+// `name`: the caller's, which in column-major order is not the kernel's.
+void check_prepared(const PreparedOperand* prepared, const OperandPlace& place, char name) {
+  if (prepared == nullptr || prepared->place == place) return;
+  throw UsageError(fmt::format(
+      "{} is not the matrix that was prepared: its address, ld, shape or layout differs", name));
+}
+
 // Throws UsageError for whatever is wrong, in the caller's terms.
 void check_carefully(const GemmProblem& problem, float alpha, Matrix a, Matrix b, MutableMatrix c) {
   check_problem(problem);
@@ -225,11 +236,14 @@ GemmCall checked_call(const GemmProblem& problem, float alpha, Matrix a, Matrix 
                 stream,
                 a.stride,
                 b.stride,
-                c.stride};
+                c.stride,
+                operand_of(a),
+                operand_of(b)};
   if (problem.order != Order::row_major) {
     std::swap(call.a, call.b);
     std::swap(call.lda, call.ldb);
     std::swap(call.stride_a, call.stride_b);
+    std::swap(call.prepared_a, call.prepared_b);
   }
   call.lda = meant_ld(call.lda, call.problem.lda());
   call.ldb = meant_ld(call.ldb, call.problem.ldb());
@@ -237,6 +251,34 @@ GemmCall checked_call(const GemmProblem& problem, float alpha, Matrix a, Matrix 
   const auto choices = static_cast<unsigned>(problem.op_a) | static_cast<unsigned>(problem.op_b) |
                        static_cast<unsigned>(problem.math) | static_cast<unsigned>(problem.order);
   if (!is_plain(call, choices)) check_carefully(problem, alpha, a, b, c);
+  if (call.prepared_a != nullptr || call.prepared_b != nullptr) {
+    const bool as_given = problem.order == Order::row_major;
+    check_prepared(call.prepared_a, place_of_a(call), as_given ? 'A' : 'B');
+    check_prepared(call.prepared_b, place_of_b(call), as_given ? 'B' : 'A');
+  }
+  return call;
+}
+
+GemmCall checked_operand(const GemmProblem& problem, Operand which, Matrix matrix, Stream stream) {
+  check_tunable(problem);
+  if (which > Operand::b) {
+    throw UsageError(fmt::format("which is {}: it must be 0 or 1", static_cast<int>(which)));
+  }
+  if (problem.batch > 1) {
+    throw UsageError(to_string(problem) + ": an operand is prepared for single products");
+  }
+  const bool is_a = which == Operand::a;
+  const std::int64_t least = is_a ? problem.lda() : problem.ldb();
+  const std::int64_t elements = problem.k * (is_a ? problem.m : problem.n);
+  const std::int64_t ld = meant_ld(matrix.ld, least);
+  check_matrix({is_a ? 'A' : 'B', matrix.data, ld, elements / least, least, 1, 0}, problem.order,
+               /*is_used=*/true);
+  GemmCall call{};
+  call.problem = problem.row_major();
+  call.stream = stream;
+  const bool becomes_a = is_a == (problem.order == Order::row_major);
+  (becomes_a ? call.a : call.b) = matrix.data;
+  (becomes_a ? call.lda : call.ldb) = ld;
   return call;
 }
 

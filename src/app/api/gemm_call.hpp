@@ -6,6 +6,7 @@
 
 #include "autotune/autotune.hpp"
 
+#include "api/prepared_operand.hpp"
 #include "core/kernel_signature.hpp"
 
 namespace autotune {
@@ -30,6 +31,9 @@ struct GemmCall {
   std::int64_t stride_a;
   std::int64_t stride_b;
   std::int64_t stride_c;
+  // What was prepared of A and B, or nullptr.
+  const PreparedOperand* prepared_a;
+  const PreparedOperand* prepared_b;
 
   // Returns whether there is no C, so that nothing is done.
   [[nodiscard]] bool is_empty() const {
@@ -58,10 +62,23 @@ struct GemmCall {
   return {problem.m, problem.n, problem.k, problem.batch};
 }
 
+// The operands of a call as kernels see them.
+[[nodiscard]] inline OperandPlace place_of_a(const GemmCall& call) {
+  return {call.a, call.lda, call.problem.m, call.problem.k, call.problem.op_a == Transpose::none};
+}
+[[nodiscard]] inline OperandPlace place_of_b(const GemmCall& call) {
+  return {call.b, call.ldb, call.problem.n, call.problem.k,
+          call.problem.op_b == Transpose::transposed};
+}
+
 // Throws UsageError for sizes out of range and unknown enumerators.
 void check_problem(const GemmProblem& problem);
 // The same, and for problems without anything to multiply.
 void check_tunable(const GemmProblem& problem);
+// The call with an operand as Library::prepare_operand() gets it, and nothing else. Throws
+// UsageError.
+[[nodiscard]] GemmCall checked_operand(const GemmProblem& problem, Operand which, Matrix matrix,
+                                       Stream stream);
 // Throws UsageError as Library::gemm() says.
 [[nodiscard]] GemmCall checked_call(const GemmProblem& problem, float alpha, Matrix a, Matrix b,
                                     float beta, MutableMatrix c, Stream stream);

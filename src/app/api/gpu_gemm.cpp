@@ -41,10 +41,35 @@ struct GpuKernel {
 // A kernel with all that its launches have in common.
 struct GpuLaunch {
   const GpuKernel* kernel = nullptr;
+  const std::string* name = nullptr;  // of the template
   LaunchGeometry geometry;
   ArgumentLayout arguments;
   std::vector<TensorDesc> tensors;  // of the problem, without padding
 };
+
+// An operand's prepared form in device memory.
+struct GpuPrepared : PreparedOperand {
+  ~GpuPrepared() override;
+
+  std::shared_ptr<const gpu::Driver> driver;
+  int ordinal = 0;
+  gpu::DeviceBuffer memory;
+};
+
+// Memory is freed in its own context. That of an application may be gone, and the memory with it.
+GpuPrepared::~GpuPrepared() {
+  if (memory.size() == 0) return;
+  const auto free_in = [&](std::uint64_t id) {
+    if (id == context) memory = gpu::DeviceBuffer();
+  };
+  try {
+    free_in(gpu::current_context_id(*driver));
+  } catch (const gpu::DriverError&) {
+    // The thread has no context, or a broken one.
+  }
+  if (memory.address() != 0) gpu::in_living_primary_context(driver, ordinal, free_in);
+  memory.leave_to_context();
+}
 
 // The kernel of scaling_choice().
 struct Scaling {
@@ -93,6 +118,7 @@ class GpuGemm : public GemmBackend {
   KernelSelector& selector() override;
   MatchKind gemm(const GemmCall& call) override;
   MatchKind prepare(const GemmProblem& problem, Stream stream) override;
+  std::shared_ptr<PreparedOperand> prepare_operand(const GemmCall& call) override;
   const PlannedGemm& plan(const GemmProblem& problem, bool aligned) override;
   void release(Stream stream) override {
     const Scope scope(contexts_);
@@ -119,6 +145,15 @@ class GpuGemm : public GemmBackend {
   const Scaling& scaling_in(const Scope& scope, bool batched, Stream stream);
   void launch(const GpuLaunch& launch, const LaunchGeometry& geometry, const GemmCall& call,
               std::uint64_t workspace) const;
+  void multiply(const GpuPlan& plan, const GemmCall& call, std::uint64_t workspace) const {
+    if (call.prepared_a != nullptr || call.prepared_b != nullptr) {
+      return launch_prepared(plan.launch, call, workspace);
+    }
+    launch(plan.launch, plan.launch.geometry, call, workspace);
+  }
+  // The same with operands that were prepared before, as far as the kernel has a use for them.
+  void launch_prepared(const GpuLaunch& launch, const GemmCall& call,
+                       std::uint64_t workspace) const;
   void scale(const GemmCall& call, const Scaling& scaling) const;
   // Does what needs no kernel. Returns false where one is needed.
   bool scaled_by_driver(const GemmCall& call) const;
@@ -174,7 +209,7 @@ MatchKind GpuGemm::gemm(const GemmCall& call) {
     plan = &plan_for(scope, call.problem, Placement::frugal, call.stream);
     workspace = 0;
   }
-  launch(plan->launch, plan->launch.geometry, call, *workspace);
+  multiply(*plan, call, *workspace);
   return plan->best.match;
 }
 
@@ -208,6 +243,38 @@ MatchKind GpuGemm::prepare(const GemmProblem& problem, Stream stream) {
     // again.
   }
   return match;
+}
+
+std::shared_ptr<PreparedOperand> GpuGemm::prepare_operand(const GemmCall& call) {
+  const Scope scope(contexts_);
+  auto operand = unprepared<GpuPrepared>(call);
+  const std::size_t index = call.a != nullptr ? 0 : 1;
+  const bool aligned = rows_are_aligned(call.problem) && operand->place.ld % 4 == 0 &&
+                       address_of(operand->place.data) % 16 == 0;
+  const GpuPlan& plan = plan_for(scope, call.problem,
+                                 aligned ? Placement::aligned : Placement::anywhere, call.stream);
+  LaunchGeometry geometry = plan.launch.geometry;
+  const LaunchGeometry::Preparation::Share share = geometry.preparation.shares[index];
+  if (share.bytes == 0) return operand;
+  refuse_capture(*driver_, call.stream);
+  operand->driver = driver_;
+  operand->ordinal = selector().device().ordinal;
+  operand->memory = gpu::DeviceBuffer(*driver_, static_cast<std::size_t>(share.bytes));
+  operand->context = scope.id();
+  operand->kernel = *plan.launch.name;
+  operand->address = operand->memory.address();
+  operand->bytes = operand->memory.size();
+  geometry.preparation.blocks = share.blocks;
+  auto placed = placed_tensors(call);
+  placed[index].prepared = operand->address;
+  const auto sizes = sizes_of(call.problem);
+  const std::array<double, 2> scalars = {1, 0};
+  gpu::KernelArguments arguments(
+      *driver_, plan.launch.arguments, geometry.without_maps(), plan.launch.tensors,
+      {.tensors = placed, .sizes = sizes, .scalars = scalars, .prepares = 1U << index});
+  plan.launch.kernel->kernel.launch(geometry, arguments.pointers(), call.stream,
+                                    gpu::Kernel::Part::preparation);
+  return operand;
 }
 
 const PlannedGemm& GpuGemm::plan(const GemmProblem& problem, bool aligned) {
@@ -274,6 +341,7 @@ GpuLaunch GpuGemm::launch_of(std::uint64_t context, const KernelChoice& choice,
   if (!aligned) launch.geometry = launch.geometry.without_maps();
   launch.kernel = &load(context, choice, {kernel.operation->code_macros(problem), aligned},
                         launch.geometry, stream);
+  launch.name = &kernel.name;
   launch.arguments = ArgumentLayout(kernel.signature(problem));
   launch.tensors = kernel.operation->tensors(problem);
   return launch;
@@ -310,9 +378,32 @@ const Scaling& GpuGemm::scaling_in(const Scope& scope, bool batched, Stream stre
   return scalings_.emplace(std::pair(scope.id(), batched), std::move(scaling)).first->second;
 }
 
+void GpuGemm::launch_prepared(const GpuLaunch& launch, const GemmCall& call,
+                              std::uint64_t workspace) const {
+  LaunchGeometry geometry = launch.geometry;
+  GemmCall used = call;
+  const std::uint64_t context = gpu::current_context_id(*driver_);
+  const auto use = [&](const PreparedOperand*& prepared, std::size_t index) {
+    const bool fits =
+        prepared != nullptr && prepared->kernel == *launch.name && prepared->context == context;
+    if (!fits) prepared = nullptr;
+    if (fits) geometry.preparation.blocks -= geometry.preparation.shares[index].blocks;
+  };
+  use(used.prepared_a, 0);
+  use(used.prepared_b, 1);
+  this->launch(launch, geometry, used, workspace);
+}
+
 void GpuGemm::launch(const GpuLaunch& launch, const LaunchGeometry& geometry, const GemmCall& call,
                      std::uint64_t workspace) const {
-  const auto placed = placed_tensors(call);
+  auto placed = placed_tensors(call);
+  std::uint32_t prepares = ~0U;
+  for (const auto& [prepared, index] :
+       {std::pair(call.prepared_a, 0U), std::pair(call.prepared_b, 1U)}) {
+    if (prepared == nullptr) continue;
+    placed[index].prepared = prepared->address;
+    prepares &= ~(1U << index);
+  }
   const auto sizes = sizes_of(call.problem);
   const std::array<double, 2> scalars = {call.alpha, call.beta};
   gpu::KernelArguments arguments(*driver_, launch.arguments, geometry, launch.tensors,
@@ -320,7 +411,8 @@ void GpuGemm::launch(const GpuLaunch& launch, const LaunchGeometry& geometry, co
                                   .sizes = sizes,
                                   .scalars = scalars,
                                   .workspace = workspace,
-                                  .raster = static_cast<std::uint32_t>(geometry.raster)});
+                                  .raster = static_cast<std::uint32_t>(geometry.raster),
+                                  .prepares = prepares});
   launch.kernel->kernel.launch(geometry, arguments.pointers(), call.stream);
 }
 
@@ -344,6 +436,7 @@ void GpuGemm::scale(const GemmCall& call, const Scaling& scaling) const {
   deep.problem.k = 0;
   deep.alpha = 0;
   deep.a = deep.b = call.c;  // not read, but an address is made of it
+  deep.prepared_a = deep.prepared_b = nullptr;
   launch(scaling.launch, geometry, deep, /*workspace=*/0);
 }
 
@@ -352,7 +445,7 @@ void GpuGemm::run(const GpuPlan& plan, const GemmCall& call, std::uint64_t works
   if (scope.id() != plan.context) {
     throw UsageError("the plan was made in another CUDA context than the thread's current one");
   }
-  if (call.multiplies()) return launch(plan.launch, plan.launch.geometry, call, workspace);
+  if (call.multiplies()) return multiply(plan, call, workspace);
   if (scaled_by_driver(call)) return;
   const Scaling* const scaling = plan.scaling;
   if (scaling == nullptr) {

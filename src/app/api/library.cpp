@@ -46,6 +46,21 @@ MatchKind Library::prepare(const GemmProblem& problem, Stream stream) {
   return of(core_).backend().prepare(problem.row_major(), stream);
 }
 
+PreparedMatrix Library::prepare_operand(const GemmProblem& problem, Operand which, Matrix matrix,
+                                        Stream stream) {
+  const GemmCall call = checked_operand(problem, which, matrix, stream);
+  const std::shared_ptr<PreparedOperand> operand = of(core_).backend().prepare_operand(call);
+  operand->owner = core_;
+  return PreparedMatrix(operand);
+}
+
+PreparedMatrix::PreparedMatrix(std::shared_ptr<const PreparedOperand> prepared)
+    : operand_(std::move(prepared)) {}
+
+std::size_t PreparedMatrix::bytes() const {
+  return operand_ ? operand_->bytes : 0;
+}
+
 Plan Library::plan(const GemmProblem& problem, Alignment alignment) {
   check_problem(problem);
   if (alignment > Alignment::of_16_bytes) {

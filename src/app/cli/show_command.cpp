@@ -74,6 +74,12 @@ std::vector<std::string> argument_names(const KernelTemplate& kernel, const Prob
       case ArgumentKind::matrix_stride:
         names.push_back("stride of " + tensors[index].name);
         break;
+      case ArgumentKind::prepared:
+        names.push_back("prepared " + tensors[index].name);
+        break;
+      case ArgumentKind::prepares:
+        names.emplace_back("operands to prepare");
+        break;
     }
   }
   return names;
@@ -96,7 +102,7 @@ void print_special_needs(const LaunchGeometry& geometry, const std::vector<Tenso
     print_line("workspace", fmt::format("{} bytes, of which the first {} are zero before a launch",
                                         geometry.workspace_bytes(), 4 * kWorkspaceCounters));
   }
-  if (const auto& [blocks, threads, shared_bytes] = geometry.preparation; blocks > 0) {
+  if (const auto& [blocks, threads, shared_bytes, shares] = geometry.preparation; blocks > 0) {
     print_line("prepared by",
                fmt::format("a launch of {} blocks of {} threads with {} bytes of shared memory",
                            blocks, threads, shared_bytes));

@@ -85,6 +85,11 @@ std::string local_values(const SourceFacts& facts) {
     text += fmt::format("\n  unsigned raster = {};  // rows of tiles that blocks work on at a time",
                         facts.geometry.raster);
   }
+  if (takes(facts, ArgumentKind::prepares)) {
+    text +=
+        "\n  void* prepared = nullptr;  // both operands are prepared by each call\n"
+        "  unsigned prepares = ~0u;";
+  }
   if (!takes(facts, ArgumentKind::workspace)) text += "\n  static_cast<void>(workspace);";
   return text;
 }
@@ -105,6 +110,10 @@ std::string argument_name(const SourceFacts& facts, const KernelArgument& argume
       return "workspace";
     case ArgumentKind::raster:
       return "raster";
+    case ArgumentKind::prepared:
+      return "prepared";
+    case ArgumentKind::prepares:
+      return "prepares";
     case ArgumentKind::tensor_map:
       return "map_" + facts.tensors[argument.index].name;
   }
@@ -187,7 +196,7 @@ std::string resident_blocks(const LaunchGeometry& geometry) {
 
 void add_geometry(const SourceFacts& facts, TextValues& values) {
   const LaunchGeometry& geometry = facts.geometry;
-  const auto& [blocks, threads, shared_bytes] = geometry.preparation;
+  const auto& [blocks, threads, shared_bytes, shares] = geometry.preparation;
   const bool resident = geometry.resident_blocks_per_sm > 0;
   const bool prepares = blocks > 0;
   constexpr int kFirstToOverlap = 90;  // 10 * compute capability

@@ -78,7 +78,8 @@ void from_json(const json& j, Configuration& c) {
   c = Configuration(entries);
 }
 
-AUTOTUNE_JSON(LaunchGeometry::Preparation, blocks, threads, dynamic_shared_bytes)
+AUTOTUNE_JSON(LaunchGeometry::Preparation::Share, blocks, bytes)
+AUTOTUNE_JSON(LaunchGeometry::Preparation, blocks, threads, dynamic_shared_bytes, shares)
 AUTOTUNE_JSON(LaunchGeometry, grid, block, dynamic_shared_bytes, workspace_bytes_per_block,
               workspace_bytes_shared, preparation, resident_blocks_per_sm, blocks_per_cluster,
               raster, waits_for_launch_before, tensor_boxes)

@@ -34,6 +34,13 @@ ArgumentLayout::ArgumentLayout(const KernelSignature& signature) {
         needs(tensors_);
         place(Base::tensors, index * sizeof(Tensor) + offsetof(Tensor, matrix_stride));
         break;
+      case ArgumentKind::prepared:
+        needs(tensors_);
+        place(Base::tensors, index * sizeof(Tensor) + offsetof(Tensor, prepared));
+        break;
+      case ArgumentKind::prepares:
+        place(Base::own, offsetof(Own, prepares));
+        break;
       case ArgumentKind::scalar:
         needs(scalars_);
         if (type != ElementType::f32 && type != ElementType::f64) {
@@ -67,6 +74,7 @@ ArgumentPack::ArgumentPack(const ArgumentLayout& layout, const LaunchValues& val
   }
   own_.workspace = values.workspace;
   own_.raster = values.raster;
+  own_.prepares = values.prepares;
   for (std::size_t i = 0; i < layout.scalars_; ++i) {
     own_.scalars[i] = {values.scalars[i], static_cast<float>(values.scalars[i])};
   }

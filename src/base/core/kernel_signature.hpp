@@ -20,8 +20,10 @@ enum class ArgumentKind : std::uint8_t {
   raster,         // LaunchGeometry::raster, 32 bits
   tensor_map,     // the tensor map of a tensor, 128 bytes in constant memory
   matrix_stride,  // elements from one matrix of a tensor to the next, 64 bits
+  prepared,       // the address of a tensor's prepared form, or 0 (see LaunchGeometry::Preparation)
+  prepares,       // which tensors the preparation prepares: a bit for each, 32 bits
 };
-inline constexpr auto kLastArgumentKind = ArgumentKind::matrix_stride;
+inline constexpr auto kLastArgumentKind = ArgumentKind::prepares;
 
 struct KernelArgument {
   ArgumentKind kind = ArgumentKind::tensor;
@@ -40,12 +42,14 @@ struct LaunchValues {
     std::uint64_t address = 0;
     std::int64_t row_stride = 0;     // elements
     std::int64_t matrix_stride = 0;  // likewise; 0: all matrices of a batch are the same one
+    std::uint64_t prepared = 0;      // address of its prepared form; 0: it was not prepared before
   };
   std::span<const Tensor> tensors;
   std::span<const std::int64_t> sizes;
   std::span<const double> scalars;
   std::uint64_t workspace = 0;
   std::uint32_t raster = 1;
+  std::uint32_t prepares = ~0U;
 };
 
 // The place of each argument of a kernel among the values of a launch. It is made once for a
@@ -107,6 +111,7 @@ class ArgumentPack {
     };
     std::uint64_t workspace;
     std::uint32_t raster;
+    std::uint32_t prepares;
     std::array<Scalar, ArgumentLayout::kMostScalars> scalars;
   };
 

@@ -24,9 +24,17 @@ struct LaunchGeometry {
   // The launch of the kernel <name>_prepare, which precedes that of the kernel itself and has the
   // same arguments. 0 blocks: there is none.
   struct Preparation {
+    // Of one tensor: its share of the blocks, and the bytes of its prepared form where that can be
+    // kept for later launches, at a multiple of 256 bytes.
+    struct Share {
+      std::int64_t blocks = 0;
+      std::int64_t bytes = 0;
+      bool operator==(const Share&) const = default;
+    };
     std::int64_t blocks = 0;
     std::int64_t threads = 0;
     std::int64_t dynamic_shared_bytes = 0;
+    std::array<Share, 2> shares = {};  // of the first tensors
     bool operator==(const Preparation&) const = default;
   };
   Preparation preparation;

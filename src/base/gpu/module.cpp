@@ -52,7 +52,8 @@ void Kernel::allow_dynamic_shared(const LaunchGeometry& geometry) const {
   if (preparation_ != nullptr) allow(preparation_, geometry.preparation.dynamic_shared_bytes);
 }
 
-void Kernel::launch(const LaunchGeometry& geometry, void** arguments, CUstream_st* stream) const {
+void Kernel::launch(const LaunchGeometry& geometry, void** arguments, CUstream_st* stream,
+                    Part part) const {
   require_launchable(geometry);
   const auto size = [](std::int64_t value) { return static_cast<unsigned>(value); };
   CUlaunchAttribute before{};
@@ -69,7 +70,7 @@ void Kernel::launch(const LaunchGeometry& geometry, void** arguments, CUstream_s
   config.hStream = stream;
   config.attrs = &before;
   config.numAttrs = geometry.waits_for_launch_before && can_wait_ ? 1 : 0;
-  if (preparation_ != nullptr) {
+  if (preparation_ != nullptr && geometry.preparation.blocks > 0) {
     CUlaunchConfig first = config;
     first.gridDimX = size(geometry.preparation.blocks);
     first.blockDimX = size(geometry.preparation.threads);
@@ -78,6 +79,7 @@ void Kernel::launch(const LaunchGeometry& geometry, void** arguments, CUstream_s
     driver_->check(driver_->api().cuLaunchKernelEx(&first, preparation_, arguments, nullptr),
                    "cuLaunchKernelEx");
   }
+  if (part == Part::preparation) return;
   driver_->check(driver_->api().cuLaunchKernelEx(&config, function_, arguments, nullptr),
                  "cuLaunchKernelEx");
 }

@@ -23,7 +23,9 @@ class Kernel {
   void allow_dynamic_shared(const LaunchGeometry& geometry) const;
   // `arguments` has a pointer to each of the kernel's arguments. Throws Error for a grid or block
   // whose size does not fit the driver's 32 bits.
-  void launch(const LaunchGeometry& geometry, void** arguments, CUstream_st* stream) const;
+  enum class Part { all, preparation };  // of a launch
+  void launch(const LaunchGeometry& geometry, void** arguments, CUstream_st* stream,
+              Part part = Part::all) const;
   void launch(const LaunchGeometry& geometry, void** arguments, const Stream& stream) const {
     launch(geometry, arguments, stream.handle());
   }
