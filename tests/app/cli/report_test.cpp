@@ -183,7 +183,7 @@ TEST_SUITE("report") {
     const StoredReport stored;
     REQUIRE(stored.report({"--format", "md"}).exit_code == kSuccess);
     const std::string text = stored.text();
-    CHECK(has(text, "120 trials of 2 sizes in 1 run"));
+    CHECK(has(text, "120 trials of 2 sizes in 1 run, by"));
     CHECK(has(text, "| 98.00 | 97.00 to 99.00 | 147.00 | 150.0 % |"));
     CHECK(has(text, "| wrong\\_result | gemm\\_tiled | 12 |"));
     CHECK_FALSE(has(text, "<script>"));
