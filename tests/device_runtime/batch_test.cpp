@@ -12,14 +12,6 @@
 namespace autotune::test {
 namespace {
 
-bool gpu_is_here() {
-  int count = 0;
-  const bool here = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-  cudaGetLastError();
-  if (!here) std::printf("SKIPPED: no GPU\n");
-  return here;
-}
-
 // Whole numbers from -2 to 2: sums are exact in whatever order a kernel adds.
 void make_whole(Numbers& numbers) {
   for (float& each : numbers.host) each = static_cast<float>(static_cast<int>(each * 2.99F));

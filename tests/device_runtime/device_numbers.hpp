@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <random>
 #include <vector>
 
@@ -9,6 +10,15 @@
 #include <doctest/doctest.h>
 
 namespace autotune::test {
+
+// Says on standard output where there is none, for the list of skipped tests.
+inline bool gpu_is_here() {
+  int count = 0;
+  const bool here = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+  cudaGetLastError();
+  if (!here) std::printf("SKIPPED: no GPU\n");
+  return here;
+}
 
 inline void succeeds(cudaError_t code) {
   REQUIRE_MESSAGE(code == cudaSuccess, cudaGetErrorString(code));

@@ -1,6 +1,5 @@
 // Operands that are prepared once, on a real GPU: results are those of products that prepare both
 // operands, bit for bit.
-#include <cstdio>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -12,14 +11,6 @@
 
 namespace autotune::test {
 namespace {
-
-bool gpu_is_here() {
-  int count = 0;
-  const bool here = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-  cudaGetLastError();
-  if (!here) std::printf("SKIPPED: no GPU\n");
-  return here;
-}
 
 TEST_SUITE("prepared operands in an application") {
   TEST_CASE("results are the same bit for bit") {

@@ -1,6 +1,5 @@
 // gemm() and tune() inside an application that uses the CUDA runtime: on a real GPU.
 #include <cmath>
-#include <cstdio>
 #include <thread>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "autotune/autotune.hpp"
 
 #include "tests/app/api/temporary_storage.hpp"
+#include "tests/device_runtime/device_numbers.hpp"
 
 namespace autotune::test {
 namespace {
@@ -19,14 +19,6 @@ namespace {
 const LibraryOptions kFirst{.device = Device::gpu(0)};
 const TuningOptions kFewTrials{.budget_trials = 4};
 const GemmProblem kProblem{.m = 150, .n = 70, .k = 33};
-
-bool gpu_is_here() {
-  int count = 0;
-  const bool here = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-  cudaGetLastError();
-  if (!here) std::printf("SKIPPED: no GPU\n");
-  return here;
-}
 
 void check(cudaError_t code) {
   REQUIRE_MESSAGE(code == cudaSuccess, cudaGetErrorString(code));
