@@ -30,7 +30,7 @@ TEST_SUITE("before main()") {
       const auto warp_tile = std::find_if(all.begin(), all.end(), [](const Constraint& constraint) {
         return constraint.name == "warp_tile";
       });
-      if (warp_tile != all.end()) CHECK(warp_tile->parameters.size() == 3);
+      if (warp_tile != all.end()) CHECK_FALSE(warp_tile->parameters.empty());
     }
   }
 }

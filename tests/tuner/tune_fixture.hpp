@@ -7,6 +7,7 @@
 
 #include "autotune/problem.hpp"
 
+#include "operation/gemm/gemm.hpp"
 #include "tests/tuner/scripted_workers.hpp"
 #include "tuner/tuner.hpp"
 
@@ -25,6 +26,7 @@ inline KernelTemplate fake_template() {
   return {.name = "fake",
           .space_version = 1,
           .operation = &built_in_operations().at("gemm"),
+          .signature = [](const Problem& problem) { return gemm_signature(problem); },
           .source = "fake source",
           .space = std::move(space),
           .supports = [](const Problem&) { return true; },

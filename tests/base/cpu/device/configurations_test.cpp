@@ -202,6 +202,11 @@ std::vector<Configuration> chains(const KernelTemplate& kernel) {
   return result;
 }
 
+// Results of other kernels are not the bits of a chain of FP32 multiply-adds.
+bool is_strict(const KernelTemplate& kernel) {
+  return computes(kernel, GemmProblem{.m = 1, .n = 1, .k = 1});
+}
+
 void check_all(const KernelTemplate& kernel, Transpose op_a, Transpose op_b, std::size_t stride) {
   constexpr std::size_t kBatch = 24;
   const auto expected = [&](std::vector<Case> cases) {
@@ -244,6 +249,7 @@ void check_all(const KernelTemplate& kernel, Transpose op_a, Transpose op_b, std
 TEST_SUITE("configurations") {
   TEST_CASE("plain operands in every third configuration") {
     for (const KernelTemplate& kernel : built_in_kernels().templates()) {
+      if (!is_strict(kernel)) continue;
       CAPTURE(kernel.name);
       check_all(kernel, Transpose::none, Transpose::none, 3);
     }
@@ -251,6 +257,7 @@ TEST_SUITE("configurations") {
 
   TEST_CASE("transposed operands in every thirteenth configuration") {
     for (const KernelTemplate& kernel : built_in_kernels().templates()) {
+      if (!is_strict(kernel)) continue;
       CAPTURE(kernel.name);
       check_all(kernel, Transpose::transposed, Transpose::none, 13);
       check_all(kernel, Transpose::none, Transpose::transposed, 13);
