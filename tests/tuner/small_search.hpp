@@ -10,6 +10,7 @@
 
 #include "autotune/problem.hpp"
 
+#include "operation/gemm/gemm.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/tuner/scripted_workers.hpp"
 #include "tuner/tuner.hpp"
@@ -27,6 +28,7 @@ inline KernelTemplate one_parameter_template() {
           .operation = &built_in_operations().at("gemm"),
           .source = "source",
           .space = ConfigSpace({{"X", "", values}}, {}),
+          .signature = [](const Problem& problem) { return gemm_signature(problem); },
           .supports = [](const Problem&) { return true; },
           .default_configuration =
               [](const Problem&) {

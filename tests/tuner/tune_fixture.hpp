@@ -26,9 +26,9 @@ inline KernelTemplate fake_template() {
   return {.name = "fake",
           .space_version = 1,
           .operation = &built_in_operations().at("gemm"),
-          .signature = [](const Problem& problem) { return gemm_signature(problem); },
           .source = "fake source",
           .space = std::move(space),
+          .signature = [](const Problem& problem) { return gemm_signature(problem); },
           .supports = [](const Problem&) { return true; },
           .default_configuration =
               [](const Problem&) {

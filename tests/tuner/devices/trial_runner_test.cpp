@@ -6,6 +6,7 @@
 #include "autotune/error.hpp"
 #include "autotune/problem.hpp"
 
+#include "operation/gemm/gemm.hpp"
 #include "tests/tuner/scripted_workers.hpp"
 
 namespace autotune::test {
@@ -19,9 +20,11 @@ KernelTemplate one_parameter() {
   return {.name = "one",
           .operation = &built_in_operations().at("gemm"),
           .space = ConfigSpace({}, {}),
-          .geometry = [](const Configuration& c, const Problem&) {
-            return LaunchGeometry{.block = {c.at("X") > 100 ? c.at("X") : 32, 1, 1}};
-          }};
+          .signature = [](const Problem& problem) { return gemm_signature(problem); },
+          .geometry =
+              [](const Configuration& c, const Problem&) {
+                return LaunchGeometry{.block = {c.at("X") > 100 ? c.at("X") : 32, 1, 1}};
+              }};
 }
 
 struct Bench {
