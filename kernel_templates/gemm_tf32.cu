@@ -74,6 +74,7 @@
 #define CLUSTER 1
 
 #include "device/cp_async.cuh"
+#include "device/cp_async_zfill.cuh"
 #include "device/element.cuh"
 #include "device/even_shares.cuh"
 #include "device/grid_dependency.cuh"

@@ -39,8 +39,8 @@ TEST_SUITE("starting points") {
       CHECK(points[i].won_here == won_here);
     };
     is(0, 3, true);
-    is(1, 1, false);
-    is(2, 2, false);
+    is(1, 2, false);  // a device that is not like this one comes last
+    is(2, 1, false);
   }
 
   TEST_CASE("winners of like devices come before those of others, however near their problem is") {
