@@ -134,9 +134,7 @@ bool SearchPlan::lacks_finals(const Problem& problem, SearchEnd end) const {
   const bool is_open = std::any_of(open_.begin(), open_.end(), [&](const SearchTask* task) {
     return task->problem() == problem;
   });
-  if (is_open) return end != SearchEnd::good_enough || !has_winner(problem);
-  // A search with a limit of the error stores no winner where the limit left something out.
-  return !has_winner(problem) && !request_.max_error;
+  return is_open && (end != SearchEnd::good_enough || !has_winner(problem));
 }
 
 std::vector<CompletedRequest> SearchPlan::completed(SearchEnd end, bool retimed) const {

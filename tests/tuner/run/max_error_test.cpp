@@ -37,7 +37,6 @@ TEST_SUITE("limit of the error") {
     CHECK(f.database.winners({}).empty());
     f.request.max_error.reset();
     CHECK(f.run().problems.front().winner->configuration == Configuration({{"X", 7}, {"A", 2}}));
-    CHECK(f.database.winners({}).size() == 1);
     // The trials answer the next request with a limit.
     f.request.max_error = 1e-6;
     const TuneReport again = f.run();
