@@ -163,7 +163,7 @@ class TwoUsers:
         own = self.victim.home / ".local/share/autotune/autotune.db"
         known = self.victim.run("db", "winners").stdout
         assert known.count("\n") == 1
-        assert self.hostile.run(*SEARCH, "--fresh", XDG_CACHE_HOME="harmless").returncode == 0
+        assert self.hostile.run(*SEARCH, "--fresh", XDG_CACHE_HOME=str(self.hostile.home / "harmless")).returncode == 0
         evil = (self.hostile.home / ".local/share/autotune/autotune.db").read_bytes()
         query = ["query", "--device", "cpu", "--sizes", "24", "--json"]
         for mode in (0o1777, 0o777):
