@@ -22,7 +22,7 @@ float positive(Random& random) {
 float normal(Random& random) {
   return std::normal_distribution<float>()(random);
 }
-// Of both signs; the logarithm of the magnitude has this standard deviation.
+// Draws values of both signs; the logarithm of the magnitude has this standard deviation.
 template <int kSpread>
 float lognormal(Random& random) {
   const float magnitude = std::exp(static_cast<float>(kSpread) * normal(random));

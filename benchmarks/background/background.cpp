@@ -51,7 +51,7 @@ class Matrix {
   Matrix& operator=(const Matrix&) = delete;
 
   [[nodiscard]] float* data() const { return static_cast<float*>(data_); }
-  // Whether every element has the value now.
+  // Returns whether every element has the value now.
   [[nodiscard]] bool is(float value) {
     check(
         cudaMemcpy(values_.data(), data_, values_.size() * sizeof(float), cudaMemcpyDeviceToHost));
