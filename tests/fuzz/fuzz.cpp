@@ -43,17 +43,19 @@
 
 // Of the sanitizers, where there is one.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
+extern "C" __attribute__((weak)) void __sanitizer_set_report_fd(void* descriptor);
 
 namespace autotune::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string current;  // the input that is at work, as a command
+std::string current;               // the input that is at work, as a command
+int own_messages = STDERR_FILENO;  // where the fuzzer and the sanitizers write
 
 void name_input() {
   const std::string line = "\nautotune_fuzz: the fault is in: " + current + "\n";
-  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) ::_exit(1);
+  if (::write(own_messages, line.data(), line.size()) < 0) ::_exit(1);
 }
 
 Corpus files_in(const fs::path& folder) {
@@ -316,13 +318,15 @@ void fuzz(const char* name, std::uint64_t inputs, std::uint64_t seed) {
   }
 }
 
-// Keeps what commands print off the terminal; its own lines go to the standard error of before.
-int silence() {
-  const int before = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10);
+// Keeps what commands print off the terminal. Own messages go to the standard error of before.
+void silence_commands() {
+  own_messages = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10);
+  if (__sanitizer_set_report_fd != nullptr) {
+    __sanitizer_set_report_fd(reinterpret_cast<void*>(static_cast<std::intptr_t>(own_messages)));
+  }
   const int nowhere = ::open("/dev/null", O_WRONLY);
   ::dup2(nowhere, STDOUT_FILENO);
   ::dup2(nowhere, STDERR_FILENO);
-  return before;
 }
 
 int fuzz_all(const std::vector<std::string>& words) {
@@ -338,17 +342,17 @@ int fuzz_all(const std::vector<std::string>& words) {
       {"recorded", 16, fuzz<RecordedTarget>}, {"message", 30, fuzz<MessageTarget>},
       {"kernel", 20, fuzz<KernelTarget>},     {"bundle", 10, fuzz<BundleFileTarget>},
       {"words", 20, fuzz<WordsTarget>}};
+  silence_commands();
   std::uint64_t all = 0;
   for (const auto& target : targets) {
     if (chosen.empty() || chosen.contains(target.name)) all += target.share;
   }
   for (const auto& [name, share, run] : targets) {
     if (!chosen.empty() && !chosen.contains(name)) continue;
-    const int own = std::string(name) == "command_line" ? silence() : -1;
     const std::uint64_t count = inputs * share / all;
     run(name, count, seed);
-    if (own >= 0) ::dup2(own, STDERR_FILENO);
-    std::cerr << "autotune_fuzz: " << name << ": " << count << " inputs\n";
+    ::dprintf(own_messages, "autotune_fuzz: %s: %ju inputs\n", name,
+              static_cast<std::uintmax_t>(count));
   }
   return 0;
 }

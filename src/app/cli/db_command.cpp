@@ -151,8 +151,8 @@ void add_db_command(CommandLine& line) {
       "Remove trials of other versions of the templates and those that were made again, and give "
       "their space back",
       run_db_prune);
-  add("merge", "Merge other databases into it, e.g. those of shards", run_merge)
-      .add_option("FILE", options->others, "The other databases")
+  CLI::App& merge = add("merge", "Merge other databases into it, e.g. those of shards", run_merge);
+  refuse_empty(merge.add_option("FILE", options->others, "The other databases"))
       ->required()
       ->type_name("");
   command->footer(

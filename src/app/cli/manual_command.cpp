@@ -80,7 +80,7 @@ void add_manual_command(CommandLine& line) {
   CLI::App& manual = add_command(line, "manual", "Print a manual page, for man", [&line, options] {
     return print_manual(describe(line.app), *options);
   });
-  manual.add_option("COMMAND", options->command, "The command (default: the program)")
+  refuse_empty(manual.add_option("COMMAND", options->command, "The command (default: the program)"))
       ->type_name("");
   add_text_option(manual, "--output", "FOLDER",
                   "Write all pages and completions into a folder like /usr/share",
@@ -93,7 +93,9 @@ void add_completion_command(CommandLine& line) {
   CLI::App& completion =
       add_command(line, "completion", "Print a completion script for bash, zsh or fish",
                   [&line, shell] { return print_completion(describe(line.app), *shell); });
-  completion.add_option("SHELL", *shell, "bash, zsh or fish")->required()->type_name("");
+  refuse_empty(completion.add_option("SHELL", *shell, "bash, zsh or fish"))
+      ->required()
+      ->type_name("");
   completion.footer(
       "autotune completion bash > ~/.local/share/bash-completion/completions/autotune");
 }

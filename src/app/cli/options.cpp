@@ -285,6 +285,12 @@ std::string example_of(const std::string& name) {
   return !has_value ? "" : fmt::format(", e.g. {} {}", name, option->example);
 }
 
+CLI::Option* refuse_empty(CLI::Option* argument) {
+  return argument->each([name = argument->get_name()](const std::string& value) {
+    if (value.empty()) throw UsageError(fmt::format("{0} is empty: give it or leave it out", name));
+  });
+}
+
 void add_text_option(CLI::App& command, const std::string& name, const char* type,
                      const std::string& help, std::function<void(const std::string&)> store) {
   const CLI::callback_t take_in = [&command, name,

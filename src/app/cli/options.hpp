@@ -18,7 +18,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace autotune {
 
@@ -80,6 +81,9 @@ struct OptionName {
 // Declares options of a command. `options` outlives it. The user gets one line, as UsageError, that
 // names an option with a wrong value.
 void add_options(CLI::App& command, Options& options, std::initializer_list<OptionName> names);
+
+// Makes an empty value of an argument like FILE a UsageError.
+CLI::Option* refuse_empty(CLI::Option* argument);
 
 // Declares an option of one command alone. An empty or a second value is a UsageError.
 void add_text_option(CLI::App& command, const std::string& name, const char* type,

@@ -260,10 +260,10 @@ int run_replay(const ReplayCommandOptions& command) {
 void add_replay_command(CommandLine& line) {
   auto [command, options] =
       add_command(line, "replay", "Run strategies over recorded spaces, without a GPU", run_replay);
-  command
-      .add_option(
-          "FILE", options.files,
-          "T4 results, caches of Kernel Tuner, results of KTT, output of db export; also .gz, .zst")
+  refuse_empty(command.add_option(
+                   "FILE", options.files,
+                   "T4 results, caches of Kernel Tuner, results of KTT, output of db export; also "
+                   ".gz, .zst"))
       ->required()
       ->type_name("");
   const std::string strategies =

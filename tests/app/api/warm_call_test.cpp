@@ -11,6 +11,9 @@
 
 #include "tests/app/api/fake_machine.hpp"
 
+// The sanitizers take locks and make system calls of their own.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
 namespace autotune::test {
 namespace {
 
@@ -53,8 +56,6 @@ std::optional<Counts> counts_of(const std::function<void()>& work) {
   return Counts{locks, system_calls};
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-
 const GemmProblem kSplit{.m = 64, .n = 64, .k = 65536};  // needs a workspace
 
 TEST_SUITE("a warm call") {
@@ -90,12 +91,8 @@ TEST_SUITE("a warm call") {
   }
 }
 
-#endif
-
 }  // namespace
 }  // namespace autotune::test
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 // Takes the place of the C library's.
 extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) {

@@ -83,7 +83,7 @@ class TimedBackend : public MeasureBackend {
              .median_us = us,
              .launches_per_sample = 200,
              .screened_out = too_slow_us > 0 && us > too_slow_us,
-             .throttle_reasons = std::uint64_t{1} << plans.size()}};
+             .throttle_reasons = std::uint64_t{1} << plans.size() % 64}};
   }
 
  private:

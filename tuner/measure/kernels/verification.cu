@@ -110,8 +110,7 @@ __device__ __forceinline__ void check(const Area& area, Finding* findings, const
   const Index gap = area.stride - area.of_matrix;
 #pragma unroll 1
   for (Index i = first_index(); i < area.count; i += all_threads()) {
-    const Index before = gap == 0 ? 0 : i / area.of_matrix * gap;
-    look(own, i, to_double(area.elements[i + before]));
+    look(own, i, to_double(area.elements[i + i / area.of_matrix * gap]));
   }
 #pragma unroll 1
   for (Index i = first_index(); i < gap * (area.count / area.of_matrix); i += all_threads()) {

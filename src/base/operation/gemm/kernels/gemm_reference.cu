@@ -74,7 +74,7 @@ __device__ __forceinline__ void multiply_tile(View<ELEMENT_A> a, View<ELEMENT_B>
     load_tile<Sum>(b_tile, b_lines + first_k * b.row, b.column, b.row, n - first_column,
                    k - first_k);
     __syncthreads();
-#pragma unroll 2
+#pragma unroll 1
     for (int depth = 0; depth < kDepth; ++depth) {
       Sum left[kResults];
       Sum right[kResults];
