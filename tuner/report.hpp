@@ -31,7 +31,12 @@ struct ProblemResult {
   std::set<std::string> began_with;   // labels of other devices whose winners were tried first
   std::optional<double> baseline_us;  // the median in the same finals
   std::string baseline_problem;       // why a baseline that was asked for has no time
+
+  [[nodiscard]] std::int64_t tried() const { return measured + known; }
 };
+
+// The reason why a problem has no winner, in words; empty where it has one.
+[[nodiscard]] std::string why_no_winner(const ProblemResult& result);
 
 struct TuneReport {
   std::vector<ProblemResult> problems;

@@ -13,6 +13,7 @@ debs=("$packages"/autotune_*.deb) tarballs=("$packages"/autotune-*.tar.gz)
 ((${#debs[@]} == 1 && ${#tarballs[@]} == 1)) || { echo "$packages: not one .deb and one tarball"; exit 1; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+unset AUTOTUNE_DB
 export XDG_DATA_HOME=$scratch/data XDG_CACHE_HOME=$scratch/cache
 
 # Milliseconds of a clock that only goes forward.

@@ -85,6 +85,12 @@ GpuBackend::~GpuBackend() {
   }
 }
 
+void GpuBackend::compile_kernels(const Operation& operation, const Problem& problem) {
+  const std::vector<TensorDesc> tensors = operation.tensors(problem);
+  for (const TensorDesc& tensor : tensors) objects_->kernels.of(tensor.type);
+  objects_->kernels.of(operation, tensors);
+}
+
 std::string GpuBackend::provide(const Operation& operation, const MeasureRequest& request) {
   loaded_.reset();
   std::string problem;

@@ -22,6 +22,7 @@ class GpuBackend : public MeasureBackend {
 
   CalibrateReply calibrate();
 
+  void compile_kernels(const Operation& operation, const Problem& problem) override;
   std::string provide(const Operation& operation, const MeasureRequest& request) override;
   std::string load(const MeasureRequest& request) override;
   void prepare_launch() override;

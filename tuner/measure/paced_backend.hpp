@@ -46,6 +46,9 @@ class PacedBackend : public MeasureBackend {
  public:
   PacedBackend(MeasureBackend& backend, Pace& pace) : backend_(backend), pace_(pace) {}
 
+  void compile_kernels(const Operation& operation, const Problem& problem) override {
+    backend_.compile_kernels(operation, problem);
+  }
   std::string provide(const Operation& operation, const MeasureRequest& request) override {
     return pace_.keep([&] { return backend_.provide(operation, request); });
   }

@@ -95,7 +95,8 @@ bool BackgroundTuner::tune(const Untuned& product, const std::stop_token& stop) 
   const TuneReport report = work_.tune(product.device, request_for(product), stop);
   if (report.interrupted) return false;
   if (!report.problems.front().winner) {
-    log_.warning("{} was tuned in the background: no configuration gave a correct result", text);
+    log_.warning("{} has no winner from the background: {}", text,
+                 why_no_winner(report.problems.front()));
     return true;
   }
   work_.use(product.device, product.problem);

@@ -67,13 +67,8 @@ TunedProblem tuned_problem(const GemmProblem& asked, const TuneReport& report) {
   TunedProblem tuned;
   tuned.problem = asked;
   if (found == report.problems.end() || !found->winner) {
-    tuned.problem_without_winner = "no configuration gave a correct result";
-    if (found == report.problems.end()) return tuned;
-    if (!found->too_large.empty()) tuned.problem_without_winner = found->too_large;
-    if (found->least_error) {
-      tuned.problem_without_winner = fmt::format(
-          "no configuration keeps to max_error: the least error is {:.2e}", *found->least_error);
-    }
+    const bool is_there = found != report.problems.end();
+    tuned.problem_without_winner = is_there ? why_no_winner(*found) : "was not tuned";
     return tuned;
   }
   const Winner& winner = *found->winner;

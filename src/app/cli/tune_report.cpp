@@ -39,27 +39,12 @@ void print_load(const TuneReport& report, const TunerSetup& setup) {
       100 * compiling, measuring > compiling ? "measuring" : "compiling");
 }
 
-std::int64_t tried(const ProblemResult& result) {
-  return result.measured + result.known;
-}
-
 // The status in JSON of a problem without a winner.
 const char* status_of(const ProblemResult& result) {
   if (!result.too_large.empty()) return "too_large";
   if (result.valid_configurations == 0) return "not_supported";
   if (result.least_error) return "none_accurate";
-  return tried(result) == 0 ? "not_tried" : "none_correct";
-}
-
-// The same in words; print_notes() has those of problems that are too large.
-std::string why_no_winner(const ProblemResult& result) {
-  if (result.valid_configurations == 0) return "no template that was searched computes it";
-  if (result.least_error) {
-    return fmt::format("no configuration keeps to --max-error: the least error is {:.2e}",
-                       *result.least_error);
-  }
-  return tried(result) == 0 ? "ended before the first trial"
-                            : "no configuration gave a correct result";
+  return result.tried() == 0 ? "not_tried" : "none_correct";
 }
 
 }  // namespace
@@ -69,7 +54,7 @@ nlohmann::ordered_json tune_document(const TuneReport& report, const DeviceInfo&
   for (const ProblemResult& result : report.problems) {
     auto entry = result.winner ? result_entry(*result.winner, "exact")
                                : empty_entry(gemm_problem(result.problem), status_of(result));
-    entry["tried"] = tried(result);
+    entry["tried"] = result.tried();
     entry["valid_configurations"] = result.valid_configurations;
     if (result.least_error) entry["least_error"] = *result.least_error;
     entry["reached_share"] = nullptr;
@@ -145,7 +130,7 @@ namespace {
 
 // Says how near the best of the space the search has come.
 std::string reached_line(const ProblemResult& result, const std::optional<double>& until) {
-  const bool is_whole = tried(result) >= result.valid_configurations;
+  const bool is_whole = result.tried() >= result.valid_configurations;
   std::string how_near = "too early to say how near the best of this space this is";
   if (is_whole) {
     how_near = "the best of this space";
@@ -157,7 +142,7 @@ std::string reached_line(const ProblemResult& result, const std::optional<double
     how_near += fmt::format("; --until {}% was not reached", 100 * *until);
   }
   return fmt::format("{}: {} ({} of {} configurations tried)\n",
-                     to_string(gemm_problem(result.problem)), how_near, tried(result),
+                     to_string(gemm_problem(result.problem)), how_near, result.tried(),
                      result.valid_configurations);
 }
 

@@ -61,6 +61,7 @@ class TimedBackend : public MeasureBackend {
   std::vector<double> times_us = {12, 10, 11, 10, 30};
   double too_slow_us = 0;
 
+  void compile_kernels(const Operation&, const Problem&) override { clock_.work_for(1); }
   std::string provide(const Operation&, const MeasureRequest&) override {
     clock_.work_for(0.02);
     return "";
@@ -137,6 +138,15 @@ TEST_SUITE("PacedBackend") {
     const Timing timing = PacedBackend(backend, pace).time({.samples = 3}, 10);
     CHECK(timing.measurement.samples_us == std::vector<double>{10, 11});
     CHECK(timing.measurement.screened_out);
+  }
+
+  TEST_CASE("compiling, which the processor does, is not followed by a rest") {
+    FakeClock clock;
+    TimedBackend backend(clock);
+    FakePace pace(0.05, clock);
+    PacedBackend(backend, pace)
+        .compile_kernels(built_in_operations().at(kGemm), Problem(GemmProblem{64, 64, 64}));
+    CHECK(clock.now_s == 1);
   }
 
   TEST_CASE("a fault rests too") {
