@@ -4,7 +4,8 @@
 usage: kill_storm.py PROGRAM [--kills N] [--longest 1.5] [--sizes 1024,2048] [--round-trials 600] [--seed 1] [options of tune]
 
 Each round starts `PROGRAM tune --fresh --trials 600` on one database and sends SIGKILL, after a
-random time, either to the program or to one of its workers. After each round: no process of it is
+random time, either to the program or to one of its workers; a run that ended before does not count.
+After each round: no process of it is
 left, every trial that was stored before is stored still, integrity_check passes. At last a run that
 is left alone has to end well with the winners of one that never was disturbed, or with declared
 ties of them, and a further one has to measure nothing.
@@ -96,22 +97,25 @@ def main():
         command = [arguments.program, "tune", "--sizes", arguments.sizes, *further]
         undisturbed = answer(command, dict(environment, AUTOTUNE_DB=f"{folder}/undisturbed"))
         known = set()
-        hits = {"program": 0, "worker": 0, "ended before": 0}
-        for kill in range(arguments.kills):
+        hits = {"program": 0, "worker": 0}
+        longest = arguments.longest
+        while sum(hits.values()) < arguments.kills:
             process = subprocess.Popen([*command, "--fresh", "--trials", arguments.round_trials], env=environment, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, text=True)
-            time.sleep(rng.uniform(0.05, arguments.longest))
+            time.sleep(rng.uniform(0.05, longest))
             workers = children(process.pid)
             processes = descendants(process.pid)
             victim = rng.choice(["program", "worker"]) if workers else "program"
             if process.poll() is not None:
-                victim = "ended before"
+                victim = None
+                longest = max(0.1, 0.95 * longest)  # it ended before it could be killed
             elif victim == "program":
                 process.kill()
             else:
                 os.kill(rng.choice(workers), signal.SIGKILL)
             _, errors = process.communicate(timeout=600)
-            hits[victim] += 1
+            if victim is not None:
+                hits[victim] += 1
             if victim == "worker" and process.returncode != 0:
                 sys.exit(f"kill_storm: a killed worker ended the program with {process.returncode}: {errors}")
             deadline = time.monotonic() + 10
@@ -124,7 +128,8 @@ def main():
             if not known <= now:
                 sys.exit(f"kill_storm: {len(known - now)} stored trials were lost")
             known = now
-            print(f"kill {kill + 1}: {victim}, {len(known)} trials stored", flush=True)
+            if victim is not None:
+                print(f"kill {sum(hits.values())}: {victim}, {len(known)} trials stored", flush=True)
         last = answer(command, environment)
         for result, expected in zip(last["results"], undisturbed["results"], strict=True):
             if not agree(result, expected):

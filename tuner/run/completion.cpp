@@ -39,8 +39,12 @@ std::vector<CompletedRequest> Completion::rows(const SearchTask& task, SearchEnd
 }
 
 std::string Completion::space_key(const SearchTask& task) const {
-  return fmt::format("{}|{}|{}/{}|{}", device_class_, task.problem().key(), task.kernel().name,
-                     task.kernel().space_version, request_.filter.text());
+  std::string key = fmt::format("{}|{}|{}/{}|{}", device_class_, task.problem().key(),
+                                task.kernel().name, task.kernel().space_version,
+                                request_.filter.text());
+  // Its finals were held among other trials than those of a request without the limit.
+  if (request_.max_error) key += fmt::format("|{}", *request_.max_error);
+  return key;
 }
 
 std::string Completion::environment_key(const SearchTask& task) const {

@@ -36,7 +36,10 @@ TEST_SUITE("limit of the error") {
     static_cast<void>(f.run());
     CHECK(f.database.winners({}).empty());
     f.request.max_error.reset();
-    CHECK(f.run().problems.front().winner->configuration == Configuration({{"X", 7}, {"A", 2}}));
+    const Winner fastest = f.run().problems.front().winner.value();
+    CHECK(fastest.configuration == Configuration({{"X", 7}, {"A", 2}}));
+    CHECK(fastest.confirmed);
+    CHECK(f.database.winners({}).size() == 1);
     // The trials answer the next request with a limit.
     f.request.max_error = 1e-6;
     const TuneReport again = f.run();
