@@ -54,11 +54,11 @@ std::vector<TuningParameter> parameters() {
       {"BLOCK_N", "columns of a block's tile", {64, 128}},
       {"WARPGROUPS", "groups of four warps, with 64 rows of the tile each", {1, 2}},
       {"CLUSTER", "blocks that share the copies of B", {1, 2}},
-      {"MIN_BLOCKS", "blocks of an SM that the compiler leaves registers for", {1, 2}},
+      {"MIN_BLOCKS", "blocks of an SM at a time, as __launch_bounds__ has them", {1, 2}},
       {"SPLIT_K",
-       "clusters that share one tile's work; 0: as many as run at once take tiles in turn",
+       "clusters that split K of one tile; 0: persistent ones, which take tiles in turn",
        {0, 1, 2, 3, 4, 8}},
-      {"RASTER", "tiles along M whose blocks run side by side", {4, 8, 16}},
+      {"RASTER", "tiles along M that run side by side and share B in the L2 cache", {4, 8, 16}},
       {"PREPARE_THREADS", "threads of the blocks that split the operands", {128, 256, 512}},
   };
 }

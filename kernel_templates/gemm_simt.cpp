@@ -59,7 +59,7 @@ std::vector<TuningParameter> parameters() {
       tile_parameter("REGISTER_LEVEL", {3, 5, 8}),
       tile_parameter("RASTER", {1, 8, 16}),
       {"STAGE_EPILOGUE",
-       "1: results that cannot be stored as vectors go to lanes side by side first",
+       "1: lanes exchange results first, so that narrow stores are coalesced",
        {0, 1}},
   };
 }
@@ -122,13 +122,13 @@ std::vector<Constraint> k_tile_constraints() {
                               const std::int64_t unroll = v.c.at("UNROLL");
                               return v.slice_k() == 32 || unroll == (v.slice_k() < 16 ? 8 : 16);
                             }),
-      constraint_on<Values>(
-          "phases", "shared memory holds 48 to 96 elements of K of each line, by line up to 128",
-          {"BLOCK_K", "SHARED_K_MAJOR", "STAGES"},
-          [](const Values& v) {
-            const std::int64_t held = v.stages() * v.block_k();
-            return held >= 48 && held <= (v.shared_k_major() ? 128 : 96);
-          }),
+      constraint_on<Values>("phases",
+                            "STAGES * BLOCK_K is 48 to 96, or up to 128 with SHARED_K_MAJOR",
+                            {"BLOCK_K", "SHARED_K_MAJOR", "STAGES"},
+                            [](const Values& v) {
+                              const std::int64_t held = v.stages() * v.block_k();
+                              return held >= 48 && held <= (v.shared_k_major() ? 128 : 96);
+                            }),
       constraint_on<Values>(
           "double_buffer", "large thread tiles need their elements one k ahead",
           {"RESULTS_M", "RESULTS_N", "DOUBLE_BUFFER"},

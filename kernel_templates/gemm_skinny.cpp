@@ -53,7 +53,7 @@ std::vector<TuningParameter> parameters() {
       {"WARPS", "warps of a block along the other side", {1, 2, 4, 8}},
       {"SLICE_K", "warps of a block along K", {1, 2, 4, 8, 16, 32}},
       {"UNROLL", "elements of K that a thread has under way at a time", {4, 8, 16}},
-      {"SPLIT_K", "blocks that share one tile's work", {1, 2, 4, 8, 16, 32, 64, 128}},
+      {"SPLIT_K", "blocks that split K of one tile", {1, 2, 4, 8, 16, 32, 64, 128}},
       {"L2_PERSIST", "percent of the large operand to be kept in the L2 cache", {0, 20}},
   };
 }

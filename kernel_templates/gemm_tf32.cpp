@@ -57,13 +57,13 @@ std::vector<TuningParameter> parameters() {
       {"WARPS_M", "warps of a block along M", {1, 2, 4}},
       {"WARPS_N", "warps of a block along N", {1, 2, 4}},
       {"BLOCK_K", "elements of K in a k_tile", {16, 32}},
-      {"UNROLL", "elements of K between two branches", {8, 16}},
-      {"STAGES", "buffers in shared memory", {2, 3, 4}},
-      {"MIN_BLOCKS", "blocks of an SM that the compiler leaves registers for", {1, 2, 3}},
+      {"UNROLL", "unroll factor of the loop over K", {8, 16}},
+      {"STAGES", "buffers for k_tiles in shared memory", {2, 3, 4}},
+      {"MIN_BLOCKS", "blocks of an SM at a time, as __launch_bounds__ has them", {1, 2, 3}},
       {"SPLIT_K",
-       "blocks that share one tile's work; 0: as many as run at once take tiles in turn",
+       "blocks that split K of one tile; 0: persistent ones, which take tiles in turn",
        {0, 1, 2, 3, 4, 8}},
-      {"RASTER", "tiles along M whose blocks run side by side", {4, 16}},
+      {"RASTER", "tiles along M that run side by side and share B in the L2 cache", {4, 16}},
   };
 }
 

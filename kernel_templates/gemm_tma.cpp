@@ -79,14 +79,13 @@ std::vector<Constraint> tile_constraints() {
       constraint_on<Values>("unroll", "UNROLL is 8 where a slice has no more in a k_tile",
                             {"SLICE_K", "BLOCK_K", "UNROLL"},
                             [](const Values& v) { return v.c.at("UNROLL") <= v.slice_k(); }),
-      constraint_on<Values>(
-          "phases",
-          "shared memory holds 96 to 256 elements of K of each line, in k_tiles of 128 up to 384",
-          {"BLOCK_K", "STAGES"},
-          [](const Values& v) {
-            const std::int64_t held = v.stages() * v.block_k();
-            return held >= 96 && held <= (v.block_k() < 128 ? 256 : 384);
-          }),
+      constraint_on<Values>("phases",
+                            "STAGES * BLOCK_K is 96 to 256, or up to 384 with BLOCK_K=128",
+                            {"BLOCK_K", "STAGES"},
+                            [](const Values& v) {
+                              const std::int64_t held = v.stages() * v.block_k();
+                              return held >= 96 && held <= (v.block_k() < 128 ? 256 : 384);
+                            }),
   };
 }
 

@@ -18,15 +18,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kMeaning
     {"WARPS_N", "warps of a block along N"},
     {"SLICE_K", "parts of each k_tile that different warps multiply"},
     {"BLOCK_K", "elements of K in a k_tile"},
-    {"UNROLL", "steps of the inner loop between two branches"},
-    {"STAGES", "phases in shared memory"},
-    {"MIN_BLOCKS", "blocks of an SM that the compiler leaves registers for"},
-    {"SPLIT_K",
-     "blocks that share one tile's work; 0: as many as run at once share the last tiles"},
-    {"CLUSTER", "blocks of these that add up in shared memory"},
-    {"ORDER", "products of one k by 0: rows, 1: columns; 2 to 5: in pieces of 4 or 2"},
-    {"REGISTER_LEVEL", "ptxas's register usage level; others are as one of these"},
-    {"RASTER", "tiles along M whose blocks run side by side"},
+    {"UNROLL", "unroll factor of the inner loop"},
+    {"STAGES", "buffers for k_tiles in shared memory"},
+    {"MIN_BLOCKS", "blocks of an SM at a time, as __launch_bounds__ has them"},
+    {"SPLIT_K", "blocks that split K of one tile; 0: stream-K, all share the last tiles"},
+    {"CLUSTER", "blocks of a cluster, which add up the sums of SPLIT_K"},
+    {"ORDER", "FMAs of one k by 0: rows, 1: columns, 2 to 5: pieces of 4 or 2 of them"},
+    {"REGISTER_LEVEL", "ptxas --register-usage-level; others give the code of one of these"},
+    {"RASTER", "tiles along M that run side by side and share B in the L2 cache"},
 }};
 
 }  // namespace
