@@ -39,9 +39,9 @@ std::vector<CompletedRequest> Completion::rows(const SearchTask& task, SearchEnd
 }
 
 std::string Completion::space_key(const SearchTask& task) const {
-  std::string key = fmt::format("{}|{}|{}/{}|{}", device_class_, task.problem().key(),
-                                task.kernel().name, task.kernel().space_version,
-                                request_.filter.text());
+  std::string key =
+      fmt::format("{}|{}|{}/{}|{}", device_class_, task.problem().key(), task.kernel().name,
+                  task.kernel().space_version, request_.filter.text());
   // Its finals were held among other trials than those of a request without the limit.
   if (request_.max_error) key += fmt::format("|{}", *request_.max_error);
   return key;

@@ -149,27 +149,14 @@ void check_carefully(const GemmProblem& problem, float alpha, Matrix a, Matrix b
   const std::int64_t lda = problem.lda();
   const std::int64_t ldb = problem.ldb();
   const std::int64_t ldc = problem.ldc();
-  const Lines lines_a{'A',
-                      a.data,
-                      meant_ld(a.ld, lda),
-                      lda == problem.k ? problem.m : problem.k,
-                      lda,
-                      problem.batch,
-                      problem.batch > 1 ? a.stride : 0};
-  const Lines lines_b{'B',
-                      b.data,
-                      meant_ld(b.ld, ldb),
-                      ldb == problem.n ? problem.k : problem.n,
-                      ldb,
-                      problem.batch,
-                      problem.batch > 1 ? b.stride : 0};
-  const Lines lines_c{'C',
-                      c.data,
-                      meant_ld(c.ld, ldc),
-                      ldc == problem.n ? problem.m : problem.n,
-                      ldc,
-                      problem.batch,
-                      problem.batch > 1 ? c.stride : 0};
+  const auto lines_of = [&](char name, const auto& matrix, std::int64_t packed_ld,
+                            std::int64_t count) {
+    return Lines{name,      matrix.data,   meant_ld(matrix.ld, packed_ld),       count,
+                 packed_ld, problem.batch, problem.batch > 1 ? matrix.stride : 0};
+  };
+  const Lines lines_a = lines_of('A', a, lda, lda == problem.k ? problem.m : problem.k);
+  const Lines lines_b = lines_of('B', b, ldb, ldb == problem.n ? problem.k : problem.n);
+  const Lines lines_c = lines_of('C', c, ldc, ldc == problem.n ? problem.m : problem.n);
   check_matrix(lines_a, problem.order, multiplies);
   check_matrix(lines_b, problem.order, multiplies);
   check_matrix(lines_c, problem.order, !empty);

@@ -1,5 +1,4 @@
-// Products on GPUs: enqueued in the application's context, on its stream.
-#include <array>
+// Products on GPUs: the kernels that are chosen and loaded for them in the application's contexts.
 #include <atomic>
 #include <map>
 #include <memory>
@@ -12,13 +11,12 @@
 #include "autotune/error.hpp"
 
 #include "api/gemm_backend.hpp"
+#include "api/gpu_launch.hpp"
 #include "api/kernel_cache.hpp"
 #include "api/plan_table.hpp"
 #include "api/stream_workspace.hpp"
 #include "gpu/context.hpp"
-#include "gpu/kernel_arguments.hpp"
 #include "gpu/memory.hpp"
-#include "gpu/module.hpp"
 #include "gpu/stream.hpp"
 #include "kernel_templates/gemm_template.hpp"
 
@@ -26,56 +24,6 @@ namespace autotune {
 namespace {
 
 using Scope = gpu::CallerContexts::Scope;
-
-struct GpuKernel {
-  GpuKernel(const gpu::Driver& driver, const std::string& image, const std::string& name,
-            const LaunchGeometry& geometry)
-      : module(driver, image), kernel(module.kernel(name)) {
-    kernel.allow_dynamic_shared(geometry);
-  }
-
-  gpu::Module module;
-  gpu::Kernel kernel;
-};
-
-// A kernel with all that its launches have in common.
-struct GpuLaunch {
-  const GpuKernel* kernel = nullptr;
-  const std::string* name = nullptr;  // of the template
-  LaunchGeometry geometry;
-  ArgumentLayout arguments;
-  std::vector<TensorDesc> tensors;  // of the problem, without padding
-};
-
-// An operand's prepared form in device memory.
-struct GpuPrepared : PreparedOperand {
-  ~GpuPrepared() override;
-
-  std::shared_ptr<const gpu::Driver> driver;
-  int ordinal = 0;
-  gpu::DeviceBuffer memory;
-};
-
-// Memory is freed in its own context. That of an application may be gone, and the memory with it.
-GpuPrepared::~GpuPrepared() {
-  if (memory.size() == 0) return;
-  const auto free_in = [&](std::uint64_t id) {
-    if (id == context) memory = gpu::DeviceBuffer();
-  };
-  try {
-    free_in(gpu::current_context_id(*driver));
-  } catch (const gpu::DriverError&) {
-    // The thread has no context, or a broken one.
-  }
-  if (memory.address() != 0) gpu::in_living_primary_context(driver, ordinal, free_in);
-  memory.leave_to_context();
-}
-
-// The kernel of scaling_choice().
-struct Scaling {
-  GpuLaunch launch;
-  TileShape tile;
-};
 
 class GpuGemm;
 
@@ -143,21 +91,6 @@ class GpuGemm : public GemmBackend {
                         const LaunchGeometry& geometry, std::optional<Stream> stream);
   // batched: for batches of any number of products.
   const Scaling& scaling_in(const Scope& scope, bool batched, Stream stream);
-  void launch(const GpuLaunch& launch, const LaunchGeometry& geometry, const GemmCall& call,
-              std::uint64_t workspace) const;
-  void multiply(const GpuPlan& plan, const GemmCall& call, std::uint64_t workspace) const {
-    if (call.prepared_a != nullptr || call.prepared_b != nullptr) {
-      return launch_prepared(plan.launch, call, workspace);
-    }
-    launch(plan.launch, plan.launch.geometry, call, workspace);
-  }
-  // The same with operands that were prepared before, as far as the kernel has a use for them.
-  void launch_prepared(const GpuLaunch& launch, const GemmCall& call,
-                       std::uint64_t workspace) const;
-  void scale(const GemmCall& call, const Scaling& scaling) const;
-  // Does what needs no kernel. Returns false where one is needed.
-  bool scaled_by_driver(const GemmCall& call) const;
-
   std::shared_ptr<const gpu::Driver> driver_;
   std::optional<int> only_;
   const Log& log_;
@@ -198,8 +131,9 @@ MatchKind GpuGemm::gemm(const GemmCall& call) {
   const Scope scope(contexts_);
   if (!call.multiplies()) {
     static_cast<void>(selector());
-    if (!scaled_by_driver(call))
-      scale(call, scaling_in(scope, call.problem.batch > 1, call.stream));
+    if (!scaled_by_driver(*driver_, call)) {
+      scale(*driver_, scaling_in(scope, call.problem.batch > 1, call.stream), call);
+    }
     return MatchKind::exact;
   }
   const Placement placement = call.is_aligned() ? Placement::aligned : Placement::anywhere;
@@ -209,7 +143,7 @@ MatchKind GpuGemm::gemm(const GemmCall& call) {
     plan = &plan_for(scope, call.problem, Placement::frugal, call.stream);
     workspace = 0;
   }
-  multiply(*plan, call, *workspace);
+  multiply(*driver_, plan->launch, call, *workspace);
   return plan->best.match;
 }
 
@@ -253,27 +187,17 @@ std::shared_ptr<PreparedOperand> GpuGemm::prepare_operand(const GemmCall& call) 
                        address_of(operand->place.data) % 16 == 0;
   const GpuPlan& plan = plan_for(scope, call.problem,
                                  aligned ? Placement::aligned : Placement::anywhere, call.stream);
-  LaunchGeometry geometry = plan.launch.geometry;
-  const LaunchGeometry::Preparation::Share share = geometry.preparation.shares[index];
-  if (share.bytes == 0) return operand;
+  const std::int64_t bytes = plan.launch.geometry.preparation.shares[index].bytes;
+  if (bytes == 0) return operand;
   refuse_capture(*driver_, call.stream);
   operand->driver = driver_;
   operand->ordinal = selector().device().ordinal;
-  operand->memory = gpu::DeviceBuffer(*driver_, static_cast<std::size_t>(share.bytes));
+  operand->memory = gpu::DeviceBuffer(*driver_, static_cast<std::size_t>(bytes));
   operand->context = scope.id();
   operand->kernel = *plan.launch.name;
   operand->address = operand->memory.address();
   operand->bytes = operand->memory.size();
-  geometry.preparation.blocks = share.blocks;
-  auto placed = placed_tensors(call);
-  placed[index].prepared = operand->address;
-  const auto sizes = sizes_of(call.problem);
-  const std::array<double, 2> scalars = {1, 0};
-  gpu::KernelArguments arguments(
-      *driver_, plan.launch.arguments, geometry.without_maps(), plan.launch.tensors,
-      {.tensors = placed, .sizes = sizes, .scalars = scalars, .prepares = 1U << index});
-  plan.launch.kernel->kernel.launch(geometry, arguments.pointers(), call.stream,
-                                    gpu::Kernel::Part::preparation);
+  autotune::prepare_operand(*driver_, plan.launch, call, index, operand->address);
   return operand;
 }
 
@@ -378,81 +302,19 @@ const Scaling& GpuGemm::scaling_in(const Scope& scope, bool batched, Stream stre
   return scalings_.emplace(std::pair(scope.id(), batched), std::move(scaling)).first->second;
 }
 
-void GpuGemm::launch_prepared(const GpuLaunch& launch, const GemmCall& call,
-                              std::uint64_t workspace) const {
-  LaunchGeometry geometry = launch.geometry;
-  GemmCall used = call;
-  const std::uint64_t context = gpu::current_context_id(*driver_);
-  const auto use = [&](const PreparedOperand*& prepared, std::size_t index) {
-    const bool fits =
-        prepared != nullptr && prepared->kernel == *launch.name && prepared->context == context;
-    if (!fits) prepared = nullptr;
-    if (fits) geometry.preparation.blocks -= geometry.preparation.shares[index].blocks;
-  };
-  use(used.prepared_a, 0);
-  use(used.prepared_b, 1);
-  this->launch(launch, geometry, used, workspace);
-}
-
-void GpuGemm::launch(const GpuLaunch& launch, const LaunchGeometry& geometry, const GemmCall& call,
-                     std::uint64_t workspace) const {
-  auto placed = placed_tensors(call);
-  std::uint32_t prepares = ~0U;
-  for (const auto& [prepared, index] :
-       {std::pair(call.prepared_a, 0U), std::pair(call.prepared_b, 1U)}) {
-    if (prepared == nullptr) continue;
-    placed[index].prepared = prepared->address;
-    prepares &= ~(1U << index);
-  }
-  const auto sizes = sizes_of(call.problem);
-  const std::array<double, 2> scalars = {call.alpha, call.beta};
-  gpu::KernelArguments arguments(*driver_, launch.arguments, geometry, launch.tensors,
-                                 {.tensors = placed,
-                                  .sizes = sizes,
-                                  .scalars = scalars,
-                                  .workspace = workspace,
-                                  .raster = static_cast<std::uint32_t>(geometry.raster),
-                                  .prepares = prepares});
-  launch.kernel->kernel.launch(geometry, arguments.pointers(), call.stream);
-}
-
-bool GpuGemm::scaled_by_driver(const GemmCall& call) const {
-  if (call.beta == 1) return true;
-  if (call.beta == 0 && call.problem.batch == 1) {
-    gpu::zero_rows(*driver_, placed_tensors(call)[2].address, call.ldc, call.problem.m,
-                   call.problem.n, call.stream);
-    return true;
-  }
-  return false;
-}
-
-void GpuGemm::scale(const GemmCall& call, const Scaling& scaling) const {
-  const auto tiles = [](std::int64_t size, std::int64_t tile) { return (size - 1) / tile + 1; };
-  LaunchGeometry geometry = scaling.launch.geometry;
-  geometry.spread(
-      tiles(call.problem.m, scaling.tile.block_m) * tiles(call.problem.n, scaling.tile.block_n),
-      call.problem.batch);
-  GemmCall deep = call;
-  deep.problem.k = 0;
-  deep.alpha = 0;
-  deep.a = deep.b = call.c;  // not read, but an address is made of it
-  deep.prepared_a = deep.prepared_b = nullptr;
-  launch(scaling.launch, geometry, deep, /*workspace=*/0);
-}
-
 void GpuGemm::run(const GpuPlan& plan, const GemmCall& call, std::uint64_t workspace) const {
   const Scope scope(contexts_);
   if (scope.id() != plan.context) {
     throw UsageError("the plan was made in another CUDA context than the thread's current one");
   }
-  if (call.multiplies()) return multiply(plan, call, workspace);
-  if (scaled_by_driver(call)) return;
+  if (call.multiplies()) return multiply(*driver_, plan.launch, call, workspace);
+  if (scaled_by_driver(*driver_, call)) return;
   const Scaling* const scaling = plan.scaling;
   if (scaling == nullptr) {
     throw EnvironmentError(
         "C cannot be scaled alone: when the plan was made its kernel could not be compiled");
   }
-  scale(call, *scaling);
+  scale(*driver_, *scaling, call);
 }
 
 void GpuPlan::run(const GemmCall& call, const Workspace& workspace) const {

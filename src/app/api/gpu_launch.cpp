@@ -1,0 +1,108 @@
+#include "api/gpu_launch.hpp"
+
+#include <array>
+#include <utility>
+
+#include "gpu/context.hpp"
+
+namespace autotune {
+namespace {
+
+void enqueue(const gpu::Driver& driver, const GpuLaunch& launch, const LaunchGeometry& geometry,
+             const GemmCall& call, std::uint64_t workspace) {
+  auto placed = placed_tensors(call);
+  std::uint32_t prepares = ~0U;
+  for (const auto& [prepared, index] :
+       {std::pair(call.prepared_a, 0U), std::pair(call.prepared_b, 1U)}) {
+    if (prepared == nullptr) continue;
+    placed[index].prepared = prepared->address;
+    prepares &= ~(1U << index);
+  }
+  const auto sizes = sizes_of(call.problem);
+  const std::array<double, 2> scalars = {call.alpha, call.beta};
+  gpu::KernelArguments arguments(driver, launch.arguments, geometry, launch.tensors,
+                                 {.tensors = placed,
+                                  .sizes = sizes,
+                                  .scalars = scalars,
+                                  .workspace = workspace,
+                                  .raster = static_cast<std::uint32_t>(geometry.raster),
+                                  .prepares = prepares});
+  launch.kernel->kernel.launch(geometry, arguments.pointers(), call.stream);
+}
+
+}  // namespace
+
+// Memory is freed in its own context. That of an application may be gone, and the memory with it.
+GpuPrepared::~GpuPrepared() {
+  if (memory.size() == 0) return;
+  const auto free_in = [&](std::uint64_t id) {
+    if (id == context) memory = gpu::DeviceBuffer();
+  };
+  try {
+    free_in(gpu::current_context_id(*driver));
+  } catch (const gpu::DriverError&) {
+    // The thread has no context, or a broken one.
+  }
+  if (memory.address() != 0) gpu::in_living_primary_context(driver, ordinal, free_in);
+  memory.leave_to_context();
+}
+
+void multiply(const gpu::Driver& driver, const GpuLaunch& launch, const GemmCall& call,
+              std::uint64_t workspace) {
+  if (call.prepared_a == nullptr && call.prepared_b == nullptr) {
+    return enqueue(driver, launch, launch.geometry, call, workspace);
+  }
+  LaunchGeometry geometry = launch.geometry;
+  GemmCall used = call;
+  const std::uint64_t context = gpu::current_context_id(driver);
+  const auto use = [&](const PreparedOperand*& prepared, std::size_t index) {
+    const bool fits =
+        prepared != nullptr && prepared->kernel == *launch.name && prepared->context == context;
+    if (!fits) prepared = nullptr;
+    if (fits) geometry.preparation.blocks -= geometry.preparation.shares[index].blocks;
+  };
+  use(used.prepared_a, 0);
+  use(used.prepared_b, 1);
+  enqueue(driver, launch, geometry, used, workspace);
+}
+
+void prepare_operand(const gpu::Driver& driver, const GpuLaunch& launch, const GemmCall& call,
+                     std::size_t index, std::uint64_t address) {
+  LaunchGeometry geometry = launch.geometry;
+  geometry.preparation.blocks = geometry.preparation.shares[index].blocks;
+  auto placed = placed_tensors(call);
+  placed[index].prepared = address;
+  const auto sizes = sizes_of(call.problem);
+  const std::array<double, 2> scalars = {1, 0};
+  gpu::KernelArguments arguments(
+      driver, launch.arguments, geometry.without_maps(), launch.tensors,
+      {.tensors = placed, .sizes = sizes, .scalars = scalars, .prepares = 1U << index});
+  launch.kernel->kernel.launch(geometry, arguments.pointers(), call.stream,
+                               gpu::Kernel::Part::preparation);
+}
+
+bool scaled_by_driver(const gpu::Driver& driver, const GemmCall& call) {
+  if (call.beta == 1) return true;
+  if (call.beta == 0 && call.problem.batch == 1) {
+    gpu::zero_rows(driver, placed_tensors(call)[2].address, call.ldc, call.problem.m,
+                   call.problem.n, call.stream);
+    return true;
+  }
+  return false;
+}
+
+void scale(const gpu::Driver& driver, const Scaling& scaling, const GemmCall& call) {
+  const auto tiles = [](std::int64_t size, std::int64_t tile) { return (size - 1) / tile + 1; };
+  LaunchGeometry geometry = scaling.launch.geometry;
+  geometry.spread(
+      tiles(call.problem.m, scaling.tile.block_m) * tiles(call.problem.n, scaling.tile.block_n),
+      call.problem.batch);
+  GemmCall deep = call;
+  deep.problem.k = 0;
+  deep.alpha = 0;
+  deep.a = deep.b = call.c;  // not read, but an address is made of it
+  deep.prepared_a = deep.prepared_b = nullptr;
+  enqueue(driver, scaling.launch, geometry, deep, /*workspace=*/0);
+}
+
+}  // namespace autotune
