@@ -51,6 +51,7 @@ struct TuneReport {
   double search_s = 0;             // wall time of the search, without start-up and finals
   std::vector<DeviceUse> devices;  // those that were used; empty when nothing had to be measured
   double compile_busy_s = 0;       // during the search, summed over the compile workers
+  int compile_workers = 0;         // those that had something to do
   bool interrupted = false;
   bool complete = false;  // the space was exhausted or the budget used up
   std::optional<DeviceRates> rates;

@@ -28,9 +28,9 @@ std::string owners(const KernelRegistry& kernels, const std::string& parameter) 
   for (const KernelTemplate& kernel : kernels.templates()) {
     if (has_parameter(kernel, parameter)) names.push_back(kernel.name);
   }
-  return names.empty()
-             ? ""
-             : fmt::format(", name one that has (--template): {}", fmt::join(names, ", "));
+  return names.empty() ? ""
+                       : fmt::format("; name a template that has it (--template): {}",
+                                     fmt::join(names, ", "));
 }
 
 // Names the constraint that rejects most of a space of which no configuration is left.

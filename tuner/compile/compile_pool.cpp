@@ -50,6 +50,11 @@ double CompilePool::busy_s() const {
   return static_cast<double>(busy_ns_) * 1e-9;
 }
 
+int CompilePool::workers() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(threads_.size());
+}
+
 void CompilePool::work(std::stop_token stop) {
   std::unique_ptr<Worker> worker;
   while (true) {

@@ -46,6 +46,8 @@ class CompilePool {
 
   // The time that all workers together have spent in calls.
   [[nodiscard]] double busy_s() const;
+  // The number of workers that were started at the same time.
+  [[nodiscard]] int workers() const;
   // The number of workers that died or were killed.
   [[nodiscard]] int failures() const { return failures_; }
 
@@ -56,7 +58,7 @@ class CompilePool {
   WorkerFactory make_worker_;
   std::size_t most_workers_;
   Post post_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::size_t idle_ = 0;  // threads that wait for a job
   CompileTimeLimit time_limit_;
   std::condition_variable_any job_arrived_;

@@ -144,8 +144,7 @@ class Rounds {
     if (trial.ok()) {
       baseline_us_.push_back(trial.measurement.median_us);
     } else {
-      baseline_problem_ =
-          fmt::format("{} {}: {}", baseline_, to_string(trial.status), trial.detail);
+      baseline_problem_ = fmt::format("{} {}: {}", baseline_, in_words(trial.status), trial.detail);
       baseline_.clear();
     }
     return true;

@@ -1,6 +1,7 @@
 // Files of recorded results, of any format.
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -32,6 +33,10 @@ constexpr Format kFormats[] = {
 };
 
 std::string plain_content(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_character_file(path, ignored)) {  // which may have no end
+    throw UsageError("is a device: name a file of recorded results");
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     throw UsageError(

@@ -152,6 +152,7 @@ SearchEnd TuningRun::search() {
   TuneReport& report = report_.report;
   report.search_s = seconds_since(began);
   report.compile_busy_s = pool_.busy_s();
+  report.compile_workers = pool_.workers();
   report.devices = devices_->use();
   for (std::size_t i = 0; i < before.size(); ++i) report.devices[i].busy_s -= before[i].busy_s;
   return *end;

@@ -8,6 +8,7 @@
 
 #include "cpu/access_trace.hpp"
 #include "cpu/compiler.hpp"
+#include "cpu/device.hpp"
 
 namespace autotune {
 namespace {
@@ -34,6 +35,11 @@ std::vector<TensorDesc> tensors_of_part(const Operation& operation, const Proble
 std::vector<AccessSummary> access_figures(const KernelTemplate& kernel,
                                           const Configuration& configuration,
                                           const GemmProblem& problem) {
+  for (const Constraint& constraint : device_constraints(kernel, cpu_device_info())) {
+    if (constraint.holds(configuration)) continue;
+    throw Error(fmt::format("{} does not run on the CPU device, which traces them: {}", kernel.name,
+                            constraint.meaning));
+  }
   const CpuCompileResult compiled = CpuCompiler().compile(
       kernel.name, std::string(kernel.source),
       compile_options(kernel, configuration, code_traits(kernel, problem), ""), CpuCode::traced);

@@ -282,8 +282,7 @@ void print_bench_notes(const std::vector<SizeComparison>& sizes, const BenchOpti
                  printable(options.against_database), to_string(size.problem));
     } else if (!size.comparison) {
       const Trial& failed = size.sides[0].trial.ok() ? size.sides[1].trial : size.sides[0].trial;
-      fmt::print(stderr, "autotune: {}: {}: {}\n", to_string(size.problem),
-                 to_string(failed.status), failed.detail);
+      fmt::print(stderr, "autotune: {}: {}\n", to_string(size.problem), failed.detail);
     } else if (size.sides[0].chosen.origin == "default") {
       fmt::print(stderr, "autotune: {}: nothing is stored: the template's default was timed\n",
                  to_string(size.problem));
@@ -314,6 +313,7 @@ int run_bench(const BenchOptions& options) {
   const InterruptWatch interrupts;
   const DeviceInfo device = device_for(options.device);
   check_cublas(options, device);
+  check_memory(options.problems(), device);
   const auto lock = lock_device(device, interrupts.token());
   const std::vector<SizeComparison> sizes = Bench(options, device, interrupts.token()).run();
   print_bench_notes(sizes, options);

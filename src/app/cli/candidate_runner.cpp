@@ -15,9 +15,15 @@
 
 namespace autotune {
 
+void check_memory(const std::vector<GemmProblem>& problems, const DeviceInfo& device) {
+  for (const GemmProblem& problem : problems) {
+    const std::string why = why_too_large(built_in_operations().at(kGemm), problem, device);
+    if (!why.empty()) throw EnvironmentError(why);
+  }
+}
+
 CandidateRunner::CandidateRunner(const TunerSetup& setup, CubinStore& cubins)
-    : device_(setup.device),
-      runner_(setup.measuring.front().make_worker, setup.measure_timeout),
+    : runner_(setup.measuring.front().make_worker, setup.measure_timeout),
       pool_(setup.make_compile_worker, setup.compile_jobs, setup.compile_timeout,
             [this](KernelBuilt built) { built_.post(std::move(built)); }) {
   const DescribeCompilerReply compiler =
@@ -33,7 +39,6 @@ void CandidateRunner::prepare(const KernelTemplate& kernel, const Configuration&
 
 Trial CandidateRunner::run(const KernelTemplate& kernel, const Configuration& configuration,
                            const GemmProblem& problem, const MeasureOptions& options) {
-  check_memory(problem);
   const auto ticket = builder_->request(kernel, configuration, problem);
   while (builder_->find(ticket) == nullptr) builder_->take(built_.wait());
   return runner_.run(kernel, configuration, problem, *builder_->find(ticket), options);
@@ -41,13 +46,7 @@ Trial CandidateRunner::run(const KernelTemplate& kernel, const Configuration& co
 
 Trial CandidateRunner::run_baseline(const std::string& name, const GemmProblem& problem,
                                     const MeasureOptions& options) {
-  check_memory(problem);
   return runner_.run_baseline(name, built_in_operations().at(kGemm), problem, options);
-}
-
-void CandidateRunner::check_memory(const GemmProblem& problem) const {
-  const std::string why = why_too_large(built_in_operations().at(kGemm), problem, device_);
-  if (!why.empty()) throw EnvironmentError(why);
 }
 
 void print_trial_notes(const std::vector<Trial>& trials, std::size_t wanted) {

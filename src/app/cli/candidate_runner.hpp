@@ -15,6 +15,10 @@
 
 namespace autotune {
 
+// Throws EnvironmentError where the device's memory does not hold one of the problems. To be asked
+// before the first is measured.
+void check_memory(const std::vector<GemmProblem>& problems, const DeviceInfo& device);
+
 // Belongs to one thread.
 class CandidateRunner {
  public:
@@ -25,17 +29,13 @@ class CandidateRunner {
   // Starts compiling; run() then finds it done, or sooner.
   void prepare(const KernelTemplate& kernel, const Configuration& configuration,
                const GemmProblem& problem);
-  // Throws EnvironmentError for a problem beyond the device's memory.
   [[nodiscard]] Trial run(const KernelTemplate& kernel, const Configuration& configuration,
                           const GemmProblem& problem, const MeasureOptions& options);
-  // Times a baseline, "cublas". Throws EnvironmentError for a problem beyond the device's memory.
+  // Times a baseline, "cublas".
   [[nodiscard]] Trial run_baseline(const std::string& name, const GemmProblem& problem,
                                    const MeasureOptions& options);
 
  private:
-  void check_memory(const GemmProblem& problem) const;
-
-  DeviceInfo device_;
   TrialRunner runner_;
   Mailbox<KernelBuilt> built_;
   CompilePool pool_;

@@ -68,11 +68,12 @@ int run_merge(const DbOptions& options) {
     if (TuningDatabase::open_read_only(other)) continue;
     throw UsageError(in_quotes(other) + " must be a database that has something in it");
   }
+  check_folder_exists(options.database);
   TuningDatabase database = TuningDatabase::open(path_of(options));
   for (const std::string& other : options.others) {
     const MergeCounts counts = database.merge(other);
-    fmt::print("{}: {} trial{}, {} winner{} merged\n", printable(other), counts.trials,
-               counts.trials == 1 ? "" : "s", counts.winners, counts.winners == 1 ? "" : "s");
+    fmt::print("{}: {}, {} merged\n", printable(other), counted(counts.trials, "trial"),
+               counted(counts.winners, "winner"));
   }
   return exit_code::kDone;
 }
@@ -99,7 +100,7 @@ void add_export_options(CLI::App& command, DbOptions& options) {
                   "The file to write, compressed if it ends in .zst (default: standard output)",
                   [&options](const std::string& path) { options.output = path; });
   add_choice(command, options);
-  command.add_flag("--no-samples", options.no_samples, "Leave out the single samples");
+  command.add_flag("--no-samples", options.no_samples, "Leave out the times of the single samples");
 }
 
 void add_top_options(CLI::App& command, DbOptions& options) {
@@ -118,7 +119,7 @@ void add_top_options(CLI::App& command, DbOptions& options) {
 
 void add_remove_options(CLI::App& command, DbOptions& options) {
   add_choice(command, options);
-  command.add_flag("--all", options.all, "Everything");
+  command.add_flag("--all", options.all, "Remove everything");
   command.add_flag("--dry-run", options.dry_run, "Only list what would be removed");
 }
 
@@ -126,8 +127,8 @@ void add_remove_options(CLI::App& command, DbOptions& options) {
 
 void add_db_command(CommandLine& line) {
   auto options = std::make_shared<DbOptions>();
-  CLI::App* command =
-      line.app.add_subcommand("db", "Look at the tuning database, export it, merge others into it");
+  CLI::App* command = line.app.add_subcommand(
+      "db", "Look at the tuning database, export it, remove from it, merge others into it");
   command->require_subcommand(1);
   const auto add = [&](const char* name, const char* help,
                        int (*run)(const DbOptions&)) -> CLI::App& {
@@ -136,22 +137,23 @@ void add_db_command(CommandLine& line) {
     sub.callback([&line, options, run] { line.action = [options, run] { return run(*options); }; });
     return sub;
   };
-  add("path", "Print its path", run_path);
-  add_options(add("stats", "Print how much it holds", run_stats), *options, {"--json"});
-  add("winners", "Print its winners as JSON lines, the form of db/tuned/", run_winners);
-  add_export_options(add("export", "Print its trials for other programs", run_export_command),
-                     *options);
-  CLI::App& list = add("list", "List the sizes that it has trials of", run_db_list);
+  add("path", "Print the path of the database", run_path);
+  add_options(add("stats", "Print how much the database holds", run_stats), *options, {"--json"});
+  add("winners", "Print the stored winners as JSON lines, the form of db/tuned/", run_winners);
+  add_export_options(
+      add("export", "Print the stored trials for other programs", run_export_command), *options);
+  CLI::App& list = add("list", "List the sizes that have stored trials", run_db_list);
   add_choice(list, *options);
   add_options(list, *options, {"--json"});
-  add_top_options(add("top", "Print the fastest trials of each size", run_db_top), *options);
+  add_top_options(add("top", "Print the fastest stored trials of each size", run_db_top), *options);
   add_remove_options(
       add("rm", "Remove trials, winners and what is known of searches", run_db_remove), *options);
   add("prune",
       "Remove trials of other versions of the templates and those that were made again, and give "
-      "their space back",
+      "the space on disk back",
       run_db_prune);
-  CLI::App& merge = add("merge", "Merge other databases into it, e.g. those of shards", run_merge);
+  CLI::App& merge =
+      add("merge", "Merge other databases into this one, e.g. those of shards", run_merge);
   refuse_empty(merge.add_option("FILE", options->others, "The other databases"))
       ->required()
       ->type_name("");

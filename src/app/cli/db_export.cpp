@@ -9,6 +9,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/option_values.hpp"
 #include "cli/output_file.hpp"
+#include "cli/table.hpp"
 #include "cli/trial_export.hpp"
 #include "cli/tuning_setup.hpp"
 #include "core/compression.hpp"
@@ -51,7 +52,8 @@ int run_export(const ExportOptions& options, const TuningDatabase& database) {
   }
   const std::string document = document_of(options, trials);
   const bool compress = std::filesystem::path(options.output).extension() == ".zst";
-  write_output(options.output, compress ? compressed(document, kSmallestLevel) : document);
+  write_output(options.output, compress ? compressed(document, kSmallestLevel) : document,
+               counted(trials.size(), "trial"));
   return exit_code::kDone;
 }
 

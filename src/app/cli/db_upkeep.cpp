@@ -152,7 +152,8 @@ int run_db_remove(const DbOptions& options) {
   }
   database = TuningDatabase::open(database.path());
   const RemovedCounts counts = database.remove(results);
-  fmt::print("{} trials, {} winners removed\n", counts.trials, counts.winners);
+  fmt::print("{}, {} removed\n", counted(counts.trials, "trial"),
+             counted(counts.winners, "winner"));
   return exit_code::kDone;
 }
 
@@ -162,7 +163,7 @@ int run_db_prune(const DbOptions& options) {
   const std::int64_t before = database.stats().bytes;
   const RemovedCounts counts = database.prune(is_current);
   database.shrink();
-  fmt::print("{} trials removed, {} of {} bytes given back\n", counts.trials,
+  fmt::print("{} removed, {} of {} bytes given back\n", counted(counts.trials, "trial"),
              before - database.stats().bytes, before);
   return exit_code::kDone;
 }

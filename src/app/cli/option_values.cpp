@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,7 +29,8 @@ std::optional<std::pair<double, std::string_view>> leading_number(std::string_vi
   return std::pair(value, std::string_view(end, last));
 }
 
-constexpr std::size_t kMaxItems = 1024;
+constexpr std::size_t kMaxSizes = 1024;
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 
 GemmProblem parse_item(const std::string& item) {
   std::vector<std::int64_t> numbers;
@@ -45,24 +47,62 @@ GemmProblem parse_item(const std::string& item) {
   return {.m = numbers[0], .n = numbers[1], .k = numbers[2]};
 }
 
-// The file's lines as one list; a line end at the end of the file adds no item.
-std::string read_list(const std::string& path) {
+void add_sizes(std::vector<GemmProblem>& problems, const std::string& list) {
+  for (const std::string& item : items_of(list)) {
+    const GemmProblem problem = parse_item(item);
+    if (std::find(problems.begin(), problems.end(), problem) != problems.end()) continue;
+    if (problems.size() == kMaxSizes) {
+      throw UsageError(fmt::format("at most {} different sizes are allowed", kMaxSizes));
+    }
+    problems.push_back(problem);
+  }
+}
+
+// What the file has; of a file without an end, or the like, no more than one of sizes can have.
+std::string read_text(const std::string& path, const std::string& name) {
+  errno = 0;
   std::ifstream file(path);
-  if (!file) {
-    throw UsageError(fmt::format("the file {} cannot be read: {}; it must have sizes, one a line",
-                                 in_quotes(path), std::strerror(errno)));
+  std::istream& input = path == "-" ? std::cin : file;
+  std::string text(kMaxFileBytes + 1, '\0');
+  if (input) input.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(input.gcount()));
+  if (input.bad() || (path != "-" && !file.is_open())) {
+    throw UsageError(fmt::format("{} cannot be read: {}; it must have sizes, one a line", name,
+                                 std::strerror(errno)));
   }
-  std::string list;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    list += (list.empty() ? "" : ",") + line;
-    if (list.size() > kMaxItems * 64) break;  // longer than any list that is allowed
+  if (text.size() > kMaxFileBytes) {
+    throw UsageError(fmt::format("{} has more than 1 MiB: it must have sizes, one a line", name));
   }
-  if (file.bad() || list.empty()) {
-    throw UsageError("the file " + in_quotes(path) +
-                     " is empty or a folder: it must have sizes, one a line");
+  return text;
+}
+
+// The part of a line of a file that is no comment, without space around it.
+std::string_view without_comment(std::string_view line) {
+  constexpr std::string_view kSpace = " \t\r";
+  line = line.substr(0, line.find('#'));
+  line.remove_prefix(std::min(line.find_first_not_of(kSpace), line.size()));
+  return line.substr(0, line.find_last_not_of(kSpace) + 1);
+}
+
+// The sizes of a file, "-" for standard input, of which lines may be empty.
+std::vector<GemmProblem> read_sizes(const std::string& path) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  const std::string name = path == "-" ? "standard input" : "the file " + in_quotes(path);
+  std::string text = read_text(path, name);
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  std::vector<GemmProblem> problems;
+  const std::vector<std::string> lines = items_of(text, '\n');
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string list(without_comment(lines[i]));
+    if (list.empty()) continue;
+    try {
+      add_sizes(problems, list);
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{}, line {}: {}", name, i + 1, error.what()));
+    }
   }
-  return list;
+  if (problems.empty()) throw UsageError(name + " has no sizes: it must have them, one a line");
+  return problems;
 }
 
 }  // namespace
@@ -128,19 +168,9 @@ std::optional<double> parse_seconds(std::string_view text) {
 }
 
 std::vector<GemmProblem> parse_sizes(const std::string& text) {
-  const std::string list = !text.empty() && text.front() == '@' ? read_list(text.substr(1)) : text;
-  const std::vector<std::string> items = items_of(list);
-  if (items.size() > kMaxItems) {
-    throw UsageError(
-        fmt::format("the list has {} items, and at most {} are allowed", items.size(), kMaxItems));
-  }
+  if (text.starts_with('@')) return read_sizes(text.substr(1));
   std::vector<GemmProblem> problems;
-  for (const std::string& item : items) {
-    const GemmProblem problem = parse_item(item);
-    if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {
-      problems.push_back(problem);
-    }
-  }
+  add_sizes(problems, text);
   return problems;
 }
 

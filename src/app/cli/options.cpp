@@ -163,20 +163,21 @@ struct Declaration {
 constexpr std::int64_t kMostBatch = std::numeric_limits<std::int32_t>::max();
 
 constexpr Declaration kDeclarations[] = {
-    {"--sizes", "LIST", "Sizes N or MxNxK, separated by commas, or @FILE with one a line", "",
+    {"--sizes", "LIST",
+     "Sizes N or MxNxK, separated by commas, or @FILE with one a line (@-: standard input)", "",
      "1024,2048x512x1024", store<parse_sizes, &Options::sizes>},
     {"--layout", "NN|NT|TN|TT", "A and B as stored (N) or transposed (T); default NN",
      "NN, NT, TN or TT", "TN", store<one_of<kLayouts>, &Options::layout>},
     {"--batch", "N", "Products of each size that one launch computes (default 1)",
      "a whole number from 1 to 2147483647", "64", store<number_up_to<kMostBatch>, &Options::batch>},
     {"--math", "strict|emulated|tf32",
-     "Arithmetic: strict (default) is FP32 throughout, emulated as accurate by any means, tf32 "
-     "less "
-     "accurate",
+     "strict (default): FP32 throughout; emulated: any arithmetic as accurate as FP32; tf32: any "
+     "as "
+     "accurate as TF32",
      "strict, emulated or tf32", "emulated", store<math, &Options::math>},
     {"--max-error", "ERROR",
-     "Only configurations with at most this relative error (Frobenius norm, random data); without "
-     "--math of any arithmetic",
+     "Only configurations with at most this relative error (Frobenius norm, random data), of any "
+     "arithmetic unless --math names one",
      "a number above 0 and below 1", "1e-6", store<parse_error_limit, &Options::max_error>},
     {"--device", "DEVICE", "auto (default), cpu or the number of a GPU", "", "0",
      store<unchanged, &Options::device>},
@@ -206,7 +207,7 @@ constexpr Declaration kDeclarations[] = {
     {"--trials", "N", "Stop after this many trials", kWholeNumber, "500",
      store<number, &Options::budget, &Budget::trials>},
     {"--until", "PERCENT",
-     "Stop when 19 of 20 such searches have reached this share of the best, e.g. 98%",
+     "Stop when 19 of 20 such searches have come to this share of the best rate, e.g. 98%",
      "a percentage above 0 and up to 100", "98%", store<parse_share, &Options::until>},
     {"--strategy", "NAME", "The search strategy", "", "model",
      store<strategies, &Options::strategies>},

@@ -14,6 +14,7 @@
 
 #include "autotune/error.hpp"
 
+#include "cli/table.hpp"
 #include "core/posix/file_descriptor.hpp"
 #include "core/posix/ownership.hpp"
 
@@ -68,12 +69,14 @@ void write_file(const std::string& path, const std::string& bytes) {
 
 }  // namespace
 
-void write_output(const std::string& path, const std::string& bytes) {
+void write_output(const std::string& path, const std::string& bytes, const std::string& what) {
   if (path.empty()) {
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
-  } else {
-    write_file(path, bytes);
+    return;
   }
+  write_file(path, bytes);
+  if (what.empty()) return;
+  fmt::print(stderr, "autotune: wrote {} to {} ({} bytes)\n", what, printable(path), bytes.size());
 }
 
 }  // namespace autotune

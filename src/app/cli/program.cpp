@@ -56,6 +56,12 @@ int report(int code, const std::string& message) {
   return code;
 }
 
+int report_output(int error) {
+  return report(exit_code::kInternal,
+                std::string("standard output could not be written") +
+                    (error == 0 ? "" : std::string(": ") + std::strerror(error)));
+}
+
 int parse_and_run(int argc, char** argv) {
   CLI::App app(kDescription, "autotune");
   app.require_subcommand(0, 1);
@@ -120,9 +126,7 @@ int run_program(int argc, char** argv) {
     const int code = parse_and_run(argc, argv);
     errno = 0;
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-    return report(exit_code::kInternal,
-                  std::string("standard output could not be written") +
-                      (errno == 0 ? "" : std::string(": ") + std::strerror(errno)));
+    return report_output(errno);
   } catch (const StorageError& error) {
     return report(exit_code::kUsage, error.what());
   } catch (const UsageError& error) {
@@ -133,6 +137,7 @@ int run_program(int argc, char** argv) {
     return report(exit_code::kEnvironment, error_text(error));
   } catch (const std::exception& error) {
     const auto* system = dynamic_cast<const std::system_error*>(&error);
+    if (system != nullptr && std::ferror(stdout) != 0) return report_output(system->code().value());
     if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
       return report(exit_code::kEnvironment, "no thread can be started (see ulimit -u and -v)");
     }

@@ -207,12 +207,29 @@ void print_explanations(const std::vector<Answer>& answers) {
   }
 }
 
-int nothing_stored(const DeviceQuery& device, const TuningDatabase* database, bool anything) {
-  const bool knows_device = anything || !list_winners(database, device).empty();
-  fmt::print(stderr,
-             "autotune: nothing is stored for {}{}: tune it, or ask for a known device ({})\n",
-             knows_device ? (anything ? "some sizes of " : "these sizes of ") : "the device ",
-             printable(device.label), known_devices(database, device.use_shipped));
+// Says what is not known: the device, or only what was asked of it.
+int nothing_stored(const QueryOptions& options, DeviceQuery device, const TuningDatabase* database,
+                   bool anything) {
+  device.max_error.reset();
+  const std::string label = printable(device.label);
+  if (!anything && list_winners(database, device).empty()) {
+    fmt::print(stderr,
+               "autotune: nothing is stored for the device {}: tune it, or ask for a known device "
+               "({})\n",
+               label, known_devices(database, device.use_shipped));
+    return exit_code::kNothingStored;
+  }
+  const char* const sizes = anything ? "some sizes" : "these sizes";
+  if (options.max_error) {
+    fmt::print(stderr,
+               "autotune: nothing that keeps to --max-error is stored for {} of {}: tune them, or "
+               "leave it out\n",
+               sizes, label);
+  } else {
+    fmt::print(stderr, "autotune: nothing is stored for {}{} of {}: tune them{}\n",
+               options.exact ? "exactly " : "", sizes, label,
+               options.exact ? ", or leave --exact out" : "");
+  }
   return exit_code::kNothingStored;
 }
 
@@ -230,7 +247,7 @@ int run_top(const QueryOptions& options, const TuningDatabase* database,
                          .max_error = options.max_error},
                         "", static_cast<std::size_t>(options.top));
   }
-  if (trials.empty()) return nothing_stored(device, database, false);
+  if (trials.empty()) return nothing_stored(options, device, database, false);
   print_top_trials(options, trials, "query");
   return exit_code::kDone;
 }
@@ -260,7 +277,7 @@ int run_query(const QueryOptions& options) {
     if (options.explain) print_explanations(answers);
   }
   if (anything && everything) return exit_code::kDone;
-  return nothing_stored(device, database, anything);
+  return nothing_stored(options, device, database, anything);
 }
 
 }  // namespace

@@ -268,11 +268,13 @@ void add_replay_command(CommandLine& line) {
       ->type_name("");
   const std::string strategies =
       fmt::format("{}, separated by commas (default: all)", fmt::join(strategy_names(), ", "));
-  add_options(command, options,
-              {{"--strategy", strategies},
-               {"--trials", "Trials of each run (default 400)"},
-               {"--sizes", "Only the spaces of these sizes, in any layout"},
-               {"--until", "Also end runs when they say this share of the best, to check it"}});
+  add_options(
+      command, options,
+      {{"--strategy", strategies},
+       {"--trials", "Trials of each run (default 400)"},
+       {"--sizes", "Only the spaces of these sizes, in any layout"},
+       {"--until",
+        "Also end runs when they say that this share of the best is reached, to check that"}});
   add_options(command, options,
               {"--seed", "--repeats", "--in-flight", "--no-shipped", "--progress", "--json"});
   command.footer(

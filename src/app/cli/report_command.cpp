@@ -7,6 +7,7 @@
 #include "cli/options.hpp"
 #include "cli/output_file.hpp"
 #include "cli/report/report_page.hpp"
+#include "cli/table.hpp"
 #include "cli/tuning_setup.hpp"
 
 namespace autotune {
@@ -29,7 +30,8 @@ int run_report(const ReportOptions& options) {
     return exit_code::kNothingStored;
   }
   write_output(options.output,
-               options.format == "html" ? report_html(report) : report_markdown(report));
+               options.format == "html" ? report_html(report) : report_markdown(report),
+               fmt::format("a report of {}", counted(report.trials, "trial")));
   return exit_code::kDone;
 }
 

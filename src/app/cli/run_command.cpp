@@ -20,25 +20,37 @@
 namespace autotune {
 namespace {
 
+// The configuration of each size. Throws UsageError where one does not compute its size or does not
+// run on the device.
+std::vector<ChosenConfiguration> configurations_for(const Options& options,
+                                                    const DeviceInfo& device) {
+  const std::optional<TuningDatabase> database = open_database_read_only(options.database);
+  std::vector<ChosenConfiguration> all;
+  for (const GemmProblem& problem : options.problems()) {
+    const ChosenConfiguration& chosen = all.emplace_back(choose_configuration(
+        choice_of(options), problem, database ? &*database : nullptr,
+        {device.device_class(), device.label, std::nullopt, !options.no_shipped}));
+    check_problem(*chosen.kernel, problem);
+    check_device(*chosen.kernel, chosen.configuration, device);
+  }
+  return all;
+}
+
 std::vector<Trial> run_all(const Options& options, const DeviceInfo& device,
                            const std::stop_token& stop) {
-  const std::optional<TuningDatabase> database = open_database_read_only(options.database);
+  const std::vector<GemmProblem> problems = options.problems();
+  const std::vector<ChosenConfiguration> chosen = configurations_for(options, device);
   CubinStore cubins = open_cubin_store();
   const TunerSetup setup = make_setup({device}, 1);
   CandidateRunner runner(setup, cubins);
   ProgressLine progress(options.progress);
   std::vector<Trial> trials;
-  for (const GemmProblem& problem : options.problems()) {
-    if (stop.stop_requested()) break;
-    progress.show({.done = static_cast<std::int64_t>(trials.size()),
-                   .total = static_cast<std::int64_t>(options.sizes.size()),
+  while (trials.size() < problems.size() && !stop.stop_requested()) {
+    const std::size_t i = trials.size();
+    progress.show({.done = static_cast<std::int64_t>(i),
+                   .total = static_cast<std::int64_t>(problems.size()),
                    .phase = "run"});
-    const ChosenConfiguration chosen = choose_configuration(
-        choice_of(options), problem, database ? &*database : nullptr,
-        {device.device_class(), device.label, std::nullopt, !options.no_shipped});
-    check_problem(*chosen.kernel, problem);
-    check_device(*chosen.kernel, chosen.configuration, device);
-    trials.push_back(runner.run(*chosen.kernel, chosen.configuration, problem, {}));
+    trials.push_back(runner.run(*chosen[i].kernel, chosen[i].configuration, problems[i], {}));
   }
   return trials;
 }
@@ -68,6 +80,7 @@ int run_run(const Options& options) {
   check_choice(choice_of(options));
   const InterruptWatch interrupts;
   const DeviceInfo device = device_for(options.device);
+  check_memory(options.problems(), device);
   const auto lock = lock_device(device, interrupts.token());
   const std::vector<Trial> trials = run_all(options, device, interrupts.token());
   const std::size_t wanted = options.sizes.size();

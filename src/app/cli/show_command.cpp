@@ -194,8 +194,8 @@ int run_show(const ShowOptions& options) {
 }  // namespace
 
 void add_show_command(CommandLine& line) {
-  auto [command, options] =
-      add_command(line, "show", "Show a configuration's source, PTX, launch", run_show);
+  auto [command, options] = add_command(
+      line, "show", "Show a configuration's launch, source, PTX or compiler log", run_show);
   add_options(command, options, {{"--sizes", kOneSizeHelp}, {"--device", kDeviceNameHelp}});
   add_options(command, options,
               {"--layout", "--batch", "--math", "--arch", "--template", "--config", "--db",

@@ -130,6 +130,7 @@ int run_sweep(const Options& options) {
   const DeviceInfo device = device_for(options.device);
   check_architecture(kernel, device.architecture());
   const std::vector<Column> columns = make_columns(filter, options.filter, kernel, device);
+  check_memory(problems, device);
   const auto lock = lock_device(device, interrupts.token());
   CubinStore cubins = open_cubin_store();
   const TunerSetup setup = make_setup({device}, 0);

@@ -14,6 +14,12 @@ namespace autotune {
 // would act upon it. For text from databases, files and arguments.
 [[nodiscard]] std::string printable(std::string_view text, std::string_view kept = "");
 
+// "1 size", "2 sizes", "0 sizes".
+template <typename Count>
+[[nodiscard]] std::string counted(Count count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 // Rows of cells under a header. Columns whose cells all are numbers (or "-") are right-aligned.
 class Table {
  public:

@@ -131,7 +131,7 @@ std::vector<std::string> names_of(std::span<const StoredTrial> trials, const aut
 std::string rate_of(const Trial& trial) {
   const Operation* const operation = built_in_kernels().operation_of(trial.problem);
   if (!trial.ok() || operation == nullptr) return "";
-  return fmt::format("{:.1f}", gflops(operation->work(trial.problem), trial.measurement.median_us));
+  return fmt::format("{}", gflops(operation->work(trial.problem), trial.measurement.median_us));
 }
 
 }  // namespace

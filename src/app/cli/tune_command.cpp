@@ -63,9 +63,13 @@ TuneRequest make_request(const TuneOptions& options) {
 
 void print_space(const std::vector<SpaceSummary>& spaces) {
   for (const SpaceSummary& summary : spaces) {
-    fmt::print("{}: {} of {} configurations are left, for {} size{}\n", summary.kernel->name,
+    if (summary.problems == 0 && !summary.nothing_to_try.empty()) {
+      fmt::print("{}: {}\n", summary.kernel->name, summary.nothing_to_try);
+      continue;
+    }
+    fmt::print("{}: {} of {} configurations are left, for {}\n", summary.kernel->name,
                summary.enumeration.configurations.size(), summary.enumeration.raw_count,
-               summary.problems, summary.problems == 1 ? "" : "s");
+               counted(summary.problems, "size"));
     Table table({"rejected by", "configurations"});
     for (const auto& [name, count] : summary.enumeration.rejected) {
       if (count > 0) table.add({name, std::to_string(count)});
@@ -100,8 +104,7 @@ int dry_run(const TuneRequest& request, const DeviceInfo& device, bool as_json) 
     print_document(document);
   } else {
     print_space(spaces);
-    fmt::print("{} trials over {} size{}\n", trials, request.problems.size(),
-               request.problems.size() == 1 ? "" : "s");
+    fmt::print("{} over {}\n", counted(trials, "trial"), counted(request.problems.size(), "size"));
   }
   check_not_empty(spaces);
   return exit_code::kDone;

@@ -26,17 +26,17 @@ double device_busy_s(const TuneReport& report) {
 void print_load(const TuneReport& report, const TunerSetup& setup) {
   const auto count = static_cast<double>(report.devices.size());
   const double measuring = device_busy_s(report) / (report.search_s * count);
-  const double compiling = report.compile_busy_s / (report.search_s * setup.compile_jobs);
+  const int workers = std::max(1, report.compile_workers);
+  const double compiling = report.compile_busy_s / (report.search_s * workers);
   std::string devices = setup.device.is_cpu() ? "CPU device" : "GPU";
   if (count > 1) devices = fmt::format("{} GPUs", count);
   std::string each;
   for (const DeviceUse& use : report.devices) {
     each += fmt::format("{}{:.0f}", each.empty() ? "" : ", ", 100 * use.busy_s / report.search_s);
   }
-  fmt::print(
-      " (searching {:.1f} s: {} busy {} %, {} compile worker{} busy {:.0f} %: {} was the limit)",
-      report.search_s, devices, each, setup.compile_jobs, setup.compile_jobs == 1 ? "" : "s",
-      100 * compiling, measuring > compiling ? "measuring" : "compiling");
+  fmt::print(" (searching {:.1f} s: {} busy {} %, {} busy {:.0f} %: {} was the limit)",
+             report.search_s, devices, each, counted(workers, "compile worker"), 100 * compiling,
+             measuring > compiling ? "measuring" : "compiling");
 }
 
 // The status in JSON of a problem without a winner.
@@ -158,7 +158,8 @@ void print_summary(const TuneReport& report, const TuneRequest& request, const T
         report.duplicate_kernels);
   }
   for (const auto& [status, count] : report.statuses) {
-    if (status != TrialStatus::ok) fmt::print("{}: {}\n", to_string(status), count);
+    if (status == TrialStatus::ok) continue;
+    fmt::print("{} {} ({})\n", count, in_words(status), to_string(status));
   }
   for (const ProblemResult& result : report.problems) {
     if (!result.too_large.empty()) continue;  // print_notes() says it
@@ -168,9 +169,8 @@ void print_summary(const TuneReport& report, const TuneRequest& request, const T
       fmt::print("{}: unconfirmed, from the search alone\n",
                  to_string(gemm_problem(result.problem)));
     } else if (!result.winner->ties.empty()) {
-      fmt::print("{}: statistically tied with {} other{}\n",
-                 to_string(gemm_problem(result.problem)), result.winner->ties.size(),
-                 result.winner->ties.size() == 1 ? "" : "s");
+      fmt::print("{}: statistically tied with {}\n", to_string(gemm_problem(result.problem)),
+                 counted(result.winner->ties.size(), "other"));
     }
     if (result.winner && (result.measured > 0 || result.reached_share > 0)) {
       fmt::print("{}", reached_line(result, request.until));

@@ -88,6 +88,10 @@ std::vector<DeviceInfo> devices_for(const std::string& option) {
 DeviceQuery device_named(const Options& options, const TuningDatabase* database) {
   const std::string& name = options.device;
   const bool use_shipped = !options.no_shipped;
+  if (name == "all") {
+    throw UsageError(fmt::format("--device: all is for tune: name one device, e.g. --device 0 ({})",
+                                 known_devices(database, use_shipped)));
+  }
   if (names_cpu_device(name)) return {.label = cpu_device_info().label, .use_shipped = use_shipped};
   if (name == "auto" || parse_whole_number(name) || name == "0") {
     const DeviceInfo device = device_for(name);
@@ -135,7 +139,17 @@ std::string describe(const DeviceInfo& device) {
                      device.driver_release.empty() ? "unknown" : device.driver_release);
 }
 
+void check_folder_exists(const std::string& explicit_path) {
+  const std::filesystem::path folder = std::filesystem::path(explicit_path).parent_path();
+  std::error_code error;  // of a folder that cannot be looked at, opening the file says why
+  if (folder.empty() || std::filesystem::exists(folder, error) || error) return;
+  throw UsageError(fmt::format(
+      "--db: there is no folder {}: make it, or name another file, e.g. --db results.db",
+      in_quotes(folder.string())));
+}
+
 OpenedDatabase open_database(const std::string& explicit_path, const DatabaseWait& wait) {
+  check_folder_exists(explicit_path);
   try {
     return open_results(explicit_path, wait);
   } catch (const StorageError& error) {

@@ -33,7 +33,12 @@ namespace autotune {
 // "NVIDIA H200 (sm_90, 132 SMs, 139.8 GiB, driver 580.159.04)".
 [[nodiscard]] std::string describe(const DeviceInfo& device);
 
-// Like open_results(), except that an explicit path that cannot be opened throws UsageError.
+// Throws UsageError where the folder of a path that --db names does not exist: a mistyped path
+// would else become a new database.
+void check_folder_exists(const std::string& explicit_path);
+
+// Like open_results(), except that an explicit path that cannot be opened, or whose folder does not
+// exist, throws UsageError.
 [[nodiscard]] OpenedDatabase open_database(const std::string& explicit_path,
                                            const DatabaseWait& wait);
 // Opens the database for reading; nullopt when there is no file at the default path, or, with a

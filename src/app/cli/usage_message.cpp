@@ -57,21 +57,14 @@ bool is_size(const std::string& word) {
 }
 
 // What somebody who typed this word meant; empty where that cannot be told.
-std::string meant_by(const std::string& word, const CLI::App& app, const CLI::App& command) {
-  const auto commands =
-      app.get_subcommands([&](const CLI::App* each) { return each->get_name() == word; });
-  if (!commands.empty()) {
-    return fmt::format("the command comes first, and alone: autotune {} ...", word);
-  }
-  if (word.rfind("--", 0) == 0 && app.get_option_no_throw(word) != nullptr) {
-    return "it goes without a command: autotune " + word;
-  }
+std::string meant_by(const std::string& word, const CLI::App& command) {
   if (word.front() != '@' && is_size(word)) {
     return "sizes have commas between them, e.g. --sizes 64,128";
   }
   std::string nearest;
   for (const std::string& candidate : known_words(command)) {
     const std::size_t allowed = std::max<std::size_t>(1, word.size() / 3);
+    if (candidate == "--" + word) return fmt::format("did you mean {}?", candidate);
     if (distance(word, candidate) <= allowed &&
         (nearest.empty() || distance(word, candidate) < distance(word, nearest))) {
       nearest = candidate;
@@ -80,8 +73,17 @@ std::string meant_by(const std::string& word, const CLI::App& app, const CLI::Ap
   return nearest.empty() ? "" : fmt::format("did you mean {}?", nearest);
 }
 
-std::string unknown(const CLI::App& app, const CLI::App& command, const std::string& word) {
-  const std::string meant = word.empty() ? "" : meant_by(word, app, command);
+// Refuses a word that the command does not know, or not in this place.
+std::string misplaced(const CLI::App& app, const CLI::App& command, const std::string& word) {
+  const auto commands =
+      app.get_subcommands([&](const CLI::App* each) { return each->get_name() == word; });
+  if (!commands.empty()) {
+    return fmt::format("{0} is a command, which comes first, and alone: autotune {0} ...", word);
+  }
+  if (word.rfind("--", 0) == 0 && app.get_option_no_throw(word) != nullptr) {
+    return fmt::format("{0} goes without a command: autotune {0}", word);
+  }
+  const std::string meant = word.empty() ? "" : meant_by(word, command);
   return fmt::format("{} is not an option or a command{}{} ('{} --help' lists them)",
                      in_quotes(word), meant.empty() ? "" : ": ", meant, words_of(command));
 }
@@ -91,8 +93,8 @@ std::string unknown(const CLI::App& app, const CLI::App& command, const std::str
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = chosen_command(app);
   // CLI11 looks for what is missing first, but a mistyped --sizes is better called so.
-  const std::vector<std::string> extras = command.remaining(true);
-  if (!extras.empty()) return unknown(app, command, extras.front());
+  const std::vector<std::string> extras = app.remaining(true);
+  if (!extras.empty()) return misplaced(app, command, extras.front());
   // The messages of CLI11 name the option, which is all that is taken from them.
   const std::string text = error.what();
   const std::size_t start = text.find("--");

@@ -1,40 +1,53 @@
 #include "core/trial.hpp"
 
-#include <array>
-#include <utility>
+#include <string>
 
 #include "autotune/error.hpp"
 
 namespace autotune {
 namespace {
 
-constexpr std::array kStatusNames = {
-    std::pair{TrialStatus::ok, "ok"},
-    std::pair{TrialStatus::rejected_spills, "rejected_spills"},
-    std::pair{TrialStatus::compile_failed, "compile_failed"},
-    std::pair{TrialStatus::compile_timeout, "compile_timeout"},
-    std::pair{TrialStatus::compile_crashed, "compile_crashed"},
-    std::pair{TrialStatus::load_failed, "load_failed"},
-    std::pair{TrialStatus::launch_failed, "launch_failed"},
-    std::pair{TrialStatus::wrong_result, "wrong_result"},
-    std::pair{TrialStatus::out_of_bounds, "out_of_bounds"},
-    std::pair{TrialStatus::out_of_memory, "out_of_memory"},
-    std::pair{TrialStatus::run_timeout, "run_timeout"},
-    std::pair{TrialStatus::run_crashed, "run_crashed"},
+struct StatusText {
+  TrialStatus status;
+  const char* name;
+  const char* words;
 };
 
-}  // namespace
+constexpr StatusText kStatusTexts[] = {
+    {TrialStatus::ok, "ok", "gave a correct result"},
+    {TrialStatus::rejected_spills, "rejected_spills", "would spill registers"},
+    {TrialStatus::compile_failed, "compile_failed", "did not compile"},
+    {TrialStatus::compile_timeout, "compile_timeout", "took too long to compile"},
+    {TrialStatus::compile_crashed, "compile_crashed", "crashed the compiler"},
+    {TrialStatus::load_failed, "load_failed", "could not be loaded"},
+    {TrialStatus::launch_failed, "launch_failed", "could not be launched, or faulted"},
+    {TrialStatus::wrong_result, "wrong_result", "gave a wrong result"},
+    {TrialStatus::out_of_bounds, "out_of_bounds", "wrote outside its output"},
+    {TrialStatus::out_of_memory, "out_of_memory", "needed more memory than there is"},
+    {TrialStatus::run_timeout, "run_timeout", "took too long to run"},
+    {TrialStatus::run_crashed, "run_crashed", "crashed the measuring process"},
+};
 
-std::string to_string(TrialStatus status) {
-  for (const auto& [value, name] : kStatusNames) {
-    if (value == status) return name;
+const StatusText& text_of(TrialStatus status) {
+  for (const StatusText& text : kStatusTexts) {
+    if (text.status == status) return text;
   }
   throw Error("unknown trial status " + std::to_string(static_cast<int>(status)));
 }
 
+}  // namespace
+
+std::string to_string(TrialStatus status) {
+  return text_of(status).name;
+}
+
+std::string in_words(TrialStatus status) {
+  return text_of(status).words;
+}
+
 TrialStatus trial_status_from_string(const std::string& text) {
-  for (const auto& [value, name] : kStatusNames) {
-    if (text == name) return value;
+  for (const StatusText& known : kStatusTexts) {
+    if (text == known.name) return known.status;
   }
   throw Error("unknown trial status '" + text + "'");
 }

@@ -28,6 +28,8 @@ enum class TrialStatus {
 };
 
 [[nodiscard]] std::string to_string(TrialStatus status);
+// What happened to the configuration, for people: "did not compile".
+[[nodiscard]] std::string in_words(TrialStatus status);
 // Throws Error for an unknown name.
 [[nodiscard]] TrialStatus trial_status_from_string(const std::string& text);
 

@@ -128,7 +128,9 @@ TEST_SUITE("analyze") {
   TEST_CASE("accesses of a kernel that only a GPU runs are null, with one note") {
     const json d = AnalyzeWithoutNvrtc()({"--template", "gemm_tma", "--arch", "sm_90"});
     CHECK(d["accesses"].is_null());
-    CHECK(notes_with(d, "gemm_tma") == 1);
+    CHECK(notes_with(d, "gemm_tma does not run on the CPU device, which traces them: the CPU ") ==
+          1);
+    CHECK(notes_with(d, "error") == 0);  // of the compiler
   }
 
   TEST_CASE("with NVRTC registers are the compiler's") {

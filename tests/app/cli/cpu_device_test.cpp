@@ -305,12 +305,14 @@ TEST_SUITE("program on the CPU device") {
 
   TEST_CASE("output that cannot be written is a failure") {
     const Program program;
-    for (const auto& [output, reason] : {std::pair("> /dev/full", "No space left on device"),
-                                         std::pair(">&-", "Bad file descriptor")}) {
-      CAPTURE(output);
-      const ProgramResult result =
-          run_program("/bin/sh", {"-c", AUTOTUNE_PROGRAM " devices " + std::string(output)},
-                      program.environment);
+    // The second writes more than a buffer holds.
+    for (const auto& [command, reason] :
+         {std::pair("devices > /dev/full", "No space left on device"),
+          std::pair("query --device H200 --json > /dev/full", "No space left on device"),
+          std::pair("devices >&-", "Bad file descriptor")}) {
+      CAPTURE(command);
+      const ProgramResult result = run_program(
+          "/bin/sh", {"-c", AUTOTUNE_PROGRAM " " + std::string(command)}, program.environment);
       CHECK(result.exit_code == 1);
       CHECK(has(result.err, std::string("standard output could not be written: ") + reason));
     }
@@ -340,12 +342,17 @@ TEST_SUITE("program on the CPU device") {
       CHECK(has(result.err, "gemm_skinny: it computes none of these problems"));
       for (const auto& [filter, value, reason] :
            {std::tuple("--template", "gemm_tma", "gemm_tma: the CPU device has no unit"),
-            std::tuple("--only", "STAGES=2",
-                       "gemm_tiled: it has no STAGES, name one that has (--template): gemm_")}) {
+            std::tuple(
+                "--only", "STAGES=2",
+                "gemm_tiled: it has no STAGES; name a template that has it (--template): ")}) {
         CHECK(has(program({"--device", "cpu", "--sizes", "64", option, filter, value}).err,
                   std::string("no configuration is left to try: ") + reason));
       }
     }
+    const std::string two = program({"--device", "cpu", "--template", "gemm_skinny,gemm_tiled",
+                                     "--sizes", "74", "--dry-run"})
+                                .out;
+    CHECK(two.rfind("gemm_skinny: it computes none of these problems\ngemm_tiled: ", 0) == 0);
     const json one = parsed(program(with(skinny, {"--sizes", "74,9", "--dry-run", "--json"})));
     CHECK(one["spaces"][0]["sizes"] == 1);
     CHECK(one["trials"] == one["spaces"][0]["valid"]);

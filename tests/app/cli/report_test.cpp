@@ -102,7 +102,11 @@ double rate(std::int64_t size, double us) {
 TEST_SUITE("report") {
   TEST_CASE("the page's document has the database's figures") {
     const StoredReport stored;
-    REQUIRE(stored.report().exit_code == kSuccess);
+    const ProgramResult written = stored.report();
+    REQUIRE(written.exit_code == kSuccess);
+    CHECK(written.err.rfind("autotune: wrote a report of " + std::to_string(2 * kTrialsOfSize) +
+                                " trials to " + stored.page,
+                            0) == 0);
     const json document = stored.document();
     CHECK(document["trials"] == 2 * kTrialsOfSize);
     REQUIRE(document["sizes"].size() == 2);

@@ -50,11 +50,13 @@ const std::vector<Case>& cases() {
       {{"--sizes", "1024 2048"}, 2, "'1024 2048'"},
       {{"--sizes", "\xd9\xa1\xd9\xa2"}, 2, "must be N or MxNxK"},
       {{"--sizes", "1024\n"}, 2, "'1024?'"},
-      {{"--sizes", long_list(1025)}, 2, "1025"},
+      {{"--sizes", long_list(1025)}, 2, "at most 1024 different sizes"},
       {{"--sizes", std::string(100000, '9')}, 2, "..."},
       {{"--sizes", "@/nonexistent"}, 2, "/nonexistent"},
       {{"--sizes", "@"}, 2, "cannot be read"},
       {{"--sizes", "@/"}, 2, "'/'"},
+      {{"--sizes", "@/dev/null"}, 2, "the file '/dev/null' has no sizes"},
+      {{"--sizes", "@/dev/zero"}, 2, "has more than 1 MiB"},
       {{"db", "merge", "", "other.db"}, 2, "FILE is empty"},
       {{"replay", ""}, 2, "FILE is empty"},
       {{"manual", ""}, 2, "COMMAND is empty"},
@@ -84,6 +86,9 @@ const std::vector<Case>& cases() {
       {{"--sizes", "64", "--shard", "1/x"}, 2, "'1/x'"},
       {{"db", "merge"}, 2, "FILE is missing"},
       {{"db", "merge", "/nowhere/a.db", "--db", "/nowhere/else.db"}, 2, "/nowhere/a.db"},
+      {{"--sizes", "64", "--device", "cpu", "--template", "gemm_tiled", "--db", "/nowhere/a.db"},
+       2,
+       "--db: there is no folder '/nowhere'"},
       {{"--sizes", "64", "--only", "TILE_WIDTH"}, 2, "'TILE_WIDTH'"},
       {{"--sizes", "64", "--only", "TILE=8"}, 2, "'TILE'"},
       {{"--sizes", "64", "--only", "TILE_WIDTH=9"}, 2, "TILE_WIDTH: '9'"},
@@ -102,7 +107,9 @@ const std::vector<Case>& cases() {
       {{"-q", "--sizes", "64"}, 2, "'-q'"},
       {{"--verbose"}, 2, "'--verbose'"},
       {{"--help-all"}, 2, "'--help-all' is not an option"},
-      {{"tune", "--version", "--sizes", "64"}, 2, "without a command: autotune --version"},
+      {{"tune", "--version", "--sizes", "64"},
+       2,
+       "--version goes without a command: autotune --version"},
       {{"tune", "query"}, 2, "comes first, and alone: autotune query"},
       {{"--json", "query"}, 2, "comes first, and alone: autotune query"},
       {{"--sizes", "64", "query"}, 2, "comes first, and alone: autotune query"},
@@ -369,7 +376,12 @@ const std::vector<Case>& cases() {
       {{"replay", kRecording, "--seed", "-1"}, 2, "--seed"},
       {{"replay", kRecording, "--sizes", "1e3"}, 2, "'1e3'"},
       {{"replay", kRecording, "--sizes", "64"}, 2, "64x64x64 was not recorded"},
+      {{"replay", "/dev/zero"}, 2, "is a device"},
       {{"worker"}, 2, "for the program itself"},
+      {{"help"}, 2, "did you mean --help?"},
+      {{"help", "tune"}, 2, "did you mean --help?"},
+      {{"version"}, 2, "did you mean --version?"},
+      {{"manual", "tune", "query"}, 2, "query is a command, which comes first"},
       {{"--sizes", "64", "--device", "0"}, 3, "no NVIDIA driver"},
       {{"run", "--sizes", "64", "--device", "1"}, 3, "no NVIDIA driver"},
       {{"sweep", "--device", "0"}, 3, "no NVIDIA driver"},
@@ -378,6 +390,16 @@ const std::vector<Case>& cases() {
       {{"query", "--sizes", "64", "--device", "H100"}, 4, "(NVIDIA H200)"},
       {{"query", "--sizes", "64", "--device", "7"}, 3, "no NVIDIA driver"},
       {{"query", "--sizes", "2048", "--device", "NVIDIA H200", "--no-shipped"}, 4, "(none)"},
+      {{"query", "--sizes", "64", "--device", "all"}, 2, "--device: all is for tune"},
+      {{"query", "--sizes", "3", "--device", "H200", "--exact"}, 4, "or leave --exact out"},
+      {{"query", "--sizes", "2048", "--device", "H200", "--max-error", "1e-9"},
+       4,
+       "nothing that keeps to --max-error is stored for these sizes of NVIDIA H200"},
+      {{"run", "--sizes", "64,1000000", "--device", "cpu"}, 3, "1000000x1000000x1000000 needs"},
+      {{"bench", "--sizes", "64,1000000", "--device", "cpu", "--against", "gemm_simt"},
+       3,
+       "1000000x1000000x1000000 needs"},
+      {{"sweep", "--sizes", "64,1000000", "--device", "cpu"}, 3, "1000000x1000000x1000000 needs"},
   };
   return all;
 }
@@ -400,6 +422,11 @@ bool names_a_fix(const std::string& message) {
                             " --help'",
                             "tune something first",
                             "tune it",
+                            "tune them",
+                            "goes without a command: ",
+                            "comes first, and alone: ",
+                            "is a device: ",
+                            "GiB of memory",
                             "leave ",
                             "exclude",
                             "name a",
@@ -456,14 +483,25 @@ TEST_SUITE("wrong usage") {
 
   TEST_CASE("sizes from a file are read a line each and checked alike") {
     const Program program;
-    const std::string good = program.folder.path() / "good";
-    const std::string bad = program.folder.path() / "bad";
-    std::ofstream(good) << "64\n128x7x9\n";
-    std::ofstream(bad) << "64\n\n128\n";
-    CHECK(program({"--dry-run", "--sizes", "@" + good}).exit_code == 0);
-    const ProgramResult result = program({"--sizes", "@" + bad});
-    CHECK(result.exit_code == 2);
-    CHECK(result.err.find("empty item") != std::string::npos);
+    const auto dry_run = [&](const std::string& text, const std::string& from) {
+      std::ofstream(program.folder.path() / "sizes") << text;
+      const std::string command =
+          "cd '" + program.folder.path().string() +
+          "' && " AUTOTUNE_PROGRAM
+          " --dry-run --device cpu --template gemm_tiled --tile-width 8 --sizes " +
+          from;
+      return run_program("/bin/sh", {"-c", command}, program.environment);
+    };
+    const std::string good = "\xef\xbb\xbf# mine\r\n64 # a cube\r\n\n128x7x9\n \t64,65\n";
+    for (const char* const from : {"@sizes", "@- < sizes"}) {
+      CAPTURE(from);
+      CHECK(has(dry_run(good, from).out, "for 3 sizes\n"));
+      CHECK(has(dry_run("64\n\n128 7\n", from).err, ", line 3: '128 7' must be N or MxNxK"));
+      CHECK(has(dry_run("64\n64,,65\n", from).err, ", line 2: an empty item is not a size"));
+      CHECK(has(dry_run("# none\n", from).err, " has no sizes: it must have them, one a line\n"));
+    }
+    CHECK(has(dry_run("x\n", "@sizes").err, "--sizes: the file 'sizes', line 1: 'x'"));
+    CHECK(has(dry_run("x\n", "@- < sizes").err, "--sizes: standard input, line 1: 'x'"));
   }
 }
 

@@ -21,7 +21,7 @@ constexpr const char* kOwnGroup = "Options";
 
 const std::vector<GroupNames>& option_groups() {
   static const std::vector<GroupNames> groups = {
-      {"Problem", {"--sizes", "--layout", "--math"}},
+      {"Problem", {"--sizes", "--layout", "--batch", "--math", "--max-error"}},
       {"Device", {"--device", "--arch", "--limit"}},
       {"Kernels",
        {"--template", "--config", "--tile-width", "--results-per-thread", "--unroll", "--only",
@@ -51,7 +51,8 @@ OptionHelp describe_option(const CLI::Option& option) {
   const bool is_named = !option.get_lnames().empty();
   OptionHelp help{.name = is_named ? "--" + option.get_lnames().front() : option.get_name(true),
                   .help = option.get_description(),
-                  .required = option.get_required()};
+                  .required = option.get_required(),
+                  .is_list = !is_named && option.get_items_expected_max() > 1};
   if (is_named && option.get_items_expected_max() > 0) help.value = option.get_type_name();
   return help;
 }
@@ -106,7 +107,9 @@ std::string CommandHelp::usage() const {
   std::string text = words;
   for (const OptionGroup& group : groups) {
     for (const OptionHelp& option : group.options) {
-      if (option.required) text += " " + option.text() + (option.is_named() ? "" : "...");
+      const std::string argument = option.text() + (option.is_list ? "..." : "");
+      if (option.required) text += " " + argument;
+      if (!option.required && !option.is_named()) text += " [" + argument + "]";
     }
   }
   return text + (commands.empty() ? " [OPTION]..." : " COMMAND [OPTION]...");

@@ -18,6 +18,7 @@ struct OptionHelp {
   std::string value;  // "LIST", "NN|NT|TN|TT"; empty: a flag
   std::string help;
   bool required = false;
+  bool is_list = false;  // an argument without a name that takes several values
 
   [[nodiscard]] bool is_named() const { return name.front() == '-'; }
   [[nodiscard]] std::string text() const { return value.empty() ? name : name + " " + value; }

@@ -36,6 +36,40 @@ void append_wrapped(std::string& out, std::size_t column, std::size_t indent, st
   out += "\n";
 }
 
+// The parts of a command line between which it may be broken: not in quotes, nor between an option
+// and its value.
+std::vector<std::string> shell_words(const std::string& line) {
+  std::vector<std::string> words;
+  bool in_quotes = false;
+  for (const std::string& part : items_of(line, ' ')) {
+    const bool is_value = !words.empty() && words.back().starts_with("--") &&
+                          words.back().find(' ') == std::string::npos && !part.starts_with('-');
+    if (in_quotes || is_value) {
+      words.back() += " " + part;
+    } else {
+      words.push_back(part);
+    }
+    if (std::count(part.begin(), part.end(), '"') % 2 == 1) in_quotes = !in_quotes;
+  }
+  return words;
+}
+
+// Appends a command to copy, in lines that the shell joins.
+void append_example(std::string& out, const std::string& example, std::size_t width) {
+  constexpr std::size_t kIndent = 6;  // of further lines
+  std::size_t column = 1;
+  out += " ";
+  for (const std::string& word : shell_words(example)) {
+    if (column > kIndent && column + 1 + word.size() + 2 > width) {
+      out += " \\\n" + std::string(kIndent - 1, ' ');
+      column = kIndent - 1;
+    }
+    out += " " + word;
+    column += 1 + word.size();
+  }
+  out += "\n";
+}
+
 // Names at the left with their meanings at the right. A name that is too long has a line of its
 // own.
 class List {
@@ -92,7 +126,7 @@ std::string help_text(const CommandHelp& command, std::size_t width) {
     text += options.text();
   }
   if (!command.examples.empty()) text += "\nExamples:\n";
-  for (const std::string& example : command.examples) text += "  " + example + "\n";
+  for (const std::string& example : command.examples) append_example(text, example, width);
   if (!is_program) {
     text += "\n";
     append_wrapped(text, 0, 0, "'autotune --help' has the exit codes and environment variables.",
