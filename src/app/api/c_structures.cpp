@@ -1,0 +1,128 @@
+#include "api/c_structures.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+namespace autotune {
+namespace {
+
+// A structure as this version knows it: what an older caller lacks is 0.
+template <typename Struct>
+Struct known_part(const Struct* from, const char* name) {
+  static_assert(std::is_trivially_copyable_v<Struct>);
+  const std::size_t size = given(from, name).size;
+  check_size<Struct>(size, name);
+  const char* const bytes = reinterpret_cast<const char*>(from);
+  const std::size_t known_size = std::min(size, sizeof(Struct));
+  if (std::any_of(bytes + known_size, bytes + size, [](char byte) { return byte != 0; })) {
+    throw UsageError(fmt::format("{} asks for what only a newer library has", name));
+  }
+  Struct known{};
+  std::memcpy(&known, bytes, known_size);
+  return known;
+}
+
+Device device_of(const autotune_options& options) {
+  if (options.device == AUTOTUNE_DEVICE_GPU && options.gpu >= 0) return Device::gpu(options.gpu);
+  if (options.device == AUTOTUNE_DEVICE_GPU || options.gpu != 0) {
+    throw UsageError(fmt::format("gpu is {}: it must be a GPU's number, or 0", options.gpu));
+  }
+  if (options.device == AUTOTUNE_DEVICE_CPU) return Device::cpu();
+  if (options.device == AUTOTUNE_DEVICE_CURRENT) return Device::current();
+  throw UsageError(fmt::format("device is {}: it must be from 0 to 2", options.device));
+}
+
+}  // namespace
+
+bool truth_value(std::int32_t value, const char* name) {
+  if (value != 0 && value != 1) {
+    throw UsageError(fmt::format("{} is {}: it must be 0 or 1", name, value));
+  }
+  return value == 1;
+}
+
+void copy_text(std::string_view text, char* to, std::size_t size) noexcept {
+  const std::size_t length = std::min(text.size(), size - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = 0;
+}
+
+GemmProblem problem_of(const autotune_problem* from) {
+  const autotune_problem p = known_part(from, "problem");
+  return {p.m,
+          p.n,
+          p.k,
+          enumerator<Transpose>(p.op_a),
+          enumerator<Transpose>(p.op_b),
+          enumerator<Math>(p.math),
+          enumerator<Order>(p.order),
+          p.batch == 0 ? 1 : p.batch};
+}
+
+std::vector<GemmProblem> problems_of(const autotune_problem* first, std::size_t count) {
+  std::vector<GemmProblem> result;
+  if (count == 0) return result;
+  const std::size_t size = given(first, "problems").size;
+  const char* at = reinterpret_cast<const char*>(first);
+  for (; result.size() < count; at += size) {
+    const auto* const problem = reinterpret_cast<const autotune_problem*>(at);
+    if (problem->size != size) throw UsageError("problems have different sizes");
+    result.push_back(problem_of(problem));
+  }
+  return result;
+}
+
+LibraryOptions options_of(const autotune_options* from) {
+  LibraryOptions result;
+  if (from == nullptr) return result;
+  const autotune_options options = known_part(from, "options");
+  result.device = device_of(options);
+  if (options.database != nullptr) result.database = options.database;
+  if (options.worker_program != nullptr) result.worker_program = options.worker_program;
+  if (options.bundle != nullptr) result.bundle = options.bundle;
+  result.use_shipped_winners = !truth_value(options.no_shipped_winners, "no_shipped_winners");
+  result.miss = enumerator<MissPolicy>(options.miss);
+  if (options.background_share != 0) result.background_share = options.background_share;
+  if (options.miss_budget_seconds != 0) result.miss_budget_seconds = options.miss_budget_seconds;
+  if (options.log != nullptr) {
+    result.log = [log = options.log, user = options.user](LogLevel level, const std::string& line) {
+      log(user, static_cast<std::int32_t>(level), line.c_str());
+    };
+  }
+  return result;
+}
+
+TuningOptions tuning_options_of(const autotune_tune_options* from) {
+  TuningOptions result;
+  if (from == nullptr) return result;
+  const autotune_tune_options options = known_part(from, "options");
+  if (options.budget_seconds != 0) result.budget_seconds = options.budget_seconds;
+  if (options.budget_trials != 0) result.budget_trials = options.budget_trials;
+  if (options.strategy != nullptr) result.strategy = options.strategy;
+  if (options.max_error != 0) result.max_error = options.max_error;
+  if (options.seed != 0) result.seed = options.seed;
+  result.fresh = truth_value(options.fresh, "fresh");
+  if (options.progress != nullptr) {
+    result.progress = [report = options.progress, user = options.user](const TuningProgress& now) {
+      return report(user, now.done, now.total, now.elapsed_s, now.best_us.value_or(0)) != 0;
+    };
+  }
+  return result;
+}
+
+void write_choice(const BestConfiguration& best, autotune_choice& to) {
+  to.match = static_cast<std::int32_t>(best.match);
+  to.reserved = 0;
+  to.tuned_m = best.tuned_for.m;
+  to.tuned_n = best.tuned_for.n;
+  to.tuned_k = best.tuned_for.k;
+  to.median_us = best.median_us.value_or(0);
+  copy_text(best.template_name, to.kernel, sizeof to.kernel);
+  copy_text(to_string(best.configuration), to.configuration, sizeof to.configuration);
+  copy_text(best.explanation, to.explanation, sizeof to.explanation);
+  if (to.size >= sizeof to) to.tuned_batch = best.tuned_for.batch;
+}
+
+}  // namespace autotune

@@ -1,0 +1,65 @@
+// The structures of the C API as values of the C++ API, and back. All functions throw UsageError
+// for what a caller may not pass.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "autotune/autotune.h"
+#include "autotune/autotune.hpp"
+#include "autotune/error.hpp"
+
+namespace autotune {
+
+template <typename Object>
+Object& given(Object* object, const char* name) {
+  if (object == nullptr) throw UsageError(fmt::format("{} is a null pointer", name));
+  return *object;
+}
+
+// The size of a structure's first version, which older callers give.
+template <typename Struct>
+constexpr std::size_t kFirstSize = sizeof(Struct);
+template <>
+constexpr std::size_t kFirstSize<autotune_options> = offsetof(autotune_options, bundle);
+template <>
+constexpr std::size_t kFirstSize<autotune_problem> = offsetof(autotune_problem, batch);
+template <>
+constexpr std::size_t kFirstSize<autotune_choice> = offsetof(autotune_choice, tuned_batch);
+
+// Throws UsageError for a size that no version of the structure has had.
+template <typename Struct>
+void check_size(std::size_t size, const char* name) {
+  if (size >= sizeof(Struct) || size == kFirstSize<Struct>) return;
+  throw UsageError(
+      fmt::format("{}: size is {}: it must be sizeof, {}", name, size, sizeof(Struct)));
+}
+
+// An enumerator. Those that no enumeration here has are refused where the value is used.
+template <typename Enum>
+Enum enumerator(std::int32_t value) {
+  return static_cast<Enum>(value < 0 || value > 255 ? 255 : value);
+}
+
+// 0 or 1.
+[[nodiscard]] bool truth_value(std::int32_t value, const char* name);
+
+// Copies as much of a text as there is room for, with a final 0.
+void copy_text(std::string_view text, char* to, std::size_t size) noexcept;
+
+[[nodiscard]] GemmProblem problem_of(const autotune_problem* from);
+// An array of problems, whose elements may be of another version's size.
+[[nodiscard]] std::vector<GemmProblem> problems_of(const autotune_problem* first,
+                                                   std::size_t count);
+// The defaults for a null pointer.
+[[nodiscard]] LibraryOptions options_of(const autotune_options* from);
+[[nodiscard]] TuningOptions tuning_options_of(const autotune_tune_options* from);
+
+// Writes the members from `match` on.
+void write_choice(const BestConfiguration& best, autotune_choice& to);
+
+}  // namespace autotune
