@@ -51,7 +51,7 @@ std::string plain_content(const std::string& path) {
   std::optional<std::string> plain =
       by_gzip ? unzipped(bytes, kMaxPlainBytes) : decompressed(bytes, kMaxPlainBytes);
   if (plain) return std::move(*plain);
-  throw UsageError(fmt::format("is no whole {} file: copy it again", by_gzip ? "gzip" : "zstd"));
+  throw UsageError(fmt::format("is not a whole {} file: copy it again", by_gzip ? "gzip" : "zstd"));
 }
 
 std::vector<RecordedResult> read_as(const Format& format, const OrderedJson& document) {

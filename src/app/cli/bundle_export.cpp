@@ -15,6 +15,7 @@
 #include "cli/bundle_plan.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/new_files.hpp"
+#include "cli/progress.hpp"
 #include "cli/table.hpp"
 #include "cli/target.hpp"
 #include "cli/tuning_setup.hpp"
@@ -133,6 +134,7 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
                known_devices(opened ? &*opened : nullptr, !options.no_shipped));
     return exit_code::kNothingStored;
   }
+  check_folder_exists("--bundle", bundle.path);
   const std::filesystem::path path = bundle.path;
   NewFiles files(path.parent_path().empty() ? "." : path.parent_path(), kBundleMark, bundle.force,
                  "--bundle");
@@ -154,7 +156,14 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
              printable(device->target.text()));
   const int jobs = options.jobs > 0 ? static_cast<int>(options.jobs)
                                     : compile_jobs_for(usable_cores(), available_memory_bytes());
-  const std::string bytes = bundle_bytes(compile_bundle(plan, device->target, jobs));
+  ProgressLine line(options.progress);
+  TuneProgress progress{.total = static_cast<std::int64_t>(plan.code.size()), .phase = "compile"};
+  const BundleContent content = compile_bundle(plan, device->target, jobs, [&] {
+    ++progress.done;
+    line.show(progress);
+  });
+  line.hide();
+  const std::string bytes = bundle_bytes(content);
   files.add(path.filename(), bytes);
   files.commit();
   print_choices(plan, asked);

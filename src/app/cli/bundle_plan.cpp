@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -78,7 +79,8 @@ BundlePlan plan_bundle(const KernelSelector& selector, const std::vector<GemmPro
   return plan;
 }
 
-BundleContent compile_bundle(const BundlePlan& plan, const BundleTarget& target, int jobs) {
+BundleContent compile_bundle(const BundlePlan& plan, const BundleTarget& target, int jobs,
+                             const std::function<void()>& on_kernel) {
   const auto nvrtc = gpu::Nvrtc::open();
   const std::vector<std::string>& known = nvrtc->architectures();
   if (std::find(known.begin(), known.end(), target.architecture) == known.end()) {
@@ -89,8 +91,11 @@ BundleContent compile_bundle(const BundlePlan& plan, const BundleTarget& target,
   const std::vector<std::pair<std::string, BundlePlan::Code>> code(plan.code.begin(),
                                                                    plan.code.end());
   std::vector<std::string> cubins(code.size());
+  std::mutex calls;
   ThreadPool(static_cast<std::size_t>(jobs)).for_each(code.size(), [&](std::size_t i, std::size_t) {
     cubins[i] = compiled(*nvrtc, store, code[i].second, target.architecture);
+    const std::lock_guard lock(calls);
+    on_kernel();
   });
   BundleContent content{
       .target = target, .compiler = nvrtc->build(), .choices = plan.choices, .cubins = {}};

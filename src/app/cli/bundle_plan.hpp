@@ -1,6 +1,7 @@
 // What a bundle holds for some problems, and its kernels' code.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -27,10 +28,10 @@ struct BundlePlan {
 [[nodiscard]] BundlePlan plan_bundle(const KernelSelector& selector,
                                      const std::vector<GemmProblem>& problems);
 
-// Takes the code of a plan from the cubin store, or compiles it, in `jobs` threads. Throws
-// EnvironmentError where there is no NVRTC that makes cubins for the target, Error where it refuses
-// a kernel.
+// Takes the code of a plan from the cubin store, or compiles it, in `jobs` threads. Calls
+// `on_kernel` for each kernel that is there, one call at a time. Throws EnvironmentError where
+// there is no NVRTC that makes cubins for the target, Error where it refuses a kernel.
 [[nodiscard]] BundleContent compile_bundle(const BundlePlan& plan, const BundleTarget& target,
-                                           int jobs);
+                                           int jobs, const std::function<void()>& on_kernel);
 
 }  // namespace autotune

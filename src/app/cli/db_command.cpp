@@ -68,7 +68,7 @@ int run_merge(const DbOptions& options) {
     if (TuningDatabase::open_read_only(other)) continue;
     throw UsageError(in_quotes(other) + " must be a database that has something in it");
   }
-  check_folder_exists(options.database);
+  check_folder_exists("--db", options.database);
   TuningDatabase database = TuningDatabase::open(path_of(options));
   for (const std::string& other : options.others) {
     const MergeCounts counts = database.merge(other);
@@ -130,30 +130,41 @@ void add_db_command(CommandLine& line) {
   CLI::App* command = line.app.add_subcommand(
       "db", "Look at the tuning database, export it, remove from it, merge others into it");
   command->require_subcommand(1);
-  const auto add = [&](const char* name, const char* help,
-                       int (*run)(const DbOptions&)) -> CLI::App& {
+  const auto add = [&](const char* name, const char* help, int (*run)(const DbOptions&),
+                       const char* examples) -> CLI::App& {
     CLI::App& sub = *command->add_subcommand(name, help);
     add_options(sub, *options, {"--db"});
+    sub.footer(examples);
     sub.callback([&line, options, run] { line.action = [options, run] { return run(*options); }; });
     return sub;
   };
-  add("path", "Print the path of the database", run_path);
-  add_options(add("stats", "Print how much the database holds", run_stats), *options, {"--json"});
-  add("winners", "Print the stored winners as JSON lines, the form of db/tuned/", run_winners);
-  add_export_options(
-      add("export", "Print the stored trials for other programs", run_export_command), *options);
-  CLI::App& list = add("list", "List the sizes that have stored trials", run_db_list);
+  add("path", "Print the path of the database", run_path, "autotune db path");
+  add_options(add("stats", "Print how much the database holds", run_stats,
+                  "autotune db stats\nautotune db stats --db part-1.db --json"),
+              *options, {"--json"});
+  add("winners", "Print the stored winners as JSON lines, the form of db/tuned/", run_winners,
+      "autotune db winners > winners.jsonl");
+  add_export_options(add("export", "Print the stored trials for other programs", run_export_command,
+                         "autotune db export --format csv --output trials.csv\n"
+                         "autotune db export --format t4 --sizes 1024 --output trials.json.zst"),
+                     *options);
+  CLI::App& list = add("list", "List the sizes that have stored trials", run_db_list,
+                       "autotune db list\nautotune db list --device H200 --template gemm_tma");
   add_choice(list, *options);
   add_options(list, *options, {"--json"});
-  add_top_options(add("top", "Print the fastest stored trials of each size", run_db_top), *options);
+  add_top_options(add("top", "Print the fastest stored trials of each size", run_db_top,
+                      "autotune db top --sizes 1024 --count 5"),
+                  *options);
   add_remove_options(
-      add("rm", "Remove trials, winners and what is known of searches", run_db_remove), *options);
+      add("rm", "Remove trials, winners and what is known of searches", run_db_remove,
+          "autotune db rm --template gemm_tiled --dry-run\nautotune db rm --sizes 1024,2048"),
+      *options);
   add("prune",
       "Remove trials of other versions of the templates and those that were made again, and give "
       "the space on disk back",
-      run_db_prune);
-  CLI::App& merge =
-      add("merge", "Merge other databases into this one, e.g. those of shards", run_merge);
+      run_db_prune, "autotune db prune");
+  CLI::App& merge = add("merge", "Merge other databases into this one, e.g. those of shards",
+                        run_merge, "autotune db merge part-1.db part-2.db --db all.db");
   refuse_empty(merge.add_option("FILE", options->others, "The other databases"))
       ->required()
       ->type_name("");

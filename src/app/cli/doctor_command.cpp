@@ -186,6 +186,7 @@ void add_doctor_command(CommandLine& line) {
       add_command(line, "doctor",
                   "Check what tuning needs, and say what to do about what is missing", run_doctor);
   add_options(command, options, {"--json"});
+  command.footer("autotune doctor");
 }
 
 }  // namespace autotune

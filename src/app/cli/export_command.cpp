@@ -117,13 +117,16 @@ void add_export_command(CommandLine& line) {
   add_options(command, options, {"--sizes", {"--device", kDeviceNameHelp}});
   add_options(command, options,
               {"--layout", "--batch", "--math", "--arch", "--template", "--config", "--jobs",
-               "--db", "--no-shipped"});
+               "--db", "--no-shipped", "--progress"});
   command.get_option("--sizes")->required();
   add_text_option(command, "--output", "FOLDER", "The folder to write source to",
                   [&options = options](const std::string& text) { options.output = text; });
   command.add_flag("--no-portfolio", options.no_portfolio,
                    "A bundle for these sizes alone; others get the nearest of them");
   command.add_flag("--force", options.force, "Overwrite files that autotune has not written");
+  command.footer(
+      "autotune export --source --sizes 2048 --device \"NVIDIA H200\" --output source\n"
+      "autotune export --bundle app.bundle --sizes 512,1024 --arch sm_90");
 }
 
 }  // namespace autotune

@@ -43,7 +43,8 @@ void write_file(const std::string& path, const std::string& bytes) {
   if (exists && is_plain && ::access(path.c_str(), W_OK) != 0) fail();
   // Another user's link may lead to a file of this user's.
   if (exists && !is_plain && may_be_planted(path)) {
-    throw StorageError("--output: " + path + ": is another user's, and no regular file: not used");
+    throw StorageError("--output: " + path +
+                       ": is not a regular file, and another user's: not used");
   }
   // A name that somebody could guess might be taken.
   const std::string beside = std::filesystem::path(path).parent_path() /

@@ -139,17 +139,17 @@ std::string describe(const DeviceInfo& device) {
                      device.driver_release.empty() ? "unknown" : device.driver_release);
 }
 
-void check_folder_exists(const std::string& explicit_path) {
-  const std::filesystem::path folder = std::filesystem::path(explicit_path).parent_path();
+void check_folder_exists(const std::string& option, const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;  // of a folder that cannot be looked at, opening the file says why
   if (folder.empty() || std::filesystem::exists(folder, error) || error) return;
   throw UsageError(fmt::format(
-      "--db: there is no folder {}: make it, or name another file, e.g. --db results.db",
-      in_quotes(folder.string())));
+      "{0}: there is no folder {1}: make it, or name another file, e.g. {0} {2}", option,
+      in_quotes(folder.string()), in_quotes(std::filesystem::path(path).filename().string())));
 }
 
 OpenedDatabase open_database(const std::string& explicit_path, const DatabaseWait& wait) {
-  check_folder_exists(explicit_path);
+  check_folder_exists("--db", explicit_path);
   try {
     return open_results(explicit_path, wait);
   } catch (const StorageError& error) {

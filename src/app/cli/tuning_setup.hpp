@@ -33,9 +33,9 @@ namespace autotune {
 // "NVIDIA H200 (sm_90, 132 SMs, 139.8 GiB, driver 580.159.04)".
 [[nodiscard]] std::string describe(const DeviceInfo& device);
 
-// Throws UsageError where the folder of a path that --db names does not exist: a mistyped path
-// would else become a new database.
-void check_folder_exists(const std::string& explicit_path);
+// Throws UsageError where the folder of a file that an option names does not exist: a mistyped path
+// would else become a new folder.
+void check_folder_exists(const std::string& option, const std::string& path);
 
 // Like open_results(), except that an explicit path that cannot be opened, or whose folder does not
 // exist, throws UsageError.

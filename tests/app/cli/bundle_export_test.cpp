@@ -45,10 +45,12 @@ TEST_SUITE("export --bundle") {
   TEST_CASE("a bundle has every layout for operands at any address, and runs without NVRTC") {
     const Exporter write;
     if (!write.can_compile) return;
-    const ProgramResult result = write("64", {"--arch", "sm_90a"});
+    const ProgramResult result = write("64", {"--arch", "sm_90a", "--progress", "plain"});
     CHECK(result.exit_code == kSuccess);
     CHECK(has(result.out, "64x64x64: gemm_simt, nothing is stored"));
     CHECK(lines(result.out) == 5);
+    CHECK(has(result.err, "\ncompile ["));
+    CHECK(has(result.err, "  1/9\n"));
     // Four layouts, of aligned operands and of others, and the kernel that scales C.
     CHECK(has(result.out, write.path + ": 9 kernels for sm_90, " +
                               std::to_string(std::filesystem::file_size(write.path)) + " bytes\n"));

@@ -7,8 +7,8 @@ namespace autotune::test {
 namespace {
 
 const std::vector<std::string> kCommands = {
-    "tune",    "query",  "show",   "run", "bench",  "sweep",  "analyze",   "templates",
-    "devices", "doctor", "report", "db",  "replay", "manual", "completion"};
+    "tune",    "query",  "show",   "run", "bench",  "sweep",  "analyze", "templates",
+    "devices", "doctor", "report", "db",  "replay", "export", "manual",  "completion"};
 
 struct HelpProgram : Program {
   explicit HelpProgram(int columns = 80) {

@@ -71,7 +71,7 @@ void check(int status, const char* call) {
 Cublas::Cublas(const Driver& driver, const Stream& stream)
     : api_(std::make_unique<Api>(open_cublas())), handle_(nullptr, api_->destroy) {
   if (!api_->complete()) {
-    throw EnvironmentError(api_->library.path() + " is no cuBLAS of CUDA 12.0 or newer");
+    throw EnvironmentError(api_->library.path() + " is not cuBLAS of CUDA 12.0 or newer");
   }
   void* handle = nullptr;
   check(api_->create(&handle), "cublasCreate");

@@ -20,7 +20,7 @@ TEST_SUITE("Cublas") {
     CHECK_THROWS_WITH_AS(gpu::Cublas(*driver, stream), doctest::Contains("was not found"),
                          EnvironmentError);
     ::setenv("AUTOTUNE_CUBLAS", "libm.so.6", 1);
-    CHECK_THROWS_WITH_AS(gpu::Cublas(*driver, stream), doctest::Contains("is no cuBLAS"),
+    CHECK_THROWS_WITH_AS(gpu::Cublas(*driver, stream), doctest::Contains("is not cuBLAS"),
                          EnvironmentError);
     ::unsetenv("AUTOTUNE_CUBLAS");
   }
