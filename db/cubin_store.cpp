@@ -11,6 +11,7 @@
 #include "core/hash.hpp"
 #include "db/connection.hpp"
 #include "db/cubin_packing.hpp"
+#include "db/locked_file.hpp"
 
 namespace autotune {
 
@@ -25,6 +26,7 @@ constexpr std::int32_t kApplicationId = 0x41544331;  // "ATC1"
 constexpr std::size_t kBatchEntries = 64;
 constexpr std::size_t kBatchBytes = std::size_t{16} << 20;
 constexpr std::int64_t kUseDelay_s = 3600;
+constexpr int kShortWait_ms = 10;
 
 FileKind cubin_file() {
   return {.name = "cubin store",
@@ -70,7 +72,8 @@ struct CubinStore::Implementation {
     connect();
   }
 
-  // Runs `work` if there is a file to work on; an error costs only the effect of the work.
+  // Runs `work` if there is a file to work on; an error costs only the effect of the work. A
+  // process that was stopped with its lock is waited for once.
   template <typename Work>
   void attempt(Work work) noexcept {
     try {
@@ -80,6 +83,9 @@ struct CubinStore::Implementation {
         problem = damage.what();
         start_over();
       }
+    } catch (const LockedFile& locked) {
+      problem = locked.what();
+      if (database) database->setBusyTimeout(kShortWait_ms);
     } catch (const std::exception& error) {
       problem = error.what();
     }

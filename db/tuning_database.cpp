@@ -48,6 +48,9 @@ FileKind tuning_file(std::chrono::milliseconds busy_timeout) {
           .busy_timeout = busy_timeout};
 }
 
+// A wait after one in vain.
+constexpr std::chrono::milliseconds kShortWait(100);
+
 }  // namespace
 
 struct TuningDatabase::Implementation {
@@ -57,7 +60,7 @@ struct TuningDatabase::Implementation {
   FileIdentity identity;
   std::chrono::milliseconds busy_timeout;
   bool waited_in_vain = false;
-  std::mutex mutex;
+  std::timed_mutex mutex;
 
   Implementation(fs::path where, SQLite::Database opened, std::chrono::milliseconds wait)
       : path(std::move(where)), database(std::move(opened)), busy_timeout(wait) {
@@ -70,7 +73,6 @@ struct TuningDatabase::Implementation {
   // stopped with its lock would otherwise cost the whole wait for each of them.
   template <typename Work>
   void access(Work work) {
-    constexpr std::chrono::milliseconds kShortWait(100);
     try {
       with_storage_errors(path, work);
       if (std::exchange(waited_in_vain, false)) wait_for_locks(busy_timeout);
@@ -103,6 +105,26 @@ struct TuningDatabase::Implementation {
     const std::lock_guard lock(mutex);
     decltype(work()) result{};
     access([&] { result = work(); });
+    return result;
+  }
+
+  // Like read(), but throws LockedFile rather than waiting long for a process that has the file
+  // locked, or for a thread that waits for one.
+  template <typename Work>
+  auto read_soon(Work work) -> decltype(work()) {
+    constexpr std::chrono::milliseconds kSoon(1000);
+    const std::unique_lock lock(mutex, kSoon);
+    if (!lock) throw LockedFile(path.string() + ": another thread waits for it");
+    decltype(work()) result{};
+    const auto usual = waited_in_vain ? std::min(kShortWait, busy_timeout) : busy_timeout;
+    wait_for_locks(std::min(kSoon, usual));
+    try {
+      with_storage_errors(path, [&] { result = work(); });
+    } catch (...) {
+      wait_for_locks(usual);
+      throw;
+    }
+    wait_for_locks(usual);
     return result;
   }
 };
@@ -170,7 +192,7 @@ void TuningDatabase::visit_trials(const ResultFilter& filter, const std::string&
 std::vector<Trial> TuningDatabase::trials_after(std::int64_t& row, const TrialScope& scope,
                                                 const std::string& own_guid) const {
   Implementation& self = *implementation_;
-  return self.read([&] { return select_trials_after(self.database, row, scope, own_guid); });
+  return self.read_soon([&] { return select_trials_after(self.database, row, scope, own_guid); });
 }
 
 std::int64_t TuningDatabase::last_trial_row() const {

@@ -160,7 +160,8 @@ class TuningDatabase {
   void visit_trials(const ResultFilter& filter, const std::string& template_name,
                     const std::function<void(const TrialRow&)>& visit) const;
   // Every one that other runs have stored after a row, of all problems, in the order they were
-  // stored. Moves `row` on to the last row that there is.
+  // stored. Moves `row` on to the last row that there is. Throws StorageError, rather than waiting
+  // for longer than a second, if the file is locked.
   [[nodiscard]] std::vector<Trial> trials_after(std::int64_t& row, const TrialScope& scope,
                                                 const std::string& own_guid) const;
   // The row that was stored last; 0 when there is none.

@@ -232,6 +232,20 @@ TEST_SUITE("CubinStore") {
     for (int i = 0; i < 100; ++i) CHECK(holds(store, i));
   }
 
+  TEST_CASE("a process that is stopped with its lock is waited for once") {
+    const TemporaryFolder folder;
+    const fs::path path = some_store(folder, 3);
+    auto store = CubinStore::open(path);
+    SQLite::Database other(path.string(), SQLite::OPEN_READWRITE);
+    other.exec("BEGIN EXCLUSIVE");
+    const auto start = std::chrono::steady_clock::now();
+    constexpr int kCalls = 20;
+    for (int call = 0; call < kCalls; ++call) CHECK_FALSE(store.find(key(0)));
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(kCalls));  // not 40 s
+    other.exec("COMMIT");
+    CHECK(holds(store, 0));
+  }
+
   TEST_CASE("threads share one store") {
     const TemporaryFolder folder;
     auto store = CubinStore::open(folder / "cubins.db");

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <thread>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
@@ -136,6 +137,22 @@ TEST_SUITE("several processes") {
     CHECK(database.stats().trials == 0);
     database.add_trials(some_scope(), some_run(), some_trials(0, 1));
     CHECK(database.stats().trials == 1);
+  }
+
+  TEST_CASE("what others have stored is not waited for while the file is locked") {
+    const TemporaryFolder folder;
+    const fs::path path = folder / "a.db";
+    auto database = TuningDatabase::open(path, std::chrono::hours(1));
+    SQLite::Database other(path.string(), SQLite::OPEN_READWRITE);
+    other.exec("BEGIN EXCLUSIVE");
+    std::int64_t row = 0;
+    CHECK_THROWS_AS(static_cast<void>(database.trials_after(row, some_scope(), "own")), LockedFile);
+    // Nor while another thread waits. What that one stores is waited for as before.
+    std::jthread writer([&] { database.add_trials(some_scope(), some_run(), {}); });
+    CHECK_THROWS_AS(static_cast<void>(database.trials_after(row, some_scope(), "own")), LockedFile);
+    other.exec("COMMIT");
+    writer.join();
+    CHECK(database.trials_after(row, some_scope(), "own").empty());
   }
 
   TEST_CASE("once a lock was waited for in vain the next calls wait less, until one succeeds") {

@@ -46,9 +46,10 @@ DevicePool::~DevicePool() {
   stop_threads();
 }
 
-bool DevicePool::wait_for_device() {
+std::optional<std::chrono::steady_clock::duration> DevicePool::wait_for_device() {
   std::unique_lock lock(mutex_);
-  return changed_.wait(lock, stop_, [this] { return reserved_ > 0 || left_ == 0; });
+  if (!changed_.wait(lock, stop_, [this] { return reserved_ > 0 || left_ == 0; })) return {};
+  return waited_;
 }
 
 void DevicePool::submit(DeviceJob job) {
@@ -81,14 +82,14 @@ std::vector<DeviceUse> DevicePool::use() {
 void DevicePool::work(const std::stop_token& closing, std::size_t index,
                       std::chrono::milliseconds allowance) {
   const MeasuringDevice& device = devices_[index].setup;
-  std::shared_ptr<void> reservation;
+  Reservation reservation;
   std::optional<Entry> entry;
   try {
     if (device.reserve) reservation = device.reserve(closing);
     if (closing.stop_requested()) return;
     {
       const std::lock_guard lock(mutex_);
-      ++reserved_;
+      if (reserved_++ == 0) waited_ = reservation.waited;
       devices_[index].reserved = true;
     }
     changed_.notify_all();

@@ -34,9 +34,9 @@ class DevicePool {
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
 
-  // Waits until a device is reserved or all have failed. Returns false when a request to stop came
-  // first.
-  bool wait_for_device();
+  // Waits until a device is reserved or all have failed. Returns how long other programs had the
+  // device that was reserved first; nullopt when a request to stop came first.
+  std::optional<std::chrono::steady_clock::duration> wait_for_device();
 
   void submit(DeviceJob job);
   // The owner reports that it has taken the outcome of a job from the mailbox.
@@ -84,8 +84,9 @@ class DevicePool {
   std::condition_variable_any changed_;
   std::vector<Device> devices_;
   std::deque<Entry> queue_;
-  std::size_t reserved_ = 0;  // devices, among those that are left
-  std::size_t left_;          // devices that have not failed
+  std::size_t reserved_ = 0;                      // devices, among those that are left
+  std::size_t left_;                              // devices that have not failed
+  std::chrono::steady_clock::duration waited_{};  // of the device that was reserved first
   std::vector<std::jthread> threads_;
 };
 

@@ -1,6 +1,7 @@
 // The devices that kernels are measured on, and their use.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,14 +13,20 @@
 
 namespace autotune {
 
+// A device that is reserved as long as `held` is kept.
+struct Reservation {
+  std::shared_ptr<void> held;
+  std::chrono::steady_clock::duration waited{};  // for other programs to release the device
+};
+
 // A device that kernels are measured on.
 struct MeasuringDevice {
   DeviceInfo info;
   WorkerFactory make_worker;
   // Reserves the device, in the thread that will use it. It may wait until other programs release
-  // the device, or until asked to stop. Its result is kept as long as the device is needed. If it
-  // throws, the device has failed. The function may be empty.
-  std::function<std::shared_ptr<void>(const std::stop_token&)> reserve;
+  // the device, or until asked to stop. If it throws, the device has failed. The function may be
+  // empty.
+  std::function<Reservation(const std::stop_token&)> reserve;
   // The largest part of the device's time that measuring takes, above 0. Below 1 other programs are
   // at work on it: a request to stop then ends the measurement under way.
   double share = 1;

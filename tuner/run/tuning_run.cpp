@@ -70,12 +70,11 @@ TuneReport TuningRun::execute() {
 
 bool TuningRun::take_devices() {
   plan_.shared().open_claims();
-  const Clock::time_point began = Clock::now();
   devices_ =
       std::make_unique<DevicePool>(setup_.measuring, setup_.measure_timeout, mailbox_, stop_);
-  const bool taken = devices_->wait_for_device();
-  plan_.postpone(Clock::now() - began);
-  return taken;
+  const std::optional<Clock::duration> waited = devices_->wait_for_device();
+  plan_.postpone(waited.value_or(Clock::duration::zero()));
+  return waited.has_value();
 }
 
 void TuningRun::measure_rates() {

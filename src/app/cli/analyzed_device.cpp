@@ -10,6 +10,7 @@
 #include "autotune/error.hpp"
 
 #include "api/device_choice.hpp"
+#include "cli/driver_watch.hpp"
 #include "cli/option_values.hpp"
 #include "cli/tuning_setup.hpp"
 #include "db/result_filter.hpp"
@@ -130,7 +131,7 @@ AnalyzedDevice named_device(const Options& options, const TuningDatabase* databa
   if (std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) {
     return present_device(device_for(name), use_shipped, database);
   }
-  for (const DeviceInfo& info : inspect_driver().devices) {
+  for (const DeviceInfo& info : driver_report().devices) {
     if (same_label(info.label, name)) return present_device(info, use_shipped, database);
   }
   if (auto known = known_device(device_named(options, database), database))
@@ -148,7 +149,7 @@ AnalyzedDevice chosen_device(const Options& options, const TuningDatabase* datab
     chosen.sm = limits_of(chosen.architecture, "--arch");
     return chosen;
   }
-  const DriverReport driver = inspect_driver();
+  const DriverReport driver = driver_report();
   if (driver.usable && !driver.devices.empty()) {
     return present_device(driver.devices.front(), !options.no_shipped, database);
   }

@@ -1,7 +1,6 @@
 #include "cli/device_lock.hpp"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <thread>
@@ -13,6 +12,8 @@
 #include <unistd.h>
 
 #include "autotune/error.hpp"
+
+#include "cli/terminal.hpp"
 
 namespace autotune {
 namespace {
@@ -39,11 +40,6 @@ FileDescriptor open_lock_file(const std::string& path) {
   return file;
 }
 
-// Written whether anybody can read it or not.
-void say(const std::string& line) {
-  std::fputs(("autotune: " + line + "\n").c_str(), stderr);
-}
-
 }  // namespace
 
 DeviceLock::DeviceLock(const std::string& uuid, const std::function<void()>& on_wait,
@@ -63,10 +59,11 @@ DeviceLock::DeviceLock(const std::string& uuid, const std::function<void()>& on_
   const auto take = [this] { return held_ = ::flock(file_.get(), LOCK_EX | LOCK_NB) == 0; };
   if (take()) return;
   on_wait();
-  while (!take() && !stop.stop_requested() &&
-         !(deadline && std::chrono::steady_clock::now() > *deadline)) {
+  const Deadline began = Deadline::clock::now();
+  while (!take() && !stop.stop_requested() && !(deadline && Deadline::clock::now() > *deadline)) {
     std::this_thread::sleep_for(kBetweenTries);
   }
+  waited_ = Deadline::clock::now() - began;
 }
 
 std::optional<DeviceLock> lock_device(const DeviceInfo& device, const std::stop_token& stop,

@@ -24,12 +24,15 @@ class DeviceLock {
              const std::stop_token& stop, const std::optional<Deadline>& deadline = {});
 
   [[nodiscard]] bool held() const { return held_; }
+  // The time that other processes held the lock.
+  [[nodiscard]] Deadline::duration waited() const { return waited_; }
   // Why there is no file to lock; empty if there is one.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
   FileDescriptor file_;
   bool held_ = false;
+  Deadline::duration waited_{};
   std::string problem_;
 };
 

@@ -6,19 +6,19 @@
 #include "autotune/error.hpp"
 
 #include "cli/command.hpp"
+#include "cli/driver_watch.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/options.hpp"
 #include "cli/results_json.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "cpu/device.hpp"
-#include "gpu/gpu.hpp"
 
 namespace autotune {
 namespace {
 
 int run_devices(const Options& options) {
-  const DriverReport driver = inspect_driver();
+  const DriverReport driver = driver_report();
   if (!driver.usable && !driver.no_gpu) throw EnvironmentError(driver.problem);
   if (driver.no_gpu) fmt::print(stderr, "autotune: {}\n", driver.problem);
   std::vector<DeviceInfo> devices = driver.devices;

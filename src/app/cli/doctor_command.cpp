@@ -11,6 +11,7 @@
 #include "autotune/error.hpp"
 
 #include "cli/command.hpp"
+#include "cli/driver_watch.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/options.hpp"
 #include "cli/results_json.hpp"
@@ -139,12 +140,12 @@ void print_checks(const std::vector<Check>& checks) {
 }
 
 int run_doctor(const Options& options) {
-  const DriverReport driver = inspect_driver();
+  const DriverReport driver = driver_report();
   std::vector<Check> checks = {{"program", true, own_program_path().string()},
                                check_driver(driver)};
   Json gpus = nlohmann::ordered_json::array();
   for (const DeviceInfo& device : driver.devices) {
-    const GpuState state = inspect_state(device);
+    const GpuState state = watched([&] { return inspect_state(device); });
     const std::string advice = advice_for(device, state);
     checks.push_back(
         {"GPU", advice.empty(),

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include <unistd.h>
 
@@ -38,7 +39,9 @@ void ProgressLine::hide() {
 void ProgressLine::show(const TuneProgress& progress) {
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::milliseconds interval = plain_ ? kPlainInterval : kInterval;
-  if ((!terminal_ && !plain_) || now - last_ < interval) return;
+  const bool waits = std::string_view(progress.phase).starts_with("waiting");
+  const bool is_first_wait = plain_ && waits && !std::exchange(told_of_wait_, waits);
+  if ((!terminal_ && !plain_) || (now - last_ < interval && !is_first_wait)) return;
   last_ = now;
   if (plain_) {
     std::fprintf(stderr, "%s\n", progress_text(progress, kPlainColumns).c_str());

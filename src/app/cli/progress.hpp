@@ -10,7 +10,8 @@ namespace autotune {
 
 class ProgressLine {
  public:
-  // "auto": on a terminal alone; "plain": a line at once and then every 10 s; "none".
+  // "auto": on a terminal alone; "plain": a line at once, then every 10 s, and when the run
+  // first waits for others; "none".
   explicit ProgressLine(const std::string& mode);
   ~ProgressLine() { hide(); }
   ProgressLine(const ProgressLine&) = delete;
@@ -25,6 +26,7 @@ class ProgressLine {
   bool terminal_;
   bool color_;
   bool shown_ = false;
+  bool told_of_wait_ = false;
   std::chrono::steady_clock::time_point last_{};
 };
 

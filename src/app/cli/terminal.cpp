@@ -1,5 +1,7 @@
 #include "cli/terminal.hpp"
 
+#include <cstdio>
+
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -13,6 +15,10 @@ std::optional<std::size_t> terminal_columns(int descriptor) {
 
 std::optional<std::size_t> output_columns() {
   return terminal_columns(STDOUT_FILENO);
+}
+
+void say(const std::string& line) {
+  std::fputs(("autotune: " + line + "\n").c_str(), stderr);
 }
 
 }  // namespace autotune

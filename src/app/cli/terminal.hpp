@@ -1,8 +1,9 @@
-// The width of terminals.
+// Terminals: their width, and what is said on standard error.
 #pragma once
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 namespace autotune {
 
@@ -10,5 +11,7 @@ namespace autotune {
 [[nodiscard]] std::optional<std::size_t> terminal_columns(int descriptor);
 // The columns of the terminal that standard output goes to; nullopt for files and pipes.
 [[nodiscard]] std::optional<std::size_t> output_columns();
+// Writes "autotune: " and the line to standard error, whether anybody can read it or not.
+void say(const std::string& line);
 
 }  // namespace autotune

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -112,21 +111,19 @@ int dry_run(const TuneRequest& request, const DeviceInfo& device, bool as_json) 
 
 // Waits for other runs on the device, as long as the budget of time lasts, and warns of what else
 // disturbs measurements.
-std::function<std::shared_ptr<void>(const std::stop_token&)> reservation(
-    const DeviceInfo& device, const TuneRequest& request) {
+std::function<Reservation(const std::stop_token&)> reservation(const DeviceInfo& device,
+                                                               const TuneRequest& request) {
   std::optional<DeviceLock::Deadline> deadline;
   if (request.budget.seconds) {
     deadline = *request.began + std::chrono::duration_cast<std::chrono::nanoseconds>(
                                     std::chrono::duration<double>(*request.budget.seconds));
   }
-  return [device, deadline](const std::stop_token& stop) -> std::shared_ptr<void> {
+  return [device, deadline](const std::stop_token& stop) -> Reservation {
     auto lock = std::make_shared<std::optional<DeviceLock>>(lock_device(device, stop, deadline));
     if (const std::string warning = device_warning(device); !warning.empty()) {
-      const std::string line =
-          fmt::format("autotune: warning: {}: {}\n", short_name(device), warning);
-      std::fputs(line.c_str(), stderr);  // whether anybody can read it or not
+      say(fmt::format("warning: {}: {}", short_name(device), warning));
     }
-    return lock;
+    return {lock, *lock ? (*lock)->waited() : DeviceLock::Deadline::duration::zero()};
   };
 }
 
@@ -146,7 +143,7 @@ OpenedDatabase open_database_of(TuneRequest& request, const std::string& path) {
   bool waited = false;
   wait.begins = [&] {
     waited = true;
-    std::fputs("autotune: waiting for another process, which has the database locked\n", stderr);
+    say("waiting for another process, which has the database locked");
   };
   OpenedDatabase opened = open_database(path, wait);
   if (waited) *request.began += steady_clock::now() - before;

@@ -13,6 +13,7 @@
 #include "autotune/error.hpp"
 
 #include "api/device_choice.hpp"
+#include "cli/driver_watch.hpp"
 #include "cli/option_values.hpp"
 #include "cli/table.hpp"
 #include "cpu/device.hpp"
@@ -56,7 +57,7 @@ std::string full_label(const std::string& text, const TuningDatabase* database, 
 
 DeviceInfo device_for(const std::string& option) {
   try {
-    DeviceChoice choice = choose_device(option.empty() ? "auto" : option);
+    DeviceChoice choice = watched([&] { return choose_device(option.empty() ? "auto" : option); });
     if (!choice.note.empty()) fmt::print(stderr, "autotune: {}\n", choice.note);
     return std::move(choice.device);
   } catch (const UsageError& error) {
@@ -66,7 +67,7 @@ DeviceInfo device_for(const std::string& option) {
 
 std::vector<DeviceInfo> devices_for(const std::string& option) {
   if (option != "all") return {device_for(option)};
-  DriverReport driver = inspect_driver();
+  DriverReport driver = driver_report();
   if (!driver.usable) throw EnvironmentError("--device all: " + driver.problem);
   std::map<std::string, std::vector<std::string>> classes;
   for (const DeviceInfo& device : driver.devices) {
@@ -120,7 +121,8 @@ std::string device_warning(const DeviceInfo& device) {
   if (device.mps) return "the GPU is shared through MPS: times may include other programs'";
   if (device.kernel_timeout)
     return "the GPU drives a display: the driver ends kernels that run long";
-  const std::optional<GpuLoad> load = device.is_cpu() ? std::nullopt : inspect_load(device);
+  if (device.is_cpu()) return "";
+  const std::optional<GpuLoad> load = watched([&] { return inspect_load(device); });
   return load ? busy_warning(*load) : "";
 }
 

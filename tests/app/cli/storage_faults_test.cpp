@@ -221,7 +221,7 @@ TEST_SUITE("storage that fails") {
                             << " ]; do sleep 0.01; done\nexec c++ \"$@\"\n";
     std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
     program.environment.emplace_back("CXX", compiler);
-    RunningProgram tuning(program, search("33,34", {"--budget", "60s"}));
+    RunningProgram tuning(program, search("33,34", {"--budget", "60s", "--progress", "plain"}));
     while (tuning.is_running() && !std::filesystem::exists(folder / "compiles")) {
     }
     SQLite::Database other(program.database, SQLite::OPEN_READWRITE);
@@ -229,7 +229,12 @@ TEST_SUITE("storage that fails") {
     other.exec("BEGIN EXCLUSIVE");
     std::ofstream(folder / "locked") << "now";
     const ProgramResult result = tuning.finish_with();
-    check_told(result, "is locked by another process", 2 * kTrials);
+    CAPTURE(result.err);
+    CHECK(has(result.err, "\nwaiting for the database "));
+    CHECK(has(result.err, "is locked by another process"));
+    CHECK(result.exit_code == kNotStored);
+    CHECK(json::parse(result.out)["measured"] == 2 * kTrials);
+    CHECK(json::parse(result.out)["results"][0]["confirmed"] == true);
   }
 
   TEST_CASE("where no file can be made the results are printed, and said not to be kept") {

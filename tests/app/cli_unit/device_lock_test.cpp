@@ -34,12 +34,14 @@ TEST_SUITE("device lock") {
     const DeviceLock other("GPU-2", [&] { ++waits; }, {});
     CHECK(other.held());
     CHECK(waits == 0);
+    CHECK(other.waited() == std::chrono::seconds(0));
     const auto free_first = [&] {
       ++waits;
       first.reset();
     };
     const DeviceLock second("GPU-1", free_first, {});
     CHECK(second.held());
+    CHECK(second.waited() > std::chrono::seconds(0));
     CHECK(waits == 1);
   }
 

@@ -165,7 +165,7 @@ TEST_SUITE("tune on several devices") {
     int asked = 0;
     f.setup.measuring[0].reserve = [&asked](const std::stop_token&) {
       ++asked;
-      return std::shared_ptr<void>();
+      return Reservation();
     };
     f.run();
     CHECK(asked == 1);
@@ -182,13 +182,27 @@ TEST_SUITE("tune on several devices") {
     CHECK(asked == 2);
   }
 
+  TEST_CASE("only waiting for other programs is not taken from the budget") {
+    using std::chrono::seconds;
+    for (const seconds waited : {seconds(0), seconds(50)}) {
+      CAPTURE(waited.count());
+      SeveralDevices f(1);
+      f.request.budget.seconds = 60;
+      f.request.began = std::chrono::steady_clock::now() - seconds(61);
+      f.setup.measuring[0].reserve = [&](const std::stop_token&) {
+        return Reservation{.held = {}, .waited = waited};
+      };
+      CHECK((f.run().measured > 0) == (waited > seconds(0)));
+    }
+  }
+
   TEST_CASE("what another run has stored while the device was waited for is not measured again") {
     SeveralDevices f(1);
     SeveralDevices other(1);
     other.setup.database = &f.database;
     f.setup.measuring[0].reserve = [&other](const std::stop_token&) {
       other.run();
-      return std::shared_ptr<void>();
+      return Reservation();
     };
     const TuneReport report = f.run();
     CHECK(report.measured == 0);
