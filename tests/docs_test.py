@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every page of docs/ is in its index, and every relative link of the documents leads somewhere: to
-a file or folder of the tree, and, where it names one, to a heading of that page."""
+a file or folder of the tree, and, where it names one, to a heading of that page. The tests of faults
+that testing.md names are there."""
 import pathlib
 import re
 import sys
@@ -47,8 +48,20 @@ def snippet_faults():
             yield f"README.md: '{code}' is not in examples/embed_gemm/main.cpp"
 
 
+def table_faults():
+    """testing.md's table has the 30 faults, and each of the files of tests that it names is there."""
+    text = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| *(\d*) *\|[^|]*\| ([^|]*\.(?:cpp|py)) \|$", text, re.M)
+    if [int(number) for number, _ in rows if number] != list(range(1, 31)):
+        yield "docs/testing.md: the faults are not those from 1 to 30"
+    for _, files in rows:
+        for file in files.split(", "):
+            if not (ROOT / "tests" / file).exists():
+                yield f"docs/testing.md: tests/{file}: there is no such file"
+
+
 def main():
-    faults = list(snippet_faults())
+    faults = [*snippet_faults(), *table_faults()]
     listed = set()
     for page in PAGES:
         for link, path, anchor in links_of(page):

@@ -56,7 +56,7 @@ int run_stats(const DbOptions& options) {
 
 int run_winners(const DbOptions& options) {
   for (const Winner& winner : existing_database(options.database).winners({})) {
-    fmt::print("{}\n", nlohmann::json(winner).dump(-1, ' ', false,
+    fmt::print("{}\n", nlohmann::json(winner).dump(-1, ' ', true,
                                                    nlohmann::json::error_handler_t::replace));
   }
   return exit_code::kDone;

@@ -150,7 +150,7 @@ std::string results_csv(const Json& document) {
 }
 
 void print_document(const Json& document) {
-  fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}\n", document.dump(2, ' ', true, Json::error_handler_t::replace));
 }
 
 }  // namespace autotune

@@ -15,9 +15,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Bytes that are not UTF-8 (in a driver's label, say) become question marks.
+// In ASCII, because a terminal acts upon some other characters. Bytes that are not UTF-8 (in a
+// driver's label, say) become U+FFFD.
 std::string text_of(const ordered_json& json) {
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return json.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
 }
 
 // An object with the head's members and, under `key`, the entries, one a line.

@@ -90,6 +90,8 @@ TEST_SUITE("query") {
     for (const std::vector<std::string>& command :
          std::vector<std::vector<std::string>>{{"query", "--device", evil, "--explain"},
                                                {"query", "--device", "another"},
+                                               {"query", "--device", evil, "--json"},
+                                               {"db", "winners"},
                                                {"query", "--device", evil, "--sizes", evil},
                                                {evil},
                                                {"--" + evil, evil},
