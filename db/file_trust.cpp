@@ -76,14 +76,8 @@ std::string reason_not_to_trust(const fs::path& path) {
 }
 
 std::string reason_not_to_read(const fs::path& path) {
-  std::error_code error;
-  const fs::path whole = fs::weakly_canonical(fs::absolute(path), error);
-  for (fs::path each = error ? fs::absolute(path) : whole; each.has_relative_path();
-       each = each.parent_path()) {
-    struct stat found {};
-    const bool is_shared = ::lstat(each.c_str(), &found) == 0 && others_may_write(found) &&
-                           (found.st_mode & S_ISVTX) == 0;
-    if (is_shared || may_be_planted(each)) {
+  for (const fs::path& each : way_to(path)) {
+    if (is_shared(each) || may_be_planted(each)) {
       return fmt::format("another user may have written it ({} is theirs, or writable by them)",
                          each.string());
     }

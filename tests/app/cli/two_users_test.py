@@ -126,7 +126,15 @@ class TwoUsers:
             assert result.returncode == 0, result.stderr
             self.check_unharmed()
 
+        self.hostile.shell("chmod -R a+rX . && chmod 755 .cache")
         for mode in (0o1777, 0o777):
+            cache = self.shared(mode)  # the folder is a link to his own
+            self.hostile.shell(f"ln -s {self.hostile.home}/.cache/autotune {cache}/autotune")
+            victim_tunes(cache)
+            cache = self.shared(mode)  # or to one of the victim's
+            self.hostile.shell(f"ln -s {self.victim.home} {cache}/autotune")
+            victim_tunes(cache)
+            assert not (self.victim.home / "cubins.db").exists()
             cache = self.shared(mode)  # the hostile user was first
             self.hostile.shell(f"mkdir -m 777 {cache}/autotune")
             self.hostile.write(cache / "autotune/cubins.db", kernels, 0o666)
@@ -151,10 +159,11 @@ class TwoUsers:
         assert f"other users can change the folder {open_folder}" in result.stderr, result.stderr
         sticky = self.shared(0o1777)
         self.hostile.shell(f"mkdir -m 777 {sticky}/autotune-kernel-AbCdEf; touch {sticky}/autotune-kernel-AbCdEf/x")
+        self.hostile.shell(f"ln -s {self.victim.home} {sticky}/autotune-kernel-GhIjKl")
         cache = self.shared(0o1777)
         result = self.victim.run(*SEARCH, "--fresh", TMPDIR=str(sticky), XDG_CACHE_HOME=str(cache / "new"))
         assert result.returncode == 0, result.stderr
-        assert [path.name for path in sticky.iterdir()] == ["autotune-kernel-AbCdEf"]
+        assert {path.name for path in sticky.iterdir()} == {"autotune-kernel-AbCdEf", "autotune-kernel-GhIjKl"}
         self.check_unharmed()
 
     def no_winner_is_taken(self):
@@ -166,13 +175,17 @@ class TwoUsers:
         assert self.hostile.run(*SEARCH, "--fresh", XDG_CACHE_HOME=str(self.hostile.home / "harmless")).returncode == 0
         evil = (self.hostile.home / ".local/share/autotune/autotune.db").read_bytes()
         query = ["query", "--device", "cpu", "--sizes", "24", "--json"]
+        self.hostile.shell("chmod 755 . && chmod -R a+rX .local")
         for mode in (0o1777, 0o777):
             data = self.shared(mode)
             self.hostile.shell(f"mkdir {data}/autotune")
             self.hostile.write(data / "autotune/autotune.db", evil)
             named = self.shared(mode) / "some.db"
             self.hostile.write(named, evil, 0o666)
-            for place in ({"XDG_DATA_HOME": str(data)}, {"AUTOTUNE_DB": str(named)}):
+            linked = self.shared(mode)
+            self.hostile.shell(f"ln -s {self.hostile.home}/.local/share/autotune {linked}/autotune")
+            for place in ({"XDG_DATA_HOME": str(data)}, {"XDG_DATA_HOME": str(linked)},
+                          {"AUTOTUNE_DB": str(named)}):
                 result = self.victim.run(*query, **place)
                 assert result.returncode == 4, result
                 assert "another user may have written it" in result.stderr, result.stderr
@@ -186,7 +199,6 @@ class TwoUsers:
         # What the system's administrator, or another user in folders of their own, offers is read.
         site = self.folder / "site.db"
         site.write_bytes(evil)
-        os.chmod(self.hostile.home, 0o755)
         self.hostile.write(self.hostile.home / "offered.db", evil)
         for path in (site, self.hostile.home / "offered.db"):
             assert self.victim.run(*query, AUTOTUNE_DB=str(path)).returncode == 0, path

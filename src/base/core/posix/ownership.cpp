@@ -1,5 +1,6 @@
 #include "core/posix/ownership.hpp"
 
+#include <cstddef>
 #include <system_error>
 
 #include <unistd.h>
@@ -26,16 +27,38 @@ bool may_be_planted(const fs::path& path) {
          ::stat(fs::absolute(path).parent_path().c_str(), &folder) == 0 && others_may_write(folder);
 }
 
-fs::path folder_of_others(const fs::path& folder) {
-  std::error_code error;
-  const fs::path whole = fs::weakly_canonical(fs::absolute(folder), error);
-  for (fs::path each = error ? fs::absolute(folder) : whole;; each = each.parent_path()) {
-    struct stat found {};
-    const bool exists = ::lstat(each.c_str(), &found) == 0;
-    const bool is_shared = others_may_write(found) && (found.st_mode & S_ISVTX) == 0;
-    if (exists && (is_foreign(found) || is_shared)) return each;
-    if (!each.has_relative_path()) return {};
+std::vector<fs::path> way_to(const fs::path& path) {
+  constexpr std::size_t kMostLinks = 40;  // as the system has it
+  std::vector<fs::path> way;
+  std::vector<fs::path> to_visit = {fs::absolute(path)};
+  for (std::size_t next = 0; next < to_visit.size() && next <= kMostLinks; ++next) {
+    fs::path each;
+    for (const fs::path& part : fs::path(to_visit[next])) {
+      each /= part;
+      std::error_code error;
+      const fs::file_status status = fs::symlink_status(each, error);
+      if (!fs::exists(status)) break;
+      way.push_back(each);
+      if (!fs::is_symlink(status)) continue;
+      const fs::path target = fs::read_symlink(each, error);
+      to_visit.push_back(each.parent_path() / target);
+    }
   }
+  return way;
+}
+
+bool is_shared(const fs::path& folder) {
+  struct stat found {};
+  return ::lstat(folder.c_str(), &found) == 0 && !S_ISLNK(found.st_mode) &&
+         others_may_write(found) && (found.st_mode & S_ISVTX) == 0;
+}
+
+fs::path folder_of_others(const fs::path& folder) {
+  for (const fs::path& each : way_to(folder)) {
+    struct stat found {};
+    if (::lstat(each.c_str(), &found) == 0 && (is_foreign(found) || is_shared(each))) return each;
+  }
+  return {};
 }
 
 }  // namespace autotune

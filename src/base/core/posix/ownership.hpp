@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include <sys/stat.h>
 
@@ -18,10 +19,16 @@ namespace autotune {
 // users may make files in its folder.
 [[nodiscard]] bool may_be_planted(const std::filesystem::path& path);
 
-// Returns the first folder, from `folder` upwards, in which other users can replace this user's
-// files; the result is empty if there is none. A folder may let everybody make files in it, as /tmp
-// does, if it is sticky, because nobody can then replace the files of others. Folders need not
-// exist.
+// Returns the folders and links by which the system finds a path, itself included, from the root
+// on; for a link also the way to what it names. What does not exist is left out.
+[[nodiscard]] std::vector<std::filesystem::path> way_to(const std::filesystem::path& path);
+
+// Returns whether other users can replace files of this user in a folder. They cannot if it lets
+// everybody make files in it, as /tmp does, but is sticky. A link is no folder.
+[[nodiscard]] bool is_shared(const std::filesystem::path& folder);
+
+// Returns the first folder or link on the way to `folder` with which other users can replace this
+// user's files; the result is empty if there is none.
 [[nodiscard]] std::filesystem::path folder_of_others(const std::filesystem::path& folder);
 
 }  // namespace autotune
