@@ -101,6 +101,7 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
     return true;
   }
   bool open(OrderedJson container) {
+    if (open_.size() == kMaxDepth) throw UsageError("is nested too deep for recorded results");
     open_.push_back(&place(std::move(container)));
     return true;
   }
@@ -108,6 +109,9 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
     open_.pop_back();
     return true;
   }
+
+  // A file of some kilobytes could have brackets, unpacked, that take all memory.
+  static constexpr std::size_t kMaxDepth = 64;  // recorded results have 10
 
   OrderedJson document_;
   // The containers that are not closed, from the outermost. They stay in place, since their parents

@@ -404,12 +404,12 @@ TEST_SUITE("recorded spaces") {
   TEST_CASE("compressed files read alike") {
     const std::string text = t4(ran(R"({"A": 1})", 3));
     CHECK(read_text(compressed(text, 3)).front().best_us == 3);
-    CHECK(refusal(compressed(text, 3).substr(0, 20)).find("no whole zstd file") !=
+    CHECK(refusal(compressed(text, 3).substr(0, 20)).find("not a whole zstd file") !=
           std::string::npos);
     // What `gzip -n` makes of it, in two parts, which are one text.
     const std::string zipped = gzipped(text.substr(0, 50)) + gzipped(text.substr(50));
     CHECK(read_text(zipped).front().best_us == 3);
-    CHECK(refusal(zipped.substr(0, zipped.size() - 1)).find("no whole gzip file") !=
+    CHECK(refusal(zipped.substr(0, zipped.size() - 1)).find("not a whole gzip file") !=
           std::string::npos);
   }
 
@@ -433,9 +433,11 @@ TEST_SUITE("recorded spaces") {
         {"", "is empty"},
         {"autotune,1,2\n", "not a whole JSON document: there is a fault at byte 1"},
         {t4(ran(R"({"A": 1})", 3)).substr(0, 90), "it ends too early at byte 90 of 90"},
-        {"\x1f\x8b\x08", "no whole gzip file"},
+        {"\x1f\x8b\x08", "not a whole gzip file"},
         {"[]", "no recorded results"},
         {"[1e999]", "has a number that is out of range"},
+        {std::string(65, '['), "is nested too deep"},
+        {std::string(64, '['), "it ends too early at byte 64 of 64"},
         {R"({"schema": 1})", "no recorded results"},
         {t4(""), "has no results"},
         {R"({"results": 7})", "not as T4 1.0.0 has them"},
