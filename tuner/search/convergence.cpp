@@ -9,7 +9,7 @@ namespace {
 // From benchmarks/statement/calibrate.py, whose output is
 // benchmarks/results/statement/calibration.txt: while the best time stays as it is, what a search
 // may still miss falls by the factor e with each of so many correct trials.
-constexpr double kPatience = 80;
+constexpr double kPatience = 55;
 // A smaller gain is mostly noise.
 constexpr double kLeastGain = 0.001;
 constexpr std::size_t kFewestTrials = 20;  // correct ones; fewer do not show a space's range

@@ -148,7 +148,7 @@ AnalysisReport make_report(const AnalyzeOptions& options) {
   try {
     report.accesses = access_figures(*report.chosen.kernel, report.chosen.configuration, problem);
   } catch (const std::exception& error) {
-    report.notes.push_back(fmt::format("the accesses are unknown: {}", error_text(error)));
+    report.notes.push_back(fmt::format("the memory accesses are unknown: {}", error_text(error)));
   }
   if (report.problem && report.device.rates) {
     report.roofline = roofline(report.chosen.kernel->operation->work(problem),

@@ -135,8 +135,9 @@ void check_device(const KernelTemplate& kernel, const Configuration& configurati
 
 void check_problem(const KernelTemplate& kernel, const GemmProblem& problem) {
   if (computes(kernel, problem)) return;
-  throw UsageError(fmt::format("--template: {} does not compute {}: name another template",
-                               kernel.name, to_string(problem)));
+  throw UsageError(fmt::format(
+      "--template: {} does not compute {} with --math {}: name another template or --math",
+      kernel.name, to_string(problem), to_string(problem.math)));
 }
 
 ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,

@@ -109,25 +109,27 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
   return answers;
 }
 
-// How near a predicted configuration is, with its predicted time, which is not a measured one.
 std::string match_text(const Prediction& prediction) {
   const MatchKind kind = match_kind(prediction);
   const bool has_size = kind == MatchKind::nearest_size && prediction.winner;
   return to_string(kind) +
-         (has_size ? " " + to_string(gemm_problem(prediction.winner->problem)) : "") + ": " +
-         time_text(prediction);
+         (has_size ? " " + to_string(gemm_problem(prediction.winner->problem)) : "") +
+         fmt::format(", +-{:.0f} %", 100 * prediction.error);
 }
 
 Table answer_table(const std::vector<Answer>& answers, bool wide) {
   RateColumn rates;
   for (const auto& [problem, match, predictions] : answers) {
     if (match) rates.add(gflops(gemm_problem(match->winner.problem), match->winner.median_us));
+    if (!predictions.empty()) rates.add(gflops(problem, predictions.front().time_us));
   }
   Table table({"size", "match", "time us", rates.title(), "template", "configuration"});
   for (const auto& [problem, match, predictions] : answers) {
     if (!predictions.empty()) {
       const Prediction& best = predictions.front();
-      table.add({to_string(problem), match_text(best), "-", "-", best.kernel->name,
+      // The sign tells predicted figures from measured ones.
+      table.add({to_string(problem), match_text(best), fmt::format("~{:.1f}", best.time_us),
+                 "~" + rates.text(gflops(problem, best.time_us)), best.kernel->name,
                  configuration_text(best.kernel->name, best.configuration, problem, wide)});
       continue;
     }

@@ -11,7 +11,7 @@ namespace {
 
 bool is_number(const std::string& cell) {
   return cell == "-" || cell.empty() ||
-         (cell.find_first_not_of("0123456789.,+-x%e ()") == std::string::npos &&
+         (cell.find_first_not_of("0123456789.,+-~x%e ()") == std::string::npos &&
           cell.find_first_of("0123456789") != std::string::npos);
 }
 

@@ -150,7 +150,8 @@ TEST_SUITE("query") {
     if (has_portfolio) {
       CHECK(entry["predicted_us"] > 0);
       CHECK(entry["predicted_error"] > 0);
-      CHECK(has(with("--wide"), " us +- "));
+      CHECK(has(with("--wide"), ", +-"));
+      CHECK(has(with("--wide"), " ~"));
     }
     std::vector<std::string> exact = query;
     exact.emplace_back("--exact");
