@@ -110,11 +110,9 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
 }
 
 std::string match_text(const Prediction& prediction) {
-  const MatchKind kind = match_kind(prediction);
-  const bool has_size = kind == MatchKind::nearest_size && prediction.winner;
-  return to_string(kind) +
-         (has_size ? " " + to_string(gemm_problem(prediction.winner->problem)) : "") +
-         fmt::format(", +-{:.0f} %", 100 * prediction.error);
+  const std::string error = fmt::format("predicted, +-{:.0f} %", 100 * prediction.error);
+  if (!prediction.winner) return error;
+  return error + ", won for " + to_string(gemm_problem(prediction.winner->problem));
 }
 
 Table answer_table(const std::vector<Answer>& answers, bool wide) {
