@@ -26,7 +26,7 @@ constexpr std::int32_t kApplicationId = 0x41544331;  // "ATC1"
 constexpr std::size_t kBatchEntries = 64;
 constexpr std::size_t kBatchBytes = std::size_t{16} << 20;
 constexpr std::int64_t kUseDelay_s = 3600;
-constexpr int kShortWait_ms = 10;
+constexpr int kShortWait_ms = 100;
 
 FileKind cubin_file() {
   return {.name = "cubin store",
@@ -73,7 +73,8 @@ struct CubinStore::Implementation {
   }
 
   // Runs `work` if there is a file to work on; an error costs only the effect of the work. A
-  // process that was stopped with its lock is waited for once.
+  // process that was stopped with its lock is waited for once; the next commit that succeeds
+  // brings the usual wait back.
   template <typename Work>
   void attempt(Work work) noexcept {
     try {
@@ -116,6 +117,7 @@ struct CubinStore::Implementation {
         evict();
         transaction.commit();
       });
+      database->setBusyTimeout(static_cast<int>(cubin_file().busy_timeout.count()));
     });
     unwritten.clear();
     unwritten_bytes = 0;

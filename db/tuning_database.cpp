@@ -113,7 +113,8 @@ struct TuningDatabase::Implementation {
   template <typename Work>
   auto read_soon(Work work) -> decltype(work()) {
     constexpr std::chrono::milliseconds kSoon(1000);
-    const std::unique_lock lock(mutex, kSoon);
+    // By the system's clock, since thread sanitizers do not know the locks by the steady one.
+    const std::unique_lock lock(mutex, std::chrono::system_clock::now() + kSoon);
     if (!lock) throw LockedFile(path.string() + ": another thread waits for it");
     decltype(work()) result{};
     const auto usual = waited_in_vain ? std::min(kShortWait, busy_timeout) : busy_timeout;

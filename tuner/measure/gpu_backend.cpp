@@ -87,8 +87,13 @@ GpuBackend::~GpuBackend() {
 
 void GpuBackend::compile_kernels(const Operation& operation, const Problem& problem) {
   const std::vector<TensorDesc> tensors = operation.tensors(problem);
-  for (const TensorDesc& tensor : tensors) objects_->kernels.of(tensor.type);
-  objects_->kernels.of(operation, tensors);
+  try {
+    for (const TensorDesc& tensor : tensors) objects_->kernels.of(tensor.type);
+    objects_->kernels.of(operation, tensors);
+  } catch (const gpu::DriverError& error) {
+    // provide() tries again, and says how much memory is lacking.
+    if (!gpu::is_out_of_memory(error.cuda_result())) throw;
+  }
 }
 
 std::string GpuBackend::provide(const Operation& operation, const MeasureRequest& request) {

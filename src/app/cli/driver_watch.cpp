@@ -1,5 +1,6 @@
 #include "cli/driver_watch.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
@@ -14,12 +15,16 @@
 namespace autotune {
 namespace {
 
-// Returns false when the call returned first.
+// Returns false when the call returned first. Time in which this process was stopped does not
+// count, but for a part of it that is shorter than a slice.
 bool lasts(const std::stop_token& returned, std::chrono::milliseconds time) {
+  constexpr std::chrono::milliseconds kSlice{100};
   std::mutex mutex;
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
-  never.wait_for(lock, returned, time, [] { return false; });
+  for (; time.count() > 0 && !returned.stop_requested(); time -= kSlice) {
+    never.wait_for(lock, returned, std::min(time, kSlice), [] { return false; });
+  }
   return !returned.stop_requested();
 }
 

@@ -287,8 +287,10 @@ std::string example_of(const std::string& name) {
 }
 
 CLI::Option* refuse_empty(CLI::Option* argument) {
-  return argument->each([name = argument->get_name()](const std::string& value) {
-    if (value.empty()) throw UsageError(fmt::format("{0} is empty: give it or leave it out", name));
+  return argument->each([argument](const std::string& value) {
+    if (!value.empty()) return;
+    throw UsageError(fmt::format("{} is empty: give it{}", argument->get_name(),
+                                 argument->get_required() ? "" : " or leave it out"));
   });
 }
 

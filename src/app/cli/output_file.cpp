@@ -15,6 +15,7 @@
 #include "autotune/error.hpp"
 
 #include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "core/posix/file_descriptor.hpp"
 #include "core/posix/ownership.hpp"
 
@@ -77,7 +78,7 @@ void write_output(const std::string& path, const std::string& bytes, const std::
   }
   write_file(path, bytes);
   if (what.empty()) return;
-  fmt::print(stderr, "autotune: wrote {} to {} ({} bytes)\n", what, printable(path), bytes.size());
+  say(fmt::format("wrote {} to {} ({} bytes)", what, printable(path), bytes.size()));
 }
 
 }  // namespace autotune

@@ -1,7 +1,9 @@
 #include "core/posix/ownership.hpp"
 
-#include <cstddef>
+#include <algorithm>
+#include <deque>
 #include <system_error>
+#include <utility>
 
 #include <unistd.h>
 
@@ -28,21 +30,31 @@ bool may_be_planted(const fs::path& path) {
 }
 
 std::vector<fs::path> way_to(const fs::path& path) {
-  constexpr std::size_t kMostLinks = 40;  // as the system has it
+  constexpr int kMostLinks = 40;  // the system follows no more of them
+  const fs::path whole = fs::absolute(path);
+  std::deque<fs::path> left(whole.begin(), whole.end());
   std::vector<fs::path> way;
-  std::vector<fs::path> to_visit = {fs::absolute(path)};
-  for (std::size_t next = 0; next < to_visit.size() && next <= kMostLinks; ++next) {
-    fs::path each;
-    for (const fs::path& part : fs::path(to_visit[next])) {
-      each /= part;
-      std::error_code error;
-      const fs::file_status status = fs::symlink_status(each, error);
-      if (!fs::exists(status)) break;
-      way.push_back(each);
-      if (!fs::is_symlink(status)) continue;
-      const fs::path target = fs::read_symlink(each, error);
-      to_visit.push_back(each.parent_path() / target);
+  fs::path each;
+  for (int links = 0; !left.empty() && links <= kMostLinks;) {
+    const fs::path part = std::move(left.front());
+    left.pop_front();
+    if (part.empty() || part == ".") continue;
+    if (part == "..") {
+      // Who may change a folder cannot change what is above it.
+      way.erase(std::remove(way.begin(), way.end(), each), way.end());
+      each = each.parent_path();
+      continue;
     }
+    each /= part;
+    std::error_code error;
+    const fs::file_status status = fs::symlink_status(each, error);
+    if (!fs::exists(status)) break;
+    way.push_back(each);
+    if (!fs::is_symlink(status)) continue;
+    ++links;
+    const fs::path target = fs::read_symlink(each, error);
+    left.insert(left.begin(), target.begin(), target.end());
+    each = each.parent_path();
   }
   return way;
 }
