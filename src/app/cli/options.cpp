@@ -289,8 +289,8 @@ std::string example_of(const std::string& name) {
 CLI::Option* refuse_empty(CLI::Option* argument) {
   return argument->each([argument](const std::string& value) {
     if (!value.empty()) return;
-    throw UsageError(fmt::format("{} is empty: give it{}", argument->get_name(),
-                                 argument->get_required() ? "" : " or leave it out"));
+    throw UsageError(fmt::format("{} is empty: it must have a value{}", argument->get_name(),
+                                 argument->get_required() ? "" : ", or leave it out"));
   });
 }
 
