@@ -78,7 +78,6 @@ MeasureReply measure(MeasureBackend& device, const OperationRegistry& operations
   MeasureBackend& backend = request.share < 1 ? paced : device;
   const Operation& operation = operations.of(request.problem);
   MeasureReply reply;
-  backend.compile_kernels(operation, request.problem);
   reply.detail = backend.provide(operation, request);
   if (!reply.detail.empty()) {
     reply.status = TrialStatus::out_of_memory;

@@ -30,7 +30,8 @@ class MeasureBackend {
  public:
   virtual ~MeasureBackend() = default;
 
-  // Compiles the kernels that provide() and check() use, which takes the processor alone.
+  // Compiles the kernels that provide() and check() use, which takes the processor alone. provide()
+  // compiles what was not compiled before.
   virtual void compile_kernels(const Operation&, const Problem&) {}
   // Makes the problem's tensors and references, unless it has them. Returns why the device cannot
   // hold them, or an empty text.

@@ -58,7 +58,8 @@ void add_sizes(std::vector<GemmProblem>& problems, const std::string& list) {
   }
 }
 
-// What the file has; of a file without an end, or the like, no more than one of sizes can have.
+// The file's text. A file with more than a list of sizes can have, e.g. one without an end, is
+// refused.
 std::string read_text(const std::string& path, const std::string& name) {
   errno = 0;
   std::ifstream file(path);
@@ -76,7 +77,7 @@ std::string read_text(const std::string& path, const std::string& name) {
   return text;
 }
 
-// The part of a line of a file that is no comment, without space around it.
+// The part of a line before its comment, without space around it.
 std::string_view without_comment(std::string_view line) {
   constexpr std::string_view kSpace = " \t\r";
   line = line.substr(0, line.find('#'));

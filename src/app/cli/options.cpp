@@ -172,8 +172,7 @@ constexpr Declaration kDeclarations[] = {
      "a whole number from 1 to 2147483647", "64", store<number_up_to<kMostBatch>, &Options::batch>},
     {"--math", "strict|emulated|tf32",
      "strict (default): FP32 throughout; emulated: any arithmetic as accurate as FP32; tf32: any "
-     "as "
-     "accurate as TF32",
+     "as accurate as TF32",
      "strict, emulated or tf32", "emulated", store<math, &Options::math>},
     {"--max-error", "ERROR",
      "Only configurations with at most this relative error (Frobenius norm, random data), of any "

@@ -146,7 +146,7 @@ void check_folder_exists(const std::string& option, const std::string& path) {
   std::error_code error;  // of a folder that cannot be looked at, opening the file says why
   if (folder.empty() || std::filesystem::exists(folder, error) || error) return;
   throw UsageError(fmt::format(
-      "{0}: there is no folder {1}: make it, or name another file, e.g. {0} {2}", option,
+      "{0}: the folder {1} does not exist: make it, or name another file, e.g. {0} {2}", option,
       in_quotes(folder.string()), in_quotes(std::filesystem::path(path).filename().string())));
 }
 
