@@ -80,7 +80,9 @@ std::vector<Constraint> tile_constraints() {
                    (std::min(v.tile_m(), v.tile_n()) <= 32 || balanced(v.tile_m(), v.tile_n(), 4));
           }),
       constraint_on<Values>(
-          "slices", "only small tiles are worth slicing, and with large thread tiles medium ones",
+          "slices",
+          "SLICE_K above 1 only for block tiles of up to 64*64 results, or up to 128*128 with 64 "
+          "results a lane or more",
           block_tile_names() + ParameterNames{"SLICE_K"},
           [](const Values& v) {
             return v.slices() == 1 || v.small_tile() || (v.large_thread_tile() && v.medium_tile());
@@ -108,20 +110,22 @@ std::vector<Constraint> k_tile_constraints() {
           }),
       constraint_on<Values>(
           "shared_k_major",
-          "keeping operands K-major helps small tiles, and takes 8 elements of K a slice; k_tiles "
-          "of 64 are for that alone",
+          "SHARED_K_MAJOR=1 only for block tiles of up to 64*64 results with 8 elements of K a "
+          "slice or more; BLOCK_K=64 only with it",
           block_tile_names() + ParameterNames{"SLICE_K", "BLOCK_K", "SHARED_K_MAJOR"},
           [](const Values& v) {
             if (v.block_k() == 64 && !v.shared_k_major()) return false;
             return !v.shared_k_major() || (v.slice_k() >= 8 && v.small_tile());
           }),
-      constraint_on<Values>("unroll",
-                            "UNROLL is 16, or 8 where a slice has no more in a k_tile or 32",
-                            {"SLICE_K", "BLOCK_K", "UNROLL"},
-                            [](const Values& v) {
-                              const std::int64_t unroll = v.c.at("UNROLL");
-                              return v.slice_k() == 32 || unroll == (v.slice_k() < 16 ? 8 : 16);
-                            }),
+      constraint_on<Values>(
+          "unroll",
+          "UNROLL=8 where a slice has less than 16 elements of K in a k_tile, 16 where it has 16, "
+          "either where it has 32",
+          {"SLICE_K", "BLOCK_K", "UNROLL"},
+          [](const Values& v) {
+            const std::int64_t unroll = v.c.at("UNROLL");
+            return v.slice_k() == 32 || unroll == (v.slice_k() < 16 ? 8 : 16);
+          }),
       constraint_on<Values>("phases",
                             "STAGES * BLOCK_K is 48 to 96, or up to 128 with SHARED_K_MAJOR",
                             {"BLOCK_K", "SHARED_K_MAJOR", "STAGES"},
@@ -130,7 +134,7 @@ std::vector<Constraint> k_tile_constraints() {
                               return held >= 48 && held <= (v.shared_k_major() ? 128 : 96);
                             }),
       constraint_on<Values>(
-          "double_buffer", "large thread tiles need their elements one k ahead",
+          "double_buffer", "DOUBLE_BUFFER=0 only with less than 64 results a lane",
           {"RESULTS_M", "RESULTS_N", "DOUBLE_BUFFER"},
           [](const Values& v) { return v.c.at("DOUBLE_BUFFER") == 1 || !v.large_thread_tile(); }),
   };
@@ -154,13 +158,13 @@ std::vector<Constraint> sm_constraints() {
             const std::int64_t of_block = v.threads() * v.registers();
             return v.registers() <= 255 && v.min_blocks() * of_block <= kRegistersPerSm;
           }),
-      constraint_on<Values>("warps", "an SM has 8 to 16 warps, with small thread tiles 12 at least",
-                            block_tile_names() + ParameterNames{"SLICE_K", "MIN_BLOCKS"},
-                            [](const Values& v) {
-                              const std::int64_t threads = v.min_blocks() * v.threads();
-                              return threads >= (v.large_thread_tile() ? 256 : 384) &&
-                                     threads <= 512;
-                            }),
+      constraint_on<Values>(
+          "warps", "an SM has 8 to 16 warps, and 12 at least with less than 64 results a lane",
+          block_tile_names() + ParameterNames{"SLICE_K", "MIN_BLOCKS"},
+          [](const Values& v) {
+            const std::int64_t threads = v.min_blocks() * v.threads();
+            return threads >= (v.large_thread_tile() ? 256 : 384) && threads <= 512;
+          }),
   };
 }
 
@@ -169,29 +173,33 @@ std::vector<Constraint> division_constraints() {
   return {
       constraint_on<Values>(
           "split",
-          "tiles that are not small are shared by 3 blocks at most, or evenly by all; in slices "
-          "not at all",
+          "SPLIT_K above 3 only for block tiles of up to 64*64 results; larger ones with SLICE_K "
+          "above 1 have SPLIT_K=1",
           block_tile_names() + ParameterNames{"SLICE_K", "SPLIT_K"},
           [](const Values& v) {
             if (v.small_tile()) return true;
             return v.slices() > 1 ? v.split_k() == 1 : v.split_k() <= 3;
           }),
       constraint_on<Values>(
-          "cluster", "clusters are for tiles that 32 blocks or more share, each with results left",
+          "cluster",
+          "CLUSTER above 1 only with SPLIT_K of 32 or more, and with results for each of its parts",
           {"RESULTS_M", "RESULTS_N", "SLICE_K", "SPLIT_K", "CLUSTER"},
           [](const Values& v) {
             if (v.cluster() == 1) return true;
             return v.split_k() >= 32 && v.slices() * v.cluster() <= v.results();
           }),
       constraint_on<Values>(
-          "order", "where FMAs limit, the compiler gets several orders and levels to try",
+          "order",
+          "ORDER and REGISTER_LEVEL vary only with 64 results a lane or more and SPLIT_K=1",
           block_tile_names() + ParameterNames{"SPLIT_K", "ORDER", "REGISTER_LEVEL"},
           [](const Values& v) {
             if (v.large_thread_tile() && v.split_k() == 1) return true;
             return v.c.at("ORDER") == 0 && v.c.at("REGISTER_LEVEL") == 5;
           }),
       constraint_on<Values>(
-          "raster", "the order of tiles matters where each block has a large one of its own",
+          "raster",
+          "RASTER=1 with SPLIT_K above 1; otherwise it varies only with 64 results a lane or more "
+          "and SLICE_K=1",
           block_tile_names() + ParameterNames{"SLICE_K", "SPLIT_K", "RASTER"},
           [](const Values& v) {
             const std::int64_t raster = v.c.at("RASTER");
@@ -200,8 +208,8 @@ std::vector<Constraint> division_constraints() {
           }),
       constraint_on<Values>(
           "exchange",
-          "results are exchanged four at a time, where a tile has one block, with three of the "
-          "choices that the compiler gets",
+          "STAGE_EPILOGUE=1 only with SPLIT_K=1, RASTER=8, 4 results a lane and slice or more, and "
+          "three pairs of ORDER and REGISTER_LEVEL: 0 and 5, 0 and 8, 3 and 8",
           {"RESULTS_M", "RESULTS_N", "SLICE_K", "SPLIT_K", "ORDER", "REGISTER_LEVEL", "RASTER",
            "STAGE_EPILOGUE"},
           [](const Values& v) {

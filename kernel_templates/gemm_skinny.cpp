@@ -70,7 +70,9 @@ std::vector<Constraint> constraints() {
                                      v.c.at("WARPS") == 1;
                             }),
       constraint_on<Values>(
-          "l2_persist", "only for up to 4 lines the bytes of the large operand are all that counts",
+          "l2_persist",
+          "L2_PERSIST above 0 only with FEW of up to 4: then the large operand is read "
+          "once and limits the time",
           {"FEW", "L2_PERSIST"},
           [](const Values& v) { return v.few() <= 4 || v.c.at("L2_PERSIST") == 0; }),
       constraint_on<Values>(

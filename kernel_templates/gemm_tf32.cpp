@@ -87,13 +87,14 @@ std::vector<Constraint> constraints() {
             const std::int64_t registers = v.results() > 32 ? 240 : v.results() > 16 ? 160 : 128;
             return v.min_blocks() * v.warps() * 32 * registers <= kRegistersPerSm;
           }),
-      constraint_on<Values>("unroll",
-                            "two steps of 8 k take registers that large tiles do not have",
-                            {"WARP_M", "WARP_N", "UNROLL", "MIN_BLOCKS"},
-                            [](const Values& v) {
-                              if (v.c.at("UNROLL") == 8 || v.results() <= 16) return true;
-                              return v.results() <= 32 && v.min_blocks() < 3;
-                            }),
+      constraint_on<Values>(
+          "unroll",
+          "UNROLL=16 only with up to 16 results a thread, or 32 with MIN_BLOCKS of 1 or 2",
+          {"WARP_M", "WARP_N", "UNROLL", "MIN_BLOCKS"},
+          [](const Values& v) {
+            if (v.c.at("UNROLL") == 8 || v.results() <= 16) return true;
+            return v.results() <= 32 && v.min_blocks() < 3;
+          }),
       constraint_on<Values>(
           "shared_memory", "the blocks that MIN_BLOCKS asks for fit an SM's shared memory",
           block_tile + ParameterNames{"BLOCK_K", "STAGES", "MIN_BLOCKS"},
@@ -101,7 +102,7 @@ std::vector<Constraint> constraints() {
             return v.min_blocks() * (v.most_shared_bytes() + 1024) <= kSharedPerSm;
           }),
       constraint_on<Values>(
-          "raster", "where blocks share every tile, the order is not varied", {"SPLIT_K", "RASTER"},
+          "raster", "with SPLIT_K above 1, RASTER is 4", {"SPLIT_K", "RASTER"},
           [](const Values& v) { return v.split_k() <= 1 || v.c.at("RASTER") == 4; }),
   };
 }

@@ -113,29 +113,29 @@ std::vector<Constraint> sm_constraints() {
                               const std::int64_t threads = v.min_blocks() * v.threads();
                               return threads >= 256 && threads <= 512;
                             }),
-      constraint_on<Values>(
-          "split",
-          "blocks share tiles of slices or 64 results a lane, in one order; evenly those without "
-          "slices, in any",
-          block_tile_names() + ParameterNames{"SLICE_K", "SPLIT_K", "RASTER"},
-          [](const Values& v) {
-            if (v.split_k() == kEvenly) return v.slices() == 1;
-            return v.split_k() == 1 ||
-                   (v.c.at("RASTER") == 1 && (v.slices() > 1 || v.results() < 128));
-          }),
-      constraint_on<Values>(
-          "cluster", "clusters, and k_tiles of 128, are for tiles that 32 blocks or more share",
-          {"BLOCK_K", "SPLIT_K", "CLUSTER"},
-          [](const Values& v) {
-            if (v.split_k() < 32) return v.cluster() == 1 && v.block_k() < 128;
-            return v.split_k() % v.cluster() == 0;
-          }),
-      constraint_on<Values>("compiler", "where blocks share tiles, the compiler is not varied",
-                            {"SPLIT_K", "ORDER", "REGISTER_LEVEL"},
+      constraint_on<Values>("split",
+                            "SPLIT_K=0 only with SLICE_K=1; SPLIT_K above 1 only with RASTER=1 and "
+                            "with SLICE_K above "
+                            "1 or 64 results a lane",
+                            block_tile_names() + ParameterNames{"SLICE_K", "SPLIT_K", "RASTER"},
                             [](const Values& v) {
-                              return v.split_k() <= 1 ||
-                                     (v.c.at("ORDER") <= 1 && v.c.at("REGISTER_LEVEL") == 5);
+                              if (v.split_k() == kEvenly) return v.slices() == 1;
+                              return v.split_k() == 1 || (v.c.at("RASTER") == 1 &&
+                                                          (v.slices() > 1 || v.results() < 128));
                             }),
+      constraint_on<Values>("cluster",
+                            "CLUSTER above 1 and BLOCK_K=128 only with SPLIT_K of 32 or more",
+                            {"BLOCK_K", "SPLIT_K", "CLUSTER"},
+                            [](const Values& v) {
+                              if (v.split_k() < 32) return v.cluster() == 1 && v.block_k() < 128;
+                              return v.split_k() % v.cluster() == 0;
+                            }),
+      constraint_on<Values>(
+          "compiler", "with SPLIT_K above 1, ORDER is 0 or 1 and REGISTER_LEVEL is 5",
+          {"SPLIT_K", "ORDER", "REGISTER_LEVEL"},
+          [](const Values& v) {
+            return v.split_k() <= 1 || (v.c.at("ORDER") <= 1 && v.c.at("REGISTER_LEVEL") == 5);
+          }),
   };
 }
 

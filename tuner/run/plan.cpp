@@ -65,8 +65,11 @@ void SearchPlan::make_tasks() {
   if (request_.use_shipped_winners) {
     for (const Winner* shipped : shipped_winners({})) winners.push_back(*shipped);
   }
-  winners.insert(winners.end(), request_.begin_with.begin(), request_.begin_with.end());
   const std::string device_class = setup_.device.device_class();
+  for (Winner in_use : request_.begin_with) {
+    in_use.device_class = device_class;
+    winners.push_back(std::move(in_use));
+  }
   for (const auto& [problem, space] : searches) {
     tasks_.emplace_back(tasks_.size(), problem, *space, request_.strategy, request_.seed,
                         prior_for(*space->kernel, space->configurations, problem, setup_.device.sm,

@@ -64,6 +64,13 @@ std::vector<Prediction> predictions_for(const TuningDatabase* database, const De
   return all;
 }
 
+// The class of a device that only its name tells: that of anything known of it, whatever its
+// arithmetic. Empty where nothing is.
+std::string class_of(const TuningDatabase* database, const DeviceQuery& device) {
+  const std::vector<Match> known = list_winners(database, device);
+  return known.empty() ? "" : known.front().winner.device_class;
+}
+
 // The fastest result for exactly this problem that keeps to the limit of the error, of any
 // arithmetic unless one was asked for. The errors of other problems' results say nothing of it.
 Answer accurate_answer(const QueryOptions& options, const TuningDatabase* database,
@@ -92,17 +99,19 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
     }
     return answers;
   }
+  std::string device_class = device.device_class;
   for (const GemmProblem& problem : options.problems()) {
     if (options.max_error) {
       answers.push_back(accurate_answer(options, database, device, problem));
       continue;
     }
     Answer answer{problem, find_best(database, device, problem, options.exact)};
-    const std::string device_class =
-        answer.match ? answer.match->winner.device_class : device.device_class;
     const bool was_tuned = answer.match && answer.match->winner.problem == problem;
     if (!options.exact && !was_tuned && device.use_shipped) {
-      answer.predictions = predictions_for(database, device, device_class, problem);
+      if (!answer.match && device_class.empty()) device_class = class_of(database, device);
+      answer.predictions =
+          predictions_for(database, device,
+                          answer.match ? answer.match->winner.device_class : device_class, problem);
     }
     answers.push_back(std::move(answer));
   }

@@ -92,6 +92,9 @@ void print_top_trials(const Options& options, const std::vector<StoredTrial>& tr
     fmt::print("{}", results_csv(top_document(trials, command)));
   } else {
     fmt::print("{}", top_table(trials, options.wide).text(output_columns()));
+    fmt::print(
+        "Times are those of the search. A query without --top has those of the finals, which "
+        "time\nthe leaders again, in turn.\n");
   }
 }
 

@@ -158,6 +158,24 @@ TEST_SUITE("query") {
     CHECK(program(exact).exit_code != 0);
   }
 
+  TEST_CASE("a device that is known by strict results alone gets predictions in any arithmetic") {
+    const auto& portfolios = shipped_portfolios(Math::emulated);
+    if (portfolios.empty()) return;  // they can be left out of the build
+    const Program program;
+    {
+      Winner winner = winner_for(1024, 100);
+      winner.device_class = portfolios.front().device_class;
+      TuningDatabase::open(program.database).put_winners(std::vector{winner});
+    }
+    const ProgramResult result = program(
+        {"query", "--device", "Test GPU", "--sizes", "1900", "--math", "emulated", "--json"});
+    CAPTURE(result.err);
+    REQUIRE(result.exit_code == 0);
+    const json entry = json::parse(result.out)["results"][0];
+    CHECK(entry["math"] == "emulated");
+    CHECK(entry["predicted_us"] > 0);
+  }
+
   TEST_CASE("a size nobody tuned gets the nearest one and says so") {
     const StoredWinners program;
     const ProgramResult result =

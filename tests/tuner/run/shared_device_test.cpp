@@ -94,6 +94,18 @@ TEST_SUITE("tuning on a shared device") {
 
   TEST_CASE("among the first that a search tries are the configurations that it is given") {
     TuneFixture f;
+    // Far more winners of other problems than a search begins with.
+    for (int x = 1; x <= 10; ++x) {
+      Winner other;
+      other.problem = GemmProblem{.m = 1000 + x, .n = 1000, .k = 1000};
+      other.device_class = f.setup.device.device_class();
+      other.template_name = "fake";
+      other.space_version = 1;
+      other.configuration = Configuration({{"X", x}, {"A", 1}});
+      other.median_us = other.low_us = other.high_us = 100;
+      f.database.put_winners(std::vector{other});
+    }
+    REQUIRE(f.database.winners({}).size() == 10);
     Winner in_use;
     in_use.problem = kSmall;
     in_use.template_name = "fake";
