@@ -61,6 +61,14 @@ void SearchPlan::make_tasks() {
     }
   }
   choose_budget_and_strategy();
+  // What runs now has the first turn.
+  std::stable_partition(searches.begin(), searches.end(), [&](const auto& search) {
+    return std::any_of(request_.begin_with.begin(), request_.begin_with.end(),
+                       [&](const Winner& in_use) {
+                         return in_use.problem == search.first &&
+                                in_use.template_name == search.second->kernel->name;
+                       });
+  });
   std::vector<Winner> winners = setup_.database->winners({});
   if (request_.use_shipped_winners) {
     for (const Winner* shipped : shipped_winners({})) winners.push_back(*shipped);

@@ -35,16 +35,17 @@ std::vector<std::size_t> CandidateSpace::with_the_code_of(std::size_t index) con
 
 SearchTask::SearchTask(std::size_t id, const Problem& problem, const CandidateSpace& space,
                        const std::string& strategy, std::uint64_t seed, Prior estimate,
-                       const std::vector<WarmStart>& starts, std::optional<double> max_error)
+                       std::vector<WarmStart> starts, std::optional<double> max_error)
     : id_(id),
       problem_(problem),
       space_(&space),
       strategy_(make_strategy(strategy, {&space.configurations, seed, std::move(estimate)})),
       convergence_(strategy),
       max_error_(max_error) {
-  if (const auto index = space.index_of(space.kernel->default_configuration(problem))) {
-    suggest(*index);
-  }
+  // Only a winner for this very problem comes before the default.
+  const auto won_elsewhere =
+      std::ranges::find_if(starts, [](const WarmStart& start) { return !start.won_here; });
+  starts.insert(won_elsewhere, {.configuration = space.kernel->default_configuration(problem)});
   for (const WarmStart& start : starts) {
     const auto index = space.index_of(start.configuration);
     if (!index) continue;

@@ -41,10 +41,11 @@ class SearchTask {
   // count as failures.
   SearchTask(std::size_t id, const Problem& problem, const CandidateSpace& space,
              const std::string& strategy, std::uint64_t seed, Prior estimate,
-             const std::vector<WarmStart>& starts, std::optional<double> max_error = {});
+             std::vector<WarmStart> starts, std::optional<double> max_error = {});
 
-  // The configuration to try next: the template's default first, so that there is an incumbent to
-  // screen against, then the starts, then the strategy's choice.
+  // The configuration to try next: winners for this problem first and then the template's default,
+  // so that there is an incumbent to screen against, then the other starts, then the strategy's
+  // choice.
   std::optional<std::size_t> propose();
   // Makes a configuration that did well for another problem the next to try, unless it was proposed
   // before.

@@ -100,8 +100,8 @@ bool BackgroundTuner::tune(const Untuned& product, const std::stop_token& stop) 
     return true;
   }
   work_.use(product.device, product.problem);
-  log_.info("{} was tuned in the background: it takes {:.1f} us by {}", text,
-            report.problems.front().winner->median_us,
+  log_.info("{} was tuned in the background by {} trials: it takes {:.1f} us by {}", text,
+            report.measured, report.problems.front().winner->median_us,
             report.problems.front().winner->template_name);
   return true;
 }

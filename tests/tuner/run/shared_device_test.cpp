@@ -92,7 +92,9 @@ TEST_SUITE("tuning on a shared device") {
     CHECK(f.database.winners({}).empty());
   }
 
-  TEST_CASE("among the first that a search tries are the configurations that it is given") {
+  TEST_CASE(
+      "what runs now has the first trial of a search, before defaults and winners of other "
+      "problems") {
     TuneFixture f;
     // Far more winners of other problems than a search begins with.
     for (int x = 1; x <= 10; ++x) {
@@ -112,8 +114,11 @@ TEST_SUITE("tuning on a shared device") {
     in_use.space_version = 1;
     in_use.configuration = Configuration({{"X", 7}, {"A", 2}});  // the fastest
     f.request.begin_with = {in_use};
+    KernelTemplate another = fake_template();
+    another.name = "another";
+    f.request.templates = {&another, &f.kernel};
     f.request.strategy = "model";
-    f.request.budget.trials = 2;  // the other is the default
+    f.request.budget.trials = 1;
     const TuneReport report = f.run();
     REQUIRE(report.problems[0].winner.has_value());
     CHECK(report.problems[0].winner->configuration == in_use.configuration);

@@ -118,8 +118,8 @@ TEST_SUITE("tuning in the background on the CPU device") {
       CHECK(one.multiply(library) == MatchKind::predicted);
       CHECK(other.multiply(library) == MatchKind::predicted);
       const Plan before = library.plan(kOne);
-      lines.wait_for(to_string(kOne), "was tuned in the background: it takes");
-      lines.wait_for(to_string(kOther), "was tuned in the background: it takes");
+      lines.wait_for(to_string(kOne), "was tuned in the background by ");
+      lines.wait_for(to_string(kOther), "was tuned in the background by ");
       CHECK(one.multiply(library) == MatchKind::exact);
       CHECK(one.is_right());
       CHECK(other.multiply(library) == MatchKind::exact);
