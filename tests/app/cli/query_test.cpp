@@ -273,7 +273,11 @@ TEST_SUITE("query") {
     const ProgramResult result =
         program({"query", "--device", "Test GPU", "--sizes", "1900", "--exact"});
     CHECK(result.exit_code == 4);
-    CHECK(result.err.find("Test GPU") != std::string::npos);
+    CHECK(has(result.err, "nothing is stored for these exact sizes of Test GPU: tune them, or"));
+    const ProgramResult some =
+        program({"query", "--device", "Test GPU", "--sizes", "1900,2048", "--exact"});
+    CHECK(some.exit_code == 4);
+    CHECK(has(some.err, "nothing is stored for some of these exact sizes of Test GPU: tune them"));
   }
 
   TEST_CASE("without sizes all of the device are listed") {
