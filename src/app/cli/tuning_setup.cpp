@@ -145,13 +145,20 @@ void check_folder_exists(const std::string& option, const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;  // of a folder that cannot be looked at, opening the file says why
   if (folder.empty() || std::filesystem::exists(folder, error) || error) return;
+  const char* const separator = option.starts_with("--") ? " " : "=";
   throw UsageError(fmt::format(
-      "{0}: the folder {1} does not exist: make it, or name another file, e.g. {0} {2}", option,
-      in_quotes(folder.string()), in_quotes(std::filesystem::path(path).filename().string())));
+      "{0}: the folder {1} does not exist: make it, or name another file, e.g. {0}{2}{3}", option,
+      in_quotes(folder.string()), separator,
+      in_quotes(std::filesystem::path(path).filename().string())));
+}
+
+void check_database_folder(const std::string& explicit_path) {
+  if (!explicit_path.empty()) return check_folder_exists("--db", explicit_path);
+  if (const auto path = database_of_environment()) check_folder_exists("AUTOTUNE_DB", *path);
 }
 
 OpenedDatabase open_database(const std::string& explicit_path, const DatabaseWait& wait) {
-  check_folder_exists("--db", explicit_path);
+  check_database_folder(explicit_path);
   try {
     return open_results(explicit_path, wait);
   } catch (const StorageError& error) {
