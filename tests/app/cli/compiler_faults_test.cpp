@@ -151,6 +151,14 @@ TEST_SUITE("the CPU device's compiler") {
     const ProgramResult result = limited("-n 8");
     CHECK(result.exit_code == kEnvironment);
     check_line(result, "cannot start a worker: fcntl: Too many open files (see ulimit -n)");
+    for (const char* few : {"-n 4", "-n 5", "-n 6"}) {
+      CAPTURE(few);
+      const ProgramResult none = limited(few);
+      CAPTURE(none.err);
+      CHECK(none.exit_code == kEnvironment);
+      CHECK(has(none.err, "ulimit -n"));
+      CHECK_FALSE(has(none.err, "permissions"));
+    }
   }
 
   // How little is too little for a thread, a compiler or a worker depends on the build.
