@@ -81,6 +81,24 @@ TEST_SUITE("compile workers") {
   }
 }
 
+TEST_SUITE("a compiler that hangs") {
+  TEST_CASE("it is said to be waited for, whatever the command") {
+    Program program;
+    program.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
+    program.environment.emplace_back("AUTOTUNE_NVRTC", AUTOTUNE_OLD_NVRTC);
+    program.environment.emplace_back("OLD_NVRTC_HANGS", "1");
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"--sizes", "64"}, {"run", "--sizes", "64"}, {"--version"}}) {
+      CAPTURE(command.front());
+      RunningProgram running(program, command);
+      running.wait_for_words("waiting for the compiler");
+      CHECK(running.is_running());
+      const ProgramResult result = running.finish_with(SIGKILL);
+      CHECK(result.err == "autotune: waiting for the compiler\n");
+    }
+  }
+}
+
 TEST_SUITE("the CPU device's compiler") {
   TEST_CASE("it ends with the program, which ends with its budget") {
     const OrphanWatch orphans;

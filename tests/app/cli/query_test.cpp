@@ -374,6 +374,7 @@ TEST_SUITE("program") {
     CHECK(version.exit_code == 0);
     CHECK(version.out.rfind("autotune ", 0) == 0);
     CHECK(version.out.find("SQLite ") != std::string::npos);
+    CHECK_FALSE(has(version.out, "driver"));
     CHECK(has(help.out, "--version"));
     CHECK(program({"--version", "--json"}).out == version.out);
   }

@@ -114,6 +114,25 @@ TEST_SUITE("tune: faults") {
     CHECK_THROWS_AS(f.run(), EnvironmentError);
   }
 
+  TEST_CASE("a compiler that does not answer ends the run within its budget") {
+    Fixture f;
+    f.script->compiler_hangs = true;
+    constexpr const char* kWhy =
+        "the compiler does not answer (no answer within 10 ms, killed): install it anew, or name "
+        "another in AUTOTUNE_NVRTC, for the CPU device in CXX";
+    CHECK_THROWS_WITH_AS(f.run(), kWhy, EnvironmentError);
+    CHECK(f.script->describe_timeout_ms > 20'000);
+    CHECK(f.script->describe_timeout_ms <= 30'000);
+    f.request.budget.seconds = 15;
+    CHECK_THROWS_WITH_AS(f.run(), kWhy, EnvironmentError);
+    CHECK(f.script->describe_timeout_ms > 10'000);
+    CHECK(f.script->describe_timeout_ms <= 15'000);
+    f.request.budget.seconds = 0.1;  // a busy machine needs longer to start any compiler
+    CHECK_THROWS_WITH_AS(f.run(), kWhy, EnvironmentError);
+    CHECK(f.script->describe_timeout_ms > 5000);
+    CHECK(f.script->describe_timeout_ms <= 10'000);
+  }
+
   TEST_CASE("a device that is stuck ends the run, and what was measured is kept") {
     Fixture f;
     f.script->measure = [&f](const MeasureRequest& m) {
