@@ -101,9 +101,20 @@ TEST_SUITE("tune: faults") {
       if (f.script->compiles > 60) throw Error("no process can be started");
       return ScriptedWorker::compiled(request);
     };
-    CHECK_THROWS_WITH_AS(f.run(), "kernels cannot be compiled: no process can be started",
-                         EnvironmentError);
+    const TuneReport report = f.run();
+    CHECK(report.failure == "kernels cannot be compiled: no process can be started");
+    CHECK_FALSE(report.interrupted);
+    CHECK_FALSE(report.complete);
+    CHECK(report.measured > 0);
+    CHECK(report.problems[0].winner.has_value());
     for (const Trial& trial : f.seen) CHECK(trial.ok());
+
+    Fixture none;
+    none.script->compile = [](const CompileRequest&) -> WorkerOutcome {
+      throw Error("no process can be started");
+    };
+    CHECK_THROWS_WITH_AS(none.run(), "kernels cannot be compiled: no process can be started",
+                         EnvironmentError);
   }
 
   TEST_CASE("a worker that is killed before the first trial is replaced") {
@@ -142,7 +153,10 @@ TEST_SUITE("tune: faults") {
       }
       return WorkerOutcome(WorkerReply(measured(time_us(m))));
     };
-    CHECK_THROWS_WITH_AS(f.run(), doctest::Contains("could not be killed"), EnvironmentError);
+    const TuneReport report = f.run();
+    CHECK(report.failure.find("could not be killed") != std::string::npos);
+    CHECK(report.measured == 5);
+    CHECK(report.problems[0].winner.has_value());
     CHECK(f.script->measures == 5);
     CHECK(f.database.stats().trials == 5);
   }
