@@ -208,8 +208,8 @@ int run_doctor(const Options& options) {
   const DriverReport driver = driver_report(unanswered);
   findings.add(check_driver(driver));
   for (const DeviceInfo& device : driver.devices) {
-    findings.add_gpu(device, watched(
-                                 kDriver, [&] { return inspect_state(device); }, unanswered));
+    const auto look = [&] { return inspect_state(device); };
+    findings.add_gpu(device, watched(kDriver, look, unanswered));
   }
   const bool for_gpu = driver.usable && nvrtc.ok;
   const bool for_cpu = driver.no_gpu && cpu_compiler.ok;
