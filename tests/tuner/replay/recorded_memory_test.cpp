@@ -27,6 +27,12 @@ void* operator new(std::size_t bytes) {
   most_bytes = std::max(most_bytes.load(), held_bytes.load());
   return memory;
 }
+// As std::stable_sort asks for memory; the address sanitizer's own would not go with delete.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  void* const memory = std::malloc(std::max<std::size_t>(bytes, 1));
+  if (memory != nullptr) held_bytes += ::malloc_usable_size(memory);
+  return memory;
+}
 void operator delete(void* memory) noexcept {
   held_bytes -= ::malloc_usable_size(memory);
   std::free(memory);
