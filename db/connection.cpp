@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/posix/file_descriptor.hpp"
 #include "db/file_trust.hpp"
 #include "db/locked_file.hpp"
 #include "db/migrations/field_hash.hpp"
@@ -31,11 +32,27 @@ template <typename Fault = StorageError>
   throw Fault(fmt::format("{}: {}", path.string(), what));
 }
 
+// Returns whether this process or the system may open no more files, of which SQLite says only that
+// one cannot be opened.
+bool lacks_descriptors() {
+  const FileDescriptor probe(::open("/", O_PATH | O_CLOEXEC));
+  return probe.get() < 0 && (errno == EMFILE || errno == ENFILE);
+}
+
+// SQLite names the journal after the file. The journal of a killed writer is not found by another
+// name of the file, and what is written by one name meanwhile is damaged when the journal is rolled
+// back by the other.
+bool has_other_names(const fs::path& path) {
+  struct stat found {};
+  return ::lstat(path.c_str(), &found) == 0 && found.st_nlink > 1;
+}
+
 [[noreturn]] void fail_as(const SQLite::Exception& error, const fs::path& path) {
   if (error.getExtendedErrorCode() == SQLITE_READONLY_DBMOVED) {
     fail(path, "was deleted or replaced while it was open");
   }
   if (error.getErrorCode() == SQLITE_CANTOPEN) {
+    if (lacks_descriptors()) fail(path, "cannot be opened: too many open files (see ulimit -n)");
     for (const char* end : {"-journal", "-wal"}) {
       const std::string journal = path.string() + end;
       const char* const reason = reason_to_refuse_journal(journal.c_str());
@@ -43,7 +60,11 @@ template <typename Fault = StorageError>
     }
   }
   if (error.getExtendedErrorCode() == SQLITE_READONLY_ROLLBACK) {
-    fail(path, "a writer was killed: whoever may write to the file must open it once");
+    fail(path,
+         has_other_names(path)
+             ? "a writer was killed, and the file has other names (hard links): put a copy in "
+               "its place"
+             : "a writer was killed: whoever may write to the file must open it once");
   }
   switch (error.getErrorCode()) {
     case SQLITE_NOTADB:
@@ -106,6 +127,11 @@ void refuse_unfit(const fs::path& path) {
 
 void refuse_unfit_to_write(const fs::path& path) {
   refuse_unfit(path);
+  if (has_other_names(path)) {
+    fail(path,
+         "has other names (hard links), so that writing could damage it: put a copy in its "
+         "place");
+  }
   if (const std::string reason = reason_not_to_trust(path); !reason.empty()) fail(path, reason);
 }
 
@@ -238,7 +264,7 @@ SQLite::Database opened(const fs::path& path, int how) {
 // only reads.
 void roll_back_killed_writer(const fs::path& path, const FileKind& kind) {
   if (!fs::exists(path.string() + "-journal") || ::access(path.c_str(), W_OK) != 0 ||
-      !reason_not_to_trust(path).empty()) {
+      !reason_not_to_trust(path).empty() || has_other_names(path)) {
     return;
   }
   SQLite::Database database = opened(path, SQLite::OPEN_READWRITE);

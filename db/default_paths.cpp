@@ -23,8 +23,12 @@ std::optional<fs::path> folder_from_environment(const char* name) {
 
 }  // namespace
 
+std::optional<fs::path> database_of_environment() {
+  return from_environment("AUTOTUNE_DB");
+}
+
 fs::path default_database_path() {
-  if (const auto chosen = from_environment("AUTOTUNE_DB")) return *chosen;
+  if (const auto chosen = database_of_environment()) return *chosen;
   if (const auto data = folder_from_environment("XDG_DATA_HOME")) {
     return *data / "autotune" / "autotune.db";
   }

@@ -6,6 +6,10 @@
 
 namespace autotune {
 
+// $AUTOTUNE_DB; nullopt where it is not set. Its folder is not made: a mistyped path would else
+// become a new folder.
+[[nodiscard]] std::optional<std::filesystem::path> database_of_environment();
+
 // $AUTOTUNE_DB, else $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db.
 // Throws StorageError when neither is set and there is no home directory.
 [[nodiscard]] std::filesystem::path default_database_path();

@@ -53,6 +53,9 @@ struct TuneReport {
   double compile_busy_s = 0;       // during the search, summed over the compile workers
   int compile_workers = 0;         // those that had something to do
   bool interrupted = false;
+  // Why the run ended early, with the results so far: no kernel can be compiled, or the last device
+  // has failed. Otherwise empty.
+  std::string failure;
   bool complete = false;  // the space was exhausted or the budget used up
   std::optional<DeviceRates> rates;
   std::string storage_problem;  // why results could not be stored; empty when they were

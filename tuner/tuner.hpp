@@ -32,7 +32,8 @@ void check_not_empty(const std::vector<SpaceSummary>& spaces);
 
 // Tunes. Throws UsageError for an empty space, and EnvironmentError when no worker can compile, the
 // device cannot be opened or no problem fits its memory. After a stop request the search ends with
-// the trial that is being measured; all results are stored and the best so far is the answer.
+// the trial that is being measured; all results are stored and the best so far is the answer. So it
+// does once nothing can be compiled or measured any more, if some problem has an answer.
 [[nodiscard]] TuneReport tune(const TuneRequest& request, TunerSetup& setup,
                               const ProgressCallback& progress, std::stop_token stop);
 

@@ -75,8 +75,8 @@ enum class LogLevel : std::uint8_t {
 
 struct LibraryOptions {
   Device device = Device::current();
-  // The tuning database, made by the first tune(). Empty: $AUTOTUNE_DB, else
-  // $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db.
+  // The tuning database, made by the first tune(). Empty: $AUTOTUNE_DB, whose folder must exist,
+  // else $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db.
   std::string database = {};
   // False: the winners that ship with the library are left out of the choice of kernels and of the
   // configurations that tune() tries first.

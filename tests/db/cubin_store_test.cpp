@@ -1,11 +1,13 @@
 #include "db/cubin_store.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <thread>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include "db_fixture.hpp"
@@ -54,6 +56,34 @@ fs::path some_store(const TemporaryFolder& folder, int count) {
   for (int i = 0; i < count; ++i) store.put(key(i), some_cubin(i));
   return path;
 }
+
+// For as long as it lives, files that are opened wait for locks without sleeping. It adds up how
+// long SQLite asks to sleep.
+class SleepCounter {
+ public:
+  SleepCounter() : usual_(sqlite3_vfs_find(nullptr)), counting_(*usual_) {
+    counting_.zName = "counts-sleeps";
+    counting_.pNext = nullptr;
+    counting_.xSleep = [](sqlite3_vfs*, int microseconds) {
+      asked_ += std::chrono::microseconds(microseconds);
+      return microseconds;
+    };
+    sqlite3_vfs_register(&counting_, 1);
+  }
+  ~SleepCounter() {
+    sqlite3_vfs_unregister(&counting_);
+    sqlite3_vfs_register(usual_, 1);
+  }
+  SleepCounter(const SleepCounter&) = delete;
+  SleepCounter& operator=(const SleepCounter&) = delete;
+
+  [[nodiscard]] std::chrono::microseconds asked() const { return asked_; }
+
+ private:
+  static inline std::chrono::microseconds asked_{};
+  sqlite3_vfs* usual_;
+  sqlite3_vfs counting_;
+};
 
 }  // namespace
 
@@ -232,18 +262,30 @@ TEST_SUITE("CubinStore") {
     for (int i = 0; i < 100; ++i) CHECK(holds(store, i));
   }
 
-  TEST_CASE("a process that is stopped with its lock is waited for once") {
+  TEST_CASE("a process that is stopped with its lock is waited for once, until a commit succeeds") {
     const TemporaryFolder folder;
     const fs::path path = some_store(folder, 3);
+    const SleepCounter sleeps;
     auto store = CubinStore::open(path);
     SQLite::Database other(path.string(), SQLite::OPEN_READWRITE);
+    const auto waited_for = [&] {
+      const std::chrono::microseconds before = sleeps.asked();
+      CHECK_FALSE(store.find(key(0)));
+      return sleeps.asked() - before;
+    };
     other.exec("BEGIN EXCLUSIVE");
-    const auto start = std::chrono::steady_clock::now();
-    constexpr int kCalls = 20;
-    for (int call = 0; call < kCalls; ++call) CHECK_FALSE(store.find(key(0)));
-    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(kCalls));  // not 40 s
+    CHECK(waited_for() == std::chrono::seconds(2));
+    CHECK(waited_for() == std::chrono::milliseconds(100));
+    CHECK(waited_for() == std::chrono::milliseconds(100));
     other.exec("COMMIT");
     CHECK(holds(store, 0));
+    constexpr int kBatch = 64;
+    for (int i = 0; i < kBatch; ++i) store.put(key(100 + i), some_cubin(100 + i));
+    auto committed = CubinStore::open(path);
+    CHECK(holds(committed, 100 + kBatch - 1));
+    other.exec("BEGIN EXCLUSIVE");
+    CHECK(waited_for() == std::chrono::seconds(2));
+    other.exec("COMMIT");
   }
 
   TEST_CASE("threads share one store") {

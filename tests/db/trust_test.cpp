@@ -114,6 +114,27 @@ TEST_SUITE("trust") {
     CHECK(TuningDatabase::open(path).winners({})[0].median_us == 100);
   }
 
+  // A backup of hard links (cp -al) is read as any other; only writing needs the file's one
+  // journal.
+  TEST_CASE("a database with two names is read by both and written by none") {
+    const TemporaryFolder folder;
+    const fs::path path = file_with_winner(folder);
+    const fs::path backup = folder / "backup.db";
+    fs::create_hard_link(path, backup);
+    const std::string before = bytes_of(path);
+    for (const fs::path& name : {path, backup}) {
+      CHECK(TuningDatabase::open_read_only(name)->winners({})[0].median_us == 100);
+      CHECK(has(error_of_writing(name), name.string() + ": has other names (hard links), so that"));
+    }
+    // Its journal is not rolled back either, which would write to the backup.
+    const fs::path journal = path.string() + "-journal";
+    write_bytes(journal, journal_of(faster()));
+    CHECK(has(error_of_reading(path), "a writer was killed, and the file has other names"));
+    CHECK(bytes_of(backup) == before);
+    fs::remove(backup);
+    CHECK(TuningDatabase::open(path).winners({})[0].median_us == 1);
+  }
+
   // Whoever can make files in /tmp can make this one, also while the database is open.
   TEST_CASE("another user's journal changes nothing") {
     if (::geteuid() != 0) {

@@ -1,7 +1,15 @@
-// An NVML that needs no GPU: one device of any UUID, with fixed figures.
+// An NVML that needs no GPU: devices of any UUID, with fixed figures. It never tells the load of
+// the device whose UUID the environment variable FAKE_NVML_HANGS holds.
+#include <cstdlib>
+#include <string_view>
+
+#include <unistd.h>
+
 extern "C" {
 
 using Device = void*;
+
+static char hanging_device;
 
 int nvmlInit_v2() {
   return 0;
@@ -9,8 +17,14 @@ int nvmlInit_v2() {
 int nvmlShutdown() {
   return 0;
 }
-int nvmlDeviceGetHandleByUUID(const char*, Device* device) {
-  *device = nullptr;
+int nvmlDeviceGetHandleByUUID(const char* uuid, Device* device) {
+  const char* const hanging = std::getenv("FAKE_NVML_HANGS");
+  *device = hanging != nullptr && std::string_view(hanging) == uuid ? &hanging_device : nullptr;
+  return 0;
+}
+int nvmlDeviceGetUtilizationRates(Device device, unsigned* percent) {
+  while (device == &hanging_device) ::pause();
+  percent[0] = percent[1] = 0;  // of the GPU, of its memory
   return 0;
 }
 int nvmlDeviceGetClockInfo(Device, unsigned, unsigned* megahertz) {

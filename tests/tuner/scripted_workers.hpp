@@ -18,10 +18,12 @@ struct Script {
   // The cubin that a scripted compiler makes is its macros, as text.
   std::function<WorkerOutcome(const MeasureRequest&)> measure;
   std::string nvrtc_build = "13.0.88 CL-1";
+  bool compiler_hangs = false;
   int deaths_at_start = 0;  // this many questions about the compiler kill the worker
   std::atomic<int> compiles = 0;
   std::atomic<int> measures = 0;
-  std::atomic<std::int64_t> compile_timeout_ms = 0;  // of the latest request
+  std::atomic<std::int64_t> describe_timeout_ms = 0;  // of the latest request
+  std::atomic<std::int64_t> compile_timeout_ms = 0;
   std::atomic<std::int64_t> measure_timeout_ms = 0;
 };
 
@@ -44,8 +46,12 @@ class ScriptedWorker : public Worker {
  public:
   explicit ScriptedWorker(std::shared_ptr<Script> script) : script_(std::move(script)) {}
 
-  WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout) override {
+  WorkerOutcome call(const WorkerRequest& request, CallLimit limit) override {
     if (std::holds_alternative<DescribeCompilerRequest>(request)) {
+      script_->describe_timeout_ms = limit.from_now().count();
+      if (script_->compiler_hangs) {
+        return WorkerFailure{WorkerFailure::Kind::timed_out, "no answer within 10 ms, killed"};
+      }
       if (script_->deaths_at_start > 0 && script_->deaths_at_start-- > 0) {
         return WorkerFailure{WorkerFailure::Kind::died, "killed by signal 9 (SIGKILL)"};
       }
@@ -56,11 +62,11 @@ class ScriptedWorker : public Worker {
     }
     if (const auto* compile = std::get_if<CompileRequest>(&request)) {
       ++script_->compiles;
-      script_->compile_timeout_ms = timeout.count();
+      script_->compile_timeout_ms = limit.from_now().count();
       return script_->compile ? script_->compile(*compile) : compiled(*compile);
     }
     ++script_->measures;
-    script_->measure_timeout_ms = timeout.count();
+    script_->measure_timeout_ms = limit.from_now().count();
     return script_->measure(std::get<MeasureRequest>(request));
   }
 

@@ -48,9 +48,16 @@ BuiltKernel failed(const WorkerFailure& failure) {
 DescribeCompilerReply describe_compiler(const WorkerFactory& make_worker,
                                         std::chrono::milliseconds timeout) {
   const std::unique_ptr<Worker> worker = make_worker();
+  const CallLimit limit(timeout, CallLimit::Clock::now() + timeout);
   for (int attempt = 1;; ++attempt) {
-    WorkerOutcome outcome = worker->call(DescribeCompilerRequest{}, timeout);
+    WorkerOutcome outcome = worker->call(DescribeCompilerRequest{}, limit);
     if (const auto* failure = std::get_if<WorkerFailure>(&outcome)) {
+      if (failure->kind == WorkerFailure::Kind::timed_out) {
+        throw EnvironmentError(
+            fmt::format("the compiler does not answer ({}): install it anew, or name another in "
+                        "AUTOTUNE_NVRTC, for the CPU device in CXX",
+                        failure->reason));
+      }
       if (attempt < kAttempts && failure->kind == WorkerFailure::Kind::died) continue;
       throw EnvironmentError(fmt::format("no worker could be started: {}", failure->reason));
     }

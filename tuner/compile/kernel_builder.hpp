@@ -18,7 +18,7 @@
 namespace autotune {
 
 // Asks a worker for the compiler that the workers use. A worker that dies is replaced twice. Throws
-// EnvironmentError when no worker answers or none has a compiler.
+// EnvironmentError when no worker answers within the time or none has a compiler.
 [[nodiscard]] DescribeCompilerReply describe_compiler(const WorkerFactory& make_worker,
                                                       std::chrono::milliseconds timeout);
 

@@ -94,13 +94,9 @@ Trial TrialRunner::measure(const Operation& operation, MeasureRequest request,
 
   const double busy_before_s = busy_s_;
   const double operations = operation.work(trial.problem).operations;
-  auto timeout = std::chrono::ceil<std::chrono::milliseconds>(
+  const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(
       time_limit_.limit(trial.problem, operations, options) / share_);
-  if (options.end) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*options.end - Clock::now());
-    timeout = std::clamp(left, std::chrono::milliseconds(0), timeout);
-  }
-  WorkerOutcome outcome = call(request, timeout);
+  WorkerOutcome outcome = call(request, CallLimit(timeout, options.end));
   if (auto* failure = std::get_if<WorkerFailure>(&outcome)) {
     const bool timed_out = failure->kind == WorkerFailure::Kind::timed_out;
     trial.status = timed_out ? TrialStatus::run_timeout : TrialStatus::run_crashed;
@@ -121,17 +117,16 @@ Trial TrialRunner::measure(const Operation& operation, MeasureRequest request,
 }
 
 // A worker that cannot serve says nothing about the request, so others are asked.
-WorkerOutcome TrialRunner::call(const WorkerRequest& request, std::chrono::milliseconds timeout) {
+WorkerOutcome TrialRunner::call(const WorkerRequest& request, CallLimit limit) {
   for (int attempt = 1;; ++attempt) {
-    WorkerOutcome outcome = call_once(request, timeout);
+    WorkerOutcome outcome = call_once(request, limit);
     const auto* failure = std::get_if<WorkerFailure>(&outcome);
     if (failure == nullptr || failure->kind != WorkerFailure::Kind::no_service) return outcome;
     if (attempt == kAttempts) fail_to_open(*failure);
   }
 }
 
-WorkerOutcome TrialRunner::call_once(const WorkerRequest& request,
-                                     std::chrono::milliseconds timeout) {
+WorkerOutcome TrialRunner::call_once(const WorkerRequest& request, CallLimit limit) {
   if (!stuck_.empty()) {
     throw EnvironmentError(fmt::format(
         "a measuring worker is stuck in the device's driver, which is of no use until the device "
@@ -139,7 +134,7 @@ WorkerOutcome TrialRunner::call_once(const WorkerRequest& request,
         stuck_));
   }
   const Clock::time_point start = Clock::now();
-  WorkerOutcome outcome = worker_->call(request, timeout);
+  WorkerOutcome outcome = worker_->call(request, limit);
   busy_s_ += std::chrono::duration<double>(Clock::now() - start).count();
 
   const auto* failure = std::get_if<WorkerFailure>(&outcome);

@@ -61,8 +61,8 @@ class TrialRunner {
   [[nodiscard]] int failures() const { return failures_; }
 
  private:
-  WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout);
-  WorkerOutcome call_once(const WorkerRequest& request, std::chrono::milliseconds timeout);
+  WorkerOutcome call(const WorkerRequest& request, CallLimit limit);
+  WorkerOutcome call_once(const WorkerRequest& request, CallLimit limit);
   Trial measure(const Operation& operation, MeasureRequest request, const MeasureOptions& options,
                 Trial trial);
 

@@ -71,14 +71,11 @@ std::string objective_of(const OrderedJson& document) {
 
 }  // namespace
 
-std::vector<RecordedResult> read_kernel_tuner_cache(const OrderedJson& document) {
-  const auto parameters = document.at("tune_params_keys").get<std::vector<std::string>>();
-  const std::string objective = objective_of(document);
-  std::vector<RecordedResult> results;
-  for (const auto& [key, entry] : document.at("cache").items()) {
-    results.push_back(read_entry(key, entry, parameters, objective));
-  }
-  return results;
+ResultReader kernel_tuner_reader(const OrderedJson& outline) {
+  return [parameters = outline.at("tune_params_keys").get<std::vector<std::string>>(),
+          objective = objective_of(outline)](const std::string& key, const OrderedJson& entry) {
+    return read_entry(key, entry, parameters, objective);
+  };
 }
 
 }  // namespace autotune

@@ -16,21 +16,19 @@ TrialStatus status_of(const OrderedJson& result) {
 
 }  // namespace
 
-std::vector<RecordedResult> read_ktt_results(const OrderedJson& document) {
-  const std::string unit = document.at("Metadata").at("TimeUnit");
-  std::vector<RecordedResult> results;
-  for (const OrderedJson& result : document.at("Results")) {
-    RecordedResult& read = results.emplace_back();
-    read.configuration = OrderedJson::object();
+ResultReader ktt_reader(const OrderedJson& outline) {
+  const std::string unit = outline.at("Metadata").at("TimeUnit");
+  return [unit](const std::string&, const OrderedJson& result) {
+    OrderedJson configuration = OrderedJson::object();
     for (const OrderedJson& parameter : result.at("Configuration")) {
-      read.configuration[parameter.at("Name").get<std::string>()] = parameter.at("Value");
+      configuration[parameter.at("Name").get<std::string>()] = parameter.at("Value");
     }
-    read.status = status_of(result);
+    RecordedResult read{.configuration = configuration, .status = status_of(result)};
     if (read.status == TrialStatus::ok) {
       read.cost = objective_cost("time", result.at("TotalDuration"), unit);
     }
-  }
-  return results;
+    return read;
+  };
 }
 
 }  // namespace autotune

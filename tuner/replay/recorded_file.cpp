@@ -1,9 +1,10 @@
 // Files of recorded results, of any format.
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,14 +23,14 @@ constexpr std::uint64_t kMaxPlainBytes = std::uint64_t{4} << 30;
 struct Format {
   const char* name;
   const char* key;  // a member of the document, which tells the format
-  std::vector<RecordedResult> (*read)(const OrderedJson& document);
+  ResultReader (*reader)(const OrderedJson& outline);
 };
 
 constexpr Format kFormats[] = {
-    {"T4 1.0.0", "results", read_t4},
-    {"a cache of Kernel Tuner", "cache", read_kernel_tuner_cache},
-    {"KTT", "Results", read_ktt_results},
-    {"autotune db export", "trials", read_exported_trials},
+    {"T4 1.0.0", "results", t4_reader},
+    {"a cache of Kernel Tuner", "cache", kernel_tuner_reader},
+    {"KTT", "Results", ktt_reader},
+    {"autotune db export", "trials", exported_trials_reader},
 };
 
 std::string plain_content(const std::string& path) {
@@ -42,9 +43,14 @@ std::string plain_content(const std::string& path) {
     throw UsageError(
         fmt::format("cannot be read: {}; name a file of recorded results", std::strerror(errno)));
   }
-  std::ostringstream text;
-  text << file.rdbuf();
-  std::string bytes = text.str();
+  std::string bytes;
+  std::error_code unknown;  // of a pipe
+  const std::uintmax_t size = std::filesystem::file_size(path, unknown);
+  if (!unknown) bytes.reserve(size);
+  for (std::string block(std::size_t{1} << 20, '\0'); file;) {
+    file.read(block.data(), static_cast<std::streamsize>(block.size()));
+    bytes.append(block, 0, static_cast<std::size_t>(file.gcount()));
+  }
   if (bytes.empty()) throw UsageError("is empty or a folder: name a file of recorded results");
   const bool by_gzip = is_gzip(bytes);
   if (!by_gzip && !is_compressed(bytes)) return bytes;
@@ -54,9 +60,19 @@ std::string plain_content(const std::string& path) {
   throw UsageError(fmt::format("is not a whole {} file: copy it again", by_gzip ? "gzip" : "zstd"));
 }
 
-std::vector<RecordedResult> read_as(const Format& format, const OrderedJson& document) {
+std::deque<RecordedResult> read_as(const Format& format, const RecordedDocument& document) {
+  if (!document.outline().at(format.key).is_structured()) {
+    throw UsageError(fmt::format("its results are not as {} has them: no list", format.name));
+  }
   try {
-    return format.read(document);
+    std::deque<RecordedResult> results;
+    const ResultReader read = format.reader(document.outline());
+    document.visit_results([&](const std::string& name, const OrderedJson& result) {
+      RecordedResult next = read(name, result);
+      if (!results.empty()) next.configuration.share_names(results.back().configuration);
+      results.push_back(std::move(next));
+    });
+    return results;
   } catch (const OrderedJson::exception& error) {
     throw UsageError(fmt::format("its results are not as {} has them: {}", format.name,
                                  std::strchr(error.what(), ' ') + 1));
@@ -64,10 +80,11 @@ std::vector<RecordedResult> read_as(const Format& format, const OrderedJson& doc
 }
 
 RecordedFile read_content(const std::string& path) {
-  const RecordedDocument document = parse_recorded_json(plain_content(path));
+  const RecordedDocument document(plain_content(path));
+  const OrderedJson& outline = document.outline();
   for (const Format& format : kFormats) {
-    if (document.json.is_object() && document.json.contains(format.key)) {
-      return {read_as(format, document.json), document.is_whole};
+    if (outline.is_object() && outline.contains(format.key)) {
+      return {read_as(format, document), document.is_whole()};
     }
   }
   throw UsageError(
@@ -76,6 +93,29 @@ RecordedFile read_content(const std::string& path) {
 }
 
 }  // namespace
+
+RecordedConfiguration::RecordedConfiguration(const OrderedJson& object) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object.get_ref<const OrderedJson::object_t&>()) {
+    names.push_back(name);
+    values_.push_back(value);
+  }
+  names_ = std::make_shared<const std::vector<std::string>>(std::move(names));
+}
+
+void RecordedConfiguration::share_names(const RecordedConfiguration& other) {
+  if (names() == other.names()) names_ = other.names_;
+}
+
+const std::vector<std::string>& RecordedConfiguration::names() const {
+  static const std::vector<std::string> none;
+  return names_ ? *names_ : none;
+}
+
+const OrderedJson& RecordedConfiguration::at(const std::string& name) const {
+  const auto found = std::find(names().begin(), names().end(), name);
+  return values_.at(static_cast<std::size_t>(found - names().begin()));
+}
 
 RecordedFile read_recorded_file(const std::string& path) {
   try {

@@ -38,11 +38,19 @@ std::string without_python_numbers(std::string text) {
   return text;
 }
 
+// The members of a document that hold results, in the formats that are known.
+bool holds_results(std::string_view member) {
+  return member == "results" || member == "cache" || member == "Results" || member == "trials";
+}
+
 // Builds a document in a time that is linear in the text: the library's own builder looks for each
-// key among all before it, which takes minutes for a cache with a key for each configuration. And
-// it keeps what there is of a document that ends too early.
+// key among all before it, which takes minutes for a cache with a key for each configuration. It
+// passes results on and does not keep them. And it keeps what there is of a document that ends too
+// early.
 class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
  public:
+  explicit DocumentBuilder(const RecordedDocument::Visit& visit) : visit_(visit) {}
+
   struct Fault {
     std::size_t byte;
     bool is_range;  // a number is out of range; else the syntax is wrong
@@ -61,7 +69,6 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
   bool end_array() override { return close(); }
   bool key(string_t& name) override {
     object(*open_.back()).emplace_back(std::move(name), nullptr);
-    awaits_value_ = true;
     return true;
   }
   bool parse_error(std::size_t byte, const std::string&,
@@ -76,11 +83,11 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
   // Where the text ended in a cache of Kernel Tuner, drops the entry that is not whole. False where
   // it ended elsewhere.
   bool close_cache() {
-    if (open_.size() < 2 || !document_.is_object() || !open_[1]->is_object() ||
+    if (open_.size() < 2 || !open_[1]->is_object() || !in_results_ ||
         object(document_).back().first != "cache") {
       return false;
     }
-    if (open_.size() > 2 || awaits_value_) object(*open_[1]).pop_back();
+    open_[1]->clear();
     return true;
   }
 
@@ -90,7 +97,6 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
   }
 
   OrderedJson& place(OrderedJson value) {
-    awaits_value_ = false;
     if (open_.empty()) return document_ = std::move(value);
     OrderedJson& parent = *open_.back();
     if (parent.is_object()) return object(parent).back().second = std::move(value);
@@ -98,16 +104,34 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
   }
   bool add(OrderedJson value) {
     place(std::move(value));
+    pass_on_result();
     return true;
   }
   bool open(OrderedJson container) {
     if (open_.size() == kMaxDepth) throw UsageError("is nested too deep for recorded results");
     open_.push_back(&place(std::move(container)));
+    if (open_.size() == 2) {
+      in_results_ = document_.is_object() && holds_results(object(document_).back().first);
+    }
     return true;
   }
   bool close() {
     open_.pop_back();
+    pass_on_result();
     return true;
+  }
+
+  // Passes on what was completed last if it is a result, and forgets it.
+  void pass_on_result() {
+    if (!in_results_ || open_.size() != 2) return;
+    OrderedJson& results = *open_.back();
+    if (results.is_object()) {
+      const auto& [name, result] = object(results).back();
+      visit_(name, result);
+    } else {
+      visit_("", results.back());
+    }
+    results.clear();
   }
 
   // A file of some kilobytes could have brackets, unpacked, that take all memory.
@@ -117,23 +141,34 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
   // The containers that are not closed, from the outermost. They stay in place, since their parents
   // do not grow meanwhile.
   std::vector<OrderedJson*> open_;
-  bool awaits_value_ = false;
+  bool in_results_ = false;
+  const RecordedDocument::Visit& visit_;
   std::optional<Fault> fault_;
 };
 
 }  // namespace
 
-RecordedDocument parse_recorded_json(std::string text) {
-  text = without_python_numbers(std::move(text));
-  DocumentBuilder builder;
-  if (OrderedJson::sax_parse(text, &builder)) return {builder.take()};
-  const DocumentBuilder::Fault fault = builder.fault().value();
-  if (fault.is_range) throw UsageError("has a number that is out of range");
-  const bool ends_early = fault.byte > text.size();
-  if (ends_early && builder.close_cache()) return {builder.take(), /*is_whole=*/false};
-  throw UsageError(fmt::format("is not a whole JSON document: {} at byte {} of {}",
-                               ends_early ? "it ends too early" : "there is a fault",
-                               std::min(fault.byte, text.size()), text.size()));
+RecordedDocument::RecordedDocument(std::string text)
+    : text_(without_python_numbers(std::move(text))) {
+  const Visit leave_out = [](const std::string&, const OrderedJson&) {};
+  DocumentBuilder builder(leave_out);
+  is_whole_ = OrderedJson::sax_parse(text_, &builder);
+  if (!is_whole_) {
+    const DocumentBuilder::Fault fault = builder.fault().value();
+    if (fault.is_range) throw UsageError("has a number that is out of range");
+    const bool ends_early = fault.byte > text_.size();
+    if (!ends_early || !builder.close_cache()) {
+      throw UsageError(fmt::format("is not a whole JSON document: {} at byte {} of {}",
+                                   ends_early ? "it ends too early" : "there is a fault",
+                                   std::min(fault.byte, text_.size()), text_.size()));
+    }
+  }
+  outline_ = builder.take();
+}
+
+void RecordedDocument::visit_results(const Visit& visit) const {
+  DocumentBuilder builder(visit);
+  static_cast<void>(OrderedJson::sax_parse(text_, &builder));  // as far as it is whole
 }
 
 }  // namespace autotune

@@ -1,6 +1,7 @@
 // JSON as programs that record results write it.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -10,14 +11,28 @@ namespace autotune {
 // The order of parameters matters, since a template's parameters have the order of its space.
 using OrderedJson = nlohmann::ordered_json;
 
-struct RecordedDocument {
-  OrderedJson json;
+// A document of recorded results. As values it would take several times the memory of its text, so
+// only the text is kept, and the values of one result at a time.
+class RecordedDocument {
+ public:
+  // Throws UsageError for a text that is not a whole JSON document, unless it is a cache file of
+  // Kernel Tuner.
+  explicit RecordedDocument(std::string text);
+
+  // The document without its results: what would hold them is empty.
+  [[nodiscard]] const OrderedJson& outline() const { return outline_; }
   // False for a cache file of Kernel Tuner that its search has not closed: the search goes on, or
   // was ended. An entry that it was about to write is left out.
-  bool is_whole = true;
-};
+  [[nodiscard]] bool is_whole() const { return is_whole_; }
 
-// Throws UsageError for any other text that is not a whole JSON document.
-[[nodiscard]] RecordedDocument parse_recorded_json(std::string text);
+  // Visits the results in their order. One that is a member of an object has a name.
+  using Visit = std::function<void(const std::string& name, const OrderedJson& result)>;
+  void visit_results(const Visit& visit) const;
+
+ private:
+  std::string text_;
+  OrderedJson outline_;
+  bool is_whole_ = true;
+};
 
 }  // namespace autotune

@@ -1,6 +1,9 @@
 // A configuration in a file of recorded results, and the readers of these files.
 #pragma once
 
+#include <deque>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,30 +13,54 @@
 
 namespace autotune {
 
+// The parameters of a configuration with any scalars as values. Results share the names, which
+// would take most of the memory.
+class RecordedConfiguration {
+ public:
+  RecordedConfiguration() = default;
+  // Throws an exception of the JSON library for anything but an object.
+  RecordedConfiguration(const OrderedJson& object);
+
+  // Uses the names of another configuration if they are the same.
+  void share_names(const RecordedConfiguration& other);
+  [[nodiscard]] const std::vector<std::string>& names() const;
+  [[nodiscard]] const std::vector<OrderedJson>& values() const { return values_; }
+  // Throws std::out_of_range when there is no parameter of that name.
+  [[nodiscard]] const OrderedJson& at(const std::string& name) const;
+
+ private:
+  std::shared_ptr<const std::vector<std::string>> names_;  // none: there are no parameters
+  std::vector<OrderedJson> values_;
+};
+
 struct RecordedResult {
   std::optional<Problem> problem;  // in recordings of this program
   std::string template_name;       // empty in recordings of other programs
   std::string device;              // empty in recordings of other programs
-  OrderedJson configuration;       // an object of any scalars
+  RecordedConfiguration configuration;
   // A result that is ok and has no cost is a failure all the same.
   TrialStatus status = TrialStatus::ok;
   std::optional<double> cost;  // microseconds, where the objective is a time (objective.hpp)
 };
 
 struct RecordedFile {
-  std::vector<RecordedResult> results;
+  std::deque<RecordedResult> results;
   bool is_whole = true;  // false while a search still writes it, and where that was ended
 };
 
 // Reads a file of any format, plain or compressed. Throws UsageError that names it.
 [[nodiscard]] RecordedFile read_recorded_file(const std::string& path);
 
-// Each reader throws UsageError, or an exception of the JSON library, for a file of another format.
+// A ResultReader reads one result of a document, which may have a name there. It and the functions
+// that make one of a document's outline throw UsageError, or an exception of the JSON library, for
+// a file of another format.
+using ResultReader =
+    std::function<RecordedResult(const std::string& name, const OrderedJson& result)>;
 // T4 results: schema 1.0.0, and as Kernel Tuner and KTT write them.
-[[nodiscard]] std::vector<RecordedResult> read_t4(const OrderedJson& document);
-[[nodiscard]] std::vector<RecordedResult> read_kernel_tuner_cache(const OrderedJson& document);
-[[nodiscard]] std::vector<RecordedResult> read_ktt_results(const OrderedJson& document);
+[[nodiscard]] ResultReader t4_reader(const OrderedJson& outline);
+[[nodiscard]] ResultReader kernel_tuner_reader(const OrderedJson& outline);
+[[nodiscard]] ResultReader ktt_reader(const OrderedJson& outline);
 // The output of `autotune db export --format json`.
-[[nodiscard]] std::vector<RecordedResult> read_exported_trials(const OrderedJson& document);
+[[nodiscard]] ResultReader exported_trials_reader(const OrderedJson& outline);
 
 }  // namespace autotune

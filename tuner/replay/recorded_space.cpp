@@ -1,9 +1,12 @@
 #include "tuner/replay/recorded_space.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -21,18 +24,27 @@
 namespace autotune {
 namespace {
 
-// The parameters of all results, in the order of their first appearance, with their values.
-std::vector<std::pair<std::string, ParameterValues>> parameters_of(
-    const std::vector<const RecordedResult*>& results) {
-  std::vector<std::pair<std::string, ParameterValues>> parameters;
+// The parameters of a space, in the order of their first appearance, with their values.
+struct Parameters {
+  std::shared_ptr<const Configuration::Names> names;
+  std::vector<ParameterValues> values;
+};
+
+Parameters parameters_of(const std::deque<RecordedResult>& results) {
+  Configuration::Names names;
+  Parameters parameters;
   std::map<std::string, std::size_t> places;
-  for (const RecordedResult* result : results) {
-    for (const auto& [name, value] : result->configuration.items()) {
-      const auto [place, is_new] = places.try_emplace(name, parameters.size());
-      if (is_new) parameters.emplace_back(name, ParameterValues());
-      parameters[place->second].second.add(value);
+  for (const RecordedResult& result : results) {
+    const RecordedConfiguration& configuration = result.configuration;
+    for (std::size_t i = 0; i < configuration.names().size(); ++i) {
+      const std::string& name = configuration.names()[i];
+      const auto [place, is_new] = places.try_emplace(name, names.size());
+      if (is_new) names.push_back(name);
+      if (is_new) parameters.values.emplace_back();
+      parameters.values[place->second].add(configuration.values()[i]);
     }
   }
+  parameters.names = std::make_shared<const Configuration::Names>(std::move(names));
   return parameters;
 }
 
@@ -48,34 +60,42 @@ std::string space_name(const RecordedResult& result, const std::string& path, bo
   }
 }
 
-Trial trial_of(const RecordedResult& result,
-               const std::vector<std::pair<std::string, ParameterValues>>& parameters) {
-  std::vector<Configuration::Entry> entries;
-  for (const auto& [name, values] : parameters) {
-    entries.emplace_back(name, values.number(result.configuration.at(name)));
+Trial trial_of(const RecordedResult& result, const Parameters& parameters) {
+  std::vector<std::int64_t> values;
+  values.reserve(parameters.values.size());
+  for (std::size_t i = 0; i < parameters.values.size(); ++i) {
+    values.push_back(parameters.values[i].number(result.configuration.at((*parameters.names)[i])));
   }
   Trial trial{.problem = result.problem.value_or(Problem()),
               .template_name = result.template_name,
-              .configuration = Configuration(entries),
+              .configuration = Configuration(parameters.names, std::move(values)),
               .status = result.status};
   trial.measurement.median_us = result.cost.value_or(0);
   if (trial.ok() && !result.cost) trial.status = TrialStatus::launch_failed;
   return trial;
 }
 
-RecordedSpace space_of(const std::vector<const RecordedResult*>& results) {
-  const auto parameters = parameters_of(results);
+// Forgets each result once its trial is made, since all of them would take as much memory as the
+// space.
+RecordedSpace space_of(std::deque<RecordedResult> results) {
+  const Parameters parameters = parameters_of(results);
   RecordedSpace space;
-  space.problem = results.front()->problem;
-  space.template_name = results.front()->template_name;
-  space.device = results.front()->device;
-  std::map<Configuration, std::size_t> places;
-  for (const RecordedResult* result : results) {
-    Trial trial = trial_of(*result, parameters);
-    const auto [place, is_new] = places.try_emplace(trial.configuration, space.trials.size());
-    if (is_new) space.trials.emplace_back();
-    space.trials[place->second] = std::move(trial);
+  space.problem = results.front().problem;
+  space.template_name = results.front().template_name;
+  space.device = results.front().device;
+  const auto is_less = [&trials = space.trials](std::size_t a, std::size_t b) {
+    return trials[a].configuration < trials[b].configuration;
+  };
+  std::set<std::size_t, decltype(is_less)> places(is_less);
+  space.trials.reserve(results.size());
+  for (; !results.empty(); results.pop_front()) {
+    space.trials.push_back(trial_of(results.front(), parameters));
+    const auto [place, is_new] = places.insert(space.trials.size() - 1);
+    if (is_new) continue;
+    space.trials[*place] = std::move(space.trials.back());
+    space.trials.pop_back();
   }
+  space.configurations.reserve(space.trials.size());
   for (const Trial& trial : space.trials) {
     space.configurations.push_back(trial.configuration);
     if (!trial.ok()) continue;
@@ -133,20 +153,21 @@ Prior prior_for(const RecordedSpace& space) {
 }
 
 std::vector<RecordedSpace> read_recorded_spaces(const std::string& path) {
-  const RecordedFile file = read_recorded_file(path);
-  std::map<std::string, std::vector<const RecordedResult*>> groups;
+  RecordedFile file = read_recorded_file(path);
+  std::map<std::string, std::deque<RecordedResult>> groups;
   std::vector<std::string> names;  // in the order of the file
-  for (const RecordedResult& result : file.results) {
+  for (; !file.results.empty(); file.results.pop_front()) {
+    RecordedResult& result = file.results.front();
     const std::string name = space_name(result, path, file.is_whole);
     auto& group = groups[name];
     if (group.empty()) names.push_back(name);
-    group.push_back(&result);
+    group.push_back(std::move(result));
   }
   std::vector<RecordedSpace> spaces;
   for (const std::string& name : names) {
     try {
-      spaces.push_back(space_of(groups.at(name)));
-    } catch (const OrderedJson::exception&) {
+      spaces.push_back(space_of(std::move(groups.at(name))));
+    } catch (const std::out_of_range&) {
       throw UsageError(
           fmt::format("{}: {}: not all configurations have the same parameters", path, name));
     }

@@ -78,14 +78,12 @@ RecordedResult read_result(const OrderedJson& result, const std::string& time_un
 
 }  // namespace
 
-std::vector<RecordedResult> read_t4(const OrderedJson& document) {
+ResultReader t4_reader(const OrderedJson& outline) {
   const std::string time_unit =
-      document.value("metadata", OrderedJson::object()).value("timeunit", "milliseconds");
-  std::vector<RecordedResult> results;
-  for (const OrderedJson& result : document.at("results")) {
-    results.push_back(read_result(result, time_unit));
-  }
-  return results;
+      outline.value("metadata", OrderedJson::object()).value("timeunit", "milliseconds");
+  return [time_unit](const std::string&, const OrderedJson& result) {
+    return read_result(result, time_unit);
+  };
 }
 
 }  // namespace autotune

@@ -19,6 +19,8 @@ namespace {
 // Without a budget, a space of up to this many trials is searched to the end.
 constexpr std::int64_t kExhaustiveTrials = 5000;
 constexpr double kDefaultBudget_s = 30;
+// A busy machine may need so long to start a compiler, however short the budget is.
+constexpr std::chrono::milliseconds kLeastForCompiler(10'000);
 
 }  // namespace
 
@@ -26,7 +28,7 @@ SearchPlan::SearchPlan(const TuneRequest& request, const TunerSetup& setup, std:
     : request_(request), setup_(setup), start_(request.began.value_or(Clock::now())) {
   make_spaces();
   make_tasks();
-  compiler_ = describe_compiler(setup.make_compile_worker, setup.compile_timeout);
+  compiler_ = describe_compiler(setup.make_compile_worker, compiler_timeout());
   const Environment environment{.driver = setup.device.driver_text(),
                                 .nvrtc_build = compiler_.build,
                                 .tool_version = kVersion,
@@ -39,6 +41,13 @@ SearchPlan::SearchPlan(const TuneRequest& request, const TunerSetup& setup, std:
     scopes.emplace(space.kernel, stored_->scope_of(*space.kernel));
   }
   shared_.emplace(*setup.database, std::move(scopes), std::move(run_guid), request_.fresh);
+}
+
+std::chrono::milliseconds SearchPlan::compiler_timeout() const {
+  const auto end = deadline(1);
+  if (!end) return setup_.compile_timeout;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*end - Clock::now());
+  return std::min(setup_.compile_timeout, std::max(kLeastForCompiler, left));
 }
 
 void SearchPlan::make_spaces() {

@@ -9,7 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "autotune/error.hpp"
+
 #include "core/compile_target.hpp"
+#include "core/error_text.hpp"
 
 namespace autotune {
 namespace {
@@ -45,7 +48,7 @@ Overloaded(Functions...) -> Overloaded<Functions...>;
 TuningRun::TuningRun(const TuneRequest& request, TunerSetup& setup,
                      const ProgressCallback& progress, std::stop_token stop)
     : setup_(setup),
-      stop_(std::move(stop)),
+      caller_(std::move(stop), RequestStop{ending_}),
       run_{new_guid(), setup.device.label, setup.device.uuid, request.command, utc_now()},
       plan_(request, setup, run_.guid),
       report_(plan_, progress),
@@ -65,7 +68,18 @@ TuneReport TuningRun::execute() {
     if (!plan_.open().empty()) end = search();
   }
   decide(end);
-  return finish(end);
+  TuneReport report = finish(end);
+  if (!failure_) return report;
+  const bool has_results =
+      std::any_of(report.problems.begin(), report.problems.end(),
+                  [](const ProblemResult& result) { return result.winner.has_value(); });
+  try {
+    std::rethrow_exception(failure_);
+  } catch (const std::exception& error) {
+    if (!has_results) throw;
+    report.failure = error_text(error);
+  }
+  return report;
 }
 
 bool TuningRun::take_devices() {
@@ -160,7 +174,7 @@ SearchEnd TuningRun::search() {
 void TuningRun::decide(SearchEnd end) {
   decision_.emplace(plan_, builder_, devices_.get(), writer_, report_, end, stop_);
   decision_->submit_finals();
-  while (decision_->has_open_finals()) {
+  while (decision_->has_open_finals() && !failure_) {
     handle_one();
     decision_->submit_finals();
   }
@@ -172,8 +186,8 @@ TuneReport TuningRun::finish(SearchEnd end) {
   report_.wait_for(writer_);
   if (std::string why = writer_.problem(); !why.empty()) report.storage_problem = std::move(why);
   report.rates = plan_.stored().rates();
-  report.interrupted = stop_.stop_requested();
-  report.complete = !report.interrupted;
+  report.interrupted = stop_.stop_requested() && !failure_;
+  report.complete = !stop_.stop_requested();
   if (report.complete && report.storage_problem.empty() && !decision_->missed_finals()) {
     const std::vector<CompletedRequest> completed = plan_.completed(end, retimed_);
     if (!completed.empty()) {
@@ -205,7 +219,13 @@ void TuningRun::handle(Event event) {
   const bool is_outcome =
       !std::holds_alternative<KernelBuilt>(event) && !std::holds_alternative<DeviceFailed>(event);
   if (is_outcome) devices_->outcome_taken();
-  std::visit(Overloaded{[this](KernelBuilt& built) { builder_.take(std::move(built)); },
+  std::visit(Overloaded{[this](KernelBuilt& built) {
+                          try {
+                            builder_.take(std::move(built));
+                          } catch (const EnvironmentError&) {
+                            give_up(std::current_exception());
+                          }
+                        },
                         [this](TrialDone& done) { record(std::move(done)); },
                         [this](FinalsDone& done) { decision_->record(std::move(done)); },
                         [this](RatesDone& done) {
@@ -214,10 +234,16 @@ void TuningRun::handle(Event event) {
                           report_.storing([&] { plan_.stored().put_rates(rates); });
                         },
                         [this](DeviceFailed& failed) {
-                          if (failed.error) std::rethrow_exception(failed.error);
+                          if (failed.error) return give_up(failed.error);
                           report_.progress("search", nullptr, &failed.device);
                         }},
              event);
+}
+
+void TuningRun::give_up(std::exception_ptr error) {
+  if (!failure_) failure_ = std::move(error);
+  ending_.request_stop();
+  if (devices_) devices_->drop_queued();  // jobs that no device would do
 }
 
 void TuningRun::record(TrialDone done) {

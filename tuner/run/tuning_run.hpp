@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -44,16 +45,25 @@ class TuningRun {
   void decide(SearchEnd end);
   TuneReport finish(SearchEnd end);
 
-  // Processes one event. Throws the error of the last device when that device has failed.
   void handle(Event event);
+  // Ends the run like a request to stop, because nothing more can be compiled or measured.
+  void give_up(std::exception_ptr error);
   void record(TrialDone done);
   // Processes the next event, if one arrives before the limits have to be checked.
   void handle_one();
   // Processes events until the devices have done all jobs.
   void finish_jobs();
 
+  struct RequestStop {
+    std::stop_source source;
+    void operator()() { source.request_stop(); }
+  };
+
   TunerSetup& setup_;
-  std::stop_token stop_;
+  std::stop_source ending_;
+  std::stop_callback<RequestStop> caller_;  // passes on the caller's request
+  std::stop_token stop_ = ending_.get_token();
+  std::exception_ptr failure_;
   RunInfo run_;
   SearchPlan plan_;
   RunReport report_;

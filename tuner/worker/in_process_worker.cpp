@@ -11,7 +11,7 @@ class InProcessWorker : public Worker {
  public:
   explicit InProcessWorker(std::unique_ptr<WorkerService> service) : service_(std::move(service)) {}
 
-  WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds) override {
+  WorkerOutcome call(const WorkerRequest& request, CallLimit) override {
     if (poisoned_) {
       return WorkerFailure{WorkerFailure::Kind::died,
                            "an earlier kernel made this process lose its device"};

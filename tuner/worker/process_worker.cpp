@@ -36,12 +36,12 @@ class ProcessWorker : public Worker {
   // The system (when memory is short) or a person may kill or stop a worker. This says nothing
   // about the request, so another worker is asked. It is asked only once, because a candidate may
   // also kill or stop its own process.
-  WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout) override {
+  WorkerOutcome call(const WorkerRequest& request, CallLimit limit) override {
     ended_by_others_ = false;
-    WorkerOutcome outcome = attempt(request, timeout);
+    WorkerOutcome outcome = attempt(request, limit.from_now());
     if (!ended_by_others_) return outcome;
     try {
-      return attempt(request, timeout + kColdStart);
+      return attempt(request, limit.from_now(kColdStart));
     } catch (const Error&) {
       return outcome;  // no other worker can be started
     }

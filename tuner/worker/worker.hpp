@@ -2,11 +2,13 @@
 // candidate hangs or poisons it; the program goes on with a new worker.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -26,13 +28,35 @@ struct WorkerFailure {
 
 using WorkerOutcome = std::variant<WorkerReply, WorkerFailure>;
 
+// How long a call may take. A worker gets `time` to answer, and one that takes the place of a
+// worker that something else ended gets more. Nothing goes on after `end`.
+class CallLimit {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  template <typename Rep, typename Period>
+  CallLimit(std::chrono::duration<Rep, Period> time, std::optional<Clock::time_point> end = {})
+      : time_(std::chrono::duration_cast<std::chrono::milliseconds>(time)), end_(end) {}
+
+  // Returns the time for a worker that is asked now, with `more` time than the usual.
+  [[nodiscard]] std::chrono::milliseconds from_now(std::chrono::milliseconds more = {}) const {
+    if (!end_) return time_ + more;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*end_ - Clock::now());
+    return std::clamp(left, std::chrono::milliseconds(0), time_ + more);
+  }
+
+ private:
+  std::chrono::milliseconds time_;
+  std::optional<Clock::time_point> end_;
+};
+
 // A Worker handles one request at a time. It belongs to the thread that calls it, which must
 // outlive it: the operating system ends a worker process when the thread that started it ends.
 class Worker {
  public:
   virtual ~Worker() = default;
   // Returns the reply, or the failure of the worker. Throws Error when no worker can be started.
-  virtual WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout) = 0;
+  virtual WorkerOutcome call(const WorkerRequest& request, CallLimit limit) = 0;
   // May be called from any thread. Ends a worker in a process of its own, even in the middle of a
   // call. That call fails, and later calls may fail too. An in-process worker goes on.
   virtual void interrupt() {}

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "autotune/error.hpp"
 
 #include "core/posix/host_resources.hpp"
@@ -36,11 +38,24 @@ TuningDatabase open_waiting(const std::filesystem::path& path, const DatabaseWai
   return TuningDatabase::open(path, wait.longest);
 }
 
+void check_folder_of_environment() {
+  const auto path = database_of_environment();
+  std::error_code error;  // of a folder that cannot be looked at, opening the file says why
+  if (!path || path->parent_path().empty() || std::filesystem::exists(path->parent_path(), error) ||
+      error) {
+    return;
+  }
+  throw StorageError(
+      fmt::format("{}: its folder does not exist: make it, or name another file in AUTOTUNE_DB",
+                  path->string()));
+}
+
 }  // namespace
 
 OpenedDatabase open_results(const std::string& named, const DatabaseWait& wait) {
   if (!named.empty()) return {open_waiting(named, wait), ""};
   try {
+    check_folder_of_environment();
     return {open_waiting(default_database_path(), wait), ""};
   } catch (const StorageError& error) {
     return {TuningDatabase::in_memory(), error.what()};

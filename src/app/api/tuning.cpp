@@ -136,6 +136,7 @@ TuneReport Tuning::run(const TuneRequest& request, TunerSetup setup,
   setup.database = &opened.database;
   setup.cubins = &cubins;
   TuneReport report = autotune::tune(request, setup, progress, stop);
+  if (!report.failure.empty()) throw EnvironmentError(report.failure);
   if (!opened.problem.empty()) {
     log_.warning("results are kept in memory only: {}", opened.problem);
     report.storage_problem = opened.problem;

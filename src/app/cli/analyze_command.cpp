@@ -10,6 +10,7 @@
 #include "cli/access_figures.hpp"
 #include "cli/analysis_report.hpp"
 #include "cli/analyzed_device.hpp"
+#include "cli/call_watch.hpp"
 #include "cli/command.hpp"
 #include "cli/configuration_choice.hpp"
 #include "cli/exit_codes.hpp"
@@ -81,7 +82,7 @@ Resources compile(const ChosenConfiguration& chosen, const GemmProblem& problem,
     return Resources{};
   };
   try {
-    const auto nvrtc = gpu::Nvrtc::open();
+    const auto nvrtc = watched(kCompiler, gpu::Nvrtc::open);
     const auto& known = nvrtc->architectures();
     if (std::find(known.begin(), known.end(), device.architecture) == known.end()) {
       return unknown(

@@ -10,7 +10,7 @@
 #include "autotune/error.hpp"
 
 #include "api/device_choice.hpp"
-#include "cli/driver_watch.hpp"
+#include "cli/call_watch.hpp"
 #include "cli/option_values.hpp"
 #include "cli/tuning_setup.hpp"
 #include "db/result_filter.hpp"

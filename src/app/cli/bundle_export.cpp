@@ -134,10 +134,16 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
                known_devices(opened ? &*opened : nullptr, !options.no_shipped));
     return exit_code::kNothingStored;
   }
-  check_folder_exists("--bundle", bundle.path);
   const std::filesystem::path path = bundle.path;
+  if (std::error_code ignored;
+      std::filesystem::is_directory(path, ignored) || !path.has_filename()) {
+    throw UsageError(fmt::format("--bundle: {} is a folder: name a file, e.g. {}", path.string(),
+                                 (path / "app.bundle").string()));
+  }
+  check_folder_exists("--bundle", bundle.path);
   NewFiles files(path.parent_path().empty() ? "." : path.parent_path(), kBundleMark, bundle.force,
                  "--bundle");
+  files.check(path.filename());  // before the work, which takes minutes
 
   const ResultSource results(options.database);
   const Log silent({});

@@ -13,6 +13,7 @@
 #include "api/bundled_kernels.hpp"
 #include "api/gemm_backend.hpp"
 #include "api/setup.hpp"
+#include "cli/call_watch.hpp"
 #include "core/thread_pool.hpp"
 #include "db/cubin_store.hpp"
 #include "gpu/nvrtc.hpp"
@@ -81,7 +82,7 @@ BundlePlan plan_bundle(const KernelSelector& selector, const std::vector<GemmPro
 
 BundleContent compile_bundle(const BundlePlan& plan, const BundleTarget& target, int jobs,
                              const std::function<void()>& on_kernel) {
-  const auto nvrtc = gpu::Nvrtc::open();
+  const auto nvrtc = watched(kCompiler, gpu::Nvrtc::open);
   const std::vector<std::string>& known = nvrtc->architectures();
   if (std::find(known.begin(), known.end(), target.architecture) == known.end()) {
     throw EnvironmentError(fmt::format("--arch: NVRTC {} does not compile for {}, only for {}",

@@ -68,7 +68,7 @@ int run_merge(const DbOptions& options) {
     if (TuningDatabase::open_read_only(other)) continue;
     throw UsageError(in_quotes(other) + " must be a database that has something in it");
   }
-  check_folder_exists("--db", options.database);
+  check_database_folder(options.database);
   TuningDatabase database = TuningDatabase::open(path_of(options));
   for (const std::string& other : options.others) {
     const MergeCounts counts = database.merge(other);

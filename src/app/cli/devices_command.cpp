@@ -5,8 +5,8 @@
 
 #include "autotune/error.hpp"
 
+#include "cli/call_watch.hpp"
 #include "cli/command.hpp"
-#include "cli/driver_watch.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/options.hpp"
 #include "cli/results_json.hpp"

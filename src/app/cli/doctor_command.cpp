@@ -1,5 +1,8 @@
 // autotune doctor: checks the requirements of tuning, prints what was found and where, and says
 // what to do about what is missing.
+#include <cstdio>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -10,8 +13,8 @@
 
 #include "autotune/error.hpp"
 
+#include "cli/call_watch.hpp"
 #include "cli/command.hpp"
-#include "cli/driver_watch.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/options.hpp"
 #include "cli/results_json.hpp"
@@ -132,52 +135,86 @@ std::string gpu_text(const DeviceInfo& device, const GpuState& state) {
                      device.mig ? "on" : "off", text(state.processes, 1));
 }
 
-void print_checks(const std::vector<Check>& checks) {
-  for (const Check& check : checks) {
-    fmt::print("{:<10} {}\n", check.name, printable(check.state));
-    if (!check.advice.empty()) fmt::print("{:<10} -> {}\n", "", check.advice);
-  }
-}
+// What was found. As text it is printed at once, since the driver may never answer.
+class Findings {
+ public:
+  explicit Findings(bool as_json) : as_json_(as_json) {}
 
-int run_doctor(const Options& options) {
-  const DriverReport driver = driver_report();
-  std::vector<Check> checks = {{"program", true, own_program_path().string()},
-                               check_driver(driver)};
-  Json gpus = nlohmann::ordered_json::array();
-  for (const DeviceInfo& device : driver.devices) {
-    const GpuState state = watched([&] { return inspect_state(device); });
+  void add(Check check) {
+    if (!as_json_) print(check);
+    checks_.push_back(std::move(check));
+  }
+  void add_gpu(const DeviceInfo& device, const GpuState& state) {
     const std::string advice = advice_for(device, state);
-    checks.push_back(
-        {"GPU", advice.empty(),
+    add({"GPU", advice.empty(),
          fmt::format("{}: {}, {}", device.ordinal, describe(device), gpu_text(device, state)),
          advice});
-    gpus.push_back(gpu_json(device, state));
+    gpus_.push_back(gpu_json(device, state));
   }
-  const Check nvrtc = check_nvrtc(inspect_nvrtc());
-  const Check cpu_compiler = check_cpu_compiler();
-  checks.insert(checks.end(), {nvrtc, cpu_compiler, check_database(), check_cubins()});
 
-  const char* tuning = "none";
-  if (driver.usable && nvrtc.ok) tuning = "gpu";
-  if (driver.no_gpu && cpu_compiler.ok) tuning = "cpu";
-  if (options.json) {
+  // Says what can be tuned for: "gpu", "cpu" or "none".
+  void finish(const std::string& tuning) {
+    if (!as_json_) {
+      print({"tuning", true,
+             tuning == "gpu"   ? "possible"
+             : tuning == "cpu" ? "possible on the CPU device alone, whose times say nothing "
+                                 "about a GPU"
+                               : "impossible before the above is mended"});
+      return;
+    }
     Json document = {{"schema", 1}, {"command", "doctor"}, {"tuning", tuning}};
-    for (const Check& check : checks) {
+    for (const Check& check : checks_) {
       Json entry = {{"name", check.name}, {"ok", check.ok}, {"state", check.state}};
       entry["advice"] = check.advice.empty() ? Json() : Json(check.advice);
       document["checks"].push_back(std::move(entry));
     }
-    document["gpus"] = std::move(gpus);
+    document["gpus"] = gpus_;
     print_document(document);
-  } else {
-    print_checks(checks);
-    print_checks({{"tuning", true,
-                   *tuning == 'g'   ? "possible"
-                   : *tuning == 'c' ? "possible on the CPU device alone, whose times say nothing "
-                                      "about a GPU"
-                                    : "impossible before the above is mended"}});
+    std::fflush(stdout);
   }
-  return *tuning == 'n' ? exit_code::kEnvironment : exit_code::kDone;
+
+  // The end where `awaited` does not answer.
+  [[nodiscard]] CallWatch::LastWords unanswered(const char* name, const Awaited& awaited) {
+    return [this, name, awaited](std::chrono::milliseconds waited) {
+      add({name, false, fmt::format("has not answered for {} s", waited.count() / 1000),
+           awaited.advice});
+      finish("none");
+    };
+  }
+
+ private:
+  static void print(const Check& check) {
+    fmt::print("{:<10} {}\n", check.name, printable(check.state));
+    if (!check.advice.empty()) fmt::print("{:<10} -> {}\n", "", check.advice);
+    std::fflush(stdout);
+  }
+
+  bool as_json_;
+  std::vector<Check> checks_;
+  Json gpus_ = Json::array();
+};
+
+int run_doctor(const Options& options) {
+  Findings findings(options.json);
+  findings.add({"program", true, own_program_path().string()});
+  const Check cpu_compiler = check_cpu_compiler();
+  findings.add(cpu_compiler);
+  findings.add(check_database());
+  findings.add(check_cubins());
+  const Check nvrtc =
+      check_nvrtc(watched(kCompiler, inspect_nvrtc, findings.unanswered("NVRTC", kCompiler)));
+  findings.add(nvrtc);
+  const CallWatch::LastWords unanswered = findings.unanswered("driver", kDriver);
+  const DriverReport driver = driver_report(unanswered);
+  findings.add(check_driver(driver));
+  for (const DeviceInfo& device : driver.devices) {
+    const auto look = [&] { return inspect_state(device); };
+    findings.add_gpu(device, watched(kDriver, look, unanswered));
+  }
+  const bool for_gpu = driver.usable && nvrtc.ok;
+  const bool for_cpu = driver.no_gpu && cpu_compiler.ok;
+  findings.finish(for_gpu ? "gpu" : for_cpu ? "cpu" : "none");
+  return for_gpu || for_cpu ? exit_code::kDone : exit_code::kEnvironment;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "cli/call_watch.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/program.hpp"
 
@@ -46,5 +47,7 @@ void end_program() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return autotune::run_program(argc, argv);
+  const int code = autotune::run_program(argc, argv);
+  if (autotune::has_left_call_behind()) ::_exit(code);
+  return code;
 }

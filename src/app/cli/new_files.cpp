@@ -40,7 +40,7 @@ NewFiles::~NewFiles() {
   for (const File& file : files_) std::filesystem::remove(temporary(file), ignored);
 }
 
-void NewFiles::add(const std::string& name, std::string text) {
+void NewFiles::check(const std::string& name) const {
   const std::filesystem::path path = folder_ / name;
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) fail(path, std::strerror(EISDIR));
@@ -49,6 +49,10 @@ void NewFiles::add(const std::string& name, std::string text) {
         fmt::format("{}: {} is there, and autotune has not written it: --force overwrites it",
                     option_, path.string()));
   }
+}
+
+void NewFiles::add(const std::string& name, std::string text) {
+  check(name);
   files_.push_back({name, std::move(text)});
 }
 

@@ -20,6 +20,8 @@ class NewFiles {
   NewFiles& operator=(const NewFiles&) = delete;
 
   // Throws UsageError where a file of that name may not be replaced, StorageError where it cannot.
+  void check(const std::string& name) const;
+  // Throws what check() throws.
   void add(const std::string& name, std::string text);
   // Writes all of them, then gives them their names. Throws StorageError where they cannot be
   // written.

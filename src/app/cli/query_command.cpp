@@ -228,15 +228,15 @@ int nothing_stored(const QueryOptions& options, DeviceQuery device, const Tuning
                label, known_devices(database, device.use_shipped));
     return exit_code::kNothingStored;
   }
-  const char* const sizes = anything ? "some sizes" : "these sizes";
+  const std::string sizes =
+      fmt::format("{}these {}sizes", anything ? "some of " : "", options.exact ? "exact " : "");
   if (options.max_error) {
     fmt::print(stderr,
                "autotune: nothing that keeps to --max-error is stored for {} of {}: tune them, or "
                "leave it out\n",
                sizes, label);
   } else {
-    fmt::print(stderr, "autotune: nothing is stored for {}{} of {}: tune them{}\n",
-               options.exact ? "exactly " : "", sizes, label,
+    fmt::print(stderr, "autotune: nothing is stored for {} of {}: tune them{}\n", sizes, label,
                options.exact ? ", or leave --exact out" : "");
   }
   return exit_code::kNothingStored;

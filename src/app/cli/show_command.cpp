@@ -8,6 +8,7 @@
 #include "autotune/error.hpp"
 
 #include "api/device_choice.hpp"
+#include "cli/call_watch.hpp"
 #include "cli/command.hpp"
 #include "cli/configuration_choice.hpp"
 #include "cli/exit_codes.hpp"
@@ -144,7 +145,7 @@ void print_launch(const ChosenConfiguration& chosen, const GemmProblem& gemm,
 
 gpu::CompileResult compile(const KernelTemplate& kernel, const std::vector<std::string>& options,
                            const std::string& architecture) {
-  const auto nvrtc = gpu::Nvrtc::open();
+  const auto nvrtc = watched(kCompiler, gpu::Nvrtc::open);
   const std::vector<std::string>& known = nvrtc->architectures();
   if (std::find(known.begin(), known.end(), architecture) == known.end()) {
     throw EnvironmentError(fmt::format("--arch: NVRTC {} does not compile for {}, only for {}",

@@ -5,7 +5,7 @@
 #include "autotune/error.hpp"
 
 #include "api/device_choice.hpp"
-#include "cli/driver_watch.hpp"
+#include "cli/call_watch.hpp"
 #include "cli/tuning_setup.hpp"
 
 namespace autotune {
@@ -21,7 +21,7 @@ Target choose_target(const Options& options, const TuningDatabase* database) {
   }
   // Results of one architecture do not hold for another. A machine without a GPU of it is nothing
   // to warn of, since nothing is timed.
-  const DeviceInfo here = watched([] { return choose_device("auto"); }).device;
+  const DeviceInfo here = watched(kDriver, [] { return choose_device("auto"); }).device;
   const bool is_here = here.architecture() == target.architecture;
   target.query = {is_here ? here.device_class() : target.architecture, is_here ? here.label : "",
                   std::nullopt, !options.no_shipped};

@@ -72,7 +72,7 @@ nlohmann::ordered_json tune_document(const TuneReport& report, const DeviceInfo&
   }
   document["measured"] = report.measured;
   document["known"] = report.known;
-  document["interrupted"] = report.interrupted;
+  document["interrupted"] = report.interrupted || !report.failure.empty();
   document["compiled"] = report.compiled;
   document["equal_kernels"] = report.duplicate_kernels;
   document["wall_s"] = report.wall_s;
@@ -202,10 +202,14 @@ void print_notes(const TuneReport& report) {
   if (report.interrupted) {
     fmt::print(stderr, "autotune: interrupted: these are the results so far\n");
   }
+  if (!report.failure.empty()) {
+    fmt::print(stderr, "autotune: {}; these are the results so far\n", printable(report.failure));
+  }
 }
 
 int exit_code_for(const TuneReport& report, bool stored) {
   if (report.interrupted) return exit_code::kInterrupted;
+  if (!report.failure.empty()) return exit_code::kEnvironment;
   for (const ProblemResult& result : report.problems) {
     if (result.winner) continue;
     return result.too_large.empty() ? exit_code::kNoneCorrect : exit_code::kEnvironment;

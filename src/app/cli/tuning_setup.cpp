@@ -13,7 +13,7 @@
 #include "autotune/error.hpp"
 
 #include "api/device_choice.hpp"
-#include "cli/driver_watch.hpp"
+#include "cli/call_watch.hpp"
 #include "cli/option_values.hpp"
 #include "cli/table.hpp"
 #include "cpu/device.hpp"
@@ -53,11 +53,31 @@ std::string full_label(const std::string& text, const TuningDatabase* database, 
   return labels.size() == 1 ? *labels.begin() : text;
 }
 
+// Says on standard error that the compiler is waited for, where it takes long to say which one it
+// is. The call has a time limit.
+class WatchedWorker : public Worker {
+ public:
+  explicit WatchedWorker(std::unique_ptr<Worker> worker) : worker_(std::move(worker)) {}
+
+  WorkerOutcome call(const WorkerRequest& request, CallLimit limit) override {
+    std::optional<CallWatch> watch;
+    if (std::holds_alternative<DescribeCompilerRequest>(request)) {
+      watch.emplace(kCompiler, CallWatch::Patience{.before_end = std::nullopt});
+    }
+    return worker_->call(request, limit);
+  }
+  void interrupt() override { worker_->interrupt(); }
+
+ private:
+  std::unique_ptr<Worker> worker_;
+};
+
 }  // namespace
 
 DeviceInfo device_for(const std::string& option) {
   try {
-    DeviceChoice choice = watched([&] { return choose_device(option.empty() ? "auto" : option); });
+    DeviceChoice choice =
+        watched(kDriver, [&] { return choose_device(option.empty() ? "auto" : option); });
     if (!choice.note.empty()) fmt::print(stderr, "autotune: {}\n", choice.note);
     return std::move(choice.device);
   } catch (const UsageError& error) {
@@ -122,8 +142,12 @@ std::string device_warning(const DeviceInfo& device) {
   if (device.kernel_timeout)
     return "the GPU drives a display: the driver ends kernels that run long";
   if (device.is_cpu()) return "";
-  const std::optional<GpuLoad> load = watched([&] { return inspect_load(device); });
-  return load ? busy_warning(*load) : "";
+  // A driver that hangs here is not waited for: the device may work all the same, and if it does
+  // not, that is found when it is opened.
+  constexpr std::chrono::milliseconds kPatience(2000);
+  const auto load = answer_within(kPatience, [device] { return inspect_load(device); });
+  if (!load) return "the driver does not say whether other programs use the GPU";
+  return *load ? busy_warning(**load) : "";
 }
 
 std::string short_name(const DeviceInfo& device) {
@@ -145,13 +169,20 @@ void check_folder_exists(const std::string& option, const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;  // of a folder that cannot be looked at, opening the file says why
   if (folder.empty() || std::filesystem::exists(folder, error) || error) return;
+  const char* const separator = option.starts_with("--") ? " " : "=";
   throw UsageError(fmt::format(
-      "{0}: the folder {1} does not exist: make it, or name another file, e.g. {0} {2}", option,
-      in_quotes(folder.string()), in_quotes(std::filesystem::path(path).filename().string())));
+      "{0}: the folder {1} does not exist: make it, or name another file, e.g. {0}{2}{3}", option,
+      in_quotes(folder.string()), separator,
+      in_quotes(std::filesystem::path(path).filename().string())));
+}
+
+void check_database_folder(const std::string& explicit_path) {
+  if (!explicit_path.empty()) return check_folder_exists("--db", explicit_path);
+  if (const auto path = database_of_environment()) check_folder_exists("AUTOTUNE_DB", *path);
 }
 
 OpenedDatabase open_database(const std::string& explicit_path, const DatabaseWait& wait) {
-  check_folder_exists("--db", explicit_path);
+  check_database_folder(explicit_path);
   try {
     return open_results(explicit_path, wait);
   } catch (const StorageError& error) {
@@ -202,6 +233,9 @@ TuningDatabase existing_database(const std::string& explicit_path) {
 
 TunerSetup make_setup(const std::vector<DeviceInfo>& devices, int jobs) {
   TunerSetup setup = isolated_setup(devices, own_program_path());
+  setup.make_compile_worker = [make_worker = std::move(setup.make_compile_worker)] {
+    return std::make_unique<WatchedWorker>(make_worker());
+  };
   if (jobs > 0) setup.compile_jobs = jobs;
   return setup;
 }

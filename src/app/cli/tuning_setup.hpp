@@ -33,9 +33,11 @@ namespace autotune {
 // "NVIDIA H200 (sm_90, 132 SMs, 139.8 GiB, driver 580.159.04)".
 [[nodiscard]] std::string describe(const DeviceInfo& device);
 
-// Throws UsageError where the folder of a file that an option names does not exist: a mistyped path
-// would else become a new folder.
+// Throws UsageError where the folder of a file that an option or variable names does not exist: a
+// mistyped path would else become a new folder.
 void check_folder_exists(const std::string& option, const std::string& path);
+// The same of the database that --db names, else of the one that $AUTOTUNE_DB names.
+void check_database_folder(const std::string& explicit_path);
 
 // Like open_results(), except that an explicit path that cannot be opened, or whose folder does not
 // exist, throws UsageError.

@@ -109,6 +109,7 @@ TEST_SUITE("export --bundle") {
     const ProgramResult refused = write("64", {"--arch", "sm_90"});
     CHECK(refused.exit_code == kUsage);
     CHECK(has(refused.err, "--bundle: " + write.path + " is there, and autotune has not"));
+    CHECK(lines(refused.err) == 1);  // nothing was compiled for it
     CHECK(write("64", {"--arch", "sm_90", "--force"}).exit_code == kSuccess);
     CHECK_NOTHROW(Bundle{write.path});
   }

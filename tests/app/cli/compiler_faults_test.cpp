@@ -81,6 +81,24 @@ TEST_SUITE("compile workers") {
   }
 }
 
+TEST_SUITE("a compiler that hangs") {
+  TEST_CASE("it is said to be waited for, whatever the command") {
+    Program program;
+    program.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
+    program.environment.emplace_back("AUTOTUNE_NVRTC", AUTOTUNE_OLD_NVRTC);
+    program.environment.emplace_back("OLD_NVRTC_HANGS", "1");
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"--sizes", "64"}, {"run", "--sizes", "64"}, {"--version"}}) {
+      CAPTURE(command.front());
+      RunningProgram running(program, command);
+      running.wait_for_words("waiting for the compiler");
+      CHECK(running.is_running());
+      const ProgramResult result = running.finish_with(SIGKILL);
+      CHECK(result.err == "autotune: waiting for the compiler\n");
+    }
+  }
+}
+
 TEST_SUITE("the CPU device's compiler") {
   TEST_CASE("it ends with the program, which ends with its budget") {
     const OrphanWatch orphans;
@@ -139,6 +157,38 @@ TEST_SUITE("the CPU device's compiler") {
     CHECK(trials_in(program.database) == 0);
   }
 
+  TEST_CASE("a disk that fills after some trials ends the run, which prints and keeps them") {
+    const OrphanWatch orphans;
+    Program program;
+    const std::string compiler = program.folder.path() / "c++";
+    const std::string full = program.folder.path() / "full";
+    // Compiles four kernels besides the one that the program tries its compiler with.
+    std::ofstream(compiler) << "#!/bin/sh\n"
+                               "[ \"$1\" = --version ] && exec c++ \"$@\"\n"
+                               "grep -q autotune_call_probe $TMPDIR/kernel.cu && exec c++ \"$@\"\n"
+                               "for n in 1 2 3 4; do mkdir "
+                            << full
+                            << "$n 2> /dev/null && exec c++ \"$@\"; done\n"
+                               "echo 'k.cu:1:2: fatal error: error writing to a.s: No space left "
+                               "on device' >&2\nexit 1\n";
+    std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+    program.environment.emplace_back("CXX", compiler);
+    std::vector<std::string> tune = {"--sizes", "32", "--device", "cpu", "--jobs", "1"};
+    const ProgramResult result = program(tune);
+    CAPTURE(result.out);
+    CHECK(result.exit_code == kEnvironment);
+    check_line(result, "kernels cannot be compiled: ");
+    CHECK(has(result.err, "No space left on device"));
+    CHECK(has(result.err, "; these are the results so far\n"));
+    CHECK(has(result.out, "32x32x32"));
+    CHECK(has(result.out, "stored in "));
+    const std::int64_t stored = trials_in(program.database);
+    CHECK(stored > 0);
+    CHECK(OrphanWatch::has_no_children());
+    const ProgramResult query = program({"query", "--device", "cpu", "--sizes", "32", "--exact"});
+    CHECK(query.exit_code == kSuccess);
+  }
+
   TEST_CASE("limits of the program's processes are named") {
     const Program program;
     const auto limited = [&](const std::string& limit) {
@@ -151,6 +201,14 @@ TEST_SUITE("the CPU device's compiler") {
     const ProgramResult result = limited("-n 8");
     CHECK(result.exit_code == kEnvironment);
     check_line(result, "cannot start a worker: fcntl: Too many open files (see ulimit -n)");
+    for (const char* few : {"-n 4", "-n 5", "-n 6"}) {
+      CAPTURE(few);
+      const ProgramResult none = limited(few);
+      CAPTURE(none.err);
+      CHECK(none.exit_code == kEnvironment);
+      CHECK(has(none.err, "ulimit -n"));
+      CHECK_FALSE(has(none.err, "permissions"));
+    }
   }
 
   // How little is too little for a thread, a compiler or a worker depends on the build.

@@ -60,6 +60,19 @@ TEST_SUITE("driver faults") {
     CHECK(has(text, "-> other programs have the GPU open"));
   }
 
+  TEST_CASE("a driver that hangs keeps doctor from nothing else, and --version from nothing") {
+    Program program;
+    program.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
+    program.environment.emplace_back("FAKE_CUDA", "cuInit:hang");
+    CHECK(program({"--version"}).exit_code == kSuccess);
+    RunningProgram doctor(program, {"doctor"});
+    doctor.wait_for_words("waiting for the NVIDIA driver");
+    const ProgramResult known = doctor.finish_with(SIGKILL);
+    for (const char* check : {"program ", "\nC++ ", "\ndatabase ", "\ncubins ", "\nNVRTC "}) {
+      CHECK(has(known.out, check));
+    }
+  }
+
   TEST_CASE("what cuBLAS is compared with is never dropped in silence") {
     if (!can_compile()) return;
     Program program;

@@ -89,20 +89,42 @@ TEST_SUITE("odd systems") {
       while (folder.string().size() + 100 < total) folder /= std::string(99, 'x');
       folder /= std::string(total - folder.string().size() - 6, 'y');
       program.environment.front() = {"AUTOTUNE_DB", folder / "a.db"};
+      std::error_code ignored;  // the last one is too long for the system too
+      std::filesystem::create_directories(folder, ignored);
       CAPTURE(total);
       const ProgramResult result = program({"--sizes", "8", "--device", "cpu", "--trials", "1"});
-      std::error_code ignored;
-      CHECK(std::filesystem::exists(folder, ignored) == (total == 500));
+      CHECK(std::filesystem::exists(folder / "a.db", ignored) == (total == 500));
       CHECK(result.exit_code == (total == 500 ? kSuccess : kNotStored));
       if (total > 500) check_line(result, total < 4096 ? "SQLite takes 504" : "name too long");
       folder = folder.parent_path();
     }
   }
 
+  TEST_CASE("a folder of AUTOTUNE_DB that does not exist is told, and not made") {
+    Program program;
+    const std::filesystem::path folder = program.folder.path() / "mistyped";
+    program.environment.front() = {"AUTOTUNE_DB", folder / "a.db"};
+    const std::string other = program.folder.path() / "other.db";
+    const std::vector<std::string> tune = {"--sizes", "8", "--device", "cpu", "--trials", "1"};
+    std::vector<std::string> tune_other = tune;
+    tune_other.insert(tune_other.end(), {"--db", other});
+    REQUIRE(program(tune_other).exit_code == kSuccess);
+    for (const std::vector<std::string>& command : {tune, {"db", "merge", other}}) {
+      const ProgramResult result = program(command);
+      CHECK(result.exit_code == kUsage);
+      check_line(result, "AUTOTUNE_DB: the folder '" + folder.string() +
+                             "' does not exist: make it, or name another file, e.g. "
+                             "AUTOTUNE_DB='a.db'");
+      CHECK_FALSE(std::filesystem::exists(folder));
+    }
+  }
+
   TEST_CASE("a database may have any name, and one that is too long is told") {
     Program program;
     const std::vector<std::string> tune = {"--sizes", "8", "--device", "cpu", "--trials", "1"};
-    program.database = program.folder.path() / "two\nlines and \xc3\xa4 space" / "a.db";
+    const std::filesystem::path folder = program.folder.path() / "two\nlines and \xc3\xa4 space";
+    std::filesystem::create_directory(folder);
+    program.database = folder / "a.db";
     program.environment.front() = {"AUTOTUNE_DB", program.database};
     CHECK(program(tune).exit_code == kSuccess);
     CHECK(trials_in(program.database) == 1);

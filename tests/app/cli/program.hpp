@@ -19,6 +19,8 @@ inline const std::string kRecording =
     AUTOTUNE_SOURCE_DIR "/tests/data/h200-64x64x65536.t4.json.zst";
 
 struct Program {
+  Program() { std::filesystem::create_directory(folder.path() / "data"); }
+
   TemporaryFolder folder;
   std::string database = folder.path() / "data" / "autotune.db";
   Environment environment = {{"AUTOTUNE_DB", database},

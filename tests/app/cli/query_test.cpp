@@ -291,7 +291,11 @@ TEST_SUITE("query") {
     const ProgramResult result =
         program({"query", "--device", "Test GPU", "--sizes", "1900", "--exact"});
     CHECK(result.exit_code == 4);
-    CHECK(result.err.find("Test GPU") != std::string::npos);
+    CHECK(has(result.err, "nothing is stored for these exact sizes of Test GPU: tune them, or"));
+    const ProgramResult some =
+        program({"query", "--device", "Test GPU", "--sizes", "1900,2048", "--exact"});
+    CHECK(some.exit_code == 4);
+    CHECK(has(some.err, "nothing is stored for some of these exact sizes of Test GPU: tune them"));
   }
 
   TEST_CASE("without sizes all of the device are listed") {
@@ -388,6 +392,7 @@ TEST_SUITE("program") {
     CHECK(version.exit_code == 0);
     CHECK(version.out.rfind("autotune ", 0) == 0);
     CHECK(version.out.find("SQLite ") != std::string::npos);
+    CHECK_FALSE(has(version.out, "driver"));
     CHECK(has(help.out, "--version"));
     CHECK(program({"--version", "--json"}).out == version.out);
   }

@@ -57,6 +57,23 @@ TEST_SUITE("several GPUs") {
     CHECK(has(document["devices"][1]["failure"], "cuDevicePrimaryCtxRetain"));
   }
 
+  TEST_CASE("one whose load is not told is used all the same, with a warning") {
+    if (!can_compile()) return;
+    Program program;
+    program.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
+    program.environment.emplace_back("FAKE_CUDA", "devices=2");
+    program.environment.emplace_back("LD_LIBRARY_PATH", AUTOTUNE_BINARY_DIR "/tests/fake_nvml");
+    program.environment.emplace_back("FAKE_NVML_HANGS", "GPU-00010203-0405-0607-0809-0a0b0c0d0e10");
+    std::vector<std::string> tune = small_search("6");
+    tune.insert(tune.end(), {"--device", "all", "--json"});
+    const ProgramResult result = program(tune);
+    REQUIRE(result.exit_code == kSuccess);
+    check_line(result,
+               "warning: GPU 1 (NVIDIA H200): the driver does not say whether other programs use "
+               "the GPU");
+    CHECK(nlohmann::json::parse(result.out)["measured"] == 6);
+  }
+
   TEST_CASE("what fails on one of them alone is not stored") {
     if (!can_compile()) return;
     const FakeMachine machine;

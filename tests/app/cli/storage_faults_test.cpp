@@ -239,7 +239,7 @@ TEST_SUITE("storage that fails") {
 
   TEST_CASE("where no file can be made the results are printed, and said not to be kept") {
     Program program;
-    program.environment[0].second = "/proc/autotune/autotune.db";
+    program.environment[0].second = "/proc/autotune.db";
     check_told(program(search("32")), "results of this run will not be kept", kTrials);
     // A file that was asked for is another matter.
     const ProgramResult result = program(search("32", {"--db", "/proc/autotune.db"}));

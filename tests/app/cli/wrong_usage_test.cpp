@@ -258,6 +258,12 @@ const std::vector<Case>& cases() {
       {{"export", "--bundle", "/nowhere/b", "--sizes", "64", "--arch", "sm_90"},
        2,
        "--bundle: the folder '/nowhere' does not exist"},
+      {{"export", "--bundle", "/tmp", "--sizes", "64", "--arch", "sm_90"},
+       2,
+       "--bundle: /tmp is a folder: name a file, e.g. /tmp/app.bundle"},
+      {{"export", "--bundle", "/tmp/", "--sizes", "64", "--arch", "sm_90"},
+       2,
+       "--bundle: /tmp/ is a folder: name a file, e.g. /tmp/app.bundle"},
       {{"export", "--bundle", "/nowhere/b", "--sizes", "64", "--arch", "sm_99"},
        2,
        "--arch: sm_99 is not known, e.g. sm_90"},
@@ -472,7 +478,7 @@ TEST_SUITE("wrong usage") {
       CHECK(lines(result.err) >= 1);
       CHECK(lines(result.err) <= 2);
       CHECK(result.err.size() < 500);  // the names of all parameters
-      CHECK_FALSE(std::filesystem::exists(std::filesystem::path(program.database).parent_path()));
+      CHECK(std::filesystem::is_empty(std::filesystem::path(program.database).parent_path()));
     }
   }
 

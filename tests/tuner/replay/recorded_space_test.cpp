@@ -208,6 +208,19 @@ TEST_SUITE("recorded spaces") {
     }
   }
 
+  TEST_CASE("what holds for all results may follow them") {
+    const auto cached =
+        read_text(R"({"cache": {"3": {"A": 3, "score": 2}, "4": {"A": 4, "score": 4}}, )"
+                  R"("objective": "score", "tune_params_keys": ["A"]})");
+    REQUIRE(cached.size() == 1);
+    CHECK(cached[0].trials.size() == 2);
+    CHECK(cached[0].best_us == doctest::Approx(0.25));
+    const auto t4 =
+        read_text(R"({"results": [{"configuration": {"A": 1}, "invalidity": "correct", "times": {)"
+                  R"("runtimes": [2]}}], "metadata": {"timeunit": "seconds"}})");
+    CHECK(t4.at(0).best_us == doctest::Approx(2e6));
+  }
+
   TEST_CASE("a cache's parameters may stand in the key alone") {
     const auto spaces =
         read_text(R"({"tune_params_keys": ["A", "B", "C"], "cache": {"16,fast,True": {"time": 2},)"

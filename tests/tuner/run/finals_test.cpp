@@ -123,6 +123,42 @@ TEST_SUITE("finals of a run") {
     CHECK(again.problems.front().winner->ties.size() == 2);
   }
 
+  TEST_CASE("finals that end early leave the best of the search, which the next run confirms") {
+    const bool interrupts[] = {true, false};
+    for (const bool interrupt : interrupts) {
+      CAPTURE(interrupt);
+      TuneFixture f;
+      int samples = 0;
+      f.script->measure = [&](const MeasureRequest& m) {
+        const bool ends = m.timing.samples == 1 && ++samples >= 2;  // before the third round
+        if (ends && interrupt) f.stop.request_stop();
+        if (ends && !interrupt) {
+          return WorkerOutcome(WorkerFailure{WorkerFailure::Kind::no_service, "the GPU is lost"});
+        }
+        return WorkerOutcome(WorkerReply(measured(time_us(m))));
+      };
+      const TuneReport report = f.run();
+      CHECK(samples == (interrupt ? 2 : 4));  // a worker without its device is replaced twice
+      CHECK(report.interrupted == interrupt);
+      CHECK(report.failure.empty() == interrupt);
+      CHECK_FALSE(report.complete);
+      CHECK(report.measured == kValid);
+      CHECK(f.database.stats().trials == kValid);
+      REQUIRE(report.problems.front().winner.has_value());
+      CHECK(to_string(report.problems.front().winner->configuration) == "X=7,A=2");
+      CHECK_FALSE(report.problems.front().winner->confirmed);
+
+      f.stop = std::stop_source();
+      f.script->measure = [](const MeasureRequest& m) {
+        return WorkerOutcome(WorkerReply(measured(time_us(m))));
+      };
+      const TuneReport next = f.run();
+      CHECK(next.measured == 0);
+      CHECK(next.complete);
+      CHECK(next.problems.front().winner->confirmed);
+    }
+  }
+
   TEST_CASE("a slow problem has fewer finalists") {
     for (const bool slow : {false, true}) {
       TuneFixture f;

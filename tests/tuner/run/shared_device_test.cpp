@@ -20,9 +20,9 @@ class HangingWorker : public ScriptedWorker {
   HangingWorker(std::shared_ptr<Script> script, std::function<void()> on_measure)
       : ScriptedWorker(std::move(script)), on_measure_(std::move(on_measure)) {}
 
-  WorkerOutcome call(const WorkerRequest& request, std::chrono::milliseconds timeout) override {
+  WorkerOutcome call(const WorkerRequest& request, CallLimit limit) override {
     if (!std::holds_alternative<MeasureRequest>(request)) {
-      return ScriptedWorker::call(request, timeout);
+      return ScriptedWorker::call(request, limit);
     }
     on_measure_();
     std::unique_lock lock(mutex_);

@@ -101,9 +101,20 @@ TEST_SUITE("tune: faults") {
       if (f.script->compiles > 60) throw Error("no process can be started");
       return ScriptedWorker::compiled(request);
     };
-    CHECK_THROWS_WITH_AS(f.run(), "kernels cannot be compiled: no process can be started",
-                         EnvironmentError);
+    const TuneReport report = f.run();
+    CHECK(report.failure == "kernels cannot be compiled: no process can be started");
+    CHECK_FALSE(report.interrupted);
+    CHECK_FALSE(report.complete);
+    CHECK(report.measured > 0);
+    CHECK(report.problems[0].winner.has_value());
     for (const Trial& trial : f.seen) CHECK(trial.ok());
+
+    Fixture none;
+    none.script->compile = [](const CompileRequest&) -> WorkerOutcome {
+      throw Error("no process can be started");
+    };
+    CHECK_THROWS_WITH_AS(none.run(), "kernels cannot be compiled: no process can be started",
+                         EnvironmentError);
   }
 
   TEST_CASE("a worker that is killed before the first trial is replaced") {
@@ -112,6 +123,25 @@ TEST_SUITE("tune: faults") {
     CHECK(f.run().measured == kValid);
     f.script->deaths_at_start = 3;
     CHECK_THROWS_AS(f.run(), EnvironmentError);
+  }
+
+  TEST_CASE("a compiler that does not answer ends the run within its budget") {
+    Fixture f;
+    f.script->compiler_hangs = true;
+    constexpr const char* kWhy =
+        "the compiler does not answer (no answer within 10 ms, killed): install it anew, or name "
+        "another in AUTOTUNE_NVRTC, for the CPU device in CXX";
+    CHECK_THROWS_WITH_AS(f.run(), kWhy, EnvironmentError);
+    CHECK(f.script->describe_timeout_ms > 20'000);
+    CHECK(f.script->describe_timeout_ms <= 30'000);
+    f.request.budget.seconds = 15;
+    CHECK_THROWS_WITH_AS(f.run(), kWhy, EnvironmentError);
+    CHECK(f.script->describe_timeout_ms > 10'000);
+    CHECK(f.script->describe_timeout_ms <= 15'000);
+    f.request.budget.seconds = 0.1;  // a busy machine needs longer to start any compiler
+    CHECK_THROWS_WITH_AS(f.run(), kWhy, EnvironmentError);
+    CHECK(f.script->describe_timeout_ms > 5000);
+    CHECK(f.script->describe_timeout_ms <= 10'000);
   }
 
   TEST_CASE("a device that is stuck ends the run, and what was measured is kept") {
@@ -123,7 +153,10 @@ TEST_SUITE("tune: faults") {
       }
       return WorkerOutcome(WorkerReply(measured(time_us(m))));
     };
-    CHECK_THROWS_WITH_AS(f.run(), doctest::Contains("could not be killed"), EnvironmentError);
+    const TuneReport report = f.run();
+    CHECK(report.failure.find("could not be killed") != std::string::npos);
+    CHECK(report.measured == 5);
+    CHECK(report.problems[0].winner.has_value());
     CHECK(f.script->measures == 5);
     CHECK(f.database.stats().trials == 5);
   }

@@ -60,8 +60,8 @@ std::unique_ptr<Worker> make_worker() {
 const std::array<WorkerRequest, 4> kEveryRequest = {DescribeCompilerRequest{}, CompileRequest{},
                                                     MeasureRequest{}, CalibrateRequest{}};
 
-WorkerFailure failure_of(Worker& worker, const WorkerRequest& request, milliseconds timeout) {
-  const WorkerOutcome outcome = worker.call(request, timeout);
+WorkerFailure failure_of(Worker& worker, const WorkerRequest& request, CallLimit limit) {
+  const WorkerOutcome outcome = worker.call(request, limit);
   REQUIRE(std::holds_alternative<WorkerFailure>(outcome));
   return std::get<WorkerFailure>(outcome);
 }
@@ -189,6 +189,22 @@ TEST_SUITE("ProcessWorker") {
         CHECK(answers(*worker, request));
       }
     }
+  }
+
+  TEST_CASE("the replacement of a worker that something else kills ends with the call's time") {
+    const auto worker = make_worker();
+    {
+      const ScriptGuard script("2 after kill");
+      pid_of(*worker);
+    }
+    const ScriptGuard script("1 after hang");
+    const auto end = CallLimit::Clock::now() + std::chrono::seconds(1);
+    const WorkerFailure failure = failure_of(*worker, CalibrateRequest{}, {kPlenty, end});
+    CHECK(failure.kind == WorkerFailure::Kind::timed_out);  // and not the death of the first
+    int waited_ms = -1;
+    REQUIRE(std::sscanf(failure.reason.c_str(), "no answer within %d ms, killed", &waited_ms) == 1);
+    CHECK(waited_ms >= 0);
+    CHECK(waited_ms <= 1000);
   }
 
   TEST_CASE("a worker that hangs at any moment of any message is killed and replaced") {

@@ -373,6 +373,17 @@ TEST_SUITE("embedding on the CPU device") {
     CHECK(library.query(kOdd).match == MatchKind::exact);
     CHECK(Library(kCpu).query(kOdd).match == MatchKind::predicted);
   }
+
+  TEST_CASE("a folder of AUTOTUNE_DB that does not exist is told, and not made") {
+    const TemporaryStorage storage;
+    const std::string mistyped = storage.folder() / "mistyped";
+    const EnvironmentVariable nowhere("AUTOTUNE_DB", mistyped + "/a.db");
+    Library library(kCpu);
+    CHECK(library.tune({kOdd}, kFewTrials).storage_problem ==
+          mistyped +
+              "/a.db: its folder does not exist: make it, or name another file in AUTOTUNE_DB");
+    CHECK_FALSE(std::filesystem::exists(mistyped));
+  }
 }
 
 }  // namespace
