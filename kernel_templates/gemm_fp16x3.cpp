@@ -57,8 +57,9 @@ Configuration default_configuration(const GemmProblem& problem) {
   return result;
 }
 
+// With Math::tf32 one product is enough (gemm_fp16x1).
 bool supports(const GemmProblem& problem) {
-  return problem.math != Math::strict && problem.k >= kLeastK &&
+  return problem.math == Math::emulated && problem.k >= kLeastK &&
          problem.k <= PlaneProducts::kMostK && problem.batch == 1;
 }
 
@@ -75,7 +76,7 @@ KernelTemplate make_gemm_fp16x3(std::string_view source) {
                          .predicted_cycles = predicted_cycles,
                          .first_choice = [](const GemmProblem& problem) {
                            constexpr double kMany = 1e9;
-                           return problem.math != Math::strict && problem.operations() >= kMany;
+                           return problem.math == Math::emulated && problem.operations() >= kMany;
                          }});
 }
 

@@ -48,6 +48,9 @@ TEST_SUITE("gemm_fp16x3 space") {
     CHECK(computes(gemm_fp16x3(), problem(64, 64, 256)));
     CHECK_FALSE(computes(gemm_fp16x3(), problem(64, 64, 255)));
     CHECK_FALSE(computes(gemm_fp16x3(), GemmProblem{.m = 64, .n = 64, .k = 256}));
+    GemmProblem tf32 = problem(64, 64, 256);
+    tf32.math = Math::tf32;
+    CHECK_FALSE(computes(gemm_fp16x3(), tf32));  // gemm_fp16x1 does
     for (const char* name : {"gemm_tiled", "gemm_simt", "gemm_tma"}) {
       CHECK(computes(*built_in_kernels().find(name), problem(64, 64, 64)));
     }
@@ -65,7 +68,7 @@ TEST_SUITE("gemm_fp16x3 space") {
     CHECK(gemm_fp16x3().first_choice(problem(1024, 1024, 1024)));
     GemmProblem tf32 = problem(1024, 1024, 1024);
     tf32.math = Math::tf32;
-    CHECK(gemm_fp16x3().first_choice(tf32));
+    CHECK_FALSE(gemm_fp16x3().first_choice(tf32));
     CHECK_FALSE(gemm_fp16x3().first_choice(problem(512, 512, 512)));
     CHECK_FALSE(gemm_fp16x3().first_choice(GemmProblem{.m = 4096, .n = 4096, .k = 4096}));
   }
