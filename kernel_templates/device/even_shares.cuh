@@ -84,6 +84,8 @@ template <int kGroups, int kThreads, int kSums>
 __device__ __forceinline__ bool add_parts(int* counters, float* parts,
                                           const WorkPartition& partition, unsigned tile, int* flags,
                                           float (&sums)[kSums]) {
+  // A thread with 128 sums has no registers left for vectors of four.
+  constexpr int kWidth = kSums > 96 ? 1 : 4;
   const unsigned group = kGroups == 1 ? 0 : threadIdx.x / kThreads;
   const unsigned shared_tile = tile - partition.whole;
   const unsigned first = partition.cluster_of(shared_tile * partition.k_tiles);
@@ -94,7 +96,7 @@ __device__ __forceinline__ bool add_parts(int* counters, float* parts,
     const bool second = partition.begin(cluster) / partition.k_tiles != shared_tile;
     const unsigned block = (2 * cluster + second) * CLUSTER + cluster_rank();
     return parts + static_cast<long long>(block * kGroups + group) * kThreads * kSums +
-           threadIdx.x % kThreads * 4;
+           threadIdx.x % kThreads * kWidth;
   };
   const auto sync = [&] {
 #ifdef __CUDACC__
@@ -105,9 +107,11 @@ __device__ __forceinline__ bool add_parts(int* counters, float* parts,
   };
   float* const to = place(blockIdx.x / CLUSTER);
 #pragma unroll
-  for (int i = 0; i < kSums; i += 4) {
-    store_vector<4>(to + i * kThreads,
-                    Vector<float, 4>{{sums[i], sums[i + 1], sums[i + 2], sums[i + 3]}});
+  for (int i = 0; i < kSums; i += kWidth) {
+    Vector<float, kWidth> part;
+#pragma unroll
+    for (int e = 0; e < kWidth; ++e) part.at[e] = sums[i + e];
+    store_vector<kWidth>(to + i * kThreads, part);
   }
   sync();
   if (threadIdx.x % kThreads == 0) {
@@ -123,10 +127,10 @@ __device__ __forceinline__ bool add_parts(int* counters, float* parts,
   for (unsigned cluster = first; cluster <= last; ++cluster) {
     const float* const from = place(cluster);
 #pragma unroll
-    for (int i = 0; i < kSums; i += 4) {
-      const auto part = load_from_l2<4>(from + i * kThreads);
+    for (int i = 0; i < kSums; i += kWidth) {
+      const auto part = load_from_l2<kWidth>(from + i * kThreads);
 #pragma unroll
-      for (int e = 0; e < 4; ++e) sums[i + e] += part.at[e];
+      for (int e = 0; e < kWidth; ++e) sums[i + e] += part.at[e];
     }
   }
   return true;

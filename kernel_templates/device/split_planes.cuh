@@ -1,21 +1,27 @@
 // FP32 operands as planes of FP16, for kernels that multiply them with tensor cores (compute
 // capability 9.0). Each row of op(A) and each column of op(B) is scaled by a power of two that
-// brings its greatest magnitude to [2^14, 2^15), and then split:
+// brings its greatest magnitude to [2^14, 2^15). For kernels with three products it is then split:
 //   x = (high + 2^-12 * low) * 2^exponent, with 22 bits of x
 // for elements down to 2^-29 of the greatest magnitude; the error of smaller ones is at most 2^-51
-// of it. They are counted: a row with many of them is not to be computed from its planes (see
+// of it. Kernels with one product have the plane `high` alone, with 11 bits of x for elements down
+// to 2^-28 of the greatest magnitude; the error of smaller ones is at most 2^-39 of it. Elements
+// that lost bits are counted: a row with many of them is not to be computed from its planes (see
 // last_split), and neither is one with an infinity or NaN. There is no counterpart for the CPU
 // device.
+//
+// The kernel defines PRODUCTS before it includes this file: the products of FP16, 1 or 3, that it
+// computes for one of FP32.
 #pragma once
 
 #ifdef __CUDACC__
 
 namespace autotune_device {
 
-constexpr int kPlaneK = 64;           // elements of K in a k_tile of a plane
-constexpr int kSplitThreads = 512;    // of a block, at most
-constexpr int kSplitBlocks = 8;       // of a cluster
-constexpr float kLowScale = 0x1p-12;  // of the second plane
+constexpr int kPlanes = PRODUCTS == 1 ? 1 : 2;  // of an operand
+constexpr int kPlaneK = 64;                     // elements of K in a k_tile of a plane
+constexpr int kSplitThreads = 512;              // of a block, at most
+constexpr int kSplitBlocks = 8;                 // of a cluster
+constexpr float kLowScale = 0x1p-12;            // of the second plane
 // The word of a row: its exponent plus kExponentBias, above that the number of its elements that
 // lost bits, and kNotFinite if it has an infinity or NaN.
 constexpr unsigned kExponentBits = 10;
@@ -37,7 +43,7 @@ __device__ __forceinline__ unsigned last_split(int k) {
 // one contiguous piece. Beyond K there are zeros; beyond the rows anything.
 struct Planes {
   unsigned* words;       // of the rows; 256 more may be read behind the last
-  unsigned short* high;  // the other plane is plane_elements() behind it
+  unsigned short* high;  // the other plane, if there is one, is plane_elements() behind it
   long long rows;
   unsigned k_tiles;
 
@@ -53,7 +59,7 @@ struct Planes {
   __device__ __forceinline__ long long plane_elements() const {
     return k_tile_elements() * k_tiles;
   }
-  __device__ __forceinline__ void* end() const { return high + 2 * plane_elements(); }
+  __device__ __forceinline__ void* end() const { return high + kPlanes * plane_elements(); }
 
   // Returns an element's place in a plane.
   __device__ __forceinline__ long long place(long long row, int k) const {
@@ -111,10 +117,10 @@ __device__ __forceinline__ unsigned word_of(unsigned greatest) {
   if (greatest >= magnitude(1.0f / 0.0f)) return kNotFinite;
   return static_cast<unsigned>(kExponentBias - scale_exponent(greatest));
 }
-// Returns the least magnitude of a scaled value that keeps 22 bits. With the greatest scale, no
-// value has more bits than the planes.
+// Returns the least magnitude of a scaled value that keeps 22 bits in two planes, or 11 in one.
+// With the greatest scale, no smaller value has more bits than the planes.
 __device__ __forceinline__ float least_exact(float scale) {
-  return scale == 0x1p126f ? 0 : 0x1p-15f;
+  return scale == 0x1p126f ? 0 : kPlanes == 1 ? 0x1p-14f : 0x1p-15f;
 }
 __device__ __forceinline__ unsigned loses_bits(float scaled, float least) {
   return fabsf(scaled) < least && scaled != 0;
@@ -160,7 +166,7 @@ struct ContiguousRows {
     split2(v.x, v.y, to_high.x, to_low.x);
     split2(v.z, v.w, to_high.y, to_low.y);
     *reinterpret_cast<uint2*>(high) = to_high;
-    *reinterpret_cast<uint2*>(low) = to_low;
+    if (kPlanes == 2) *reinterpret_cast<uint2*>(low) = to_low;
     const float least = least_exact(scale);
     return loses_bits(v.x, least) + loses_bits(v.y, least) + loses_bits(v.z, least) +
            loses_bits(v.w, least);
@@ -384,7 +390,7 @@ struct StridedRows {
       split2(v[6], v[7], high.w, low.w);
       unsigned short* const at = to.high + to.place(first_row + row, first_k + k);
       *reinterpret_cast<uint4*>(at) = high;
-      *reinterpret_cast<uint4*>(at + to_low) = low;
+      if (kPlanes == 2) *reinterpret_cast<uint4*>(at + to_low) = low;
     }
   }
 };

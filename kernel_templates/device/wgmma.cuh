@@ -1,6 +1,6 @@
-// Matrix instructions of a warpgroup: 64 rows of A times 64 or 128 columns of B, with operands of
-// FP16 in shared memory and sums of FP32 in registers (wgmma, compute capability 9.0 alone). There
-// is no counterpart for the CPU device.
+// Matrix instructions of a warpgroup: 64 rows of A times 64, 128, 192 or 256 columns of B, with
+// operands of FP16 in shared memory and sums of FP32 in registers (wgmma, compute capability 9.0
+// alone). There is no counterpart for the CPU device.
 #pragma once
 
 #ifdef __CUDACC__
@@ -51,6 +51,23 @@ __device__ __forceinline__ void pin(float (&sums)[kCount]) {
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
   "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
   "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}"
+#define REGISTERS_96                                                                 \
+  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "          \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
+  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}"
+#define REGISTERS_128                                                                            \
+  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                      \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "             \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "             \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "             \
+  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "             \
+  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "             \
+  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
+  "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, "   \
+  "%127}"
 // The products of 64 elements of K: four instructions, each 32 bytes further along the rows.
 #define WGMMA(registers, columns, a, b, add)                                                    \
   "{\n.reg .pred add, one;\n.reg .b64 a, b;\n"                                                  \
@@ -82,6 +99,20 @@ __device__ __forceinline__ void wgmma(float (&sums)[64], unsigned long long a, u
                                       int add) {
   asm volatile(WGMMA(REGISTERS_64, "128", "%64", "%65", "%66")
                : SUMS_32(sums, 0), SUMS_32(sums, 32)
+               : "l"(a), "l"(b), "r"(add)
+               : "memory");
+}
+__device__ __forceinline__ void wgmma(float (&sums)[96], unsigned long long a, unsigned long long b,
+                                      int add) {
+  asm volatile(WGMMA(REGISTERS_96, "192", "%96", "%97", "%98")
+               : SUMS_32(sums, 0), SUMS_32(sums, 32), SUMS_32(sums, 64)
+               : "l"(a), "l"(b), "r"(add)
+               : "memory");
+}
+__device__ __forceinline__ void wgmma(float (&sums)[128], unsigned long long a,
+                                      unsigned long long b, int add) {
+  asm volatile(WGMMA(REGISTERS_128, "256", "%128", "%129", "%130")
+               : SUMS_32(sums, 0), SUMS_32(sums, 32), SUMS_32(sums, 64), SUMS_32(sums, 96)
                : "l"(a), "l"(b), "r"(add)
                : "memory");
 }

@@ -12,35 +12,46 @@
 namespace autotune::test {
 namespace {
 
+void check_same_bits(Library& library, const char* layout, Math math) {
+  GemmProblem problem{.m = 1500, .n = 1100, .k = 1030, .math = math};
+  set_layout(problem, layout);
+  CAPTURE(layout);
+  CAPTURE(to_string(problem));
+  const Numbers a(problem.m * problem.k, 0, 1);
+  const Numbers b(problem.k * problem.n, 0, 2);
+  const Numbers c(problem.m * problem.n, 0, 3);
+  const auto product = [&](const PreparedMatrix* of_a, const PreparedMatrix* of_b) {
+    c.reset();
+    library.gemm(problem, 1.5F, {a.begin, 0, 0, of_a}, {b.begin, 0, 0, of_b}, 0.5F, {c.begin});
+    return c.values();
+  };
+  const std::vector<float> expected = product(nullptr, nullptr);
+  const PreparedMatrix of_a = library.prepare_operand(problem, Operand::a, {a.begin});
+  const PreparedMatrix of_b = library.prepare_operand(problem, Operand::b, {b.begin});
+  const std::string kernel = library.plan(problem).kernel();
+  if (kernel == "gemm_fp16x3" || kernel == "gemm_fp16x1") CHECK(of_a.bytes() > 0);
+  CHECK(product(nullptr, &of_b) == expected);
+  CHECK(product(&of_a, nullptr) == expected);
+  CHECK(product(&of_a, &of_b) == expected);
+  // Another product on the stream in between uses the same workspace.
+  const GemmProblem other{.m = 700, .n = 900, .k = 1000, .math = math};
+  const Numbers to(other.m * other.n, 0, 4);
+  library.gemm(other, 1, {a.begin}, {b.begin}, 0, {to.begin});
+  CHECK(product(&of_a, &of_b) == expected);
+  // An operand that was prepared for another math is prepared again.
+  GemmProblem of_other_math = problem;
+  of_other_math.math = math == Math::emulated ? Math::tf32 : Math::emulated;
+  const PreparedMatrix for_other = library.prepare_operand(of_other_math, Operand::b, {b.begin});
+  CHECK(product(&of_a, &for_other) == expected);
+}
+
 TEST_SUITE("prepared operands in an application") {
   TEST_CASE("results are the same bit for bit") {
     if (!gpu_is_here()) return;
     const TemporaryStorage storage;
     Library library;
     for (const char* layout : {"NN", "NT", "TN", "TT"}) {
-      GemmProblem problem{.m = 1500, .n = 1100, .k = 1030, .math = Math::emulated};
-      set_layout(problem, layout);
-      CAPTURE(layout);
-      const Numbers a(problem.m * problem.k, 0, 1);
-      const Numbers b(problem.k * problem.n, 0, 2);
-      const Numbers c(problem.m * problem.n, 0, 3);
-      const auto product = [&](const PreparedMatrix* of_a, const PreparedMatrix* of_b) {
-        c.reset();
-        library.gemm(problem, 1.5F, {a.begin, 0, 0, of_a}, {b.begin, 0, 0, of_b}, 0.5F, {c.begin});
-        return c.values();
-      };
-      const std::vector<float> expected = product(nullptr, nullptr);
-      const PreparedMatrix of_a = library.prepare_operand(problem, Operand::a, {a.begin});
-      const PreparedMatrix of_b = library.prepare_operand(problem, Operand::b, {b.begin});
-      if (library.plan(problem).kernel() == "gemm_fp16x3") CHECK(of_a.bytes() > 0);
-      CHECK(product(nullptr, &of_b) == expected);
-      CHECK(product(&of_a, nullptr) == expected);
-      CHECK(product(&of_a, &of_b) == expected);
-      // Another product on the stream in between uses the same workspace.
-      const GemmProblem other{.m = 700, .n = 900, .k = 1000, .math = Math::emulated};
-      const Numbers to(other.m * other.n, 0, 4);
-      library.gemm(other, 1, {a.begin}, {b.begin}, 0, {to.begin});
-      CHECK(product(&of_a, &of_b) == expected);
+      for (const Math math : {Math::emulated, Math::tf32}) check_same_bits(library, layout, math);
     }
   }
 

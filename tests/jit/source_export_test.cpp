@@ -136,6 +136,9 @@ TEST_SUITE("exported source") {
   TEST_CASE("gemm_skinny is compiled to autotune's arithmetic") {
     check_same_arithmetic("gemm_skinny", {.m = 2, .n = 1000, .k = 500, .op_a = kT, .op_b = kT});
   }
+  TEST_CASE("gemm_fp16x1 is compiled to autotune's arithmetic, with the kernel before it") {
+    check_same_arithmetic("gemm_fp16x1", {.m = 2048, .n = 2048, .k = 64, .op_a = kN, .op_b = kN});
+  }
   TEST_CASE("gemm_fp16x3 is compiled to autotune's arithmetic, with the kernel before it") {
     check_same_arithmetic("gemm_fp16x3", {.m = 256, .n = 256, .k = 512, .op_a = kN, .op_b = kN});
   }

@@ -178,6 +178,28 @@ TEST_SUITE("templates") {
     compile_templates("sm_120");
   }
 
+  // ptxas waits for each matrix instruction where it has to move sums, and says so.
+  TEST_CASE("kernels with wgmma keep their sums in place") {
+    Compiler compiler;
+    if (!compiler.usable("sm_90")) return;
+    for (const char* name : {"gemm_fp16x1", "gemm_fp16x3"}) {
+      const KernelTemplate& kernel = *autotune::built_in_kernels().find(name);
+      std::set<std::string> compiled;
+      for (const Configuration& configuration : kernel.space.enumerate().configurations) {
+        if (!compiled.insert(to_string(compiled_as(kernel, configuration))).second) continue;
+        GemmProblem problem = kLarge;
+        set_layout(problem, compiled.size() % 2 == 0 ? "NN" : "TT");
+        CAPTURE(to_string(configuration));
+        const CompileReply reply = compiler.compile(
+            kernel, compile_options(kernel, configuration,
+                                    unpadded_traits(*kernel.operation, problem), "sm_90"));
+        check_resources(kernel, configuration, reply);
+        CHECK(reply.resources.spill_bytes == 0);
+        CHECK(reply.log.find("serialized") == std::string::npos);
+      }
+    }
+  }
+
   TEST_CASE("templates compile with their default macros") {
     Compiler compiler;
     if (!compiler.usable("sm_90")) return;

@@ -48,6 +48,9 @@ TEST_SUITE("gemm_fp16x3 space") {
     CHECK(computes(gemm_fp16x3(), problem(64, 64, 256)));
     CHECK_FALSE(computes(gemm_fp16x3(), problem(64, 64, 255)));
     CHECK_FALSE(computes(gemm_fp16x3(), GemmProblem{.m = 64, .n = 64, .k = 256}));
+    GemmProblem tf32 = problem(64, 64, 256);
+    tf32.math = Math::tf32;
+    CHECK_FALSE(computes(gemm_fp16x3(), tf32));  // gemm_fp16x1 does
     for (const char* name : {"gemm_tiled", "gemm_simt", "gemm_tma"}) {
       CHECK(computes(*built_in_kernels().find(name), problem(64, 64, 64)));
     }
@@ -65,7 +68,7 @@ TEST_SUITE("gemm_fp16x3 space") {
     CHECK(gemm_fp16x3().first_choice(problem(1024, 1024, 1024)));
     GemmProblem tf32 = problem(1024, 1024, 1024);
     tf32.math = Math::tf32;
-    CHECK(gemm_fp16x3().first_choice(tf32));
+    CHECK_FALSE(gemm_fp16x3().first_choice(tf32));
     CHECK_FALSE(gemm_fp16x3().first_choice(problem(512, 512, 512)));
     CHECK_FALSE(gemm_fp16x3().first_choice(GemmProblem{.m = 4096, .n = 4096, .k = 4096}));
   }
@@ -81,12 +84,19 @@ TEST_SUITE("gemm_fp16x3 space") {
   TEST_CASE("the workspace has both planes of both operands, and parts where tiles are shared") {
     // Exponents of 512 and 768 rows, planes of 104 and 304 rows and three k-tiles, slack.
     const std::int64_t planes =
-        4 * (512 + 768) + 2 * 3 * (104 + 304) * 128 + 128 * 128 + 4 * kWorkspaceCounters;
+        4 * (512 + 768) + 2 * 3 * (104 + 304) * 128 + 256 * 128 + 4 * kWorkspaceCounters;
     CHECK(geometry("SPLIT_K=1", problem(100, 300, 150)).workspace_bytes() == planes);
     const LaunchGeometry shared = geometry("SPLIT_K=2", problem(100, 300, 150));
     CHECK(shared.blocks() == 3 * 2);
     CHECK(shared.workspace_bytes() == planes + 6 * 2 * 4 * 128 * 128);
     CHECK(geometry("SPLIT_K=8", problem(100, 300, 150)).blocks() == 3 * 3);
+  }
+
+  TEST_CASE("what a cluster may read behind an operand's planes is there") {
+    // One row has 8 in a k-tile; the second block of a cluster reads rows 128 to 255.
+    const LaunchGeometry one = geometry("CLUSTER=2", problem(1, 1, 256));
+    const std::int64_t plane = 4 * 512 + 2 * 4 * 8 * 128;
+    CHECK(one.preparation.shares[0].bytes >= plane + (256 - 8) * 128);
   }
 
   TEST_CASE("tiles that are taken in turn have as many blocks as run at once") {

@@ -44,8 +44,8 @@ TEST_SUITE("gemm_tf32 space") {
     CHECK_FALSE(computes(gemm_tf32(), problem(8, 8, 128, Math::strict)));
   }
 
-  TEST_CASE("every kernel that is at least as accurate computes products of TF32") {
-    for (const char* name : {"gemm_tiled", "gemm_simt", "gemm_tma", "gemm_fp16x3"}) {
+  TEST_CASE("strict kernels and that of one FP16 product compute products of TF32") {
+    for (const char* name : {"gemm_tiled", "gemm_simt", "gemm_tma", "gemm_fp16x1"}) {
       CHECK(computes(*built_in_kernels().find(name), problem(64, 64, 256, Math::tf32)));
     }
   }

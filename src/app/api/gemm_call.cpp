@@ -20,9 +20,12 @@ constexpr std::int64_t kMostSize = std::numeric_limits<std::int32_t>::max();
     if (size >= 0 && size <= kMostSize) continue;
     throw UsageError(fmt::format("{} is {}: it must be from 0 to {}", name, size, kMostSize));
   }
+  if (problem.math > Math::tf32) {
+    throw UsageError(
+        fmt::format("math is {}: it must be from 0 to 2", static_cast<int>(problem.math)));
+  }
   const std::pair<const char*, int> choices[] = {{"op_a", static_cast<int>(problem.op_a)},
                                                  {"op_b", static_cast<int>(problem.op_b)},
-                                                 {"math", static_cast<int>(problem.math)},
                                                  {"order", static_cast<int>(problem.order)}};
   for (const auto& [name, value] : choices) {
     if (value > 1) throw UsageError(fmt::format("{} is {}: it must be 0 or 1", name, value));
@@ -196,7 +199,7 @@ void check_problem(const GemmProblem& problem) {
   const auto fits = [](std::int64_t size) { return size >= 0 && size <= kMostSize; };
   const auto is_known = [](auto choice) { return static_cast<int>(choice) <= 1; };
   if (fits(problem.m) && fits(problem.n) && fits(problem.k) && fits(problem.batch) &&
-      is_known(problem.op_a) && is_known(problem.op_b) && is_known(problem.math) &&
+      is_known(problem.op_a) && is_known(problem.op_b) && problem.math <= Math::tf32 &&
       is_known(problem.order)) {
     return;
   }

@@ -139,7 +139,7 @@ const WrongCCall kWrongCCalls[] = {
      [](Caller& c) { return c.problem.op_a = 2, c.gemm(); }},
     {"op_b is 255: it must be 0 or 1", AUTOTUNE_USAGE,
      [](Caller& c) { return c.problem.op_b = 256, c.gemm(); }},
-    {"math is 7: it must be 0 or 1", AUTOTUNE_USAGE,
+    {"math is 7: it must be from 0 to 2", AUTOTUNE_USAGE,
      [](Caller& c) { return c.problem.math = 7, c.gemm(); }},
     {"order is 255: it must be 0 or 1", AUTOTUNE_USAGE,
      [](Caller& c) { return c.problem.order = -1, c.gemm(); }},

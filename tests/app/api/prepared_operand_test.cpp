@@ -1,5 +1,5 @@
 // Operands that are prepared once, with a driver that logs its calls. The kernels are empty ones of
-// the names that gemm_fp16x3 has.
+// the names that gemm_fp16x3 and gemm_fp16x1 have.
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -21,9 +21,11 @@ float* const kWeights = kMemory + (1 << 24);
 std::optional<std::string> empty_kernels() {
   try {
     return gpu::Nvrtc::open()
-        ->compile("gemm_fp16x3",
+        ->compile("empty",
                   "extern \"C\" __global__ void gemm_fp16x3() {}\n"
-                  "extern \"C\" __global__ void gemm_fp16x3_prepare() {}\n",
+                  "extern \"C\" __global__ void gemm_fp16x3_prepare() {}\n"
+                  "extern \"C\" __global__ void gemm_fp16x1() {}\n"
+                  "extern \"C\" __global__ void gemm_fp16x1_prepare() {}\n",
                   {"-arch=sm_90"})
         .image;
   } catch (const EnvironmentError& error) {
@@ -33,7 +35,8 @@ std::optional<std::string> empty_kernels() {
 }
 
 void store_kernels(const std::string& image, const GemmProblem& problem) {
-  const KernelTemplate& kernel = *built_in_kernels().find("gemm_fp16x3");
+  const char* const name = problem.math == Math::tf32 ? "gemm_fp16x1" : "gemm_fp16x3";
+  const KernelTemplate& kernel = *built_in_kernels().find(name);
   CubinStore store = open_cubin_store();
   store.put(cubin_key("any", std::string(kernel.source),
                       compile_options(kernel, kernel.default_configuration(problem),
@@ -86,6 +89,34 @@ TEST_SUITE("prepared operands") {
     CHECK(count(machine.application.take_calls(), "cuLaunchKernelEx") == 1);
     weights.reset();
     CHECK(has(machine.application.take_calls(), "cuMemFree"));
+  }
+
+  TEST_CASE("what was prepared for one math is prepared again for another") {
+    const std::optional<std::string> image = empty_kernels();
+    if (!image) return;
+    const Machine machine;
+    GemmProblem tf32 = kEmulated;
+    tf32.math = Math::tf32;
+    store_kernels(*image, kEmulated);
+    store_kernels(*image, tf32);
+    Library library;
+    // Returns the launches of a product whose operands were prepared for another.
+    const auto launches = [&](const GemmProblem& prepared_for, const GemmProblem& problem) {
+      const PreparedMatrix a = library.prepare_operand(prepared_for, Operand::a, {kMemory});
+      const PreparedMatrix b = library.prepare_operand(prepared_for, Operand::b, {kWeights});
+      static_cast<void>(machine.application.take_calls());
+      library.gemm(problem, 1, {kMemory, 0, 0, &a}, {kWeights, 0, 0, &b}, 0, {kResult});
+      return count(machine.application.take_calls(), "cuLaunchKernelEx");
+    };
+    CHECK(launches(kEmulated, kEmulated) == 1);
+    CHECK(launches(tf32, tf32) == 1);
+    CHECK(launches(kEmulated, tf32) == 2);
+    CHECK(launches(tf32, kEmulated) == 2);
+    // Two planes, or one.
+    const auto bytes = [&](const GemmProblem& problem) {
+      return library.prepare_operand(problem, Operand::b, {kWeights}).bytes();
+    };
+    CHECK(bytes(kEmulated) - bytes(tf32) == 2 * 1024 * 1024);
   }
 
   TEST_CASE("in another context, and with kernels that prepare nothing, it does nothing") {

@@ -31,7 +31,7 @@ const Call kWrongCalls[] = {
      .problem = {.m = 2, .n = 3, .k = 4, .op_a = static_cast<Transpose>(7)}},
     {.message = "op_b is 2: it must be 0 or 1",
      .problem = {.m = 2, .n = 3, .k = 4, .op_b = static_cast<Transpose>(2)}},
-    {.message = "math is 9: it must be 0 or 1",
+    {.message = "math is 9: it must be from 0 to 2",
      .problem = {.m = 2, .n = 3, .k = 4, .math = static_cast<Math>(9)}},
     {.message = "order is 255: it must be 0 or 1",
      .problem = {.m = 2, .n = 3, .k = 4, .order = static_cast<Order>(255)}},

@@ -1,0 +1,192 @@
+// The two kernels of templates that multiply planes of FP16 (device/split_planes.cuh): one splits
+// the operands into planes, the other computes C = alpha * op(A) * op(B) + beta * C from them.
+#pragma once
+
+#include "grid_dependency.cuh"
+#include "plane_pipeline.cuh"
+#include "scaled_epilogue.cuh"
+#include "sync.cuh"
+#include "tma.cuh"
+#include "wgmma.cuh"
+
+#ifdef __CUDACC__
+
+namespace autotune_device {
+
+// Copies of the last k_tile read up to 256 rows behind an operand's planes, of any memory.
+constexpr int kSlack = 128 * kRowBytes;
+// Columns of results for which a thread has registers in the epilogue.
+constexpr int kStoredN = kTileN > 128 ? kTileN / 2 : kTileN;
+
+// Sets sums to those of a work tile's k_tiles, of which the planes have one product each. While the
+// tensor cores compute a k_tile, the copies of the next one arrive. All consumer threads call this.
+__device__ __forceinline__ void accumulate_one_product(const Pipeline& pipeline,
+                                                       PipelineState& state, unsigned k_tiles,
+                                                       float (&sums)[kSums]) {
+  const unsigned own_a = threadIdx.x / 128 * 64 * kRowBytes;
+#pragma unroll
+  for (int i = 0; i < kSums; ++i) sums[i] = 0;
+  unsigned last = 0;  // stage of the k_tile before
+#pragma unroll 1
+  for (unsigned k_tile = 0; k_tile < k_tiles; ++k_tile) {
+    const unsigned stage = state.stage;
+    pipeline.wait_full(state);
+    state.next();
+    pin(sums);
+    wgmma_fence();
+    wgmma(sums, matrix_descriptor(pipeline.a(stage) + own_a), matrix_descriptor(pipeline.b(stage)),
+          1);
+    wgmma_commit();
+    wgmma_wait<1>();  // for the k_tile before
+    if (k_tile > 0) pipeline.release(last);
+    last = stage;
+  }
+  wgmma_wait<0>();
+  pin(sums);
+  pipeline.release(last);
+}
+
+// The same with three products. The sums of high * high are promoted after each k_tile, while the
+// tensor cores compute the corrections.
+__device__ __forceinline__ void accumulate_three_products(const Pipeline& pipeline,
+                                                          PipelineState& state, unsigned k_tiles,
+                                                          float (&sums)[kSums]) {
+  const unsigned own_a = threadIdx.x / 128 * 64 * kRowBytes;
+  float high[kSums], corrections[kSums];
+#pragma unroll
+  for (int i = 0; i < kSums; ++i) sums[i] = corrections[i] = 0;
+  unsigned last = 0;  // stage of the k_tile before
+  const auto release_last = [&] {
+    pipeline.release(last);
+    pipeline.release(last + 1 == kStages ? 0 : last + 1);
+  };
+#pragma unroll 1
+  for (unsigned k_tile = 0; k_tile < k_tiles; ++k_tile) {
+    const unsigned first = state.stage;
+    pipeline.wait_full(state);
+    state.next();
+    const unsigned long long high_a = matrix_descriptor(pipeline.a(first) + own_a);
+    const unsigned long long high_b = matrix_descriptor(pipeline.b(first));
+    pin(high);
+    wgmma_fence();
+    wgmma(high, high_a, high_b, 0);
+    wgmma_commit();
+    wgmma_wait<1>();  // for the corrections of the k_tile before
+    if (k_tile > 0) release_last();
+    last = first;
+    const unsigned second = state.stage;
+    pipeline.wait_full(state);
+    state.next();
+    wgmma(corrections, matrix_descriptor(pipeline.a(second) + own_a), high_b, 1);
+    wgmma(corrections, high_a, matrix_descriptor(pipeline.b(second)), 1);
+    wgmma_commit();
+    wgmma_wait<1>();  // for high * high
+    pin(high);
+#pragma unroll
+    for (int i = 0; i < kSums; ++i) sums[i] += high[i];
+  }
+  wgmma_wait<0>();
+  pin(corrections);
+  release_last();
+#pragma unroll
+  for (int i = 0; i < kSums; ++i) sums[i] = fmaf(corrections[i], kLowScale, sums[i]);
+}
+
+// Sets sums to those of a work tile's k_tiles. All consumer threads call this.
+__device__ __forceinline__ void accumulate(const Pipeline& pipeline, PipelineState& state,
+                                           unsigned k_tiles, float (&sums)[kSums]) {
+  if constexpr (PRODUCTS == 1) {
+    accumulate_one_product(pipeline, state, k_tiles, sums);
+  } else {
+    accumulate_three_products(pipeline, state, k_tiles, sums);
+  }
+}
+
+// Splits the operands that `prepares` names (1: A, 2: B, 3: both). All threads of clusters of
+// kSplitBlocks blocks, which lie along x, call this. Dynamic shared memory: where an operand is
+// transposed along K, kSplitThreads + 32 + 33 * StridedRows::held() floats.
+__device__ __forceinline__ void split_operands(const float* __restrict__ a,
+                                               const float* __restrict__ b, long long m,
+                                               long long n, long long k, long long lda,
+                                               long long ldb, float* workspace, void* prepared_a,
+                                               void* prepared_b, unsigned prepares) {
+  extern __shared__ __align__(128) float shared_floats[];
+  // The next kernel's blocks may start: they wait for the end of this launch.
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  const OperandPlanes planes(workspace + kWorkspaceCounters, prepared_a, prepared_b, m, n, k);
+  // Strips, which take longest, are split first, so that rows fill the gaps at the end.
+  constexpr bool kBFirst = !TRANSPOSE_B;
+  using RowsA = Rows<!TRANSPOSE_A>;
+  using RowsB = Rows<TRANSPOSE_B>;
+  const auto k_count = static_cast<int>(k);
+  const bool has_first = prepares & (kBFirst ? 2 : 1);
+  const unsigned all_of_first = kBFirst ? RowsB::blocks(n, k_count) : RowsA::blocks(m, k_count);
+  const unsigned first = has_first ? all_of_first : 0;
+  griddep_wait(static_cast<int>(all_of_first));
+  const bool is_first = blockIdx.x < first;
+  const unsigned block = is_first ? blockIdx.x : blockIdx.x - first;
+  if (is_first == kBFirst) {
+    RowsB::split(planes.b, b, ldb, k_count, block, shared_floats);
+  } else {
+    RowsA::split(planes.a, a, lda, k_count, block, shared_floats);
+  }
+}
+
+// Computes C. All threads of any number of clusters of CLUSTER blocks of kThreads threads call
+// this. Dynamic shared memory: kStages * kStage bytes.
+__device__ __forceinline__ void multiply_planes(
+    const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, long long m,
+    long long n, long long k, long long lda, long long ldb, long long ldc, float alpha, float beta,
+    float* __restrict__ workspace, unsigned raster, void* prepared_a, void* prepared_b) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  __shared__ Barrier barriers[2 * kStages];
+  __shared__ int flags[WARPGROUPS];
+  const Pipeline pipeline{shared_address(shared), barriers, barriers + kStages};
+  if (threadIdx.x == 0) pipeline.init();
+  const OperandPlanes planes(workspace + kWorkspaceCounters, prepared_a, prepared_b, m, n, k);
+  const TileGrid grid{static_cast<unsigned>((m - 1) / (CLUSTER * kTileM) + 1),
+                      static_cast<unsigned>((n - 1) / kTileN + 1), raster};
+  const WorkPartition partition(grid.along_m * grid.along_n, planes.a.k_tiles);
+  TileScheduler scheduler(partition);
+  cluster_sync();
+  griddep_wait(static_cast<int>(partition.clusters));
+  if (threadIdx.x >= kConsumers) {
+    warpgroup_reg_dealloc<kCopyRegisters>();
+    if (threadIdx.x == kConsumers) producer_load(pipeline, planes.a, planes.b, scheduler, grid);
+  } else {
+    warpgroup_reg_alloc<kRegisters>();
+    const ScaledEpilogue<kTileM, kStoredN> epilogue{
+        a,   b,     c,    static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), lda, ldb,
+        ldc, alpha, beta, planes.a.words,      planes.b.words};
+    float* const parts = reinterpret_cast<float*>(static_cast<char*>(planes.end) + kSlack);
+    PipelineState state;
+    WorkTile work;
+    while (scheduler.next(work)) {
+      float sums[kSums];
+      accumulate(pipeline, state, work.end - work.begin, sums);
+      if (work.end - work.begin < partition.k_tiles &&
+          !add_parts<WARPGROUPS, 128>(reinterpret_cast<int*>(workspace), parts, partition,
+                                      work.tile, flags, sums)) {
+        continue;
+      }
+      int row, column;
+      grid.place(work.tile, kTileM, kTileN, row, column);
+      if constexpr (kStoredN == kTileN) {
+        epilogue.store(sums, row, column);
+      } else {
+#pragma unroll
+        for (int first = 0; first < kSums; first += kStoredN / 2) {
+          float stored[kStoredN / 2];
+#pragma unroll
+          for (int i = 0; i < kStoredN / 2; ++i) stored[i] = sums[first + i];
+          epilogue.store(stored, row, column + 2 * first);
+        }
+      }
+    }
+  }
+  if (CLUSTER > 1) cluster_sync();  // the other block may still send data and arrivals
+}
+
+}  // namespace autotune_device
+
+#endif

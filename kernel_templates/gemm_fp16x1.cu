@@ -1,0 +1,72 @@
+// gemm_fp16x1: C = alpha * op(A) * op(B) + beta * C with the accuracy of operands that are rounded
+// to TF32, by one product of FP16 on the tensor cores of compute capability 9.0. FP16 has the 11
+// significant bits of TF32 and twice its rate; its range is made up for by scaling.
+//
+// A launch of its own, gemm_fp16x1_prepare, scales the operands and rounds them to planes in the
+// workspace (device/split_planes.cuh), but for those that were prepared before. A tile of C is then
+// the sum of products of the planes. The tensor cores truncate sums: each 16 elements of K may cost
+// 10 units in the last place, so that the error stays within FP32's own bound of K units. Nothing
+// is promoted, and all registers are there for larger tiles than those of gemm_fp16x3.
+//
+// One producer thread copies pieces of the planes to a ring of buffers; each group of four consumer
+// warps computes 64 rows of the tile. Buffers are handed over as in gemm_tma. Blocks are
+// persistent. Clusters of blocks divide the k_tiles of all tiles evenly where there are at least as
+// many clusters as tiles; otherwise they take whole tiles in turn and share the last ones. The
+// parts of a shared tile are added in the order of K by the cluster that arrives last.
+//
+// Zeros beyond K change no bit, since each row has zeros there. Results of rows and columns that
+// have an infinity or NaN, or many elements too small for the planes, are computed with FFMA, from
+// the operands themselves.
+//
+// Matrices are row-major with leading dimensions in elements; 1 <= m, n < 2^31, k < 2^21.
+// Launch: kThreads threads and kStages * kStage bytes of dynamic shared memory; any number of
+// clusters up to the k_tiles of all tiles. workspace: behind the counters the plane of A, that of
+// B, a piece of memory that is read and not used (see kSlack), and two parts of a tile for each
+// block. All code is for sm_90a alone.
+
+// Columns of the tile: 64, 128, 192 or 256.
+#ifndef BLOCK_N
+#define BLOCK_N 256
+#endif
+
+// Groups of four consumer warps, with 64 rows of the tile each: 1 or 2.
+#ifndef WARPGROUPS
+#define WARPGROUPS 2
+#endif
+
+// Blocks side by side along M that share the copies of B: 1 or 2.
+#ifndef CLUSTER
+#define CLUSTER 1
+#endif
+
+// Blocks of an SM that the compiler leaves registers for, and that share its memory: 1 or 2.
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1
+#endif
+
+#define PRODUCTS 1
+#include "device/multiply_planes.cuh"
+
+using namespace autotune_device;
+
+// Blocks along x: those of the operands that `prepares` names, of 128, 256 or 512 threads.
+extern "C" __global__ void __cluster_dims__(kSplitBlocks, 1, 1) __launch_bounds__(kSplitThreads, 3)
+    gemm_fp16x1_prepare(const float* __restrict__ a, const float* __restrict__ b, float*,
+                        long long m, long long n, long long k, long long lda, long long ldb,
+                        long long, float, float, float* workspace, unsigned, void* prepared_a,
+                        void* prepared_b, unsigned prepares) {
+  split_operands(a, b, m, n, k, lda, ldb, workspace, prepared_a, prepared_b, prepares);
+}
+
+#if CLUSTER > 1
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(kThreads, MIN_BLOCKS)
+#else
+extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
+#endif
+    gemm_fp16x1(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
+                long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
+                float alpha, float beta, float* __restrict__ workspace, unsigned raster,
+                void* prepared_a, void* prepared_b, unsigned) {
+  multiply_planes(a, b, c, m, n, k, lda, ldb, ldc, alpha, beta, workspace, raster, prepared_a,
+                  prepared_b);
+}

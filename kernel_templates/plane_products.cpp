@@ -1,0 +1,147 @@
+#include "kernel_templates/plane_products.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "kernel_templates/even_shares.hpp"
+#include "kernel_templates/template_support.hpp"
+
+namespace autotune {
+namespace {
+
+constexpr std::int64_t kFloatBytes = 4;
+constexpr std::int64_t kCopyThreads = 128;
+// Copies of a tile's last rows read so much behind the planes.
+constexpr std::int64_t kSlack = 256 * PlaneProducts::kRowBytes;
+
+std::int64_t k_tiles(const GemmProblem& problem) {
+  return ceil_div(problem.k, PlaneProducts::kPlaneK);
+}
+
+// The launch and the memory of the kernel that splits the operands (device/split_planes.cuh).
+struct Operand {
+  std::int64_t rows;  // of op(A), or columns of op(B)
+  bool contiguous;    // the elements of a row are so in memory
+};
+
+std::int64_t plane_bytes(const Operand& operand, const GemmProblem& problem, std::int64_t planes) {
+  return kFloatBytes * ((operand.rows + 511) / 256 * 256) +
+         planes * k_tiles(problem) * ceil_div(operand.rows, 8) * 8 * PlaneProducts::kRowBytes;
+}
+
+constexpr std::int64_t kSplitBlocks = 8;
+
+std::int64_t split_blocks(const Operand& operand, std::int64_t k, std::int64_t threads) {
+  std::int64_t rows_of_cluster = 32;
+  if (operand.contiguous) {
+    std::int64_t team = 32;
+    while (team < threads && 16 * team < k) team *= 2;
+    rows_of_cluster = kSplitBlocks * (threads / team);
+  }
+  return ceil_div(operand.rows, rows_of_cluster) * kSplitBlocks;
+}
+
+// As many buffers as the blocks of an SM have room for, each with one plane of both operands.
+std::int64_t shared_bytes(const PlaneProducts& v) {
+  const std::int64_t stage = (v.tile_m() + v.tile_n()) * PlaneProducts::kRowBytes;
+  return (kSharedPerSm / 1024 / v.min_blocks() - 2) * 1024 / stage * stage;
+}
+
+}  // namespace
+
+std::int64_t PlaneProducts::clusters_m(const GemmProblem& problem) const {
+  return ceil_div(problem.m, cluster() * tile_m());
+}
+
+std::int64_t PlaneProducts::cluster_tiles(const GemmProblem& problem) const {
+  return clusters_m(problem) * ceil_div(problem.n, tile_n());
+}
+
+LaunchGeometry PlaneProducts::geometry(const GemmProblem& problem, std::int64_t planes) const {
+  const Operand a{problem.m, problem.op_a == Transpose::none};
+  const Operand b{problem.n, problem.op_b == Transpose::transposed};
+  LaunchGeometry result;
+  EvenShares{.tiles = cluster_tiles(problem),
+             .k_tiles = k_tiles(problem),
+             .split_k = split_k(),
+             .cluster = cluster(),
+             .resident = min_blocks(),
+             .block_results = tile_m() * tile_n()}
+      .apply_to(result);
+  result.block[0] = 128 * warpgroups() + kCopyThreads;
+  result.dynamic_shared_bytes = shared_bytes(*this);
+  result.raster = std::min(c.at("RASTER"), clusters_m(problem));
+  result.waits_for_launch_before = true;
+  result.workspace_bytes_shared =
+      plane_bytes(a, problem, planes) + plane_bytes(b, problem, planes) + kSlack;
+  // Strips of 32 rows, a part of K of each in shared memory.
+  const std::int64_t held = std::min<std::int64_t>(ceil_div(k_tiles(problem), 8) * 64, 1024);
+  const std::int64_t floats = 512 + 32 + (a.contiguous && b.contiguous ? 0 : 33 * held);
+  const std::int64_t threads = c.at("PREPARE_THREADS");
+  const auto share = [&](const Operand& operand) {
+    return LaunchGeometry::Preparation::Share{split_blocks(operand, problem.k, threads),
+                                              plane_bytes(operand, problem, planes) + kSlack};
+  };
+  result.preparation = {.blocks = share(a).blocks + share(b).blocks,
+                        .threads = threads,
+                        .dynamic_shared_bytes = kFloatBytes * floats,
+                        .shares = {share(a), share(b)}};
+  return result;
+}
+
+double PlaneProducts::cycles(const GemmProblem& problem, std::int64_t planes, int sm_count,
+                             double k_tile_cycles, double tile_cycles) const {
+  constexpr double kPartCycles = 4'000;
+  const LaunchGeometry launch = geometry(problem, planes).on_device(sm_count);
+  const auto blocks = static_cast<double>(launch.blocks());
+  const auto tiles = static_cast<double>(cluster_tiles(problem) * cluster());
+  const auto slots = static_cast<double>(min_blocks() * sm_count);
+  const double tile = static_cast<double>(k_tiles(problem)) * k_tile_cycles + tile_cycles;
+  const double parts = blocks > tiles ? kPartCycles : 0;
+  if (split_k() == 0) return tiles / blocks * tile + tile_cycles + kPartCycles;
+  return std::ceil(blocks / slots) * (tile * tiles / blocks + tile_cycles + parts);
+}
+
+std::vector<TuningParameter> plane_parameters(std::vector<std::int64_t> block_n) {
+  return {
+      {"BLOCK_N", "columns of a block's tile", std::move(block_n)},
+      {"WARPGROUPS", "groups of four warps, with 64 rows of the tile each", {1, 2}},
+      {"CLUSTER", "blocks that share the copies of B", {1, 2}},
+      {"MIN_BLOCKS", "blocks of an SM at a time, as __launch_bounds__ has them", {1, 2}},
+      {"SPLIT_K",
+       "clusters that split K of one tile; 0: persistent ones, which take tiles in turn",
+       {0, 1, 2, 3, 4, 8}},
+      {"RASTER", "tiles along M that run side by side and share B in the L2 cache", {4, 8, 16}},
+      {"PREPARE_THREADS", "threads of the blocks that split the operands", {128, 256, 512}},
+  };
+}
+
+Constraint plane_raster_constraint() {
+  return constraint_on<PlaneProducts>(
+      "raster", "where clusters share every tile, the order is not varied", {"SPLIT_K", "RASTER"},
+      [](const PlaneProducts& v) { return v.split_k() <= 1 || v.c.at("RASTER") == 4; });
+}
+
+KernelTemplate plane_template(GemmTemplate own) {
+  own.min_compute_capability = 90;
+  own.end_compute_capability = 100;
+  own.shared_bytes = [](const Configuration&) -> std::int64_t { return 1024; };  // barriers
+  own.tile_shape = [](const Configuration& configuration) {
+    const PlaneProducts v{configuration};
+    return TileShape{.results_m = 2,
+                     .results_n = v.tile_n() / 4,
+                     .unroll = PlaneProducts::kPlaneK,
+                     .block_m = v.tile_m(),
+                     .block_n = v.tile_n(),
+                     .block_k = PlaneProducts::kPlaneK};
+  };
+  own.takes_prepared_operands = true;
+  own.copying_threads = kCopyThreads;
+  own.architecture_specific = true;
+  own.launch_parameters = {
+      {.name = "SPLIT_K", .least = 0}, kRaster, {.name = "PREPARE_THREADS", .least = 0}};
+  return kernel_template(std::move(own));
+}
+
+}  // namespace autotune

@@ -1,0 +1,52 @@
+// What the descriptions of templates that multiply planes of FP16 (device/multiply_planes.cuh) have
+// in common: names for their parameters, the launch geometry and the cost model.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "autotune/problem.hpp"
+
+#include "kernel_templates/gemm_template.hpp"
+
+namespace autotune {
+
+// A configuration's values by name. A constraint sees only those of its parameters set.
+struct PlaneProducts {
+  static constexpr std::int64_t kPlaneK = 64;             // elements of K in a k_tile
+  static constexpr std::int64_t kRowBytes = 2 * kPlaneK;  // of a k_tile
+  // The planes count elements of a row in 21 bits.
+  static constexpr std::int64_t kMostK = (1 << 21) - 1;
+
+  const Configuration& c;
+
+  [[nodiscard]] std::int64_t tile_m() const { return 64 * warpgroups(); }
+  [[nodiscard]] std::int64_t tile_n() const { return c.at("BLOCK_N"); }
+  [[nodiscard]] std::int64_t warpgroups() const { return c.at("WARPGROUPS"); }
+  [[nodiscard]] std::int64_t cluster() const { return c.at("CLUSTER"); }
+  [[nodiscard]] std::int64_t min_blocks() const { return c.at("MIN_BLOCKS"); }
+  [[nodiscard]] std::int64_t split_k() const { return c.at("SPLIT_K"); }
+
+  // planes: of an operand, 1 or 2.
+  [[nodiscard]] LaunchGeometry geometry(const GemmProblem& problem, std::int64_t planes) const;
+
+  // Returns the cycles of the busiest SM, with those of a k_tile of all its blocks and of what a
+  // tile costs besides.
+  [[nodiscard]] double cycles(const GemmProblem& problem, std::int64_t planes, int sm_count,
+                              double k_tile_cycles, double tile_cycles) const;
+
+ private:
+  // Tiles of C along M, and all of them, in whole clusters.
+  [[nodiscard]] std::int64_t clusters_m(const GemmProblem& problem) const;
+  [[nodiscard]] std::int64_t cluster_tiles(const GemmProblem& problem) const;
+};
+
+// The parameters of such a template, with the values of BLOCK_N.
+[[nodiscard]] std::vector<TuningParameter> plane_parameters(std::vector<std::int64_t> block_n);
+// Returns the constraint that an order of tiles is only varied where it makes a difference.
+[[nodiscard]] Constraint plane_raster_constraint();
+
+// Makes a template from a description that lacks what does not depend on the number of products.
+[[nodiscard]] KernelTemplate plane_template(GemmTemplate own);
+
+}  // namespace autotune
