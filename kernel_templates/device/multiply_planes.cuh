@@ -132,6 +132,23 @@ __device__ __forceinline__ void split_operands(const float* __restrict__ a,
   }
 }
 
+// Stores a thread's results, as many at a time as the epilogue takes.
+template <typename Epilogue, int kCount>
+__device__ __forceinline__ void store_results(const Epilogue& epilogue, const float (&sums)[kCount],
+                                              int row, int column) {
+  if constexpr (Epilogue::kSums == kCount) {
+    epilogue.store(sums, row, column);
+  } else {
+#pragma unroll
+    for (int first = 0; first < kCount; first += Epilogue::kSums) {
+      float some[Epilogue::kSums];
+#pragma unroll
+      for (int i = 0; i < Epilogue::kSums; ++i) some[i] = sums[first + i];
+      epilogue.store(some, row, column + 2 * first);
+    }
+  }
+}
+
 // Computes C. All threads of any number of clusters of CLUSTER blocks of kThreads threads call
 // this. Dynamic shared memory: kStages * kStage bytes.
 __device__ __forceinline__ void multiply_planes(
@@ -171,17 +188,7 @@ __device__ __forceinline__ void multiply_planes(
       }
       int row, column;
       grid.place(work.tile, kTileM, kTileN, row, column);
-      if constexpr (kStoredN == kTileN) {
-        epilogue.store(sums, row, column);
-      } else {
-#pragma unroll
-        for (int first = 0; first < kSums; first += kStoredN / 2) {
-          float stored[kStoredN / 2];
-#pragma unroll
-          for (int i = 0; i < kStoredN / 2; ++i) stored[i] = sums[first + i];
-          epilogue.store(stored, row, column + 2 * first);
-        }
-      }
+      store_results(epilogue, sums, row, column);
     }
   }
   if (CLUSTER > 1) cluster_sync();  // the other block may still send data and arrivals
