@@ -24,7 +24,7 @@ double rate_of(const StoredTrial& stored) {
 Table top_table(const std::vector<StoredTrial>& trials, bool wide) {
   RateColumn rates;
   for (const StoredTrial& stored : trials) rates.add(rate_of(stored));
-  Table table({"device", "size", "time us", rates.title(), "template", "configuration"});
+  Table table({"device", "size", "search us", rates.title(), "template", "configuration"});
   for (const StoredTrial& stored : trials) {
     const GemmProblem problem = gemm_problem(stored.trial.problem);
     table.add({stored.run.device_label, to_string(problem),
@@ -92,9 +92,6 @@ void print_top_trials(const Options& options, const std::vector<StoredTrial>& tr
     fmt::print("{}", results_csv(top_document(trials, command)));
   } else {
     fmt::print("{}", top_table(trials, options.wide).text(output_columns()));
-    fmt::print(
-        "Times are those of the search. A query without --top has those of the finals, which "
-        "time\nthe leaders again, in turn.\n");
   }
 }
 
