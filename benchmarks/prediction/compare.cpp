@@ -156,6 +156,7 @@ class Comparison {
     request.problems = {problem};
     request.budget.seconds = options_.seconds_per_shape;
     const TuneReport report = tune(request, setup_, [](const TuneProgress&) {}, {});
+    if (!report.failure.empty()) throw EnvironmentError(report.failure);
     const std::optional<Winner>& winner = report.problems.front().winner;
     if (!winner) return std::nullopt;
     return PoolEntry{built_in_kernels().find(winner->template_name), winner->configuration};

@@ -18,8 +18,8 @@ enum class Transpose : std::uint8_t { none = 0, transposed = 1 };
 //   strict: every product and sum in FP32 (FFMA); no tensor cores, no reduced inputs.
 //   emulated: the fastest of strict kernels and those that reach the accuracy of FP32 with tensor
 //     cores, for finite operands (docs/accuracy.md says what differs).
-//   tf32: the fastest of all kernels that are at least as accurate as products of operands rounded
-//     to TF32, 11 significant bits, with sums in FP32.
+//   tf32: the fastest of all kernels that are about as accurate as products of operands rounded to
+//     TF32, 11 significant bits (docs/accuracy.md says what differs).
 enum class Math : std::uint8_t { strict = 0, emulated = 1, tf32 = 2 };
 
 // The order of all three matrices in memory: row after row, or column after column as in BLAS.

@@ -94,6 +94,7 @@ bool BackgroundTuner::tune(const Untuned& product, const std::stop_token& stop) 
   if (stop.stop_requested()) return false;
   const TuneReport report = work_.tune(product.device, request_for(product), stop);
   if (report.interrupted) return false;
+  if (!report.failure.empty()) log_.warning("{} in the background: {}", text, report.failure);
   if (!report.problems.front().winner) {
     log_.warning("{} has no winner from the background: {}", text,
                  why_no_winner(report.problems.front()));
@@ -116,8 +117,8 @@ bool BackgroundTuner::holds(const Untuned& product, const std::stop_token& stop)
   request.budget = {.trials = 1};
   const TuneReport report = work_.tune(product.device, request, stop);
   const std::optional<Winner>& now = report.problems.front().winner;
-  return !report.interrupted && now && now->configuration == stale.configuration &&
-         now->median_us <= kAsGood * stale.median_us;
+  return !report.interrupted && report.failure.empty() && now &&
+         now->configuration == stale.configuration && now->median_us <= kAsGood * stale.median_us;
 }
 
 TuneRequest BackgroundTuner::request_for(const Untuned& product) const {

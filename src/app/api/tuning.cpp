@@ -109,8 +109,10 @@ TuningResult Tuning::tune(const DeviceInfo& device, const std::vector<GemmProble
   TunerSetup setup = options_.worker_program.empty()
                          ? in_process_setup(device)
                          : isolated_setup({device}, options_.worker_program);
-  return make_result(
-      problems, run(request, std::move(setup), progress_callback(options, stop), stop.get_token()));
+  const TuneReport report =
+      run(request, std::move(setup), progress_callback(options, stop), stop.get_token());
+  if (!report.failure.empty()) throw EnvironmentError(report.failure);
+  return make_result(problems, report);
 }
 
 TuneReport Tuning::tune_beside(const DeviceInfo& device, const TuneRequest& request,
@@ -136,7 +138,6 @@ TuneReport Tuning::run(const TuneRequest& request, TunerSetup setup,
   setup.database = &opened.database;
   setup.cubins = &cubins;
   TuneReport report = autotune::tune(request, setup, progress, stop);
-  if (!report.failure.empty()) throw EnvironmentError(report.failure);
   if (!opened.problem.empty()) {
     log_.warning("results are kept in memory only: {}", opened.problem);
     report.storage_problem = opened.problem;

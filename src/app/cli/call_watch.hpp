@@ -6,6 +6,7 @@
 #include <future>
 #include <optional>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -64,14 +65,19 @@ auto watched(const Awaited& awaited, Call call, CallWatch::LastWords last_words 
 
 void note_call_left_behind();
 
-// Returns what `call` returns, or nullopt where it takes longer than `patience`. The call then goes
-// on in a thread of its own, so it must own all that it uses.
+// Returns what `call` returns, or nullopt where it takes longer than `patience` or no thread can be
+// made for it. A call that takes longer goes on in a thread of its own, so it must own all that it
+// uses.
 template <typename Call>
 auto answer_within(std::chrono::milliseconds patience, Call call)
     -> std::optional<decltype(call())> {
   std::packaged_task<decltype(call())()> task(std::move(call));
   auto answer = task.get_future();
-  std::thread(std::move(task)).detach();
+  try {
+    std::thread(std::move(task)).detach();
+  } catch (const std::system_error&) {
+    return std::nullopt;
+  }
   if (answer.wait_for(patience) == std::future_status::ready) return answer.get();
   note_call_left_behind();
   return std::nullopt;

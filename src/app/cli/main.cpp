@@ -1,3 +1,4 @@
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -48,6 +49,9 @@ void end_program() {
 
 int main(int argc, char** argv) {
   const int code = autotune::run_program(argc, argv);
-  if (autotune::has_left_call_behind()) ::_exit(code);
+  if (autotune::has_left_call_behind()) {
+    std::fflush(stdout);
+    ::_exit(code);
+  }
   return code;
 }

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -65,10 +67,13 @@ std::vector<Prediction> predictions_for(const TuningDatabase* database, const De
 }
 
 // The class of a device that only its name tells: that of anything known of it, whatever its
-// arithmetic. Empty where nothing is.
+// arithmetic: the newest, the user's own before shipped ones. Empty where nothing is.
 std::string class_of(const TuningDatabase* database, const DeviceQuery& device) {
   const std::vector<Match> known = list_winners(database, device);
-  return known.empty() ? "" : known.front().winner.device_class;
+  const auto newest = std::ranges::max_element(known, {}, [](const Match& match) {
+    return std::pair(!match.shipped, std::string_view(match.winner.measured_at));
+  });
+  return newest == known.end() ? "" : newest->winner.device_class;
 }
 
 // The fastest result for exactly this problem that keeps to the limit of the error, of any

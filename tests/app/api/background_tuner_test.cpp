@@ -35,6 +35,7 @@ class Searches {
   // The time that each search finds, in turn; the last one for all that follow.
   std::vector<double> times_us = {8};
   std::string problem;         // thrown by the next search
+  std::string failure;         // ends searches, which have a winner all the same
   bool until_stopped = false;  // searches go on until they are stopped
 
   BackgroundWork work() {
@@ -54,6 +55,7 @@ class Searches {
     if (until_stopped) changed_.wait(lock, stop, [] { return false; });
     TuneReport report;
     report.interrupted = stop.stop_requested();
+    report.failure = failure;
     report.problems.push_back({.problem = request.problems.front()});
     if (report.interrupted) return report;
     Winner& winner = report.problems.front().winner.emplace(request.begin_with.front());
@@ -95,6 +97,15 @@ TEST_SUITE("BackgroundTuner") {
     REQUIRE(asked.size() == 3);
     CHECK(asked.front().begin_with.front().configuration == product(1).in_use.configuration);
     CHECK(asked.front().budget.seconds == 10);
+  }
+
+  TEST_CASE("what a search found before it failed is put to use") {
+    Searches searches;
+    searches.failure = "nothing can be compiled";
+    BackgroundTuner tuner(searches.work(), kSilent);
+    tuner.add(product(1));
+    CHECK(searches.used(1) == std::vector<Problem>{product(1).problem});
+    tuner.stop();
   }
 
   TEST_CASE("its end stops the search under way, and nothing follows") {
