@@ -178,8 +178,8 @@ TEST_SUITE("templates") {
     compile_templates("sm_120");
   }
 
-  // ptxas waits for each matrix instruction where it has to move sums, and says so. The tuner leaves
-  // out what spills, as one of these kernels does with NVRTC 13.5.
+  // ptxas waits for each matrix instruction where it has to move sums, and says so. The tuner
+  // leaves out what spills, as one of these kernels does with NVRTC 13.5.
   TEST_CASE("kernels with wgmma keep their sums in place") {
     Compiler compiler;
     if (!compiler.usable("sm_90")) return;
