@@ -27,6 +27,11 @@ std::optional<fs::path> database_of_environment() {
   return from_environment("AUTOTUNE_DB");
 }
 
+bool lacks_folder(const fs::path& file) {
+  std::error_code error;
+  return !file.parent_path().empty() && !fs::exists(file.parent_path(), error) && !error;
+}
+
 fs::path default_database_path() {
   if (const auto chosen = database_of_environment()) return *chosen;
   if (const auto data = folder_from_environment("XDG_DATA_HOME")) {

@@ -10,6 +10,10 @@ namespace autotune {
 // become a new folder.
 [[nodiscard]] std::optional<std::filesystem::path> database_of_environment();
 
+// Returns whether the folder of a file does not exist. Where it cannot be looked at, opening the
+// file says why.
+[[nodiscard]] bool lacks_folder(const std::filesystem::path& file);
+
 // $AUTOTUNE_DB, else $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db.
 // Throws StorageError when neither is set and there is no home directory.
 [[nodiscard]] std::filesystem::path default_database_path();

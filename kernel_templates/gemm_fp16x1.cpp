@@ -19,9 +19,7 @@ std::vector<Constraint> constraints() {
       constraint_on<PlaneProducts>(
           "tile", "only tiles with 128 rows have more than 128 columns", {"BLOCK_N", "WARPGROUPS"},
           [](const PlaneProducts& v) { return v.tile_n() <= 128 || v.warpgroups() == 2; }),
-      constraint_on<PlaneProducts>(
-          "blocks", "only blocks with 64 rows share an SM", {"WARPGROUPS", "MIN_BLOCKS"},
-          [](const PlaneProducts& v) { return v.min_blocks() == 1 || v.warpgroups() == 1; }),
+      plane_blocks_constraint(),
       constraint_on<PlaneProducts>(
           "cluster", "only blocks with 128 rows and at least 128 columns share copies",
           {"BLOCK_N", "WARPGROUPS", "CLUSTER"},

@@ -14,9 +14,7 @@ constexpr std::int64_t kLeastK = 256;
 
 std::vector<Constraint> constraints() {
   return {
-      constraint_on<PlaneProducts>(
-          "blocks", "only blocks with 64 rows share an SM", {"WARPGROUPS", "MIN_BLOCKS"},
-          [](const PlaneProducts& v) { return v.min_blocks() == 1 || v.warpgroups() == 1; }),
+      plane_blocks_constraint(),
       constraint_on<PlaneProducts>("cluster", "only blocks with 128 rows and columns share copies",
                                    {"BLOCK_N", "WARPGROUPS", "CLUSTER"},
                                    [](const PlaneProducts& v) {

@@ -117,9 +117,15 @@ std::vector<TuningParameter> plane_parameters(std::vector<std::int64_t> block_n)
   };
 }
 
+Constraint plane_blocks_constraint() {
+  return constraint_on<PlaneProducts>(
+      "blocks", "only blocks with 64 rows share an SM", {"WARPGROUPS", "MIN_BLOCKS"},
+      [](const PlaneProducts& v) { return v.min_blocks() == 1 || v.warpgroups() == 1; });
+}
+
 Constraint plane_raster_constraint() {
   return constraint_on<PlaneProducts>(
-      "raster", "where clusters share every tile, the order is not varied", {"SPLIT_K", "RASTER"},
+      "raster", "with SPLIT_K above 1, RASTER is 4", {"SPLIT_K", "RASTER"},
       [](const PlaneProducts& v) { return v.split_k() <= 1 || v.c.at("RASTER") == 4; });
 }
 

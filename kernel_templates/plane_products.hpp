@@ -1,5 +1,5 @@
-// What the descriptions of templates that multiply planes of FP16 (device/multiply_planes.cuh) have
-// in common: names for their parameters, the launch geometry and the cost model.
+// The common part of the descriptions of templates that multiply planes of FP16
+// (device/multiply_planes.cuh): names for their parameters, the launch geometry, the cost model.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +43,8 @@ struct PlaneProducts {
 
 // The parameters of such a template, with the values of BLOCK_N.
 [[nodiscard]] std::vector<TuningParameter> plane_parameters(std::vector<std::int64_t> block_n);
+// Returns the constraint that MIN_BLOCKS is above 1 only for blocks with 64 rows.
+[[nodiscard]] Constraint plane_blocks_constraint();
 // Returns the constraint that an order of tiles is only varied where it makes a difference.
 [[nodiscard]] Constraint plane_raster_constraint();
 

@@ -44,8 +44,7 @@ struct TuneRequest {
   std::uint64_t seed = 1;
   bool fresh = false;               // measure known trials again
   bool use_shipped_winners = true;  // as warm starts
-  // What runs on this device now: tried first like earlier winners, and in the finals with the
-  // best.
+  // The kernels that run on this device now are tried first, and are in the finals with the best.
   std::vector<Winner> begin_with;
   std::string baseline;  // timed among the finalists: "cublas"; empty: none
   std::string command;   // recorded as the provenance of the results

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -22,7 +23,7 @@ constexpr std::uint64_t kMaxPlainBytes = std::uint64_t{4} << 30;
 
 struct Format {
   const char* name;
-  const char* key;  // a member of the document, which tells the format
+  const char* key;  // the member of the document that holds the results, which tells the format
   ResultReader (*reader)(const OrderedJson& outline);
 };
 
@@ -67,7 +68,7 @@ std::deque<RecordedResult> read_as(const Format& format, const RecordedDocument&
   try {
     std::deque<RecordedResult> results;
     const ResultReader read = format.reader(document.outline());
-    document.visit_results([&](const std::string& name, const OrderedJson& result) {
+    document.visit_results(format.key, [&](const std::string& name, const OrderedJson& result) {
       RecordedResult next = read(name, result);
       if (!results.empty()) next.configuration.share_names(results.back().configuration);
       results.push_back(std::move(next));
@@ -80,7 +81,9 @@ std::deque<RecordedResult> read_as(const Format& format, const RecordedDocument&
 }
 
 RecordedFile read_content(const std::string& path) {
-  const RecordedDocument document(plain_content(path));
+  std::vector<std::string> keys;
+  for (const Format& format : kFormats) keys.emplace_back(format.key);
+  const RecordedDocument document(plain_content(path), keys);
   const OrderedJson& outline = document.outline();
   for (const Format& format : kFormats) {
     if (outline.is_object() && outline.contains(format.key)) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -38,18 +40,14 @@ std::string without_python_numbers(std::string text) {
   return text;
 }
 
-// The members of a document that hold results, in the formats that are known.
-bool holds_results(std::string_view member) {
-  return member == "results" || member == "cache" || member == "Results" || member == "trials";
-}
-
 // Builds a document in a time that is linear in the text: the library's own builder looks for each
 // key among all before it, which takes minutes for a cache with a key for each configuration. It
 // passes results on and does not keep them. And it keeps what there is of a document that ends too
 // early.
 class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
  public:
-  explicit DocumentBuilder(const RecordedDocument::Visit& visit) : visit_(visit) {}
+  DocumentBuilder(std::span<const std::string> result_members, const RecordedDocument::Visit& visit)
+      : result_members_(result_members), visit_(visit) {}
 
   struct Fault {
     std::size_t byte;
@@ -111,7 +109,9 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
     if (open_.size() == kMaxDepth) throw UsageError("is nested too deep for recorded results");
     open_.push_back(&place(std::move(container)));
     if (open_.size() == 2) {
-      in_results_ = document_.is_object() && holds_results(object(document_).back().first);
+      in_results_ = document_.is_object() &&
+                    std::ranges::find(result_members_, object(document_).back().first) !=
+                        result_members_.end();
     }
     return true;
   }
@@ -142,16 +142,17 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
   // do not grow meanwhile.
   std::vector<OrderedJson*> open_;
   bool in_results_ = false;
+  std::span<const std::string> result_members_;
   const RecordedDocument::Visit& visit_;
   std::optional<Fault> fault_;
 };
 
 }  // namespace
 
-RecordedDocument::RecordedDocument(std::string text)
+RecordedDocument::RecordedDocument(std::string text, std::span<const std::string> result_members)
     : text_(without_python_numbers(std::move(text))) {
   const Visit leave_out = [](const std::string&, const OrderedJson&) {};
-  DocumentBuilder builder(leave_out);
+  DocumentBuilder builder(result_members, leave_out);
   is_whole_ = OrderedJson::sax_parse(text_, &builder);
   if (!is_whole_) {
     const DocumentBuilder::Fault fault = builder.fault().value();
@@ -166,8 +167,8 @@ RecordedDocument::RecordedDocument(std::string text)
   outline_ = builder.take();
 }
 
-void RecordedDocument::visit_results(const Visit& visit) const {
-  DocumentBuilder builder(visit);
+void RecordedDocument::visit_results(const std::string& member, const Visit& visit) const {
+  DocumentBuilder builder({&member, 1}, visit);
   static_cast<void>(OrderedJson::sax_parse(text_, &builder));  // as far as it is whole
 }
 

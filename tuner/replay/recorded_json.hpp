@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -15,9 +16,9 @@ using OrderedJson = nlohmann::ordered_json;
 // only the text is kept, and the values of one result at a time.
 class RecordedDocument {
  public:
-  // Throws UsageError for a text that is not a whole JSON document, unless it is a cache file of
-  // Kernel Tuner.
-  explicit RecordedDocument(std::string text);
+  // result_members: the members of the document that may hold results. Throws UsageError for a text
+  // that is not a whole JSON document, unless it is a cache file of Kernel Tuner.
+  RecordedDocument(std::string text, std::span<const std::string> result_members);
 
   // The document without its results: what would hold them is empty.
   [[nodiscard]] const OrderedJson& outline() const { return outline_; }
@@ -25,9 +26,9 @@ class RecordedDocument {
   // was ended. An entry that it was about to write is left out.
   [[nodiscard]] bool is_whole() const { return is_whole_; }
 
-  // Visits the results in their order. One that is a member of an object has a name.
+  // Visits the results of a member in their order. One that is a member of an object has a name.
   using Visit = std::function<void(const std::string& name, const OrderedJson& result)>;
-  void visit_results(const Visit& visit) const;
+  void visit_results(const std::string& member, const Visit& visit) const;
 
  private:
   std::string text_;

@@ -70,7 +70,7 @@ void SearchPlan::make_tasks() {
     }
   }
   choose_budget_and_strategy();
-  // What runs now has the first turn.
+  // The kernel that runs now has the first turn.
   std::stable_partition(searches.begin(), searches.end(), [&](const auto& search) {
     return std::any_of(request_.begin_with.begin(), request_.begin_with.end(),
                        [&](const Winner& in_use) {

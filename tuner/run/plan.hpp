@@ -73,7 +73,7 @@ class SearchPlan {
   [[nodiscard]] std::vector<CompletedRequest> completed(SearchEnd end, bool retimed) const;
 
  private:
-  // What is left of the budget, within limits.
+  // Returns the time that is left of the budget, within limits.
   [[nodiscard]] std::chrono::milliseconds compiler_timeout() const;
   void make_spaces();
   void make_tasks();

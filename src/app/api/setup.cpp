@@ -40,11 +40,7 @@ TuningDatabase open_waiting(const std::filesystem::path& path, const DatabaseWai
 
 void check_folder_of_environment() {
   const auto path = database_of_environment();
-  std::error_code error;  // of a folder that cannot be looked at, opening the file says why
-  if (!path || path->parent_path().empty() || std::filesystem::exists(path->parent_path(), error) ||
-      error) {
-    return;
-  }
+  if (!path || !lacks_folder(*path)) return;
   throw StorageError(
       fmt::format("{}: its folder does not exist: make it, or name another file in AUTOTUNE_DB",
                   path->string()));

@@ -14,7 +14,7 @@
 
 namespace autotune {
 
-// What a call waits for, and what to do where it does not answer at all.
+// The name of the callee, and the advice where it does not answer at all.
 struct Awaited {
   const char* name;
   const char* advice;
@@ -35,7 +35,7 @@ class CallWatch {
     // The limit of workers that open a device. None: the call has a limit of its own.
     std::optional<std::chrono::milliseconds> before_end{30'000};
   };
-  // What is to be done before the program ends, in a thread of the watch.
+  // Called before the program ends, in a thread of the watch.
   using LastWords = std::function<void(std::chrono::milliseconds waited)>;
 
   // Without memory for a thread the call is not watched.
@@ -63,6 +63,7 @@ auto watched(const Awaited& awaited, Call call, CallWatch::LastWords last_words 
   return watched(kDriver, inspect_driver, std::move(last_words));
 }
 
+// Notes for has_left_call_behind() that a call goes on.
 void note_call_left_behind();
 
 // Returns what `call` returns, or nullopt where it takes longer than `patience` or no thread can be
@@ -83,8 +84,8 @@ auto answer_within(std::chrono::milliseconds patience, Call call)
   return std::nullopt;
 }
 
-// Whether answer_within() has left a call behind. The program must then end with _exit(), because
-// what exit() calls could wait for that call.
+// Returns whether answer_within() has left a call behind. The program must then end with _exit(),
+// because what exit() calls could wait for that call.
 [[nodiscard]] bool has_left_call_behind();
 
 }  // namespace autotune

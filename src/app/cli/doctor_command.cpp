@@ -135,7 +135,7 @@ std::string gpu_text(const DeviceInfo& device, const GpuState& state) {
                      device.mig ? "on" : "off", text(state.processes, 1));
 }
 
-// What was found. As text it is printed at once, since the driver may never answer.
+// Collects the checks. Their text is printed at once, since the driver may never answer.
 class Findings {
  public:
   explicit Findings(bool as_json) : as_json_(as_json) {}

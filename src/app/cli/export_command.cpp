@@ -48,12 +48,18 @@ bool is_known(const ExportOptions& options, const GemmProblem& problem,
   return false;
 }
 
+[[noreturn]] void refuse_cpu_device() {
+  throw UsageError(
+      "--device: the CPU device has no CUDA source: name a GPU, e.g. --device \"NVIDIA H200\"");
+}
+
 SourceRequest request_for(const ExportOptions& options, const GemmProblem& problem,
                           const TuningDatabase* database, const Target& target) {
   const ChosenConfiguration chosen =
       choose_configuration(choice_of(options), problem, database, target.query);
   check_problem(*chosen.kernel, problem);
   const std::string architecture = architecture_of(target, database);
+  if (!architecture.starts_with("sm_")) refuse_cpu_device();  // it was named by its label
   check_runs_on(architecture, chosen);
   return {chosen.kernel, chosen.configuration,     problem,
           architecture,  printable(chosen.origin), gemm_source_text(problem)};
@@ -66,8 +72,7 @@ int run_source_export(const ExportOptions& options) {
   const TuningDatabase* database = opened ? &*opened : nullptr;
   const Target target = choose_target(options, database);
   if (names_cpu_device(options.device) || names_cpu_device(target.architecture)) {
-    throw UsageError(
-        "--device: the CPU device has no CUDA source: name a GPU, e.g. --device \"NVIDIA H200\"");
+    refuse_cpu_device();
   }
   NewFiles files(options.output, kSourceMark, options.force);
   std::string summary;

@@ -166,9 +166,8 @@ std::string describe(const DeviceInfo& device) {
 }
 
 void check_folder_exists(const std::string& option, const std::string& path) {
+  if (!lacks_folder(path)) return;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;  // of a folder that cannot be looked at, opening the file says why
-  if (folder.empty() || std::filesystem::exists(folder, error) || error) return;
   const char* const separator = option.starts_with("--") ? " " : "=";
   throw UsageError(fmt::format(
       "{0}: the folder {1} does not exist: make it, or name another file, e.g. {0}{2}{3}", option,

@@ -1,8 +1,14 @@
 // autotune export --source: what it writes, and what it leaves alone.
 #include <array>
+#include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
+#include "autotune/problem.hpp"
+
+#include "db/tuning_database.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "tests/app/cli/program.hpp"
 
 namespace autotune::test {
@@ -97,6 +103,30 @@ TEST_SUITE("export") {
     CHECK(result.out == "");
     CHECK(contents(write.folder / (kStem + ".cu")) == kernel);
     CHECK(write.files() == kEnds.size());
+  }
+
+  TEST_CASE("the CPU device has no CUDA source, by whatever name it is called") {
+    const Program program;
+    {
+      const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
+      Winner winner;
+      winner.device_class = "cpu/4sm/l2-0";
+      winner.device_label = "cpu: some processor";
+      winner.problem = GemmProblem{.m = 512, .n = 512, .k = 512};
+      winner.template_name = kernel.name;
+      winner.space_version = kernel.space_version;
+      winner.configuration = kernel.default_configuration(winner.problem);
+      winner.median_us = winner.low_us = winner.high_us = 100;
+      TuningDatabase::open(program.database).put_winners(std::vector{winner});
+    }
+    const std::string folder = program.folder.path() / "source";
+    for (const char* name : {"cpu", "some processor"}) {
+      CAPTURE(name);
+      const ProgramResult result = program({"export", "--source", "--sizes", "512", "--device",
+                                            name, "--db", program.database, "--output", folder});
+      CHECK(result.exit_code == 2);
+      CHECK(has(result.err, "the CPU device has no CUDA source"));
+    }
   }
 
   TEST_CASE("nothing is written where nothing is known") {

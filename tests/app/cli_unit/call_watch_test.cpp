@@ -18,8 +18,8 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
-// What a process writes on standard error while it watches `call`, and its exit code. The call gets
-// the end of the pipe that the words come from.
+// Returns what a process writes on standard error while it watches `call`, and its exit code. The
+// call gets the end of the pipe that the words come from.
 template <typename Call>
 std::pair<std::string, int> end_of(CallWatch::Patience patience, Call call) {
   std::array<int, 2> ends{};
