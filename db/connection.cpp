@@ -77,8 +77,15 @@ bool has_other_names(const fs::path& path) {
     case SQLITE_PERM:
       fail(path, "cannot be written: check its permissions and its folder's");
     case SQLITE_CONSTRAINT:
-    case SQLITE_TOOBIG:
       fail<RefusedRow>(path, error.what());
+    case SQLITE_TOOBIG:
+      fail<RefusedRow>(path, fmt::format("has a value of more than {} MiB, which autotune never "
+                                         "writes: not used",
+                                         kMaxRowBytes >> 20));
+    case SQLITE_ERROR:
+      fail(path, fmt::format("has other tables than autotune makes ({}): name another file, or "
+                             "move it away",
+                             error.what()));
     case SQLITE_FULL:
       fail(path, "cannot be written: the disk is full");
     case SQLITE_NOMEM:
@@ -86,7 +93,8 @@ bool has_other_names(const fs::path& path) {
     case SQLITE_CANTOPEN:
       fail(path, "cannot be opened: check its permissions and its folder's");
     case SQLITE_IOERR:
-      fail(path, fmt::format("cannot be read or written ({}): check the disk and its quota",
+      fail(path, fmt::format("cannot be read or written ({}): check the disk, its quota and "
+                             "ulimit -f",
                              error.what()));
     default:
       fail(path, error.what());

@@ -32,6 +32,13 @@ bool lacks_folder(const fs::path& file) {
   return !file.parent_path().empty() && !fs::exists(file.parent_path(), error) && !error;
 }
 
+void check_folder_of_environment() {
+  const auto path = database_of_environment();
+  if (!path || !lacks_folder(*path)) return;
+  throw StorageError(path->string() +
+                     ": its folder does not exist: make it, or name another file in AUTOTUNE_DB");
+}
+
 fs::path default_database_path() {
   if (const auto chosen = database_of_environment()) return *chosen;
   if (const auto data = folder_from_environment("XDG_DATA_HOME")) {

@@ -93,8 +93,8 @@ const char* reason_to_refuse_journal(const char* path) noexcept {
     return kNotOurs;
   }
   if (names_another_file(path)) {
-    return "names another file, which would be deleted: not used; if it is not a database of "
-           "yours, delete both";
+    return "names another file, which would be deleted: not used; unless you know why, delete "
+           "this journal and its database";
   }
   return nullptr;
 }

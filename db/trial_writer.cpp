@@ -53,7 +53,9 @@ bool TrialWriter::flush_for(std::chrono::milliseconds wait) {
 
 std::string TrialWriter::problem() const {
   const std::lock_guard lock(mutex_);
-  return lost_ == 0 ? "" : fmt::format("{} ({} trials were not stored)", problem_, lost_);
+  if (lost_ == 0) return "";
+  return fmt::format("{} ({} not stored)", problem_,
+                     lost_ == 1 ? "1 trial was" : fmt::format("{} trials were", lost_));
 }
 
 void TrialWriter::work(const std::stop_token& stop) {

@@ -149,6 +149,7 @@ std::optional<TuningDatabase> TuningDatabase::open_read_only(
 }
 
 std::optional<TuningDatabase> TuningDatabase::open_default_read_only() {
+  check_folder_of_environment();
   const fs::path path = default_database_path();
   if (const std::string reason = reason_not_to_read(path); !reason.empty()) {
     throw StorageError(path.string() + ": " + reason);

@@ -70,7 +70,9 @@ TEST_SUITE("migrations") {
     const std::string before = bytes_of(path);
     const std::string message =
         storage_error([&] { static_cast<void>(open_file(path, kind_of(kBrokenSteps))); });
-    CHECK(message == path.string() + ": no such table: nowhere");
+    CHECK(message == path.string() +
+                         ": has other tables than autotune makes (no such table: nowhere): "
+                         "name another file, or move it away");
     CHECK(bytes_of(path) == before);
     SQLite::Database database = open_file(path, version(3));
     CHECK(rows_of(database) == "1old,3new");
@@ -91,7 +93,9 @@ TEST_SUITE("migrations") {
     CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);  // no other file
     CHECK(storage_error([&] {
             static_cast<void>(open_file_read_only(path, kind_of(kBrokenSteps)));
-          }) == path.string() + ": no such table: nowhere");
+          }) == path.string() +
+                    ": has other tables than autotune makes (no such table: nowhere): "
+                    "name another file, or move it away");
     CHECK(open_file_read_only(path, version(1)));
   }
 

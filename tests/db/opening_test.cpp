@@ -239,13 +239,21 @@ TEST_SUITE("opening a database") {
     CHECK(database.stats().trials == 4);
   }
 
-  TEST_CASE("tables that are missing are told") {
-    const TemporaryFolder folder;
-    const fs::path path = some_file(folder);
-    execute(path, "DROP TABLE winner");
-    const auto database = TuningDatabase::open(path);
-    const std::string message = storage_error([&] { static_cast<void>(database.winners({})); });
-    CHECK(message.find(path.string()) == 0);
-    CHECK(message.find("no such table: winner") != std::string::npos);
+  TEST_CASE("tables that autotune did not make, and values too large to read, are told") {
+    const std::pair<const char*, const char*> changes[] = {
+        {"DROP TABLE winner", "has other tables than autotune makes (no such table: winner)"},
+        {"ALTER TABLE winner RENAME TO other; CREATE VIEW winner AS SELECT * FROM other",
+         "has other tables than autotune makes (access to view \"winner\" prohibited)"},
+        {"UPDATE winner SET body = hex(zeroblob(34 << 20))", "has a value of more than 64 MiB"}};
+    for (const auto& [change, says] : changes) {
+      CAPTURE(change);
+      const TemporaryFolder folder;
+      const fs::path path = some_file(folder);
+      execute(path, change);
+      const auto database = TuningDatabase::open(path);
+      const std::string message = storage_error([&] { static_cast<void>(database.winners({})); });
+      CHECK(message.find(path.string()) == 0);
+      CHECK(message.find(says) != std::string::npos);
+    }
   }
 }

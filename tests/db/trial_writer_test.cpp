@@ -109,6 +109,6 @@ TEST_SUITE("TrialWriter") {
     for (const Trial& trial : trials) writer.add(some_scope(), trial);
     writer.flush();
     CHECK(database.stats().trials == 19);
-    CHECK(writer.problem().find("(1 trials were not stored)") != std::string::npos);
+    CHECK(writer.problem().find("(1 trial was not stored)") != std::string::npos);
   }
 }

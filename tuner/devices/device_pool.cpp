@@ -185,9 +185,9 @@ void DevicePool::fail(std::size_t index, std::optional<Entry> entry, const std::
       entry->cost_worker_of.reset();
       queue_.push_front(std::move(*entry));
     }
+    events_.post(std::move(failed));  // before a wait for the device ends
   }
   changed_.notify_all();
-  events_.post(std::move(failed));
 }
 
 void DevicePool::stop_threads() {

@@ -34,8 +34,9 @@ class DevicePool {
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
 
-  // Waits until a device is reserved or all have failed. Returns how long other programs had the
-  // device that was reserved first; nullopt when a request to stop came first.
+  // Waits until a device is reserved or all have failed, which the mailbox then says. Returns how
+  // long other programs had the device that was reserved first; nullopt when a request to stop came
+  // first.
   std::optional<std::chrono::steady_clock::duration> wait_for_device();
 
   void submit(DeviceJob job);

@@ -69,7 +69,7 @@ TuneReport TuningRun::execute() {
   }
   decide(end);
   TuneReport report = finish(end);
-  if (!failure_) return report;
+  if (!failure_ || report.interrupted) return report;
   const bool has_results =
       std::any_of(report.problems.begin(), report.problems.end(),
                   [](const ProblemResult& result) { return result.winner.has_value(); });
@@ -88,7 +88,9 @@ bool TuningRun::take_devices() {
       std::make_unique<DevicePool>(setup_.measuring, setup_.measure_timeout, mailbox_, stop_);
   const std::optional<Clock::duration> waited = devices_->wait_for_device();
   plan_.postpone(waited.value_or(Clock::duration::zero()));
-  return waited.has_value();
+  // The budget may be over, so that the search would end before it took the failure of a device.
+  while (auto event = mailbox_.wait_until({})) handle(std::move(*event));
+  return waited.has_value() && !failure_;
 }
 
 void TuningRun::measure_rates() {
@@ -186,7 +188,7 @@ TuneReport TuningRun::finish(SearchEnd end) {
   report_.wait_for(writer_);
   if (std::string why = writer_.problem(); !why.empty()) report.storage_problem = std::move(why);
   report.rates = plan_.stored().rates();
-  report.interrupted = stop_.stop_requested() && !failure_;
+  report.interrupted = stop_.stop_requested() && (!failure_ || was_interrupted_);
   report.complete = !stop_.stop_requested();
   if (report.complete && report.storage_problem.empty() && !decision_->missed_finals()) {
     const std::vector<CompletedRequest> completed = plan_.completed(end, retimed_);
@@ -241,7 +243,10 @@ void TuningRun::handle(Event event) {
 }
 
 void TuningRun::give_up(std::exception_ptr error) {
-  if (!failure_) failure_ = std::move(error);
+  if (!failure_) {
+    was_interrupted_ = stop_.stop_requested();
+    failure_ = std::move(error);
+  }
   ending_.request_stop();
   if (devices_) devices_->drop_queued();  // jobs that no device would do
 }

@@ -64,6 +64,7 @@ class TuningRun {
   std::stop_callback<RequestStop> caller_;  // passes on the caller's request
   std::stop_token stop_ = ending_.get_token();
   std::exception_ptr failure_;
+  bool was_interrupted_ = false;  // by the caller, before the failure
   RunInfo run_;
   SearchPlan plan_;
   RunReport report_;

@@ -38,14 +38,6 @@ TuningDatabase open_waiting(const std::filesystem::path& path, const DatabaseWai
   return TuningDatabase::open(path, wait.longest);
 }
 
-void check_folder_of_environment() {
-  const auto path = database_of_environment();
-  if (!path || !lacks_folder(*path)) return;
-  throw StorageError(
-      fmt::format("{}: its folder does not exist: make it, or name another file in AUTOTUNE_DB",
-                  path->string()));
-}
-
 }  // namespace
 
 OpenedDatabase open_results(const std::string& named, const DatabaseWait& wait) {

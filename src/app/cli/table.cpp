@@ -23,6 +23,25 @@ std::string csv_cell(const std::string& text) {
   return quoted + "\"";
 }
 
+// Returns the bytes of the first character, in UTF-8, if it is a control character or one that
+// changes the order in which the others are shown; otherwise 0. `text` is not empty.
+std::size_t control_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  const auto between = [](unsigned value, unsigned low, unsigned high) {
+    return low <= value && value <= high;
+  };
+  if (byte(0) < 0x20 || byte(0) == 0x7f) return 1;
+  if (byte(0) == 0xc2 && between(byte(1), 0x80, 0x9f)) return 2;
+  if (byte(0) == 0xd8 && byte(1) == 0x9c) return 2;  // U+061C
+  if (byte(0) != 0xe2) return 0;
+  const bool orders =
+      (byte(1) == 0x80 && (between(byte(2), 0x8e, 0x8f) || between(byte(2), 0xa8, 0xae))) ||
+      (byte(1) == 0x81 && between(byte(2), 0xa6, 0xa9));  // U+200E to U+202E, U+2066 to U+2069
+  return orders ? 3 : 0;
+}
+
 constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 const std::string kBetween = "  ";   // columns
 const std::string kIndent = "    ";  // before columns that follow below
@@ -80,15 +99,11 @@ std::string folded(const std::string& text, std::size_t columns) {
 
 std::string printable(std::string_view text, std::string_view kept) {
   std::string shown;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    // In UTF-8, 0xc2 0x80 to 0xc2 0x9f are control characters too.
-    const bool second = byte == 0xc2 && i + 1 < text.size() &&
-                        static_cast<unsigned char>(text[i + 1]) >= 0x80 &&
-                        static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    const bool control = byte < 0x20 || byte == 0x7f || second;
-    shown += control && kept.find(text[i]) == std::string_view::npos ? '?' : text[i];
-    if (second) ++i;
+  while (!text.empty()) {
+    const std::size_t bytes = control_length(text);
+    const bool shows = bytes == 0 || kept.find(text.front()) != std::string_view::npos;
+    shown += shows ? text.front() : '?';
+    text.remove_prefix(shows ? 1 : bytes);
   }
   return shown;
 }

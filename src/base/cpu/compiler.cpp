@@ -190,7 +190,10 @@ std::string prelude() {
 void write_file(const fs::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text << std::flush;
-  if (!file) throw EnvironmentError(fmt::format("{} could not be written", path.string()));
+  if (!file) {
+    throw EnvironmentError(
+        fmt::format("{} could not be written: {}", path.string(), std::strerror(errno)));
+  }
 }
 
 std::string read_file(const fs::path& path) {

@@ -1,12 +1,15 @@
 #include "cpu/device.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <string>
 #include <thread>
 
 #include <sys/utsname.h>
 #include <unistd.h>
+
+#include "autotune/error.hpp"
 
 #include "cpu/launcher.hpp"
 
@@ -15,6 +18,10 @@ namespace {
 
 std::string cpu_model() {
   std::ifstream file("/proc/cpuinfo");
+  // Results of this processor would not be found by another name.
+  if (!file && (errno == EMFILE || errno == ENFILE)) {
+    throw EnvironmentError("/proc/cpuinfo cannot be read: too many open files (see ulimit -n)");
+  }
   for (std::string line; std::getline(file, line);) {
     const std::size_t colon = line.find(": ");
     if (line.starts_with("model name") && colon != std::string::npos) {

@@ -46,7 +46,7 @@ TEST_SUITE("odd systems") {
     if (!can_compile()) return;
     const ProgramResult result = OddProgram("quota")(kTune);
     CHECK(result.exit_code == kNotStored);
-    check_line(result, "check the disk and its quota");
+    check_line(result, "check the disk, its quota and ulimit -f");
     CHECK(nlohmann::json::parse(result.out)["measured"] == 8);
   }
 

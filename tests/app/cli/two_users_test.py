@@ -272,11 +272,14 @@ class TwoUsers:
         first.kill()
         first.communicate()
         lock.unlink()
-        for planted in (f"mkfifo -m 666 {lock}", f"ln -s {self.precious} {lock}", f"touch {lock}; chmod 000 {lock}",
-                        f"mkdir {lock}"):
+        for planted, reason in ((f"mkfifo -m 666 {lock}", "is not a regular file"),
+                                (f"ln -s {self.precious} {lock}", "is a symbolic link"),
+                                (f"touch {lock}; chmod 000 {lock}", "Permission denied"),
+                                (f"mkdir {lock}", "is not a regular file")):
             self.hostile.shell(planted)
             result = self.victim.run(*search, "--trials", "1", **driver, **place)
             assert result.returncode == 0 and "cannot be locked" in result.stderr, (planted, result)
+            assert reason in result.stderr, (planted, result)
             self.hostile.shell(f"rm -r {lock}")
         self.check_unharmed()
         return None

@@ -196,6 +196,29 @@ TEST_SUITE("tune on several devices") {
     }
   }
 
+  TEST_CASE("a device that others had for the whole budget is said, though its rates are known") {
+    SeveralDevices f(1);
+    f.run();
+    f.request.problems = {GemmProblem{.m = 7, .n = 64, .k = 64}};
+    f.request.budget.seconds = 60;
+    f.request.began = std::chrono::steady_clock::now() - std::chrono::seconds(61);
+    f.setup.measuring[0].reserve = [](const std::stop_token&) -> Reservation {
+      throw EnvironmentError("in use");
+    };
+    CHECK_THROWS_WITH_AS(f.run(), "in use", EnvironmentError);
+  }
+
+  TEST_CASE("a failure after a request to stop leaves the run an interrupted one") {
+    SeveralDevices f(1);
+    f.scripts[0]->measure = [&f](const MeasureRequest&) {
+      f.stop.request_stop();
+      return WorkerOutcome(WorkerFailure{WorkerFailure::Kind::no_service, "the GPU is lost"});
+    };
+    const TuneReport report = f.run();
+    CHECK(report.interrupted);
+    CHECK(report.failure.empty());
+  }
+
   TEST_CASE("what another run has stored while the device was waited for is not measured again") {
     SeveralDevices f(1);
     SeveralDevices other(1);
