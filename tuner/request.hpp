@@ -30,7 +30,7 @@ struct TuneRequest {
   std::vector<const KernelTemplate*> templates;
   SpaceFilter filter;
   // If it is unlimited, up to 5,000 trials over all problems are made exhaustively. A larger space,
-  // or one on the CPU device, is searched for 30 s.
+  // or one on the CPU device, is searched for 30 s, or until 98 % are reached.
   Budget budget;
   // The time from which the budget counts. Empty: that of the call.
   std::optional<std::chrono::steady_clock::time_point> began;

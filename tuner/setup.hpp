@@ -2,14 +2,27 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <vector>
 
 #include "db/cubin_store.hpp"
 #include "db/tuning_database.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "tuner/devices/measuring_device.hpp"
+#include "tuner/search/convergence.hpp"
 
 namespace autotune {
+
+// A configuration that is expected to be fast.
+struct Suggestion {
+  const KernelTemplate* kernel = nullptr;
+  Configuration configuration;
+};
+
+struct Expectation {
+  std::vector<Suggestion> suggestions;  // what the search begins with, the fastest first
+  double patience = kRecordedPatience;          // of Convergence
+};
 
 // The means of one call to tune(). All references outlive the call.
 struct TunerSetup {
@@ -26,6 +39,9 @@ struct TunerSetup {
   TuningDatabase* database = nullptr;
   CubinStore* cubins = nullptr;
   const KernelRegistry* kernels = &built_in_kernels();
+  // Returns what is known of a problem before its search. `use_shipped` is
+  // TuneRequest::use_shipped_winners. May be empty.
+  std::function<Expectation(const Problem&, bool use_shipped)> expect;
 };
 
 }  // namespace autotune

@@ -13,7 +13,7 @@ import math
 import statistics
 import sys
 
-PATIENCE = 55  # as in convergence.cpp, like the three below
+PATIENCE = 55  # as in convergence.hpp; the three below are in convergence.cpp
 LEAST_GAIN = 0.001
 FEWEST = 20
 LEAST_SHARE = 0.97

@@ -9,8 +9,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A configuration that is slower than the best by this factor is not sampled to the end.
-constexpr double kScreeningMargin = 1.25;
+// A configuration that is slower than the best by this factor has one sample. Those that may come
+// into the finals, which are within 1.05, have all.
+constexpr double kScreeningMargin = 1.08;
+
+// Trials show what to try next and what comes into the finals, which measure longer.
+constexpr TimingPlan kTrialTiming{.samples = 3, .min_sample_us = 1000};
 
 }  // namespace
 
@@ -32,7 +36,8 @@ TrialDone DeviceExecutor::make(const MeasureJob& job) {
   if (is_over(job.deadline) || is_over(job.end) || stop_.stop_requested()) {
     return {job.id, std::nullopt};
   }
-  MeasureOptions options{.once_per_code = job.best != nullptr, .end = job.end};
+  MeasureOptions options{
+      .timing = kTrialTiming, .once_per_code = job.best != nullptr, .end = job.end};
   if (job.best != nullptr && std::isfinite(job.best->us())) {
     options.timing.stop_above_us = kScreeningMargin * job.best->us();
   }

@@ -13,8 +13,10 @@
 namespace autotune {
 namespace {
 
-// The time that events around a single launch may add to it.
+// The time that events around a single launch may add to it, and how much longer than later ones
+// the first launches of a kernel may take.
 constexpr double kEventCostUs = 10;
+constexpr double kFirstLaunch = 1.15;
 // Kernels shorter than this are launched by graphs; otherwise the cost of launching would be timed.
 constexpr double kShortUs = 50;
 constexpr double kGraphUs = 300;  // how long a graph should last
@@ -82,7 +84,7 @@ double LaunchTimer::estimate_us() const {
 }
 
 std::optional<Measurement> screened_out(const TimingPlan& plan, double estimate_us) {
-  if (plan.stop_above_us <= 0 || estimate_us <= plan.stop_above_us + kEventCostUs) {
+  if (plan.stop_above_us <= 0 || estimate_us <= kFirstLaunch * plan.stop_above_us + kEventCostUs) {
     return std::nullopt;
   }
   return Measurement{.samples_us = {estimate_us},

@@ -21,9 +21,9 @@ std::optional<Stop> run_until(double share, const RecordedSpace& space, const st
   Convergence convergence(strategy);
   bool stops = false;
   const std::vector<double> parts =
-      replay_once(space, *made, options, [&](std::size_t index, double part) {
+      replay_once(space, *made, options, [&](std::size_t index, double) {
         convergence.report(space.trials[index]);
-        stops = part > 0 && reached_share(convergence.floor_us(), space.best_us / part) >= share;
+        stops = convergence.reached_share() >= share;
         return !stops;
       });
   if (!stops) return std::nullopt;

@@ -1,7 +1,10 @@
 #include "tuner/run/plan.hpp"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "autotune/error.hpp"
 #include "autotune/version.hpp"
@@ -19,6 +22,7 @@ namespace {
 // Without a budget, a space of up to this many trials is searched to the end.
 constexpr std::int64_t kExhaustiveTrials = 5000;
 constexpr double kDefaultBudget_s = 30;
+constexpr double kDefaultUntil = 0.98;
 // A busy machine may need so long to start a compiler, however short the budget is.
 constexpr std::chrono::milliseconds kLeastForCompiler(10'000);
 
@@ -87,18 +91,31 @@ void SearchPlan::make_tasks() {
     in_use.device_class = device_class;
     winners.push_back(std::move(in_use));
   }
+  std::map<Problem, Expectation> expected;
+  std::map<Problem, std::shared_ptr<Convergence>> convergence;
+  for (const Problem& problem : request_.problems) {
+    Expectation& of_problem = expected[problem];
+    if (setup_.expect) of_problem = setup_.expect(problem, request_.use_shipped_winners);
+    convergence[problem] = std::make_shared<Convergence>(request_.strategy, of_problem.patience);
+  }
   for (const auto& [problem, space] : searches) {
-    tasks_.emplace_back(tasks_.size(), problem, *space, request_.strategy, request_.seed,
-                        prior_for(*space->kernel, space->configurations, problem, setup_.device.sm,
-                                  setup_.device.sm_count),
-                        warm_starts(problem, device_class, *space, winners), request_.max_error);
+    tasks_.emplace_back(
+        tasks_.size(), problem, *space, request_.strategy, request_.seed,
+        prior_for(*space->kernel, space->configurations, problem, setup_.device.sm,
+                  setup_.device.sm_count),
+        warm_starts(problem, device_class, *space, winners, expected[problem].suggestions),
+        convergence[problem], request_.max_error);
   }
 }
 
 void SearchPlan::choose_budget_and_strategy() {
   const bool exhaustive =
       total_trials_ <= kExhaustiveTrials && setup_.device.capabilities().exhaustive_by_default;
-  if (request_.budget.unlimited() && !exhaustive) request_.budget.seconds = kDefaultBudget_s;
+  if (request_.budget.unlimited() && !exhaustive) {
+    request_.budget.seconds = kDefaultBudget_s;
+    ends_by_default_ = !request_.until;
+    if (ends_by_default_) request_.until = kDefaultUntil;
+  }
   if (request_.strategy.empty()) {
     request_.strategy = request_.budget.unlimited() && !request_.until ? "exhaustive" : "model";
   }
@@ -168,7 +185,11 @@ std::vector<CompletedRequest> SearchPlan::completed(SearchEnd end, bool retimed)
       }
     }
   };
-  if (end != SearchEnd::good_enough) add(open_, end);
+  if (end != SearchEnd::good_enough) {
+    add(open_, end);
+  } else if (ends_by_default_) {
+    add(open_, SearchEnd::budget);
+  }
   if (retimed) add(stale_, SearchEnd::budget);
   return completed;
 }

@@ -82,6 +82,7 @@ class SearchPlan {
   [[nodiscard]] bool was_tried(const SearchTask& task) const;
 
   TuneRequest request_;
+  bool ends_by_default_ = false;  // the request has no end of its own
   const TunerSetup& setup_;
   Clock::time_point start_;
   std::vector<CandidateSpace> spaces_;

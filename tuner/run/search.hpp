@@ -66,8 +66,9 @@ class Search {
   [[nodiscard]] bool has_room() const;
   // Claims a trial and asks for its kernel, or defers the trial while another run has claimed it.
   void enqueue(const Claim& claim, bool patient);
-  // Returns whether another template is clearly faster for the task's problem.
-  [[nodiscard]] bool is_behind(const SearchTask& task) const;
+  // The task has a turn in one of so many rounds: more than one where another template is clearly
+  // faster for its problem.
+  [[nodiscard]] std::size_t rounds_of(const SearchTask& task) const;
   // Gives the devices the trials whose kernels are built.
   void submit_built();
   void submit(const Proposal& proposal);

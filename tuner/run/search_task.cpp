@@ -35,17 +35,14 @@ std::vector<std::size_t> CandidateSpace::with_the_code_of(std::size_t index) con
 
 SearchTask::SearchTask(std::size_t id, const Problem& problem, const CandidateSpace& space,
                        const std::string& strategy, std::uint64_t seed, Prior estimate,
-                       std::vector<WarmStart> starts, std::optional<double> max_error)
+                       const std::vector<WarmStart>& starts,
+                       std::shared_ptr<Convergence> convergence, std::optional<double> max_error)
     : id_(id),
       problem_(problem),
       space_(&space),
       strategy_(make_strategy(strategy, {&space.configurations, seed, std::move(estimate)})),
-      convergence_(strategy),
+      convergence_(std::move(convergence)),
       max_error_(max_error) {
-  // Only a winner for this very problem comes before the default.
-  const auto won_elsewhere =
-      std::ranges::find_if(starts, [](const WarmStart& start) { return !start.won_here; });
-  starts.insert(won_elsewhere, {.configuration = space.kernel->default_configuration(problem)});
   for (const WarmStart& start : starts) {
     const auto index = space.index_of(start.configuration);
     if (!index) continue;
@@ -79,7 +76,7 @@ void SearchTask::record(std::size_t index, Trial trial) {
     seen.status = TrialStatus::wrong_result;
   }
   strategy_->report(index, seen);
-  convergence_.report(seen);
+  convergence_->report(seen);
   const Trial& stored = trials_.insert_or_assign(index, std::move(trial)).first->second;
   if (!accepts(stored)) return;
   best_time_->lower(stored.measurement.median_us);

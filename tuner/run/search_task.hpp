@@ -37,15 +37,14 @@ struct CandidateSpace {
 class SearchTask {
  public:
   // `id` is the task's number in its run. `space` is shared by the tasks of a template and outlives
-  // them. `estimate` may be empty. With max_error, trials with a greater relative Frobenius error
-  // count as failures.
+  // them. `estimate` may be empty. The tasks of a problem share `convergence`. With max_error,
+  // trials with a greater relative Frobenius error count as failures.
   SearchTask(std::size_t id, const Problem& problem, const CandidateSpace& space,
              const std::string& strategy, std::uint64_t seed, Prior estimate,
-             std::vector<WarmStart> starts, std::optional<double> max_error = {});
+             const std::vector<WarmStart>& starts, std::shared_ptr<Convergence> convergence,
+             std::optional<double> max_error = {});
 
-  // The configuration to try next: winners for this problem first and then the template's default,
-  // so that there is an incumbent to screen against, then the other starts, then the strategy's
-  // choice.
+  // The configuration to try next: the starts, then the strategy's choice.
   std::optional<std::size_t> propose();
   // Makes a configuration that did well for another problem the next to try, unless it was proposed
   // before.
@@ -76,7 +75,7 @@ class SearchTask {
   [[nodiscard]] bool exhausted() const { return trials_.size() == space_->configurations.size(); }
   // The labels of other devices whose winners it began with.
   [[nodiscard]] const std::set<std::string>& began_with() const { return began_with_; }
-  [[nodiscard]] const Convergence& convergence() const { return convergence_; }
+  [[nodiscard]] const Convergence& convergence() const { return *convergence_; }
   // Returns whether a trial may win: it is correct, and accurate enough.
   [[nodiscard]] bool accepts(const Trial& trial) const {
     return trial.ok() && accepts(trial.verification);
@@ -96,12 +95,12 @@ class SearchTask {
   Problem problem_;
   const CandidateSpace* space_;
   std::unique_ptr<SearchStrategy> strategy_;
-  std::deque<std::size_t> first_;  // the default, the starts and the suggestions
+  std::deque<std::size_t> first_;  // the starts and the suggestions of other problems
   std::set<std::size_t> named_;    // these, and the configurations that the strategy has proposed
   std::set<std::size_t> won_;
   std::set<std::string> began_with_;
   std::map<std::size_t, Trial> trials_;
-  Convergence convergence_;
+  std::shared_ptr<Convergence> convergence_;
   std::optional<std::size_t> best_;
   std::unique_ptr<BestTime> best_time_ = std::make_unique<BestTime>();
   std::int64_t known_ = 0;

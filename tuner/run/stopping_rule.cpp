@@ -1,20 +1,15 @@
 #include "tuner/run/stopping_rule.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace autotune {
 
 double reached_share(const std::vector<const SearchTask*>& tasks) {
-  double floor_us = std::numeric_limits<double>::infinity();
-  double best_us = std::numeric_limits<double>::infinity();
-  for (const SearchTask* task : tasks) {
-    const Trial* const best = task->best();
-    if (best != nullptr) best_us = std::min(best_us, best->measurement.median_us);
-    if (!task->exhausted()) floor_us = std::min(floor_us, task->convergence().floor_us());
+  if (std::ranges::none_of(tasks, [](const SearchTask* one) { return one->best() != nullptr; })) {
+    return 0;
   }
-  const bool any = best_us < std::numeric_limits<double>::infinity();
-  return any ? reached_share(floor_us, best_us) : 0;
+  const bool is_whole = std::ranges::all_of(tasks, &SearchTask::exhausted);
+  return is_whole ? 1 : tasks.front()->convergence().reached_share();
 }
 
 StoppingRule::StoppingRule(std::optional<double> share, const std::vector<SearchTask>& tasks)

@@ -1,5 +1,5 @@
 // The rule that ends a problem's search early, once its best trial has reached a share of the best
-// of its space.
+// of its spaces.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 
 namespace autotune {
 
-// The share of the best rate of their spaces that the best trial of these tasks, which are of one
-// problem, has reached (tuner/search/convergence.hpp).
+// The share of the best rate of their spaces that the best trial of these tasks, which are all of
+// one problem, has reached (tuner/search/convergence.hpp). 1 once their spaces are exhausted.
 [[nodiscard]] double reached_share(const std::vector<const SearchTask*>& tasks);
 
 class StoppingRule {

@@ -6,11 +6,13 @@
 #include "autotune/error.hpp"
 
 #include "tuner/run/search_task.hpp"
+#include "tuner/setup.hpp"
 
 namespace autotune {
 namespace {
 
-constexpr std::size_t kMost = 8;
+constexpr std::size_t kMost = 9;
+constexpr std::size_t kMostSuggested = 5;
 
 struct Near {
   // The least comes first: did not win here, device unlike, distance of the problem, another
@@ -22,7 +24,8 @@ struct Near {
 }  // namespace
 
 std::vector<WarmStart> warm_starts(const Problem& problem, const std::string& device_class,
-                                   const CandidateSpace& space, std::span<const Winner> winners) {
+                                   const CandidateSpace& space, std::span<const Winner> winners,
+                                   std::span<const Suggestion> suggestions) {
   const DeviceClass own_class = parse_device_class(device_class);
   std::vector<Near> near;
   for (const Winner& winner : winners) {
@@ -47,16 +50,23 @@ std::vector<WarmStart> warm_starts(const Problem& problem, const std::string& de
   std::stable_sort(near.begin(), near.end(),
                    [](const Near& a, const Near& b) { return a.rank < b.rank; });
   std::vector<WarmStart> points;
-  for (auto& [rank, point] : near) {
-    if (points.size() == kMost) break;
-    const auto is_same = [&point = point](const WarmStart& other) {
+  const auto add = [&](WarmStart point, std::size_t most) {
+    const auto is_same = [&](const WarmStart& other) {
       return other.configuration == point.configuration;
     };
-    if (space.index_of(point.configuration) &&
+    if (points.size() < most && space.index_of(point.configuration) &&
         std::none_of(points.begin(), points.end(), is_same)) {
       points.push_back(std::move(point));
     }
+  };
+  for (const Near& one : near) {
+    if (one.start.won_here) add(one.start, kMost);
   }
+  for (const Suggestion& suggestion : suggestions) {
+    if (suggestion.kernel == space.kernel) add({suggestion.configuration}, kMostSuggested);
+  }
+  add({space.kernel->default_configuration(problem)}, kMost);
+  for (Near& one : near) add(std::move(one.start), kMost);
   return points;
 }
 

@@ -1,4 +1,4 @@
-// The configurations that the search of a problem begins with: earlier winners.
+// The configurations that the search of a problem begins with: earlier winners and predicted ones.
 #pragma once
 
 #include <span>
@@ -13,6 +13,7 @@
 namespace autotune {
 
 struct CandidateSpace;
+struct Suggestion;
 
 struct WarmStart {
   Configuration configuration;
@@ -20,12 +21,15 @@ struct WarmStart {
   std::string other_device;  // the label of the device that it won on; empty for this device class
 };
 
-// At most eight configurations of the space that won for this problem, for other problems or on
-// other devices. Those of this device and of devices like it come first, and among these those of
-// the nearest problems. Winners of other templates and of other spaces are left out.
+// At most nine configurations of the space: the winner of this problem on this device class, as
+// many suggestions as make up five, the template's default, then what won for other problems or on
+// other devices. Of these, winners of this device and of devices like it come first, and among them
+// those of the nearest problems. Winners and suggestions of other templates and of other spaces are
+// left out.
 [[nodiscard]] std::vector<WarmStart> warm_starts(const Problem& problem,
                                                  const std::string& device_class,
                                                  const CandidateSpace& space,
-                                                 std::span<const Winner> winners);
+                                                 std::span<const Winner> winners,
+                                                 std::span<const Suggestion> suggestions = {});
 
 }  // namespace autotune

@@ -6,10 +6,6 @@
 namespace autotune {
 namespace {
 
-// From benchmarks/statement/calibrate.py, whose output is
-// benchmarks/results/statement/calibration.txt: while the best time stays as it is, what a search
-// may still miss falls by the factor e with each of so many correct trials.
-constexpr double kPatience = 55;
 // A smaller gain is mostly noise.
 constexpr double kLeastGain = 0.001;
 constexpr std::size_t kFewestTrials = 20;  // correct ones; fewer do not show a space's range
@@ -20,7 +16,7 @@ constexpr double kLeastSaid = 0.97;
 }  // namespace
 
 void Convergence::report(const Trial& trial) {
-  if (!is_known_) return;
+  if (patience_ == 0) return;
   ++trials_;
   if (!trial.ok()) return;
   const double time_us = trial.measurement.median_us;
@@ -39,13 +35,14 @@ void Convergence::report(const Trial& trial) {
   const double range = 1 - best_us / slow_us;
   // Where many fail, those that work are few and chosen by chance.
   const double correct = static_cast<double>(times_us_.size()) / static_cast<double>(trials_);
-  const double patience = kPatience / correct;
-  const double missed = range * std::exp(-static_cast<double>(since_gain_) / patience);
+  const double gainless = correct * static_cast<double>(since_gain_);
+  const double missed = range * std::exp(-gainless / patience_);
   floor_us_ = std::max(floor_us_, (1 - missed) * best_us);
 }
 
-double reached_share(double floor_us, double best_us) {
-  const double share = std::min(1.0, floor_us / best_us);
+double Convergence::reached_share() const {
+  if (floor_us_ == 0) return 0;
+  const double share = std::min(1.0, floor_us_ / times_us_.front());
   return share < kLeastSaid ? 0 : share;
 }
 

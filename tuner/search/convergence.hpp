@@ -1,4 +1,4 @@
-// How near a search is to the best of its space, by what recorded searches were in the same state.
+// How near a search is to the best of its spaces, by what recorded searches were in the same state.
 #pragma once
 
 #include <cstddef>
@@ -10,29 +10,33 @@
 
 namespace autotune {
 
-// Bounds the best of a space by the trials of its search, in their order. Cheap enough to be asked
-// after each trial.
+// While the best time stays as it is, what a search may still miss falls by the factor e with each
+// of so many correct trials. This is of searches of one template's space that begin with nothing:
+// from benchmarks/statement/calibrate.py, whose output is
+// benchmarks/results/statement/calibration.txt.
+inline constexpr double kRecordedPatience = 55;
+
+// Bounds the best of a problem's spaces by the trials of its search, in their order. Cheap enough
+// to be asked after each trial.
 class Convergence {
  public:
-  // Nothing is known of other strategies than `model`.
-  explicit Convergence(const std::string& strategy) : is_known_(strategy == "model") {}
+  // A patience of 0 says that nothing is known of searches of this kind; nothing is of other
+  // strategies than `model`.
+  explicit Convergence(const std::string& strategy, double patience = kRecordedPatience)
+      : patience_(strategy == "model" ? patience : 0) {}
 
   void report(const Trial& trial);
-  // A time below which no configuration of the space is expected to be. 0 where nothing can be
-  // said.
-  [[nodiscard]] double floor_us() const { return floor_us_; }
+  // The share of the best rate that the search has reached, as 19 of 20 recorded searches in the
+  // same state had. 0 where nothing can be said, or too few of them were right.
+  [[nodiscard]] double reached_share() const;
 
  private:
-  bool is_known_;
+  double patience_;
   std::size_t trials_ = 0;
   std::vector<double> times_us_;  // of the trials that are correct, ascending
   double gained_us_ = std::numeric_limits<double>::infinity();  // the best time at the last gain
   std::size_t since_gain_ = 0;                                  // correct trials
-  double floor_us_ = 0;
+  double floor_us_ = 0;  // no configuration of the spaces is expected to be faster
 };
-
-// The share of the best rate that a search has reached, in 19 of 20 recorded searches, whose best
-// time is `best_us` and whose space has this floor. 0 where too few of them were right.
-[[nodiscard]] double reached_share(double floor_us, double best_us);
 
 }  // namespace autotune

@@ -10,11 +10,33 @@
 #include "cpu/device.hpp"
 #include "db/default_paths.hpp"
 #include "db/locked_file.hpp"
+#include "operation/gemm/gemm.hpp"
+#include "prediction/portfolio.hpp"
+#include "prediction/predictor.hpp"
 #include "tuner/measure/cpu_service.hpp"
 #include "tuner/measure/gpu_service.hpp"
 
 namespace autotune {
 namespace {
+
+// The portfolio's prediction, and how searches that begin with it converge.
+Expectation expectation_of(const DeviceInfo& device, const Problem& problem, bool use_shipped) {
+  if (problem.operation() != kGemm) return {};
+  const PredictedDevice predicted = predicted_device(device);
+  if (!use_shipped || !predicted.has_model()) return {.suggestions = {}, .patience = 0};
+  const GemmProblem gemm = gemm_problem(problem);
+  const CodeTraits traits = unpadded_traits(built_in_operations().at(kGemm), problem);
+  std::vector<Prediction> predictions =
+      predict({.problem = gemm, .aligned = traits.aligned, .device = predicted, .known = {}},
+              shipped_portfolios(gemm.math));
+  const bool is_known = !predictions.empty() && predictions.front().evidence != Evidence::model;
+  Expectation expectation = {.suggestions = {},
+                             .patience = is_known ? search_patience(gemm, device.sm_count) : 0};
+  for (Prediction& one : predictions) {
+    expectation.suggestions.push_back({one.kernel, std::move(one.configuration)});
+  }
+  return expectation;
+}
 
 TunerSetup setup_of(const std::vector<DeviceInfo>& devices, WorkerFactory make_compile_worker,
                     const std::function<WorkerFactory(const DeviceInfo&)>& measuring) {
@@ -25,6 +47,9 @@ TunerSetup setup_of(const std::vector<DeviceInfo>& devices, WorkerFactory make_c
     setup.measuring.push_back({.info = device, .make_worker = measuring(device), .reserve = {}});
   }
   setup.compile_jobs = compile_jobs_for(usable_cores(), available_memory_bytes());
+  setup.expect = [device = setup.device](const Problem& problem, bool use_shipped) {
+    return expectation_of(device, problem, use_shipped);
+  };
   return setup;
 }
 

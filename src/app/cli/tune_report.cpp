@@ -131,7 +131,7 @@ namespace {
 // Says how near the best of the space the search has come.
 std::string reached_line(const ProblemResult& result, const std::optional<double>& until) {
   const bool is_whole = result.tried() >= result.valid_configurations;
-  std::string how_near = "too early to say how near the best of this space this is";
+  std::string how_near = "how near the best of this space this is cannot be said";
   if (is_whole) {
     how_near = "the best of this space";
   } else if (result.reached_share > 0) {

@@ -314,7 +314,7 @@ TEST_SUITE("device pool") {
     for (const char* name : {"slow", "fast", "fast too"}) devices.submit(name, cube(1), &best);
     devices.open(0);
     devices.finish_jobs();
-    CHECK(stop_above_us == std::vector<double>{0, 10, 5});
+    CHECK(stop_above_us == std::vector<double>{0, 1.08 * 8, 1.08 * 4});
     CHECK(best.us() == 4);
   }
 }

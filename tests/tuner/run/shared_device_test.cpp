@@ -47,7 +47,7 @@ TEST_SUITE("tuning on a shared device") {
     SharedFixture f;
     f.script->measure = [](const MeasureRequest& m) {
       CHECK(m.share == 0.05);
-      CHECK(m.timing.min_sample_us == 1000);
+      CHECK(m.timing.min_sample_us == 500);
       return WorkerOutcome(WorkerReply(measured(time_us(m))));
     };
     const TuneReport report = f.run();

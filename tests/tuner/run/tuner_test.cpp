@@ -31,11 +31,11 @@ TEST_SUITE("tune") {
     CHECK(report.complete);
   }
 
-  TEST_CASE("screening gets 1.25 times the best so far") {
+  TEST_CASE("screening gets 1.08 times the best so far") {
     Fixture f;
     double best = 0;
     f.script->measure = [&best](const MeasureRequest& m) {
-      if (m.timing.samples > 1) CHECK(m.timing.stop_above_us == doctest::Approx(1.25 * best));
+      if (m.timing.samples > 1) CHECK(m.timing.stop_above_us == doctest::Approx(1.08 * best));
       const double us = time_us(m);
       if (best == 0 || us < best) best = us;
       return WorkerOutcome(WorkerReply(measured(us)));

@@ -9,6 +9,7 @@
 #include "db/shipped_winners.hpp"
 #include "tests/tuner/tune_fixture.hpp"
 #include "tuner/run/search_task.hpp"
+#include "tuner/setup.hpp"
 
 namespace autotune::test {
 namespace {
@@ -24,6 +25,8 @@ Winner won(const std::string& device_class, const Problem& problem, int x) {
   return winner;
 }
 
+constexpr int kDefault = 2;  // the X of the template's default, whose A is 2
+
 }  // namespace
 
 TEST_SUITE("starting points") {
@@ -33,14 +36,32 @@ TEST_SUITE("starting points") {
     const std::vector<Winner> winners = {won("other", kSmall, 1), won("this", kLarge, 2),
                                          won("this", kSmall, 3), won("other", kSmall, 3)};
     const auto points = warm_starts(kSmall, "this", space, winners);
-    REQUIRE(points.size() == 3);
+    REQUIRE(points.size() == 4);
     const auto is = [&](std::size_t i, int x, bool won_here) {
       CHECK(points[i].configuration.at("X") == x);
       CHECK(points[i].won_here == won_here);
     };
     is(0, 3, true);
-    is(1, 2, false);  // a device that is not like this one comes last
-    is(2, 1, false);
+    is(1, kDefault, false);
+    is(2, 2, false);  // a device that is not like this one comes last
+    is(3, 1, false);
+  }
+
+  TEST_CASE("suggestions come after the own winner and before those of other problems") {
+    const KernelTemplate kernel = fake_template();
+    const KernelTemplate other = fake_template();
+    const CandidateSpace space(kernel, kernel.space.enumerate({}).configurations);
+    const std::vector<Winner> winners = {won("this", kLarge, 1), won("this", kSmall, 2)};
+    std::vector<Suggestion> suggestions = {{&other, Configuration({{"X", 3}, {"A", 4}})}};
+    for (int x = 2; x <= 8; ++x) {
+      suggestions.push_back({&kernel, Configuration({{"X", x}, {"A", 1}})});
+    }
+    std::vector<std::int64_t> order;
+    for (const WarmStart& point : warm_starts(kSmall, "this", space, winners, suggestions)) {
+      order.push_back(point.configuration.at("X"));
+    }
+    // Five with the own winner, then the default.
+    CHECK(order == std::vector<std::int64_t>{2, 3, 4, 5, 6, kDefault, 1});
   }
 
   TEST_CASE("winners of like devices come before those of others, however near their problem is") {
@@ -54,23 +75,23 @@ TEST_SUITE("starting points") {
     const auto points = warm_starts(kSmall, "sm_90/132sm/l2-1", space, winners);
     std::vector<std::int64_t> order;
     for (const WarmStart& point : points) order.push_back(point.configuration.at("X"));
-    CHECK(order == std::vector<std::int64_t>{5, 4, 3, 1, 2});
-    CHECK(points[0].other_device.empty());
-    CHECK(points[1].other_device == "label of sm_90/114sm/l2-1");
+    CHECK(order == std::vector<std::int64_t>{kDefault, 5, 4, 3, 1, 2});
+    CHECK(points[1].other_device.empty());
+    CHECK(points[2].other_device == "label of sm_90/114sm/l2-1");
   }
 
-  TEST_CASE("winners of other templates, interfaces and spaces are left out, and more than eight") {
+  TEST_CASE("winners of other templates, interfaces and spaces are left out, and more than nine") {
     const KernelTemplate kernel = fake_template();
     const CandidateSpace space(kernel, kernel.space.enumerate({}).configurations);
     Winner other = won("this", kSmall, 1);
     other.template_name = "another";
     Winner older = won("this", kSmall, 2);
     older.space_version = 0;
-    CHECK(warm_starts(kSmall, "this", space, std::vector{other, older}).empty());
-    CHECK(warm_starts(kSmall, "this", space, std::vector{won("this", kSmall, 11)}).empty());
+    CHECK(warm_starts(kSmall, "this", space, std::vector{other, older}).size() == 1);
+    CHECK(warm_starts(kSmall, "this", space, std::vector{won("this", kSmall, 11)}).size() == 1);
     std::vector<Winner> many;
     for (int x = 1; x <= 10; ++x) many.push_back(won("this", kSmall, x));
-    CHECK(warm_starts(kSmall, "this", space, many).size() == 8);
+    CHECK(warm_starts(kSmall, "this", space, many).size() == 9);
   }
 
   TEST_CASE("a search begins with winners that ship unless they are left out") {

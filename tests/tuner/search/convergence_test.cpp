@@ -31,17 +31,17 @@ Convergence after(const std::vector<double>& times_us) {
 TEST_SUITE("convergence") {
   TEST_CASE("the longer the best time stays, the nearer the best of the space is") {
     std::vector<double> times_us = begun();
-    CHECK(reached_share(after(times_us).floor_us(), 10) == 0);
+    CHECK(after(times_us).reached_share() == 0);
     double before = 0;
     for (int i = 0; i < 300; ++i) {
       times_us.push_back(11 + i % 8);
       if (i % 20 != 0) continue;
-      const double share = after(times_us).floor_us() / 10;
+      const double share = after(times_us).reached_share();
       CHECK(share >= before);
       CHECK(share < 1);
       before = share;
     }
-    CHECK(reached_share(after(times_us).floor_us(), 10) > 0.98);
+    CHECK(after(times_us).reached_share() > 0.98);
   }
 
   TEST_CASE("where all are nearly as fast, less patience is needed") {
@@ -51,18 +51,18 @@ TEST_SUITE("convergence") {
       wide.push_back(10 + i % 10);
       narrow.push_back(10 + i % 10 * 0.02);
     }
-    CHECK(reached_share(after(wide).floor_us(), 10) == 0);
-    CHECK(reached_share(after(narrow).floor_us(), 10) > 0.98);
+    CHECK(after(wide).reached_share() == 0);
+    CHECK(after(narrow).reached_share() > 0.98);
   }
 
   TEST_CASE("a gain leaves what was said true, unless it refutes it") {
     std::vector<double> times_us = begun();
     times_us.insert(times_us.end(), 250, 15);
-    const double floor_us = after(times_us).floor_us();
+    const double said = after(times_us).reached_share();
     times_us.push_back(9.99);
-    CHECK(after(times_us).floor_us() == floor_us);
+    CHECK(after(times_us).reached_share() == doctest::Approx(said * 10 / 9.99));
     times_us.push_back(5);
-    CHECK(reached_share(after(times_us).floor_us(), 5) == 0);
+    CHECK(after(times_us).reached_share() == 0);
   }
 
   TEST_CASE("few trials and failures say nothing") {
@@ -71,16 +71,31 @@ TEST_SUITE("convergence") {
     failure.status = TrialStatus::compile_failed;
     for (int i = 0; i < 19; ++i) convergence.report(trial_of_us(10));
     for (int i = 0; i < 300; ++i) convergence.report(failure);
-    CHECK(convergence.floor_us() == 0);
+    CHECK(convergence.reached_share() == 0);
     convergence.report(trial_of_us(10));
-    CHECK(convergence.floor_us() == 10);
+    CHECK(convergence.reached_share() == 1);
   }
 
-  TEST_CASE("nothing is known of other strategies") {
-    for (const char* strategy : {"random", "exhaustive", "local", "evolutionary"}) {
-      Convergence convergence(strategy);
+  TEST_CASE("the less patience, the sooner something is said") {
+    std::vector<double> times_us = begun();
+    times_us.insert(times_us.end(), 90, 15);
+    Convergence patient("model", 55);
+    Convergence hasty("model", 30);
+    for (const double time_us : times_us) {
+      patient.report(trial_of_us(time_us));
+      hasty.report(trial_of_us(time_us));
+    }
+    CHECK(patient.reached_share() == 0);
+    CHECK(hasty.reached_share() > 0.98);
+  }
+
+  TEST_CASE("nothing is known of other strategies, and without a patience") {
+    const std::pair<const char*, double> unknown[] = {
+        {"random", 55}, {"exhaustive", 55}, {"local", 55}, {"evolutionary", 55}, {"model", 0}};
+    for (const auto& [strategy, patience] : unknown) {
+      Convergence convergence(strategy, patience);
       for (int i = 0; i < 300; ++i) convergence.report(trial_of_us(10));
-      CHECK(convergence.floor_us() == 0);
+      CHECK(convergence.reached_share() == 0);
     }
   }
 }
