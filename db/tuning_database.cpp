@@ -174,8 +174,13 @@ void TuningDatabase::add_trials(const TrialScope& scope, const RunInfo& run,
 }
 
 std::vector<Trial> TuningDatabase::trials(const TrialScope& scope, const Problem& problem) const {
+  return trials(std::span(&scope, 1), problem);
+}
+
+std::vector<Trial> TuningDatabase::trials(std::span<const TrialScope> scopes,
+                                          const Problem& problem) const {
   Implementation& self = *implementation_;
-  return self.read([&] { return select_trials(self.database, scope, problem); });
+  return self.read([&] { return select_trials(self.database, scopes, problem); });
 }
 
 std::vector<StoredTrial> TuningDatabase::all_trials(const ResultFilter& filter,

@@ -70,6 +70,7 @@ struct StoredTrial {
   TrialScope scope;
   RunInfo run;
   Trial trial;
+  std::int64_t row = 0;  // those that were stored later have greater ones
 };
 
 // A trial without its JSON, for those who look at a million of them. Scope, run and
@@ -151,6 +152,8 @@ class TuningDatabase {
   void add_trials(const TrialScope& scope, const RunInfo& run, std::span<const Trial> trials);
   // In the order they were stored; of several trials of one configuration the last.
   [[nodiscard]] std::vector<Trial> trials(const TrialScope& scope, const Problem& problem) const;
+  [[nodiscard]] std::vector<Trial> trials(std::span<const TrialScope> scopes,
+                                          const Problem& problem) const;
 
   // All that match, by scope and problem, as trials(). An empty template name stands for all.
   [[nodiscard]] std::vector<StoredTrial> all_trials(const ResultFilter& filter,

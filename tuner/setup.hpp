@@ -21,7 +21,7 @@ struct Suggestion {
 
 struct Expectation {
   std::vector<Suggestion> suggestions;  // what the search begins with, the fastest first
-  double patience = kRecordedPatience;          // of Convergence
+  double patience = kRecordedPatience;  // of Convergence
 };
 
 // The means of one call to tune(). All references outlive the call.

@@ -8,7 +8,7 @@ A file has a line for each problem, `# MxNxK LAYOUT best US`, then one for each 
 template, time in us (0: failed) and configuration. The best of a problem is the least time in any
 of the files. The table shows how many searches would end at 98 % with a patience
 (tuner/search/convergence.cpp), after how many trials, and how many of these are right, for problems
-with many and with few results for each SM.
+with many and with few results for each SM; then how near the best the searches of each file come.
 """
 import bisect
 import math
@@ -27,6 +27,7 @@ GOAL = 0.98
 LEAST_RESULTS_PER_SM = 7500  # as in src/app/prediction/predictor.cpp
 SMS = 132
 PATIENCES = (20, 25, 30, 35, 45, 55)
+AFTER = (10, 25, 50, 75)
 NAMED = ("1024x1024x1024", "2048x2048x2048", "3200x3200x3200", "512x512x512", "4096x4096x4096", "768x768x768",
          "4096x64x4096", "64x64x65536", "333x4097x1500", "16x4096x4096")
 TRIALS = """SELECT s.template, t.status, t.median_us, t.configuration FROM trial t JOIN scope s ON t.scope = s.id
@@ -132,6 +133,13 @@ def judge(paths):
             after = statistics.median(trials for trials, _ in ends) if ends else 0
             print(f"{name:20}  {patience:8}  {len(of_kind):8}  {len(ends):5}  {after:14.0f}  "
                   f"{sum(share >= GOAL for share in shares):5}  {min(shares, default=1):11.3f}")
+
+    shared = [p for p in files[0] if all(len(file.get(p, [])) >= AFTER[-1] for file in files)]
+    print(f"\nmean share of the best in %, {len(shared)} problems, after " + ", ".join(map(str, AFTER)) + " trials")
+    for path, file in zip(paths, files):
+        means = [100 * statistics.mean(best[p] / min(time for time in file[p][:n] if time > 0) for p in shared)
+                 for n in AFTER]
+        print(f"{os.path.basename(path)}  " + "  ".join(f"{mean:.1f}" for mean in means))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 #include "db/tables/trial_table.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -56,7 +58,8 @@ std::vector<StoredTrial> trials_of(SQLite::Database& database, const StoredScope
     if (is_new) result.emplace_back();
     const RunColumns run = run_from(select).value_or(RunColumns());
     StoredTrial& stored = result[place->second];
-    stored = {scope.scope, run.info, std::move(*trial)};
+    const std::int64_t row = is_new ? select.getColumn("id").getInt64() : stored.row;
+    stored = {scope.scope, run.info, std::move(*trial), row};
     stored.scope.environment.tool_version = run.tool_version;
   }
   return result;
@@ -152,15 +155,20 @@ std::int64_t merge_trials(SQLite::Database& database, SQLite::Database& other) {
   return added;
 }
 
-std::vector<Trial> select_trials(SQLite::Database& database, const TrialScope& scope,
+std::vector<Trial> select_trials(SQLite::Database& database, std::span<const TrialScope> scopes,
                                  const Problem& problem) {
-  const std::optional<std::int64_t> scope_id = find_scope(database, scope);
   const std::optional<std::int64_t> problem_id = find_problem(database, problem);
-  if (!scope_id || !problem_id) return {};
-  std::vector<Trial> result;
-  for (StoredTrial& stored : trials_of(database, {*scope_id, scope}, {*problem_id, problem})) {
-    result.push_back(std::move(stored.trial));
+  if (!problem_id) return {};
+  std::vector<StoredTrial> all;
+  for (const TrialScope& scope : scopes) {
+    const std::optional<std::int64_t> scope_id = find_scope(database, scope);
+    if (!scope_id) continue;
+    std::ranges::move(trials_of(database, {*scope_id, scope}, {*problem_id, problem}),
+                      std::back_inserter(all));
   }
+  std::ranges::stable_sort(all, {}, &StoredTrial::row);
+  std::vector<Trial> result;
+  for (StoredTrial& stored : all) result.push_back(std::move(stored.trial));
   return result;
 }
 

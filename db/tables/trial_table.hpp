@@ -22,7 +22,8 @@ void insert_trials(SQLite::Database& database, const TrialScope& scope, const Ru
 std::int64_t merge_trials(SQLite::Database& database, SQLite::Database& other);
 
 // Implements TuningDatabase::trials().
-[[nodiscard]] std::vector<Trial> select_trials(SQLite::Database& database, const TrialScope& scope,
+[[nodiscard]] std::vector<Trial> select_trials(SQLite::Database& database,
+                                               std::span<const TrialScope> scopes,
                                                const Problem& problem);
 // Implements TuningDatabase::all_trials().
 [[nodiscard]] std::vector<StoredTrial> select_all_trials(SQLite::Database& database,

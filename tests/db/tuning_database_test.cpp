@@ -33,6 +33,28 @@ Trial failed_trial(int number, TrialStatus status, const std::string& detail) {
 }  // namespace
 
 TEST_SUITE("TuningDatabase") {
+  TEST_CASE("trials of several templates come in the order they were stored") {
+    auto database = TuningDatabase::in_memory();
+    TrialScope other = some_scope();
+    other.template_name = "another";
+    const auto store = [&](const TrialScope& scope, int first) {
+      std::vector<Trial> trials = some_trials(first, 1);
+      trials.front().template_name = scope.template_name;
+      database.add_trials(scope, some_run(), trials);
+    };
+    store(other, 0);
+    store(some_scope(), 1);
+    store(other, 2);
+    store(some_scope(), 3);
+    std::vector<std::string> names;
+    for (const Trial& trial :
+         database.trials(std::vector{some_scope(), other}, some_trials(0, 1).front().problem)) {
+      names.push_back(trial.template_name);
+    }
+    const std::string own = some_scope().template_name;
+    CHECK(names == std::vector<std::string>{"another", own, "another", own});
+  }
+
   TEST_CASE("a trial reads back as it was stored") {
     auto database = TuningDatabase::in_memory();
     std::vector<Trial> stored = some_trials(0, 3);

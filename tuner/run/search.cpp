@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 namespace autotune {
@@ -12,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 // The template that is faster for a problem gets more turns. Once a template has had kFairTrials
 // trials and is slower than another by one of these factors, it has a turn only in one of so many
 // rounds. In 54 searches of all templates the one that won was never slower by 1.14 after its
-// twelfth trial (benchmarks/results/nvidia-h100/2026-11-25/searches.txt).
+// twelfth trial (benchmarks/results/statement/searches_22s.txt.zst).
 constexpr std::size_t kFairTrials = 12;
 constexpr double kClearlyFaster = 1.1;
 constexpr std::size_t kRoundsIfBehind = 8;
@@ -28,7 +29,7 @@ constexpr std::size_t kMostQueuedForReuse = 10'000;
 
 // The number of jobs that are submitted for each device. Other trials whose kernels are built wait
 // in the order of their proposals, so that stored kernels do not delay those that must be compiled.
-constexpr std::size_t kSubmittedPerDevice = 32;
+constexpr std::size_t kSubmittedPerDevice = 12;
 
 // The time between two readings of what other runs have stored.
 constexpr std::chrono::milliseconds kBetweenLearning(200);
@@ -48,6 +49,7 @@ Search::Search(SearchPlan& plan, KernelBuilder& builder, DevicePool& devices, Se
 
 std::optional<SearchEnd> Search::advance() {
   if (const std::optional<SearchEnd> end = reached()) return end;
+  if (all_hold()) return SearchEnd::good_enough;
   follow_others();
   propose();
   use_idle_devices();
@@ -59,6 +61,12 @@ std::optional<SearchEnd> Search::advance() {
   if (!idle) patient_until_.reset();
   if (idle && !patient_until_) patient_until_ = Clock::now() + patience();
   return std::nullopt;
+}
+
+bool Search::all_hold() {
+  return !tasks_.empty() && std::ranges::all_of(tasks_, [this](const SearchTask* task) {
+    return rule_.holds(task->problem());
+  });
 }
 
 Search::Clock::duration Search::patience() const {
@@ -80,13 +88,22 @@ void Search::propose() {
   }
 }
 
-// If measuring is slower than compiling, proposals wait until few built kernels do, because a later
-// proposal can use more results.
+// Proposals wait until few kernels are to be compiled, and few built ones wait for a device,
+// because a later proposal can use more results.
 bool Search::has_room() const {
-  const auto built = static_cast<std::size_t>(std::ranges::count_if(
-      waiting_, [&](const Proposal& p) { return builder_.find(p.ticket) != nullptr; }));
+  std::size_t built = 0;
+  std::set<KernelBuilder::Ticket> unbuilt;
+  for (const Proposal& proposal : waiting_) {
+    if (builder_.find(proposal.ticket) != nullptr) {
+      ++built;
+    } else {
+      unbuilt.insert(proposal.ticket);
+    }
+  }
   const std::size_t under_way = waiting_.size() + devices_.open_jobs();
-  return under_way < limits_.lookahead && built <= tasks_.size() &&
+  const bool may_propose =
+      limits_.compiled_ahead ? unbuilt.size() < *limits_.compiled_ahead : under_way == 0;
+  return may_propose && built <= tasks_.size() &&
          (!limits_.trials || measured_ + static_cast<std::int64_t>(under_way) < *limits_.trials);
 }
 
@@ -186,8 +203,15 @@ void Search::share(const SearchTask& task, std::size_t index) {
 // If compiling is slower than measuring, a trial of a kernel that is built costs no time. Without
 // overlap nothing is measured while a kernel is compiled.
 void Search::use_idle_devices() {
-  if (limits_.trials || limits_.lookahead == 1) return;
+  if (limits_.trials || !limits_.compiled_ahead) return;
   if (devices_.open_jobs() >= devices_.size()) return;
+  for (SearchTask* task : tasks_) {
+    if (rounds_of(*task) > 1 || rule_.holds(task->problem())) continue;
+    if (const auto index = task->propose_suggested()) {
+      enqueue({task, *index}, /*patient=*/true);
+      return;
+    }
+  }
   while (!reuse_queue_.empty()) {
     const Claim claim = reuse_queue_.extract(reuse_queue_.begin()).mapped();
     const auto& [task, index] = claim;

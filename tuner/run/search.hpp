@@ -24,7 +24,9 @@ struct SearchLimits {
   // A trial that has not ended by then is given up.
   std::optional<std::chrono::steady_clock::time_point> end;
   std::optional<std::int64_t> trials;
-  std::size_t lookahead = 1;  // proposals that are being compiled, waiting or being measured
+  // The number of kernels that are to be compiled at a time. Empty: a trial is proposed when the
+  // one before has ended.
+  std::optional<std::size_t> compiled_ahead;
   std::stop_token stop;
   // When nothing else is left to do, a trial that another run has claimed is made here after this
   // time, or after a part of the time to the deadline if that is less.
@@ -58,6 +60,8 @@ class Search {
   };
 
   [[nodiscard]] std::optional<SearchEnd> reached() const;
+  // Returns whether all problems have reached the share that was asked for.
+  [[nodiscard]] bool all_hold();
   // Returns how long trials that other runs have claimed are waited for from now on.
   [[nodiscard]] Clock::duration patience() const;
   // Asks the tasks in turn, so that those that go through a space in the same order share kernels.

@@ -46,18 +46,15 @@ SearchTask::SearchTask(std::size_t id, const Problem& problem, const CandidateSp
   for (const WarmStart& start : starts) {
     const auto index = space.index_of(start.configuration);
     if (!index) continue;
-    suggest(*index);
+    if (try_reserve(*index)) starts_.push_back(*index);
     if (start.won_here) won_.insert(*index);
     if (!start.other_device.empty()) began_with_.insert(start.other_device);
   }
 }
 
 std::optional<std::size_t> SearchTask::propose() {
-  while (!first_.empty()) {
-    const std::size_t index = first_.front();
-    first_.pop_front();
-    if (!trials_.contains(index)) return index;
-  }
+  if (auto index = next_of(starts_)) return index;
+  if (auto index = next_of(suggested_)) return index;
   // The strategy learns of the configurations above only when they have been measured, so it may
   // propose them again until then.
   std::optional<std::size_t> index = strategy_->next();
@@ -65,8 +62,17 @@ std::optional<std::size_t> SearchTask::propose() {
   return index;
 }
 
+std::optional<std::size_t> SearchTask::next_of(std::deque<std::size_t>& queue) const {
+  while (!queue.empty()) {
+    const std::size_t index = queue.front();
+    queue.pop_front();
+    if (!trials_.contains(index)) return index;
+  }
+  return std::nullopt;
+}
+
 void SearchTask::suggest(std::size_t index) {
-  if (try_reserve(index)) first_.push_back(index);
+  if (try_reserve(index)) suggested_.push_back(index);
 }
 
 void SearchTask::record(std::size_t index, Trial trial) {

@@ -44,11 +44,13 @@ class SearchTask {
              const std::vector<WarmStart>& starts, std::shared_ptr<Convergence> convergence,
              std::optional<double> max_error = {});
 
-  // The configuration to try next: the starts, then the strategy's choice.
+  // The configuration to try next: the starts, then what was suggested, then the strategy's choice.
   std::optional<std::size_t> propose();
-  // Makes a configuration that did well for another problem the next to try, unless it was proposed
-  // before.
+  // Makes a configuration that did well for another problem one of the next to try, unless it was
+  // proposed before.
   void suggest(std::size_t index);
+  // The next of these alone, if there is one.
+  std::optional<std::size_t> propose_suggested() { return next_of(suggested_); }
   // Reserves a configuration for a caller that tries it itself. Returns false if it was proposed
   // before or has a trial.
   bool try_reserve(std::size_t index) { return !knows(index) && named_.insert(index).second; }
@@ -91,12 +93,15 @@ class SearchTask {
   [[nodiscard]] BestTime& best_time() { return *best_time_; }
 
  private:
+  std::optional<std::size_t> next_of(std::deque<std::size_t>& queue) const;
+
   std::size_t id_;
   Problem problem_;
   const CandidateSpace* space_;
   std::unique_ptr<SearchStrategy> strategy_;
-  std::deque<std::size_t> first_;  // the starts and the suggestions of other problems
-  std::set<std::size_t> named_;    // these, and the configurations that the strategy has proposed
+  std::deque<std::size_t> starts_;
+  std::deque<std::size_t> suggested_;
+  std::set<std::size_t> named_;  // these, and the configurations that the strategy has proposed
   std::set<std::size_t> won_;
   std::set<std::string> began_with_;
   std::map<std::size_t, Trial> trials_;

@@ -1,7 +1,10 @@
 #include "tuner/run/shared_trials.hpp"
 
 #include <cerrno>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 
@@ -60,11 +63,17 @@ void SharedTrials::load(std::vector<SearchTask>& tasks) {
   if (fresh_) return;
   if (last_rows_.empty()) {
     const std::int64_t last_row = database_.last_trial_row();
+    std::map<Problem, std::map<std::string, SearchTask*>> searches;  // by template
     for (SearchTask& task : tasks) {
-      for (Trial& trial : database_.trials(scope_of(task.kernel()), task.problem())) {
-        task.record_known(std::move(trial));
-      }
+      searches[task.problem()][task.kernel().name] = &task;
       last_rows_[&task.kernel()] = last_row;
+    }
+    for (const auto& [problem, of_problem] : searches) {
+      std::vector<TrialScope> scopes;
+      for (const auto& [name, task] : of_problem) scopes.push_back(scope_of(task->kernel()));
+      for (Trial& trial : database_.trials(scopes, problem)) {
+        of_problem.at(trial.template_name)->record_known(std::move(trial));
+      }
     }
     return;
   }

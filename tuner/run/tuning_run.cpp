@@ -24,6 +24,9 @@ constexpr double kMostForFinals = 0.5;
 constexpr double kFinalsOfProblem_s = 0.15;
 // The number of stored trials that are timed again for a stale task.
 constexpr std::size_t kTimedAgain = 6;
+// The kernels to be compiled for each compile worker, so that none waits while the next one is
+// chosen.
+constexpr std::size_t kAheadOfWorker = 3;
 // The time after which the search checks its limits when nothing else happens.
 constexpr std::chrono::milliseconds kBetweenChecks(100);
 
@@ -138,9 +141,10 @@ double TuningRun::search_share() const {
 }
 
 SearchEnd TuningRun::search() {
-  const std::size_t jobs_ahead =
-      plan_.open().size() *
-      std::max(4 * static_cast<std::size_t>(setup_.compile_jobs), 2 * setup_.measuring.size());
+  std::optional<std::size_t> compiled_ahead;
+  if (setup_.overlap) {
+    compiled_ahead = kAheadOfWorker * static_cast<std::size_t>(setup_.compile_jobs);
+  }
   const Clock::time_point began = Clock::now();
   const std::vector<DeviceUse> before = devices_->use();
   const auto deadline = plan_.deadline(search_share());
@@ -148,7 +152,7 @@ SearchEnd TuningRun::search() {
                   SearchLimits{.deadline = deadline,
                                .end = plan_.deadline(last_trial_share()),
                                .trials = plan_.request().budget.trials,
-                               .lookahead = setup_.overlap ? jobs_ahead : 1,
+                               .compiled_ahead = compiled_ahead,
                                .stop = stop_,
                                .patience = setup_.other_runs_timeout});
   if (setup_.overlap) request_known_best(plan_, builder_);

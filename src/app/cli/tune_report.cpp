@@ -136,7 +136,7 @@ std::string reached_line(const ProblemResult& result, const std::optional<double
     how_near = "the best of this space";
   } else if (result.reached_share > 0) {
     how_near = fmt::format("within {} % of the best of this space, as 19 of 20 such searches are",
-                           std::ceil(1000 * (1 - result.reached_share)) / 10);
+                           std::max(0.1, std::ceil(1000 * (1 - result.reached_share)) / 10));
   }
   if (until && result.reached_share < *until) {
     how_near += fmt::format("; --until {}% was not reached", 100 * *until);

@@ -24,7 +24,7 @@ using Fixture = TuneFixture;
 
 TEST_SUITE("tune: scheduling") {
   TEST_CASE("what does well for one size is tried for the others") {
-    int tried = 0;
+    int found_early = 0;
     for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6}) {
       TuneFixture fixture;
       fixture.setup.compile_jobs = 1;
@@ -36,13 +36,18 @@ TEST_SUITE("tune: scheduling") {
       for (const ProblemResult& result : report.problems) {
         REQUIRE(result.winner);
         const Problem other = result.problem == kSmall ? kLarge : kSmall;
-        tried += std::any_of(fixture.seen.begin(), fixture.seen.end(), [&](const Trial& trial) {
-          return trial.problem == other && trial.configuration == result.winner->configuration;
-        });
+        const auto trial_for = [&](const Problem& problem) {
+          return std::ranges::find_if(fixture.seen, [&](const Trial& trial) {
+            return trial.problem == problem && trial.configuration == result.winner->configuration;
+          });
+        };
+        // Some trials are under way when a winner is found, which may be among the last.
+        if (fixture.seen.end() - trial_for(result.problem) < 20) continue;
+        ++found_early;
+        CHECK(trial_for(other) != fixture.seen.end());
       }
     }
-    // A winner among the last trials may have no time left. By chance alone 8 of 12 would be tried.
-    CHECK(tried >= 11);
+    CHECK(found_early >= 3);  // by chance alone two thirds of them would be tried
   }
 
   TEST_CASE("a kernel that takes long to compile is measured soon after it is built") {

@@ -93,6 +93,40 @@ TEST_SUITE("tune") {
     CHECK(whole.problems[0].reached_share == 1);
   }
 
+  TEST_CASE(
+      "without a budget a large space is searched until 98 % are reached, and then complete") {
+    Fixture fixture;
+    std::vector<std::int64_t> eighty;
+    for (int i = 1; i <= 80; ++i) eighty.push_back(i);
+    fixture.kernel.space = ConfigSpace({{"X", "", eighty}, {"A", "", eighty}}, {});
+    const TuneReport report = fixture.run();
+    const double said = report.problems[0].reached_share;
+    CHECK(said >= 0.98);
+    CHECK(report.wall_s < 30);
+    CHECK(report.measured < 1000);
+
+    const TuneReport again = fixture.run();
+    CHECK(again.measured == 0);
+    CHECK(again.problems[0].winner->confirmed);
+    fixture.request.budget.trials = report.measured + 20;
+    CHECK(fixture.run().measured > 0);
+  }
+
+  TEST_CASE("what was proposed before the share was reached is not measured") {
+    Fixture fixture;
+    std::vector<std::int64_t> forty;
+    for (int i = 1; i <= 40; ++i) forty.push_back(i);
+    fixture.kernel.space = ConfigSpace({{"X", "", forty}, {"A", "", forty}}, {});
+    fixture.request.until = 0.97;
+    fixture.setup.compile_jobs = 1;
+    const std::int64_t few = fixture.run().measured;
+    Fixture eager;
+    eager.kernel.space = fixture.kernel.space;
+    eager.request.until = 0.97;
+    eager.setup.compile_jobs = 64;  // 192 kernels are compiled ahead
+    CHECK(eager.run().measured < few + 192);
+  }
+
   TEST_CASE("nothing is said of a space of which little was tried") {
     Fixture fixture;
     fixture.request.budget.trials = 7;
