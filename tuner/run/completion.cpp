@@ -8,21 +8,20 @@
 
 namespace autotune {
 
-Completion::Completion(TuningDatabase& database, const TuneRequest& request,
+Completion::Completion(TuningDatabase& database, const TuneRequest& request, bool ends_by_default,
                        std::string device_class, const Environment& environment)
     : database_(database),
       request_(request),
+      ends_by_default_(ends_by_default),
       device_class_(std::move(device_class)),
       environment_(environment) {}
 
 bool Completion::holds(const SearchTask& task) const {
-  const std::string key = space_key(task) + environment_key(task);
-  return database_.completed(key).has_value() || covers_budget(key + strategy_key());
+  return covers(space_key(task) + environment_key(task));
 }
 
 bool Completion::complete_in_another_environment(const SearchTask& task) const {
-  const std::string key = space_key(task);
-  return database_.completed(key).has_value() || covers_budget(key + strategy_key());
+  return covers(space_key(task));
 }
 
 std::vector<CompletedRequest> Completion::rows(const SearchTask& task, SearchEnd end) const {
@@ -33,6 +32,7 @@ std::vector<CompletedRequest> Completion::rows(const SearchTask& task, SearchEnd
   for (const std::string& where : {environment_key(task), std::string()}) {
     row.key = space_key(task) + where;
     if (end == SearchEnd::budget) row.key += strategy_key();
+    if (end == SearchEnd::good_enough) row.key += default_key();
     result.push_back(row);
   }
   return result;
@@ -55,6 +55,17 @@ std::string Completion::environment_key(const SearchTask& task) const {
 std::string Completion::strategy_key() const {
   return fmt::format("|{}|{}|{}", request_.strategy, request_.seed,
                      request_.budget.trials ? "trials" : "seconds");
+}
+
+std::string Completion::default_key() const {
+  std::string key = strategy_key() + "|by default";
+  for (const KernelTemplate* kernel : request_.templates) key += "|" + kernel->name;
+  return key;
+}
+
+bool Completion::covers(const std::string& key) const {
+  return database_.completed(key) || covers_budget(key + strategy_key()) ||
+         (ends_by_default_ && database_.completed(key + default_key()));
 }
 
 bool Completion::covers_budget(const std::string& key) const {

@@ -12,14 +12,15 @@ namespace autotune {
 
 enum class SearchEnd { exhausted, good_enough, budget, stopped };
 
-// Completion is kept for each task (a problem in a template's space). There are three kinds: the
-// space was exhausted, by any strategy; a strategy's budget was used up; or either of these
-// happened in another environment.
+// Completion is kept for each task (a problem in a template's space). There are four kinds: the
+// space was exhausted, by any strategy; a strategy's budget was used up; a search without a limit
+// of its own was good enough; or one of these happened in another environment.
 class Completion {
  public:
-  // `request` has its effective strategy and budget. All references outlive this object.
-  Completion(TuningDatabase& database, const TuneRequest& request, std::string device_class,
-             const Environment& environment);
+  // `request` has its effective strategy and budget; without a limit of its own, it
+  // `ends_by_default`. All references outlive this object.
+  Completion(TuningDatabase& database, const TuneRequest& request, bool ends_by_default,
+             std::string device_class, const Environment& environment);
 
   [[nodiscard]] bool holds(const SearchTask& task) const;
   // Returns whether the task was completed with another driver, NVRTC, template source or protocol.
@@ -31,10 +32,15 @@ class Completion {
   [[nodiscard]] std::string space_key(const SearchTask& task) const;
   [[nodiscard]] std::string environment_key(const SearchTask& task) const;
   [[nodiscard]] std::string strategy_key() const;
+  // The templates share a search that is good enough, so some may have few trials.
+  [[nodiscard]] std::string default_key() const;
+  // Returns whether what is stored for a key, which lacks the strategy, covers the request.
+  [[nodiscard]] bool covers(const std::string& key) const;
   [[nodiscard]] bool covers_budget(const std::string& key) const;
 
   TuningDatabase& database_;
   const TuneRequest& request_;
+  bool ends_by_default_;
   std::string device_class_;
   const Environment& environment_;
 };

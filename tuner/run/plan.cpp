@@ -38,7 +38,7 @@ SearchPlan::SearchPlan(const TuneRequest& request, const TunerSetup& setup, std:
                                 .tool_version = kVersion,
                                 .measuring_protocol = kMeasuringProtocol};
   stored_.emplace(*setup.database, setup.device, environment, spaces_);
-  completion_.emplace(*setup.database, request_, setup.device.device_class(),
+  completion_.emplace(*setup.database, request_, ends_by_default_, setup.device.device_class(),
                       stored_->environment());
   SharedTrials::Scopes scopes;
   for (const CandidateSpace& space : spaces_) {
@@ -185,11 +185,7 @@ std::vector<CompletedRequest> SearchPlan::completed(SearchEnd end, bool retimed)
       }
     }
   };
-  if (end != SearchEnd::good_enough) {
-    add(open_, end);
-  } else if (ends_by_default_) {
-    add(open_, SearchEnd::budget);
-  }
+  if (end != SearchEnd::good_enough || ends_by_default_) add(open_, end);
   if (retimed) add(stale_, SearchEnd::budget);
   return completed;
 }

@@ -206,7 +206,7 @@ void Search::use_idle_devices() {
   if (limits_.trials || !limits_.compiled_ahead) return;
   if (devices_.open_jobs() >= devices_.size()) return;
   for (SearchTask* task : tasks_) {
-    if (rounds_of(*task) > 1 || rule_.holds(task->problem())) continue;
+    if (!task->has_suggested() || rule_.holds(task->problem()) || rounds_of(*task) > 1) continue;
     if (const auto index = task->propose_suggested()) {
       enqueue({task, *index}, /*patient=*/true);
       return;

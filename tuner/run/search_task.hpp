@@ -51,6 +51,7 @@ class SearchTask {
   void suggest(std::size_t index);
   // The next of these alone, if there is one.
   std::optional<std::size_t> propose_suggested() { return next_of(suggested_); }
+  [[nodiscard]] bool has_suggested() const { return !suggested_.empty(); }
   // Reserves a configuration for a caller that tries it itself. Returns false if it was proposed
   // before or has a trial.
   bool try_reserve(std::size_t index) { return !knows(index) && named_.insert(index).second; }

@@ -15,7 +15,8 @@ TEST_SUITE("LaunchTimer") {
     CHECK(measurement->launches_per_sample == 1);
   }
 
-  TEST_CASE("an estimate that a first launch or the cost of events may have raised is not trusted") {
+  TEST_CASE(
+      "an estimate that a first launch or the cost of events may have raised is not trusted") {
     CHECK(!screened_out({.stop_above_us = 100}, 120).has_value());
   }
 
