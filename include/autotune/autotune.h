@@ -200,7 +200,8 @@ AUTOTUNE_C_API autotune_status autotune_device_name(autotune_library *library, c
 typedef struct {
   size_t size;
   double budget_seconds; /* for all problems together; 0: none */
-  int64_t budget_trials; /* 0: none */
+  int64_t budget_trials; /* 0: none; without a budget a search ends by itself, in 30 s or with its
+                            space */
   const char *strategy;  /* NULL: the library chooses */
   uint64_t seed;         /* 0: 1 */
   int32_t fresh;         /* 1: measure again what is known */

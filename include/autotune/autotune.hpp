@@ -186,7 +186,8 @@ struct TuningProgress {
 
 struct TuningOptions {
   // For all problems together; it ends with whichever comes first. Neither: all configurations if
-  // they are up to 5,000, else, and on the CPU device, 30 s.
+  // they are up to 5,000, else, and on the CPU device, 30 s; a problem's search then ends once its
+  // best is estimated to have reached 98 % of what can be.
   std::optional<double> budget_seconds = {};
   std::optional<std::int64_t> budget_trials = {};
   // "model", "evolutionary", "local", "random" or "exhaustive"; empty: exhaustive, or model in a

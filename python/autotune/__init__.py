@@ -366,7 +366,8 @@ def tune(sizes, *, layout="NN", batch=1, math="strict", device=None, seconds=Non
          fresh=False, max_error=None, progress=None):
     """Searches for the fastest configurations of products of sizes [(m, n, k), ...], and stores them.
 
-    The search ends with its space or with a budget for all sizes together: `seconds` or `trials`.
+    The search ends with a budget for all sizes together, `seconds` or `trials`; without one with its space,
+    once 98 % of the best are estimated to be reached, or after 30 s.
     progress(done, total, elapsed_seconds) is called meanwhile and ends the search by returning False.
     fresh: measures again what is known. max_error: the greatest relative error of a winner, in the
     Frobenius norm on uniform data, above 0 and below 1; it is of this search alone. Returns a dictionary of what was done: trials that were

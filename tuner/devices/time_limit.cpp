@@ -14,7 +14,7 @@ constexpr double kLongest_s = 24 * 3600;
 
 // The time besides the work that a worker with an open device may take to answer.
 constexpr std::chrono::milliseconds kWarmAllowance(5000);
-// A factor of TimingPlan::stop_above_us, which is 1.25 times the best.
+// A factor of TimingPlan::stop_above_us, which is 1.08 times the best.
 constexpr double kHopeless = 16;
 // A worker may have to make the problem's data again.
 constexpr double kDataFactor = 2;

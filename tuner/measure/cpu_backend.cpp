@@ -148,7 +148,7 @@ Timing CpuBackend::time(const TimingPlan& plan, double estimate_us) {
   std::vector<double>& samples = measurement.samples_us;
   const auto add_sample = [&](double launch_us) {
     samples.push_back(launch_us);
-    measurement.screened_out = plan.stop_above_us > 0 && launch_us > plan.stop_above_us;
+    measurement.screened_out = plan.stop_above_us > 0 && median(samples) > plan.stop_above_us;
   };
   if (launches == 1) add_sample(estimate_us);
   while (static_cast<int>(samples.size()) < plan.samples && !measurement.screened_out &&

@@ -26,7 +26,8 @@ Timing PacedBackend::time(const TimingPlan& plan, double estimate_us) {
         pace_.keep([&] { return backend_.time(next, measurement.samples_us.back()); }).measurement;
     measurement.samples_us.insert(measurement.samples_us.end(), one.samples_us.begin(),
                                   one.samples_us.end());
-    measurement.screened_out = one.screened_out;
+    measurement.screened_out =
+        plan.stop_above_us > 0 && median(measurement.samples_us) > plan.stop_above_us;
     measurement.sm_clock_mhz = one.sm_clock_mhz;
     measurement.throttle_reasons |= one.throttle_reasons;
   }

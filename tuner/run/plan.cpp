@@ -96,6 +96,15 @@ void SearchPlan::make_tasks() {
   for (const Problem& problem : request_.problems) {
     Expectation& of_problem = expected[problem];
     if (setup_.expect) of_problem = setup_.expect(problem, request_.use_shipped_winners);
+    const auto is_searched = [&](const Suggestion& suggestion) {
+      return std::ranges::any_of(spaces_, [&](const CandidateSpace& space) {
+        return space.kernel == suggestion.kernel && space.index_of(suggestion.configuration);
+      });
+    };
+    const std::vector<Suggestion>& suggestions = of_problem.suggestions;
+    if (!suggestions.empty() && std::ranges::none_of(suggestions, is_searched)) {
+      of_problem.patience = 0;  // the search begins with less than is expected
+    }
     convergence[problem] = std::make_shared<Convergence>(request_.strategy, of_problem.patience);
   }
   for (const auto& [problem, space] : searches) {
@@ -171,7 +180,7 @@ bool SearchPlan::lacks_finals(const Problem& problem, SearchEnd end) const {
   const bool is_open = std::any_of(open_.begin(), open_.end(), [&](const SearchTask* task) {
     return task->problem() == problem;
   });
-  return is_open && (end != SearchEnd::good_enough || !has_winner(problem));
+  return is_open && (end != SearchEnd::good_enough || ends_by_default_ || !has_winner(problem));
 }
 
 std::vector<CompletedRequest> SearchPlan::completed(SearchEnd end, bool retimed) const {
@@ -179,14 +188,22 @@ std::vector<CompletedRequest> SearchPlan::completed(SearchEnd end, bool retimed)
   const auto add = [&](const std::vector<SearchTask*>& tasks, SearchEnd how) {
     for (const SearchTask* task : tasks) {
       if (!was_tried(*task)) continue;
-      const SearchEnd own = task->exhausted() ? SearchEnd::exhausted : how;
+      const bool is_good = request_.until && task->convergence().reached_share() >= *request_.until;
+      SearchEnd own = how;
+      if (task->exhausted()) {
+        own = SearchEnd::exhausted;
+      } else if (is_good && !ends_by_default_) {
+        continue;  // the rest of the budget was not used for it
+      } else if (is_good) {
+        own = SearchEnd::good_enough;
+      }
       for (CompletedRequest& row : completion_->rows(*task, own)) {
         completed.push_back(std::move(row));
       }
     }
   };
-  if (end != SearchEnd::good_enough || ends_by_default_) add(open_, end);
-  if (retimed) add(stale_, SearchEnd::budget);
+  add(open_, end);
+  if (retimed) add(stale_, ends_by_default_ ? SearchEnd::good_enough : SearchEnd::budget);
   return completed;
 }
 

@@ -65,8 +65,8 @@ class SearchPlan {
   // True when a winner of the problem is stored for this environment.
   [[nodiscard]] bool has_winner(const Problem& problem) const;
   // True when the problem's winner was not chosen from all that is known: other requests made
-  // trials, or a run ended before its finals. A search that ends because what is known is good
-  // enough needs no finals where there is a winner.
+  // trials, or a run ended before its finals. A search to a share that the request names needs no
+  // finals where what is known reaches it and there is a winner.
   [[nodiscard]] bool lacks_finals(const Problem& problem, SearchEnd end) const;
   // The rows that record that the run's tasks are complete, and its stale tasks if they were
   // `retimed`.

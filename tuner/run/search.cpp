@@ -10,11 +10,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The template that is faster for a problem gets more turns. Once a template has had kFairTrials
-// trials and is slower than another by one of these factors, it has a turn only in one of so many
-// rounds. In 54 searches of all templates the one that won was never slower by 1.14 after its
-// twelfth trial (benchmarks/results/statement/searches_22s.txt.zst).
-constexpr std::size_t kFairTrials = 12;
+// The template that is faster for a problem gets more turns. Once a template has had a fair trial
+// and is slower than another by one of these factors, it has a turn only in one of so many rounds.
 constexpr double kClearlyFaster = 1.1;
 constexpr std::size_t kRoundsIfBehind = 8;
 constexpr double kFarFaster = 1.5;
@@ -31,6 +28,9 @@ constexpr std::size_t kMostQueuedForReuse = 10'000;
 // in the order of their proposals, so that stored kernels do not delay those that must be compiled.
 constexpr std::size_t kSubmittedPerDevice = 12;
 
+// The number of proposals that wait, of which many may be for one kernel.
+constexpr std::size_t kMostWaiting = 500;
+
 // The time between two readings of what other runs have stored.
 constexpr std::chrono::milliseconds kBetweenLearning(200);
 
@@ -45,7 +45,9 @@ Search::Search(SearchPlan& plan, KernelBuilder& builder, DevicePool& devices, Se
       builder_(builder),
       devices_(devices),
       limits_(std::move(limits)),
-      rule_(plan.request().until, plan.tasks()) {}
+      rule_(plan.request().until, plan.tasks()) {
+  for (const SearchTask* task : tasks_) of_problem_[task->problem()].push_back(task);
+}
 
 std::optional<SearchEnd> Search::advance() {
   if (const std::optional<SearchEnd> end = reached()) return end;
@@ -101,10 +103,16 @@ bool Search::has_room() const {
     }
   }
   const std::size_t under_way = waiting_.size() + devices_.open_jobs();
-  const bool may_propose =
-      limits_.compiled_ahead ? unbuilt.size() < *limits_.compiled_ahead : under_way == 0;
-  return may_propose && built <= tasks_.size() &&
-         (!limits_.trials || measured_ + static_cast<std::int64_t>(under_way) < *limits_.trials);
+  if (!has_trials_left(under_way)) return false;
+  if (!limits_.compiled_ahead) return under_way == 0;
+  const std::size_t most = *limits_.compiled_ahead;
+  // With a limit of trials, what a proposal knows does not depend on when kernels are built.
+  if (limits_.trials) return under_way < most;
+  return unbuilt.size() < most && built <= tasks_.size() && waiting_.size() < kMostWaiting;
+}
+
+bool Search::has_trials_left(std::size_t under_way) const {
+  return !limits_.trials || measured_ + static_cast<std::int64_t>(under_way) < *limits_.trials;
 }
 
 bool Search::propose_one() {
@@ -133,12 +141,11 @@ void Search::enqueue(const Claim& claim, bool patient) {
 }
 
 std::size_t Search::rounds_of(const SearchTask& task) const {
-  if (task.trials().size() < kFairTrials || task.best() == nullptr) return 1;
+  if (!task.had_fair_trial() || task.best() == nullptr) return 1;
   const double own_us = task.best()->measurement.median_us;
   double best_us = own_us;
-  for (const SearchTask* other : tasks_) {
-    if (other->problem() != task.problem() || other->best() == nullptr) continue;
-    best_us = std::min(best_us, other->best()->measurement.median_us);
+  for (const SearchTask* other : of_problem_.at(task.problem())) {
+    if (other->best() != nullptr) best_us = std::min(best_us, other->best()->measurement.median_us);
   }
   if (kFarFaster * best_us < own_us) return kRoundsIfFarBehind;
   return kClearlyFaster * best_us < own_us ? kRoundsIfBehind : 1;
@@ -188,11 +195,9 @@ void Search::share(const SearchTask& task, std::size_t index) {
     const bool same_kernels =
         code_traits(task.kernel(), other->problem()) == code_traits(task.kernel(), task.problem());
     for (const std::size_t alike : with_its_code) {
-      if (alike == index && slowness <= kWorthSharing) {
-        other->suggest(index);
-      } else if (same_kernels && !other->knows(alike)) {
-        reuse_queue_.emplace(slowness, Claim(other, alike));
-      }
+      if (other->knows(alike)) continue;
+      if (alike == index && slowness <= kWorthSharing) other->suggest(index);
+      if (same_kernels) reuse_queue_.emplace(slowness, Claim(other, alike));
     }
   }
   while (reuse_queue_.size() > kMostQueuedForReuse) {
@@ -205,17 +210,11 @@ void Search::share(const SearchTask& task, std::size_t index) {
 void Search::use_idle_devices() {
   if (limits_.trials || !limits_.compiled_ahead) return;
   if (devices_.open_jobs() >= devices_.size()) return;
-  for (SearchTask* task : tasks_) {
-    if (!task->has_suggested() || rule_.holds(task->problem()) || rounds_of(*task) > 1) continue;
-    if (const auto index = task->propose_suggested()) {
-      enqueue({task, *index}, /*patient=*/true);
-      return;
-    }
-  }
   while (!reuse_queue_.empty()) {
     const Claim claim = reuse_queue_.extract(reuse_queue_.begin()).mapped();
     const auto& [task, index] = claim;
-    if (rounds_of(*task) > 1 || rule_.holds(task->problem()) || !task->try_reserve(index)) continue;
+    if (rounds_of(*task) > 1 || rule_.holds(task->problem())) continue;
+    if (!task->take_suggested(index) && !task->try_reserve(index)) continue;
     enqueue(claim, /*patient=*/true);
     return;
   }

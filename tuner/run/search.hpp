@@ -1,5 +1,5 @@
 // The search. It keeps the compile workers ahead of the devices, and the devices busy, until every
-// task is exhausted, the budget is used up or a stop is requested.
+// task is exhausted or has reached its share, the budget is used up or a stop is requested.
 #pragma once
 
 #include <chrono>
@@ -68,6 +68,7 @@ class Search {
   void propose();
   bool propose_one();
   [[nodiscard]] bool has_room() const;
+  [[nodiscard]] bool has_trials_left(std::size_t under_way) const;
   // Claims a trial and asks for its kernel, or defers the trial while another run has claimed it.
   void enqueue(const Claim& claim, bool patient);
   // The task has a turn in one of so many rounds: more than one where another template is clearly
@@ -95,6 +96,7 @@ class Search {
   DevicePool& devices_;
   SearchLimits limits_;
   StoppingRule rule_;
+  std::map<Problem, std::vector<const SearchTask*>> of_problem_;
   std::deque<Proposal> waiting_;  // for their kernels or for room in the queue of the devices
   std::set<Claim> claimed_;       // the trials of this run that are not made yet
   std::vector<Claim> deferred_;   // the trials that other runs have claimed

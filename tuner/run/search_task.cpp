@@ -99,6 +99,13 @@ void SearchTask::record_known(Trial trial) {
   record(*index, std::move(trial));
 }
 
+bool SearchTask::had_fair_trial() const {
+  if (exhausted()) return true;
+  return trials_.size() >= kFairTrials && std::ranges::all_of(starts_, [this](std::size_t start) {
+           return trials_.contains(start);
+         });
+}
+
 const Trial* SearchTask::best() const {
   return best_ ? &trials_.at(*best_) : nullptr;
 }

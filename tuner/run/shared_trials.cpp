@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <map>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -63,16 +62,18 @@ void SharedTrials::load(std::vector<SearchTask>& tasks) {
   if (fresh_) return;
   if (last_rows_.empty()) {
     const std::int64_t last_row = database_.last_trial_row();
-    std::map<Problem, std::map<std::string, SearchTask*>> searches;  // by template
+    std::map<Problem, std::vector<SearchTask*>> searches;
     for (SearchTask& task : tasks) {
-      searches[task.problem()][task.kernel().name] = &task;
+      searches[task.problem()].push_back(&task);
       last_rows_[&task.kernel()] = last_row;
     }
     for (const auto& [problem, of_problem] : searches) {
       std::vector<TrialScope> scopes;
-      for (const auto& [name, task] : of_problem) scopes.push_back(scope_of(task->kernel()));
-      for (Trial& trial : database_.trials(scopes, problem)) {
-        of_problem.at(trial.template_name)->record_known(std::move(trial));
+      for (const SearchTask* task : of_problem) scopes.push_back(scope_of(task->kernel()));
+      for (const Trial& trial : database_.trials(scopes, problem)) {
+        for (SearchTask* task : of_problem) {
+          if (task->kernel().name == trial.template_name) task->record_known(trial);
+        }
       }
     }
     return;

@@ -8,8 +8,10 @@ double reached_share(const std::vector<const SearchTask*>& tasks) {
   if (std::ranges::none_of(tasks, [](const SearchTask* one) { return one->best() != nullptr; })) {
     return 0;
   }
-  const bool is_whole = std::ranges::all_of(tasks, &SearchTask::exhausted);
-  return is_whole ? 1 : tasks.front()->convergence().reached_share();
+  if (std::ranges::all_of(tasks, &SearchTask::exhausted)) return 1;
+  // Trials of one template, which another request may have made, say nothing about the others.
+  const bool is_fair = std::ranges::all_of(tasks, &SearchTask::had_fair_trial);
+  return is_fair ? tasks.front()->convergence().reached_share() : 0;
 }
 
 StoppingRule::StoppingRule(std::optional<double> share, const std::vector<SearchTask>& tasks)

@@ -51,11 +51,10 @@ std::vector<WarmStart> warm_starts(const Problem& problem, const std::string& de
                    [](const Near& a, const Near& b) { return a.rank < b.rank; });
   std::vector<WarmStart> points;
   const auto add = [&](WarmStart point, std::size_t most) {
-    const auto is_same = [&](const WarmStart& other) {
-      return other.configuration == point.configuration;
-    };
-    if (points.size() < most && space.index_of(point.configuration) &&
-        std::none_of(points.begin(), points.end(), is_same)) {
+    const auto same = std::ranges::find(points, point.configuration, &WarmStart::configuration);
+    if (same != points.end()) {
+      if (same->other_device.empty()) same->other_device = point.other_device;
+    } else if (points.size() < most && space.index_of(point.configuration)) {
       points.push_back(std::move(point));
     }
   };

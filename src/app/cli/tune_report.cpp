@@ -152,7 +152,8 @@ void print_summary(const TuneReport& report, const TuneRequest& request, const T
   fmt::print("\n{} measured, {} known, {:.1f} s", report.measured, report.known, report.wall_s);
   if (report.search_s > 0) print_load(report, setup);
   fmt::print("\n");
-  if (report.search_s > 0 && report.measured + report.compiled + report.cubins_reused == 0) {
+  const std::int64_t kernels = report.compiled + report.cubins_reused;
+  if (report.search_s > 0 && report.measured + report.known + kernels == 0) {
     fmt::print("the compiler finished no kernel: it needs more time, or hangs\n");
   }
   if (report.duplicate_kernels > 0) {

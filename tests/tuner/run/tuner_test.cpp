@@ -112,6 +112,25 @@ TEST_SUITE("tune") {
     CHECK(fixture.run().measured > 0);
   }
 
+  TEST_CASE("trials of one template do not end the search of others") {
+    Fixture fixture;
+    std::vector<std::int64_t> eighty;
+    for (int i = 1; i <= 80; ++i) eighty.push_back(i);
+    fixture.kernel.space = ConfigSpace({{"X", "", eighty}, {"A", "", eighty}}, {});
+    CHECK(fixture.run().problems[0].reached_share >= 0.98);
+
+    KernelTemplate second = fixture.kernel;
+    second.name = "second";
+    fixture.request.templates = {&fixture.kernel, &second};
+    fixture.seen.clear();
+    const TuneReport both = fixture.run();
+    const auto of_second = std::ranges::count_if(
+        fixture.seen, [](const Trial& trial) { return trial.template_name == "second"; });
+    CHECK(of_second >= 12);
+    CHECK(both.problems[0].reached_share >= 0.98);
+    CHECK(fixture.run().measured == 0);
+  }
+
   TEST_CASE("what was proposed before the share was reached is not measured") {
     Fixture fixture;
     std::vector<std::int64_t> forty;
