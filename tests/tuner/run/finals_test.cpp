@@ -40,6 +40,7 @@ TEST_SUITE("finals of a run") {
 
   TEST_CASE("many problems leave more of the budget to their finals") {
     TuneFixture f;
+    f.request.strategy = "random";
     f.request.problems.clear();
     for (std::int64_t n = 1; n <= 100; ++n) {
       f.request.problems.push_back(GemmProblem{.m = 8, .n = n, .k = 8});
