@@ -191,25 +191,31 @@ TEST_SUITE("the CPU device's compiler") {
   }
 
   TEST_CASE("limits of the program's processes are named") {
-    const Program program;
-    const auto limited = [&](const std::string& limit) {
+    Program program;
+    const std::string tune = " --sizes 32 --device cpu --trials 1";
+    const auto limited = [&](const std::string& limit, const std::string& command) {
       // Descriptors that the tests were started with would count as the program's.
       const std::string line =
           "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit " + limit + "; exec " + AUTOTUNE_PROGRAM;
-      return run_program("/bin/sh", {"-c", line + " --sizes 32 --device cpu --trials 1"},
-                         program.environment);
+      return run_program("/bin/sh", {"-c", line + command}, program.environment);
     };
-    const ProgramResult result = limited("-n 8");
+    const ProgramResult result = limited("-n 8", tune);
     CHECK(result.exit_code == kEnvironment);
     check_line(result, "cannot start a worker: fcntl: Too many open files (see ulimit -n)");
     for (const char* few : {"-n 4", "-n 5", "-n 6"}) {
       CAPTURE(few);
-      const ProgramResult none = limited(few);
+      const ProgramResult none = limited(few, tune);
       CAPTURE(none.err);
       CHECK(none.exit_code == kEnvironment);
       CHECK(has(none.err, "ulimit -n"));
       CHECK_FALSE(has(none.err, "permissions"));
     }
+    // The database has the last descriptor, so that the processor's name cannot be read.
+    REQUIRE(program({"--sizes", "32", "--device", "cpu", "--trials", "1"}).exit_code == kSuccess);
+    const ProgramResult query = limited("-n 4", " query --sizes 32 --device cpu");
+    CAPTURE(query.err);
+    CHECK(query.exit_code == kEnvironment);
+    CHECK(has(query.err, "ulimit -n"));
   }
 
   // How little is too little for a thread, a compiler or a worker depends on the build.

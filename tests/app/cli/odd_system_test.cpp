@@ -117,6 +117,13 @@ TEST_SUITE("odd systems") {
                              "AUTOTUNE_DB='a.db'");
       CHECK_FALSE(std::filesystem::exists(folder));
     }
+    // What ships is answered all the same.
+    const ProgramResult query = program({"query", "--device", "NVIDIA H200", "--sizes", "2048"});
+    CHECK(query.exit_code == kSuccess);
+    check_line(query, folder.string() +
+                          "/a.db: its folder does not exist: make it, or name another "
+                          "file in AUTOTUNE_DB; stored results are left out");
+    CHECK_FALSE(std::filesystem::exists(folder));
   }
 
   TEST_CASE("a database may have any name, and one that is too long is told") {
