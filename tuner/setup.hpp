@@ -19,6 +19,7 @@ struct Suggestion {
   Configuration configuration;
 };
 
+// What is known of a problem before its search.
 struct Expectation {
   std::vector<Suggestion> suggestions;  // what the search begins with, the fastest first
   double patience = kRecordedPatience;  // of Convergence

@@ -18,8 +18,8 @@ constexpr int kFailuresInARow = 20;
 
 constexpr int kAttempts = 3;
 
-// Programs that share a GPU take turns of about 2 ms. A sample that is longer than a turn, and one
-// may last twice as long as is asked for here, would have those of others in it.
+// Programs that share a GPU take turns of about 2 ms. A sample may last twice as long as is asked
+// for here, and one that is longer than a turn would include the turn of another program.
 constexpr double kSharedSampleUs = 500;
 
 [[noreturn]] void fail_to_open(const WorkerFailure& failure) {

@@ -224,7 +224,7 @@ void Decision::report_results() {
   for (Undecided& undecided : problems_) {
     ProblemResult& result = undecided.result;
     if (result.measured > 0 || plan_.request().until) {
-      result.reached_share = reached_share({undecided.tasks.begin(), undecided.tasks.end()});
+      result.reached_share = reached_share(undecided.tasks);
     }
     if (!result.winner) {
       result.winner = plan_.stored().known_best(undecided.tasks, plan_.request().fresh,

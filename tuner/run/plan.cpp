@@ -13,6 +13,7 @@
 #include "kernel_templates/prior.hpp"
 #include "operation/memory_requirement.hpp"
 #include "tuner/compile/kernel_builder.hpp"
+#include "tuner/run/stopping_rule.hpp"
 #include "tuner/run/warm_start.hpp"
 #include "tuner/tuner.hpp"
 
@@ -115,6 +116,7 @@ void SearchPlan::make_tasks() {
         warm_starts(problem, device_class, *space, winners, expected[problem].suggestions),
         convergence[problem], request_.max_error);
   }
+  for (SearchTask& task : tasks_) tasks_of_[task.problem()].push_back(&task);
 }
 
 void SearchPlan::choose_budget_and_strategy() {
@@ -162,17 +164,15 @@ std::string SearchPlan::too_large(const Problem& problem) const {
   return "";
 }
 
-std::vector<SearchTask*> SearchPlan::tasks_of(const Problem& problem) {
-  std::vector<SearchTask*> tasks;
-  for (SearchTask& task : tasks_) {
-    if (task.problem() == problem) tasks.push_back(&task);
-  }
-  return tasks;
+const std::vector<SearchTask*>& SearchPlan::tasks_of(const Problem& problem) const {
+  static const std::vector<SearchTask*> none;
+  const auto found = tasks_of_.find(problem);
+  return found == tasks_of_.end() ? none : found->second;
 }
 
 bool SearchPlan::has_winner(const Problem& problem) const {
-  return std::any_of(tasks_.begin(), tasks_.end(), [&](const SearchTask& task) {
-    return task.problem() == problem && stored_->current_winner(task).has_value();
+  return std::ranges::any_of(tasks_of(problem), [this](const SearchTask* task) {
+    return stored_->current_winner(*task).has_value();
   });
 }
 
@@ -188,7 +188,8 @@ std::vector<CompletedRequest> SearchPlan::completed(SearchEnd end, bool retimed)
   const auto add = [&](const std::vector<SearchTask*>& tasks, SearchEnd how) {
     for (const SearchTask* task : tasks) {
       if (!was_tried(*task)) continue;
-      const bool is_good = request_.until && task->convergence().reached_share() >= *request_.until;
+      const bool is_good =
+          request_.until && reached_share(tasks_of(task->problem())) >= *request_.until;
       SearchEnd own = how;
       if (task->exhausted()) {
         own = SearchEnd::exhausted;
@@ -208,9 +209,8 @@ std::vector<CompletedRequest> SearchPlan::completed(SearchEnd end, bool retimed)
 }
 
 bool SearchPlan::was_tried(const SearchTask& task) const {
-  return std::any_of(tasks_.begin(), tasks_.end(), [&](const SearchTask& other) {
-    return other.problem() == task.problem() && !other.trials().empty();
-  });
+  return std::ranges::any_of(tasks_of(task.problem()),
+                             [](const SearchTask* other) { return !other->trials().empty(); });
 }
 
 }  // namespace autotune

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,7 +45,8 @@ class SearchPlan {
 
   [[nodiscard]] std::vector<SearchTask>& tasks() { return tasks_; }
   [[nodiscard]] const std::vector<SearchTask>& tasks() const { return tasks_; }
-  [[nodiscard]] std::vector<SearchTask*> tasks_of(const Problem& problem);
+  // The tasks of one problem; none if it is too large.
+  [[nodiscard]] const std::vector<SearchTask*>& tasks_of(const Problem& problem) const;
   // Returns why the device's memory is too small for a problem; empty if it is large enough.
   [[nodiscard]] std::string too_large(const Problem& problem) const;
   // The tasks to be searched.
@@ -87,6 +89,7 @@ class SearchPlan {
   Clock::time_point start_;
   std::vector<CandidateSpace> spaces_;
   std::vector<SearchTask> tasks_;
+  std::map<Problem, std::vector<SearchTask*>> tasks_of_;
   std::vector<SearchTask*> open_;
   std::vector<SearchTask*> stale_;
   std::int64_t total_trials_ = 0;

@@ -45,9 +45,7 @@ Search::Search(SearchPlan& plan, KernelBuilder& builder, DevicePool& devices, Se
       builder_(builder),
       devices_(devices),
       limits_(std::move(limits)),
-      rule_(plan.request().until, plan.tasks()) {
-  for (const SearchTask* task : tasks_) of_problem_[task->problem()].push_back(task);
-}
+      rule_(plan) {}
 
 std::optional<SearchEnd> Search::advance() {
   if (const std::optional<SearchEnd> end = reached()) return end;
@@ -144,7 +142,7 @@ std::size_t Search::rounds_of(const SearchTask& task) const {
   if (!task.had_fair_trial() || task.best() == nullptr) return 1;
   const double own_us = task.best()->measurement.median_us;
   double best_us = own_us;
-  for (const SearchTask* other : of_problem_.at(task.problem())) {
+  for (const SearchTask* other : plan_.tasks_of(task.problem())) {
     if (other->best() != nullptr) best_us = std::min(best_us, other->best()->measurement.median_us);
   }
   if (kFarFaster * best_us < own_us) return kRoundsIfFarBehind;

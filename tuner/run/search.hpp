@@ -96,7 +96,6 @@ class Search {
   DevicePool& devices_;
   SearchLimits limits_;
   StoppingRule rule_;
-  std::map<Problem, std::vector<const SearchTask*>> of_problem_;
   std::deque<Proposal> waiting_;  // for their kernels or for room in the queue of the devices
   std::set<Claim> claimed_;       // the trials of this run that are not made yet
   std::vector<Claim> deferred_;   // the trials that other runs have claimed

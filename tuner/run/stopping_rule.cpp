@@ -1,10 +1,13 @@
 #include "tuner/run/stopping_rule.hpp"
 
 #include <algorithm>
+#include <optional>
+
+#include "tuner/run/plan.hpp"
 
 namespace autotune {
 
-double reached_share(const std::vector<const SearchTask*>& tasks) {
+double reached_share(const std::vector<SearchTask*>& tasks) {
   if (std::ranges::none_of(tasks, [](const SearchTask* one) { return one->best() != nullptr; })) {
     return 0;
   }
@@ -14,21 +17,13 @@ double reached_share(const std::vector<const SearchTask*>& tasks) {
   return is_fair ? tasks.front()->convergence().reached_share() : 0;
 }
 
-StoppingRule::StoppingRule(std::optional<double> share, const std::vector<SearchTask>& tasks)
-    : share_(share) {
-  for (const SearchTask& task : tasks) problems_[task.problem()].tasks.push_back(&task);
-}
-
 bool StoppingRule::holds(const Problem& problem) {
-  if (!share_) return false;
-  Progress& progress = problems_.at(problem);
-  progress.reached = progress.reached || reached_share(progress.tasks) >= *share_;
-  return progress.reached;
-}
-
-bool StoppingRule::has_held() const {
-  return std::any_of(problems_.begin(), problems_.end(),
-                     [](const auto& entry) { return entry.second.reached; });
+  const std::optional<double> share = plan_.request().until;
+  if (!share) return false;
+  if (reached_.contains(problem)) return true;
+  if (reached_share(plan_.tasks_of(problem)) < *share) return false;
+  reached_.insert(problem);
+  return true;
 }
 
 }  // namespace autotune

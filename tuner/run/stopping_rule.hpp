@@ -2,36 +2,33 @@
 // of its spaces.
 #pragma once
 
-#include <map>
-#include <optional>
+#include <set>
 #include <vector>
 
 #include "tuner/run/search_task.hpp"
 
 namespace autotune {
 
+class SearchPlan;
+
 // The share of the best rate of their spaces that the best trial of these tasks, which are all of
 // one problem, has reached (tuner/search/convergence.hpp). 1 once their spaces are exhausted.
-[[nodiscard]] double reached_share(const std::vector<const SearchTask*>& tasks);
+[[nodiscard]] double reached_share(const std::vector<SearchTask*>& tasks);
 
 class StoppingRule {
  public:
-  // Without a share the rule never holds. `tasks` are all tasks of the run, searched or not; they
-  // outlive this object.
-  StoppingRule(std::optional<double> share, const std::vector<SearchTask>& tasks);
+  // The share is that of the plan's request; without one the rule never holds. `plan` outlives
+  // this object.
+  explicit StoppingRule(const SearchPlan& plan) : plan_(plan) {}
 
-  // True when the problem's search may end.
+  // True when the problem's search may end. Once it holds, it goes on to.
   bool holds(const Problem& problem);
   // Returns whether the rule has held for any problem.
-  [[nodiscard]] bool has_held() const;
+  [[nodiscard]] bool has_held() const { return !reached_.empty(); }
 
  private:
-  struct Progress {
-    std::vector<const SearchTask*> tasks;
-    bool reached = false;
-  };
-  std::optional<double> share_;
-  std::map<Problem, Progress> problems_;
+  const SearchPlan& plan_;
+  std::set<Problem> reached_;
 };
 
 }  // namespace autotune

@@ -1,4 +1,4 @@
-// What searches begin with, and what is known of how they converge.
+// The configurations that searches begin with, and how the searches are expected to converge.
 #include <algorithm>
 #include <memory>
 #include <set>

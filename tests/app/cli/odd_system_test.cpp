@@ -117,7 +117,7 @@ TEST_SUITE("odd systems") {
                              "AUTOTUNE_DB='a.db'");
       CHECK_FALSE(std::filesystem::exists(folder));
     }
-    // What ships is answered all the same.
+    // The query is answered by what ships.
     const ProgramResult query = program({"query", "--device", "NVIDIA H200", "--sizes", "2048"});
     CHECK(query.exit_code == kSuccess);
     check_line(query, folder.string() +

@@ -15,6 +15,13 @@ namespace {
 
 using Fixture = TuneFixture;
 
+// All pairs of X and A from 1 to `side`.
+ConfigSpace square_space(std::int64_t side) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t value = 1; value <= side; ++value) values.push_back(value);
+  return ConfigSpace({{"X", "", values}, {"A", "", values}}, {});
+}
+
 }  // namespace
 
 TEST_SUITE("tune") {
@@ -75,9 +82,7 @@ TEST_SUITE("tune") {
 
   TEST_CASE("a search until a share is reached ends there, and leaves the space open") {
     Fixture fixture;
-    std::vector<std::int64_t> forty;
-    for (int i = 1; i <= 40; ++i) forty.push_back(i);
-    fixture.kernel.space = ConfigSpace({{"X", "", forty}, {"A", "", forty}}, {});
+    fixture.kernel.space = square_space(40);
     fixture.request.until = 0.9;
     const TuneReport report = fixture.run();
     CHECK(report.problems[0].reached_share >= 0.9);
@@ -96,9 +101,7 @@ TEST_SUITE("tune") {
   TEST_CASE(
       "without a budget a large space is searched until 98 % are reached, and then complete") {
     Fixture fixture;
-    std::vector<std::int64_t> eighty;
-    for (int i = 1; i <= 80; ++i) eighty.push_back(i);
-    fixture.kernel.space = ConfigSpace({{"X", "", eighty}, {"A", "", eighty}}, {});
+    fixture.kernel.space = square_space(80);
     const TuneReport report = fixture.run();
     const double said = report.problems[0].reached_share;
     CHECK(said >= 0.98);
@@ -114,9 +117,7 @@ TEST_SUITE("tune") {
 
   TEST_CASE("trials of one template do not end the search of others") {
     Fixture fixture;
-    std::vector<std::int64_t> eighty;
-    for (int i = 1; i <= 80; ++i) eighty.push_back(i);
-    fixture.kernel.space = ConfigSpace({{"X", "", eighty}, {"A", "", eighty}}, {});
+    fixture.kernel.space = square_space(80);
     CHECK(fixture.run().problems[0].reached_share >= 0.98);
 
     KernelTemplate second = fixture.kernel;
@@ -133,9 +134,7 @@ TEST_SUITE("tune") {
 
   TEST_CASE("what was proposed before the share was reached is not measured") {
     Fixture fixture;
-    std::vector<std::int64_t> forty;
-    for (int i = 1; i <= 40; ++i) forty.push_back(i);
-    fixture.kernel.space = ConfigSpace({{"X", "", forty}, {"A", "", forty}}, {});
+    fixture.kernel.space = square_space(40);
     fixture.request.until = 0.97;
     fixture.setup.compile_jobs = 1;
     const std::int64_t few = fixture.run().measured;
