@@ -2,13 +2,19 @@
 //   clock    the wall clock jumps by years, back and forth
 //   nolocks  no file can be locked, as on a network's file system without its lock service
 //   quota    no file of SQLite's can be written, because the user's share of the disk is used up
+//   worker   a worker sends other answers than it should, now and then
+#include <array>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <limits>
+#include <random>
+#include <string>
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +23,61 @@ namespace {
 bool is(const char* part) {
   const char* const named = std::getenv("ODD_SYSTEM");
   return named != nullptr && std::strcmp(named, part) == 0;
+}
+
+// The bytes of an answer with its length before them, as a worker might send them that obeys
+// somebody else.
+std::string wrong_answer(std::string bytes, std::mt19937& random) {
+  constexpr char kDouble = '\xfb';  // in CBOR, before its eight bytes
+  constexpr std::array<double, 6> kFigures = {std::numeric_limits<double>::quiet_NaN(),
+                                              std::numeric_limits<double>::infinity(),
+                                              -1,
+                                              0,
+                                              1e300,
+                                              1e-300};
+  switch (random() % 4) {
+    case 0:  // figures that no measurement gives
+      for (std::size_t at = bytes.find(kDouble); at < bytes.size() - 8;
+           at = bytes.find(kDouble, at + 9)) {
+        char* const figure = reinterpret_cast<char*>(const_cast<double*>(&kFigures[random() % 6]));
+        for (std::size_t i = 0; i < 8; ++i) bytes[at + 1 + i] = figure[7 - i];
+      }
+      return bytes;
+    case 1:  // wrong bytes, in the length too
+      for (int edits = 0; edits < 3; ++edits) {
+        bytes[random() % bytes.size()] = static_cast<char>(random());
+      }
+      return bytes;
+    case 2:  // twice
+      return bytes + bytes;
+    default: {  // values that take more memory than the bytes of the message
+      constexpr std::size_t kValues = 4u << 20;
+      std::string many = {'\x9a', 0, 0x40, 0, 0};  // an array of so many
+      many.resize(many.size() + kValues, '\xf6');
+      std::string length;
+      for (int shift = 0; shift < 32; shift += 8) {
+        length += static_cast<char>(many.size() >> shift & 0xff);
+      }
+      return length + many;
+    }
+  }
+}
+
+bool is_worker() {
+  std::string words(4096, '\0');
+  const int file = ::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  const ssize_t count = ::read(file, words.data(), words.size());
+  ::close(file);
+  return count > 0 && words.find(std::string("\0worker\0", 8)) != std::string::npos;
+}
+
+void send_all(int socket, const std::string& bytes) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const long count = ::syscall(SYS_sendto, socket, bytes.data() + done, bytes.size() - done,
+                                 MSG_NOSIGNAL, nullptr, 0);
+    if (count <= 0) return;
+    done += static_cast<std::size_t>(count);
+  }
 }
 
 long jump_s() {
@@ -47,6 +108,16 @@ extern "C" time_t time(time_t* seconds) noexcept {
   ::clock_gettime(CLOCK_REALTIME, &now);
   if (seconds != nullptr) *seconds = now.tv_sec;
   return now.tv_sec;
+}
+
+extern "C" ssize_t send(int socket, const void* bytes, size_t count, int flags) {
+  static const bool obeys_others = is("worker") && is_worker();
+  static std::mt19937 random(static_cast<unsigned>(::getpid()));
+  if (!obeys_others || count < 16 || random() % 4 != 0) {
+    return ::syscall(SYS_sendto, socket, bytes, count, flags, nullptr, 0);
+  }
+  send_all(socket, wrong_answer(std::string(static_cast<const char*>(bytes), count), random));
+  return static_cast<ssize_t>(count);
 }
 
 extern "C" ssize_t pwrite64(int file, const void* bytes, size_t count, off64_t at) {

@@ -71,7 +71,7 @@ class CpuGemm : public GemmBackend {
   const CpuKernel& load(const KernelChoice& choice, CodeTraits traits);
 
   KernelSelector selector_;
-  std::once_flag launcher_made_;
+  std::mutex launcher_mutex_;
   std::optional<CpuLauncher> launcher_;  // with threads, so made with the first kernel
   std::mutex launching_;
   KernelCache<CpuKernel> kernels_;
@@ -154,7 +154,10 @@ const CpuKernel& CpuGemm::load(const KernelChoice& choice, CodeTraits traits) {
   const KernelKey key{kOnlyContext, kernel.name, compiled_as(kernel, choice.best.configuration),
                       compiled_for(kernel, std::move(traits))};
   return kernels_.find_or_load(key, [&] {
-    std::call_once(launcher_made_, [this] { launcher_.emplace(); });
+    {
+      const std::lock_guard lock(launcher_mutex_);
+      if (!launcher_) launcher_.emplace();
+    }
     return std::make_unique<CpuKernel>(
         launcher_->load(selector_.image(choice, key.traits), kernel.name));
   });

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <utility>
@@ -123,15 +124,18 @@ Portfolio parse_portfolio(std::string_view text) {
 }
 
 const std::vector<Portfolio>& shipped_portfolios(Math math) {
-  static std::array<std::once_flag, kMaths> parsed;
-  static auto& all = *new std::array<std::vector<Portfolio>, kMaths>;
-  const auto index = static_cast<std::size_t>(math);
-  std::call_once(parsed.at(index), [&] {
+  static std::mutex mutex;  // not std::call_once: see ShippedWinner
+  static auto& all = *new std::array<std::optional<std::vector<Portfolio>>, kMaths>;
+  const std::lock_guard lock(mutex);
+  auto& of_math = all.at(static_cast<std::size_t>(math));
+  if (!of_math) {
+    std::vector<Portfolio> parsed;
     for (const EmbeddedFile& file : embedded_portfolios()) {
-      if (is_for(file.text, math)) all.at(index).push_back(parse_portfolio(file.text));
+      if (is_for(file.text, math)) parsed.push_back(parse_portfolio(file.text));
     }
-  });
-  return all.at(index);
+    of_math = std::move(parsed);
+  }
+  return *of_math;
 }
 
 }  // namespace autotune
