@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kDelay(100);
 
-bool same_scope(const TrialScope& a, const TrialScope& b) {
-  return a.device_class == b.device_class && a.template_name == b.template_name &&
-         a.space_version == b.space_version && a.source_hash == b.source_hash &&
-         a.environment == b.environment;
-}
-
 }  // namespace
 
 TrialWriter::TrialWriter(TuningDatabase& database, RunInfo run)
@@ -34,7 +28,7 @@ TrialWriter::~TrialWriter() {
 
 void TrialWriter::add(const TrialScope& scope, const Trial& trial, std::function<void()> settled) {
   const std::lock_guard lock(mutex_);
-  waiting_.push_back({scope, trial, std::move(settled)});
+  waiting_.push_back({{scope, trial}, std::move(settled)});
   ++added_;
 }
 
@@ -66,44 +60,32 @@ void TrialWriter::work(const std::stop_token& stop) {
       if (stop.stop_requested()) return;
       continue;
     }
-    std::vector<Entry> batch = std::exchange(waiting_, {});
-    const std::size_t count = batch.size();
+    const std::vector<Entry> batch = std::exchange(waiting_, {});
     lock.unlock();
-    commit(batch);
+    store(batch);
+    for (const Entry& entry : batch) {
+      if (entry.settled) entry.settled();
+    }
     lock.lock();
-    settled_ += count;
+    settled_ += batch.size();
     changed_.notify_all();
   }
 }
 
-void TrialWriter::commit(std::span<Entry> batch) {
-  // Trials of one scope go in together; a run has few scopes.
-  while (!batch.empty()) {
-    const auto others = std::stable_partition(batch.begin(), batch.end(), [&](const Entry& entry) {
-      return same_scope(entry.scope, batch.front().scope);
-    });
-    const auto count = static_cast<std::size_t>(others - batch.begin());
-    store(batch.first(count));
-    for (const Entry& entry : batch.first(count)) {
-      if (entry.settled) entry.settled();
-    }
-    batch = batch.subspan(count);
-  }
-}
-
-void TrialWriter::store(std::span<const Entry> entries) {
+// In the order in which they were made: how near the best a search is depends on it.
+void TrialWriter::store(std::span<const Entry> batch) {
   const auto lose = [&](const std::exception& error) {
     const std::lock_guard lock(mutex_);
     problem_ = error_text(error);
-    lost_ += entries.size();
+    lost_ += batch.size();
   };
   try {
-    std::vector<Trial> trials;
-    for (const Entry& entry : entries) trials.push_back(entry.trial);
-    database_.add_trials(entries.front().scope, run_, trials);
+    std::vector<ScopedTrial> trials;
+    for (const Entry& entry : batch) trials.push_back(entry.trial);
+    database_.add_trials(run_, trials);
   } catch (const RefusedRow& error) {
-    if (entries.size() == 1) return lose(error);
-    for (const Entry& entry : entries) store({&entry, 1});
+    if (batch.size() == 1) return lose(error);
+    for (const Entry& entry : batch) store({&entry, 1});
   } catch (const std::exception& error) {
     lose(error);
   }

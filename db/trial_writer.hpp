@@ -37,13 +37,11 @@ class TrialWriter {
 
  private:
   struct Entry {
-    TrialScope scope;
-    Trial trial;
+    ScopedTrial trial;
     std::function<void()> settled;
   };
   void work(const std::stop_token& stop);
-  void commit(std::span<Entry> batch);
-  void store(std::span<const Entry> entries);  // of one scope
+  void store(std::span<const Entry> batch);
 
   TuningDatabase& database_;
   RunInfo run_;

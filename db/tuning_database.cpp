@@ -173,6 +173,16 @@ void TuningDatabase::add_trials(const TrialScope& scope, const RunInfo& run,
   self.write([&] { insert_trials(self.database, scope, run, trials); });
 }
 
+void TuningDatabase::add_trials(const RunInfo& run, std::span<const ScopedTrial> trials) {
+  if (trials.empty()) return;
+  Implementation& self = *implementation_;
+  self.write([&] {
+    for (const auto& [scope, trial] : trials) {
+      insert_trials(self.database, scope, run, {&trial, 1});
+    }
+  });
+}
+
 std::vector<Trial> TuningDatabase::trials(const TrialScope& scope, const Problem& problem) const {
   return trials(std::span(&scope, 1), problem);
 }

@@ -58,11 +58,13 @@ TEST_SUITE("TrialWriter") {
     TrialWriter writer(database, some_run());
     for (int i = 0; i < 10; ++i) writer.add(i % 2 == 0 ? some_scope() : other, some_trial(9 - i));
     writer.flush();
-    const std::vector<Trial> found = database.trials(some_scope(), square(1024));
-    REQUIRE(found.size() == 5);
-    for (int i = 0; i < 5; ++i) {
-      CHECK(found[static_cast<std::size_t>(i)].configuration.at("NUMBER") == 9 - 2 * i);
+    const std::vector<TrialScope> both = {some_scope(), other};
+    const std::vector<Trial> found = database.trials(both, square(1024));
+    REQUIRE(found.size() == 10);
+    for (int i = 0; i < 10; ++i) {
+      CHECK(found[static_cast<std::size_t>(i)].configuration.at("NUMBER") == 9 - i);
     }
+    CHECK(database.trials(some_scope(), square(1024)).size() == 5);
     CHECK(database.trials(other, square(1024)).size() == 5);
   }
 

@@ -101,7 +101,8 @@ void SearchTask::record_known(Trial trial) {
 
 bool SearchTask::had_fair_trial() const {
   if (exhausted()) return true;
-  return trials_.size() >= kFairTrials && std::ranges::all_of(starts_, [this](std::size_t start) {
+  if (trials_.size() < kFairTrials) return false;
+  return measured() == 0 || std::ranges::all_of(starts_, [this](std::size_t start) {
            return trials_.contains(start);
          });
 }

@@ -77,8 +77,8 @@ class SearchTask {
   [[nodiscard]] std::int64_t measured() const {
     return static_cast<std::int64_t>(trials_.size()) - known_;
   }
-  // Returns whether enough was tried to compare the template with others: all that it began with,
-  // and kFairTrials, or the whole space.
+  // Returns whether enough was tried to compare the template with others: kFairTrials and, in a run
+  // that measures, all that it began with; or the whole space.
   [[nodiscard]] bool had_fair_trial() const;
   // Returns whether this configuration was a winner for this problem before.
   [[nodiscard]] bool has_won(std::size_t index) const { return won_.contains(index); }

@@ -47,6 +47,25 @@ TEST_SUITE("Configuration") {
     CHECK_THROWS_AS(static_cast<void>(configuration.at("a")), UsageError);
   }
 
+  TEST_CASE("each of many names is found, and nothing else") {
+    std::vector<Configuration::Entry> entries;
+    for (std::int64_t i = 0; i < 300; ++i) entries.emplace_back("P" + std::to_string(i), i);
+    const Configuration configuration(entries);
+    for (const auto& [name, value] : entries) CHECK(configuration.at(name) == value);
+    CHECK_FALSE(configuration.contains("P300"));
+    CHECK_FALSE(configuration.contains(""));
+    CHECK_FALSE(Configuration().contains("P1"));
+  }
+
+  TEST_CASE("names without values are not found") {
+    const auto names = std::make_shared<const Configuration::Names>(Configuration::Names{"A", "B"});
+    Configuration configuration(names, {1});
+    CHECK(configuration.contains("A"));
+    CHECK_FALSE(configuration.contains("B"));
+    configuration.set("C", 3);
+    CHECK(to_string(configuration) == "A=1,C=3");
+  }
+
   TEST_CASE("equality needs the same names and values and order") {
     const Configuration configuration({{"A", 1}, {"B", 2}});
     CHECK(configuration == Configuration({{"A", 1}, {"B", 2}}));

@@ -111,6 +111,7 @@ TEST_SUITE("tune") {
     const TuneReport again = fixture.run();
     CHECK(again.measured == 0);
     CHECK(again.problems[0].winner->confirmed);
+    CHECK(again.problems[0].reached_share == said);
     fixture.request.budget.trials = report.measured + 20;
     CHECK(fixture.run().measured > 0);
   }
