@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <future>
 #include <utility>
 
 #include <fmt/format.h>
@@ -56,12 +57,10 @@ std::string why_empty(const KernelRegistry& kernels, const KernelTemplate& kerne
 
 std::vector<SpaceSummary> summarize_space(const TuneRequest& request, const DeviceInfo& device,
                                           const KernelRegistry& kernels) {
-  std::vector<SpaceSummary> summaries;
-  const auto templates = request.templates.empty() ? kernels.for_device(device) : request.templates;
-  for (const KernelTemplate* kernel : templates) {
+  const auto summary_of = [&](const KernelTemplate* kernel) {
     std::vector<Constraint> constraints = device_constraints(*kernel, device);
     constraints.push_back(request.filter.constraint(*kernel));
-    SpaceSummary& summary = summaries.emplace_back();
+    SpaceSummary summary;
     summary.kernel = kernel;
     summary.enumeration = kernel->space.enumerate(constraints);
     for (const Problem& problem : request.problems) {
@@ -76,7 +75,16 @@ std::vector<SpaceSummary> summarize_space(const TuneRequest& request, const Devi
     } else if (summary.problems == 0 && summary.too_large.empty()) {
       summary.nothing_to_try = "it computes none of these problems";
     }
+    return summary;
+  };
+  // A large space takes some tenths of a second, so the templates are enumerated at the same time.
+  std::vector<std::future<SpaceSummary>> pending;
+  for (const KernelTemplate* kernel :
+       request.templates.empty() ? kernels.for_device(device) : request.templates) {
+    pending.push_back(std::async(summary_of, kernel));
   }
+  std::vector<SpaceSummary> summaries;
+  for (auto& summary : pending) summaries.push_back(summary.get());
   return summaries;
 }
 

@@ -1,6 +1,8 @@
 #include "tuner/run/plan.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <utility>
@@ -31,9 +33,12 @@ constexpr std::chrono::milliseconds kLeastForCompiler(10'000);
 
 SearchPlan::SearchPlan(const TuneRequest& request, const TunerSetup& setup, std::string run_guid)
     : request_(request), setup_(setup), start_(request.began.value_or(Clock::now())) {
+  // The compiler's process starts while the spaces are enumerated.
+  auto compiler =
+      std::async(describe_compiler, std::cref(setup.make_compile_worker), compiler_timeout());
   make_spaces();
   make_tasks();
-  compiler_ = describe_compiler(setup.make_compile_worker, compiler_timeout());
+  compiler_ = compiler.get();
   const Environment environment{.driver = setup.device.driver_text(),
                                 .nvrtc_build = compiler_.build,
                                 .tool_version = kVersion,
@@ -49,9 +54,8 @@ SearchPlan::SearchPlan(const TuneRequest& request, const TunerSetup& setup, std:
 }
 
 std::chrono::milliseconds SearchPlan::compiler_timeout() const {
-  const auto end = deadline(1);
-  if (!end) return setup_.compile_timeout;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*end - Clock::now());
+  const std::chrono::duration<double> budget(request_.budget.seconds.value_or(kDefaultBudget_s));
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(start_ + budget - Clock::now());
   return std::min(setup_.compile_timeout, std::max(kLeastForCompiler, left));
 }
 
@@ -102,9 +106,8 @@ void SearchPlan::make_tasks() {
         return space.kernel == suggestion.kernel && space.index_of(suggestion.configuration);
       });
     };
-    const std::vector<Suggestion>& suggestions = of_problem.suggestions;
-    if (!suggestions.empty() && std::ranges::none_of(suggestions, is_searched)) {
-      of_problem.patience = 0;  // the search begins with less than is expected
+    if (!of_problem.suggestions.empty() && !is_searched(of_problem.suggestions.front())) {
+      of_problem.patience = 0;
     }
     convergence[problem] = std::make_shared<Convergence>(request_.strategy, of_problem.patience);
   }

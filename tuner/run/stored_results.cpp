@@ -25,9 +25,14 @@ StoredResults::StoredResults(TuningDatabase& database, const DeviceInfo& device,
       spaces_(spaces),
       rates_(database.rates(device.device_class(), environment_)) {}
 
-void StoredResults::put_rates(const DeviceRates& rates) {
+void StoredResults::set_rates(const DeviceRates& rates) {
   rates_ = rates;
-  database_.put_rates(device_.device_class(), environment_, rates);
+  has_new_rates_ = true;
+}
+
+void StoredResults::store_rates() {
+  if (!std::exchange(has_new_rates_, false)) return;
+  database_.put_rates(device_.device_class(), environment_, *rates_);
 }
 
 TrialScope StoredResults::scope_of(const KernelTemplate& kernel) const {

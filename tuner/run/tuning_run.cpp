@@ -66,9 +66,11 @@ TuneReport TuningRun::execute() {
   if (plan_.has_work() && take_devices()) plan_.update();  // others may have measured meanwhile
   SearchEnd end = SearchEnd::exhausted;
   if (devices_ && !stop_.stop_requested() && plan_.has_work()) {
-    if (!plan_.stored().rates() && plan_.device_share() == 1) measure_rates();
-    retime_stale();
+    // The rates are measured while the first kernels are compiled.
+    if (!plan_.stored().rates() && plan_.device_share() == 1) devices_->submit(CalibrateJob{});
+    if (!plan_.stale().empty()) retime_stale();
     if (!plan_.open().empty()) end = search();
+    finish_jobs();
   }
   decide(end);
   TuneReport report = finish(end);
@@ -94,11 +96,6 @@ bool TuningRun::take_devices() {
   // The budget may be over, so that the search would end before it took the failure of a device.
   while (auto event = mailbox_.wait_until({})) handle(std::move(*event));
   return waited.has_value() && !failure_;
-}
-
-void TuningRun::measure_rates() {
-  devices_->submit(CalibrateJob{});
-  finish_jobs();
 }
 
 void TuningRun::retime_stale() {
@@ -129,7 +126,7 @@ void TuningRun::retime_stale() {
   finish_jobs();
   builder_.drop_queued();
   retimed_ = !is_over();
-  if (retimed_ && !plan_.stale().empty()) report_.note_stale(plan_.stale());
+  if (retimed_) report_.note_stale(plan_.stale());
 }
 
 double TuningRun::search_share() const {
@@ -191,6 +188,7 @@ TuneReport TuningRun::finish(SearchEnd end) {
   TuneReport& report = report_.report;
   report_.wait_for(writer_);
   if (std::string why = writer_.problem(); !why.empty()) report.storage_problem = std::move(why);
+  if (report.storage_problem.empty()) report_.storing([&] { plan_.stored().store_rates(); });
   report.rates = plan_.stored().rates();
   report.interrupted = stop_.stop_requested() && (!failure_ || was_interrupted_);
   report.complete = !stop_.stop_requested();
@@ -236,8 +234,7 @@ void TuningRun::handle(Event event) {
                         [this](FinalsDone& done) { decision_->record(std::move(done)); },
                         [this](RatesDone& done) {
                           if (!done.rates.problem.empty()) return;
-                          const DeviceRates rates{done.rates.fma_gflops, done.rates.copy_gbps};
-                          report_.storing([&] { plan_.stored().put_rates(rates); });
+                          plan_.stored().set_rates({done.rates.fma_gflops, done.rates.copy_gbps});
                         },
                         [this](DeviceFailed& failed) {
                           if (failed.error) return give_up(failed.error);
