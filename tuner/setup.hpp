@@ -22,7 +22,7 @@ struct Suggestion {
 // What is known of a problem before its search.
 struct Expectation {
   std::vector<Suggestion> suggestions;  // what the search begins with, the fastest first
-  double patience = kRecordedPatience;  // of Convergence
+  double patience = kRecordedPatience;  // of Convergence, if the first of them is searched
 };
 
 // The means of one call to tune(). All references outlive the call.

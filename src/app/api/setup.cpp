@@ -10,6 +10,7 @@
 #include "cpu/device.hpp"
 #include "db/default_paths.hpp"
 #include "db/locked_file.hpp"
+#include "db/shipped_winners.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "prediction/portfolio.hpp"
 #include "prediction/predictor.hpp"
@@ -19,20 +20,40 @@
 namespace autotune {
 namespace {
 
-// The portfolio's prediction, and how searches that begin with it converge.
+// From benchmarks/statement/searches.py, whose output is
+// benchmarks/results/statement/searches.txt: of searches that begin with a shipped winner, all that
+// end at 98 % by this patience are right. Of others too many are wrong by any.
+constexpr double kPatienceWithWinner = 20;
+
+// The winner that ships for this very problem and this device, or else one like it.
+const Winner* shipped_winner(const DeviceInfo& device, const Problem& problem) {
+  const DeviceClass own_class = parse_device_class(device.device_class());
+  const Winner* found = nullptr;
+  for (const Winner* winner : shipped_winners({.problem = problem})) {
+    if (winner->device_class == device.device_class()) return winner;
+    if (are_alike(parse_device_class(winner->device_class), own_class)) found = winner;
+  }
+  return found;
+}
+
+// The shipped winner, then the portfolio's predictions.
 Expectation expectation_of(const DeviceInfo& device, const Problem& problem, bool use_shipped) {
   if (problem.operation() != kGemm) return {};
+  Expectation expectation = {.suggestions = {}, .patience = 0};
   const PredictedDevice predicted = predicted_device(device);
-  if (!use_shipped || !predicted.has_model()) return {.suggestions = {}, .patience = 0};
+  if (!use_shipped || !predicted.has_model()) return expectation;
   const GemmProblem gemm = gemm_problem(problem);
+  if (const Winner* winner = shipped_winner(device, problem)) {
+    const KernelTemplate* kernel = built_in_kernels().find(winner->template_name);
+    if (kernel != nullptr && kernel->space_version == winner->space_version) {
+      expectation.suggestions.push_back({kernel, kernel->space.validated(winner->configuration)});
+      if (gemm.math == Math::strict) expectation.patience = kPatienceWithWinner;
+    }
+  }
   const CodeTraits traits = unpadded_traits(built_in_operations().at(kGemm), problem);
-  std::vector<Prediction> predictions =
-      predict({.problem = gemm, .aligned = traits.aligned, .device = predicted, .known = {}},
-              shipped_portfolios(gemm.math));
-  const bool is_known = !predictions.empty() && predictions.front().evidence != Evidence::model;
-  Expectation expectation = {.suggestions = {},
-                             .patience = is_known ? search_patience(gemm, device.sm_count) : 0};
-  for (Prediction& one : predictions) {
+  for (Prediction& one :
+       predict({.problem = gemm, .aligned = traits.aligned, .device = predicted, .known = {}},
+               shipped_portfolios(gemm.math))) {
     expectation.suggestions.push_back({one.kernel, std::move(one.configuration)});
   }
   return expectation;

@@ -20,11 +20,6 @@ constexpr double kModelError = 0.4;       // of the cost model alone
 constexpr double kLikeDeviceError = 0.1;  // that a device which is only like it adds
 constexpr double kMeasuringError = 0.02;
 constexpr double kLeastAlike = 0.1;  // of shapes, for a time of one to say anything about the other
-// From benchmarks/statement/searches.py, whose output is
-// benchmarks/results/statement/searches.txt: of the searches of problems with at least so many
-// results for each SM, all that end at 98 % by this patience are right.
-constexpr double kSearchPatience = 30;
-constexpr double kLeastResultsPerSm = 7500;
 // A less certain candidate is ranked as if it took longer by this part of its error.
 constexpr double kCaution = 0.25;
 
@@ -245,13 +240,6 @@ std::vector<Prediction> predict(const PredictionQuery& query,
   const Portfolio* portfolio = most_similar(query.device, query.problem.math, portfolios);
   if (portfolio == nullptr) return {};
   return Candidates(query, *portfolio).ranked();
-}
-
-double search_patience(const GemmProblem& problem, int sm_count) {
-  const auto results = static_cast<double>(problem.m) * static_cast<double>(problem.n) *
-                       static_cast<double>(problem.batch);
-  const bool fills = results >= kLeastResultsPerSm * sm_count;
-  return problem.math == Math::strict && fills ? kSearchPatience : 0;
 }
 
 bool fits_device(const KernelTemplate& kernel, const Configuration& configuration,

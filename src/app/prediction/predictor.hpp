@@ -69,11 +69,6 @@ struct PredictionQuery {
 [[nodiscard]] std::vector<Prediction> predict(const PredictionQuery& query,
                                               std::span<const Portfolio> portfolios);
 
-// How a search that begins with predictions converges: the patience of Convergence
-// (tuner/search/convergence.hpp); 0 where nothing is known. A device that has too few results to
-// compute is filled by splitting K, in ways that a search may find late: nothing can be said there.
-[[nodiscard]] double search_patience(const GemmProblem& problem, int sm_count);
-
 // Returns whether a configuration's blocks fit the device.
 [[nodiscard]] bool fits_device(const KernelTemplate& kernel, const Configuration& configuration,
                                const DeviceInfo& device);

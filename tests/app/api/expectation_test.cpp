@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "api/setup.hpp"
+#include "db/shipped_winners.hpp"
 #include "prediction/portfolio.hpp"
 #include "prediction/predictor.hpp"
 
@@ -38,21 +39,25 @@ TEST_SUITE("expectations of searches") {
     CHECK(expected(device, problem, /*use_shipped=*/false).suggestions.empty());
   }
 
-  TEST_CASE("how near the best a search is, is known where its device is filled") {
-    const DeviceInfo device =
-        predicted_device(shipped_portfolios(Math::strict).front().device_class).info;
-    const auto is_known = [&](const GemmProblem& problem, bool use_shipped = true) {
-      return expected(device, problem, use_shipped).patience > 0;
-    };
-    CHECK(is_known({.m = 1024, .n = 1024, .k = 1024}));
-    CHECK(is_known({.m = 128, .n = 128, .k = 64, .batch = 64}));
-    CHECK_FALSE(is_known({.m = 128, .n = 128, .k = 64}));
-    CHECK_FALSE(is_known({.m = 1024, .n = 1024, .k = 1024, .math = Math::emulated}));
-    CHECK_FALSE(is_known({.m = 1024, .n = 1024, .k = 1024}, /*use_shipped=*/false));
-    DeviceInfo unlike = device;
-    unlike.compute_major = 7;
-    unlike.compute_minor = 5;
-    CHECK(expected(unlike, {.m = 4096, .n = 4096, .k = 4096}).patience == 0);
+  TEST_CASE("with a shipped winner of the problem it begins with that, and its end is known") {
+    const std::string device_class = shipped_portfolios(Math::strict).front().device_class;
+    const DeviceInfo like = predicted_device(device_class).info;  // another model with as many SMs
+    const GemmProblem problem{.m = 1024, .n = 1024, .k = 1024};
+    const std::vector<const Winner*> winners =
+        shipped_winners({.device_class = device_class, .problem = problem});
+    REQUIRE(winners.size() == 1);
+    const Expectation expectation = expected(like, problem);
+    CHECK(expectation.patience > 0);
+    const Suggestion& first = expectation.suggestions.front();
+    CHECK(first.kernel->name == winners.front()->template_name);
+    CHECK(first.configuration == first.kernel->space.validated(winners.front()->configuration));
+
+    DeviceInfo unlike = like;
+    unlike.sm_count = 10;
+    CHECK(expected(unlike, problem).patience == 0);
+    CHECK(expected(like, problem, /*use_shipped=*/false).patience == 0);
+    CHECK(expected(like, {.m = 1025, .n = 1024, .k = 1024}).patience == 0);
+    CHECK(expected(like, {.m = 1024, .n = 1024, .k = 1024, .math = Math::emulated}).patience == 0);
   }
 }
 
