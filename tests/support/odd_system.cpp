@@ -39,7 +39,7 @@ std::string wrong_answer(std::string bytes, std::mt19937& random) {
     case 0:  // figures that no measurement gives
       for (std::size_t at = bytes.find(kDouble); at < bytes.size() - 8;
            at = bytes.find(kDouble, at + 9)) {
-        char* const figure = reinterpret_cast<char*>(const_cast<double*>(&kFigures[random() % 6]));
+        const char* const figure = reinterpret_cast<const char*>(&kFigures[random() % 6]);
         for (std::size_t i = 0; i < 8; ++i) bytes[at + 1 + i] = figure[7 - i];
       }
       return bytes;

@@ -54,7 +54,9 @@ SearchPlan::SearchPlan(const TuneRequest& request, const TunerSetup& setup, std:
 }
 
 std::chrono::milliseconds SearchPlan::compiler_timeout() const {
-  const std::chrono::duration<double> budget(request_.budget.seconds.value_or(kDefaultBudget_s));
+  if (request_.budget.trials && !request_.budget.seconds) return setup_.compile_timeout;
+  const std::chrono::duration<double> budget(request_.budget.seconds.value_or(kDefaultBudget_s) /
+                                             device_share());
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(start_ + budget - Clock::now());
   return std::min(setup_.compile_timeout, std::max(kLeastForCompiler, left));
 }

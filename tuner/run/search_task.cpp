@@ -47,6 +47,7 @@ SearchTask::SearchTask(std::size_t id, const Problem& problem, const CandidateSp
     const auto index = space.index_of(start.configuration);
     if (!index) continue;
     if (try_reserve(*index)) starts_.push_back(*index);
+    if (start.is_expected) expected_.push_back(*index);
     if (start.won_here) won_.insert(*index);
     if (!start.other_device.empty()) began_with_.insert(start.other_device);
   }
@@ -101,8 +102,7 @@ void SearchTask::record_known(Trial trial) {
 
 bool SearchTask::had_fair_trial() const {
   if (exhausted()) return true;
-  if (trials_.size() < kFairTrials) return false;
-  return measured() == 0 || std::ranges::all_of(starts_, [this](std::size_t start) {
+  return trials_.size() >= kFairTrials && std::ranges::all_of(expected_, [this](std::size_t start) {
            return trials_.contains(start);
          });
 }

@@ -77,8 +77,8 @@ class SearchTask {
   [[nodiscard]] std::int64_t measured() const {
     return static_cast<std::int64_t>(trials_.size()) - known_;
   }
-  // Returns whether enough was tried to compare the template with others: kFairTrials and, in a run
-  // that measures, all that it began with; or the whole space.
+  // Returns whether enough was tried to compare the template with others: kFairTrials and what was
+  // expected to be fast, or the whole space.
   [[nodiscard]] bool had_fair_trial() const;
   // Returns whether this configuration was a winner for this problem before.
   [[nodiscard]] bool has_won(std::size_t index) const { return won_.contains(index); }
@@ -111,6 +111,7 @@ class SearchTask {
   std::deque<std::size_t> starts_;
   std::deque<std::size_t> suggested_;
   std::set<std::size_t> named_;  // these, and the configurations that the strategy has proposed
+  std::vector<std::size_t> expected_;  // of the starts: WarmStart::is_expected
   std::set<std::size_t> won_;
   std::set<std::string> began_with_;
   std::map<std::size_t, Trial> trials_;

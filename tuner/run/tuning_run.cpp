@@ -66,8 +66,7 @@ TuneReport TuningRun::execute() {
   if (plan_.has_work() && take_devices()) plan_.update();  // others may have measured meanwhile
   SearchEnd end = SearchEnd::exhausted;
   if (devices_ && !stop_.stop_requested() && plan_.has_work()) {
-    // The rates are measured while the first kernels are compiled.
-    if (!plan_.stored().rates() && plan_.device_share() == 1) devices_->submit(CalibrateJob{});
+    if (!plan_.stored().rates() && plan_.device_share() == 1) measure_rates();
     if (!plan_.stale().empty()) retime_stale();
     if (!plan_.open().empty()) end = search();
     finish_jobs();
@@ -96,6 +95,11 @@ bool TuningRun::take_devices() {
   // The budget may be over, so that the search would end before it took the failure of a device.
   while (auto event = mailbox_.wait_until({})) handle(std::move(*event));
   return waited.has_value() && !failure_;
+}
+
+void TuningRun::measure_rates() {
+  devices_->submit(CalibrateJob{});
+  if (setup_.device.is_cpu() || !setup_.overlap) finish_jobs();
 }
 
 void TuningRun::retime_stale() {
@@ -187,8 +191,8 @@ void TuningRun::decide(SearchEnd end) {
 TuneReport TuningRun::finish(SearchEnd end) {
   TuneReport& report = report_.report;
   report_.wait_for(writer_);
+  report_.storing([&] { plan_.stored().store_rates(); });
   if (std::string why = writer_.problem(); !why.empty()) report.storage_problem = std::move(why);
-  if (report.storage_problem.empty()) report_.storing([&] { plan_.stored().store_rates(); });
   report.rates = plan_.stored().rates();
   report.interrupted = stop_.stop_requested() && (!failure_ || was_interrupted_);
   report.complete = !stop_.stop_requested();

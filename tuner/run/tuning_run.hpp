@@ -33,6 +33,8 @@ class TuningRun {
 
   // Waits until a device can be used. Returns false when a request to stop came first.
   bool take_devices();
+  // On a GPU they are measured while the first kernels are compiled.
+  void measure_rates();
   // Takes the tasks that were complete in another environment, and times their best stored trials
   // again.
   void retime_stale();

@@ -41,8 +41,10 @@ std::vector<WarmStart> warm_starts(const Problem& problem, const std::string& de
       // JSON keeps parameters in alphabetical order, and the space in the template's order.
       near.push_back({{!won_here, !is_like,
                        space.kernel->operation->distance(problem, winner.problem), !is_own},
-                      {space.kernel->space.validated(winner.configuration), won_here,
-                       is_own ? "" : winner.device_label}});
+                      {.configuration = space.kernel->space.validated(winner.configuration),
+                       .won_here = won_here,
+                       .other_device = is_own ? "" : winner.device_label,
+                       .is_expected = won_here}});
     } catch (const UsageError&) {
       continue;
     }

@@ -19,6 +19,7 @@ struct WarmStart {
   Configuration configuration;
   bool won_here = false;     // for this problem and this device class
   std::string other_device;  // the label of the device that it won on; empty for this device class
+  bool is_expected = true;   // not just the winner of another problem
 };
 
 // At most nine configurations of the space: the winner of this problem on this device class, as

@@ -133,6 +133,43 @@ TEST_SUITE("tune") {
     CHECK(fixture.run().measured == 0);
   }
 
+  TEST_CASE("nothing is said before what is expected to be fast was tried, by whatever run") {
+    Fixture fixture;
+    fixture.kernel.space = square_space(80);
+    CHECK(fixture.run().problems[0].reached_share >= 0.98);
+
+    Configuration expected({{"X", 61}, {"A", 1}});
+    while (std::ranges::count(fixture.seen, expected, &Trial::configuration) > 0) {
+      expected.set("A", expected.at("A") + 1);
+    }
+    fixture.setup.expect = [&](const Problem&, bool) {
+      return Expectation{.suggestions = {{&fixture.kernel, expected}}};
+    };
+    const TuneReport known = fixture.run();
+    CHECK(known.measured == 0);
+    CHECK(known.problems[0].reached_share == 0);
+
+    fixture.request.until = 0.98;
+    fixture.seen.clear();
+    CHECK(fixture.run().problems[0].reached_share >= 0.98);
+    CHECK(std::ranges::count(fixture.seen, expected, &Trial::configuration) == 1);
+  }
+
+  TEST_CASE("nothing is said where the first of what is expected to be fast is not searched") {
+    Fixture fixture;
+    fixture.kernel.space = square_space(40);
+    fixture.request.until = 0.9;
+    fixture.request.budget.trials = 300;
+    KernelTemplate other = fixture.kernel;
+    const Configuration some({{"X", 1}, {"A", 1}});
+    fixture.setup.expect = [&](const Problem&, bool) {
+      return Expectation{.suggestions = {{&other, some}, {&fixture.kernel, some}}};
+    };
+    const TuneReport report = fixture.run();
+    CHECK(report.measured == 300);
+    CHECK(report.problems[0].reached_share == 0);
+  }
+
   TEST_CASE("what was proposed before the share was reached is not measured") {
     Fixture fixture;
     fixture.kernel.space = square_space(40);
