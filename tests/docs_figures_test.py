@@ -63,7 +63,7 @@ def headline_figures():
     held_out = (RESULTS / "nvidia-h200/prediction/held_out.jsonl").read_text(encoding="utf-8").splitlines()
     times = [json.loads(line)["us"] for line in held_out]
     yield f"of {len(times)} random shapes, of which {sum(us['cublas'] < us['predicted'] for us in times)} are slower"
-    yield "at {}, {} and {} times cuBLAS's rate".format(
+    yield "winners were {}, {} and {} times as fast as cuBLAS".format(
         *(f"{float(one):.2f}" for one in re.findall(r"\d +[\d.]+ +[\d.]+ +(\d\.\d+) .*cuBLAS", against)))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = re.search(r"these lines.*?```\n(.*?)```", readme, re.S)[1]
@@ -72,7 +72,7 @@ def headline_figures():
             yield f"a kept result with the line {line}"
     yield f"{min(on_tensor_cores):.2f} to {max(on_tensor_cores):.2f} times as fast as cuBLAS's FP32"
     first, second = re.findall(r"([0-9.]+) s .searching", printed)
-    yield f"three sizes take {first} s with empty caches, and {second} s in another run"
+    yield f"three sizes took {first} s, and {second} s in another run"
 
 
 def headline_faults():

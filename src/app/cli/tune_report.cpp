@@ -128,6 +128,8 @@ Table result_table(const TuneReport& report, bool wide) {
 
 namespace {
 
+constexpr double kLeastBound = 1;  // in %: from run to run, a kernel's times differ by nearly that
+
 // Says how near the best of the space the search has come.
 std::string reached_line(const ProblemResult& result, const std::optional<double>& until) {
   const bool is_whole = result.tried() >= result.valid_configurations;
@@ -135,8 +137,9 @@ std::string reached_line(const ProblemResult& result, const std::optional<double
   if (is_whole) {
     how_near = "the best of this space";
   } else if (result.reached_share > 0) {
-    how_near = fmt::format("within {} % of the best of this space, as 19 of 20 such searches are",
-                           std::max(0.1, std::ceil(1000 * (1 - result.reached_share)) / 10));
+    how_near =
+        fmt::format("within {} % of the best of this space, as 19 of 20 such searches are",
+                    std::max(kLeastBound, std::ceil(1000 * (1 - result.reached_share)) / 10));
   }
   if (until && result.reached_share < *until) {
     how_near += fmt::format("; --until {}% was not reached", 100 * *until);
