@@ -30,6 +30,14 @@ constexpr std::size_t kStackBytes = 2 * kMaxFrameBytes;
 constexpr std::size_t kStackPitch = kStackBytes + 5 * 64;
 constexpr std::size_t kAllStacksBytes = BlockRunner::kMaxThreads * kStackPitch;
 
+// Clears the red zones that frames of abandoned fibers, or what was mapped here before, leave in
+// the address sanitizer's shadow.
+void forget_frames([[maybe_unused]] const std::byte* stacks) {
+#if defined(__SANITIZE_ADDRESS__)
+  ASAN_UNPOISON_MEMORY_REGION(stacks, kAllStacksBytes);
+#endif
+}
+
 std::byte* allocate_stacks() {
   // A page takes memory only once it is touched.
   void* const memory = mmap(nullptr, kAllStacksBytes, PROT_READ | PROT_WRITE,
@@ -37,14 +45,9 @@ std::byte* allocate_stacks() {
   if (memory == MAP_FAILED) {
     throw EnvironmentError("there is not enough memory for the stacks of a block (see ulimit -v)");
   }
-  return static_cast<std::byte*>(memory);
-}
-
-// Clears the red zones that the frames of abandoned fibers leave in the address sanitizer's shadow.
-void forget_frames([[maybe_unused]] const std::byte* stacks) {
-#if defined(__SANITIZE_ADDRESS__)
-  ASAN_UNPOISON_MEMORY_REGION(stacks, kAllStacksBytes);
-#endif
+  auto* const stacks = static_cast<std::byte*>(memory);
+  forget_frames(stacks);
+  return stacks;
 }
 
 autotune_index index_of(std::size_t number, const std::array<std::int64_t, 3>& extent) {
