@@ -135,24 +135,21 @@ TEST_SUITE("tune") {
 
   TEST_CASE("nothing is said before what is expected to be fast was tried, by whatever run") {
     Fixture fixture;
-    fixture.kernel.space = square_space(80);
+    fixture.kernel.space = square_space(40);
+    fixture.request.until = 0.98;
     CHECK(fixture.run().problems[0].reached_share >= 0.98);
+    CHECK(fixture.run().measured == 0);
 
-    Configuration expected({{"X", 61}, {"A", 1}});
+    Configuration expected({{"X", 31}, {"A", 1}});
     while (std::ranges::count(fixture.seen, expected, &Trial::configuration) > 0) {
       expected.set("A", expected.at("A") + 1);
     }
     fixture.setup.expect = [&](const Problem&, bool) {
       return Expectation{.suggestions = {{&fixture.kernel, expected}}};
     };
-    const TuneReport known = fixture.run();
-    CHECK(known.measured == 0);
-    CHECK(known.problems[0].reached_share == 0);
-
-    fixture.request.until = 0.98;
-    fixture.seen.clear();
     CHECK(fixture.run().problems[0].reached_share >= 0.98);
     CHECK(std::ranges::count(fixture.seen, expected, &Trial::configuration) == 1);
+    CHECK(fixture.run().measured == 0);
   }
 
   TEST_CASE("nothing is said where the first of what is expected to be fast is not searched") {
@@ -276,6 +273,7 @@ TEST_SUITE("tune") {
                [&](const TuneProgress& p) { remaining_s = p.remaining_s.value_or(0); }, {}));
     };
     f.setup.device.cpu_model = "Test CPU";
+    f.request.strategy = "random";  // which proposes quickly, with sanitizers as well
     run();
     CHECK(remaining_s > 20);
     CHECK(remaining_s <= 30);
