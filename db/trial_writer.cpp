@@ -1,6 +1,5 @@
 #include "db/trial_writer.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 

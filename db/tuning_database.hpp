@@ -65,6 +65,7 @@ struct DatabaseStats {
   int schema_version = 0;
 };
 
+// A trial to be stored with those of other scopes.
 struct ScopedTrial {
   TrialScope scope;
   Trial trial;
@@ -155,6 +156,7 @@ class TuningDatabase {
   // One transaction for all of them. Throws StorageError and stores none of them when it fails,
   // also when the file was deleted or replaced under this handle.
   void add_trials(const TrialScope& scope, const RunInfo& run, std::span<const Trial> trials);
+  // Likewise, in their order.
   void add_trials(const RunInfo& run, std::span<const ScopedTrial> trials);
   // In the order they were stored; of several trials of one configuration the last.
   [[nodiscard]] std::vector<Trial> trials(const TrialScope& scope, const Problem& problem) const;
