@@ -65,7 +65,7 @@ std::vector<TuningParameter> parameters() {
       {"RESULTS_M", "results of one thread along M", {1, 2, 4, 8, 16, 32}},
       {"RESULTS_N", "results of one thread along N", {1, 2, 4, 8, 16, 32}},
       {"UNROLL",
-       "unroll factor of the inner loop; TILE_WIDTH: no loop is left",
+       "unroll factor of the inner loop; equal to TILE_WIDTH: unrolled fully",
        {1, 2, 4, 8, 16, 32}},
       {"A_TRANSPOSED", "1: the tile of A is kept transposed in shared memory", {0, 1}},
       {"PADDING", "1: the transposed tile of A is padded against bank conflicts", {0, 1}},

@@ -23,7 +23,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kMeaning
     {"MIN_BLOCKS", "blocks of an SM at a time, as __launch_bounds__ has them"},
     {"SPLIT_K", "blocks that split K of one tile; 0: stream-K, all share the last tiles"},
     {"CLUSTER", "blocks of a cluster, which add up the sums of SPLIT_K"},
-    {"ORDER", "FMAs of one k by 0: rows, 1: columns, 2 to 5: pieces of 4 or 2 of them"},
+    {"ORDER",
+     "order of the FMAs for one k: 0 by rows, 1 by columns, 2 to 5 in groups of 4 or 2 of them"},
     {"REGISTER_LEVEL", "ptxas --register-usage-level; others give the code of one of these"},
     {"RASTER", "tiles along M that run side by side and share B in the L2 cache"},
 }};

@@ -9,7 +9,7 @@ std::string why_no_winner(const ProblemResult& result) {
   if (!result.too_large.empty()) return result.too_large;
   if (result.valid_configurations == 0) return "no template that was searched computes it";
   if (result.least_error) {
-    return fmt::format("no configuration keeps to the limit of the error: the least is {:.2e}",
+    return fmt::format("no configuration meets the limit of the error: the least error was {:.2e}",
                        *result.least_error);
   }
   return result.tried() == 0 ? "ended before the first trial"

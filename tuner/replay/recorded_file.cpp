@@ -52,7 +52,11 @@ std::string plain_content(const std::string& path) {
     file.read(block.data(), static_cast<std::streamsize>(block.size()));
     bytes.append(block, 0, static_cast<std::size_t>(file.gcount()));
   }
-  if (bytes.empty()) throw UsageError("is empty or a folder: name a file of recorded results");
+  if (bytes.empty()) {
+    throw UsageError(
+        fmt::format("is {}: name a file of recorded results",
+                    std::filesystem::is_directory(path, ignored) ? "a folder" : "empty"));
+  }
   const bool by_gzip = is_gzip(bytes);
   if (!by_gzip && !is_compressed(bytes)) return bytes;
   std::optional<std::string> plain =

@@ -22,11 +22,6 @@ namespace {
 // found where there is no compiler to ask for its build.
 constexpr const char* kAnyBuild = "any";
 
-// How far away a tuned problem may be whose configuration is taken, in octaves. By the cost model
-// of an H200 for 4096^3, winners from up to 7 octaves away are as good as the template's own
-// default, and those from further away up to 1.5 times as slow.
-constexpr double kFarthest = 7;
-
 // How many results of other shapes a prediction takes into account.
 constexpr std::size_t kKnownWinners = 4;
 
@@ -126,15 +121,13 @@ DeviceQuery KernelSelector::results_of() const {
 std::optional<KernelChoice> KernelSelector::find(const GemmProblem& problem, Placement placement,
                                                  bool exact_only) const {
   const DeviceQuery query = results_of();
-  const Problem asked = problem;
   const auto serves = [&](const Winner& winner) {
-    const KernelTemplate& kernel = *built_in_kernels().find(winner.template_name);
-    return kernel.operation->distance(asked, winner.problem) <= kFarthest &&
-           can_serve(kernel, winner.configuration, problem, placement, device_);
+    return can_serve(*built_in_kernels().find(winner.template_name), winner.configuration, problem,
+                     placement, device_);
   };
   std::optional<KernelChoice> choice;
   const std::string problem_of_results = setup_.results->read([&](const TuningDatabase* results) {
-    if (auto match = find_best(results, query, asked, exact_only, serves)) {
+    if (auto match = find_best(results, query, problem, exact_only, serves)) {
       choice = stored_choice(std::move(*match));
     }
   });

@@ -117,6 +117,11 @@ class KnownResults {
   ResultFilter filter_;
 };
 
+// How far away a tuned problem may be whose configuration is taken, in octaves. By the cost model
+// of an H200 for 4096^3, winners from up to 7 octaves away are as good as the template's own
+// default, and those from further away up to 1.5 times as slow.
+constexpr double kFarthest = 7;
+
 // The keys of other problems with the same traits, by how far they are away. Thousands of problems
 // would take longer to allocate than to find.
 std::vector<std::pair<double, std::string>> nearest_problems(const KnownResults& known,
@@ -213,7 +218,7 @@ std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery
   if (!best && !exact_only) {
     double best_distance = 0;
     for (const auto& [distance, other] : nearest_problems(known, problem, *operation)) {
-      if (best && distance > best_distance) break;
+      if (distance > (best ? best_distance : kFarthest)) break;
       consider(Problem::parse(other));
       best_distance = distance;
     }

@@ -39,8 +39,8 @@ struct DeviceQuery {
 // Answers from the user's database, then from the shipped winners. `database` may be null. Returns
 // nullopt when nothing is stored for the device (or, with `exact_only`, for the problem). An exact
 // answer reads the results of that problem alone. Otherwise the results of other problems are read,
-// nearest problem first, until one is accepted. `serves` accepts a winner; without it all are
-// accepted.
+// nearest problem first and none from very far away, until one is accepted. `serves` accepts a
+// winner; without it all are accepted.
 [[nodiscard]] std::optional<Match> find_best(const TuningDatabase* database,
                                              const DeviceQuery& device, const Problem& problem,
                                              bool exact_only,

@@ -121,10 +121,10 @@ void note_what_is_missing(AnalysisReport& report) {
 
 AnalysisReport make_report(const AnalyzeOptions& options) {
   GemmProblem usual = kUsualProblem;
-  set_layout(usual, options.layout);
+  set_layout(usual, options.layout.value_or("NN"));
   usual.math = options.arithmetic();
   AnalysisReport report;
-  report.layout = options.layout;
+  report.layout = options.layout.value_or("NN");
   if (!options.sizes.empty()) report.problem = options.one_problem();
   const GemmProblem problem = report.problem.value_or(usual);
   check_choice(choice_of(options));

@@ -97,9 +97,9 @@ void store_rounds(BenchOptions& options, const std::string& text) {
 void check_bench(const BenchOptions& options) {
   check_choice(choice_of(options));
   if (options.against.empty() == options.against_database.empty()) {
-    throw UsageError(
-        "say what to compare with, by one of --against and --against-database, e.g. --against "
-        "cublas");
+    throw UsageError(options.against.empty()
+                         ? "say what to compare with, e.g. --against cublas"
+                         : "--against and --against-database exclude each other");
   }
 }
 
@@ -169,9 +169,11 @@ class Bench {
     }
     const DeviceQuery stored{device_.device_class(), device_.label, std::nullopt, false};
     if (const auto match = find_best(&*other_, stored, problem, false)) {
-      result.sides[1].chosen = checked({built_in_kernels().find(match->winner.template_name),
-                                        match->winner.configuration, match->explanation},
-                                       problem);
+      const Winner& winner = match->winner;
+      result.sides[1].chosen =
+          checked({built_in_kernels().find(winner.template_name), winner.configuration,
+                   match->explanation, winner.problem == problem},
+                  problem);
     } else {
       result.is_stored = false;
     }
@@ -282,10 +284,15 @@ void print_bench_notes(const std::vector<SizeComparison>& sizes, const BenchOpti
                  printable(options.against_database), to_string(size.problem));
     } else if (!size.comparison) {
       const Trial& failed = size.sides[0].trial.ok() ? size.sides[1].trial : size.sides[0].trial;
-      fmt::print(stderr, "autotune: {}: {}\n", to_string(size.problem), failed.detail);
-    } else if (size.sides[0].chosen.origin == "default") {
-      fmt::print(stderr, "autotune: {}: nothing is stored: the template's default was timed\n",
-                 to_string(size.problem));
+      fmt::print(stderr, "autotune: {}\n", failure_text(failed));
+    }
+    for (const Side& side : size.sides) {
+      if (!size.comparison || side.chosen.kernel == nullptr || side.chosen.is_exact) continue;
+      const std::string& origin = side.chosen.origin;
+      fmt::print(stderr, "autotune: {}: {}: {}\n", to_string(size.problem),
+                 name_of(side, size.problem, options.wide),
+                 origin == "default" ? "nothing is known of it: its default was timed"
+                                     : "not tuned for this size: " + printable(origin));
     }
   }
   if (sizes.size() < options.sizes.size()) {
@@ -324,9 +331,11 @@ int run_bench(const BenchOptions& options) {
     document["interrupted"] = sizes.size() < options.sizes.size();
     print_document(document);
   } else {
-    fmt::print("{}\n{}speed-up: the other's time by the own, median of {} rounds in turn\n",
-               describe(device), comparison_table(sizes, options.wide).text(output_columns()),
-               options.rounds);
+    fmt::print(
+        "{}\n{}speed-up: the other kernel's time divided by this one's, median of {} rounds in "
+        "turn\n",
+        describe(device), comparison_table(sizes, options.wide).text(output_columns()),
+        options.rounds);
   }
   return bench_exit_code(sizes, options);
 }

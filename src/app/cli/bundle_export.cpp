@@ -13,7 +13,9 @@
 #include "api/kernel_selector.hpp"
 #include "bundle/bundle_writer.hpp"
 #include "cli/bundle_plan.hpp"
+#include "cli/call_watch.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/new_files.hpp"
 #include "cli/progress.hpp"
 #include "cli/table.hpp"
@@ -76,13 +78,19 @@ std::optional<BundleDevice> bundle_device(const Options& options, const TuningDa
   const bool is_here =
       name.empty() || name == "auto" || name.find_first_not_of("0123456789") == std::string::npos;
   if (!is_here && !names_cpu_device(name)) return known_device(options, database);
-  const DeviceInfo here = device_for(name);
-  if (here.is_cpu()) {
-    throw UsageError(
-        "--device: a bundle is for a GPU: name one, e.g. --device \"NVIDIA H200\", or --arch "
-        "sm_90");
+  DeviceChoice here;
+  try {
+    here = watched(kDriver, [&] { return choose_device(name.empty() ? "auto" : name); });
+  } catch (const UsageError& error) {
+    throw UsageError(std::string("--device: ") + error.what());
   }
-  return BundleDevice{here, std::nullopt, {here.architecture(), here.label}};
+  if (here.device.is_cpu()) {
+    throw UsageError(
+        fmt::format("--device: a bundle is for a GPU: name one, e.g. --device \"NVIDIA H200\", or "
+                    "--arch sm_90{}",
+                    here.note.empty() ? "" : " (" + here.note + ")"));
+  }
+  return BundleDevice{here.device, std::nullopt, {here.device.architecture(), here.device.label}};
 }
 
 std::vector<GemmProblem> in_all_layouts(const std::vector<GemmProblem>& sizes,
@@ -90,7 +98,7 @@ std::vector<GemmProblem> in_all_layouts(const std::vector<GemmProblem>& sizes,
   std::vector<GemmProblem> problems;
   for (GemmProblem problem : sizes) {
     problem.math = options.arithmetic();
-    problem.batch = options.batch;
+    problem.batch = options.batch.value_or(1);
     for (const char* layout : kEveryLayout) {
       set_layout(problem, layout);
       problems.push_back(problem);
@@ -103,7 +111,7 @@ void check_options(const Options& options) {
   if (!options.templates.empty() || !options.configuration.empty()) {
     throw UsageError("--template, --config: leave them out, a bundle has the best known kernels");
   }
-  if (options.layout != "NN") throw UsageError("--layout: leave it out, a bundle has all layouts");
+  if (options.layout) throw UsageError("--layout: leave it out, a bundle has all layouts");
 }
 
 // What the products of one problem run with; a second choice, without a workspace, is left out.
@@ -124,6 +132,7 @@ void print_choices(const BundlePlan& plan, std::size_t problems) {
 
 int run_bundle_export(const Options& options, const BundleOptions& bundle) {
   check_options(options);
+  const InterruptWatch interrupts;
   const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
   const auto device = bundle_device(options, opened ? &*opened : nullptr);
   if (!device) {
@@ -158,18 +167,25 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
     problems.insert(problems.end(), others.begin(), others.end());
   }
   const BundlePlan plan = plan_bundle(selector, problems);
-  fmt::print(stderr, "autotune: compiling {} kernels for {}\n", plan.code.size(),
+  fmt::print(stderr, "autotune: compiling {} for {}\n", counted(plan.code.size(), "kernel"),
              printable(device->target.text()));
   const int jobs = options.jobs > 0 ? static_cast<int>(options.jobs)
                                     : compile_jobs_for(usable_cores(), available_memory_bytes());
   ProgressLine line(options.progress);
   TuneProgress progress{.total = static_cast<std::int64_t>(plan.code.size()), .phase = "compile"};
-  const BundleContent content = compile_bundle(plan, device->target, jobs, [&] {
+  const auto content = compile_bundle(plan, device->target, jobs, interrupts.token(), [&] {
     ++progress.done;
     line.show(progress);
   });
   line.hide();
-  const std::string bytes = bundle_bytes(content);
+  if (!content) {
+    fmt::print(stderr,
+               "autotune: interrupted: {} of {} kernels were compiled, which are kept for the next "
+               "time; no file was written\n",
+               progress.done, progress.total);
+    return exit_code::kInterrupted;
+  }
+  const std::string bytes = bundle_bytes(*content);
   files.add(path.filename(), bytes);
   files.commit();
   print_choices(plan, asked);

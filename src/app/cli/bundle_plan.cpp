@@ -1,6 +1,7 @@
 #include "cli/bundle_plan.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <mutex>
 #include <utility>
@@ -80,8 +81,9 @@ BundlePlan plan_bundle(const KernelSelector& selector, const std::vector<GemmPro
   return plan;
 }
 
-BundleContent compile_bundle(const BundlePlan& plan, const BundleTarget& target, int jobs,
-                             const std::function<void()>& on_kernel) {
+std::optional<BundleContent> compile_bundle(const BundlePlan& plan, const BundleTarget& target,
+                                            int jobs, const std::stop_token& stop,
+                                            const std::function<void()>& on_kernel) {
   const auto nvrtc = watched(kCompiler, gpu::Nvrtc::open);
   const std::vector<std::string>& known = nvrtc->architectures();
   if (std::find(known.begin(), known.end(), target.architecture) == known.end()) {
@@ -93,11 +95,17 @@ BundleContent compile_bundle(const BundlePlan& plan, const BundleTarget& target,
                                                                    plan.code.end());
   std::vector<std::string> cubins(code.size());
   std::mutex calls;
+  std::atomic<bool> interrupted = false;
   ThreadPool(static_cast<std::size_t>(jobs)).for_each(code.size(), [&](std::size_t i, std::size_t) {
+    if (stop.stop_requested()) {
+      interrupted = true;
+      return;
+    }
     cubins[i] = compiled(*nvrtc, store, code[i].second, target.architecture);
     const std::lock_guard lock(calls);
     on_kernel();
   });
+  if (interrupted) return std::nullopt;
   BundleContent content{
       .target = target, .compiler = nvrtc->build(), .choices = plan.choices, .cubins = {}};
   for (std::size_t i = 0; i < code.size(); ++i) {

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <map>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -30,8 +32,11 @@ struct BundlePlan {
 
 // Takes the code of a plan from the cubin store, or compiles it, in `jobs` threads. Calls
 // `on_kernel` for each kernel that is there, one call at a time. Throws EnvironmentError where
-// there is no NVRTC that makes cubins for the target, Error where it refuses a kernel.
-[[nodiscard]] BundleContent compile_bundle(const BundlePlan& plan, const BundleTarget& target,
-                                           int jobs, const std::function<void()>& on_kernel);
+// there is no NVRTC that makes cubins for the target, Error where it refuses a kernel. Returns
+// nullopt after a request to stop, with the kernels that are done in the store.
+[[nodiscard]] std::optional<BundleContent> compile_bundle(const BundlePlan& plan,
+                                                          const BundleTarget& target, int jobs,
+                                                          const std::stop_token& stop,
+                                                          const std::function<void()>& on_kernel);
 
 }  // namespace autotune

@@ -1,5 +1,6 @@
 #include "cli/candidate_runner.hpp"
 
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,16 +15,26 @@
 #include "operation/memory_requirement.hpp"
 
 namespace autotune {
+namespace {
+
+std::string why_too_large_here(const GemmProblem& problem, const DeviceInfo& device) {
+  return why_too_large(built_in_operations().at(kGemm), problem, device);
+}
+
+}  // namespace
 
 void check_memory(const std::vector<GemmProblem>& problems, const DeviceInfo& device) {
+  std::string why;
   for (const GemmProblem& problem : problems) {
-    const std::string why = why_too_large(built_in_operations().at(kGemm), problem, device);
-    if (!why.empty()) throw EnvironmentError(why);
+    why = why_too_large_here(problem, device);
+    if (why.empty()) return;
   }
+  throw EnvironmentError(why);
 }
 
 CandidateRunner::CandidateRunner(const TunerSetup& setup, CubinStore& cubins)
-    : runner_(setup.measuring.front().make_worker, setup.measure_timeout),
+    : device_(setup.device),
+      runner_(setup.measuring.front().make_worker, setup.measure_timeout),
       pool_(setup.make_compile_worker, setup.compile_jobs, setup.compile_timeout,
             [this](KernelBuilt built) { built_.post(std::move(built)); }) {
   const DescribeCompilerReply compiler =
@@ -34,11 +45,25 @@ CandidateRunner::CandidateRunner(const TunerSetup& setup, CubinStore& cubins)
 
 void CandidateRunner::prepare(const KernelTemplate& kernel, const Configuration& configuration,
                               const GemmProblem& problem) {
-  builder_->request(kernel, configuration, problem);
+  if (!too_large(problem)) builder_->request(kernel, configuration, problem);
+}
+
+std::optional<Trial> CandidateRunner::too_large(const GemmProblem& problem) const {
+  std::string why = why_too_large_here(problem, device_);
+  if (why.empty()) return std::nullopt;
+  Trial trial{.problem = problem};
+  trial.status = TrialStatus::out_of_memory;
+  trial.detail = std::move(why);
+  return trial;
 }
 
 Trial CandidateRunner::run(const KernelTemplate& kernel, const Configuration& configuration,
                            const GemmProblem& problem, const MeasureOptions& options) {
+  if (auto failed = too_large(problem)) {
+    failed->template_name = kernel.name;
+    failed->configuration = configuration;
+    return *std::move(failed);
+  }
   const auto ticket = builder_->request(kernel, configuration, problem);
   while (builder_->find(ticket) == nullptr) builder_->take(built_.wait());
   return runner_.run(kernel, configuration, problem, *builder_->find(ticket), options);
@@ -46,13 +71,23 @@ Trial CandidateRunner::run(const KernelTemplate& kernel, const Configuration& co
 
 Trial CandidateRunner::run_baseline(const std::string& name, const GemmProblem& problem,
                                     const MeasureOptions& options) {
+  if (auto failed = too_large(problem)) return *std::move(failed);
   return runner_.run_baseline(name, built_in_operations().at(kGemm), problem, options);
 }
 
+std::string failure_text(const Trial& trial) {
+  const std::string size = to_string(gemm_problem(trial.problem));
+  return trial.detail.starts_with(size) ? trial.detail : size + ": " + trial.detail;
+}
+
 void print_trial_notes(const std::vector<Trial>& trials, std::size_t wanted) {
+  std::set<std::string> said;
   for (const Trial& trial : trials) {
     if (trial.ok()) continue;
-    fmt::print(stderr, "autotune: {}: {}\n", to_string(gemm_problem(trial.problem)), trial.detail);
+    const std::string text = failure_text(trial);
+    const bool is_too_large = trial.status == TrialStatus::out_of_memory;
+    if (is_too_large && !said.insert(text).second) continue;
+    fmt::print(stderr, "autotune: {}\n", text);
   }
   if (trials.size() < wanted) {
     fmt::print(stderr, "autotune: interrupted: {} of {} were measured\n", trials.size(), wanted);

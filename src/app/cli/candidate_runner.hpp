@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,8 @@
 
 namespace autotune {
 
-// Throws EnvironmentError where the device's memory does not hold one of the problems. To be asked
-// before the first is measured.
+// Throws EnvironmentError where the device's memory holds none of the problems. To be asked before
+// the first is measured.
 void check_memory(const std::vector<GemmProblem>& problems, const DeviceInfo& device);
 
 // Belongs to one thread.
@@ -29,6 +30,7 @@ class CandidateRunner {
   // Starts compiling; run() then finds it done, or sooner.
   void prepare(const KernelTemplate& kernel, const Configuration& configuration,
                const GemmProblem& problem);
+  // The trial of a problem that the device's memory does not hold says so.
   [[nodiscard]] Trial run(const KernelTemplate& kernel, const Configuration& configuration,
                           const GemmProblem& problem, const MeasureOptions& options);
   // Times a baseline, "cublas".
@@ -36,12 +38,18 @@ class CandidateRunner {
                                    const MeasureOptions& options);
 
  private:
+  // Returns the failed trial of a problem that is too large for the device.
+  [[nodiscard]] std::optional<Trial> too_large(const GemmProblem& problem) const;
+
+  DeviceInfo device_;
   TrialRunner runner_;
   Mailbox<KernelBuilt> built_;
   CompilePool pool_;
   std::unique_ptr<KernelBuilder> builder_;
 };
 
+// Says why a trial failed: "64x64x64: ...".
+[[nodiscard]] std::string failure_text(const Trial& trial);
 // Prints why trials failed, and that a run was interrupted before it had made all that were wanted.
 void print_trial_notes(const std::vector<Trial>& trials, std::size_t wanted);
 // Prints the trials as JSON or CSV, whichever is asked for.

@@ -7,6 +7,7 @@
 
 #include "autotune/error.hpp"
 
+#include "cli/best_known.hpp"
 #include "cli/space_options.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 
@@ -128,8 +129,8 @@ void check_device(const KernelTemplate& kernel, const Configuration& configurati
   check_architecture(kernel, device.architecture());
   for (const Constraint& constraint : device_constraints(kernel, device)) {
     if (constraint.holds(configuration)) continue;
-    throw UsageError(fmt::format("{} {} cannot run on {}: {}", kernel.name,
-                                 to_string(configuration), device.label, constraint.meaning));
+    throw UsageError(fmt::format("{} with this configuration cannot run on {}: {}", kernel.name,
+                                 device.label, constraint.meaning));
   }
 }
 
@@ -145,14 +146,17 @@ ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
                                          const DeviceQuery& device) {
   const KernelTemplate& kernel = chosen_template(choice);
   if (!choice.configuration.empty()) {
-    return {&kernel, completed(kernel, choice.configuration, problem), "given"};
+    return {&kernel, completed(kernel, choice.configuration, problem), "given", true};
   }
-  const auto is_asked_for = [&](const Winner& winner) {
-    return choice.kernel == nullptr || winner.template_name == choice.kernel->name;
-  };
-  if (const auto match = find_best(database, device, problem, false, is_asked_for)) {
-    return {built_in_kernels().find(match->winner.template_name), match->winner.configuration,
-            match->explanation};
+  const BestKnown best = best_known(database, device, problem, choice.kernel);
+  if (!best.predictions.empty()) {
+    const Prediction& first = best.predictions.front();
+    return {first.kernel, first.configuration, "predicted: " + to_string(first)};
+  }
+  if (best.match) {
+    const Winner& winner = best.match->winner;
+    return {built_in_kernels().find(winner.template_name), winner.configuration,
+            best.match->explanation, winner.problem == problem};
   }
   return {&kernel, kernel.default_configuration(problem), "default"};
 }

@@ -21,7 +21,8 @@ struct ConfigurationChoice {
 struct ChosenConfiguration {
   const KernelTemplate* kernel = nullptr;
   Configuration configuration;
-  std::string origin;  // "given", "default", or the reason why it is the best known
+  std::string origin;     // "given", "default", or the reason why it is the best known
+  bool is_exact = false;  // given, or tuned for the very problem
 };
 
 // Throws UsageError, which names the option, for a choice that no device could serve.
@@ -36,8 +37,8 @@ void check_device(const KernelTemplate& kernel, const Configuration& configurati
 void check_problem(const KernelTemplate& kernel, const GemmProblem& problem);
 
 // Parameters that a spelled-out configuration leaves out are as in the template's default for the
-// problem, as far as the space's rules allow that. Without one: the best known for the device, of
-// the template if one is named, else the template's default.
+// problem, as far as the space's rules allow that. Without one: the best known for the device
+// (see best_known()), of the template if one is named, else the template's default.
 [[nodiscard]] ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
                                                        const GemmProblem& problem,
                                                        const TuningDatabase* database,

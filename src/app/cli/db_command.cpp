@@ -66,7 +66,9 @@ int run_merge(const DbOptions& options) {
   // Checks all of them before it merges the first.
   for (const std::string& other : options.others) {
     if (TuningDatabase::open_read_only(other)) continue;
-    throw UsageError(in_quotes(other) + " must be a database that has something in it");
+    throw UsageError(in_quotes(other) + (std::filesystem::exists(other)
+                                             ? " has nothing in it: name another database"
+                                             : " does not exist: name a database"));
   }
   check_database_folder(options.database);
   TuningDatabase database = TuningDatabase::open(path_of(options));
@@ -88,7 +90,10 @@ void add_choice(CLI::App& command, DbOptions& options) {
   add_text_option(command, "--template", "NAME", "Only the trials of this template",
                   [&options](const std::string& name) { options.template_name = name; });
   add_options(command, options,
-              {{"--sizes", "Only the trials of these sizes, in any layout"},
+              {{"--sizes", "Only the trials of these sizes"},
+               {"--layout", "Only those in this layout"},
+               {"--batch", "Only those of batches of N products (1: of single ones)"},
+               {"--math", "Only those of this arithmetic"},
                {"--device", "Only the trials of the device of this name"}});
 }
 
@@ -107,14 +112,16 @@ void add_top_options(CLI::App& command, DbOptions& options) {
   add_number_option(command, "--count", 1000, "Trials of each size (default 10)", options.top);
   add_text_option(command, "--template", "NAME", "Only the trials of this template",
                   [&options](const std::string& name) { options.template_name = name; });
-  add_options(command, options,
-              {{"--device", "Only the trials of the device of this name"},
-               {"--sizes", "Sizes N or MxNxK, separated by commas, or @FILE (default: all)"},
-               "--layout",
-               "--math",
-               "--wide",
-               "--json",
-               "--csv"});
+  add_options(
+      command, options,
+      {{"--device", "Only the trials of the device of this name"},
+       {"--sizes", "Sizes N or MxNxK, separated by commas, or @FILE (default: all)"},
+       {"--layout", "Only trials in this layout (default NN, without --sizes: all)"},
+       {"--batch", "Only trials of batches of N products (default 1, without --sizes: all)"},
+       {"--math", "Only trials of this arithmetic (default strict, without --sizes: all)"},
+       "--wide",
+       "--json",
+       "--csv"});
 }
 
 void add_remove_options(CLI::App& command, DbOptions& options) {

@@ -1,13 +1,9 @@
 #include "cli/db_export.hpp"
 
-#include <algorithm>
 #include <filesystem>
-
-#include <fmt/format.h>
 
 #include "api/device_choice.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/option_values.hpp"
 #include "cli/output_file.hpp"
 #include "cli/table.hpp"
 #include "cli/trial_export.hpp"
@@ -25,11 +21,8 @@ std::vector<StoredTrial> chosen_trials(const ExportOptions& options,
   std::vector<StoredTrial> trials = database.all_trials(
       {.device_label = device_named(options, &database).label, .operation = kGemm},
       options.template_name);
-  if (options.sizes.empty()) return trials;
   std::erase_if(trials, [&](const StoredTrial& stored) {
-    return std::none_of(options.sizes.begin(), options.sizes.end(), [&](const GemmProblem& size) {
-      return same_size(size, gemm_problem(stored.trial.problem));
-    });
+    return !options.selects(gemm_problem(stored.trial.problem));
   });
   return trials;
 }
@@ -44,12 +37,7 @@ std::string document_of(const ExportOptions& options, std::span<const StoredTria
 
 int run_export(const ExportOptions& options, const TuningDatabase& database) {
   const std::vector<StoredTrial> trials = chosen_trials(options, database);
-  if (trials.empty()) {
-    fmt::print(
-        stderr,
-        "autotune: no stored trials match these options: 'autotune db list' shows what there is\n");
-    return exit_code::kNothingStored;
-  }
+  if (trials.empty()) return nothing_matches(options.template_name, database);
   const std::string document = document_of(options, trials);
   const bool compress = std::filesystem::path(options.output).extension() == ".zst";
   write_output(options.output, compress ? compressed(document, kSmallestLevel) : document,

@@ -1,8 +1,7 @@
 #include "cli/db_upkeep.hpp"
 
-#include <algorithm>
 #include <filesystem>
-#include <set>
+#include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,7 +9,6 @@
 #include "autotune/error.hpp"
 
 #include "cli/exit_codes.hpp"
-#include "cli/option_values.hpp"
 #include "cli/results_json.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
@@ -23,31 +21,17 @@
 namespace autotune {
 namespace {
 
-int no_match() {
-  fmt::print(
-      stderr,
-      "autotune: no stored trials match these options: 'autotune db list' shows what there is\n");
-  return exit_code::kNothingStored;
-}
-
 ResultFilter filter_of(const DbOptions& options, const TuningDatabase& database) {
   return {.device_label = device_named(options, &database).label, .operation = kGemm};
-}
-
-// Compares in any layout; no sizes stand for all.
-bool is_asked(const DbOptions& options, const Problem& problem) {
-  return options.sizes.empty() ||
-         std::any_of(options.sizes.begin(), options.sizes.end(), [&](const GemmProblem& size) {
-           return same_size(size, gemm_problem(problem));
-         });
 }
 
 std::vector<ResultSummary> chosen_summaries(const DbOptions& options,
                                             const TuningDatabase& database) {
   std::vector<ResultSummary> summaries =
       database.summaries(filter_of(options, database), options.template_name);
-  std::erase_if(summaries,
-                [&](const ResultSummary& each) { return !is_asked(options, each.problem); });
+  std::erase_if(summaries, [&](const ResultSummary& each) {
+    return !options.selects(gemm_problem(each.problem));
+  });
   return summaries;
 }
 
@@ -69,17 +53,19 @@ nlohmann::ordered_json list_document(const std::vector<ResultSummary>& summaries
   return document;
 }
 
-// What rm removes: where there are trials, or a winner alone, as after a merge of winners.
-std::set<ResultKey> chosen_results(const DbOptions& options, const TuningDatabase& database) {
-  std::set<ResultKey> results;
+// What rm removes, with the number of its trials: none where there is a winner alone, as after a
+// merge of winners.
+std::map<ResultKey, std::int64_t> chosen_results(const DbOptions& options,
+                                                 const TuningDatabase& database) {
+  std::map<ResultKey, std::int64_t> results;
   for (const ResultSummary& each : chosen_summaries(options, database)) {
-    results.insert({each.scope.device_class, each.problem, each.scope.template_name});
+    results[{each.scope.device_class, each.problem, each.scope.template_name}] += each.trials;
   }
   for (const Winner& winner : database.winners(filter_of(options, database))) {
     const bool is_of_template =
         options.template_name.empty() || options.template_name == winner.template_name;
-    if (is_of_template && is_asked(options, winner.problem)) {
-      results.insert({winner.device_class, winner.problem, winner.template_name});
+    if (is_of_template && options.selects(gemm_problem(winner.problem))) {
+      results.try_emplace({winner.device_class, winner.problem, winner.template_name});
     }
   }
   return results;
@@ -98,9 +84,9 @@ int run_db_list(const DbOptions& options) {
   const std::vector<ResultSummary> summaries = chosen_summaries(options, database);
   if (options.json) {
     print_document(list_document(summaries));
-    return exit_code::kDone;
+    if (!summaries.empty()) return exit_code::kDone;
   }
-  if (summaries.empty()) return no_match();
+  if (summaries.empty()) return nothing_matches(options.template_name, database);
   RateColumn rates;
   const auto rate = [](const ResultSummary& each) {
     return gflops(gemm_problem(each.problem), each.best_us);
@@ -108,11 +94,13 @@ int run_db_list(const DbOptions& options) {
   for (const ResultSummary& each : summaries) {
     if (each.best_us > 0) rates.add(rate(each));
   }
-  Table table({"device", "size", "template", "trials", "correct", "best us", rates.title()});
+  Table table(
+      {"device", "size", "math", "template", "trials", "correct", "best us", rates.title()});
   for (const ResultSummary& each : summaries) {
     const bool any = each.best_us > 0;
-    table.add({each.device_label, to_string(gemm_problem(each.problem)), each.scope.template_name,
-               std::to_string(each.trials), std::to_string(each.correct),
+    const GemmProblem problem = gemm_problem(each.problem);
+    table.add({each.device_label, to_string(problem), to_string(problem.math),
+               each.scope.template_name, std::to_string(each.trials), std::to_string(each.correct),
                any ? fmt::format("{:.1f}", each.best_us) : "-",
                any ? rates.text(rate(each)) : "-"});
   }
@@ -125,31 +113,34 @@ int run_db_top(const DbOptions& options) {
   const std::vector<StoredTrial> trials =
       top_trials(options, database, filter_of(options, database), options.template_name,
                  static_cast<std::size_t>(options.top));
-  if (trials.empty()) return no_match();
+  if (trials.empty()) return nothing_matches(options.template_name, database);
   print_top_trials(options, trials, "db top");
   return exit_code::kDone;
 }
 
 int run_db_remove(const DbOptions& options) {
-  const bool chooses =
-      !options.device.empty() || !options.sizes.empty() || !options.template_name.empty();
+  const bool chooses = !options.device.empty() || !options.sizes.empty() ||
+                       !options.template_name.empty() || options.layout || options.batch ||
+                       options.math;
   if (chooses == options.all) {
     throw UsageError(
-        "say what to remove: --device, --sizes and --template choose, --all is everything");
+        "say what to remove: --device, --sizes, --template and others choose, --all is everything");
   }
   TuningDatabase database = existing_database(options.database);
-  const std::set<ResultKey> chosen = chosen_results(options, database);
-  if (chosen.empty()) return no_match();
-  const std::vector<ResultKey> results(chosen.begin(), chosen.end());
+  const std::map<ResultKey, std::int64_t> chosen = chosen_results(options, database);
+  if (chosen.empty()) return nothing_matches(options.template_name, database);
   if (options.dry_run) {
-    Table table({"class of device", "size", "template"});
-    for (const ResultKey& result : results) {
-      table.add(
-          {result.device_class, to_string(gemm_problem(result.problem)), result.template_name});
+    Table table({"class of device", "size", "math", "template", "trials"});
+    for (const auto& [result, trials] : chosen) {
+      const GemmProblem problem = gemm_problem(result.problem);
+      table.add({result.device_class, to_string(problem), to_string(problem.math),
+                 result.template_name, std::to_string(trials)});
     }
     fmt::print("{}", table.text(output_columns()));
     return exit_code::kDone;
   }
+  std::vector<ResultKey> results;
+  for (const auto& [result, trials] : chosen) results.push_back(result);
   database = TuningDatabase::open(database.path());
   const RemovedCounts counts = database.remove(results);
   fmt::print("{}, {} removed\n", counted(counts.trials, "trial"),

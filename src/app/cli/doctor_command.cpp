@@ -32,7 +32,8 @@ struct Check {
   const char* name = "";
   bool ok = false;
   std::string state;
-  std::string advice;  // empty: nothing is to be done
+  std::string advice;     // empty: nothing is to be done
+  bool prevents = false;  // nothing can be tuned before it is mended
 };
 
 Check check_driver(const DriverReport& driver) {
@@ -68,14 +69,17 @@ Check check_cpu_compiler() {
 
 Check check_database() {
   try {
+    check_database_folder("");
     const std::filesystem::path path = default_database_path();
     const std::optional<TuningDatabase> database = TuningDatabase::open_default_read_only();
     if (!database) return {"database", true, path.string() + ", which does not exist yet"};
     const bool writable = ::access(path.c_str(), W_OK) == 0;
     return {"database", writable,
-            fmt::format("{}, {} trials{}", path.string(), database->stats().trials,
+            fmt::format("{}, {}{}", path.string(), counted(database->stats().trials, "trial"),
                         writable ? "" : ", cannot be written"),
             writable ? "" : "results of tuning are not kept: name another file in AUTOTUNE_DB"};
+  } catch (const UsageError& error) {
+    return {"database", false, error.what(), "", true};
   } catch (const Error& error) {
     return {"database", false, error.what(), "name another file in AUTOTUNE_DB"};
   }
@@ -199,7 +203,8 @@ int run_doctor(const Options& options) {
   findings.add({"program", true, own_program_path().string()});
   const Check cpu_compiler = check_cpu_compiler();
   findings.add(cpu_compiler);
-  findings.add(check_database());
+  const Check database = check_database();
+  findings.add(database);
   findings.add(check_cubins());
   const Check nvrtc =
       check_nvrtc(watched(kCompiler, inspect_nvrtc, findings.unanswered("NVRTC", kCompiler)));
@@ -211,8 +216,8 @@ int run_doctor(const Options& options) {
     const auto look = [&] { return inspect_state(device); };
     findings.add_gpu(device, watched(kDriver, look, unanswered));
   }
-  const bool for_gpu = driver.usable && nvrtc.ok;
-  const bool for_cpu = driver.no_gpu && cpu_compiler.ok;
+  const bool for_gpu = !database.prevents && driver.usable && nvrtc.ok;
+  const bool for_cpu = !database.prevents && driver.no_gpu && cpu_compiler.ok;
   findings.finish(for_gpu ? "gpu" : for_cpu ? "cpu" : "none");
   return for_gpu || for_cpu ? exit_code::kDone : exit_code::kEnvironment;
 }

@@ -6,6 +6,7 @@
 #include "autotune/error.hpp"
 
 #include "api/device_choice.hpp"
+#include "cli/best_known.hpp"
 #include "cli/bundle_export.hpp"
 #include "cli/command.hpp"
 #include "cli/configuration_choice.hpp"
@@ -40,7 +41,7 @@ void check_runs_on(const std::string& architecture, const ChosenConfiguration& c
 bool is_known(const ExportOptions& options, const GemmProblem& problem,
               const TuningDatabase* database, const DeviceQuery& device) {
   if (!options.configuration.empty() || !options.templates.empty()) return true;
-  if (find_best(database, device, problem, /*exact_only=*/false)) return true;
+  if (best_known(database, device, problem, nullptr).known()) return true;
   fmt::print(stderr,
              "autotune: nothing is stored for {} on this device: tune it, name a device "
              "(known: {}), or choose with --template or --config\n",
@@ -127,7 +128,7 @@ void add_export_command(CommandLine& line) {
   add_text_option(command, "--output", "FOLDER", "The folder to write source to",
                   [&options = options](const std::string& text) { options.output = text; });
   command.add_flag("--no-portfolio", options.no_portfolio,
-                   "A bundle for these sizes alone; others get the nearest of them");
+                   "Leave out the kernels for sizes that are not in --sizes");
   command.add_flag("--force", options.force, "Overwrite files that autotune has not written");
   command.footer(
       "autotune export --source --sizes 2048 --device \"NVIDIA H200\" --output source\n"

@@ -201,7 +201,7 @@ constexpr Declaration kDeclarations[] = {
     {"--shard", "I/N", "Only part I of the N parts of the space, for several machines, e.g. 2/8",
      "I/N with whole numbers and I at most N", "2/8", store_shard},
     {"--budget", "TIME", "Stop after this time, e.g. 30s, 5m or 1h",
-     "a time above 0 and up to 1e9 s", "30s",
+     "a number with s, m or h, above 0 and up to 1e9 s", "30s",
      store<parse_seconds, &Options::budget, &Budget::seconds>},
     {"--trials", "N", "Stop after this many trials", kWholeNumber, "500",
      store<number, &Options::budget, &Budget::trials>},
@@ -259,10 +259,17 @@ std::vector<GemmProblem> Options::problems() const {
   std::vector<GemmProblem> problems = sizes;
   for (GemmProblem& problem : problems) {
     problem.math = arithmetic();
-    problem.batch = batch;
-    set_layout(problem, layout);
+    problem.batch = batch.value_or(1);
+    set_layout(problem, layout.value_or("NN"));
   }
   return problems;
+}
+
+bool Options::selects(const GemmProblem& problem) const {
+  const auto is_size = [&](const GemmProblem& size) { return same_size(size, problem); };
+  return (sizes.empty() || std::any_of(sizes.begin(), sizes.end(), is_size)) &&
+         (!layout || *layout == layout_text(problem)) && (!batch || *batch == problem.batch) &&
+         (!math || *math == problem.math);
 }
 
 GemmProblem Options::one_problem() const {
@@ -298,7 +305,7 @@ void add_text_option(CLI::App& command, const std::string& name, const char* typ
   const CLI::callback_t take_in = [&command, name,
                                    store = std::move(store)](const CLI::results_t& given) {
     const std::string hint = hint_about(command, name);
-    if (given.size() > 1) throw UsageError(name + " takes one value, once" + hint);
+    if (given.size() > 1) throw UsageError(name + " is given twice: give it once" + hint);
     if (given.front().empty()) throw UsageError(name + ": the value is empty" + hint);
     store(given.front());
     return true;

@@ -25,16 +25,17 @@ namespace autotune {
 
 inline constexpr const char* kOneSizeHelp = "One size, N or MxNxK";
 inline constexpr const char* kDeviceNameHelp =
-    "The name of a device that results are stored or shipped for, or cpu (default: the GPU here)";
+    "The name of a device that results are stored or shipped for, or cpu (default: the GPU here, "
+    "else cpu)";
 
 // The values of a command's options.
 struct Options {
   std::vector<GemmProblem> sizes;
-  std::string layout = "NN";
-  std::int64_t batch = 1;
-  std::optional<Math> math;         // empty: see arithmetic()
-  std::optional<double> max_error;  // relative Frobenius error
-  std::string device;               // as it was given
+  std::optional<std::string> layout;  // empty: NN
+  std::optional<std::int64_t> batch;  // empty: 1
+  std::optional<Math> math;           // empty: see arithmetic()
+  std::optional<double> max_error;    // relative Frobenius error
+  std::string device;                 // as it was given
   std::string architecture;
   std::vector<const KernelTemplate*> templates;  // empty: none is named
   Configuration configuration;                   // empty: none is given
@@ -62,6 +63,9 @@ struct Options {
   }
   // The sizes, with the layout, the batch and the arithmetic that were asked for.
   [[nodiscard]] std::vector<GemmProblem> problems() const;
+  // Returns whether a problem is of the sizes (none: any), the layout, the batch and the arithmetic
+  // that were given.
+  [[nodiscard]] bool selects(const GemmProblem& problem) const;
   // The one size of commands that take no more, in the same way. Throws UsageError for several.
   [[nodiscard]] GemmProblem one_problem() const;
   // The template of commands that look at one; nullptr where none is named. Throws UsageError for

@@ -62,6 +62,16 @@ int report_output(int error) {
                     (error == 0 ? "" : std::string(": ") + std::strerror(error)));
 }
 
+// A flag has no value: CLI11 would take "--json=no" as a flag that is not given.
+void refuse_flag_values(CLI::App& app) {
+  for (CLI::Option* const option : app.get_options()) {
+    if (option->get_items_expected_max() == 0) option->disable_flag_override();
+  }
+  for (CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    refuse_flag_values(*command);
+  }
+}
+
 int parse_and_run(int argc, char** argv) {
   CLI::App app(kDescription, "autotune");
   app.require_subcommand(0, 1);
@@ -72,6 +82,7 @@ int parse_and_run(int argc, char** argv) {
 #define AUTOTUNE_ADD_COMMAND(name) add_##name##_command(line);
   AUTOTUNE_COMMANDS(AUTOTUNE_ADD_COMMAND)
 #undef AUTOTUNE_ADD_COMMAND
+  refuse_flag_values(app);
   // Commands would inherit it, had they been added later.
   app.footer(
       "autotune --sizes 1024,2048,3200\n"

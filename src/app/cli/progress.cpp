@@ -18,10 +18,14 @@ constexpr std::chrono::seconds kPlainInterval(10);
 constexpr std::size_t kDefaultColumns = 80;
 constexpr std::size_t kPlainColumns = 200;
 
+const char* text_of(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? "" : text;
+}
+
 // A terminal that a line can be written again on.
 bool is_terminal() {
-  const char* const kind = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) != 0 && (kind == nullptr || std::string_view(kind) != "dumb");
+  return ::isatty(STDERR_FILENO) != 0 && std::string_view(text_of("TERM")) != "dumb";
 }
 
 }  // namespace
@@ -29,7 +33,7 @@ bool is_terminal() {
 ProgressLine::ProgressLine(const std::string& mode)
     : plain_(mode == "plain"),
       terminal_(mode == "auto" && is_terminal()),
-      color_(std::getenv("NO_COLOR") == nullptr) {}
+      color_(std::string_view(text_of("NO_COLOR")).empty()) {}
 
 void ProgressLine::hide() {
   if (shown_) std::fputs("\r\033[K", stderr);

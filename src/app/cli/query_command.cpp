@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "autotune/error.hpp"
 
 #include "api/lookup.hpp"
+#include "cli/best_known.hpp"
 #include "cli/command.hpp"
 #include "cli/configuration_choice.hpp"
 #include "cli/exit_codes.hpp"
@@ -25,7 +25,6 @@
 #include "cli/top_trials.hpp"
 #include "cli/tuning_setup.hpp"
 #include "operation/gemm/gemm.hpp"
-#include "prediction/portfolio.hpp"
 #include "prediction/predictor.hpp"
 
 namespace autotune {
@@ -37,50 +36,11 @@ struct QueryOptions : Options {
   bool explain = false;
 };
 
-// A match, or predictions for a problem that was not tuned, the best first.
-struct Answer {
-  GemmProblem problem;
-  std::optional<Match> match;
-  std::vector<Prediction> predictions = {};
-
-  [[nodiscard]] bool known() const { return match || !predictions.empty(); }
-};
-
-// The predictions for a device that something is known of. Those that do not fit it are left out.
-std::vector<Prediction> predictions_for(const TuningDatabase* database, const DeviceQuery& device,
-                                        const std::string& device_class,
-                                        const GemmProblem& problem) {
-  constexpr std::size_t kKnownWinners = 4;
-  const std::vector<Winner> known =
-      nearest_winners(database, device, problem, kKnownWinners, [](const Winner&) { return true; });
-  const PredictedDevice target = predicted_device(device_class);
-  std::vector<Prediction> all =
-      predict({.problem = problem,
-               .aligned = unpadded_traits(built_in_operations().at(kGemm), problem).aligned,
-               .device = target,
-               .known = known},
-              shipped_portfolios(problem.math));
-  std::erase_if(all, [&](const Prediction& one) {
-    return !fits_device(*one.kernel, one.configuration, target.info);
-  });
-  return all;
-}
-
-// The class of a device that only its name tells: that of anything known of it, whatever its
-// arithmetic: the newest, the user's own before shipped ones. Empty where nothing is.
-std::string class_of(const TuningDatabase* database, const DeviceQuery& device) {
-  const std::vector<Match> known = list_winners(database, device);
-  const auto newest = std::ranges::max_element(known, {}, [](const Match& match) {
-    return std::pair(!match.shipped, std::string_view(match.winner.measured_at));
-  });
-  return newest == known.end() ? "" : newest->winner.device_class;
-}
-
-// The fastest result for exactly this problem that keeps to the limit of the error, of any
+// The fastest result for exactly this problem that meets the limit of the error, of any
 // arithmetic unless one was asked for. The errors of other problems' results say nothing of it.
-Answer accurate_answer(const QueryOptions& options, const TuningDatabase* database,
-                       const DeviceQuery& device, GemmProblem problem) {
-  Answer answer{problem, std::nullopt};
+BestKnown accurate_answer(const QueryOptions& options, const TuningDatabase* database,
+                          const DeviceQuery& device, GemmProblem problem) {
+  BestKnown answer{problem, std::nullopt};
   for (const Math math : {Math::strict, Math::emulated, Math::tf32}) {
     if (options.math && *options.math != math) continue;
     problem.math = math;
@@ -94,31 +54,24 @@ Answer accurate_answer(const QueryOptions& options, const TuningDatabase* databa
   return answer;
 }
 
-std::vector<Answer> find_answers(const QueryOptions& options, const TuningDatabase* database,
-                                 const DeviceQuery& device) {
-  std::vector<Answer> answers;
+std::vector<BestKnown> find_answers(const QueryOptions& options, const TuningDatabase* database,
+                                    const DeviceQuery& device) {
+  std::vector<BestKnown> answers;
   if (options.sizes.empty()) {
     for (Match& match : list_winners(database, device)) {
       const GemmProblem problem = gemm_problem(match.winner.problem);
-      answers.push_back({problem, std::move(match)});
+      if (options.selects(problem)) answers.push_back({problem, std::move(match)});
     }
     return answers;
   }
-  std::string device_class = device.device_class;
   for (const GemmProblem& problem : options.problems()) {
     if (options.max_error) {
       answers.push_back(accurate_answer(options, database, device, problem));
-      continue;
+    } else if (options.exact) {
+      answers.push_back({problem, find_best(database, device, problem, true)});
+    } else {
+      answers.push_back(best_known(database, device, problem, nullptr));
     }
-    Answer answer{problem, find_best(database, device, problem, options.exact)};
-    const bool was_tuned = answer.match && answer.match->winner.problem == problem;
-    if (!options.exact && !was_tuned && device.use_shipped) {
-      if (!answer.match && device_class.empty()) device_class = class_of(database, device);
-      answer.predictions =
-          predictions_for(database, device,
-                          answer.match ? answer.match->winner.device_class : device_class, problem);
-    }
-    answers.push_back(std::move(answer));
   }
   return answers;
 }
@@ -129,7 +82,16 @@ std::string match_text(const Prediction& prediction) {
   return error + ", won for " + to_string(gemm_problem(prediction.winner->problem));
 }
 
-Table answer_table(const std::vector<Answer>& answers, bool wide) {
+// The size; with the math, where answers are of more than one.
+std::string size_text(const GemmProblem& problem, bool with_math) {
+  return with_math ? fmt::format("{} {}", to_string(problem), to_string(problem.math))
+                   : to_string(problem);
+}
+
+Table answer_table(const std::vector<BestKnown>& answers, std::optional<Math> asked, bool wide) {
+  const bool with_math = std::any_of(answers.begin(), answers.end(), [&](const BestKnown& answer) {
+    return answer.problem.math != asked.value_or(answers.front().problem.math);
+  });
   RateColumn rates;
   for (const auto& [problem, match, predictions] : answers) {
     if (match) rates.add(gflops(gemm_problem(match->winner.problem), match->winner.median_us));
@@ -140,19 +102,20 @@ Table answer_table(const std::vector<Answer>& answers, bool wide) {
     if (!predictions.empty()) {
       const Prediction& best = predictions.front();
       // The sign tells predicted figures from measured ones.
-      table.add({to_string(problem), match_text(best), fmt::format("~{:.1f}", best.time_us),
+      table.add({size_text(problem, with_math), match_text(best),
+                 fmt::format("~{:.1f}", best.time_us),
                  "~" + rates.text(gflops(problem, best.time_us)), best.kernel->name,
                  configuration_text(best.kernel->name, best.configuration, problem, wide)});
       continue;
     }
     if (!match) {
-      table.add({to_string(problem), "none", "-", "-"});
+      table.add({size_text(problem, with_math), "none", "-", "-"});
       continue;
     }
     const Winner& winner = match->winner;
     const bool exact = winner.problem == problem;
     const std::string tuned_for = exact ? "" : " " + to_string(gemm_problem(winner.problem));
-    table.add({to_string(problem), to_string(match->kind) + tuned_for,
+    table.add({size_text(problem, with_math), to_string(match->kind) + tuned_for,
                exact ? fmt::format("{:.1f}", winner.median_us) : "-",
                exact ? rates.text(gflops(problem, winner.median_us)) : "-", winner.template_name,
                configuration_text(winner.template_name, winner.configuration, problem, wide)});
@@ -172,7 +135,8 @@ nlohmann::ordered_json predicted_entry(const GemmProblem& problem,
   return entry;
 }
 
-nlohmann::ordered_json document_of(const std::vector<Answer>& answers, const std::string& label) {
+nlohmann::ordered_json document_of(const std::vector<BestKnown>& answers,
+                                   const std::string& label) {
   nlohmann::ordered_json document = results_document("query", nullptr, label);
   for (const auto& [problem, match, predictions] : answers) {
     if (!predictions.empty()) {
@@ -210,7 +174,7 @@ void print_predictions(const GemmProblem& problem, const std::vector<Prediction>
   }
 }
 
-void print_explanations(const std::vector<Answer>& answers) {
+void print_explanations(const std::vector<BestKnown>& answers) {
   for (const auto& [problem, match, predictions] : answers) {
     if (!predictions.empty()) print_predictions(problem, predictions);
     if (!match || !predictions.empty()) continue;
@@ -233,15 +197,22 @@ int nothing_stored(const QueryOptions& options, DeviceQuery device, const Tuning
                label, known_devices(database, device.use_shipped));
     return exit_code::kNothingStored;
   }
+  if (options.sizes.empty()) {
+    fmt::print(stderr,
+               "autotune: nothing that these options choose is stored for {}: leave some out\n",
+               label);
+    return exit_code::kNothingStored;
+  }
   const std::string sizes =
       fmt::format("{}these {}sizes", anything ? "some of " : "", options.exact ? "exact " : "");
   if (options.max_error) {
     fmt::print(stderr,
-               "autotune: nothing that keeps to --max-error is stored for {} of {}: tune them, or "
+               "autotune: nothing that meets --max-error is stored for {} of {}: tune them, or "
                "leave it out\n",
                sizes, label);
   } else {
-    fmt::print(stderr, "autotune: nothing is stored for {} of {}: tune them{}\n", sizes, label,
+    fmt::print(stderr, "autotune: nothing is stored for {}{} of {}: tune them{}\n", sizes,
+               options.exact ? "" : ", or near them,", label,
                options.exact ? ", or leave --exact out" : "");
   }
   return exit_code::kNothingStored;
@@ -273,12 +244,12 @@ int run_query(const QueryOptions& options) {
   device.max_error = options.max_error;
   if (options.top > 0) return run_top(options, database, device);
 
-  const std::vector<Answer> answers = find_answers(options, database, device);
+  const std::vector<BestKnown> answers = find_answers(options, database, device);
   const bool anything = std::any_of(answers.begin(), answers.end(),
-                                    [](const Answer& answer) { return answer.known(); });
+                                    [](const BestKnown& answer) { return answer.known(); });
   const bool everything = std::all_of(answers.begin(), answers.end(),
-                                      [](const Answer& answer) { return answer.known(); });
-  for (const Answer& answer : answers) {  // as it is spelled there
+                                      [](const BestKnown& answer) { return answer.known(); });
+  for (const BestKnown& answer : answers) {  // as it is spelled there
     if (answer.match) device.label = answer.match->winner.device_label;
   }
   if (options.json) {
@@ -286,8 +257,11 @@ int run_query(const QueryOptions& options) {
   } else if (options.csv) {
     fmt::print("{}", results_csv(document_of(answers, device.label)));
   } else if (anything) {
+    // With a limit of the error an answer may be of any math.
+    const std::optional<Math> math =
+        options.max_error ? std::optional(options.math.value_or(Math::strict)) : options.math;
     fmt::print("{}\n{}", printable(device.label),
-               answer_table(answers, options.wide).text(output_columns()));
+               answer_table(answers, math, options.wide).text(output_columns()));
     if (options.explain) print_explanations(answers);
   }
   if (anything && everything) return exit_code::kDone;

@@ -268,13 +268,13 @@ void add_replay_command(CommandLine& line) {
       ->type_name("");
   const std::string strategies =
       fmt::format("{}, separated by commas (default: all)", fmt::join(strategy_names(), ", "));
-  add_options(
-      command, options,
-      {{"--strategy", strategies},
-       {"--trials", "Trials of each run (default 400)"},
-       {"--sizes", "Only the spaces of these sizes, in any layout"},
-       {"--until",
-        "Also end runs when they say that this share of the best is reached, to check that"}});
+  add_options(command, options,
+              {{"--strategy", strategies},
+               {"--trials", "Trials of each run (default 400)"},
+               {"--sizes", "Only the spaces of these sizes, in any layout"},
+               {"--until",
+                "Also test ending at this estimated share of the best: how many runs end, how many "
+                "rightly"}});
   add_options(command, options,
               {"--seed", "--repeats", "--in-flight", "--no-shipped", "--progress", "--json"});
   command.footer(

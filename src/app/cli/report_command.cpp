@@ -23,12 +23,7 @@ int run_report(const ReportOptions& options) {
   const TuningDatabase database = existing_database(options.database);
   const ReportData report = read_report(
       database, {.device_label = device_named(options, &database).label}, options.template_name);
-  if (report.trials == 0) {
-    fmt::print(
-        stderr,
-        "autotune: no stored trials match these options: 'autotune db list' shows what there is\n");
-    return exit_code::kNothingStored;
-  }
+  if (report.trials == 0) return nothing_matches(options.template_name, database);
   write_output(options.output,
                options.format == "html" ? report_html(report) : report_markdown(report),
                fmt::format("a report of {}", counted(report.trials, "trial")));

@@ -57,6 +57,9 @@ SpaceFilter swept_values(SpaceFilter filter, const KernelTemplate& kernel) {
   if (filter.results_per_thread.empty()) {
     filter.results_per_thread = usual_values(known.results_per_thread, {1, 4, 8, 16});
   }
+  if (filter.unrolls.size() > 1) {
+    throw UsageError("--unroll: sweep takes one factor, e.g. --unroll full");
+  }
   if (filter.unrolls.empty()) filter.unrolls = {SpaceFilter::kFullUnroll};
   return filter;
 }
@@ -82,8 +85,9 @@ std::vector<Column> make_columns(const SpaceFilter& filter, const SpaceFilter& g
     }
   }
   if (!columns.empty()) return columns;
-  throw UsageError(fmt::format("sweep: {} has no configuration with these values that runs on {}",
-                               kernel.name, device.label));
+  check_device(kernel, kernel.default_configuration(kernel.limiting_problems.front()), device);
+  throw UsageError(fmt::format("sweep: {} has no such configuration that runs on {}", kernel.name,
+                               device.label));
 }
 
 // GFLOP/s with the speed-up against one result of the same tile width, as the documents have it.
@@ -93,7 +97,7 @@ std::string cell(const std::vector<Column>& columns, std::span<const Trial> tria
   if (!trial.ok()) return to_string(trial.status);
   const double rate = gflops(gemm_problem(trial.problem), trial.measurement.median_us);
   const int digits = rate < 100 ? 2 : 0;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
+  for (std::size_t i = 0; i < trials.size(); ++i) {
     if (columns[i].results == 1 && columns[i].tile_width == columns[index].tile_width &&
         i != index && trials[i].ok()) {
       return fmt::format("{:.{}f} ({:.2f})", rate, digits,
@@ -103,15 +107,17 @@ std::string cell(const std::vector<Column>& columns, std::span<const Trial> tria
   return fmt::format("{:.{}f}", rate, digits);
 }
 
-// A row for each size of which all columns are measured.
+// A row for each size; "-" stands for what was not measured.
 Table sweep_table(const std::vector<Column>& columns, const std::vector<Trial>& trials) {
   std::vector<std::string> header = {"size"};
   for (const Column& column : columns) header.push_back(column.title());
   Table table(header);
-  for (std::size_t first = 0; first + columns.size() <= trials.size(); first += columns.size()) {
-    const auto of_size = std::span(trials).subspan(first, columns.size());
+  for (std::size_t first = 0; first < trials.size(); first += columns.size()) {
+    const auto of_size =
+        std::span(trials).subspan(first, std::min(columns.size(), trials.size() - first));
     std::vector<std::string> row = {to_string(gemm_problem(of_size.front().problem))};
-    for (std::size_t i = 0; i < columns.size(); ++i) row.push_back(cell(columns, of_size, i));
+    for (std::size_t i = 0; i < of_size.size(); ++i) row.push_back(cell(columns, of_size, i));
+    row.resize(header.size(), "-");
     table.add(std::move(row));
   }
   return table;
@@ -178,7 +184,8 @@ void add_sweep_command(CommandLine& line) {
                 "Results of one thread (default 1,4,8,16, or all that the template has)"},
                {"--unroll", "Unroll factors of the inner loop (default full)"}});
   add_options(command, options,
-              {"--init", "--launches", "--no-shipped", "--progress", "--json", "--csv"});
+              {"--layout", "--batch", "--math", "--init", "--launches", "--no-shipped",
+               "--progress", "--json", "--csv"});
   command.footer("autotune sweep\nautotune sweep --sizes 1024 --template gemm_simt");
 }
 

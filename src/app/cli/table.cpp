@@ -23,6 +23,28 @@ std::string csv_cell(const std::string& text) {
   return quoted + "\"";
 }
 
+// Returns the bytes of the first character of a text in UTF-8, 0 where they are not UTF-8. `text`
+// is not empty.
+std::size_t character_length(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t length = first < 0x80                    ? 1
+                             : first >= 0xc2 && first < 0xe0 ? 2
+                             : first >= 0xe0 && first < 0xf0 ? 3
+                             : first >= 0xf0 && first < 0xf5 ? 4
+                                                             : 0;
+  if (length > text.size()) return 0;
+  // The second byte keeps out longer forms than needed, surrogates, and what is beyond U+10FFFF.
+  const auto second = static_cast<unsigned char>(length > 1 ? text[1] : 0);
+  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+      (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
+    return 0;
+  }
+  for (const char c : text.substr(1, std::max<std::size_t>(1, length) - 1)) {
+    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
 // Returns the bytes of the first character, in UTF-8, if it is a control character or one that
 // changes the order in which the others are shown; otherwise 0. `text` is not empty.
 std::size_t control_length(std::string_view text) {
@@ -100,10 +122,11 @@ std::string folded(const std::string& text, std::size_t columns) {
 std::string printable(std::string_view text, std::string_view kept) {
   std::string shown;
   while (!text.empty()) {
-    const std::size_t bytes = control_length(text);
-    const bool shows = bytes == 0 || kept.find(text.front()) != std::string_view::npos;
-    shown += shows ? text.front() : '?';
-    text.remove_prefix(shows ? 1 : bytes);
+    const std::size_t length = character_length(text);
+    const bool is_kept = kept.find(text.front()) != std::string_view::npos;
+    const bool shows = length > 0 && (is_kept || control_length(text) == 0);
+    shown += shows ? text.substr(0, length) : "?";
+    text.remove_prefix(std::max<std::size_t>(1, length));
   }
   return shown;
 }

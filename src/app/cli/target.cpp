@@ -13,6 +13,10 @@ namespace autotune {
 Target choose_target(const Options& options, const TuningDatabase* database) {
   Target target{device_named(options, database), options.architecture};
   const bool is_known = !options.configuration.empty() && !target.architecture.empty();
+  if (!options.device.empty() && !target.architecture.empty() &&
+      !list_winners(database, target.query).empty()) {
+    throw UsageError("--arch and --device exclude each other: a known device has its architecture");
+  }
   if (!options.device.empty() || is_known) return target;
   if (target.architecture.empty()) {
     target.query = device_query(options, database);

@@ -24,10 +24,10 @@ double rate_of(const StoredTrial& stored) {
 Table top_table(const std::vector<StoredTrial>& trials, bool wide) {
   RateColumn rates;
   for (const StoredTrial& stored : trials) rates.add(rate_of(stored));
-  Table table({"device", "size", "search us", rates.title(), "template", "configuration"});
+  Table table({"device", "size", "math", "search us", rates.title(), "template", "configuration"});
   for (const StoredTrial& stored : trials) {
     const GemmProblem problem = gemm_problem(stored.trial.problem);
-    table.add({stored.run.device_label, to_string(problem),
+    table.add({stored.run.device_label, to_string(problem), to_string(problem.math),
                fmt::format("{:.1f}", stored.trial.measurement.median_us),
                rates.text(rate_of(stored)), stored.scope.template_name,
                configuration_text(stored.scope.template_name, stored.trial.configuration, problem,
@@ -68,7 +68,12 @@ std::vector<StoredTrial> top_trials(const Options& options, const TuningDatabase
     filter.problem = problem;
     add();
   }
-  if (options.sizes.empty()) add();
+  if (options.sizes.empty()) {
+    add();
+    std::erase_if(trials, [&](const StoredTrial& stored) {
+      return !options.selects(gemm_problem(stored.trial.problem));
+    });
+  }
   // One list for each device and problem, of all templates and environments.
   const auto group = [](const StoredTrial& stored) {
     return std::tie(stored.scope.device_class, stored.trial.problem);

@@ -12,6 +12,7 @@
 #include "autotune/error.hpp"
 
 #include "cli/command.hpp"
+#include "cli/configuration_choice.hpp"
 #include "cli/device_lock.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/interrupt.hpp"
@@ -35,11 +36,34 @@ struct TuneOptions : Options {
   std::string command;  // the whole command line
 };
 
+// Throws UsageError where the templates that were named compute nothing with this arithmetic, but
+// one of them would with another.
+void check_math(const Options& options) {
+  const std::vector<GemmProblem> problems = options.problems();
+  const auto any_computes = [&](const KernelTemplate* kernel, std::optional<Math> math) {
+    return std::any_of(problems.begin(), problems.end(), [&](GemmProblem problem) {
+      problem.math = math.value_or(problem.math);
+      return computes(*kernel, problem);
+    });
+  };
+  const auto& named = options.templates;
+  if (std::any_of(named.begin(), named.end(),
+                  [&](const KernelTemplate* each) { return any_computes(each, std::nullopt); })) {
+    return;
+  }
+  for (const KernelTemplate* const kernel : named) {
+    if (any_computes(kernel, Math::emulated) || any_computes(kernel, Math::tf32)) {
+      check_problem(*kernel, problems.front());
+    }
+  }
+}
+
 TuneRequest make_request(const TuneOptions& options) {
   if (options.strategies.size() > 1) {
     throw UsageError("--strategy: tune takes one strategy, e.g. --strategy model");
   }
   check_filter(options.filter, options.templates);
+  check_math(options);
   if (options.dry_run && options.csv) {
     throw UsageError("--csv: --dry-run prints a table, or JSON with --json");
   }
@@ -103,7 +127,10 @@ int dry_run(const TuneRequest& request, const DeviceInfo& device, bool as_json) 
     print_document(document);
   } else {
     print_space(spaces);
-    fmt::print("{} over {}\n", counted(trials, "trial"), counted(request.problems.size(), "size"));
+    const std::optional<std::int64_t> most = request.budget.trials;
+    const bool is_cut = most && static_cast<std::size_t>(*most) < trials;
+    fmt::print("{} over {}{}\n", counted(trials, "trial"), counted(request.problems.size(), "size"),
+               is_cut ? fmt::format(", of which --trials allows {}", *most) : "");
   }
   check_not_empty(spaces);
   return exit_code::kDone;
@@ -169,10 +196,11 @@ int run_tune(const TuneOptions& options) {
   const InterruptWatch interrupts;
   const std::vector<DeviceInfo> devices = devices_for(options.device);
   const DeviceInfo& device = devices.front();
-  if (options.dry_run) return dry_run(request, device, options.json);
   if (!request.baseline.empty() && device.is_cpu()) {
-    throw EnvironmentError("--compare cublas: the CPU device has no cuBLAS");
+    throw EnvironmentError(
+        "--compare cublas: the CPU device has no cuBLAS: leave --compare out, or name a GPU");
   }
+  if (options.dry_run) return dry_run(request, device, options.json);
 
   // A request for nothing leaves no new database.
   if (!database_exists(options.database)) check_not_empty(summarize_space(request, device));

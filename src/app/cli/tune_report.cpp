@@ -130,11 +130,29 @@ namespace {
 
 constexpr double kLeastBound = 1;  // in %: from run to run, a kernel's times differ by nearly that
 
+bool is_whole(const ProblemResult& result) {
+  return result.tried() >= result.valid_configurations;
+}
+
+// Returns whether something can be said about how near the best of the space the search has come.
+bool has_estimate(const ProblemResult& result) {
+  return is_whole(result) || result.reached_share > 0;
+}
+
+// Says for several problems at once that nothing can be said of them.
+std::string no_estimate_line(const std::vector<const ProblemResult*>& results) {
+  const auto tried = [](const ProblemResult* result) { return result->tried(); };
+  const auto [least, most] = std::ranges::minmax(results, {}, tried);
+  return fmt::format(
+      "{} sizes: no estimate of how near these are to the best of their spaces ({} to {} "
+      "configurations tried)\n",
+      results.size(), least->tried(), most->tried());
+}
+
 // Says how near the best of the space the search has come.
 std::string reached_line(const ProblemResult& result, const std::optional<double>& until) {
-  const bool is_whole = result.tried() >= result.valid_configurations;
-  std::string how_near = "how near the best of this space this is cannot be said";
-  if (is_whole) {
+  std::string how_near = "no estimate of how near this is to the best of this space";
+  if (is_whole(result)) {
     how_near = "the best of this space";
   } else if (result.reached_share > 0) {
     how_near =
@@ -160,14 +178,20 @@ void print_summary(const TuneReport& report, const TuneRequest& request, const T
     fmt::print("the compiler finished no kernel: it needs more time, or hangs\n");
   }
   if (report.duplicate_kernels > 0) {
-    fmt::print(
-        "{} of these share machine code with another configuration and were not timed again\n",
-        report.duplicate_kernels);
+    fmt::print("{} of these by the time of a configuration with the same machine code\n",
+               report.duplicate_kernels);
   }
   for (const auto& [status, count] : report.statuses) {
     if (status == TrialStatus::ok) continue;
     fmt::print("{} {} ({})\n", count, in_words(status), to_string(status));
   }
+  constexpr std::size_t kManySizes = 4;
+  std::vector<const ProblemResult*> unknown;
+  for (const ProblemResult& result : report.problems) {
+    if (result.winner && result.measured > 0 && !has_estimate(result)) unknown.push_back(&result);
+  }
+  const bool in_one_line = unknown.size() >= kManySizes && !request.until;
+  if (in_one_line) fmt::print("{}", no_estimate_line(unknown));
   for (const ProblemResult& result : report.problems) {
     if (!result.too_large.empty()) continue;  // print_notes() says it
     if (!result.winner) {
@@ -179,7 +203,8 @@ void print_summary(const TuneReport& report, const TuneRequest& request, const T
       fmt::print("{}: statistically tied with {}\n", to_string(gemm_problem(result.problem)),
                  counted(result.winner->ties.size(), "other"));
     }
-    if (result.winner && (result.measured > 0 || result.reached_share > 0)) {
+    if (result.winner && (result.measured > 0 || result.reached_share > 0) &&
+        (has_estimate(result) || !in_one_line)) {
       fmt::print("{}", reached_line(result, request.until));
     }
     if (result.measured > 0 && !result.began_with.empty()) {

@@ -14,12 +14,14 @@
 
 #include "api/device_choice.hpp"
 #include "cli/call_watch.hpp"
+#include "cli/exit_codes.hpp"
 #include "cli/option_values.hpp"
 #include "cli/table.hpp"
 #include "cpu/device.hpp"
 #include "db/default_paths.hpp"
 #include "db/shipped_winners.hpp"
 #include "gpu/gpu.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
 
@@ -134,6 +136,28 @@ DeviceQuery device_query(const Options& options, const TuningDatabase* database)
 std::string known_devices(const TuningDatabase* database, bool use_shipped) {
   const std::set<std::string> labels = known_labels(database, use_shipped);
   return labels.empty() ? "none" : printable(fmt::format("{}", fmt::join(labels, ", ")));
+}
+
+int nothing_matches(const std::string& template_name, const TuningDatabase& database) {
+  const auto is_of_template = [&](const Winner& winner) {
+    return winner.template_name == template_name;
+  };
+  const std::vector<Winner> winners = database.winners({});
+  const bool is_known = template_name.empty() ||
+                        built_in_kernels().find(template_name) != nullptr ||
+                        !database.summaries({}, template_name).empty() ||
+                        std::any_of(winners.begin(), winners.end(), is_of_template);
+  if (!is_known) {
+    throw UsageError(
+        fmt::format("--template: no template {}: 'autotune db list' shows what there is",
+                    in_quotes(template_name)));
+  }
+  const std::string devices = known_devices(&database, /*use_shipped=*/false);
+  fmt::print(stderr,
+             "autotune: no stored trials match these options (devices with results: {}): "
+             "'autotune db list' shows what there is\n",
+             printable(devices));
+  return exit_code::kNothingStored;
 }
 
 std::string device_warning(const DeviceInfo& device) {

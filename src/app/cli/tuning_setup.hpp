@@ -26,6 +26,9 @@ namespace autotune {
 [[nodiscard]] DeviceQuery device_query(const Options& options, const TuningDatabase* database);
 // The labels of all devices that something is known of, for messages: "A, B", or "none".
 [[nodiscard]] std::string known_devices(const TuningDatabase* database, bool use_shipped);
+// Says on standard error that a command finds no trials, and returns the exit code. Throws
+// UsageError for a --template (empty: none) that neither the database nor the program knows.
+[[nodiscard]] int nothing_matches(const std::string& template_name, const TuningDatabase& database);
 // Says what disturbs measurements on the device; empty when nothing does.
 [[nodiscard]] std::string device_warning(const DeviceInfo& device);
 // "GPU 0 (NVIDIA H200)".

@@ -63,7 +63,7 @@ std::string meant_by(const std::string& word, const CLI::App& command) {
   }
   std::string nearest;
   for (const std::string& candidate : known_words(command)) {
-    const std::size_t allowed = std::max<std::size_t>(1, word.size() / 3);
+    const std::size_t allowed = std::max<std::size_t>(1, word.size() / 4);
     if (candidate == "--" + word) return fmt::format("did you mean {}?", candidate);
     if (distance(word, candidate) <= allowed &&
         (nearest.empty() || distance(word, candidate) < distance(word, nearest))) {
@@ -99,10 +99,15 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const std::string text = error.what();
   const std::size_t start = text.find("--");
   const std::string rest = text.substr(start == std::string::npos ? 0 : start);
-  const std::string name = rest.substr(0, rest.find_first_of(": "));
-  const CLI::Option* const option = command.get_option_no_throw(name);
+  std::string name = rest.substr(0, rest.find_first_of(": "));
+  const CLI::Option* option = command.get_option_no_throw(name);
+  if (option == nullptr) {  // messages about flags leave the dashes out
+    option = command.get_option_no_throw("--" + name);
+    if (option != nullptr) name = "--" + name;
+  }
   if (option == nullptr) {
-    return fmt::format("{0}: a subcommand is missing ('{0} --help' lists them)", words_of(command));
+    return fmt::format("a command is missing after {0} ('{0} --help' lists them)",
+                       words_of(command));
   }
   const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const char* const what = is_missing                             ? "is missing"

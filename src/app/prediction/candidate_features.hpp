@@ -29,9 +29,8 @@ struct ModelInput {
 
 // The features of candidates by name, in the order of a list. A name may be
 //
-//   m n k                      logarithms of the sizes to the base of 2, as of all that is not
-//   named
-//                              as a flag here
+//   m n k                      the sizes; these, and all that is not named as a flag, are
+//                              logarithms to the base of 2
 //   transposed_a transposed_b  flags
 //   aligned                    a flag
 //   cycles                     of the cost model

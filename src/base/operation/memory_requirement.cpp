@@ -49,8 +49,13 @@ std::string why_too_large(const Operation& operation, const Problem& problem,
   const double needed = bytes_needed(operation, problem, device);
   const auto available = static_cast<double>(device.memory_bytes);
   if (available == 0 || needed <= available) return "";
-  return fmt::format("{} needs {:.1f} GiB of memory to be verified and timed, and {} has {:.1f}",
-                     operation.text(problem), needed * 0x1p-30, device.label, available * 0x1p-30);
+  const auto gib = [](double bytes) {
+    constexpr double kMany = 1e6;
+    const double value = bytes * 0x1p-30;
+    return value < kMany ? fmt::format("{:.1f}", value) : fmt::format("{:.2g}", value);
+  };
+  return fmt::format("{} needs {} GiB of memory to be verified and timed, and {} has {}",
+                     operation.text(problem), gib(needed), device.label, gib(available));
 }
 
 }  // namespace autotune

@@ -101,7 +101,8 @@ TEST_SUITE("bench") {
     const Program program;
     const ProgramResult result = program(bench("16", {"--against", "gemm_simt"}));
     CHECK(result.exit_code == kSuccess);
-    CHECK(has(result.err, "16x16x16: nothing is stored: the template's default was timed\n"));
+    CHECK(has(result.err,
+              "16x16x16: gemm_tiled default: nothing is known of it: its default was timed\n"));
     CHECK(lines(result.out) == 4);
     CHECK(has(result.out, "gemm_tiled default"));
     CHECK(has(result.out, "gemm_simt default"));

@@ -19,12 +19,6 @@ std::vector<std::string> small_search(const std::string& sizes) {
           "2",       "--unroll", "full"};
 }
 
-std::vector<std::string> with(std::vector<std::string> arguments,
-                              std::initializer_list<const char*> more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
 json parsed(const ProgramResult& result) {
   CAPTURE(result.err);
   REQUIRE(result.exit_code == kSuccess);
@@ -253,6 +247,20 @@ TEST_SUITE("program on the CPU device") {
       CHECK(result.out == "");
       CHECK(lines(result.err) == 1);
       CHECK(has(result.err, "2000000x2000000x8 needs "));
+    }
+  }
+
+  TEST_CASE("a problem beyond memory leaves the others to be measured") {
+    const Program program;
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"run"}, {"bench", "--against", "gemm_simt"}, {"sweep"}}) {
+      const ProgramResult result =
+          program(with(command, {"--device", "cpu", "--sizes", "2000000x2000000x8,16"}));
+      CHECK(result.exit_code == kEnvironment);
+      CHECK(has(result.out, "16x16x16"));
+      const std::string needs = "2000000x2000000x8 needs ";
+      CHECK(has(result.err, needs));
+      CHECK(result.err.find(needs) == result.err.rfind(needs));
     }
   }
 

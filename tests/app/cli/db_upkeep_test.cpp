@@ -80,7 +80,24 @@ TEST_SUITE("upkeep of the database") {
     CHECK(results[1]["median_us"] == 10);
     const ProgramResult table = program({"db", "list", "--sizes", "128"});
     CHECK(lines(table.out) == 2);
-    CHECK(has(table.out, "128x128x128  gemm_simt      20       20"));
+    CHECK(has(table.out, "128x128x128  strict  gemm_simt      20       20"));
+  }
+
+  TEST_CASE("options choose by layout, batch and math, and wrong names are told") {
+    const UpkeepProgram program;
+    CHECK(program({"db", "list", "--layout", "TT"}).exit_code == kNothingStored);
+    CHECK(program({"db", "list", "--batch", "2"}).exit_code == kNothingStored);
+    CHECK(program({"db", "top", "--math", "tf32"}).exit_code == kNothingStored);
+    CHECK(lines(program({"db", "list", "--layout", "NN", "--batch", "1"}).out) == 3);
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"db", "list"}, {"db", "top"}, {"report"}}) {
+      const ProgramResult unknown = program(with(command, {"--template", "gemm_no"}));
+      CHECK(unknown.exit_code == kUsage);
+      CHECK(has(unknown.err, "--template: no template 'gemm_no'"));
+      const ProgramResult elsewhere = program(with(command, {"--device", "no such"}));
+      CHECK(elsewhere.exit_code == kNothingStored);
+      CHECK(has(elsewhere.err, "devices with results: "));
+    }
   }
 
   TEST_CASE("db rm removes what was chosen, and --dry-run nothing") {

@@ -78,6 +78,37 @@ TEST_SUITE("query") {
     CHECK(has(shown.out, to_string(winner.configuration)));
   }
 
+  TEST_CASE("without sizes, only what layout, batch and math choose is listed") {
+    const Program program;
+    const auto count = [&](const std::vector<std::string>& options) {
+      const ProgramResult result = program(with({"query", "--device", "NVIDIA H200"}, options));
+      return result.exit_code == kSuccess ? lines(result.out) - 2 : 0;  // the device, the header
+    };
+    const std::size_t all = count({});
+    const std::size_t strict = count({"--math", "strict"});
+    CHECK(strict > 0);
+    CHECK(all == strict + count({"--math", "emulated"}) + count({"--math", "tf32"}));
+    CHECK(all == count({"--layout", "NN"}) + count({"--layout", "NT"}) + count({"--layout", "TN"}) +
+                     count({"--layout", "TT"}));
+    CHECK(count({"--batch", "3"}) == 0);
+    CHECK(has(program({"query", "--device", "NVIDIA H200"}).out, " tf32 "));
+  }
+
+  TEST_CASE("what query answers is what show and export take") {
+    const Program program;
+    const std::vector<std::string> asked = {"--device", "NVIDIA H200", "--sizes", "777x333x55"};
+    const ProgramResult query = program(with({"query", "--json"}, asked));
+    const json answer = json::parse(query.out)["results"][0];
+    CHECK(answer["match"] == "predicted");
+    const ProgramResult show = program(with({"show"}, asked));
+    CHECK(has(show.out, answer["template"].get<std::string>()));
+    CHECK(has(show.out, "predicted: "));
+    // Of one template, the best that is predicted for it.
+    const ProgramResult of_one = program(with({"show", "--template", "gemm_tma"}, asked));
+    CHECK(has(of_one.out, "gemm_tma"));
+    CHECK(has(of_one.out, "predicted: "));
+  }
+
   TEST_CASE("what a terminal would act upon is not printed, wherever it is from") {
     const Program program;
     const std::string evil = "GPU \033]0;owned\a\033[31m\xc2\x9b\n";

@@ -164,7 +164,7 @@ TEST_SUITE("storage that fails") {
     const ProgramResult result =
         program({"db", "merge", program.database, "/nowhere/a.db", "--db", target});
     CHECK(result.exit_code == kUsage);
-    CHECK(result.err == "autotune: '/nowhere/a.db' must be a database that has something in it\n");
+    CHECK(result.err == "autotune: '/nowhere/a.db' does not exist: name a database\n");
     CHECK_FALSE(std::filesystem::exists(target));
   }
 

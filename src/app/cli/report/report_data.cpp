@@ -136,9 +136,21 @@ class Collector {
   std::uint32_t last_space_ = 0;
 };
 
+// In the order of the template's parameters, which the database does not keep, where the program
+// has the template.
+Configuration in_order(const Winner& winner) {
+  const KernelTemplate* const kernel = built_in_kernels().find(winner.template_name);
+  if (kernel == nullptr) return winner.configuration;
+  try {
+    return kernel->space.validated(winner.configuration);
+  } catch (const UsageError&) {  // of an earlier version of the template
+    return winner.configuration;
+  }
+}
+
 ReportBest best_of(const Winner& winner) {
   return {.template_name = winner.template_name,
-          .configuration = to_string(winner.configuration),
+          .configuration = to_string(in_order(winner)),
           .median_us = winner.median_us,
           .low_us = winner.low_us,
           .high_us = winner.high_us,
