@@ -1,13 +1,17 @@
 // Measures what a warm call of the library costs the calling thread above the launches that it
 // makes: CPU time a call of gemm() and of a plan, and of the same launches made directly. The
-// direct launches are those that a captured call left in a CUDA graph.
+// direct launches are those that a captured call left in a CUDA graph. With --cold it times the
+// first calls of a process instead; a second process finds their kernels compiled.
 //
 //   dispatch_overhead --sizes 64,256,512,1024
+//   dispatch_overhead --cold --sizes 70,300,1000,2000
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <ctime>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -172,15 +176,46 @@ void measure(Library& library, const GemmProblem& problem, cudaStream_t stream) 
               us[3] - alone, us[4] - alone);
 }
 
+double wall_ms(const std::function<void()>& work) {
+  const auto began = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began)
+      .count();
+}
+
+// The time from the first call of each product until it returns, with the launch in its stream.
+void measure_first_calls(const std::vector<std::int64_t>& sizes, cudaStream_t stream) {
+  std::unique_ptr<Library> library;
+  const double made_ms = wall_ms([&] { library = std::make_unique<Library>(); });
+  std::printf("%s: made in %.2f ms; first calls, in ms\n", library->device_name().c_str(), made_ms);
+  for (const std::int64_t n : sizes) {
+    const GemmProblem problem{n, n, n};
+    const DeviceMemory memory(3 * static_cast<std::size_t>(n * n) * sizeof(float));
+    float* const a = memory.data();
+    const double first_ms =
+        wall_ms([&] { library->gemm(problem, 1, {a}, {a + n * n}, 0, {a + 2 * n * n}, stream); });
+    check(cudaStreamSynchronize(stream));
+    const BestConfiguration best = library->query(problem);
+    std::printf("%14s %-12s %8.2f\n", to_string(problem).c_str(), best.template_name.c_str(),
+                first_ms);
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Measures the CPU time of a warm call above that of its own launches.");
   std::vector<std::int64_t> sizes = {64, 256, 512, 1024};
   app.add_option("--sizes", sizes, "square products")->delimiter(',');
+  bool cold = false;
+  app.add_flag("--cold", cold, "time the first calls of this process");
   CLI11_PARSE(app, argc, argv);
   check(cudaSetDevice(0));
   check(cudaFree(nullptr));
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  if (cold) {
+    measure_first_calls(sizes, stream);
+    return 0;
+  }
   Library library;
   std::printf(
       "%s: CPU time of the launches of a call, and what a call costs above it, in us\n"
