@@ -128,14 +128,17 @@ class _Matrix:
         self._find_layout()
 
     def _from_interface(self, array):
-        interface = getattr(array, "__cuda_array_interface__", None)
+        interface = self._read(lambda: getattr(array, "__cuda_array_interface__", None))
         if interface is not None:
             self.device = _gpu_of(array)
             self.stream = interface.get("stream") or _current_stream(array)
         else:
-            interface = getattr(array, "__array_interface__", None)
+            interface = self._read(lambda: getattr(array, "__array_interface__", None))
         if interface is None:
             return False
+        missing = {"typestr", "data", "shape"} - set(interface)
+        if missing:
+            raise TypeError(f"{self.name} has an array interface without {', '.join(sorted(missing))}")
         if interface["typestr"] != "<f4":
             raise TypeError(f"{self.name} has elements of type {interface['typestr']}: "
                             "they must be FP32")
@@ -154,14 +157,15 @@ class _Matrix:
     def _from_dlpack(self, array):
         if not hasattr(array, "__dlpack__") or not hasattr(array, "__dlpack_device__"):
             return False
-        kind, number = array.__dlpack_device__()
+        kind, number = self._read(array.__dlpack_device__)
         if kind not in (1, 2):
             raise TypeError(f"{self.name} is on a device of DLPack's type {kind}: "
                             "it must be on a GPU or the CPU")
         if kind == 2:
             self.device = int(number)
             self.stream = _current_stream(array) or 1
-        self.keeps = array.__dlpack__(stream=self.stream) if kind == 2 else array.__dlpack__()
+        options = {"stream": self.stream} if kind == 2 else {}
+        self.keeps = self._read(lambda: array.__dlpack__(**options))
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
         pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
         tensor = _DLTensor.from_address(pointer(self.keeps, b"dltensor"))
@@ -172,6 +176,13 @@ class _Matrix:
         self.shape = tuple(tensor.shape[:tensor.ndim])
         self.strides = tuple(tensor.strides[:tensor.ndim]) if tensor.strides else None
         return True
+
+    def _read(self, get):
+        """What an array says of itself. PyTorch, for one, raises where a gradient is recorded."""
+        try:
+            return get()
+        except Exception as error:
+            raise TypeError(f"{self.name} does not give its memory: {error}") from error
 
     def stride_in(self, batch):
         """Elements from one product's matrix to the next in a batch; 0 where all have the same."""
@@ -218,6 +229,8 @@ def _handle_of(stream):
             break
     if not _is_whole(stream) or stream < 0:
         raise TypeError(f"stream is {stream!r}: it must be a CUDA stream or the number of one")
+    if stream >= 2**64:
+        raise ValueError(f"stream is {stream}: there is no such stream")
     return stream
 
 
@@ -234,7 +247,10 @@ def _empty_like(array, shape):
 def _scalar(value, name):
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise TypeError(f"{name} is {value!r}: it must be a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is beyond the range of numbers") from None
 
 
 def _math(name):

@@ -1,4 +1,5 @@
 // gemm() and tune() inside an application that uses the CUDA runtime: on a real GPU.
+#include <algorithm>
 #include <cmath>
 #include <thread>
 #include <vector>
@@ -178,6 +179,44 @@ TEST_SUITE("embedding with the CUDA runtime") {
                    -1, {product.c.data(), product.ldc}, stream);
     }
     CHECK(product.c.values(stream) == product.expected(5));
+  }
+
+  TEST_CASE("matrices by columns, in every layout") {
+    if (!gpu_is_here()) return;
+    const TemporaryStorage storage;
+    Library library(kFirst);
+    const Stream stream;
+    for (const char* const layout : {"NN", "NT", "TN", "TT"}) {
+      CAPTURE(layout);
+      GemmProblem problem = kProblem;
+      problem.order = Order::column_major;
+      set_layout(problem, layout);
+      const bool a_lies_across = problem.op_a == Transpose::transposed;
+      const bool b_lies_across = problem.op_b == Transpose::transposed;
+      const std::int64_t lda = problem.lda() + 3;
+      const std::int64_t ldb = problem.ldb() + 1;
+      const std::int64_t ldc = problem.ldc() + 2;
+      const std::vector<float> a = waves(lda * std::max(problem.m, problem.k), 0.7f);
+      const std::vector<float> b = waves(ldb * std::max(problem.n, problem.k), 1.3f);
+      std::vector<float> c = waves(ldc * problem.n, 0.1f);
+      const Matrix on_a(a);
+      const Matrix on_b(b);
+      const Matrix on_c(c);
+      library.gemm(problem, 2, {on_a.data(), lda}, {on_b.data(), ldb}, -1, {on_c.data(), ldc},
+                   stream);
+      for (std::int64_t i = 0; i < problem.m; ++i) {
+        for (std::int64_t j = 0; j < problem.n; ++j) {
+          float sum = 0;
+          for (std::int64_t l = 0; l < problem.k; ++l) {
+            sum += a[static_cast<std::size_t>(a_lies_across ? l + i * lda : i + l * lda)] *
+                   b[static_cast<std::size_t>(b_lies_across ? j + l * ldb : l + j * ldb)];
+          }
+          float& element = c[static_cast<std::size_t>(i + j * ldc)];
+          element = 2 * sum - element;
+        }
+      }
+      CHECK(on_c.values(stream) == c);
+    }
   }
 
   TEST_CASE("a warm product is captured into a graph, a cold one refused") {

@@ -25,6 +25,10 @@ done < <(sed -nE 's/^.*\bautotune::([A-Za-z_]+).*$/\1/p' <<< "$(sed 's/(.*//' <<
 while read -r name; do
   grep -qE "\b$name\(" "$root/include/autotune/autotune.h" || fail "exported, but not public: $name"
 done < <(sed -nE 's/^(autotune_[a-z_]+)@@.*$/\1/p' <<< "$symbols")
+# Each function of the C API is exported, with its version.
+while read -r name; do
+  grep -qxF "$name@@AUTOTUNE_1" <<< "$symbols" || fail "not exported: $name"
+done < <(grep -oE "\bautotune_[a-z_]+\(" "$root/include/autotune/autotune.h" | tr -d '(' | sort -u)
 for name in 'autotune_gemm@@AUTOTUNE_1' 'autotune::Library::gemm(' 'autotune::Configuration::parse(' 'autotune::to_string[' \
     'typeinfo for autotune::UsageError' 'typeinfo for autotune::StorageError'; do
   grep -qF "$name" <<< "$symbols" || fail "not exported: $name"

@@ -75,6 +75,10 @@ WRONG_CALLS = [
     (TypeError, "stream is 'default'", lambda: matmul(stream="default")),
     (TypeError, "stream is -1", lambda: matmul(stream=-1)),
     (ValueError, "the CPU device has none", lambda: matmul(stream=64)),
+    (ValueError, "stream is 18446744073709551616", lambda: matmul(stream=2**64)),
+    (ValueError, "alpha is beyond the range of numbers", lambda: matmul(alpha=10**400)),
+    (TypeError, "b has an array interface without shape", lambda: matmul(b=without_shape())),
+    (TypeError, "a does not give its memory: a gradient is recorded", lambda: matmul(a=Recorded())),
     (ValueError, "math is 'fast'", lambda: matmul(math="fast")),
     (TypeError, "math is 1", lambda: matmul(math=1)),
     (TypeError, "size is 512", lambda: query(512)),
@@ -104,6 +108,20 @@ def unaligned():
     address, read_only = matrix.interface["data"]
     matrix.interface["data"] = (address + 1, read_only)
     return matrix
+
+
+def without_shape():
+    matrix = Array(B)
+    del matrix.interface["shape"]
+    return matrix
+
+
+class Recorded:
+    """Like PyTorch's arrays while it records a gradient."""
+
+    @property
+    def __cuda_array_interface__(self):
+        raise RuntimeError("a gradient is recorded")
 
 
 class WrongCalls(unittest.TestCase):

@@ -278,6 +278,36 @@ TEST_SUITE("C API") {
     autotune_close(library);
   }
 
+  TEST_CASE("an operand is prepared, used by both kinds of calls, and destroyed") {
+    const TemporaryStorage storage;
+    const autotune_options options = cpu_options();
+    autotune_library* library = nullptr;
+    REQUIRE(autotune_open(&options, &library) == AUTOTUNE_OK);
+    const autotune_problem problem = problem_of(2, 1, 1);
+    const float a[] = {1, 2};
+    const float b[] = {10};
+    float c[] = {0, 0};
+    autotune_prepared* prepared = nullptr;
+    const auto prepare = [&](std::int32_t which, autotune_prepared** result) {
+      return autotune_prepare_operand(library, &problem, which, b, 0, nullptr, result);
+    };
+    CHECK(prepare(2, &prepared) == AUTOTUNE_USAGE);
+    CHECK(prepare(AUTOTUNE_OPERAND_B, nullptr) == AUTOTUNE_USAGE);
+    REQUIRE(prepare(AUTOTUNE_OPERAND_B, &prepared) == AUTOTUNE_OK);
+    CHECK(autotune_gemm_prepared(library, &problem, 1, a, 0, nullptr, b, 0, prepared, 0, c, 0,
+                                 nullptr, nullptr) == AUTOTUNE_OK);
+    CHECK(c[1] == 20);
+    autotune_plan* plan = nullptr;
+    REQUIRE(autotune_plan_create(library, &problem, 0, &plan) == AUTOTUNE_OK);
+    CHECK(autotune_plan_run_prepared(plan, 2, a, 0, nullptr, b, 0, prepared, 0, c, 0, nullptr,
+                                     nullptr, 0) == AUTOTUNE_OK);
+    CHECK(c[1] == 40);
+    autotune_plan_destroy(plan);
+    autotune_prepared_destroy(prepared);
+    autotune_prepared_destroy(nullptr);
+    autotune_close(library);
+  }
+
   TEST_CASE("an older structure is taken, and what follows it in memory is not looked at") {
     const TemporaryStorage storage;
     autotune_options older = cpu_options();

@@ -16,9 +16,10 @@ import termios
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
+RECORDED = os.path.join(os.path.dirname(__file__), "../../data/h200-gemm_simt.t4.json.zst")
 WIDTHS = (60, 80, 200)
 SMALL_SPACE = ["--device", "cpu", "--tile-width", "8", "--results-per-thread", "2"]
-PHASE = re.compile(r"^(search|finals|run|sweep|bench|replay) \[")
+PHASE = re.compile(r"^(search|finals|run|sweep|bench|replay|compile) \[")
 
 # Sentences are lines of any length, which a terminal wraps.
 IS_PROSE = re.compile(r"its times say nothing about a GPU|configurations are valid")
@@ -176,6 +177,9 @@ class TerminalTest(unittest.TestCase):
         self.assertTrue(any(PHASE.match(line) for line in screen.redrawn), run.output)
         self.assertNotIn("\033[2m", run.output)
         self.assertNotIn("\033[0m", run.output)
+        run = self.start(["--sizes", "34", *SMALL_SPACE, "--trials", "3"], 80, NO_COLOR="")
+        self.assertEqual(run.finish(), 0)
+        self.assertIn("\033[2m", run.output)
 
     def test_dumb_terminal(self):
         run = self.start(["--sizes", "33", *SMALL_SPACE, "--trials", "3"], 80, TERM="dumb")
@@ -206,11 +210,16 @@ class TerminalTest(unittest.TestCase):
 
     def test_an_interrupt_of_the_other_commands(self):
         sizes = ",".join(str(size) for size in range(33, 500))
-        for command in ("run", "sweep", "bench"):
-            with self.subTest(command=command):
-                more = ["--against", "gemm_simt"] if command == "bench" else []
-                run = self.start([command, "--sizes", sizes, "--device", "cpu", *more], 60)
-                self.assertTrue(run.read_until(command + r" \["), run.output)
+        measured = ["--sizes", sizes, "--device", "cpu"]
+        bundle = os.path.join(self.folder, "app.bundle")
+        for command, phase in (
+                (["run", *measured], "run"), (["sweep", *measured], "sweep"),
+                (["bench", *measured, "--against", "gemm_simt"], "bench"),
+                (["replay", RECORDED, "--repeats", "10000"], "replay"),
+                (["export", "--bundle", bundle, "--arch", "sm_90", "--sizes", sizes], "compile")):
+            with self.subTest(command=command[0]):
+                run = self.start(command, 60)
+                self.assertTrue(run.read_until(phase + r" \["), run.output)
                 run.interrupt()
                 self.assertEqual(run.finish(), 130, run.output)
                 screen = self.check_left(run)

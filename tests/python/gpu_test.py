@@ -1,0 +1,92 @@
+"""Products of arrays that are on a GPU: PyTorch's, CuPy's, and any by DLPack. Needs a GPU and PyTorch."""
+
+import sys
+import unittest
+
+import arrays
+
+storage = arrays.use_temporary_storage()
+
+import autotune  # noqa: E402: it must see the storage
+
+try:
+    import torch
+    HAS_GPU = torch.cuda.is_available()
+except ImportError:
+    HAS_GPU = False
+try:
+    import cupy
+except ImportError:
+    cupy = None
+
+
+class ByDlpack:
+    """An array that is known by DLPack alone."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack__(self, stream=None):
+        return self.tensor.__dlpack__(stream=stream)
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
+class OnGpu(unittest.TestCase):
+    def check(self, product, left, right):
+        exact = left.double() @ right.double()
+        self.assertLess(float((product - exact).norm() / exact.norm()), 1e-6)
+
+    def random(self, *shape):
+        return torch.randn(*shape, device="cuda")
+
+    def test_matrices_in_any_layout_and_batches(self):
+        a, b = self.random(333, 1001), self.random(1001, 777)
+        columns = self.random(1001, 333).t()
+        self.check(autotune.matmul(a, b), a, b)
+        self.check(autotune.matmul(columns, b), columns, b)
+        self.check(autotune.matmul(columns, b, self.random(777, 333).t()), columns, b)
+        self.check(autotune.matmul(a[5:, 7:], b[7:]), a[5:, 7:], b[7:])
+        many = self.random(5, 64, 1001)
+        self.check(autotune.matmul(many, b), many, b)
+
+    def test_the_stream_that_pytorch_works_on(self):
+        a, b = self.random(512, 512), self.random(512, 512)
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(10_000_000)
+            a.copy_(self.random(512, 512))
+            product = autotune.matmul(a, b)
+        torch.cuda.current_stream().wait_stream(stream)
+        self.check(product, a, b)
+
+    def test_dlpack(self):
+        a, b, out = self.random(64, 96), self.random(96, 32), self.random(64, 32)
+        autotune.matmul(ByDlpack(a), ByDlpack(b), ByDlpack(out))
+        self.check(out, a, b)
+
+    def test_a_gradient_that_is_recorded_is_a_type_error(self):
+        a = self.random(8, 8).requires_grad_()
+        with self.assertRaises(TypeError) as raised:
+            autotune.matmul(a, a)
+        self.assertIn("a does not give its memory: ", str(raised.exception))
+
+    @unittest.skipIf(cupy is None, "no CuPy")
+    def test_cupy(self):
+        a = cupy.random.standard_normal((300, 400)).astype("float32")
+        b = cupy.random.standard_normal((400, 500)).astype("float32")
+        exact = a.astype("float64") @ b.astype("float64")
+        stream = cupy.cuda.Stream(non_blocking=True)
+        cupy.cuda.Device().synchronize()
+        for product in autotune.matmul(a, b), autotune.matmul(a, b, stream=stream):
+            stream.synchronize()
+            self.assertLess(float(cupy.linalg.norm(product - exact) / cupy.linalg.norm(exact)), 1e-6)
+
+
+if __name__ == "__main__":
+    if not HAS_GPU:
+        print("SKIPPED: no GPU, or no PyTorch")
+        sys.exit()
+    unittest.main()
