@@ -22,9 +22,6 @@ namespace {
 // found where there is no compiler to ask for its build.
 constexpr const char* kAnyBuild = "any";
 
-// How many results of other shapes a prediction takes into account.
-constexpr std::size_t kKnownWinners = 4;
-
 // Returns whether the workspace of a kernel is a small part of the device's memory.
 bool is_modest(const KernelTemplate& kernel, const Configuration& configuration,
                const GemmProblem& problem, Placement placement, const DeviceInfo& device) {

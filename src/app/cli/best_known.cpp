@@ -1,7 +1,6 @@
 #include "cli/best_known.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,7 +25,6 @@ std::string class_of(const TuningDatabase* database, const DeviceQuery& device) 
 std::vector<Prediction> predictions_for(const TuningDatabase* database, const DeviceQuery& device,
                                         const std::string& device_class, const GemmProblem& problem,
                                         const KernelTemplate* kernel) {
-  constexpr std::size_t kKnownWinners = 4;
   const std::vector<Winner> known =
       nearest_winners(database, device, problem, kKnownWinners, [](const Winner&) { return true; });
   const PredictedDevice target = predicted_device(device_class);

@@ -53,8 +53,8 @@ nlohmann::ordered_json list_document(const std::vector<ResultSummary>& summaries
   return document;
 }
 
-// What rm removes, with the number of its trials: none where there is a winner alone, as after a
-// merge of winners.
+// The results that rm removes, each with the number of its trials. A winner alone, as after a merge
+// of winners, has 0.
 std::map<ResultKey, std::int64_t> chosen_results(const DbOptions& options,
                                                  const TuningDatabase& database) {
   std::map<ResultKey, std::int64_t> results;

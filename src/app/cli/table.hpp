@@ -12,8 +12,7 @@ namespace autotune {
 
 // The text with a question mark in place of each byte that is not UTF-8, of each control character
 // that is not kept, which a terminal would act upon, and of each mark that changes the order of
-// what is shown. For text from
-// databases, files and arguments.
+// what is shown. For text from databases, files and arguments.
 [[nodiscard]] std::string printable(std::string_view text, std::string_view kept = "");
 
 // "1 size", "2 sizes", "0 sizes".

@@ -1,6 +1,7 @@
 // Predicts which configuration is the fastest for a shape that was not tuned, and its time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -52,11 +53,14 @@ struct Prediction {
   std::shared_ptr<const Winner> winner;
 };
 
+// How many winners of other problems a query has, the nearest ones: query and gemm() then agree.
+inline constexpr std::size_t kKnownWinners = 4;
+
 struct PredictionQuery {
   GemmProblem problem;   // row-major
   bool aligned = false;  // the operands are, as CodeTraits has it
   PredictedDevice device;
-  std::span<const Winner> known;  // of this device class; the nearest ones are enough
+  std::span<const Winner> known;  // of this device class: the kKnownWinners nearest ones
 };
 
 // All candidates, the best first: by the predicted time, and of two like times the one that is more

@@ -103,7 +103,7 @@ TEST_SUITE("query") {
     const ProgramResult show = program(with({"show"}, asked));
     CHECK(has(show.out, answer["template"].get<std::string>()));
     CHECK(has(show.out, "predicted: "));
-    // Of one template, the best that is predicted for it.
+    // With --template, show takes the best that is predicted for that template.
     const ProgramResult of_one = program(with({"show", "--template", "gemm_tma"}, asked));
     CHECK(has(of_one.out, "gemm_tma"));
     CHECK(has(of_one.out, "predicted: "));
