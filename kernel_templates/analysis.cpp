@@ -9,11 +9,12 @@ namespace autotune {
 Analysis analyze(const KernelTemplate& kernel, const Configuration& configuration,
                  const SmLimits& sm, std::optional<std::int64_t> registers, const Problem* problem,
                  int sm_count) {
-  const TileShape tile = kernel.tile_shape(configuration);
   const Problem& launched = problem != nullptr ? *problem : kernel.limiting_problems.front();
-  const LaunchGeometry geometry = kernel.geometry(configuration, launched).on_device(sm_count);
+  const TiledLaunch launch = tiled_launch(kernel, configuration, launched, sm_count);
+  const TileShape& tile = launch.tile;
+  const LaunchGeometry& geometry = launch.geometry;
+  const std::int64_t taken = launch.shared_bytes;
   const std::int64_t element_bytes = size_bytes(kernel.operation->tensors(launched).front().type);
-  const std::int64_t taken = kernel.shared_bytes(configuration) + geometry.dynamic_shared_bytes;
 
   Analysis result;
   result.threads = geometry.threads();

@@ -1,7 +1,6 @@
 #include "kernel_templates/cost_model.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "kernel_templates/template_support.hpp"
 #include "operation/gemm/gemm.hpp"
@@ -26,8 +25,7 @@ constexpr double kRoundCycles = 8'000;  // to fill a round of blocks and to drai
 
 // The work of one configuration on one problem.
 struct TileWork {
-  TileShape tile;
-  LaunchGeometry geometry;
+  const TiledLaunch& launch;
   double copy_cost = kCopyCost;
   std::int64_t threads = 0;   // of a block, that multiply
   std::int64_t resident = 1;  // blocks that an SM has room for
@@ -35,7 +33,7 @@ struct TileWork {
   double block_k = 0;         // of K that a block takes, on average
 
   [[nodiscard]] double block_results() const {
-    return static_cast<double>(tile.block_m * tile.block_n);
+    return static_cast<double>(launch.tile.block_m * launch.tile.block_n);
   }
 };
 
@@ -44,32 +42,31 @@ std::int64_t estimated_registers(const TileShape& tile) {
   return tile.results() + 2 * (tile.results_m + tile.results_n) + 24;
 }
 
-TileWork work_of(const TiledKernel& kernel, const Configuration& configuration,
-                 const Problem& problem, const SmLimits& sm, int sm_count) {
-  TileWork work{.tile = kernel.tile_shape(configuration),
-                .geometry = kernel.geometry(configuration, problem).on_device(sm_count)};
-  const std::int64_t k = problem.size("k");
-  work.threads = work.geometry.threads() - kernel.copying_threads;
-  if (kernel.copying_threads > 0) work.copy_cost = kSideCopyCost;
+TileWork work_of(const TiledLaunch& launch, const Problem& problem, const SmLimits& sm) {
+  TileWork work{.launch = launch};
+  const TileShape& tile = launch.tile;
+  const std::int64_t threads = launch.geometry.threads();
+  work.threads = threads - launch.copying_threads;
+  if (launch.copying_threads > 0) work.copy_cost = kSideCopyCost;
   const BlockResources block{
-      .threads = work.geometry.threads(),
-      .shared_bytes = kernel.shared_bytes(configuration) + work.geometry.dynamic_shared_bytes,
-      .registers_per_thread =
-          estimated_registers(work.tile) * work.threads / work.geometry.threads()};
+      .threads = threads,
+      .shared_bytes = launch.shared_bytes,
+      .registers_per_thread = estimated_registers(tile) * work.threads / threads};
   work.resident = std::max<std::int64_t>(1, occupancy(block, sm).blocks_per_sm.value_or(1));
-  work.tiles = static_cast<double>(ceil_div(problem.size("m"), work.tile.block_m)) *
-               static_cast<double>(ceil_div(problem.size("n"), work.tile.block_n)) *
+  work.tiles = static_cast<double>(ceil_div(problem.size("m"), tile.block_m)) *
+               static_cast<double>(ceil_div(problem.size("n"), tile.block_n)) *
                static_cast<double>(batch_of(problem));
-  work.block_k = static_cast<double>(k) * work.tiles / static_cast<double>(work.geometry.blocks());
+  work.block_k = static_cast<double>(problem.size("k")) * work.tiles /
+                 static_cast<double>(launch.geometry.blocks());
   return work;
 }
 
 // The cost of a multiply-add with the loads and copies that feed it, in multiply-adds.
 double fma_cost(const TileWork& work) {
-  const TileShape& tile = work.tile;
+  const TileShape& tile = work.launch.tile;
   const double reads = static_cast<double>(tile.results_m + tile.results_n) / 4;
-  const bool copies_a = !work.geometry.needs_map(kGemmA);
-  const bool copies_b = !work.geometry.needs_map(kGemmB);
+  const bool copies_a = !work.launch.geometry.needs_map(kGemmA);
+  const bool copies_b = !work.launch.geometry.needs_map(kGemmB);
   const double copies = (copies_a ? static_cast<double>(tile.block_m) : 0) +
                         (copies_b ? static_cast<double>(tile.block_n) / 4 : 0);
   return 1 + kReadCost * reads / static_cast<double>(tile.results()) +
@@ -82,8 +79,8 @@ double round_cycles(const TileWork& work, std::int64_t blocks) {
   const double warps = count * static_cast<double>(ceil_div(work.threads, kWarp));
   const double fmas = count * work.block_results() * work.block_k;
   const double busy = fmas / kFmasPerCycle * fma_cost(work) * (1 + kIdleWarps / warps);
-  const double waits = work.block_k / static_cast<double>(work.tile.block_k) * kPhaseCycles;
-  const bool is_shared = work.geometry.workspace_bytes_per_block > 0;
+  const double waits = work.block_k / static_cast<double>(work.launch.tile.block_k) * kPhaseCycles;
+  const bool is_shared = work.launch.geometry.workspace_bytes_per_block > 0;
   const double end_cost = kStoreCost + (is_shared ? kShareCost : 0);
   return std::max(busy, waits) + count * work.block_results() * end_cost / kFmasPerCycle +
          kRoundCycles;
@@ -91,22 +88,20 @@ double round_cycles(const TileWork& work, std::int64_t blocks) {
 
 }  // namespace
 
-CostModel gemm_cost_model(TiledKernel kernel) {
-  return [kernel = std::move(kernel)](const Configuration& configuration, const Problem& problem,
-                                      const SmLimits& sm, int sm_count) {
-    const TileWork work = work_of(kernel, configuration, problem, sm, sm_count);
-    const std::int64_t at_once = work.resident * sm_count;
-    const std::int64_t full_rounds = work.geometry.blocks() / at_once;
-    const std::int64_t rest = work.geometry.blocks() % at_once;
-    double cycles = static_cast<double>(full_rounds) * round_cycles(work, work.resident);
-    if (rest > 0) cycles += round_cycles(work, ceil_div(rest, sm_count));
-    const auto element_bytes =
-        static_cast<double>(size_bytes(element_type_from_string(problem.trait("type"))));
-    const double bytes = element_bytes *
-                         static_cast<double>(work.tile.block_m + work.tile.block_n) *
-                         static_cast<double>(problem.size("k")) * work.tiles;
-    return std::max(cycles, bytes / sm_count / kBytesPerCycle);
-  };
+double ffma_cycles(const TiledLaunch& launch, const Problem& problem, const SmLimits& sm,
+                   int sm_count) {
+  const TileWork work = work_of(launch, problem, sm);
+  const std::int64_t at_once = work.resident * sm_count;
+  const std::int64_t full_rounds = launch.geometry.blocks() / at_once;
+  const std::int64_t rest = launch.geometry.blocks() % at_once;
+  double cycles = static_cast<double>(full_rounds) * round_cycles(work, work.resident);
+  if (rest > 0) cycles += round_cycles(work, ceil_div(rest, sm_count));
+  const auto element_bytes =
+      static_cast<double>(size_bytes(element_type_from_string(problem.trait("type"))));
+  const double bytes = element_bytes *
+                       static_cast<double>(launch.tile.block_m + launch.tile.block_n) *
+                       static_cast<double>(problem.size("k")) * work.tiles;
+  return std::max(cycles, bytes / sm_count / kBytesPerCycle);
 }
 
 }  // namespace autotune

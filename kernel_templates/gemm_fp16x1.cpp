@@ -36,8 +36,8 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
 
 // A k_tile takes the time of its matrix instructions or that of its copies from the L2 cache, of
 // which an SM has a share.
-double predicted_cycles(const Configuration& configuration, const GemmProblem& problem,
-                        const SmLimits&, int sm_count) {
+double cost_model(const Configuration& configuration, const TiledLaunch& launch,
+                  const GemmProblem& problem, const SmLimits&, int sm_count) {
   constexpr double kIdle = 0.1;  // of the time that one group of warps alone takes
   constexpr double kBytesPerCycle = 45;
   const PlaneProducts v{configuration};
@@ -48,7 +48,7 @@ double predicted_cycles(const Configuration& configuration, const GemmProblem& p
   const double copies =
       static_cast<double>(PlaneProducts::kRowBytes * copied_rows) / kBytesPerCycle;
   const double tile_cycles = 1'000 + 16 * columns;
-  return v.cycles(problem, kPlanes, sm_count, std::max(instructions, copies), tile_cycles);
+  return v.cycles(launch, problem, sm_count, std::max(instructions, copies), tile_cycles);
 }
 
 Configuration default_configuration(const GemmProblem& problem) {
@@ -86,7 +86,7 @@ KernelTemplate make_gemm_fp16x1(std::string_view source) {
                          .supports = supports,
                          .default_configuration = default_configuration,
                          .geometry = geometry,
-                         .predicted_cycles = predicted_cycles,
+                         .cost_model = cost_model,
                          .first_choice = [](const GemmProblem& problem) {
                            constexpr double kMany = 1e9;
                            return problem.math == Math::tf32 && problem.operations() >= kMany;

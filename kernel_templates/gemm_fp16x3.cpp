@@ -28,15 +28,15 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   return PlaneProducts{configuration}.geometry(problem, kPlanes);
 }
 
-double predicted_cycles(const Configuration& configuration, const GemmProblem& problem,
-                        const SmLimits&, int sm_count) {
+double cost_model(const Configuration& configuration, const TiledLaunch& launch,
+                  const GemmProblem& problem, const SmLimits&, int sm_count) {
   constexpr double kTileCycles = 3'000;
   constexpr double kIdle = 0.2;  // of the time that one group of warps alone takes
   const PlaneProducts v{configuration};
   const auto groups = static_cast<double>(v.warpgroups() * v.min_blocks());
   const double k_tile =
       6 * static_cast<double>(v.tile_n()) * groups * (1 + kIdle / groups / groups);
-  return v.cycles(problem, kPlanes, sm_count, k_tile, kTileCycles);
+  return v.cycles(launch, problem, sm_count, k_tile, kTileCycles);
 }
 
 Configuration default_configuration(const GemmProblem& problem) {
@@ -71,7 +71,7 @@ KernelTemplate make_gemm_fp16x3(std::string_view source) {
                          .supports = supports,
                          .default_configuration = default_configuration,
                          .geometry = geometry,
-                         .predicted_cycles = predicted_cycles,
+                         .cost_model = cost_model,
                          .first_choice = [](const GemmProblem& problem) {
                            constexpr double kMany = 1e9;
                            return problem.math == Math::emulated && problem.operations() >= kMany;

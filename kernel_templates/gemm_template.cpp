@@ -74,18 +74,12 @@ KernelTemplate kernel_template(GemmTemplate gemm) {
       .ptxas_options = std::move(gemm.ptxas_options),
       .knows_alignment = gemm.knows_alignment,
       .launch_parameters = std::move(gemm.launch_parameters)};
-  if (gemm.predicted_cycles) {
-    result.predicted_cycles = [cycles = std::move(gemm.predicted_cycles)](
-                                  const Configuration& configuration, const Problem& problem,
-                                  const SmLimits& sm, int sm_count) {
-      return cycles(configuration, gemm_problem(problem), sm, sm_count);
-    };
-    return result;
-  }
-  result.predicted_cycles = gemm_cost_model({.tile_shape = result.tile_shape,
-                                             .geometry = result.geometry,
-                                             .shared_bytes = result.shared_bytes,
-                                             .copying_threads = result.copying_threads});
+  result.cost_model = [cycles = std::move(gemm.cost_model)](
+                          const Configuration& configuration, const TiledLaunch& launch,
+                          const Problem& problem, const SmLimits& sm, int sm_count) {
+    if (!cycles) return ffma_cycles(launch, problem, sm, sm_count);
+    return cycles(configuration, launch, gemm_problem(problem), sm, sm_count);
+  };
   return result;
 }
 

@@ -28,8 +28,9 @@ struct GemmTemplate {
   std::function<std::int64_t(const Configuration&)> shared_bytes;
   std::function<TileShape(const Configuration&)> tile_shape;
   // In place of the cost model of kernels that multiply with FFMA.
-  std::function<double(const Configuration&, const GemmProblem&, const SmLimits&, int sm_count)>
-      predicted_cycles = {};
+  std::function<double(const Configuration&, const TiledLaunch&, const GemmProblem&,
+                       const SmLimits&, int sm_count)>
+      cost_model = {};
   std::function<bool(const GemmProblem&)> first_choice = {};
   std::function<int(const Configuration&)> configuration_capability = {};
   bool takes_tensor_maps = false;

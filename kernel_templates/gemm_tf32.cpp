@@ -127,8 +127,8 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
 
 // The instructions of the busiest SM, and what each k_tile, tile and part of one costs besides.
 // An H200 reached a third of the rate in its datasheet.
-double predicted_cycles(const Configuration& configuration, const GemmProblem& problem,
-                        const SmLimits& sm, int sm_count) {
+double cost_model(const Configuration& configuration, const TiledLaunch& launch,
+                  const GemmProblem& problem, const SmLimits& sm, int sm_count) {
   constexpr double kTileCycles = 3'000;
   constexpr double kPartCycles = 4'000;
   constexpr double kKTileCycles = 300;
@@ -137,9 +137,8 @@ double predicted_cycles(const Configuration& configuration, const GemmProblem& p
   constexpr std::int64_t kThreadsOfDatacenterSm = 2048;
   const double fmas_per_cycle = sm.threads_per_sm < kThreadsOfDatacenterSm ? 120 : 300;
   const Values v{configuration};
-  const LaunchGeometry launch = geometry(configuration, problem).on_device(sm_count);
   const double products = problem.math == Math::tf32 ? 1 : 3;
-  const auto blocks = static_cast<double>(launch.blocks());
+  const auto blocks = static_cast<double>(launch.geometry.blocks());
   const auto tiles = static_cast<double>(v.tiles(problem));
   const auto slots = static_cast<double>(v.min_blocks() * sm_count);
   const double at_once = std::min(static_cast<double>(v.min_blocks()),
@@ -203,7 +202,7 @@ KernelTemplate make_gemm_tf32(std::string_view source) {
                               .block_n = v.tile_n(),
                               .block_k = v.block_k()};
            },
-       .predicted_cycles = predicted_cycles,
+       .cost_model = cost_model,
        .first_choice =
            [](const GemmProblem& problem) {
              constexpr std::int64_t kSkinny = 32;

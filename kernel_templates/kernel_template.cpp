@@ -74,6 +74,21 @@ CodeTraits unpadded_traits(const Operation& operation, const Problem& problem) {
   return {operation.code_macros(problem), aligned};
 }
 
+TiledLaunch tiled_launch(const KernelTemplate& kernel, const Configuration& configuration,
+                         const Problem& problem, int sm_count) {
+  TiledLaunch launch{.tile = kernel.tile_shape(configuration),
+                     .geometry = kernel.geometry(configuration, problem).on_device(sm_count),
+                     .copying_threads = kernel.copying_threads};
+  launch.shared_bytes = kernel.shared_bytes(configuration) + launch.geometry.dynamic_shared_bytes;
+  return launch;
+}
+
+double predicted_cycles(const KernelTemplate& kernel, const Configuration& configuration,
+                        const Problem& problem, const SmLimits& sm, int sm_count) {
+  return kernel.cost_model(configuration, tiled_launch(kernel, configuration, problem, sm_count),
+                           problem, sm, sm_count);
+}
+
 bool runs_on(const KernelTemplate& kernel, int capability) {
   return kernel.min_compute_capability <= capability && capability < kernel.end_compute_capability;
 }

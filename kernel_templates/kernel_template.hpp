@@ -50,6 +50,14 @@ struct CodeTraits {
   auto operator<=>(const CodeTraits&) const = default;
 };
 
+// The launch of a configuration for a problem on a device, from which cost models compute.
+struct TiledLaunch {
+  TileShape tile;
+  LaunchGeometry geometry;           // on the device
+  std::int64_t shared_bytes = 0;     // of a block, static and dynamic
+  std::int64_t copying_threads = 0;  // of a block
+};
+
 // A parameter that the code does not see for values from `least` on: the launch passes it instead.
 // Where all its values are such, the code has no macro for it.
 struct LaunchParameter {
@@ -80,9 +88,11 @@ struct KernelTemplate {
 
   // All below may be left out.
 
-  // Clock cycles on a device with `sm_count` of these SMs (kernel_templates/cost_model.hpp).
-  std::function<double(const Configuration&, const Problem&, const SmLimits&, int sm_count)>
-      predicted_cycles = {};
+  // Clock cycles on a device with `sm_count` of these SMs (kernel_templates/cost_model.hpp). The
+  // launch is that of the configuration for the problem there.
+  std::function<double(const Configuration&, const TiledLaunch&, const Problem&, const SmLimits&,
+                       int sm_count)>
+      cost_model = {};
   // Problems for which its default goes before those of other templates, where nothing is known.
   std::function<bool(const Problem&)> first_choice = {};
   // The compute capability that a configuration needs, where that is more than the template does.
@@ -107,6 +117,15 @@ struct KernelTemplate {
 
 // The traits of a problem's code for tensors that no padding separates, at multiples of 16 bytes.
 [[nodiscard]] CodeTraits unpadded_traits(const Operation& operation, const Problem& problem);
+
+[[nodiscard]] TiledLaunch tiled_launch(const KernelTemplate& kernel,
+                                       const Configuration& configuration, const Problem& problem,
+                                       int sm_count);
+
+// By the cost model, which the template has.
+[[nodiscard]] double predicted_cycles(const KernelTemplate& kernel,
+                                      const Configuration& configuration, const Problem& problem,
+                                      const SmLimits& sm, int sm_count);
 
 // Returns whether devices of a compute capability, 10 * major + minor, can run any configuration.
 [[nodiscard]] bool runs_on(const KernelTemplate& kernel, int capability);

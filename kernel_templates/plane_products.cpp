@@ -90,11 +90,10 @@ LaunchGeometry PlaneProducts::geometry(const GemmProblem& problem, std::int64_t 
   return result;
 }
 
-double PlaneProducts::cycles(const GemmProblem& problem, std::int64_t planes, int sm_count,
+double PlaneProducts::cycles(const TiledLaunch& launch, const GemmProblem& problem, int sm_count,
                              double k_tile_cycles, double tile_cycles) const {
   constexpr double kPartCycles = 4'000;
-  const LaunchGeometry launch = geometry(problem, planes).on_device(sm_count);
-  const auto blocks = static_cast<double>(launch.blocks());
+  const auto blocks = static_cast<double>(launch.geometry.blocks());
   const auto tiles = static_cast<double>(cluster_tiles(problem) * cluster());
   const auto slots = static_cast<double>(min_blocks() * sm_count);
   const double tile = static_cast<double>(k_tiles(problem)) * k_tile_cycles + tile_cycles;

@@ -32,7 +32,7 @@ struct PlaneProducts {
 
   // Returns the cycles of the busiest SM, with those of a k_tile of all its blocks and of what a
   // tile costs besides.
-  [[nodiscard]] double cycles(const GemmProblem& problem, std::int64_t planes, int sm_count,
+  [[nodiscard]] double cycles(const TiledLaunch& launch, const GemmProblem& problem, int sm_count,
                               double k_tile_cycles, double tile_cycles) const;
 
  private:

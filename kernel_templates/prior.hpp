@@ -8,7 +8,7 @@
 
 namespace autotune {
 
-// By KernelTemplate::predicted_cycles, on a device with `sm_count` SMs of these limits; valid as
+// By KernelTemplate::cost_model, on a device with `sm_count` SMs of these limits; valid as
 // long as `kernel` and `configurations`. Empty where the template has no cost model or the device's
 // SMs are not known, as for the CPU device.
 [[nodiscard]] Prior prior_for(const KernelTemplate& kernel,

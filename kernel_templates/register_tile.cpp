@@ -60,16 +60,20 @@ Constraint warp_tile_constraint() {
 }
 
 LaunchGeometry register_tile_geometry(const RegisterTile& tile, const GemmProblem& problem) {
-  const std::int64_t tiles_m = ceil_div(problem.m, tile.tile_m());
-  const std::int64_t tiles_each = tiles_m * ceil_div(problem.n, tile.tile_n());
+  // Names are looked up once: gemm() predicts by the geometries of dozens of configurations.
+  const std::int64_t tile_m = tile.tile_m();
+  const std::int64_t tile_n = tile.tile_n();
+  const std::int64_t cluster = tile.cluster();
+  const std::int64_t split_k = tile.split_k();
+  const std::int64_t tiles_m = ceil_div(problem.m, tile_m);
+  const std::int64_t tiles_each = tiles_m * ceil_div(problem.n, tile_n);
   const std::int64_t k_tiles = ceil_div(problem.k, tile.block_k());
   // The clusters that share a tile, where blocks do not share evenly.
-  const std::int64_t clusters =
-      std::max<std::int64_t>(1, std::min(tile.split_k(), k_tiles) / tile.cluster());
-  const std::int64_t blocks = tiles_each * clusters * tile.cluster();  // of a product
+  const std::int64_t clusters = std::max<std::int64_t>(1, std::min(split_k, k_tiles) / cluster);
+  const std::int64_t blocks = tiles_each * clusters * cluster;  // of a product
   // Two parts of tiles for each block.
-  const std::int64_t bytes = 2 * kFloatBytes * tile.tile_m() * tile.tile_n();
-  const bool evenly = tile.split_k() == kEvenly;
+  const std::int64_t bytes = 2 * kFloatBytes * tile_m * tile_n;
+  const bool evenly = split_k == kEvenly;
   // Blocks share the tiles of all products, unless these are more than they count.
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const bool fits = problem.batch == 1 || tiles_each <= kMost / problem.batch;
@@ -78,14 +82,14 @@ LaunchGeometry register_tile_geometry(const RegisterTile& tile, const GemmProble
   LaunchGeometry result;
   result.waits_for_launch_before = true;
   result.raster = std::min(tile.c.at("RASTER"), tiles_m);
-  result.spread(shared ? blocks : tiles_each * tile.cluster(), problem.batch);
+  result.spread(shared ? blocks : tiles_each * cluster, problem.batch);
   if (shared && evenly) {
     // No device runs more blocks at once; of the largest sizes the product has more than 64 bits.
     const std::int64_t tiles = tiles_each * problem.batch;
     result.grid[0] = tiles > kMost / k_tiles ? kMost : tiles * k_tiles;
     result.resident_blocks_per_sm = tile.min_blocks();
   }
-  result.blocks_per_cluster = tile.cluster();
+  result.blocks_per_cluster = cluster;
   result.block[0] = tile.threads();
   if (shared) result.workspace_bytes_per_block = bytes;
   return result;

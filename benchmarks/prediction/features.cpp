@@ -46,9 +46,14 @@ void add_features(ordered_json& shape, const CandidateFeatures& features) {
   for (ordered_json& json : shape.at("entries")) {
     const std::optional<PoolEntry> entry = entry_of(json);
     if (!entry) continue;
-    const ModelInput candidate{entry->kernel, &entry->configuration,
-                               &gemm,         &problem,
-                               aligned,       model_cycles(*entry, gemm, device)};
+    const ModelInput candidate{
+        .kernel = entry->kernel,
+        .configuration = &entry->configuration,
+        .gemm = &gemm,
+        .problem = &problem,
+        .aligned = aligned,
+        .launch = tiled_launch(*entry->kernel, entry->configuration, problem, device.sm_count),
+        .cycles = model_cycles(*entry, gemm, device)};
     const FeatureTable table = features.of({&candidate, 1}, device);
     std::vector<float> values;
     for (std::size_t i = 0; i < features.count(); ++i) values.push_back(table.row(i)[0]);

@@ -66,8 +66,8 @@ PoolEntry best_by_model(const KernelTemplate& kernel, const std::vector<Configur
 }  // namespace
 
 double model_cycles(const PoolEntry& entry, const GemmProblem& problem, const DeviceInfo& device) {
-  if (device.sm.registers_per_sm == 0 || !entry.kernel->predicted_cycles) return 1;
-  return entry.kernel->predicted_cycles(entry.configuration, problem, device.sm, device.sm_count);
+  if (device.sm.registers_per_sm == 0 || !entry.kernel->cost_model) return 1;
+  return predicted_cycles(*entry.kernel, entry.configuration, problem, device.sm, device.sm_count);
 }
 
 std::vector<PoolEntry> candidate_pool(const DeviceInfo& device, const TuningDatabase* database,

@@ -122,7 +122,7 @@ TEST_SUITE("gemm_fp16x1 space") {
   TEST_CASE("large tiles are predicted to win large products, and small ones small products") {
     const SmLimits sm = *sm_limits("sm_90");
     const auto cycles = [&](const std::string& text, std::int64_t size) {
-      return gemm_fp16x1().predicted_cycles(changed(text), problem(size, size, size), sm, 132);
+      return predicted_cycles(gemm_fp16x1(), changed(text), problem(size, size, size), sm, 132);
     };
     const std::string small = "BLOCK_N=64,WARPGROUPS=1,CLUSTER=1,SPLIT_K=1";
     const std::string square = "BLOCK_N=128,WARPGROUPS=2,CLUSTER=2";

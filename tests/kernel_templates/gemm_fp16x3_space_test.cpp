@@ -131,7 +131,7 @@ TEST_SUITE("gemm_fp16x3 space") {
   TEST_CASE("large tiles are predicted to win large products, and small ones small products") {
     const SmLimits sm = *sm_limits("sm_90");
     const auto cycles = [&](const std::string& text, const GemmProblem& shape) {
-      return gemm_fp16x3().predicted_cycles(changed(text), shape, sm, 132);
+      return predicted_cycles(gemm_fp16x3(), changed(text), shape, sm, 132);
     };
     const std::string small = "BLOCK_N=64,WARPGROUPS=1,SPLIT_K=1";
     CHECK(cycles("SPLIT_K=0", problem(4096, 4096, 4096)) <

@@ -97,7 +97,7 @@ TEST_SUITE("gemm_tf32 space") {
   TEST_CASE("large tiles are predicted to win large products, and shared ones small products") {
     const SmLimits sm = *sm_limits("sm_90");
     const auto cycles = [&](const std::string& text, const GemmProblem& shape) {
-      return gemm_tf32().predicted_cycles(changed(text), shape, sm, 132);
+      return predicted_cycles(gemm_tf32(), changed(text), shape, sm, 132);
     };
     const std::string small = "WARP_M=32,WARPS_N=2,MIN_BLOCKS=2,SPLIT_K=2";
     CHECK(cycles("SPLIT_K=0", problem(4096, 4096, 4096)) <

@@ -31,9 +31,8 @@ float flag(bool value) {
 std::array<float, kDerived.size()> derived_features(const ModelInput& one,
                                                     const DeviceInfo& device) {
   const GemmProblem& gemm = *one.gemm;
-  const TileShape tile = one.kernel->tile_shape(*one.configuration);
-  const LaunchGeometry geometry =
-      one.kernel->geometry(*one.configuration, *one.problem).on_device(device.sm_count);
+  const TileShape& tile = one.launch.tile;
+  const LaunchGeometry& geometry = one.launch.geometry;
   const std::int64_t tiles = ceil_div(gemm.m, tile.block_m) * ceil_div(gemm.n, tile.block_n);
   const auto blocks = static_cast<double>(geometry.blocks());
   const double per_sm = blocks / device.sm_count;
@@ -52,7 +51,7 @@ std::array<float, kDerived.size()> derived_features(const ModelInput& one,
           octaves(tile.block_n),
           octaves(tile.block_k),
           octaves(geometry.threads()),
-          octaves(1 + one.kernel->shared_bytes(*one.configuration) + geometry.dynamic_shared_bytes),
+          octaves(1 + one.launch.shared_bytes),
           octaves(per_sm),
           octaves(std::ceil(per_sm) / per_sm),
           octaves(padded / results),

@@ -17,13 +17,14 @@
 
 namespace autotune {
 
-// A configuration for a product, with the cost model's time of it.
+// A configuration for a product, with its launch on a device and the cost model's time of it.
 struct ModelInput {
   const KernelTemplate* kernel = nullptr;
   const Configuration* configuration = nullptr;
   const GemmProblem* gemm = nullptr;  // row-major
   const Problem* problem = nullptr;   // the same, in names
   bool aligned = false;               // the operands are, as CodeTraits has it
+  TiledLaunch launch = {};
   double cycles = 0;
 };
 

@@ -12,9 +12,8 @@ std::vector<double> CorrectionTrees::predict(const FeatureTable& table) const {
     for (std::size_t level = 0; level < depth; ++level) {
       const std::span<const float> row = table.row(asked[first + level]);
       const float threshold = thresholds[first + level];
-      for (std::size_t i = 0; i < leaf.size(); ++i) {
-        leaf[i] |= static_cast<std::uint32_t>(row[i] > threshold) << level;
-      }
+      const std::uint32_t bit = std::uint32_t{1} << level;
+      for (std::size_t i = 0; i < leaf.size(); ++i) leaf[i] |= row[i] > threshold ? bit : 0;
     }
     for (std::size_t i = 0; i < leaf.size(); ++i) sums[i] += static_cast<double>(of_tree[leaf[i]]);
     of_tree += std::size_t{1} << depth;

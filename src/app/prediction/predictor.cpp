@@ -49,11 +49,14 @@ class TimePredictor {
 
   [[nodiscard]] Evidence evidence() const { return evidence_; }
 
-  // Microseconds; sets the cycles of the inputs.
+  // Microseconds; sets the launches and the cycles of the inputs.
   [[nodiscard]] std::vector<double> us(std::span<ModelInput> inputs) const {
+    const SmLimits& sm = device_.info.sm;
+    const int sm_count = device_.info.sm_count;
     for (ModelInput& one : inputs) {
-      one.cycles = one.kernel->predicted_cycles(*one.configuration, *one.problem, device_.info.sm,
-                                                device_.info.sm_count);
+      one.launch = tiled_launch(*one.kernel, *one.configuration, *one.problem, sm_count);
+      one.cycles =
+          one.kernel->cost_model(*one.configuration, one.launch, *one.problem, sm, sm_count);
     }
     std::vector<double> result(inputs.size(), -std::log(kNominalMhz));
     if (evidence_ != Evidence::model) {
