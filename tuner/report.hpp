@@ -29,7 +29,8 @@ struct ProblemResult {
   // nothing can be said, or nothing was measured.
   double reached_share = 0;
   std::set<std::string> began_with;   // labels of other devices whose winners were tried first
-  std::optional<double> baseline_us;  // the median in the same finals
+  std::optional<double> baseline_us;  // least median of its algorithms in the same finals
+  int baseline_algorithm = 0;         // which one had it, 0 for the library's own choice
   std::string baseline_problem;       // why a baseline that was asked for has no time
 
   [[nodiscard]] std::int64_t tried() const { return measured + known; }

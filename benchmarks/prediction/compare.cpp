@@ -27,6 +27,7 @@
 #include "prediction/portfolio.hpp"
 #include "prediction/predictor.hpp"
 #include "shapes.hpp"
+#include "tuner/devices/baseline_rounds.hpp"
 #include "tuner/tuner.hpp"
 
 namespace autotune {
@@ -180,17 +181,18 @@ class Comparison {
       }
     }
     std::vector<std::vector<double>> samples(entries.size());
-    std::vector<double> cublas;
+    BaselineRounds cublas([&](int algorithm) {
+      MeasureOptions options{.verify = false};
+      options.timing = {.samples = 1, .min_sample_us = 1000};
+      return baseline_.run_baseline(kCublas, algorithm, built_in_operations().at(kGemm), problem,
+                                    options);
+    });
     for (int round = 0; round < options_.rounds; ++round) {
       for (std::size_t i = 0; i < entries.size(); ++i) {
         const std::size_t place = (i + static_cast<std::size_t>(round)) % entries.size();
         if (const auto us = time(problem, entries[place], 1, 0)) samples[place].push_back(*us);
       }
-      MeasureOptions options{.verify = false};
-      options.timing = {.samples = 1, .min_sample_us = 1000};
-      const Trial trial =
-          baseline_.run_baseline(kCublas, built_in_operations().at(kGemm), problem, options);
-      if (trial.ok()) cublas.push_back(trial.measurement.median_us);
+      cublas.play();
     }
     ordered_json us;
     for (const auto& [role, entry] : roles) {
@@ -198,7 +200,7 @@ class Comparison {
                                                   entries.begin());
       if (!samples[place].empty()) us[role] = median(samples[place]);
     }
-    if (!cublas.empty()) us[kCublas] = median(cublas);
+    if (const auto* best = cublas.best()) us[kCublas] = median(best->samples_us);
     return us;
   }
 

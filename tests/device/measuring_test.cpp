@@ -189,7 +189,7 @@ TEST_SUITE("MeasuringOnDevice") {
     CHECK_FALSE(reply.verification.integers_exact);
   }
 
-  TEST_CASE("cublas is verified and timed on the same data") {
+  TEST_CASE("each algorithm of cublas is verified and timed on the same data") {
     const std::optional<Gpu> gpu = open_gpu();
     if (!gpu) return;
     const auto service = make_gpu_service(0);
@@ -206,6 +206,15 @@ TEST_SUITE("MeasuringOnDevice") {
     CHECK(reply.verification.integers_exact);
     CHECK(reply.measurement.median_us > 0);
     CHECK(reply.detail.find('.') != std::string::npos);
+    for (request.algorithm = 1;; ++request.algorithm) {
+      const MeasureReply other = measured(*service, request);
+      if (other.status == TrialStatus::load_failed) break;
+      CAPTURE(request.algorithm);
+      CAPTURE(other.detail);
+      CHECK(other.status == TrialStatus::ok);
+      CHECK(other.verification.integers_exact);
+    }
+    CHECK(request.algorithm > 1);
   }
 
   TEST_CASE("calibration gives both rates") {

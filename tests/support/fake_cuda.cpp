@@ -561,6 +561,11 @@ __attribute__((visibility("default"))) void fake_cuda_capture(CUstream stream, b
   autotune::fake::stream_of(stream)->capturing = capturing;
 }
 
+// For libraries: a kernel that takes so long.
+__attribute__((visibility("default"))) void fake_cuda_launch_us(CUstream stream, double us) {
+  autotune::fake::launch(stream, 1e-3 * us);
+}
+
 // For tests: launches so far that may be prepared while the one before them ends.
 __attribute__((visibility("default"))) int fake_cuda_prepared_launches() {
   return autotune::fake::prepared_launches;

@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "tuner/devices/baseline_rounds.hpp"
+
 namespace autotune {
 namespace {
 
 constexpr int kRounds = 11;
-// No finalist drops out before this many rounds.
-constexpr int kFirstRounds = 3;
 constexpr std::size_t kFewestFinalists = 4;
 constexpr std::size_t kMostFinalists = 32;
 // The first rounds should take a second, or less if time is short, without verification.
@@ -20,8 +20,6 @@ constexpr double kFirstRoundsShare = 0.6;  // of the time that is left
 // A sample takes 2 ms or a launch, some launches before it, and as much again for everything else.
 constexpr double kSample_us = 4000;
 constexpr double kLaunches = 3;
-
-constexpr double kTieMargin = 1.02;
 
 // The resources that a configuration takes from an SM. Among equally fast ones the cheapest leaves
 // most to other kernels and is the least likely to suffer from a small change of the compiler.
@@ -76,14 +74,12 @@ std::vector<Finalist*> left_in_round(int round, std::vector<Finalist>& finalists
 // Plays the rounds of one problem's finals.
 class Rounds {
  public:
-  Rounds(const Problem& problem, std::vector<Finalist>& finalists, std::string baseline,
+  Rounds(const Problem& problem, std::vector<Finalist>& finalists, const std::string& baseline,
          TrialRunner& runner, const FinalsTime& time, const std::stop_token& stop)
-      : problem_(problem),
-        finalists_(finalists),
-        baseline_(std::move(baseline)),
-        runner_(runner),
-        time_(time),
-        stop_(stop) {}
+      : problem_(problem), finalists_(finalists), runner_(runner), time_(time), stop_(stop) {
+    if (baseline.empty()) return;
+    baseline_.emplace([this, baseline](int algorithm) { return sample(baseline, algorithm); });
+  }
 
   // Plays all rounds for which there is time and returns their number.
   int play() {
@@ -94,12 +90,7 @@ class Rounds {
     }
     return round_;
   }
-  // The median of the baseline's samples.
-  [[nodiscard]] std::optional<double> baseline_us() const {
-    if (baseline_us_.empty()) return std::nullopt;
-    return median(baseline_us_);
-  }
-  [[nodiscard]] const std::string& baseline_problem() const { return baseline_problem_; }
+  [[nodiscard]] const std::optional<BaselineRounds>& baseline() const { return baseline_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -120,7 +111,8 @@ class Rounds {
     for (Finalist* finalist : left_in_round(round_, finalists_)) {
       if (!sample(*finalist)) return false;
     }
-    return baseline_.empty() || sample_baseline();
+    if (baseline_) baseline_->play();  // which costs finalists no round
+    return true;
   }
 
   // Takes one sample, which is verified in the first round. False if the time was over.
@@ -128,38 +120,45 @@ class Rounds {
     if (is_over()) return false;
     Trial trial = runner_.run(*finalist.kernel, finalist.configuration, finalist.problem,
                               *finalist.built, options());
-    const bool was_given_up = !trial.ok() && stop_.stop_requested();
-    if (was_given_up || was_cut_short(trial, options())) return false;
+    if (was_given_up(trial)) return false;
     if (trial.ok()) finalist.samples_us.push_back(trial.measurement.median_us);
     if (round_ > 0 && trial.ok()) trial.verification = finalist.last.verification;
     finalist.last = std::move(trial);
     return true;
   }
 
-  bool sample_baseline() {
-    if (is_over()) return false;
+  // The same for an algorithm of the baseline. Nullopt if the time was over.
+  std::optional<Trial> sample(const std::string& baseline, int algorithm) {
+    if (is_over()) return std::nullopt;
     const Operation& operation = *finalists_.front().kernel->operation;
-    const Trial trial = runner_.run_baseline(baseline_, operation, problem_, options());
-    if (was_cut_short(trial, options())) return false;
-    if (trial.ok()) {
-      baseline_us_.push_back(trial.measurement.median_us);
-    } else {
-      baseline_problem_ = fmt::format("{} {}: {}", baseline_, in_words(trial.status), trial.detail);
-      baseline_.clear();
-    }
-    return true;
+    Trial trial = runner_.run_baseline(baseline, algorithm, operation, problem_, options());
+    if (was_given_up(trial)) return std::nullopt;
+    return trial;
+  }
+
+  [[nodiscard]] bool was_given_up(const Trial& trial) const {
+    return (!trial.ok() && stop_.stop_requested()) || was_cut_short(trial, options());
   }
 
   const Problem& problem_;
   std::vector<Finalist>& finalists_;
-  std::string baseline_;  // empty once it has failed
+  std::optional<BaselineRounds> baseline_;
   TrialRunner& runner_;
   const FinalsTime& time_;
   const std::stop_token& stop_;
   int round_ = 0;  // the number of whole rounds
-  std::vector<double> baseline_us_;
-  std::string baseline_problem_;
 };
+
+void record(const BaselineRounds& rounds, const std::string& baseline, FinalsResult& result) {
+  if (const BaselineRounds::Algorithm* best = rounds.best()) {
+    result.baseline_us = median(best->samples_us);
+    result.baseline_algorithm = best->number;
+  }
+  if (const Trial* failed = rounds.failure()) {
+    result.baseline_problem =
+        fmt::format("{} {}: {}", baseline, in_words(failed->status), failed->detail);
+  }
+}
 
 }  // namespace
 
@@ -191,13 +190,12 @@ std::optional<Ranking> rank_finalists(std::span<const Finalist> finalists) {
 }
 
 FinalsResult run_finals(const Problem& problem, std::vector<Finalist> finalists,
-                        std::string baseline, TrialRunner& runner, const FinalsTime& time,
+                        const std::string& baseline, TrialRunner& runner, const FinalsTime& time,
                         const std::stop_token& stop) {
-  Rounds rounds(problem, finalists, std::move(baseline), runner, time, stop);
+  Rounds rounds(problem, finalists, baseline, runner, time, stop);
   FinalsResult result;
   if (rounds.play() >= kFirstRounds) result.ranking = rank_finalists(finalists);
-  result.baseline_us = rounds.baseline_us();
-  result.baseline_problem = rounds.baseline_problem();
+  if (rounds.baseline()) record(*rounds.baseline(), baseline, result);
   result.finalists = std::move(finalists);
   return result;
 }

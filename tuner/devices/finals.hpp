@@ -59,7 +59,8 @@ struct Ranking {
 struct FinalsResult {
   std::vector<Finalist> finalists;
   std::optional<Ranking> ranking;     // empty when they ended before three rounds
-  std::optional<double> baseline_us;  // median in the same rounds
+  std::optional<double> baseline_us;  // least median of its algorithms in the same rounds
+  int baseline_algorithm = 0;         // which one had it, 0 for the library's own choice
   std::string baseline_problem;       // why there is none, where one was asked for
 };
 
@@ -71,9 +72,9 @@ struct FinalsTime {
 // Samples every finalist once a round. After three rounds those that do not tie with the leader
 // drop out, and the finals end with the first round after the deadline. A round that the end of the
 // time or a request to stop cuts short counts for nothing. A finalist that fails drops out; its
-// trial says why.
+// trial says why. The baseline's algorithms are sampled at the end of each round.
 [[nodiscard]] FinalsResult run_finals(const Problem& problem, std::vector<Finalist> finalists,
-                                      std::string baseline, TrialRunner& runner,
+                                      const std::string& baseline, TrialRunner& runner,
                                       const FinalsTime& time, const std::stop_token& stop);
 
 }  // namespace autotune

@@ -59,10 +59,11 @@ Trial TrialRunner::run(const KernelTemplate& kernel, const Configuration& config
   return trial;
 }
 
-Trial TrialRunner::run_baseline(const std::string& name, const Operation& operation,
+Trial TrialRunner::run_baseline(const std::string& name, int algorithm, const Operation& operation,
                                 const Problem& problem, const MeasureOptions& options) {
   MeasureRequest request;
   request.baseline = name;
+  request.algorithm = algorithm;
   return measure(operation, std::move(request), options,
                  {.problem = problem, .template_name = name});
 }

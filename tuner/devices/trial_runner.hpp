@@ -41,10 +41,10 @@ class TrialRunner {
   Trial run(const KernelTemplate& kernel, const Configuration& configuration,
             const Problem& problem, const BuiltKernel& built, const MeasureOptions& options);
 
-  // Times a baseline on the same problem and data. The trial's detail is its version, or why it
-  // could not be timed.
-  Trial run_baseline(const std::string& name, const Operation& operation, const Problem& problem,
-                     const MeasureOptions& options);
+  // Times an algorithm of a baseline (gpu/baseline.hpp) on the same problem and data. The trial's
+  // detail is the baseline's version, or why it could not be timed.
+  Trial run_baseline(const std::string& name, int algorithm, const Operation& operation,
+                     const Problem& problem, const MeasureOptions& options);
 
   // Ends the call under way, which fails, and all later ones. May be called from any thread.
   void interrupt() { worker_->interrupt(); }

@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "autotune/error.hpp"
 
 #include "core/compile_target.hpp"
@@ -65,6 +67,7 @@ struct GpuBackend::Loaded {
   std::uint64_t workspace = 0;
   std::optional<gpu::Kernel> kernel;  // either this or the baseline is set
   gpu::Baseline* baseline = nullptr;
+  int algorithm = 0;  // the baseline's
 };
 
 GpuBackend::GpuBackend(int ordinal, std::shared_ptr<const gpu::Nvrtc> nvrtc)
@@ -116,7 +119,13 @@ std::string GpuBackend::load(const MeasureRequest& request) {
       }
     }
     if (!baseline) throw Error("no such baseline: " + request.baseline);
+    const int algorithms = baseline->algorithms(request.problem, values(DataSet::reals));
+    if (request.algorithm >= algorithms) {
+      throw Error(
+          fmt::format("{} has {} algorithms for this problem", request.baseline, algorithms));
+    }
     loaded_->baseline = baseline.get();
+    loaded_->algorithm = request.algorithm;
     return baseline->version();
   }
   loaded_->kernel = objects_->modules.load(request.cubin, request.kernel_name);
@@ -136,16 +145,23 @@ void GpuBackend::poison() {
   loaded_->tensors.poison();
 }
 
+LaunchValues GpuBackend::values(DataSet data) const {
+  const Loaded& run = *loaded_;
+  return {.tensors = run.tensors.placed(data),
+          .sizes = run.sizes,
+          .scalars = run.scalars,
+          .workspace = run.workspace,
+          .raster = static_cast<std::uint32_t>(run.geometry.raster)};
+}
+
 void GpuBackend::enqueue(DataSet data) {
   const Loaded& run = *loaded_;
-  const LaunchValues values{.tensors = run.tensors.placed(data),
-                            .sizes = run.sizes,
-                            .scalars = run.scalars,
-                            .workspace = run.workspace,
-                            .raster = static_cast<std::uint32_t>(run.geometry.raster)};
-  if (run.baseline != nullptr) return run.baseline->launch(run.problem, values);
+  const LaunchValues launched = values(data);
+  if (run.baseline != nullptr) {
+    return run.baseline->launch(run.problem, launched, run.algorithm);
+  }
   gpu::KernelArguments arguments(*driver_, run.arguments, run.geometry, run.tensors.tensors(),
-                                 values);
+                                 launched);
   run.kernel->launch(run.geometry, arguments.pointers(), objects_->stream);
 }
 

@@ -39,6 +39,7 @@ class GpuBackend : public MeasureBackend {
   struct Objects;  // all that lives in the context
   struct Loaded;   // the request under way
 
+  [[nodiscard]] LaunchValues values(DataSet data) const;
   void enqueue(DataSet data);
 
   std::shared_ptr<const gpu::Nvrtc> nvrtc_;

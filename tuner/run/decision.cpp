@@ -192,6 +192,7 @@ void Decision::record(FinalsDone done) {
   --open_finals_;
   Undecided& undecided = problems_[done.id];
   undecided.result.baseline_us = done.result.baseline_us;
+  undecided.result.baseline_algorithm = done.result.baseline_algorithm;
   undecided.result.baseline_problem = std::move(done.result.baseline_problem);
   if (done.result.ranking) {
     declare_winner(undecided, done.result);

@@ -85,7 +85,8 @@ json body(const MeasureRequest& request) {
           {"verify", request.verify},
           {"timing", form_of(request.timing)},
           {"share", request.share},
-          {"baseline", request.baseline}};
+          {"baseline", request.baseline},
+          {"algorithm", request.algorithm}};
 }
 
 json body(const DescribeCompilerReply& reply) {
@@ -145,6 +146,7 @@ WorkerRequest request_from(const json& message) {
     throw Error("malformed worker message: no such share");
   }
   message.at("baseline").get_to(request.baseline);
+  message.at("algorithm").get_to(request.algorithm);
   return request;
 }
 

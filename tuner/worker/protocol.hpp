@@ -71,6 +71,9 @@ struct MeasureRequest {
   // (gpu/baseline.hpp) on the same tensors; cubin, kernel_name, signature and geometry are then
   // ignored.
   std::string baseline;
+  // The baseline's algorithm, 0 for its own choice. The reply's status is load_failed if it has
+  // fewer for this problem.
+  int algorithm = 0;
 };
 struct MeasureReply {
   TrialStatus status = TrialStatus::ok;

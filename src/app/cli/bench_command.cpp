@@ -27,6 +27,7 @@
 #include "cli/tuning_setup.hpp"
 #include "core/statistics.hpp"
 #include "operation/gemm/gemm.hpp"
+#include "tuner/devices/baseline_rounds.hpp"
 
 namespace autotune {
 namespace {
@@ -46,6 +47,7 @@ struct BenchOptions : Options {
 // One of the two sides of a comparison, at one size.
 struct Side {
   ChosenConfiguration chosen;  // without a template: cuBLAS
+  int algorithm = 0;           // of cuBLAS
   Trial trial;                 // the verified first one, or the one that failed
   std::vector<double> samples_us;
 };
@@ -189,24 +191,49 @@ class Bench {
 
   // Samples both sides in turn; each is the first in every other round.
   void play(SizeComparison& size) {
-    for (std::int64_t round = 0; round < options_.rounds; ++round) {
+    std::int64_t round = 0;
+    const auto options = [&] {
+      return MeasureOptions{.verify = round == 0, .timing = {.samples = 1}};
+    };
+    BaselineRounds cublas([&](int algorithm) -> std::optional<Trial> {
+      if (stop_.stop_requested()) return std::nullopt;
+      return runner_.run_baseline(kCublas, algorithm, size.problem, options());
+    });
+    for (; round < options_.rounds; ++round) {
       for (std::size_t i = 0; i < 2; ++i) {
         if (stop_.stop_requested()) return;
         Side& side = size.sides[(static_cast<std::size_t>(round) + i) % 2];
-        Trial trial = sample(side, size.problem, round == 0);
-        if (round == 0 || !trial.ok()) side.trial = trial;
-        if (!trial.ok()) return;
-        side.samples_us.push_back(trial.measurement.median_us);
+        const bool goes_on = side.chosen.kernel == nullptr ? sample(cublas, side)
+                                                           : sample(side, size.problem, options());
+        if (!goes_on) return;
       }
     }
     for (Side& side : size.sides) side.trial.measurement.median_us = median(side.samples_us);
     size.comparison = compare_samples(size.sides[0].samples_us, size.sides[1].samples_us);
   }
 
-  Trial sample(const Side& side, const GemmProblem& problem, bool verify) {
-    const MeasureOptions measure{.verify = verify, .timing = {.samples = 1}};
-    if (side.chosen.kernel == nullptr) return runner_.run_baseline(kCublas, problem, measure);
-    return runner_.run(*side.chosen.kernel, side.chosen.configuration, problem, measure);
+  // False if it failed.
+  bool sample(Side& side, const GemmProblem& problem, const MeasureOptions& options) {
+    const Trial trial =
+        runner_.run(*side.chosen.kernel, side.chosen.configuration, problem, options);
+    if (trial.ok()) side.samples_us.push_back(trial.measurement.median_us);
+    if (options.verify || !trial.ok()) side.trial = trial;
+    return trial.ok();
+  }
+
+  // Lets the best algorithm so far stand for cuBLAS. False if it failed or there was a request to
+  // stop.
+  static bool sample(BaselineRounds& cublas, Side& side) {
+    if (!cublas.play()) return false;
+    if (const Trial* failed = cublas.failure()) {
+      side.trial = *failed;
+      return false;
+    }
+    const BaselineRounds::Algorithm& best = *cublas.best();
+    side.algorithm = best.number;
+    side.trial = best.trial;
+    side.samples_us = best.samples_us;
+    return true;
   }
 
   const BenchOptions& options_;
@@ -219,9 +246,14 @@ class Bench {
   CandidateRunner runner_;
 };
 
-// Names a side for people: "gemm_simt STAGES=2" or "cuBLAS 13.1.0".
+// Names a side for people: "gemm_simt STAGES=2", "cuBLAS 13.1.0" or "cuBLAS 13.1.0, cublasLt
+// candidate 3".
 std::string name_of(const Side& side, const GemmProblem& problem, bool wide) {
-  if (side.chosen.kernel == nullptr) return "cuBLAS " + side.trial.detail;
+  if (side.chosen.kernel == nullptr) {
+    const std::string name = "cuBLAS " + side.trial.detail;
+    return side.algorithm == 0 ? name
+                               : fmt::format("{}, cublasLt candidate {}", name, side.algorithm);
+  }
   const std::string& name = side.chosen.kernel->name;
   return name + " " + configuration_text(name, side.chosen.configuration, problem, wide);
 }
@@ -261,7 +293,8 @@ nlohmann::ordered_json comparison_entry(const SizeComparison& size) {
   entry["origin"] = own.chosen.origin;
   nlohmann::ordered_json& against = entry["against"];
   if (other.chosen.kernel == nullptr) {
-    against = {{"library", kCublas}, {"version", other.trial.detail}};
+    against = {
+        {"library", kCublas}, {"version", other.trial.detail}, {"algorithm", other.algorithm}};
   } else {
     const nlohmann::ordered_json measured = result_entry(other.trial);
     against = {{"template", measured["template"]},

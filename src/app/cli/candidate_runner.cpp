@@ -69,10 +69,10 @@ Trial CandidateRunner::run(const KernelTemplate& kernel, const Configuration& co
   return runner_.run(kernel, configuration, problem, *builder_->find(ticket), options);
 }
 
-Trial CandidateRunner::run_baseline(const std::string& name, const GemmProblem& problem,
-                                    const MeasureOptions& options) {
+Trial CandidateRunner::run_baseline(const std::string& name, int algorithm,
+                                    const GemmProblem& problem, const MeasureOptions& options) {
   if (auto failed = too_large(problem)) return *std::move(failed);
-  return runner_.run_baseline(name, built_in_operations().at(kGemm), problem, options);
+  return runner_.run_baseline(name, algorithm, built_in_operations().at(kGemm), problem, options);
 }
 
 std::string failure_text(const Trial& trial) {

@@ -33,9 +33,9 @@ class CandidateRunner {
   // The trial of a problem that the device's memory does not hold says so.
   [[nodiscard]] Trial run(const KernelTemplate& kernel, const Configuration& configuration,
                           const GemmProblem& problem, const MeasureOptions& options);
-  // Times a baseline, "cublas".
-  [[nodiscard]] Trial run_baseline(const std::string& name, const GemmProblem& problem,
-                                   const MeasureOptions& options);
+  // Times an algorithm of a baseline, "cublas".
+  [[nodiscard]] Trial run_baseline(const std::string& name, int algorithm,
+                                   const GemmProblem& problem, const MeasureOptions& options);
 
  private:
   // Returns the failed trial of a problem that is too large for the device.

@@ -59,7 +59,10 @@ nlohmann::ordered_json tune_document(const TuneReport& report, const DeviceInfo&
     if (result.least_error) entry["least_error"] = *result.least_error;
     entry["reached_share"] = nullptr;
     if (result.reached_share > 0) entry["reached_share"] = result.reached_share;
-    if (result.baseline_us) entry["cublas_us"] = *result.baseline_us;
+    if (result.baseline_us) {
+      entry["cublas_us"] = *result.baseline_us;
+      entry["cublas_algorithm"] = result.baseline_algorithm;
+    }
     if (report.rates && result.winner) {
       entry["fma_fraction"] =
           gflops(gemm_problem(result.problem), result.winner->median_us) / report.rates->fma_gflops;

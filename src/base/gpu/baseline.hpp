@@ -17,8 +17,11 @@ class Baseline {
  public:
   virtual ~Baseline() = default;
   [[nodiscard]] virtual const std::string& version() const = 0;
+  // The number of algorithms for a problem: the library's own choice, number 0, and others that it
+  // proposes.
+  [[nodiscard]] virtual int algorithms(const Problem& problem, const LaunchValues& values) = 0;
   // Puts the computation of a problem on the stream. Throws Error.
-  virtual void launch(const Problem& problem, const LaunchValues& values) = 0;
+  virtual void launch(const Problem& problem, const LaunchValues& values, int algorithm) = 0;
 };
 
 struct NamedBaseline {

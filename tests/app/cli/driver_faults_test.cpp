@@ -89,6 +89,35 @@ TEST_SUITE("driver faults") {
     }
   }
 
+  TEST_CASE("tune and bench compare with the best of cuBLAS's algorithms") {
+    if (!can_compile()) return;
+    Program program;
+    program.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
+    program.environment.emplace_back("AUTOTUNE_CUBLAS", AUTOTUNE_FAKE_CUBLAS);
+    program.environment.emplace_back("FAKE_CUBLAS", "2000,-,1000,1500");
+    const auto first_of = [](const ProgramResult& result) {
+      CAPTURE(result.err);
+      REQUIRE(result.exit_code == kSuccess);
+      CHECK(result.err.find("cublas") == std::string::npos);
+      return nlohmann::json::parse(result.out)["results"][0];
+    };
+    const nlohmann::json tuned =
+        first_of(program({"--sizes", "16", "--template", "gemm_tiled", "--trials", "1", "--jobs",
+                          "1", "--compare", "cublas", "--json"}));
+    CHECK(tuned["cublas_us"].get<double>() == doctest::Approx(1000));
+    CHECK(tuned["cublas_algorithm"] == 2);
+    CHECK(tuned["template"] == "gemm_tiled");
+    const std::vector<std::string> bench = {"bench",  "--sizes",  "16", "--against",
+                                            "cublas", "--rounds", "6"};
+    std::vector<std::string> in_json = bench;
+    in_json.emplace_back("--json");
+    const nlohmann::json against = first_of(program(in_json))["against"];
+    CHECK(against["median_us"].get<double>() == doctest::Approx(1000));
+    CHECK(against["algorithm"] == 2);
+    CHECK(against["version"] == "13.1.0");
+    CHECK(has(program(bench).out, "cuBLAS 13.1.0, cublasLt candidate 2"));
+  }
+
   TEST_CASE("a comparison with a cuBLAS that is not there says so and fails") {
     if (!can_compile()) return;
     Program program;

@@ -36,7 +36,7 @@ struct Match {
   std::vector<BuiltKernel> built;
   std::stop_source stop;
 
-  FinalsResult play(std::int64_t count, const FinalsTime& time) {
+  FinalsResult play(std::int64_t count, const FinalsTime& time, const std::string& baseline = "") {
     Played played;
     built.resize(static_cast<std::size_t>(count));
     for (std::int64_t x = 1; x <= count; ++x) {
@@ -47,7 +47,7 @@ struct Match {
       played.finalists.back().built = &kernel;
     }
     TrialRunner runner(f.setup.make_compile_worker, std::chrono::seconds(30));
-    return run_finals(kSmall, played.finalists, "", runner, time, stop.get_token());
+    return run_finals(kSmall, played.finalists, baseline, runner, time, stop.get_token());
   }
 };
 
@@ -178,6 +178,52 @@ TEST_SUITE("finals") {
       }
       if (result.ranking) CHECK(result.ranking->ties.size() == 1);
     }
+  }
+
+  TEST_CASE("the best of a baseline's algorithms is timed in the same rounds") {
+    Match match;
+    int rounds = 0;
+    match.f.script->measure = [&](const MeasureRequest& request) {
+      if (request.baseline.empty()) {
+        ++rounds;
+        return WorkerOutcome(WorkerReply(measured(10)));
+      }
+      CHECK(request.verify == (rounds == 1));
+      if (request.algorithm == 3) {
+        return WorkerOutcome(WorkerReply(failed(TrialStatus::load_failed)));
+      }
+      const double us[] = {9, 8, 7};
+      return WorkerOutcome(WorkerReply(measured(us[request.algorithm] + rounds)));
+    };
+    const FinalsResult result = match.play(1, {}, "cublas");
+    CHECK(rounds == 11);
+    CHECK(result.baseline_us == 7 + 6);
+    CHECK(result.baseline_algorithm == 2);
+    CHECK(result.baseline_problem == "");
+    CHECK(result.ranking.has_value());
+  }
+
+  TEST_CASE("a baseline that takes all the time that is left costs no finalist a round") {
+    FinalsTime time{.end = Clock::now() + std::chrono::hours(1)};
+    Match match;
+    int rounds = 0;
+    match.f.script->measure = [&](const MeasureRequest& request) {
+      rounds += request.baseline.empty() ? 1 : 0;
+      if (request.algorithm == 1) {
+        if (rounds < 3) return WorkerOutcome(WorkerReply(measured(7)));
+        time.end = Clock::now();
+        return WorkerOutcome(WorkerFailure{WorkerFailure::Kind::timed_out, "no answer"});
+      }
+      if (request.algorithm == 2) {
+        return WorkerOutcome(WorkerReply(failed(TrialStatus::load_failed)));
+      }
+      return WorkerOutcome(WorkerReply(measured(9)));
+    };
+    const FinalsResult result = match.play(1, time, "cublas");
+    CHECK(result.ranking.has_value());
+    CHECK(result.finalists.front().samples_us.size() == 3);
+    CHECK(result.baseline_us == 7);
+    CHECK(result.baseline_problem == "");
   }
 
   TEST_CASE("no sample may take longer than the time that is left") {

@@ -279,16 +279,26 @@ TEST_SUITE("tune") {
     CHECK(remaining_s <= 30);
   }
 
-  TEST_CASE("cuBLAS is timed in the same finals when asked for") {
+  TEST_CASE("the best of cuBLAS is timed in the same finals when asked for, and never wins") {
     Fixture f;
     f.request.baseline = "cublas";
     f.script->measure = [](const MeasureRequest& m) {
-      return WorkerOutcome(WorkerReply(measured(m.baseline == "cublas" ? 9.5 : time_us(m))));
+      if (m.baseline.empty()) return WorkerOutcome(WorkerReply(measured(time_us(m))));
+      if (m.algorithm > 2) return WorkerOutcome(WorkerReply(failed(TrialStatus::load_failed)));
+      return WorkerOutcome(WorkerReply(measured(m.algorithm == 1 ? 7.5 : 9.5)));
     };
-    CHECK(f.run().problems[0].baseline_us == doctest::Approx(9.5));
-    const TuneReport again = f.run();
-    CHECK(again.measured == 0);
-    CHECK(again.problems[0].baseline_us == doctest::Approx(9.5));
+    for (const std::int64_t measured : {kValid, std::int64_t{0}}) {
+      const TuneReport report = f.run();
+      CHECK(report.measured == measured);
+      CHECK(report.problems[0].baseline_us == 7.5);
+      CHECK(report.problems[0].baseline_algorithm == 1);
+      CHECK(report.problems[0].winner->median_us == 10);
+    }
+    for (const Winner& winner : f.database.winners({})) {
+      CHECK(winner.template_name == "fake");
+      CHECK(winner.median_us == 10);
+    }
+    for (const Trial& trial : f.seen) CHECK(trial.template_name == "fake");
   }
 
   TEST_CASE("cuBLAS that cannot be timed is said, with the reason") {

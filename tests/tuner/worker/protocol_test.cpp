@@ -32,7 +32,8 @@ MeasureRequest full_measure_request() {
                      .min_sample_us = 0.1,
                      .launches_per_sample = 4,
                      .stop_above_us = 1.0 / 3},
-          .baseline = "cublas"};
+          .baseline = "cublas",
+          .algorithm = 3};
 }
 
 MeasureReply full_measure_reply() {
@@ -107,6 +108,7 @@ TEST_SUITE("Protocol") {
     CHECK(request.timing.launches_per_sample == expected.timing.launches_per_sample);
     CHECK(request.timing.stop_above_us == expected.timing.stop_above_us);
     CHECK(request.baseline == expected.baseline);
+    CHECK(request.algorithm == expected.algorithm);
 
     const CompileRequest compile{"gemm", "a\0b"s, {"-DX=1", "", "--no-cache"}};
     const auto copy = std::get<CompileRequest>(decode_request(encode(WorkerRequest(compile))));

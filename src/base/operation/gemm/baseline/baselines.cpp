@@ -15,13 +15,18 @@ class CublasBaseline : public Baseline {
 
   const std::string& version() const override { return cublas_.version(); }
 
-  void launch(const Problem& problem, const LaunchValues& values) override {
+  int algorithms(const Problem& problem, const LaunchValues& values) override {
+    return cublas_.algorithms(gemm_problem(problem), values.tensors[kGemmA], values.tensors[kGemmB],
+                              values.tensors[kGemmC]);
+  }
+
+  void launch(const Problem& problem, const LaunchValues& values, int algorithm) override {
     if (problem.trait("type") != to_string(ElementType::f32)) {
       throw Error("cuBLAS is called for elements of FP32 alone");
     }
     cublas_.sgemm(gemm_problem(problem), static_cast<float>(values.scalars[0]),
                   values.tensors[kGemmA], values.tensors[kGemmB],
-                  static_cast<float>(values.scalars[1]), values.tensors[kGemmC]);
+                  static_cast<float>(values.scalars[1]), values.tensors[kGemmC], algorithm);
   }
 
  private:

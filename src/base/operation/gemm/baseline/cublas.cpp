@@ -62,10 +62,6 @@ SharedLibrary open_cublas() {
   return std::move(*library);
 }
 
-void check(int status, const char* call) {
-  if (status != 0) throw Error(fmt::format("{} failed with cuBLAS status {}", call, status));
-}
-
 }  // namespace
 
 Cublas::Cublas(const Driver& driver, const Stream& stream)
@@ -74,21 +70,24 @@ Cublas::Cublas(const Driver& driver, const Stream& stream)
     throw EnvironmentError(api_->library.path() + " is not cuBLAS of CUDA 12.0 or newer");
   }
   void* handle = nullptr;
-  check(api_->create(&handle), "cublasCreate");
+  check_cublas(api_->create(&handle), "cublasCreate");
   handle_.reset(handle);
   int number = 0;
   api_->get_version(handle, &number);
   version_ = fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
   workspace_ = DeviceBuffer(driver, kWorkspaceBytes);
-  check(api_->set_stream(handle, stream.handle()), "cublasSetStream");
-  check(api_->set_workspace(handle, reinterpret_cast<void*>(workspace_.address()), kWorkspaceBytes),
-        "cublasSetWorkspace");
+  check_cublas(api_->set_stream(handle, stream.handle()), "cublasSetStream");
+  check_cublas(
+      api_->set_workspace(handle, reinterpret_cast<void*>(workspace_.address()), kWorkspaceBytes),
+      "cublasSetWorkspace");
+  lt_ = std::make_unique<CublasLt>(api_->library, handle, stream, workspace_);
 }
 
 Cublas::~Cublas() = default;
 
 void Cublas::sgemm(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
-                   float beta, const Operand& c) const {
+                   float beta, const Operand& c, int algorithm) const {
+  if (algorithm > 0) return lt_->matmul(problem, alpha, a, b, beta, c, algorithm - 1);
   // cuBLAS reads matrices as column-major, so row-major C = op(A) op(B) is C^T = op(B)^T op(A)^T.
   const auto operation = [](Transpose op) { return op == Transpose::transposed ? 1 : 0; };
   const auto matrix = [](const Operand& operand) {
@@ -96,20 +95,21 @@ void Cublas::sgemm(const GemmProblem& problem, float alpha, const Operand& a, co
   };
   constexpr int kDefaultMath = 0;
   constexpr int kTf32Math = 3;
-  check(api_->set_math_mode(handle_.get(), problem.math == Math::tf32 ? kTf32Math : kDefaultMath),
-        "cublasSetMathMode");
+  check_cublas(
+      api_->set_math_mode(handle_.get(), problem.math == Math::tf32 ? kTf32Math : kDefaultMath),
+      "cublasSetMathMode");
   if (problem.batch == 1) {
-    check(api_->sgemm(handle_.get(), operation(problem.op_b), operation(problem.op_a), problem.n,
-                      problem.m, problem.k, &alpha, matrix(b), b.row_stride, matrix(a),
-                      a.row_stride, &beta, matrix(c), c.row_stride),
-          "cublasSgemm");
+    check_cublas(api_->sgemm(handle_.get(), operation(problem.op_b), operation(problem.op_a),
+                             problem.n, problem.m, problem.k, &alpha, matrix(b), b.row_stride,
+                             matrix(a), a.row_stride, &beta, matrix(c), c.row_stride),
+                 "cublasSgemm");
     return;
   }
-  check(api_->sgemm_batched(handle_.get(), operation(problem.op_b), operation(problem.op_a),
-                            problem.n, problem.m, problem.k, &alpha, matrix(b), b.row_stride,
-                            b.matrix_stride, matrix(a), a.row_stride, a.matrix_stride, &beta,
-                            matrix(c), c.row_stride, c.matrix_stride, problem.batch),
-        "cublasSgemmStridedBatched");
+  check_cublas(api_->sgemm_batched(handle_.get(), operation(problem.op_b), operation(problem.op_a),
+                                   problem.n, problem.m, problem.k, &alpha, matrix(b), b.row_stride,
+                                   b.matrix_stride, matrix(a), a.row_stride, a.matrix_stride, &beta,
+                                   matrix(c), c.row_stride, c.matrix_stride, problem.batch),
+               "cublasSgemmStridedBatched");
 }
 
 }  // namespace autotune::gpu

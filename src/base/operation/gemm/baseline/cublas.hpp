@@ -9,6 +9,7 @@
 #include "core/kernel_signature.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/stream.hpp"
+#include "operation/gemm/baseline/cublas_lt.hpp"
 
 namespace autotune::gpu {
 
@@ -26,17 +27,26 @@ class Cublas {
   // "13.1.0".
   [[nodiscard]] const std::string& version() const { return version_; }
 
-  // Computes C = alpha op(A) op(B) + beta C on the stream of the constructor. The matrices are
-  // row-major. A batch is one call of cublasSgemmStridedBatched. Throws Error.
+  // The number of algorithms for a product: cuBLAS's own choice, number 0, and the candidates of
+  // cublasLt's heuristic.
   using Operand = LaunchValues::Tensor;
+  [[nodiscard]] int algorithms(const GemmProblem& problem, const Operand& a, const Operand& b,
+                               const Operand& c) const {
+    return 1 + lt_->candidates(problem, a, b, c);
+  }
+
+  // Computes C = alpha op(A) op(B) + beta C on the stream of the constructor. The matrices are
+  // row-major and begin at multiples of 256 bytes. Left to itself, cuBLAS computes a batch in one
+  // call of cublasSgemmStridedBatched. Throws Error.
   void sgemm(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
-             float beta, const Operand& c) const;
+             float beta, const Operand& c, int algorithm = 0) const;
 
  private:
   struct Api;
   std::unique_ptr<const Api> api_;
   DeviceBuffer workspace_;
   std::unique_ptr<void, int (*)(void*)> handle_;
+  std::unique_ptr<CublasLt> lt_;
   std::string version_;
 };
 

@@ -1,0 +1,49 @@
+// The algorithms of a baseline (gpu/baseline.hpp), sampled in turn in the rounds of a comparison.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/trial.hpp"
+
+namespace autotune {
+
+// Nothing that is compared drops out before this many rounds, or within this factor of the best.
+inline constexpr int kFirstRounds = 3;
+inline constexpr double kTieMargin = 1.02;
+
+class BaselineRounds {
+ public:
+  struct Algorithm {
+    int number = 0;  // 0: the library's own choice
+    Trial trial;     // the first one, or the one that failed
+    std::vector<double> samples_us;
+  };
+  // Takes one sample of an algorithm; nullopt if the time is over.
+  using Sample = std::function<std::optional<Trial>(int algorithm)>;
+
+  explicit BaselineRounds(Sample sample) : sample_(std::move(sample)) {}
+
+  // Samples each algorithm once. After the first rounds those that are too far behind the best drop
+  // out, but for the library's own choice. An algorithm that fails drops out as well. A round for
+  // which there is not enough time counts for nothing; false is then returned.
+  bool play();
+
+  // The algorithm with the least median among those with a sample of each round; nullptr without
+  // any, and when the library's own choice has failed.
+  [[nodiscard]] const Algorithm* best() const;
+  // The failed trial of the library's own choice, which ends the rounds; else nullptr.
+  [[nodiscard]] const Trial* failure() const;
+
+ private:
+  [[nodiscard]] bool is_left(const Algorithm& algorithm) const;
+
+  Sample sample_;
+  std::size_t rounds_ = 0;  // whole ones
+  std::vector<Algorithm> algorithms_ = {{}};
+};
+
+}  // namespace autotune
