@@ -1,6 +1,8 @@
 // Times gemm() with the best known configurations against cuBLAS SGEMM, with TF32 where the math is
 // tf32, shape by shape, in one process: samples of both are taken in turn, round after round, so
 // that what changes with time changes for both. Short products run in CUDA graphs, on both sides.
+// cuBLAS is timed with the algorithm that it chooses and with the candidates of cublasLt's
+// heuristic; the fastest counts.
 //
 //   gemm_vs_cublas --math emulated --sizes 1024,2048,16x4096x4096 --output results.json
 //
@@ -10,9 +12,11 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -21,6 +25,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autotune/autotune.hpp"
+#include "autotune/error.hpp"
 #include "autotune/version.hpp"
 
 #include "cli/option_values.hpp"
@@ -178,6 +183,15 @@ class Contender {
   std::vector<double> samples_;
 };
 
+// Contenders that are algorithms of cuBLAS, by their numbers.
+using Algorithms = std::map<int, Contender>;
+
+const Algorithms::value_type& fastest(const Algorithms& algorithms) {
+  return *std::min_element(algorithms.begin(), algorithms.end(), [](const auto& a, const auto& b) {
+    return median(a.second.samples()) < median(b.second.samples());
+  });
+}
+
 // The time below which no kernel gets: by its multiply-adds or by the bytes it must move.
 double floor_us(const Machine& machine, const GemmProblem& problem) {
   return std::max(problem.operations() / (machine.rates.fma_gflops * 1e3),
@@ -206,16 +220,15 @@ class Comparison {
                             {pointer(o.b(copy)), problem.ldb()}, 0,
                             {pointer(o.c(copy)), problem.ldc()}, machine_.stream.handle());
     };
-    const auto cublas = [&](const Operands& o, int copy) {
-      machine_.cublas.sgemm(problem, 1, {o.a(copy), problem.lda()}, {o.b(copy), problem.ldb()}, 0,
-                            {o.c(copy), problem.ldc()});
-    };
     Contender hot(machine_, operands, false, product);
-    Contender hot_cublas(machine_, operands, false, cublas);
     Contender rotated(machine_, operands, true, product);
-    Contender rotated_cublas(machine_, operands, true, cublas);
-    const std::vector<Contender*> all = {&hot, &hot_cublas, &rotated, &rotated_cublas};
+    Algorithms hot_algorithms = prepared_cublas(operands, problem, false);
+    Algorithms rotated_algorithms = prepared_cublas(operands, problem, true);
+    std::vector<Contender*> all = {&hot, &rotated};
     for (Contender* contender : all) contender->prepare(options_.sample_ms * 1e3);
+    for (Algorithms* algorithms : {&hot_algorithms, &rotated_algorithms}) {
+      for (auto& [number, contender] : *algorithms) all.push_back(&contender);
+    }
     std::uint64_t throttled = 0;
     int clock_mhz = 0;
     for (int round = 0; round < options_.rounds; ++round) {
@@ -229,6 +242,8 @@ class Comparison {
       }
     }
 
+    auto& [algorithm, hot_cublas] = fastest(hot_algorithms);
+    auto& [rotated_algorithm, rotated_cublas] = fastest(rotated_algorithms);
     const BestConfiguration best = machine_.library.query(problem);
     ordered_json entry = {
         {"m", problem.m},
@@ -246,12 +261,15 @@ class Comparison {
         {"hot_cublas", figures(hot_cublas)},
         {"rotated", figures(rotated)},
         {"rotated_cublas", figures(rotated_cublas)},
+        {"cublas_algorithm", algorithm},
+        {"rotated_cublas_algorithm", rotated_algorithm},
         {"sm_clock_mhz", clock_mhz},
         {"throttle_reasons", throttled}};
     if (options_.sustained_s > 0 && problem.operations() > 5e11) {
       entry["sustained_s"] = options_.sustained_s;
       entry["sustained_us"] = hot.sustained_us(options_.sustained_s);
-      entry["sustained_cublas_us"] = hot_cublas.sustained_us(options_.sustained_s);
+      entry["sustained_cublas_us"] =
+          hot_algorithms.at(algorithm).sustained_us(options_.sustained_s);
     }
     print(problem, entry);
     return entry;
@@ -263,6 +281,34 @@ class Comparison {
   }
 
  private:
+  // cuBLAS's own choice, number 0, and the candidates of cublasLt that compute the product.
+  Algorithms prepared_cublas(const Operands& operands, const GemmProblem& problem, bool rotated) {
+    const auto matrices = [problem](const Operands& o, int copy) {
+      using Operand = gpu::Cublas::Operand;
+      return std::tuple(Operand{o.a(copy), problem.lda()}, Operand{o.b(copy), problem.ldb()},
+                        Operand{o.c(copy), problem.ldc()});
+    };
+    const int algorithms = std::apply(
+        [&](const auto&... matrix) { return machine_.cublas.algorithms(problem, matrix...); },
+        matrices(operands, 0));
+    Algorithms result;
+    for (int number = 0; number < algorithms; ++number) {
+      const auto product = [this, problem, matrices, number](const Operands& o, int copy) {
+        const auto& [a, b, c] = matrices(o, copy);
+        machine_.cublas.sgemm(problem, 1, a, b, 0, c, number);
+      };
+      Contender& made =
+          result.try_emplace(number, machine_, operands, rotated, product).first->second;
+      try {
+        made.prepare(options_.sample_ms * 1e3);
+      } catch (const Error&) {
+        if (number == 0) throw;
+        result.erase(number);
+      }
+    }
+    return result;
+  }
+
   static float* pointer(std::uint64_t address) { return reinterpret_cast<float*>(address); }
 
   static void print(const GemmProblem& problem, const ordered_json& entry) {
