@@ -12,12 +12,6 @@
 namespace autotune::test {
 namespace {
 
-// Whole numbers from -2 to 2: sums are exact in whatever order a kernel adds.
-void make_whole(Numbers& numbers) {
-  for (float& each : numbers.host) each = static_cast<float>(static_cast<int>(each * 2.99F));
-  numbers.reset();
-}
-
 // The matrices of one operand: packed, or with elements between them, or one for all products.
 struct Layout {
   const char* name;

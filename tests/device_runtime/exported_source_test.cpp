@@ -1,5 +1,7 @@
 // Exported source, compiled by nvcc, gives the bits that gemm() gives: on a real GPU.
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -8,10 +10,14 @@
 
 #include "autotune/autotune.hpp"
 
+#include "api/device_choice.hpp"
+#include "core/hash.hpp"
+#include "db/tuning_database.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "source_export/gemm_text.hpp"
 #include "tests/app/api/temporary_storage.hpp"
 #include "tests/device_runtime/device_numbers.hpp"
+#include "tests/support/exported_problems.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace autotune::test {
@@ -19,6 +25,9 @@ namespace {
 
 using ExportedGemm = cudaError_t(const float*, std::int64_t, const float*, std::int64_t, float*,
                                  std::int64_t, float, float, void*, cudaStream_t);
+using ExportedBatch = cudaError_t(const float*, std::int64_t, std::int64_t, const float*,
+                                  std::int64_t, std::int64_t, float*, std::int64_t, std::int64_t,
+                                  float, float, std::int64_t, void*, cudaStream_t);
 using ExportedSize = cudaError_t(std::size_t*);
 
 bool gpu_and_nvcc_are_here() {
@@ -54,7 +63,139 @@ std::string compiled(const Library& library, const GemmProblem& problem,
   return stem + ".so";
 }
 
-void check_same_bits(GemmProblem problem) {
+// A source's functions, compiled and loaded, with memory for calls.
+class Exported {
+ public:
+  // Of gemm()'s choice.
+  Exported(const Library& library, const GemmProblem& problem) : problem_(problem) {
+    void* const loaded = dlopen(compiled(library, problem, folder_).c_str(), RTLD_NOW);
+    REQUIRE_MESSAGE(loaded != nullptr, dlerror());
+    const std::string name = source_name(problem);
+    gemm_ = dlsym(loaded, name.c_str());
+    auto* const size =
+        reinterpret_cast<ExportedSize*>(dlsym(loaded, (name + "_workspace_bytes").c_str()));
+    REQUIRE((gemm_ != nullptr && size != nullptr));
+    std::size_t bytes = 0;
+    succeeds(size(&bytes));
+    workspace_.emplace(bytes + 1);
+  }
+
+  // `products`: of a batch.
+  [[nodiscard]] cudaError_t run(float alpha, const Matrix& a, const Matrix& b, float beta,
+                                const MutableMatrix& c, std::int64_t products) const {
+    if (problem_.batch == 1) {
+      return reinterpret_cast<ExportedGemm*>(gemm_)(a.data, a.ld, b.data, b.ld, c.data, c.ld, alpha,
+                                                    beta, workspace_->data, nullptr);
+    }
+    return reinterpret_cast<ExportedBatch*>(gemm_)(a.data, a.ld, a.stride, b.data, b.ld, b.stride,
+                                                   c.data, c.ld, c.stride, alpha, beta, products,
+                                                   workspace_->data, nullptr);
+  }
+
+ private:
+  GemmProblem problem_;
+  TemporaryFolder folder_;
+  void* gemm_ = nullptr;
+  std::optional<DeviceMemory> workspace_;
+};
+
+// Where the operands of a product or a batch lie. `shift`: elements that they begin behind a
+// multiple of 16 bytes, and that lie between rows and between matrices.
+struct Padding {
+  std::int64_t shift = 0;
+  bool one_b = false;  // for all products
+};
+
+struct Operands {
+  Operands(const GemmProblem& problem, const Padding& padding)
+      : lda(problem.lda() + padding.shift),
+        ldb(problem.ldb() + padding.shift),
+        ldc(problem.ldc() + padding.shift),
+        stride_a((problem.op_a == Transpose::none ? problem.m : problem.k) * lda + padding.shift),
+        stride_b((problem.op_b == Transpose::none ? problem.k : problem.n) * ldb + padding.shift),
+        stride_c(problem.m * ldc + padding.shift),
+        a(problem.batch * stride_a, padding.shift, 1),
+        b(problem.batch * stride_b, padding.shift, 2),
+        c(problem.batch * stride_c, padding.shift, 3) {
+    if (padding.one_b) stride_b = 0;
+  }
+  [[nodiscard]] Matrix in_a() const { return {a.begin, lda, stride_a}; }
+  [[nodiscard]] Matrix in_b() const { return {b.begin, ldb, stride_b}; }
+  [[nodiscard]] MutableMatrix in_c() const { return {c.begin, ldc, stride_c}; }
+
+  std::int64_t lda, ldb, ldc, stride_a, stride_b, stride_c;
+  Numbers a, b, c;
+};
+
+void check_same_bits(Library& library, const Exported& exported, const GemmProblem& problem) {
+  for (const Padding& padding : {Padding{0}, Padding{1}, Padding{0, true}}) {
+    CAPTURE(padding.shift);
+    CAPTURE(padding.one_b);
+    const Operands at(problem, padding);
+    library.gemm(problem, 1.25F, at.in_a(), at.in_b(), -0.75F, at.in_c());
+    const std::vector<float> expected = at.c.values();
+    CHECK(expected != at.c.host);
+    for (int run = 0; run < 2; ++run) {  // the second finds the workspace as the first left it
+      at.c.reset();
+      succeeds(exported.run(1.25F, at.in_a(), at.in_b(), -0.75F, at.in_c(), problem.batch));
+      CHECK(at.c.values() == expected);
+    }
+  }
+}
+
+// Whole numbers have the same sums in whatever order blocks add them.
+void check_fewer_products(Library& library, const Exported& exported, const GemmProblem& problem) {
+  Operands at(problem, Padding());
+  for (Numbers* const each : {&at.a, &at.b, &at.c}) make_whole(*each);
+  library.gemm(problem, 1, at.in_a(), at.in_b(), 1, at.in_c());
+  std::vector<float> expected = at.c.values();
+  const std::int64_t last = (problem.batch - 1) * at.stride_c;
+  std::copy(at.c.host.begin() + last, at.c.host.end(), expected.begin() + last);
+  at.c.reset();
+  succeeds(exported.run(1, at.in_a(), at.in_b(), 1, at.in_c(), problem.batch - 1));
+  CHECK(at.c.values() == expected);
+  CHECK(exported.run(1, at.in_a(), at.in_b(), 1, at.in_c(), problem.batch + 1) ==
+        cudaErrorInvalidValue);
+  CHECK(exported.run(1, at.in_a(), at.in_b(), 1, {at.c.begin, at.ldc, at.stride_c - 1},
+                     problem.batch) == cudaErrorInvalidValue);
+  CHECK(at.c.values() == expected);
+}
+
+// Has gemm() run a template's default configuration, as if that had won.
+void plant_winner(const TemporaryStorage& storage, const DeviceInfo& device,
+                  const KernelTemplate& kernel, const GemmProblem& problem) {
+  Winner winner;
+  winner.device_class = device.device_class();
+  winner.device_label = device.label;
+  winner.problem = problem;
+  winner.template_name = kernel.name;
+  winner.space_version = kernel.space_version;
+  winner.source_hash = content_hash(kernel.source);
+  winner.environment = {device.driver_text(), "any", "", kMeasuringProtocol};
+  winner.configuration = kernel.default_configuration(problem);
+  winner.median_us = winner.low_us = winner.high_us = 1;
+  winner.confirmed = true;
+  winner.measured_at = "2026-11-21T05:40:44Z";
+  TuningDatabase::open(storage.database()).put_winners({&winner, 1});
+}
+
+void check_template(const DeviceInfo& device, const KernelTemplate& kernel,
+                    const GemmProblem& problem) {
+  CAPTURE(kernel.name);
+  CAPTURE(to_string(problem));
+  const TemporaryStorage storage;
+  plant_winner(storage, device, kernel, problem);
+  LibraryOptions options;
+  options.device = Device::gpu(0);
+  options.use_shipped_winners = false;
+  Library library(options);
+  REQUIRE(library.query(problem).template_name == kernel.name);
+  const Exported exported(library, problem);
+  check_same_bits(library, exported, problem);
+  if (problem.batch > 1) check_fewer_products(library, exported, problem);
+}
+
+void check_tuned(const GemmProblem& problem) {
   if (!gpu_and_nvcc_are_here()) return;
   const TemporaryStorage storage;
   LibraryOptions options;
@@ -64,53 +205,38 @@ void check_same_bits(GemmProblem problem) {
   if (library.query(problem).match != MatchKind::exact) {
     REQUIRE(library.tune({problem}, {.budget_trials = 10}).problems.front().winner);
   }
-  const TemporaryFolder folder;
-  void* const exported = dlopen(compiled(library, problem, folder).c_str(), RTLD_NOW);
-  REQUIRE_MESSAGE(exported != nullptr, dlerror());
-  const std::string name = source_name(problem);
-  auto* const gemm = reinterpret_cast<ExportedGemm*>(dlsym(exported, name.c_str()));
-  auto* const size =
-      reinterpret_cast<ExportedSize*>(dlsym(exported, (name + "_workspace_bytes").c_str()));
-  REQUIRE((gemm != nullptr && size != nullptr));
-  std::size_t bytes = 0;
-  succeeds(size(&bytes));
-  const DeviceMemory workspace(bytes + 1);
-  for (const std::int64_t shift : {0, 1}) {
-    CAPTURE(shift);
-    const std::int64_t lda = problem.lda() + shift;
-    const std::int64_t ldb = problem.ldb() + shift;
-    const std::int64_t ldc = problem.ldc() + shift;
-    const bool a_as_is = problem.op_a == Transpose::none;
-    const bool b_as_is = problem.op_b == Transpose::none;
-    const Numbers a((a_as_is ? problem.m : problem.k) * lda, shift, 1);
-    const Numbers b((b_as_is ? problem.k : problem.n) * ldb, shift, 2);
-    const Numbers c(problem.m * ldc, shift, 3);
-    library.gemm(problem, 1.25F, {a.begin, lda}, {b.begin, ldb}, -0.75F, {c.begin, ldc});
-    const std::vector<float> expected = c.values();
-    CHECK(expected != c.host);
-    for (int run = 0; run < 2; ++run) {  // the second finds the workspace as the first left it
-      c.reset();
-      succeeds(
-          gemm(a.begin, lda, b.begin, ldb, c.begin, ldc, 1.25F, -0.75F, workspace.data, nullptr));
-      CHECK(c.values() == expected);
-    }
-  }
+  check_same_bits(library, Exported(library, problem), problem);
 }
 
 constexpr Transpose kTransposed = Transpose::transposed;
 
 TEST_SUITE("exported source") {
   TEST_CASE("a large product has the bits of gemm()") {
-    check_same_bits({.m = 1024, .n = 1024, .k = 1024});
+    check_tuned({.m = 1024, .n = 1024, .k = 1024});
   }
   TEST_CASE("a product of few tiles has the bits of gemm()") {
-    check_same_bits({.m = 128, .n = 128, .k = 8192, .op_a = kTransposed});
+    check_tuned({.m = 128, .n = 128, .k = 8192, .op_a = kTransposed});
   }
   TEST_CASE("a product of few rows has the bits of gemm()") {
-    check_same_bits({.m = 2, .n = 3000, .k = 4000, .op_b = kTransposed});
+    check_tuned({.m = 2, .n = 3000, .k = 4000, .op_b = kTransposed});
   }
   TEST_CASE("an emulated product has the bits of gemm()") {
-    check_same_bits({.m = 1024, .n = 1024, .k = 1024, .math = Math::emulated});
+    check_tuned({.m = 1024, .n = 1024, .k = 1024, .math = Math::emulated});
+  }
+  TEST_CASE("a tuned batch has the bits of gemm()") {
+    check_tuned({.m = 96, .n = 160, .k = 512, .op_b = kTransposed, .batch = 24});
+  }
+
+  TEST_CASE("products and batches of every template have the bits of gemm()") {
+    if (!gpu_and_nvcc_are_here()) return;
+    const DeviceInfo device = choose_device("0").device;
+    for (const KernelTemplate* const kernel : built_in_kernels().for_device(device)) {
+      for (const std::int64_t batch : {1, 5}) {
+        for (const GemmProblem& problem : exported_problems(*kernel, batch)) {
+          check_template(device, *kernel, problem);
+        }
+      }
+    }
   }
 }
 

@@ -12,11 +12,11 @@
 #include <elf.h>
 
 #include "autotune/error.hpp"
-#include "autotune/problem.hpp"
 
 #include "gpu/nvrtc.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "source_export/gemm_text.hpp"
+#include "tests/support/exported_problems.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace autotune::test {
@@ -46,10 +46,8 @@ std::shared_ptr<const gpu::Nvrtc> open_compilers() {
   return nullptr;
 }
 
-SourceRequest request_for(const std::string& name, GemmProblem problem) {
-  const KernelTemplate* const kernel = built_in_kernels().find(name);
-  if (!kernel->supports(problem)) problem.math = Math::emulated;
-  return {kernel,    kernel->default_configuration(problem),
+SourceRequest request_for(const KernelTemplate& kernel, const GemmProblem& problem) {
+  return {&kernel,   kernel.default_configuration(problem),
           problem,   "sm_90",
           "default", gemm_source_text(problem)};
 }
@@ -101,9 +99,10 @@ void check_form(const gpu::Nvrtc& nvrtc, const SourceRequest& request, bool alig
   }
 }
 
-void check_same_arithmetic(const std::string& kernel, const GemmProblem& problem) {
-  const auto nvrtc = open_compilers();
-  if (!nvrtc) return;
+void check_same_arithmetic(const gpu::Nvrtc& nvrtc, const KernelTemplate& kernel,
+                           const GemmProblem& problem) {
+  CAPTURE(kernel.name);
+  CAPTURE(problem.math);
   const SourceRequest request = request_for(kernel, problem);
   const TemporaryFolder folder;
   const std::string path = written(request, folder);
@@ -112,53 +111,58 @@ void check_same_arithmetic(const std::string& kernel, const GemmProblem& problem
   const ProgramResult nvcc = run_nvcc(arguments);
   CHECK_MESSAGE(nvcc.exit_code == 0, nvcc.err);
   const std::string exported = contents(path + ".ptx");
-  if (!code_traits(*request.kernel, problem).aligned) {
-    check_form(*nvrtc, request, false, exported, "_kernel");
+  if (!code_traits(kernel, problem).aligned) {
+    check_form(nvrtc, request, false, exported, "_kernel");
     return;
   }
-  check_form(*nvrtc, request, true, exported, "_aligned");
-  check_form(*nvrtc, request, false, exported, "_any");
+  check_form(nvrtc, request, true, exported, "_aligned");
+  check_form(nvrtc, request, false, exported, "_any");
 }
 
-constexpr Transpose kN = Transpose::none;
-constexpr Transpose kT = Transpose::transposed;
-
 TEST_SUITE("exported source") {
-  TEST_CASE("gemm_tiled is compiled to autotune's arithmetic") {
-    check_same_arithmetic("gemm_tiled", {.m = 100, .n = 50, .k = 64, .op_a = kN, .op_b = kT});
+  TEST_CASE("templates are compiled to autotune's arithmetic, for aligned tensors and others") {
+    const auto nvrtc = open_compilers();
+    if (!nvrtc) return;
+    for (const KernelTemplate& kernel : built_in_kernels().templates()) {
+      const std::vector<GemmProblem> problems = exported_problems(kernel, /*batch=*/1);
+      CHECK_MESSAGE(!problems.empty(), kernel.name);
+      for (const GemmProblem& problem : problems) check_same_arithmetic(*nvrtc, kernel, problem);
+    }
   }
-  TEST_CASE("gemm_simt is compiled to autotune's arithmetic, for aligned tensors and others") {
-    check_same_arithmetic("gemm_simt", {.m = 64, .n = 64, .k = 4096, .op_a = kT, .op_b = kN});
-  }
-  TEST_CASE("gemm_tma is compiled to autotune's arithmetic, for aligned tensors and others") {
-    check_same_arithmetic("gemm_tma", {.m = 512, .n = 512, .k = 64, .op_a = kN, .op_b = kN});
-  }
-  TEST_CASE("gemm_skinny is compiled to autotune's arithmetic") {
-    check_same_arithmetic("gemm_skinny", {.m = 2, .n = 1000, .k = 500, .op_a = kT, .op_b = kT});
-  }
-  TEST_CASE("gemm_fp16x1 is compiled to autotune's arithmetic, with the kernel before it") {
-    check_same_arithmetic("gemm_fp16x1", {.m = 2048, .n = 2048, .k = 64, .op_a = kN, .op_b = kN});
-  }
-  TEST_CASE("gemm_fp16x3 is compiled to autotune's arithmetic, with the kernel before it") {
-    check_same_arithmetic("gemm_fp16x3", {.m = 256, .n = 256, .k = 512, .op_a = kN, .op_b = kN});
+  TEST_CASE("templates that compute batches are compiled to autotune's arithmetic for them") {
+    const auto nvrtc = open_compilers();
+    if (!nvrtc) return;
+    std::size_t checked = 0;
+    for (const KernelTemplate& kernel : built_in_kernels().templates()) {
+      const std::vector<GemmProblem> problems = exported_problems(kernel, /*batch=*/3);
+      for (const GemmProblem& problem : problems) check_same_arithmetic(*nvrtc, kernel, problem);
+      checked += problems.size();
+    }
+    CHECK(checked > 0);
   }
 
   TEST_CASE("the test program builds without warnings and without the driver's library") {
     if (!open_compilers()) return;
-    // With tensor maps, a workspace and a number of blocks that is the device's.
-    SourceRequest request = request_for("gemm_tma", {.m = 512, .n = 512, .k = 1024});
-    request.configuration = Configuration::parse(
-        "RESULTS_M=8,RESULTS_N=16,LANES_M=8,WARPS_M=2,WARPS_N=2,SLICE_K=1,BLOCK_K=32,UNROLL=8,"
-        "STAGES=3,MIN_BLOCKS=2,SPLIT_K=0,CLUSTER=1,ORDER=0,REGISTER_LEVEL=3,RASTER=1");
-    const TemporaryFolder folder;
-    const std::string path = written(request, folder);
-    // PTX alone takes a fraction of the time.
-    const ProgramResult nvcc = run_nvcc({"-gencode=arch=compute_90a,code=compute_90a",
-                                         "-Werror=all-warnings", "-Xcompiler=-Wall,-Wextra,-Werror",
-                                         path + ".cu", path + "_test.cpp", "-o", path + "_test"});
-    CHECK_MESSAGE(nvcc.exit_code == 0, nvcc.err);
-    CHECK(nvcc.err == "");
-    CHECK(std::filesystem::exists(path + "_test"));
+    const KernelTemplate& kernel = *built_in_kernels().find("gemm_tma");
+    for (const std::int64_t batch : {1, 3}) {
+      CAPTURE(batch);
+      // With tensor maps, a workspace and a number of blocks that is the device's.
+      SourceRequest request = request_for(
+          kernel, {.m = 512, .n = 512, .k = 1024, .op_a = Transpose::transposed, .batch = batch});
+      request.configuration = Configuration::parse(
+          "RESULTS_M=8,RESULTS_N=16,LANES_M=8,WARPS_M=2,WARPS_N=2,SLICE_K=1,BLOCK_K=32,UNROLL=8,"
+          "STAGES=3,MIN_BLOCKS=2,SPLIT_K=0,CLUSTER=1,ORDER=0,REGISTER_LEVEL=3,RASTER=1");
+      const TemporaryFolder folder;
+      const std::string path = written(request, folder);
+      // PTX alone takes a fraction of the time.
+      const ProgramResult nvcc =
+          run_nvcc({"-gencode=arch=compute_90a,code=compute_90a", "-Werror=all-warnings",
+                    "-Xcompiler=-Wall,-Wextra,-Werror", path + ".cu", path + "_test.cpp", "-o",
+                    path + "_test"});
+      CHECK_MESSAGE(nvcc.exit_code == 0, nvcc.err);
+      CHECK(nvcc.err == "");
+      CHECK(std::filesystem::exists(path + "_test"));
+    }
   }
 }
 

@@ -34,6 +34,10 @@ std::string row_stride_name(const TensorDesc& tensor) {
   return "ld" + tensor.name;
 }
 
+std::string matrix_stride_name(const TensorDesc& tensor) {
+  return "stride_" + tensor.name;
+}
+
 std::string wrapped(const std::vector<std::string>& items, std::size_t column, std::size_t indent) {
   constexpr std::size_t kWidth = 100;
   std::string result;

@@ -21,6 +21,9 @@ struct SourceFacts {
   bool two_forms = false;
   int capability = 0;  // 90 for sm_90
 
+  [[nodiscard]] bool is_batch() const { return !request.text.batch.empty(); }
+  // The most products of a call; 1 unless it is a batch.
+  [[nodiscard]] std::int64_t products() const { return tensors.back().matrices; }
   // The type of a scalar, by its number.
   [[nodiscard]] std::string scalar_type(std::size_t index) const;
   // Names of kernels: of the form for aligned tensors, the other or only one, the one before it.
@@ -31,8 +34,9 @@ struct SourceFacts {
 
 // "float", for tensors and scalars. Throws Error for a type that C++ lacks.
 [[nodiscard]] std::string cpp_name(ElementType type);
-// "lda" for the tensor a.
+// "lda" and "stride_a" for the tensor a.
 [[nodiscard]] std::string row_stride_name(const TensorDesc& tensor);
+[[nodiscard]] std::string matrix_stride_name(const TensorDesc& tensor);
 
 // Items with ", " between them, in lines that end before column 100. The first line begins at
 // `column`, others at `indent`.

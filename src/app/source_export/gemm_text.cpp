@@ -14,6 +14,7 @@ SourceText gemm_source_text(const Problem& problem) {
                                  b_as_is ? "B" : "B^T"),
           .note = "With beta == 0 C is not read.",
           .scalars = {"alpha", "beta"},
+          .batch = gemm.batch > 1 ? "batch" : "",
           .reference = fmt::format(R"(  double sum = 0;
   double magnitude = 0;
   for (int64_t i = 0; i < k; ++i) {{

@@ -28,6 +28,13 @@ std::string tensor_line(const TensorDesc& tensor) {
                                     tensor.columns, cpp_name(tensor.type), stride));
 }
 
+std::string matrix_stride_line(const TensorDesc& tensor) {
+  return parameter_line(
+      matrix_stride_name(tensor),
+      fmt::format("elements from one product's {} to the next{}", tensor.name,
+                  tensor.role == TensorRole::input ? "; 0: all have the same" : ""));
+}
+
 std::string workspace_lines(const SourceFacts& facts) {
   if (facts.geometry.workspace_bytes() == 0) {
     return parameter_line("workspace", "not used by this kernel: may be null");
@@ -41,10 +48,17 @@ std::string workspace_lines(const SourceFacts& facts) {
 
 std::string parameter_texts(const SourceFacts& facts) {
   std::string result;
-  for (const TensorDesc& tensor : facts.tensors) result += tensor_line(tensor);
+  for (const TensorDesc& tensor : facts.tensors) {
+    result += tensor_line(tensor);
+    if (facts.is_batch()) result += matrix_stride_line(tensor);
+  }
   const std::vector<std::string>& scalars = facts.request.text.scalars;
   if (!scalars.empty()) {
     result += parameter_line(fmt::format("{}", fmt::join(scalars, ", ")), facts.scalar_type(0));
+  }
+  if (facts.is_batch()) {
+    result += parameter_line(facts.request.text.batch,
+                             fmt::format("products, from 1 to {}", facts.products()));
   }
   result += workspace_lines(facts);
   result += parameter_line("stream", "of the current device");
@@ -74,10 +88,12 @@ std::vector<std::string> declared_parameters(const SourceFacts& facts) {
     result.push_back(fmt::format("{}{}* {}", tensor.role == TensorRole::input ? "const " : "", type,
                                  tensor.name));
     result.push_back("int64_t " + row_stride_name(tensor));
+    if (facts.is_batch()) result.push_back("int64_t " + matrix_stride_name(tensor));
   }
   for (std::size_t i = 0; i < facts.request.text.scalars.size(); ++i) {
     result.push_back(facts.scalar_type(i) + " " + facts.request.text.scalars[i]);
   }
+  if (facts.is_batch()) result.push_back("int64_t " + facts.request.text.batch);
   result.emplace_back("void* workspace");
   result.emplace_back("cudaStream_t stream");
   return result;
@@ -112,6 +128,8 @@ TextValues header_values(const SourceFacts& facts) {
           {"FORMULA", facts.request.text.formula},
           {"PARAMETER_TEXTS", parameter_texts(facts)},
           {"FORMS", facts.two_forms ? "2" : ""},
+          {"BATCH", facts.is_batch() ? std::to_string(facts.products()) : ""},
+          {"STEPS", facts.is_batch() ? "rows and matrices" : "rows"},
           {"DEVICE", device_text(facts)},
           {"SHARED_BYTES", std::to_string(shared_bytes(facts))},
           {"PARAMETERS", wrapped(declared_parameters(facts), function.size(), kIndent)}};

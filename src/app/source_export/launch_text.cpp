@@ -53,6 +53,23 @@ std::string refusal(const std::vector<std::string>& conditions) {
   return fmt::format("  if ({}) return cudaErrorInvalidValue;\n", fmt::join(conditions, " || "));
 }
 
+std::string batch_checks(const SourceFacts& facts) {
+  const std::string& batch = facts.request.text.batch;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  for (const TensorDesc& tensor : facts.tensors) {
+    const std::string stride = matrix_stride_name(tensor);
+    if (tensor.role == TensorRole::input) {
+      inputs.push_back(stride + " < 0");
+    } else {
+      outputs.push_back(fmt::format("overlap({}, {}, {}, {}, {})", tensor.rows, tensor.columns,
+                                    row_stride_name(tensor), stride, batch));
+    }
+  }
+  return refusal({batch + " < 1", fmt::format("{} > {}", batch, facts.products())}) +
+         refusal(inputs) + refusal(outputs);
+}
+
 std::string checks(const SourceFacts& facts) {
   std::vector<std::string> nulls;
   std::vector<std::string> strides;
@@ -61,6 +78,7 @@ std::string checks(const SourceFacts& facts) {
     strides.push_back(fmt::format("{} < {}", row_stride_name(tensor), tensor.columns));
   }
   std::string text = refusal(nulls) + refusal(strides);
+  if (facts.is_batch()) text += batch_checks(facts);
   if (facts.geometry.workspace_bytes() > 0) {
     text += "  if (workspace == nullptr) return cudaErrorInvalidValue;\n";
     text += refusal({"reinterpret_cast<uintptr_t>(workspace) % 256 != 0"});
@@ -78,6 +96,7 @@ bool takes(const SourceFacts& facts, ArgumentKind kind) {
 std::string local_values(const SourceFacts& facts) {
   std::vector<std::string> sizes;
   for (const Problem::Size& size : facts.request.problem.sizes()) {
+    if (size.name == facts.request.text.batch) continue;  // the caller's
     sizes.push_back(fmt::format("{} = {}", size.name, size.value));
   }
   std::string text = fmt::format("  int64_t {};", fmt::join(sizes, ", "));
@@ -102,8 +121,8 @@ std::string argument_name(const SourceFacts& facts, const KernelArgument& argume
       return facts.request.problem.sizes()[argument.index].name;
     case ArgumentKind::row_stride:
       return row_stride_name(facts.tensors[argument.index]);
-    case ArgumentKind::matrix_stride:  // sources are of one product
-      break;
+    case ArgumentKind::matrix_stride:
+      return matrix_stride_name(facts.tensors[argument.index]);
     case ArgumentKind::scalar:
       return facts.request.text.scalars[argument.index];
     case ArgumentKind::workspace:
@@ -136,18 +155,39 @@ std::string map_arguments(const SourceFacts& facts) {
   return maps.empty() ? "" : fmt::format("{}{{}}", fmt::join(maps, "{}, "));
 }
 
+// The arguments of make_tensor_map() behind the address. A matrix that all products of a batch have
+// is the only one of its map.
+std::string map_extents(const SourceFacts& facts, std::size_t index) {
+  const TensorDesc& tensor = facts.tensors[index];
+  const auto [box_rows, box_columns] = facts.geometry.tensor_boxes[index];
+  const std::string row_stride = row_stride_name(tensor);
+  const auto bytes = [&](const std::string& elements) {
+    return fmt::format("uint64_t{{{}}} * {}", size_bytes(tensor.type), elements);
+  };
+  if (!facts.is_batch()) {
+    return fmt::format("{{{}, {}}}, {{{}}}, {{{}, {}}}", tensor.columns, tensor.rows,
+                       bytes(row_stride), box_columns, box_rows);
+  }
+  const std::string stride = matrix_stride_name(tensor);
+  return fmt::format(
+      "{{{}, {}, static_cast<uint64_t>({} == 0 ? 1 : {})}},\n"
+      "                            {{{}, {}}},\n"
+      "                            {{{}, {}, 1}}",
+      tensor.columns, tensor.rows, stride, facts.request.text.batch, bytes(row_stride),
+      bytes(fmt::format("({0} == 0 ? {1} : {0})", stride, row_stride)), box_columns, box_rows);
+}
+
 std::string maps_made(const SourceFacts& facts) {
   std::string text;
   for (std::size_t i = 0; i < facts.tensors.size() && facts.two_forms; ++i) {
     if (!facts.geometry.needs_map(i)) continue;
     const TensorDesc& tensor = facts.tensors[i];
-    const auto [box_rows, box_columns] = facts.geometry.tensor_boxes[i];
     text += fmt::format(
-        "    error = make_tensor_map(&map_{0}, CU_TENSOR_MAP_DATA_TYPE_{1}, {0}, {2}, {3}, {4} * "
-        "{5},\n                            {6}, {7});\n    if (error != cudaSuccess) return "
-        "error;\n",
-        tensor.name, tensor.type == ElementType::f64 ? "FLOAT64" : "FLOAT32", tensor.rows,
-        tensor.columns, size_bytes(tensor.type), row_stride_name(tensor), box_rows, box_columns);
+        "    error = make_tensor_map(&map_{0}, CU_TENSOR_MAP_DATA_TYPE_{1}, {0},\n"
+        "                            {2});\n"
+        "    if (error != cudaSuccess) return error;\n",
+        tensor.name, tensor.type == ElementType::f64 ? "FLOAT64" : "FLOAT32",
+        map_extents(facts, i));
   }
   if (!text.empty()) text.pop_back();
   return text;
@@ -156,10 +196,14 @@ std::string maps_made(const SourceFacts& facts) {
 std::string all_aligned(const SourceFacts& facts) {
   std::vector<std::string> conditions;
   for (const TensorDesc& tensor : facts.tensors) {
-    conditions.push_back(fmt::format("is_aligned({}, {} * {})", tensor.name,
-                                     size_bytes(tensor.type), row_stride_name(tensor)));
+    const std::string row_stride = row_stride_name(tensor);
+    conditions.push_back(fmt::format(
+        "is_aligned({}, {} * {})", tensor.name, size_bytes(tensor.type),
+        facts.is_batch() ? fmt::format("({} | {})", row_stride, matrix_stride_name(tensor))
+                         : row_stride));
   }
-  return fmt::format("{}", fmt::join(conditions, " && "));
+  return fmt::format(
+      "{}", fmt::join(conditions, facts.is_batch() ? " &&\n                       " : " && "));
 }
 
 // An expression.
@@ -186,6 +230,14 @@ std::string flag(bool value) {
   return value ? "1" : "";
 }
 
+// The blocks along x, as an expression.
+std::string blocks_along_x(const SourceFacts& facts) {
+  const std::int64_t blocks = facts.geometry.grid[0];
+  if (!facts.is_batch()) return fmt::format("{}u", blocks);
+  return fmt::format("static_cast<unsigned>({} * {})", blocks / facts.products(),
+                     facts.request.text.batch);
+}
+
 // The most blocks of a grid in whole clusters, as an expression of the SMs.
 std::string resident_blocks(const LaunchGeometry& geometry) {
   const std::int64_t cluster = geometry.blocks_per_cluster;
@@ -199,16 +251,22 @@ void add_geometry(const SourceFacts& facts, TextValues& values) {
   const auto& [blocks, threads, shared_bytes, shares] = geometry.preparation;
   const bool resident = geometry.resident_blocks_per_sm > 0;
   const bool prepares = blocks > 0;
+  const std::string products = facts.is_batch() ? facts.request.text.batch + ", " : "";
   constexpr int kFirstToOverlap = 90;  // 10 * compute capability
   values.merge(TextValues{
       {"OVERLAPS", flag(geometry.waits_for_launch_before && facts.capability >= kFirstToOverlap)},
       {"SHARED_ABOVE_DEFAULT", flag(exceeds_default_shared(facts))},
       {"RESIDENT", resident ? std::to_string(geometry.resident_blocks_per_sm) : ""},
       {"RESIDENT_BLOCKS", resident_blocks(geometry)},
-      {"GRID_X", std::to_string(geometry.grid[0])},
+      {"GRID_X", blocks_along_x(facts)},
+      {"GRID_PARAMETER", facts.is_batch() ? "int64_t " + products : ""},
+      {"PRODUCTS", products},
+      {"MOST_PRODUCTS", facts.is_batch() ? std::to_string(facts.products()) + ", " : ""},
       {"GRID_Y", std::to_string(geometry.grid[1])},
       {"GRID_Z", std::to_string(geometry.grid[2])},
-      {"GRID", resident ? "grid" : fmt::format("dim3({})", fmt::join(geometry.grid, ", "))},
+      {"GRID", resident ? "grid"
+                        : fmt::format("dim3({}, {}, {})", blocks_along_x(facts), geometry.grid[1],
+                                      geometry.grid[2])},
       {"BLOCK", fmt::format("{}", fmt::join(geometry.block, ", "))},
       {"DYNAMIC_SHARED_BYTES", std::to_string(geometry.dynamic_shared_bytes)},
       {"PREPARE_BLOCKS", prepares ? std::to_string(blocks) : ""},
@@ -234,6 +292,8 @@ TextValues launch_values(const SourceFacts& facts) {
                  {"OTHER_ERRORS", flag(!resident && more_can_fail)},
                  {"MAP_ARGUMENTS", map_arguments(facts)},
                  {"MAPS", maps},
+                 {"MAP_EXTENTS", facts.is_batch() ? "3" : "2"},
+                 {"MAP_STRIDES", facts.is_batch() ? "2" : "1"},
                  {"ALL_ALIGNED", all_aligned(facts)},
                  {"ARGUMENTS", wrapped(arguments(facts), kArgumentsBegin, kArgumentsBegin)}});
   add_geometry(facts, values);

@@ -24,12 +24,12 @@ std::string_view text_of(std::string_view file) {
       ->text;
 }
 
-// A device takes 31 bits of blocks.
+// A device takes 31 bits of blocks along x.
 void check_launch(const SourceRequest& request) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const LaunchGeometry geometry = request.kernel->geometry(request.configuration, request.problem);
   if (geometry.blocks() <= kMost) return;
-  throw UsageError(fmt::format("{} would need {} blocks, more than a launch has",
+  throw UsageError(fmt::format("{} would need {} blocks, more than a launch has along x",
                                to_string(request.problem), geometry.blocks()));
 }
 
@@ -78,9 +78,6 @@ std::string nvcc_test_command(const SourceRequest& request) {
 std::vector<SourceFile> stand_alone_source(const SourceRequest& request) {
   check_launch(request);
   const SourceFacts facts(request);
-  if (facts.tensors.back().matrices > 1) {
-    throw UsageError("the kernel of a batch is not written as source: leave out --batch");
-  }
   const std::string banner = filled(text_of("banner.in"), banner_values(facts));
   const auto file = [&](const char* end, std::string_view text, const TextValues& values) {
     return SourceFile{facts.name + end, banner + filled(text_of(text), values)};

@@ -15,10 +15,11 @@ struct SourceText {
   std::string formula;               // "C = alpha * A * B + beta * C"
   std::string note;                  // more that callers need to know; may be empty
   std::vector<std::string> scalars;  // their names, in the order of Operation::scalars
+  std::string batch;                 // the size that counts products; empty unless it is a batch
   // The body of a C++ function that returns the result at (row, column) of the output in FP64, and
   // the magnitude that its rounding errors are relative to, as {value, magnitude}. It sees sizes
   // and scalars by their names, and each tensor <name> as it was before the call, with its row
-  // stride ld<name>.
+  // stride ld<name>; of a batch, the matrices of one product.
   std::string reference;
 };
 

@@ -11,8 +11,8 @@
 namespace autotune {
 namespace {
 
-// Rows and columns of the output whose results the program computes again: all, as far as that is a
-// matter of seconds.
+// Rows, through all matrices, and columns of the output whose results the program computes again:
+// all, as far as that is a matter of seconds.
 std::array<std::int64_t, 2> checked_results(const TensorDesc& output, double operations) {
   constexpr double kMostTerms = 1 << 28;
   const auto results = static_cast<double>(output.elements());
@@ -21,7 +21,8 @@ std::array<std::int64_t, 2> checked_results(const TensorDesc& output, double ope
     return std::clamp(static_cast<std::int64_t>(std::min(wanted, 1e9)), std::int64_t{1}, there);
   };
   const std::int64_t rows =
-      count(std::max(std::sqrt(most), most / static_cast<double>(output.columns)), output.rows);
+      count(std::max(std::sqrt(most), most / static_cast<double>(output.columns)),
+            output.matrices * output.rows);
   return {rows, count(most / static_cast<double>(rows), output.columns)};
 }
 
@@ -49,8 +50,8 @@ std::string local_tensors(const SourceFacts& facts) {
   std::string text;
   for (const TensorDesc& tensor : facts.tensors) {
     text += fmt::format(
-        "  const {0}* const {1} = operands.{1}.host.data();\n"
-        "  const int64_t {2} = operands.{1}.stride;\n",
+        "  const {0}* const {1} = operands.{1}.host.data() + matrix * operands.{1}.stride;\n"
+        "  const int64_t {2} = operands.{1}.ld;\n",
         cpp_name(tensor.type), tensor.name, row_stride_name(tensor));
   }
   text.pop_back();
@@ -61,9 +62,11 @@ std::vector<std::string> call_arguments(const SourceFacts& facts) {
   std::vector<std::string> result;
   for (const TensorDesc& tensor : facts.tensors) {
     result.push_back(tensor.name + ".device");
-    result.push_back(tensor.name + ".stride");
+    result.push_back(tensor.name + ".ld");
+    if (facts.is_batch()) result.push_back(tensor.name + ".stride");
   }
   result.insert(result.end(), facts.request.text.scalars.begin(), facts.request.text.scalars.end());
+  if (facts.is_batch()) result.push_back(facts.request.text.batch);
   result.insert(result.end(), {"workspace", "/*stream=*/nullptr"});
   return result;
 }
@@ -79,9 +82,9 @@ TextValues test_values(const SourceFacts& facts) {
   std::vector<std::string> matrices;
   std::vector<std::string> made;
   for (const TensorDesc& tensor : facts.tensors) {
-    matrices.push_back(fmt::format("  Matrix<{}> {};", cpp_name(tensor.type), tensor.name));
-    made.push_back(fmt::format("{}({}, {}, shift, /*seed=*/{})", tensor.name, tensor.rows,
-                               tensor.columns, made.size() + 1));
+    matrices.push_back(fmt::format("  Matrices<{}> {};", cpp_name(tensor.type), tensor.name));
+    made.push_back(fmt::format("{}({}, {}, {}, shift, /*seed=*/{})", tensor.name, tensor.matrices,
+                               tensor.rows, tensor.columns, made.size() + 1));
   }
   constexpr std::size_t kCall = 8;
   return {{"NAME", facts.name},

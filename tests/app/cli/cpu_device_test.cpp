@@ -97,11 +97,6 @@ TEST_SUITE("program on the CPU device") {
     const ProgramResult run = program({"run", "--sizes", "40", "--batch", "5", "--device", "cpu"});
     CHECK(run.exit_code == kSuccess);
     CHECK(has(run.out, "40x40x40 batch 5"));
-    const ProgramResult source =
-        program({"export", "--source", "--sizes", "40", "--batch", "5", "--arch", "sm_90",
-                 "--template", "gemm_simt", "--output", "/nonexistent/folder"});
-    CHECK(source.exit_code == kUsage);
-    CHECK(has(source.err, "--batch"));
   }
 
   TEST_CASE("auto takes the CPU device where there is no GPU, and says so") {

@@ -59,6 +59,27 @@ TEST_SUITE("export") {
     CHECK(has(contents(write.folder / (kStem + ".h")), "cudaError_t " + kStem + "(const float* a"));
   }
 
+  TEST_CASE("a batch is written with a function that takes the products and their strides") {
+    const Export write;
+    REQUIRE(write({"--template", "gemm_tma", "--batch", "6"}).exit_code == kSuccess);
+    const std::string stem = "gemm_512x512x512x6_f32_nn_strict";
+    const std::string header = contents(write.folder / (stem + ".h"));
+    CHECK(has(header, "int64_t ldc, int64_t stride_c,"));
+    CHECK(has(header, "int64_t batch, void* workspace"));
+    CHECK(has(header, "//   batch         products, from 1 to 6\n"));
+    const std::string launch = contents(write.folder / (stem + ".cu"));
+    const KernelTemplate& kernel = *built_in_kernels().find("gemm_tma");
+    const GemmProblem alone{.m = 512, .n = 512, .k = 512};
+    GemmProblem batch = alone;
+    batch.batch = 6;
+    const LaunchGeometry geometry = kernel.geometry(kernel.default_configuration(batch), batch);
+    CHECK(
+        has(launch, "static_cast<unsigned>(" + std::to_string(geometry.grid[0] / 6) + " * batch)"));
+    CHECK(has(launch, "&batch, &stride_a, &stride_b, &stride_c}"));
+    CHECK(has(launch, "(stride_b == 0 ? 1 : batch)"));
+    CHECK(has(contents(write.folder / (stem + "_kernel.cuh")), "#define BATCHED 1\n"));
+  }
+
   TEST_CASE("the winner of a device is written without a word on templates") {
     const Program program;
     const std::filesystem::path folder = program.folder.path() / "source";
