@@ -4,6 +4,7 @@
     c = autotune.matmul(a, b)                       # PyTorch, CuPy, Numba, NumPy, DLPack; batches too
     autotune.tune([(512, 512, 512)], seconds=10)    # once; the results are kept on disk
     autotune.query((512, 512, 512))                 # what runs, and why
+    weights = autotune.prepare(b, m=512, math="emulated")       # once, for many products
 
 It is the C API (autotune/autotune.h) by ctypes. All functions may be called by several threads at once.
 """
@@ -15,11 +16,13 @@ import numbers
 import os
 import shutil
 import sys
+import weakref
 
 from . import _c_api
 from ._c_api import Error
 
-__all__ = ["Error", "matmul", "query", "stop_background", "tune", "use_background", "use_bundle", "version"]
+__all__ = ["Error", "Prepared", "matmul", "prepare", "query", "stop_background", "tune", "use_background",
+           "use_bundle", "version"]
 
 _bundle = None  # the path, as bytes
 _background = None  # program, share and seconds, for new library objects
@@ -234,6 +237,16 @@ def _handle_of(stream):
     return stream
 
 
+def _stream_of(matrices, stream):
+    """The stream that is given, else that of the arrays, as a number."""
+    if stream is None:
+        streams = {matrix.stream for matrix in matrices if matrix.stream is not None}
+        if len(streams) > 1:
+            raise ValueError("a, b and out name different streams: give stream")
+        stream = streams.pop() if streams else 0
+    return _handle_of(stream)
+
+
 def _empty_like(array, shape):
     """A new matrix of the kind of an array."""
     if hasattr(array, "new_empty"):  # PyTorch
@@ -253,12 +266,85 @@ def _scalar(value, name):
         raise ValueError(f"{name} is beyond the range of numbers") from None
 
 
+def _count(value, name):
+    if not _is_whole(value):
+        raise TypeError(f"{name} is {value!r}: it must be a whole number")
+    if not 0 < value < 2**31:
+        raise ValueError(f"{name} is {value}: it must be from 1 to {2**31 - 1}")
+    return value
+
+
 def _math(name):
     if not isinstance(name, str):
         raise TypeError(f"math is {name!r}: it must be one of {_c_api.MATHS}")
     if name not in _c_api.MATHS:
         raise ValueError(f"math is {name!r}: it must be one of {_c_api.MATHS}")
     return _c_api.MATHS.index(name)
+
+
+class Prepared:
+    """What prepare() made of `array`. Its memory is freed by close(), or with the object.
+
+    It is a context manager that closes it.
+    """
+
+    def __init__(self, array, handle):
+        self.array = array
+        self._handle = handle
+        self._free = weakref.finalize(self, _destroy, handle, os.getpid())
+
+    def close(self):
+        """Frees its memory. Work that uses it must be done with."""
+        self._free()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def handle_as(self, name):
+        if not self._free.alive:
+            raise ValueError(f"{name} was closed")
+        return self._handle
+
+
+def _destroy(handle, process):
+    if process == os.getpid():  # memory of a GPU is not a forked process's
+        _c_api.library().autotune_prepared_destroy(handle)
+
+
+def _array_of(operand):
+    return operand.array if isinstance(operand, Prepared) else operand
+
+
+def prepare(array, *, math, m=None, n=None, stream=None):
+    """Prepares a matrix once that is an operand of many products, and returns a Prepared for matmul().
+
+    m: rows of a product that has it as b; or n: columns of one that has it as a. Kernels of "emulated"
+    and "tf32" products split their operands into FP16 numbers first. Those of the kernel that this
+    product has now do not split this one again, whatever their size; others use it as they use the
+    array. The results are the same, bit for bit. The matrix must stay as it is and where it is. The
+    work is enqueued as matmul()'s is, which must come behind it.
+
+    Raises TypeError or ValueError for arguments that do not fit, Error for faults.
+    """
+    if (m is None) == (n is None):
+        raise TypeError("give m, of products that have the array as b, or n, of those that have it as a")
+    matrix = _Matrix(array, "array")
+    if matrix.batch is not None:
+        raise ValueError("array has 3 dimensions: an operand is prepared for single products")
+    problem = _c_api.Problem(math=_math(math), batch=1)
+    if n is None:
+        which, problem.op_b = _c_api.OPERAND_B, not matrix.by_rows
+        problem.m, (problem.k, problem.n) = _count(m, "m"), matrix.shape
+    else:
+        which, problem.op_a = _c_api.OPERAND_A, not matrix.by_rows
+        (problem.m, problem.k), problem.n = matrix.shape, _count(n, "n")
+    prepared = ctypes.c_void_p()
+    _c_api.call("prepare_operand", _library_of(matrix.device), ctypes.byref(problem), which, matrix.data,
+                matrix.ld, _stream_of([matrix], stream), ctypes.byref(prepared))
+    return Prepared(array, prepared)
 
 
 def matmul(a, b, out=None, *, alpha=1.0, beta=0.0, stream=None, math="strict"):
@@ -270,12 +356,14 @@ def matmul(a, b, out=None, *, alpha=1.0, beta=0.0, stream=None, math="strict"):
     two or three dimensions, has it for all products. On a GPU the work is enqueued on `stream`: a number or an object of PyTorch, CuPy or Numba; by default the stream
     that PyTorch works on or that the arrays name, else the default stream. Other arrays are multiplied
     on the CPU device, slowly. math: "strict", or "emulated" for products on tensor cores that are as
-    accurate, or "tf32" for products of operands that are rounded to TF32.
+    accurate, or "tf32" for products of operands that are rounded to TF32. a and b may be what prepare()
+    returned.
 
     Raises TypeError or ValueError for arguments that do not fit, Error for faults.
     """
     alpha, beta = _scalar(alpha, "alpha"), _scalar(beta, "beta")
-    arrays = [_Matrix(a, "a"), _Matrix(b, "b")]
+    arrays = [_Matrix(_array_of(a), "a"), _Matrix(_array_of(b), "b")]
+    prepared = [x.handle_as(name) if isinstance(x, Prepared) else None for x, name in ((a, "a"), (b, "b"))]
     (m, k), (k_of_b, n) = arrays[0].shape, arrays[1].shape
     if k != k_of_b:
         raise ValueError(f"a is {m} x {k} and b is {k_of_b} x {n}: they cannot be multiplied")
@@ -283,7 +371,7 @@ def matmul(a, b, out=None, *, alpha=1.0, beta=0.0, stream=None, math="strict"):
     if out is None:
         if beta != 0:
             raise ValueError("beta is not 0, and there is no out to add to")
-        out = _empty_like(a, (m, n) if batch is None else (batch, m, n))
+        out = _empty_like(_array_of(a), (m, n) if batch is None else (batch, m, n))
     arrays.append(_Matrix(out, "out"))
     left, right, result = arrays
     if result.shape != (m, n):
@@ -295,17 +383,16 @@ def matmul(a, b, out=None, *, alpha=1.0, beta=0.0, stream=None, math="strict"):
     devices = {matrix.device for matrix in arrays}
     if len(devices) > 1:
         raise ValueError(f"a, b and out are on different devices: {[x.device for x in arrays]}")
-    if stream is None:
-        streams = {matrix.stream for matrix in arrays if matrix.stream is not None}
-        if len(streams) > 1:
-            raise ValueError("a, b and out name different streams: give stream")
-        stream = streams.pop() if streams else 0
     problem = _c_api.Problem(m=m, n=n, k=k, op_a=left.by_rows != result.by_rows,
                              op_b=right.by_rows != result.by_rows, math=_math(math),
                              order=not result.by_rows, batch=batch or 1)
     placed = [(matrix.data, matrix.ld, matrix.stride_in(batch)) for matrix in arrays]
-    library, stream = _library_of(devices.pop()), _handle_of(stream)
-    if batch != 0:
+    library, stream = _library_of(devices.pop()), _stream_of(arrays, stream)
+    if batch is None and any(prepared):
+        operands = [(*place[:2], handle) for place, handle in zip(placed, prepared)]
+        _c_api.call("gemm_prepared", library, ctypes.byref(problem), alpha, *operands[0], *operands[1],
+                    beta, *placed[2][:2], stream, None)
+    elif batch != 0:
         _c_api.call("gemm_strided_batched", library, ctypes.byref(problem), alpha, *placed[0],
                     *placed[1], beta, *placed[2], stream, None)
     return out
@@ -339,12 +426,8 @@ def _problem(size, layout, math, batch):
         raise TypeError(f"layout is {layout!r}: it must be NN, NT, TN or TT")
     if layout not in ("NN", "NT", "TN", "TT"):
         raise ValueError(f"layout is {layout!r}: it must be NN, NT, TN or TT")
-    if not _is_whole(batch):
-        raise TypeError(f"batch is {batch!r}: it must be a whole number")
-    if not 0 < batch < 2**31:
-        raise ValueError(f"batch is {batch}: it must be from 1 to {2**31 - 1}")
     return _c_api.Problem(m=m, n=n, k=k, op_a=layout[0] == "T", op_b=layout[1] == "T",
-                          math=_math(math), batch=batch)
+                          math=_math(math), batch=_count(batch, "batch"))
 
 
 def query(size, *, layout="NN", batch=1, math="strict", device=None):

@@ -10,6 +10,7 @@ import pathlib
 MATCHES = ("exact", "exact, stale", "nearest size", "predicted")
 MATHS = ("strict", "emulated", "tf32")
 USAGE = 1
+OPERAND_A, OPERAND_B = 0, 1
 DEVICE_CPU, DEVICE_GPU = 1, 2
 MISS_BACKGROUND = 3
 
@@ -87,18 +88,26 @@ def library():
     path = os.environ.get("AUTOTUNE_LIBRARY") or (str(own) if own.exists() else "libautotune.so")
     c = ctypes.CDLL(path)
     matrix = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
+    prepared = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p]
     problem = ctypes.POINTER(Problem)
     for name, arguments in {
             "open": [ctypes.POINTER(Options), ctypes.POINTER(ctypes.c_void_p)],
             "gemm_strided_batched": [ctypes.c_void_p, problem, ctypes.c_float, *matrix, *matrix,
                                      ctypes.c_float, *matrix, ctypes.c_void_p,
                                      ctypes.POINTER(ctypes.c_int32)],
+            "prepare_operand": [ctypes.c_void_p, problem, ctypes.c_int32, ctypes.c_void_p,
+                                ctypes.c_int64, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)],
+            "gemm_prepared": [ctypes.c_void_p, problem, ctypes.c_float, *prepared, *prepared,
+                              ctypes.c_float, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,
+                              ctypes.POINTER(ctypes.c_int32)],
+            "prepared_destroy": [ctypes.c_void_p],
             "stop_background": [ctypes.c_void_p],
             "query": [ctypes.c_void_p, problem, ctypes.POINTER(Choice)],
             "tune": [ctypes.c_void_p, problem, ctypes.c_size_t, ctypes.POINTER(TuneOptions),
                      ctypes.POINTER(TuneResult)],
     }.items():
         getattr(c, "autotune_" + name).argtypes = arguments
+    c.autotune_prepared_destroy.restype = None
     c.autotune_version.restype = ctypes.c_uint32
     c.autotune_last_error.restype = ctypes.c_char_p
     return c

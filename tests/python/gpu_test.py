@@ -67,6 +67,27 @@ class OnGpu(unittest.TestCase):
         autotune.matmul(ByDlpack(a), ByDlpack(b), ByDlpack(out))
         self.check(out, a, b)
 
+    def test_prepared_operands(self):
+        b = self.random(1030, 1100)
+        a, taller = self.random(1500, 1030), self.random(3000, 1030)
+        for math in "emulated", "tf32":
+            with autotune.prepare(b, m=1500, math=math) as weights, \
+                    autotune.prepare(a, n=1100, math=math) as inputs:
+                expected = autotune.matmul(a, b, math=math)
+                for product in (autotune.matmul(a, weights, math=math),
+                                autotune.matmul(inputs, weights, math=math),
+                                autotune.matmul(inputs, b, math=math),
+                                autotune.matmul(a, weights, self.random(1100, 1500).t(), math=math)):
+                    self.assertEqual(product.shape, expected.shape)
+                    error = float((product - expected).norm() / expected.norm())
+                    self.assertLess(error, 1e-6 if math == "emulated" else 1e-3)
+                self.assertTrue(torch.equal(autotune.matmul(inputs, weights, math=math), expected))
+                self.assertTrue(torch.equal(autotune.matmul(taller, weights, math=math),
+                                            autotune.matmul(taller, b, math=math)))
+                torch.cuda.synchronize()  # before the memory is freed
+            with self.assertRaises(ValueError):
+                autotune.matmul(a, weights, math=math)
+
     def test_a_gradient_that_is_recorded_is_a_type_error(self):
         a = self.random(8, 8).requires_grad_()
         with self.assertRaises(TypeError) as raised:
