@@ -75,8 +75,9 @@ SmLimits merged(SmLimits sm, const SmLimits& given) {
 SmLimits limits_of(const std::string& architecture, const std::string& asked) {
   if (const std::optional<SmLimits> sm = sm_limits(architecture)) return *sm;
   const std::vector<std::string> known = known_architectures();
-  throw UsageError(fmt::format("{}: '{}' must be an architecture from {} to {} ({})", asked,
-                               architecture, known.front(), known.back(), fmt::join(known, ", ")));
+  throw UsageError(
+      fmt::format("{}: the limits of '{}' are not known: it must be one from {} to {} ({})", asked,
+                  architecture, known.front(), known.back(), fmt::join(known, ", ")));
 }
 
 std::optional<DeviceRates> rates_of(const std::vector<Match>& winners) {

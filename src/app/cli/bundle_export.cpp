@@ -44,7 +44,7 @@ struct BundleDevice {
 
 DeviceInfo absent(const std::string& architecture) {
   if (auto device = device_of_architecture(architecture)) return *std::move(device);
-  throw UsageError(fmt::format("--arch: {} is not known, e.g. sm_90", architecture));
+  throw unknown_architecture(architecture);
 }
 
 std::optional<BundleDevice> known_device(const Options& options, const TuningDatabase* database) {

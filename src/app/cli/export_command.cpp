@@ -69,6 +69,7 @@ SourceRequest request_for(const ExportOptions& options, const GemmProblem& probl
 int run_source_export(const ExportOptions& options) {
   const std::vector<GemmProblem> problems = options.problems();
   check_choice(choice_of(options));
+  if (!options.architecture.empty()) check_known(options.architecture);
   const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
   const TuningDatabase* database = opened ? &*opened : nullptr;
   const Target target = choose_target(options, database);

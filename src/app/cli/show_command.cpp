@@ -160,6 +160,9 @@ int run_show(const ShowOptions& options) {
   if (options.source + options.ptx + options.log > 1) {
     throw UsageError("--source, --ptx and --log exclude each other");
   }
+  // NVRTC itself says what it compiles for.
+  const bool compiles = options.ptx || options.log;
+  if (!options.architecture.empty() && !compiles) check_known(options.architecture);
   const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
   const TuningDatabase* database = opened ? &*opened : nullptr;
   const Target target = choose_target(options, database);
@@ -168,7 +171,7 @@ int run_show(const ShowOptions& options) {
   check_problem(*chosen.kernel, problem);
   const std::string architecture = architecture_of(target, database);
   check_architecture(*chosen.kernel, architecture);
-  if (names_cpu_device(architecture) && (options.ptx || options.log)) {
+  if (names_cpu_device(architecture) && compiles) {
     throw UsageError(
         "--ptx, --log: the CPU device has no PTX: name an architecture, e.g. "
         "--arch sm_90");
@@ -178,7 +181,7 @@ int run_show(const ShowOptions& options) {
 
   if (options.source) {
     fmt::print("{}", stand_alone_source(*chosen.kernel, compile_with));
-  } else if (options.ptx || options.log) {
+  } else if (compiles) {
     const gpu::CompileResult result = compile(*chosen.kernel, compile_with, architecture);
     if (options.log) fmt::print("{}\n", result.log);
     if (result.ok && options.ptx) fmt::print("{}\n", result.ptx);

@@ -1,12 +1,14 @@
 #include "cli/target.hpp"
 
+#include <algorithm>
 #include <vector>
 
-#include "autotune/error.hpp"
+#include <fmt/format.h>
 
 #include "api/device_choice.hpp"
 #include "cli/call_watch.hpp"
 #include "cli/tuning_setup.hpp"
+#include "gpu/gpu.hpp"
 
 namespace autotune {
 
@@ -39,6 +41,17 @@ std::string architecture_of(const Target& target, const TuningDatabase* database
   throw UsageError(
       "--device: nothing is known of this device: name its architecture, e.g. "
       "--arch sm_90");
+}
+
+UsageError unknown_architecture(const std::string& architecture) {
+  return UsageError(fmt::format("--arch: {} is not known, e.g. sm_90", architecture));
+}
+
+void check_known(const std::string& architecture) {
+  if (sm_limits(architecture)) return;
+  const std::vector<std::string> compiled = watched(kCompiler, inspect_nvrtc).architectures;
+  if (std::find(compiled.begin(), compiled.end(), architecture) != compiled.end()) return;
+  throw unknown_architecture(architecture);
 }
 
 std::optional<DeviceInfo> device_of_architecture(const std::string& architecture) {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "autotune/error.hpp"
+
 #include "api/lookup.hpp"
 #include "cli/options.hpp"
 
@@ -20,6 +22,11 @@ struct Target {
 // The target's own, or that of its device's winners. Throws UsageError where nothing is known of
 // the device.
 [[nodiscard]] std::string architecture_of(const Target& target, const TuningDatabase* database);
+
+// What refuses an architecture that is not known.
+[[nodiscard]] UsageError unknown_architecture(const std::string& architecture);
+// Throws it for an architecture whose limits are unknown, and that no NVRTC here compiles for.
+void check_known(const std::string& architecture);
 
 // Any device of an architecture, which is its label: what follows from the architecture is known.
 // Returns nullopt for an architecture whose limits are unknown.
