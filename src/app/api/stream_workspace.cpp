@@ -1,5 +1,7 @@
 #include "api/stream_workspace.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <limits>
 #include <map>
@@ -30,7 +32,7 @@ std::uint64_t new_epoch() {
   return ++last;
 }
 
-// The thread's last answer, which holds until its epoch ends.
+// An answer, which holds until its epoch ends.
 struct Recent {
   std::uint64_t epoch = 0;
   std::uint64_t context = 0;
@@ -39,7 +41,9 @@ struct Recent {
   std::uint64_t address = 0;
   std::int64_t bytes = 0;
 };
-thread_local constinit Recent recent;
+// The thread's last answers, for threads that take turns on a few streams.
+thread_local constinit std::array<Recent, 8> recent;
+thread_local constinit std::size_t oldest = 0;
 
 }  // namespace
 
@@ -190,16 +194,21 @@ std::optional<std::uint64_t> StreamWorkspace::reserve(std::uint64_t context, std
                                                       CUstream_st* stream, bool again) {
   if (bytes == 0) return 0;
   const std::uint64_t epoch = streams_->epoch();
-  const bool may_be_recent =
-      recent.epoch == epoch && recent.context == context && recent.bytes >= bytes;
+  const auto recent_of = [&](auto Recent::*member, auto wanted) {
+    const auto found = std::find_if(recent.begin(), recent.end(), [&](const Recent& one) {
+      return one.epoch == epoch && one.context == context && one.bytes >= bytes &&
+             one.*member == wanted;
+    });
+    return found == recent.end() ? std::nullopt : std::optional(found->address);
+  };
   std::optional<Streams::Key> key;
   if (gpu::is_capturing(streams_->driver(), stream)) {
-    if (may_be_recent && recent.handle == stream) return recent.address;
+    if (const auto known = recent_of(&Recent::handle, stream)) return known;
     key = streams_->last_key_of(context, stream);
     if (!key) refuse_capture(streams_->driver(), stream);
   } else {
     key = streams_->key_of(context, stream);
-    if (may_be_recent && recent.stream == key->stream) return recent.address;
+    if (const auto known = recent_of(&Recent::stream, key->stream)) return known;
   }
   std::optional<std::uint64_t> address;
   const bool is_first = streams_->reserve(*key, bytes, stream, again, address);
@@ -207,7 +216,9 @@ std::optional<std::uint64_t> StreamWorkspace::reserve(std::uint64_t context, std
     thread_local ThreadEnd<Streams> end;
     end.owned.emplace_back(streams_, *key);
   }
-  if (address) recent = {epoch, context, key->stream, stream, *address, bytes};
+  if (address) {
+    recent[oldest++ % recent.size()] = {epoch, context, key->stream, stream, *address, bytes};
+  }
   return address;
 }
 

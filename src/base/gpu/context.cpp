@@ -32,7 +32,10 @@ CallerContexts::CallerContexts(std::shared_ptr<const Driver> driver, int ordinal
     : driver_(std::move(driver)), ordinal_(ordinal) {}
 
 const PrimaryContext& CallerContexts::primary() const {
-  std::call_once(once_, [this] { primary_.emplace(driver_, ordinal_); });
+  if (const PrimaryContext* const known = known_.load(std::memory_order_acquire)) return *known;
+  const std::lock_guard lock(retaining_);
+  if (!primary_) primary_.emplace(driver_, ordinal_);
+  known_.store(&*primary_, std::memory_order_release);
   return *primary_;
 }
 

@@ -2,6 +2,7 @@
 // use, and the context that an application has made current.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -70,8 +71,9 @@ class CallerContexts {
 
   std::shared_ptr<const Driver> driver_;
   int ordinal_;
-  mutable std::once_flag once_;
+  mutable std::mutex retaining_;
   mutable std::optional<PrimaryContext> primary_;
+  mutable std::atomic<const PrimaryContext*> known_ = nullptr;  // found without a lock
 };
 
 // The id of this thread's current context.

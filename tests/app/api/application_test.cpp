@@ -49,14 +49,13 @@ TEST_SUITE("an application with a GPU") {
   // The module asks the driver for no function that sets a limit, a flag or a mode of a context.
   TEST_CASE("what is allocated, made or retained is given back") {
     Machine machine;
-    const GemmProblem deep{.m = 64, .n = 64, .k = 65536};
-    Machine::compile("gemm_simt", deep);
+    Machine::compile("gemm_simt", kDeep);
     machine.no_nvrtc.reset();
     static_cast<void>(machine.application.take_calls());
     {
       Library library;
       library.prepare(kProblem);
-      library.gemm(deep, 1, {kMemory, deep.k}, {kMemory, 64}, 0, {kResult, 64});
+      library.gemm(kDeep, 1, {kMemory}, {kMemory}, 0, {kResult});
       if (inspect_nvrtc().usable) {
         const TuningResult tuned = library.tune({kProblem}, {.budget_trials = 2});
         CHECK(tuned.measured == 2);

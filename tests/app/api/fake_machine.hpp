@@ -18,6 +18,10 @@
 namespace autotune::test {
 
 inline const GemmProblem kProblem{.m = 64, .n = 48, .k = 32};
+// Its kernel shares results between blocks, and needs a workspace.
+inline const GemmProblem kDeep{.m = 64, .n = 64, .k = 65536};
+
+inline CUstream_st* const kPerThreadStream = reinterpret_cast<CUstream_st*>(2);
 
 // Where A and B begin, and behind them nothing else; the fake driver looks at neither them nor C.
 inline float* const kResult = reinterpret_cast<float*>(std::uintptr_t{1} << 32);

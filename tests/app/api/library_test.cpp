@@ -10,9 +10,6 @@
 namespace autotune::test {
 namespace {
 
-const GemmProblem kDeep{64, 64, 65536};  // its kernel shares results between blocks
-CUstream_st* const kPerThreadStream = reinterpret_cast<CUstream_st*>(2);
-
 Workspace workspace_of(const Plan& plan) {
   return {reinterpret_cast<void*>(std::uintptr_t{1} << 20), plan.workspace_bytes()};
 }

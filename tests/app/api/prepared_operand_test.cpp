@@ -1,6 +1,4 @@
-// Operands that are prepared once, with a driver that logs its calls. The kernels are empty ones of
-// the names that gemm_fp16x3 and gemm_fp16x1 have.
-#include <cstdio>
+// Operands that are prepared once, with a driver that logs its calls.
 #include <memory>
 #include <optional>
 
@@ -8,41 +6,11 @@
 
 #include "autotune/autotune.hpp"
 
-#include "gpu/nvrtc.hpp"
+#include "tests/app/api/empty_kernels.hpp"
 #include "tests/app/api/fake_machine.hpp"
 
 namespace autotune::test {
 namespace {
-
-const GemmProblem kEmulated{.m = 1024, .n = 1024, .k = 1024, .math = Math::emulated};
-float* const kWeights = kMemory + (1 << 24);
-
-// nullopt, and a line that says so, without NVRTC.
-std::optional<std::string> empty_kernels() {
-  try {
-    return gpu::Nvrtc::open()
-        ->compile("empty",
-                  "extern \"C\" __global__ void gemm_fp16x3() {}\n"
-                  "extern \"C\" __global__ void gemm_fp16x3_prepare() {}\n"
-                  "extern \"C\" __global__ void gemm_fp16x1() {}\n"
-                  "extern \"C\" __global__ void gemm_fp16x1_prepare() {}\n",
-                  {"-arch=sm_90"})
-        .image;
-  } catch (const EnvironmentError& error) {
-    std::printf("SKIPPED: %s\n", error.what());
-    return std::nullopt;
-  }
-}
-
-void store_kernels(const std::string& image, const GemmProblem& problem) {
-  const char* const name = problem.math == Math::tf32 ? "gemm_fp16x1" : "gemm_fp16x3";
-  const KernelTemplate& kernel = *built_in_kernels().find(name);
-  CubinStore store = open_cubin_store();
-  store.put(cubin_key("any", std::string(kernel.source),
-                      compile_options(kernel, kernel.default_configuration(problem),
-                                      code_traits(kernel, problem), "sm_90")),
-            {image, "", {}});
-}
 
 int count(const std::string& calls, const std::string& name) {
   int found = 0;
