@@ -13,8 +13,10 @@
 //   elapsed=F,G,H   times between events are so many times as long, in turn (also 0, -1, nan)
 //   attributeN=V    a device attribute, by its number in cuda.h; attributeN#D=V of device D alone
 //   stub            every call answers 34, as the toolkit's stub does
-// The script is read at each call. One thread at a time.
+// The script is read at each call. One thread at a time, but for a driver that stays silent:
+// several threads may call that one, which has nothing in it that would order them.
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -95,11 +97,35 @@ struct Stream {
   double captured_ms = 0;
 };
 
-double clock_ms = 0;
-std::vector<CUcontext> current_contexts;
+// The contexts that are current in a thread, the last one on top.
+class ContextStack {
+ public:
+  void push(CUcontext context) {
+    contexts_[depth_++] = context;
+    of_all_threads.fetch_add(1, std::memory_order_relaxed);
+  }
+  // nullptr when there is none.
+  CUcontext pop() {
+    const CUcontext context = top();
+    if (context == nullptr) return nullptr;
+    --depth_;
+    of_all_threads.fetch_sub(1, std::memory_order_relaxed);
+    return context;
+  }
+  [[nodiscard]] CUcontext top() const { return depth_ == 0 ? nullptr : contexts_[depth_ - 1]; }
+
+  static constinit inline std::atomic<int> of_all_threads = 0;
+
+ private:
+  CUcontext contexts_[16] = {};
+  std::size_t depth_ = 0;
+};
+
+thread_local constinit ContextStack current_contexts;
+thread_local constinit double clock_ms = 0;
 std::string call_log;
 int prepared_launches = 0;
-bool silent = false;  // neither logs nor reads the script, nor allocates
+bool silent = false;  // neither logs nor reads the script, nor allocates for a launch
 std::string calls_taken;
 
 // Handles are addresses of these, or of objects of their own.
@@ -258,33 +284,31 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice) {
 }
 
 CUresult cuCtxGetCurrent(CUcontext* handle) {
-  *handle = current_contexts.empty() ? nullptr : current_contexts.back();
+  *handle = current_contexts.top();
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetDevice(CUdevice* device) {
-  if (current_contexts.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-  *device = number_of(current_contexts.back()) / kContextsPerDevice;
+  if (current_contexts.top() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *device = number_of(current_contexts.top()) / kContextsPerDevice;
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
-  if (handle == nullptr && current_contexts.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-  const CUcontext asked = handle == nullptr ? current_contexts.back() : handle;
+  const CUcontext asked = handle == nullptr ? current_contexts.top() : handle;
+  if (asked == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   *id = static_cast<unsigned long long>(number_of(asked)) + 1;
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxPushCurrent(CUcontext handle) {
-  current_contexts.push_back(handle);
+  current_contexts.push(handle);
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxPopCurrent(CUcontext* handle) {
-  if (current_contexts.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-  *handle = current_contexts.back();
-  current_contexts.pop_back();
-  return CUDA_SUCCESS;
+  *handle = current_contexts.pop();
+  return *handle == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 
 // Memory
@@ -372,7 +396,7 @@ CUresult cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode) {
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  static CUstreamCaptureMode own = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  thread_local CUstreamCaptureMode own = CU_STREAM_CAPTURE_MODE_GLOBAL;
   std::swap(own, *mode);
   return CUDA_SUCCESS;
 }
@@ -459,8 +483,11 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, v
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction, void**, void**) {
-  if (silent) return CUDA_SUCCESS;
   const CUlaunchConfig& c = *config;
+  if (silent) {
+    launch(c.hStream, kLaunchMs);
+    return CUDA_SUCCESS;
+  }
   for (unsigned i = 0; i < c.numAttrs; ++i) {
     const CUlaunchAttribute& attribute = c.attrs[i];
     prepared_launches += attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
@@ -531,18 +558,18 @@ __attribute__((visibility("default"))) CUresult cuGetProcAddress_v2(
   return *address != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-// For tests: how many contexts are on the stack of current ones.
+// For tests: how many contexts are on the threads' stacks of current ones.
 __attribute__((visibility("default"))) int fake_cuda_context_depth() {
-  return static_cast<int>(autotune::fake::current_contexts.size());
+  return autotune::fake::ContextStack::of_all_threads;
 }
 
 // For tests, in the place of an application: makes a context of a device current, 0 for its primary
 // one; nothing is current once each was popped.
 __attribute__((visibility("default"))) void fake_cuda_push_context(int device, int number) {
-  autotune::fake::current_contexts.push_back(autotune::fake::context_of(device, number));
+  autotune::fake::current_contexts.push(autotune::fake::context_of(device, number));
 }
 __attribute__((visibility("default"))) void fake_cuda_pop_context() {
-  autotune::fake::current_contexts.pop_back();
+  autotune::fake::current_contexts.pop();
 }
 
 // For tests that count what callers do: the driver does the least itself.

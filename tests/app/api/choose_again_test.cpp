@@ -1,4 +1,9 @@
 // A better kernel takes the place of the one that warm calls run, on the fake driver.
+#include <atomic>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
 #include <doctest/doctest.h>
 
 #include "api/device_choice.hpp"
@@ -10,8 +15,6 @@
 
 namespace autotune::test {
 namespace {
-
-const GemmProblem kDeepProblem{.m = 64, .n = 64, .k = 65536};
 
 // A GPU's products as a Library has them.
 struct Products {
@@ -113,20 +116,48 @@ TEST_SUITE("kernels that are chosen again") {
     CHECK(products.multiply(kProblem) == MatchKind::exact);
   }
 
+  TEST_CASE("sixteen threads multiply while kernels take the places of others") {
+    Products products;
+    products.machine.application.stay_silent(true);
+    const GemmCall call = checked_call(kProblem, 1, {kMemory}, {kMemory}, 0, {kResult}, nullptr);
+    CHECK(products.backend->gemm(call) == MatchKind::predicted);
+    std::atomic<int> wrong = 0;
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 16; ++thread) {
+      threads.emplace_back([&](const std::stop_token& stop) {
+        MatchKind last = MatchKind::predicted;
+        while (!stop.stop_requested()) {
+          const MatchKind match = products.backend->gemm(call);
+          wrong += match != last && match != MatchKind::exact ? 1 : 0;  // it was exact before
+          last = match;
+          std::this_thread::yield();
+        }
+      });
+    }
+    for (const std::int64_t size : {4096, 64, 4096, 64}) {
+      products.store_winner("gemm_simt", kProblem, {size, size, size});
+      products.backend->choose_again(products.device, kProblem);
+    }
+    threads.clear();
+    products.machine.application.stay_silent(false);
+    CHECK(wrong == 0);
+    CHECK(products.multiply(kProblem) == MatchKind::exact);
+  }
+
   TEST_CASE("in a capture without memory for the new kernel the one before runs") {
     Products products;
-    Machine::compile("gemm_tiled", kDeepProblem);
-    products.store_winner("gemm_tiled", kDeepProblem, kDeepProblem);
-    CHECK(products.multiply(kDeepProblem) == MatchKind::exact);
+    Machine::compile("gemm_tiled", kDeep);
+    products.store_winner("gemm_tiled", kDeep, kDeep);
+    CHECK(products.multiply(kDeep) == MatchKind::exact);
     CHECK_FALSE(has(products.machine.application.take_calls(), "cuMemAlloc"));
     TuningDatabase::open(products.machine.storage.database()).remove({});
-    products.store_winner("gemm_simt", kDeepProblem, kDeepProblem);
-    products.backend->choose_again(products.device, kDeepProblem);
+    products.store_winner("gemm_simt", kDeep, kDeep);
+    products.backend->choose_again(products.device, kDeep);
     CUstream_st* const stream = products.machine.application.stream(true);
-    CHECK(products.multiply(kDeepProblem, stream) == MatchKind::exact);
+    CHECK(products.multiply(kDeep, stream) == MatchKind::exact);
     CHECK_FALSE(has(products.machine.application.take_calls(), "cuMemAlloc"));
     products.machine.application.capture(stream, false);
-    CHECK(products.multiply(kDeepProblem, stream) == MatchKind::exact);
+    CHECK(products.multiply(kDeep, stream) == MatchKind::exact);
     CHECK(has(products.machine.application.take_calls(), "cuMemAlloc"));
   }
 }
