@@ -2,6 +2,11 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -9,6 +14,9 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "autotune/autotune.hpp"
 
@@ -84,9 +92,8 @@ struct Numbers {
   }
 };
 
-// Stores gemm_tiled as the winner, with so many results per thread along M.
-void store_winner(const std::string& database, const DeviceInfo& device, const GemmProblem& problem,
-                  std::int64_t results_m) {
+// gemm_tiled as the winner, with so many results per thread along M.
+Winner winner_of(const DeviceInfo& device, const GemmProblem& problem, std::int64_t results_m) {
   const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
   Winner winner;
   winner.device_class = device.device_class();
@@ -101,7 +108,7 @@ void store_winner(const std::string& database, const DeviceInfo& device, const G
   winner.median_us = winner.low_us = winner.high_us = 5;
   winner.confirmed = true;
   winner.measured_at = "2026-11-21T05:40:44Z";
-  TuningDatabase::open(database).put_winners({&winner, 1});
+  return winner;
 }
 
 const GemmProblem kOne{.m = 33, .n = 20, .k = 17};
@@ -168,6 +175,98 @@ TEST_SUITE("tuning in the background on the CPU device") {
     CHECK(Numbers(kOther).multiply(library) == MatchKind::exact);
   }
 
+  TEST_CASE("a winner of an older text is timed once, and tuned again only if it is slower") {
+    for (const double stored_us : {1e9, 1e-3}) {
+      CAPTURE(stored_us);
+      const bool holds = stored_us == 1e9;
+      const TemporaryStorage storage;
+      Winner stale = winner_of(cpu_device_info(), kOne, 1);
+      stale.source_hash = content_hash("an older text of gemm_tiled");
+      stale.median_us = stale.low_us = stale.high_us = stored_us;
+      TuningDatabase::open(storage.database()).put_winners({&stale, 1});
+      Lines lines;
+      Library library(in_background(lines, 2));
+      Numbers one(kOne);
+      CHECK(one.multiply(library) == MatchKind::exact_stale);
+      Numbers(kOther).multiply(library);  // whose turn comes when the first one is done with
+      lines.wait_for(to_string(kOther), "is tuned in the background");
+      library.stop_background();
+      CHECK(one.multiply(library) == MatchKind::exact);
+      CHECK(one.is_right());
+      const BestConfiguration now = library.query(kOne);
+      CHECK(now.match == MatchKind::exact);
+      CHECK(now.median_us != stored_us);
+      const auto trials = TuningDatabase::open(storage.database()).all_trials({.problem = kOne});
+      if (holds) {
+        REQUIRE(trials.size() == 1);
+        CHECK(trials.front().trial.configuration == stale.configuration);
+        CHECK(now.configuration == stale.configuration);
+      } else {
+        CHECK(trials.size() > 1);
+      }
+    }
+  }
+
+  TEST_CASE("worker processes have a low priority") {
+    const TemporaryStorage storage;
+    const std::filesystem::path program = storage.folder() / "program";
+    const std::filesystem::path priorities = storage.folder() / "priorities";
+    std::ofstream(program) << "#!/bin/sh\nnice >> " << priorities << "\nexec " << AUTOTUNE_PROGRAM
+                           << " \"$@\"\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    Lines lines;
+    LibraryOptions options = in_background(lines, 1);
+    options.worker_program = program;
+    const int own = ::getpriority(PRIO_PROCESS, 0);
+    Library library(options);
+    Numbers(kOne).multiply(library);
+    lines.wait_for(to_string(kOne), "was tuned in the background by ");
+    CHECK(::getpriority(PRIO_PROCESS, 0) == own);
+    int workers = 0;
+    std::ifstream file(priorities);
+    for (int priority = 0; file >> priority; ++workers) CHECK(priority == std::max(own, 10));
+    CHECK(workers >= 2);  // one compiles, one measures
+  }
+
+  TEST_CASE("a process that the application forks is refused, and ends without harm to it") {
+    const TemporaryStorage storage;
+    Lines lines;
+    auto library = std::make_unique<Library>(in_background(lines, 3));
+    Numbers one(kOne);
+    one.multiply(*library);
+    lines.wait_for(to_string(kOne), "is tuned in the background");
+    int gate[2];
+    REQUIRE(::pipe(gate) == 0);
+    std::fflush(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(60);  // ends it, should it wait for a thread that it does not have
+      ::close(gate[1]);
+      bool is_refused = false;
+      try {
+        one.multiply(*library);
+      } catch (const UsageError& error) {
+        is_refused = std::string(error.what()).find("forked") != std::string::npos;
+      }
+      library->stop_background();
+      library.reset();
+      char none = 0;
+      const bool is_last = ::read(gate[0], &none, 1) == 0;  // the parent's Library has ended
+      std::exit(is_refused && is_last ? 0 : 1);
+    }
+    ::close(gate[0]);
+    lines.wait_for(to_string(kOne), "was tuned in the background by ");
+    CHECK(one.multiply(*library) == MatchKind::exact);
+    CHECK(one.is_right());
+    Numbers(kOther).multiply(*library);
+    lines.wait_for(to_string(kOther), "is tuned in the background");
+    library.reset();
+    ::close(gate[1]);
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  }
+
   TEST_CASE("sixteen threads multiply while products are tuned") {
     const TemporaryStorage storage;
     Lines lines;
@@ -209,7 +308,8 @@ TEST_SUITE("tuning in the background on the CPU device") {
     }
     for (int round = 0; round < 10; ++round) {
       for (const std::int64_t m : {8, 9}) {
-        store_winner(storage.database(), device, {m, 11, 6}, round % 2 == 0 ? 1 : 2);
+        const Winner winner = winner_of(device, {m, 11, 6}, round % 2 == 0 ? 1 : 2);
+        TuningDatabase::open(storage.database()).put_winners({&winner, 1});
         backend->choose_again(device, {m, 11, 6});
       }
     }

@@ -1,12 +1,15 @@
 // The embedded library end to end on the CPU device: real kernels, a real database.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
 #include <vector>
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -346,6 +349,44 @@ TEST_SUITE("embedding on the CPU device") {
     set_layout(transposed, "TT");
     Product other(transposed, 0, 1, 0);
     CHECK_THROWS_AS(other.run(library), EnvironmentError);
+  }
+
+  TEST_CASE("a compiled kernel that is damaged under an application is compiled anew, once") {
+    const TemporaryStorage storage;
+    const std::filesystem::path compiled = storage.folder() / "cache/autotune/cubins.db";
+    const std::function<void()> damages[] = {
+        [&] {
+          SQLite::Database(compiled, SQLite::OPEN_READWRITE)
+              .exec("UPDATE cubin SET body = zeroblob(length(body))");
+        },
+        [&] { std::ofstream(compiled, std::ios::in) << "overwritten, as far as this text goes"; }};
+    Product product(kSmall, 0, 1, 0);
+    std::string log;
+    LibraryOptions logging = kCpu;
+    logging.log = [&](LogLevel, const std::string& line) { log += line + "\n"; };
+    const auto multiply = [&](Library& library) {
+      log.clear();
+      std::fill(product.c.begin(), product.c.end(), kUntouched);
+      product.run(library);
+      CHECK(product.c == product.expected);
+      return log;
+    };
+    const auto has = [](const std::string& text, const char* part) {
+      return text.find(part) != std::string::npos;
+    };
+    Library running(logging);
+    CHECK(has(multiply(running), "was compiled in"));
+    for (const auto& damage : damages) {
+      damage();
+      CHECK(multiply(running) == "");  // it has loaded its kernel
+      Library next(logging);
+      const std::string said = multiply(next);
+      CHECK(has(said, "compiled kernels: "));
+      CHECK(has(said, "was compiled in"));
+      const EnvironmentVariable no_compiler("CXX", "/nonexistent/c++");
+      Library last(logging);
+      CHECK_FALSE(has(multiply(last), "compiled"));
+    }
   }
 
   TEST_CASE("progress is reported, and its function may end the search") {
