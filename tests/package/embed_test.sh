@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Builds the examples embed_gemm and embed_gemm_c as an application would, and runs them: what the first
-# has stored, the others find. usage: embed_test.sh "build tree"|"installed prefix"|sources BUILD_FOLDER
+# has stored, the others find. From the sources it builds the shared library, which it leaves in
+# BUILD_FOLDER/tests/sources for other tests.
+# usage: embed_test.sh "from its build tree"|"from an installed prefix"|"by pkg-config"|"from its sources"
+#        BUILD_FOLDER
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 way=$1
@@ -8,49 +11,67 @@ build=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# build_example NAME CMAKE_OPTION...
-build_example() {
+# configure FOLDER_OF_SOURCES FOLDER CMAKE_OPTION...
+configure() {
   # -O0 and unity, since the sources' way compiles all of it once more.
-  local name=$1
-  shift
-  cmake -S "$root/examples/$name" -B "$scratch/$name" -G Ninja -DCMAKE_BUILD_TYPE=None \
-    -DCMAKE_UNITY_BUILD=ON "$@" >/dev/null
-  cmake --build "$scratch/$name" --target "$name" >/dev/null
-  programs+=("$scratch/$name/$name")
+  cmake -S "$1" -B "$2" -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_UNITY_BUILD=ON "${@:3}" >/dev/null
+}
+# build_installed NAME: the example, with autotune from the prefix.
+build_installed() {
+  configure "$root/examples/$1" "$scratch/$1" -DCMAKE_PREFIX_PATH="$scratch/prefix"
+  cmake --build "$scratch/$1" >/dev/null
+  programs+=("$scratch/$1/$1")
+}
+# check_settings FOLDER: the library left those to the project that it is a part of.
+check_settings() {
+  local cache=$1/CMakeCache.txt
+  grep -qx 'CMAKE_BUILD_TYPE:[A-Z]*=' "$cache" || { echo "it chose the build type"; exit 1; }
+  ! grep '^CLI11_DIR' "$cache" || { echo "the library alone looked for CLI11"; exit 1; }
+  [[ ! -e $1/compile_commands.json ]] || { echo "its settings leaked"; exit 1; }
 }
 programs=()
 
 case $way in
-  "build tree")
+  "from its build tree")
     programs=("$build"/examples/embed_gemm/embed_gemm "$build"/examples/embed_gemm_c/embed_gemm_c)
     ;;
-  "installed prefix")
+  "from an installed prefix")
     cmake --install "$build" --prefix "$scratch/prefix" >/dev/null
     "$scratch/prefix/bin/autotune" --help >/dev/null
-    build_example embed_gemm -DCMAKE_PREFIX_PATH="$scratch/prefix"
-    build_example embed_gemm_c -DCMAKE_PREFIX_PATH="$scratch/prefix"
+    build_installed embed_gemm
+    build_installed embed_gemm_c
     [[ -e $(find "$scratch/prefix" -path "*autotune/copyright") ]] || { echo "no licence is installed"; exit 1; }
-    if command -v pkg-config >/dev/null; then
-      PKG_CONFIG_PATH=$(dirname "$(find "$scratch/prefix" -name autotune.pc)")
-      export PKG_CONFIG_PATH
-      read -ra flags < <(pkg-config --static --cflags --libs autotune)
-      "${CC:-cc}" -std=c11 "$root/examples/embed_gemm_c/main.c" -o "$scratch/by_pkg_config" "${flags[@]}"
-      programs+=("$scratch/by_pkg_config")
-    fi
     for file in man/man1/autotune.1 man/man1/autotune-tune.1 bash-completion/completions/autotune \
         zsh/site-functions/_autotune fish/vendor_completions.d/autotune.fish; do
       [[ -s $scratch/prefix/share/$file ]] || { echo "$file is not installed"; exit 1; }
     done
     ;;
-  sources)
-    # As a shared library here, and in a project that chooses no build type.
-    build_example embed_gemm -DAUTOTUNE_SOURCE_DIR="$root" -DAUTOTUNE_INSTALL=ON -DBUILD_SHARED_LIBS=ON \
-      -DCMAKE_BUILD_TYPE=
-    cache=$scratch/embed_gemm/CMakeCache.txt
-    grep -qx 'CMAKE_BUILD_TYPE:[A-Z]*=' "$cache" || { echo "it chose the build type"; exit 1; }
-    ! grep '^CLI11_DIR' "$cache" || { echo "the library alone looked for CLI11"; exit 1; }
-    [[ ! -e $scratch/embed_gemm/compile_commands.json ]] || { echo "its settings leaked"; exit 1; }
-    "$root/tests/package/shared_library_test.sh" "$scratch/embed_gemm/autotune"
+  "by pkg-config")
+    command -v pkg-config >/dev/null || { echo "SKIPPED: no pkg-config"; exit 0; }
+    cmake --install "$build" --prefix "$scratch/prefix" >/dev/null
+    PKG_CONFIG_PATH=$(dirname "$(find "$scratch/prefix" -name autotune.pc)")
+    export PKG_CONFIG_PATH
+    read -ra flags < <(pkg-config --static --cflags --libs autotune)
+    "${CXX:-c++}" -std=c++17 "$root/examples/embed_gemm/main.cpp" -o "$scratch/in_cpp" "${flags[@]}"
+    "${CC:-cc}" -std=c11 "$root/examples/embed_gemm_c/main.c" -o "$scratch/in_c" "${flags[@]}"
+    programs=("$scratch/in_cpp" "$scratch/in_c")
+    ;;
+  "from its sources")
+    # In projects that choose no build type. FetchContent calls add_subdirectory, so one of the two is built.
+    configure "$root/examples/embed_gemm" "$scratch/added" -DAUTOTUNE_SOURCE_DIR="$root" -DCMAKE_BUILD_TYPE=
+    check_settings "$scratch/added"
+    cmake --build "$scratch/added" --target embed_gemm -- -n >/dev/null
+    sources=$build/tests/sources
+    rm -rf "$sources"
+    configure "$root/tests/package/fetch_content" "$sources" -DFETCHCONTENT_SOURCE_DIR_AUTOTUNE="$root" \
+      -DAUTOTUNE_INSTALL=ON -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=
+    check_settings "$sources"
+    cmake --build "$sources" --target embed_gemm >/dev/null
+    programs=("$sources/embed_gemm/embed_gemm")
+    ;;
+  *)
+    echo "there is no way '$way'"
+    exit 1
     ;;
 esac
 

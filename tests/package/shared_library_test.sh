@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Applications find in a shared libautotune: the public API and nothing else, exceptions that
-# they catch by type, no path of the folders that it was built in, and no need of other libraries'
-# packages. usage: shared_library_test.sh BUILD_FOLDER_WITH_LIBRARY
+# Applications find in a shared libautotune: the public API and nothing else, no path of the folders
+# that it was built in, and no need of other libraries' packages. usage: shared_library_test.sh BUILD_FOLDER_WITH_LIBRARY
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$1
@@ -39,20 +38,6 @@ if strings "$library" | grep -F "$root"; then fail "the library knows the folder
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export AUTOTUNE_DB=$scratch/autotune.db
-# By every compiler that is here, whichever built the library.
-for compiler in "${CXX:-c++}" g++ clang++; do
-  command -v "$compiler" >/dev/null || continue
-  "$compiler" -std=c++17 -DAUTOTUNE_SHARED -fvisibility=hidden -I "$root/include" \
-    -I "$build/include" "$root/tests/package/application.cpp" -o "$scratch/application" \
-    -L "$build" -lautotune -Wl,-rpath,"$build"
-  "$scratch/application" || fail "the application failed that $compiler built"
-  # The C API for C++17 without exceptions, in which none may arrive.
-  "$compiler" -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra -Wpedantic -Werror \
-    -I "$root/include" "$root/tests/package/without_exceptions.cpp" -o "$scratch/without" \
-    -L "$build" -lautotune -Wl,-rpath,"$build"
-  "$scratch/without" || fail "the application without exceptions failed that $compiler built"
-done
-
 # The C API for C11.
 "${CC:-cc}" -std=c11 -Wall -Wextra -Wpedantic -Werror -I "$root/include" \
   "$root/examples/embed_gemm_c/main.c" -o "$scratch/in_c" -L "$build" -lautotune -Wl,-rpath,"$build"
