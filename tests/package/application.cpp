@@ -1,5 +1,5 @@
-// An application of the shared library: used before main(), and with exceptions that the library
-// throws and the application catches by type.
+// An application that uses the library before main() and at exit, and catches by type the
+// exceptions that the library throws.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -8,23 +8,31 @@
 
 namespace {
 
-std::string winner_before_main() {
+std::string winner() {
   const autotune::Library library({.device = autotune::Device::cpu()});
   return to_string(library.query({.m = 64, .n = 64, .k = 64}).configuration);
 }
 
-const std::string before_main = winner_before_main();
+// 2 * 3 + 2 * 1.5
+float multiplied_by(autotune::Library& library) {
+  const float a[] = {2}, b[] = {3};
+  float c[] = {1.5F};
+  library.gemm({.m = 1, .n = 1, .k = 1}, 1, {a}, {b}, 2, {c});
+  return c[0];
+}
 
-// Multiplies among the last things that the process does.
+const std::string before_main = winner();
+
+// Multiplies before main(), and among the last things that the process does.
 struct AtExit {
   autotune::Library library{{.device = autotune::Device::cpu()}};
+  const float product_before_main = multiplied_by(library);
 
   ~AtExit() {
-    const float beta = 2;
-    float c[] = {1.5F};
-    library.gemm({.m = 1, .n = 1, .k = 0}, 1, {}, {}, beta, {c});
-    const bool is_known = winner_before_main() == before_main;
-    if (c[0] != 3 || !is_known) std::_Exit(1);
+    autotune::Library another({.device = autotune::Device::cpu()});
+    const bool is_right = multiplied_by(library) == 9 && multiplied_by(another) == 9;
+    const bool is_known = winner() == before_main;
+    if (!is_right || !is_known) std::_Exit(1);
   }
 } at_exit;
 
@@ -52,8 +60,13 @@ int main() {
         {.device = autotune::Device::cpu(), .database = "/dev/null/autotune.db"});
     static_cast<void>(library.query({.m = 1, .n = 1, .k = 1}));
   });
-  if (before_main.empty() || before_main != winner_before_main()) {
+  if (before_main.empty() || before_main != winner()) {
     std::printf("before main() the configuration was '%s'\n", before_main.c_str());
+    return 1;
+  }
+  if (at_exit.product_before_main != 9) {
+    std::printf("before main() the product was %g, not 9\n",
+                static_cast<double>(at_exit.product_before_main));
     return 1;
   }
   std::puts("caught by type");
