@@ -59,3 +59,7 @@ foreach(header IN ITEMS cuda nvrtc)
 endforeach()
 set(CUDA_HEADERS_DIR ${CUDA_HEADER_DIR} ${NVRTC_HEADER_DIR})
 list(REMOVE_DUPLICATES CUDA_HEADERS_DIR)
+# CMake looks elsewhere for the CUDA runtime, which examples and tests use.
+if(CUDA_HEADER_DIR IN_LIST wheel_headers)
+  cmake_path(GET CUDA_HEADER_DIR PARENT_PATH CUDAToolkit_ROOT)
+endif()

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs an example as its reader would. usage: example_test.sh NAME COMMAND AUTOTUNE
+# Runs an example as its reader would. COMMAND is empty where it was not built, for lack of the CUDA runtime.
+# usage: example_test.sh NAME COMMAND AUTOTUNE
 set -euo pipefail
 name=$1
 command=$2
@@ -12,6 +13,7 @@ skip() {
   echo "SKIPPED: $*"
   exit 0
 }
+[[ -n $command ]] || skip "no CUDA runtime"
 
 # Makes the bundle that the example runs with, of the GPU here or of any with sm_90.
 make_bundle() {
