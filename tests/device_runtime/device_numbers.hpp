@@ -1,6 +1,7 @@
 // Random matrices on a GPU.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <random>
@@ -36,15 +37,28 @@ struct DeviceMemory {
   void* data = nullptr;
 };
 
+// From -1 to 1, with all bits of the mantissa: sums of products depend on the order of adding.
+inline std::vector<float> uniform_numbers(std::int64_t count, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<float> numbers(static_cast<std::size_t>(count));
+  for (float& each : numbers) each = static_cast<float>(uniform(random));
+  return numbers;
+}
+
+// Tell 0 from -0, and are equal for a NaN and itself.
+inline std::vector<std::uint32_t> bits_of(const std::vector<float>& numbers) {
+  std::vector<std::uint32_t> bits;
+  for (const float each : numbers) bits.push_back(std::bit_cast<std::uint32_t>(each));
+  return bits;
+}
+
 // Random numbers, `shift` elements behind a multiple of 16 bytes.
 struct Numbers : DeviceMemory {
   Numbers(std::int64_t count, std::int64_t shift, unsigned seed)
       : DeviceMemory(static_cast<std::size_t>(count + shift) * sizeof(float)),
-        host(static_cast<std::size_t>(count)),
+        host(uniform_numbers(count, seed)),
         begin(static_cast<float*>(data) + shift) {
-    std::mt19937_64 random(seed);
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    for (float& each : host) each = static_cast<float>(uniform(random));
     reset();
   }
   void reset() const {
