@@ -2,15 +2,20 @@
 # Installs the program's .deb and unpacks the tarball, as the preset `packages` makes them, and with each
 # tunes a size on a machine that need not have anything else: no network, compiler, toolkit or library
 # besides libc is used, except for a GPU's driver and NVRTC, or for the CPU device a C++ compiler.
-# Prints the seconds that each took until its first result. The .deb needs root, and is removed again.
+# Prints the seconds that each took until its first result. Then it installs the .deb files of the library,
+# and builds and runs the example in C++ by find_package and the one in C by pkg-config, where these tools
+# and a compiler are. The .deb files need root, and are removed again.
 # usage: first_result.sh FOLDER [OPTION]...    (FOLDER has the packages; the options go to autotune)
 set -euo pipefail
+examples=$(realpath "$(dirname "$0")/../../examples")
 packages=$(realpath "$1")
 options=("${@:2}")
 ((${#options[@]} > 0)) || options=(--sizes 512 --budget 5s)
 shopt -s nullglob
 debs=("$packages"/autotune_*.deb) tarballs=("$packages"/autotune-*.tar.gz)
-((${#debs[@]} == 1 && ${#tarballs[@]} == 1)) || { echo "$packages: not one .deb and one tarball"; exit 1; }
+libraries=("$packages"/libautotune{[0-9]*,-dev}_*.deb)
+((${#debs[@]} == 1 && ${#tarballs[@]} == 1 && ${#libraries[@]} == 2)) ||
+  { echo "$packages: not three .deb files and one tarball"; exit 1; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 unset AUTOTUNE_DB
@@ -39,3 +44,24 @@ start=$(now)
 tar -x -z -f "${tarballs[0]}" -C "$scratch"
 programs=("$scratch"/*/bin/autotune)
 first_result "tarball" "$start" "${programs[0]}"
+
+# has TOOL...: all of them. Otherwise it says which one is missing.
+has() {
+  local tool
+  for tool in "$@"; do
+    command -v "$tool" >/dev/null || { echo "SKIPPED: no $tool"; return 1; }
+  done
+}
+[[ -d $examples ]] || { echo "SKIPPED: no examples beside this script"; exit 0; }
+dpkg -i "${libraries[@]}"
+if has c++ cmake ninja; then
+  cmake -S "$examples/embed_gemm" -B "$scratch/build" -G Ninja >/dev/null
+  cmake --build "$scratch/build" >/dev/null
+  "$scratch/build/embed_gemm"
+fi
+if has c++ cc pkg-config; then  # the CPU device compiles C++
+  read -ra flags < <(pkg-config --cflags --libs autotune)
+  cc -std=c11 "$examples/embed_gemm_c/main.c" -o "$scratch/in_c" "${flags[@]}"
+  "$scratch/in_c"
+fi
+for package in "${libraries[@]}"; do dpkg-deb --field "$package" Package; done | xargs dpkg -r
