@@ -7,6 +7,7 @@
 #include "db/shipped_winners.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "operation/gemm/gemm.hpp"
+#include "prediction/portfolio.hpp"
 #include "shapes.hpp"
 
 namespace autotune {
@@ -19,7 +20,11 @@ class Pool {
  public:
   Pool(const DeviceInfo& device, Math math) : device_(device), math_(math) {}
 
+  // Leaves out what the device cannot run, and what is there.
   void add(const PoolEntry& entry) {
+    for (const Constraint& constraint : device_constraints(*entry.kernel, device_)) {
+      if (!constraint.holds(entry.configuration)) return;
+    }
     if (std::find(entries_.begin(), entries_.end(), entry) == entries_.end()) {
       entries_.push_back(entry);
     }
@@ -31,11 +36,7 @@ class Pool {
     GemmProblem problem = gemm_problem(winner.problem);
     problem.math = math_;
     if (!computes(*kernel, problem)) return;
-    const Configuration configuration = kernel->space.validated(winner.configuration);
-    for (const Constraint& constraint : device_constraints(*kernel, device_)) {
-      if (!constraint.holds(configuration)) return;
-    }
-    add({kernel, configuration});
+    add({kernel, kernel->space.validated(winner.configuration)});
   }
 
   [[nodiscard]] std::vector<PoolEntry> take() { return std::move(entries_); }
@@ -74,6 +75,11 @@ std::vector<PoolEntry> candidate_pool(const DeviceInfo& device, const TuningData
                                       Math math, std::size_t spread) {
   Pool pool(device, math);
   const ResultFilter filter{.operation = kGemm};
+  for (const Portfolio& portfolio : shipped_portfolios(math)) {
+    for (const PortfolioEntry& entry : portfolio.entries) {
+      pool.add(PoolEntry{entry.kernel, entry.configuration});
+    }
+  }
   for (const Winner* winner : shipped_winners(filter)) pool.add(*winner);
   if (database != nullptr) {
     for (const Winner& winner : database->winners(filter)) pool.add(winner);

@@ -20,8 +20,8 @@ struct PoolEntry {
 };
 
 // Distinct configurations that the device can run and that compute products of the math: those of
-// shipped winners, of the winners and best trials in `database` (which may be null), and for each
-// of `spread` random shapes the best of each template by the cost model.
+// shipped portfolios and winners, of the winners and best trials in `database` (which may be null),
+// and for each of `spread` random shapes the best of each template by the cost model.
 [[nodiscard]] std::vector<PoolEntry> candidate_pool(const DeviceInfo& device,
                                                     const TuningDatabase* database, Math math,
                                                     std::size_t spread);
