@@ -94,16 +94,16 @@ std::vector<std::string> CandidateFeatures::all_names() {
 FeatureTable CandidateFeatures::of(std::span<const ModelInput> candidates,
                                    const DeviceInfo& device) const {
   FeatureTable table(count_ + 1, candidates.size());  // the last row is for what nobody asked for
+  for (const std::size_t place : all_parameters_) std::ranges::fill(table.row(place), -1.0F);
   for (std::size_t column = 0; column < candidates.size(); ++column) {
     const ModelInput& one = candidates[column];
     const auto derived = derived_features(one, device);
-    for (std::size_t i = 0; i < derived.size(); ++i) table.at(derived_[i], column) = derived[i];
+    for (std::size_t i = 0; i < derived.size(); ++i) table.row(derived_[i])[column] = derived[i];
     const OfTemplate& places = templates_.at(one.kernel->name);
-    table.at(places.flag, column) = 1;
-    for (const std::size_t place : all_parameters_) table.at(place, column) = -1;
+    table.row(places.flag)[column] = 1;
     const std::vector<std::int64_t>& values = one.configuration->values();
     for (std::size_t i = 0; i < values.size(); ++i) {
-      table.at(places.parameters[i], column) = static_cast<float>(values[i]);
+      table.row(places.parameters[i])[column] = static_cast<float>(values[i]);
     }
   }
   return table;

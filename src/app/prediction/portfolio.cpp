@@ -60,24 +60,24 @@ const KernelTemplate* template_of(const json& line) {
 }
 
 void read_trees(Portfolio& portfolio, std::string row) {
-  CorrectionTrees& trees = portfolio.trees;
-  trees.asked = take_numbers<std::uint16_t>(row, "asked");
-  trees.thresholds = take_numbers<float>(row, "thresholds");
+  const auto asked = take_numbers<std::uint16_t>(row, "asked");
+  const auto thresholds = take_numbers<float>(row, "thresholds");
+  std::vector<float> leaves;
   for (const int leaf : take_numbers<int>(row, "leaves")) {
-    trees.leaves.push_back(static_cast<float>(kLeafUnit * leaf));
+    leaves.push_back(static_cast<float>(kLeafUnit * leaf));
   }
   const json line = json::parse(row);
   const auto names = line.at("features").get<std::vector<std::string>>();
-  trees.depth = line.at("depth").get<std::size_t>();
-  trees.bias = line.at("bias").get<double>();
-  const std::size_t count = trees.depth == 0 ? 0 : trees.asked.size() / trees.depth;
-  const bool fits = trees.depth > 0 && trees.depth < 16 &&
-                    trees.asked.size() == count * trees.depth &&
-                    trees.thresholds.size() == trees.asked.size() &&
-                    trees.leaves.size() == count << trees.depth &&
-                    std::all_of(trees.asked.begin(), trees.asked.end(),
+  constexpr std::size_t kDepth = CorrectionTrees::kDepth;
+  const std::size_t count = asked.size() / kDepth;
+  const bool fits = line.at("depth").get<std::size_t>() == kDepth &&
+                    asked.size() == count * kDepth && thresholds.size() == asked.size() &&
+                    leaves.size() == count * CorrectionTrees::kLeaves &&
+                    std::all_of(asked.begin(), asked.end(),
                                 [&](std::uint16_t feature) { return feature < names.size(); });
   if (!fits) throw Error("the trees of a portfolio are not whole");
+  portfolio.trees =
+      CorrectionTrees(line.at("bias").get<double>(), asked, thresholds, std::move(leaves));
   portfolio.features = CandidateFeatures(names);
   portfolio.measured = line.at("measured").get<std::array<std::array<double, 2>, 3>>();
   for (const json& one : line.at("errors")) {
@@ -119,7 +119,7 @@ Portfolio parse_portfolio(std::string_view text) {
   } catch (const json::exception& error) {
     throw Error(std::string("a portfolio does not parse: ") + error.what());
   }
-  if (portfolio.trees.depth == 0) throw Error("a portfolio has no trees");
+  if (portfolio.trees.empty()) throw Error("a portfolio has no trees");
   return portfolio;
 }
 

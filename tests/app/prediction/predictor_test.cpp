@@ -31,7 +31,7 @@ struct Entry {
   int version = built_in_kernels().find(name)->space_version;
 };
 
-// A tree of depth 1: adds a value where a feature is above a threshold.
+// A tree that adds a value where a feature is above a threshold: all its questions are the same.
 struct Tree {
   std::string feature;
   double threshold = 0.5;
@@ -45,9 +45,11 @@ std::string text_of(const std::vector<Entry>& entries, const std::vector<Tree>& 
   std::string rows;
   for (std::size_t i = 0; i < trees.size(); ++i) {
     features.push_back("\"" + trees[i].feature + "\"");
-    asked.push_back(std::to_string(i));
-    thresholds.push_back(fmt::format("{}", trees[i].threshold));
-    leaves.push_back(fmt::format("0,{}", std::lround(1e4 * trees[i].value)));
+    asked.insert(asked.end(), CorrectionTrees::kDepth, std::to_string(i));
+    thresholds.insert(thresholds.end(), CorrectionTrees::kDepth,
+                      fmt::format("{}", trees[i].threshold));
+    leaves.insert(leaves.end(), CorrectionTrees::kLeaves - 1, "0");
+    leaves.push_back(std::to_string(std::lround(1e4 * trees[i].value)));
   }
   for (const Entry& entry : entries) {
     errors.push_back(fmt::format(R"({{"template":"{}","space_version":{},"error":0.05}})",
@@ -65,7 +67,7 @@ std::string text_of(const std::vector<Entry>& entries, const std::vector<Tree>& 
   return fmt::format(
       R"({{"device_class":"{}","device_label":"NVIDIA H200","math":"strict"}})"
       "\n"
-      R"({{"features":[{}],"measured":[[4,13],[4,13],[4,13]],"errors":[{}],"depth":1,"bias":0,)"
+      R"({{"features":[{}],"measured":[[4,13],[4,13],[4,13]],"errors":[{}],"depth":6,"bias":0,)"
       R"("asked":[{}],"thresholds":[{}],"leaves":[{}]}})"
       "\n{}",
       kH200, list(features), list(errors), list(asked), list(thresholds), list(leaves), rows);
@@ -284,10 +286,10 @@ TEST_SUITE("portfolio") {
     CHECK_THROWS_AS(parse_portfolio(text.substr(0, text.find('\n') + 1)), Error);
     CHECK_THROWS_AS(parse_portfolio(with("\"leaves\":[0,", "\"leaves\":[")), Error);
     CHECK_THROWS_AS(parse_portfolio(with("\"leaves\":[0,", "\"leaves\":[0.5,")), Error);
-    CHECK_THROWS_AS(parse_portfolio(with("\"asked\":[0]", "\"asked\":[1]")), Error);
-    CHECK_THROWS_AS(parse_portfolio(with("\"asked\":[0]", "\"asked\":[-1]")), Error);
-    CHECK_THROWS_AS(parse_portfolio(with("\"depth\":1", "\"depth\":0")), Error);
-    CHECK_THROWS_AS(parse_portfolio(with("\"thresholds\":[0.5]", "\"thresholds\":[]")), Error);
+    CHECK_THROWS_AS(parse_portfolio(with("\"asked\":[0,", "\"asked\":[1,")), Error);
+    CHECK_THROWS_AS(parse_portfolio(with("\"asked\":[0,", "\"asked\":[-1,")), Error);
+    CHECK_THROWS_AS(parse_portfolio(with("\"depth\":6", "\"depth\":5")), Error);
+    CHECK_THROWS_AS(parse_portfolio(with("\"thresholds\":[0.5,", "\"thresholds\":[")), Error);
   }
 
   TEST_CASE("the portfolios that ship parse, have at most 64 entries, and one device each") {
