@@ -67,7 +67,7 @@ CandidateFeatures::CandidateFeatures(const std::vector<std::string>& names) : co
   };
   for (const std::string_view name : kDerived) derived_.push_back(place_of(name));
   for (const KernelTemplate& kernel : built_in_kernels().templates()) {
-    OfTemplate& places = templates_[kernel.name];
+    OfTemplate& places = templates_[&kernel];
     places.flag = place_of(kernel.name);
     for (const TuningParameter& parameter : kernel.space.parameters()) {
       places.parameters.push_back(place_of(parameter.name));
@@ -99,7 +99,7 @@ FeatureTable CandidateFeatures::of(std::span<const ModelInput> candidates,
     const ModelInput& one = candidates[column];
     const auto derived = derived_features(one, device);
     for (std::size_t i = 0; i < derived.size(); ++i) table.row(derived_[i])[column] = derived[i];
-    const OfTemplate& places = templates_.at(one.kernel->name);
+    const OfTemplate& places = templates_.at(one.kernel);
     table.row(places.flag)[column] = 1;
     const std::vector<std::int64_t>& values = one.configuration->values();
     for (std::size_t i = 0; i < values.size(); ++i) {

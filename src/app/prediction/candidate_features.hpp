@@ -69,7 +69,7 @@ class CandidateFeatures {
     std::vector<std::size_t> parameters;
   };
   std::vector<std::size_t> derived_;
-  std::map<std::string, OfTemplate> templates_;
+  std::map<const KernelTemplate*, OfTemplate> templates_;
   std::vector<std::size_t> all_parameters_;
 };
 

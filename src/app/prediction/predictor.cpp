@@ -44,8 +44,11 @@ const Portfolio* most_similar(const PredictedDevice& device, Math math,
 // The times of candidates on one device, by the cost model and what a portfolio knows of it.
 class TimePredictor {
  public:
-  TimePredictor(const PredictedDevice& device, const Portfolio& portfolio)
-      : device_(device), portfolio_(portfolio), evidence_(evidence_of(device, portfolio)) {}
+  TimePredictor(const PredictionQuery& query, const Portfolio& portfolio)
+      : device_(query.device),
+        portfolio_(portfolio),
+        evidence_(evidence_of(device_, portfolio)),
+        octaves_outside_(octaves_outside(query.problem)) {}
 
   [[nodiscard]] Evidence evidence() const { return evidence_; }
 
@@ -68,12 +71,12 @@ class TimePredictor {
     return result;
   }
 
-  // Of the logarithm of a template's time.
-  [[nodiscard]] double error(const KernelTemplate& kernel, const GemmProblem& problem) const {
+  // Of the logarithm of a template's time for the query's problem.
+  [[nodiscard]] double error(const KernelTemplate& kernel) const {
     const auto found = portfolio_.errors.find(&kernel);
     if (evidence_ == Evidence::model || found == portfolio_.errors.end()) return kModelError;
     const double other = evidence_ == Evidence::like_device ? kLikeDeviceError : 0;
-    const double far = kModelError * (1 - std::exp2(-octaves_outside(problem)));
+    const double far = kModelError * (1 - std::exp2(-octaves_outside_));
     return std::sqrt(found->second * found->second + other * other + far * far);
   }
 
@@ -93,6 +96,7 @@ class TimePredictor {
   const PredictedDevice& device_;
   const Portfolio& portfolio_;
   Evidence evidence_;
+  double octaves_outside_;
 };
 
 // A winner of another shape. Its time tells how far the prediction for that shape is off.
@@ -108,10 +112,11 @@ struct Known {
 class Candidates {
  public:
   Candidates(const PredictionQuery& query, const Portfolio& portfolio)
-      : query_(query), problem_(query.problem), times_(query.device, portfolio) {
+      : query_(query), problem_(query.problem), times_(query, portfolio) {
     for (const KernelTemplate* kernel : built_in_kernels().for_device(query.device.info)) {
       if (computes(*kernel, problem_)) kernels_.push_back(kernel);
     }
+    all_.reserve(portfolio.entries.size() + kernels_.size() + query.known.size());
     for (const PortfolioEntry& entry : portfolio.entries) {
       add(*entry.kernel, entry.configuration, Origin::portfolio);
     }
@@ -126,21 +131,25 @@ class Candidates {
   [[nodiscard]] std::vector<Prediction> ranked() && {
     predict_times();
     correct_by_winners();
-    const auto rank = [](const Prediction& one) {
-      return one.time_us * std::exp(kCaution * one.error);
-    };
-    std::stable_sort(all_.begin(), all_.end(),
-                     [&](const Prediction& a, const Prediction& b) { return rank(a) < rank(b); });
-    return std::move(all_);
+    std::vector<std::pair<double, Prediction*>> ranks;  // of like ones the first goes first
+    for (Prediction& one : all_) {
+      ranks.emplace_back(one.time_us * std::exp(kCaution * one.error), &one);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    std::vector<Prediction> result;
+    result.reserve(all_.size());
+    for (const auto& [rank, one] : ranks) result.push_back(std::move(*one));
+    return result;
   }
 
  private:
-  // Leaves out what does not run, and what is there.
+  // Leaves out what does not run, and what is there. A portfolio's entries differ.
   void add(const KernelTemplate& kernel, const Configuration& configuration, Origin origin) {
-    if (!runs(kernel, configuration) || find(kernel, configuration) != nullptr) return;
+    if (!runs(kernel, configuration)) return;
+    if (origin != Origin::portfolio && find(kernel, configuration) != nullptr) return;
     all_.push_back({.kernel = &kernel,
                     .configuration = configuration,
-                    .error = times_.error(kernel, query_.problem),
+                    .error = times_.error(kernel),
                     .evidence = times_.evidence(),
                     .origin = origin});
   }
@@ -158,6 +167,7 @@ class Candidates {
   // All times at once, those of the winners for their own shapes among them.
   void predict_times() {
     std::vector<ModelInput> inputs;
+    inputs.reserve(all_.size() + known_.size());
     for (const Prediction& one : all_) {
       inputs.push_back(
           {one.kernel, &one.configuration, &query_.problem, &problem_, query_.aligned});

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -114,7 +116,8 @@ TEST_SUITE("predictor") {
     const auto first = predict_on(kH200, portfolio);
     const auto second = predict_on(kH200, portfolio);
     REQUIRE(first.size() == second.size());
-    REQUIRE(first.size() >= 3);  // the portfolio, and gemm_tiled's default
+    REQUIRE(first.size() == 3);  // the portfolio, whose entries are defaults, and gemm_tiled's
+    CHECK(predict_on(kH200, portfolio, kProblem, {winner_of("gemm_tma", kProblem, 1)}).size() == 3);
     for (std::size_t i = 0; i < first.size(); ++i) {
       CHECK(first[i].kernel == second[i].kernel);
       CHECK(first[i].configuration == second[i].configuration);
@@ -292,15 +295,19 @@ TEST_SUITE("portfolio") {
     CHECK_THROWS_AS(parse_portfolio(with("\"thresholds\":[0.5,", "\"thresholds\":[")), Error);
   }
 
-  TEST_CASE("the portfolios that ship parse, have at most 64 entries, and one device each") {
-    std::vector<Portfolio> all = shipped_portfolios(Math::strict);
-    const std::vector<Portfolio>& emulated = shipped_portfolios(Math::emulated);
-    all.insert(all.end(), emulated.begin(), emulated.end());
+  TEST_CASE("the portfolios that ship parse, have at most 64 entries that differ, and a device") {
+    std::vector<Portfolio> all;
+    for (const Math math : {Math::strict, Math::emulated, Math::tf32}) {
+      const std::vector<Portfolio>& of_math = shipped_portfolios(math);
+      all.insert(all.end(), of_math.begin(), of_math.end());
+    }
     for (const Portfolio& portfolio : all) {
       CHECK(portfolio.entries.size() <= 64);
       CHECK_FALSE(portfolio.entries.empty());
       CHECK_FALSE(portfolio.device_class.empty());
+      std::set<std::pair<const KernelTemplate*, Configuration>> seen;
       for (const PortfolioEntry& one : portfolio.entries) {
+        CHECK(seen.emplace(one.kernel, one.configuration).second);
         CHECK(fits_device(*one.kernel, one.configuration,
                           predicted_device(portfolio.device_class).info));
       }
