@@ -60,7 +60,6 @@ Constraint warp_tile_constraint() {
 }
 
 LaunchGeometry register_tile_geometry(const RegisterTile& tile, const GemmProblem& problem) {
-  // Names are looked up once: gemm() predicts by the geometries of dozens of configurations.
   const std::int64_t tile_m = tile.tile_m();
   const std::int64_t tile_n = tile.tile_n();
   const std::int64_t cluster = tile.cluster();

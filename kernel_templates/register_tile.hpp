@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,31 +13,49 @@
 
 namespace autotune {
 
-// A configuration's values by name. A constraint sees only those of its parameters set.
+// A value of a configuration, whose name is looked up when it is first asked for.
+class NamedValue {
+ public:
+  NamedValue(const Configuration& configuration, std::string_view name)
+      : configuration_(configuration), name_(name) {}
+  [[nodiscard]] std::int64_t operator()() const {
+    if (!value_) value_ = configuration_.at(name_);
+    return *value_;
+  }
+
+ private:
+  const Configuration& configuration_;
+  std::string_view name_;
+  mutable std::optional<std::int64_t> value_;
+};
+
+// A configuration's values by name, for one thread. A constraint sees only those of its parameters
+// set. Each name is looked up once: gemm() predicts by the launches of dozens of configurations.
 struct RegisterTile {
   const Configuration& c;
 
   explicit RegisterTile(const Configuration& configuration) : c(configuration) {}
 
-  [[nodiscard]] std::int64_t results_m() const { return c.at("RESULTS_M"); }
-  [[nodiscard]] std::int64_t results_n() const { return c.at("RESULTS_N"); }
+  NamedValue results_m{c, "RESULTS_M"};
+  NamedValue results_n{c, "RESULTS_N"};
+  NamedValue lanes_m{c, "LANES_M"};
+  NamedValue warps_m{c, "WARPS_M"};
+  NamedValue warps_n{c, "WARPS_N"};
+  NamedValue slices{c, "SLICE_K"};
+  NamedValue block_k{c, "BLOCK_K"};
+  NamedValue stages{c, "STAGES"};
+  NamedValue min_blocks{c, "MIN_BLOCKS"};
+  NamedValue split_k{c, "SPLIT_K"};
+  NamedValue cluster{c, "CLUSTER"};
+
   [[nodiscard]] std::int64_t results() const { return results_m() * results_n(); }
-  [[nodiscard]] std::int64_t lanes_m() const { return c.at("LANES_M"); }
   [[nodiscard]] std::int64_t warp_m() const { return lanes_m() * results_m(); }
   [[nodiscard]] std::int64_t warp_n() const { return 32 / lanes_m() * results_n(); }
-  [[nodiscard]] std::int64_t tile_m() const { return c.at("WARPS_M") * warp_m(); }
-  [[nodiscard]] std::int64_t tile_n() const { return c.at("WARPS_N") * warp_n(); }
-  [[nodiscard]] std::int64_t slices() const { return c.at("SLICE_K"); }
+  [[nodiscard]] std::int64_t tile_m() const { return warps_m() * warp_m(); }
+  [[nodiscard]] std::int64_t tile_n() const { return warps_n() * warp_n(); }
   // Threads that multiply.
-  [[nodiscard]] std::int64_t threads() const {
-    return 32 * c.at("WARPS_M") * c.at("WARPS_N") * slices();
-  }
-  [[nodiscard]] std::int64_t block_k() const { return c.at("BLOCK_K"); }
+  [[nodiscard]] std::int64_t threads() const { return 32 * warps_m() * warps_n() * slices(); }
   [[nodiscard]] std::int64_t slice_k() const { return block_k() / slices(); }
-  [[nodiscard]] std::int64_t stages() const { return c.at("STAGES"); }
-  [[nodiscard]] std::int64_t min_blocks() const { return c.at("MIN_BLOCKS"); }
-  [[nodiscard]] std::int64_t split_k() const { return c.at("SPLIT_K"); }
-  [[nodiscard]] std::int64_t cluster() const { return c.at("CLUSTER"); }
 
   // Bytes of dynamic shared memory for buffers of `stage` elements each, or for the sums that
   // slices exchange in the same place, and for the sums that a cluster exchanges.
