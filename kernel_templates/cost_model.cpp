@@ -9,6 +9,7 @@ namespace autotune {
 namespace {
 
 constexpr std::int64_t kWarp = 32;
+constexpr double kElementBytes = 4;    // of FP32, which FFMA multiplies
 constexpr double kFmasPerCycle = 128;  // of an SM
 
 // The costs that agree best with trials of three templates on an H200 (docs/search.md), in
@@ -96,9 +97,7 @@ double ffma_cycles(const TiledLaunch& launch, const Problem& problem, const SmLi
   const std::int64_t rest = launch.geometry.blocks() % at_once;
   double cycles = static_cast<double>(full_rounds) * round_cycles(work, work.resident);
   if (rest > 0) cycles += round_cycles(work, ceil_div(rest, sm_count));
-  const auto element_bytes =
-      static_cast<double>(size_bytes(element_type_from_string(problem.trait("type"))));
-  const double bytes = element_bytes *
+  const double bytes = kElementBytes *
                        static_cast<double>(launch.tile.block_m + launch.tile.block_n) *
                        static_cast<double>(problem.size("k")) * work.tiles;
   return std::max(cycles, bytes / sm_count / kBytesPerCycle);
