@@ -48,11 +48,12 @@ Configuration Configuration::parse(std::string_view text) {
 }
 
 std::size_t Configuration::find(std::string_view name) const {
-  // Names of the same length mostly differ at their ends (RESULTS_M, RESULTS_N), so the last
-  // characters are compared first.
+  // Names of the same length mostly differ at one of their ends (RESULTS_M, RESULTS_N, BLOCK_K,
+  // SPLIT_K), so the first and the last characters are compared first.
   const auto is_meant = [name](const std::string& other) {
-    return other.size() == name.size() && (name.empty() || other.back() == name.back()) &&
-           other == name;
+    if (other.size() != name.size()) return false;
+    return name.empty() ||
+           (other.front() == name.front() && other.back() == name.back() && other == name);
   };
   std::size_t place = 0;
   while (place < values_.size() && !is_meant((*names_)[place])) ++place;

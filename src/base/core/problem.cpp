@@ -43,8 +43,10 @@ std::int64_t number_of(std::string_view text) {
 
 template <typename Named>
 const Named& named(const std::vector<Named>& all, std::string_view name, const std::string& key) {
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const Named& one) { return one.name == name; });
+  // A first character tells most names apart, and cost models ask for every configuration.
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Named& one) {
+    return name.starts_with(one.name[0]) && one.name == name;
+  });
   if (found == all.end()) throw Error("'" + key + "' has no " + std::string(name));
   return *found;
 }
