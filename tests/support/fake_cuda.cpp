@@ -129,7 +129,10 @@ bool silent = false;  // neither logs nor reads the script, nor allocates for a 
 std::string calls_taken;
 
 // Handles are addresses of these, or of objects of their own.
-char module, function;
+char module;
+struct Function {
+  std::atomic<int> dynamic_shared = 48 << 10;  // bytes that a launch may ask for
+};
 
 // Each device has the primary context, then those that an application makes.
 constexpr int kContextsPerDevice = 4;
@@ -463,15 +466,21 @@ CUresult cuModuleUnload(CUmodule) {
 }
 
 CUresult cuModuleGetFunction(CUfunction* handle, CUmodule, const char*) {
-  return give(handle, &function);
+  return give(handle, new Function);
 }
 
-CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction) {
-  *value = which == CU_FUNC_ATTRIBUTE_BINARY_VERSION ? static_cast<int>(setting("binary", 90)) : 32;
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction function) {
+  *value = which == CU_FUNC_ATTRIBUTE_BINARY_VERSION ? static_cast<int>(setting("binary", 90))
+           : which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+               ? reinterpret_cast<Function*>(function)->dynamic_shared.load()
+               : 32;
   return CUDA_SUCCESS;
 }
 
-CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute which, int value) {
+  if (which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+    reinterpret_cast<Function*>(function)->dynamic_shared = value;
+  }
   return CUDA_SUCCESS;
 }
 
@@ -482,8 +491,10 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, v
   return CUDA_SUCCESS;
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction, void**, void**) {
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void**, void**) {
   const CUlaunchConfig& c = *config;
+  const int allowed = reinterpret_cast<Function*>(function)->dynamic_shared;
+  if (static_cast<int>(c.sharedMemBytes) > allowed) return CUDA_ERROR_INVALID_VALUE;
   if (silent) {
     launch(c.hStream, kLaunchMs);
     return CUDA_SUCCESS;

@@ -276,12 +276,14 @@ const GpuKernel& GpuGemm::load(std::uint64_t context, const KernelChoice& choice
   const KernelTemplate& kernel = *choice.kernel;
   const KernelKey key{context, kernel.name, compiled_as(kernel, choice.best.configuration),
                       compiled_for(kernel, std::move(traits))};
-  return kernels_.find_or_load(key, [&] {
+  const GpuKernel& loaded = kernels_.find_or_load(key, [&] {
     if (stream) refuse_capture(*driver_, *stream);
     const std::string image = selector().image(choice, key.traits);
     const gpu::RelaxedCapture others_may_capture(*driver_);
-    return std::make_unique<GpuKernel>(*driver_, image, kernel.name, geometry);
+    return std::make_unique<GpuKernel>(*driver_, image, kernel.name);
   });
+  loaded.allow(geometry);
+  return loaded;
 }
 
 const Scaling& GpuGemm::scaling_in(const Scope& scope, bool batched, Stream stream) {

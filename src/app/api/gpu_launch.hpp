@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,18 @@
 namespace autotune {
 
 struct GpuKernel {
-  GpuKernel(const gpu::Driver& driver, const std::string& image, const std::string& name,
-            const LaunchGeometry& geometry)
-      : module(driver, image), kernel(module.kernel(name)) {
+  GpuKernel(const gpu::Driver& driver, const std::string& image, const std::string& name)
+      : module(driver, image), kernel(module.kernel(name)) {}
+
+  // Problems that share the code may differ in the shared memory that their launches take.
+  void allow(const LaunchGeometry& geometry) const {
+    const std::lock_guard lock(allowing);
     kernel.allow_dynamic_shared(geometry);
   }
 
   gpu::Module module;
   gpu::Kernel kernel;
+  mutable std::mutex allowing = {};
 };
 
 // A kernel with all that its launches have in common.

@@ -42,11 +42,14 @@ int Kernel::attribute(int which) const {
 }
 
 void Kernel::allow_dynamic_shared(const LaunchGeometry& geometry) const {
+  constexpr auto kMost = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
   const auto allow = [&](CUfunction function, std::int64_t bytes) {
-    driver_->check(
-        driver_->api().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                          static_cast<int>(bytes)),
-        "cuFuncSetAttribute");
+    int allowed = 0;
+    driver_->check(driver_->api().cuFuncGetAttribute(&allowed, kMost, function),
+                   "cuFuncGetAttribute");
+    if (allowed >= bytes) return;
+    driver_->check(driver_->api().cuFuncSetAttribute(function, kMost, static_cast<int>(bytes)),
+                   "cuFuncSetAttribute");
   };
   allow(function_, geometry.dynamic_shared_bytes);
   if (preparation_ != nullptr) allow(preparation_, geometry.preparation.dynamic_shared_bytes);

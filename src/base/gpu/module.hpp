@@ -19,7 +19,8 @@ class Kernel {
   // `preparation` is the function that LaunchGeometry::preparation launches, or nullptr.
   Kernel(const Driver& driver, CUfunc_st* function, CUfunc_st* preparation = nullptr);
 
-  // Allows launches with the geometry's dynamic shared memory; needed beyond 48 KiB.
+  // Allows launches with the geometry's dynamic shared memory, besides those that were allowed
+  // before; needed beyond 48 KiB. Not for two threads at a time.
   void allow_dynamic_shared(const LaunchGeometry& geometry) const;
   // `arguments` has a pointer to each of the kernel's arguments. Throws Error for a grid or block
   // whose size does not fit the driver's 32 bits.

@@ -59,6 +59,26 @@ TEST_SUITE("prepared operands") {
     CHECK(has(machine.application.take_calls(), "cuMemFree"));
   }
 
+  TEST_CASE("a kernel has the shared memory for preparing each of its products, in any order") {
+    const std::optional<std::string> image = empty_kernels();
+    if (!image) return;
+    const Machine machine;
+    GemmProblem deep = kEmulated;
+    deep.k = 8192;
+    store_kernels(*image, kEmulated);
+    store_kernels(*image, deep);
+    Library library;
+    const auto multiply = [&](const GemmProblem& problem) {
+      library.gemm(problem, 1, {kMemory}, {kWeights}, 0, {kResult});
+    };
+    multiply(kEmulated);
+    CHECK_NOTHROW(multiply(deep));
+    GemmProblem another = kEmulated;
+    another.m = 1028;
+    multiply(another);
+    CHECK_NOTHROW(multiply(deep));
+  }
+
   TEST_CASE("what was prepared for one math is prepared again for another") {
     const std::optional<std::string> image = empty_kernels();
     if (!image) return;
