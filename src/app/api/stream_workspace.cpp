@@ -37,13 +37,12 @@ struct Recent {
   std::uint64_t epoch = 0;
   std::uint64_t context = 0;
   std::uint64_t stream = 0;
-  CUstream_st* handle = nullptr;
   std::uint64_t address = 0;
   std::int64_t bytes = 0;
 };
 // The thread's last answers, for threads that take turns on a few streams.
 thread_local constinit std::array<Recent, 8> recent;
-thread_local constinit std::size_t oldest = 0;
+thread_local constinit std::size_t next_place = 0;
 
 }  // namespace
 
@@ -194,22 +193,18 @@ std::optional<std::uint64_t> StreamWorkspace::reserve(std::uint64_t context, std
                                                       CUstream_st* stream, bool again) {
   if (bytes == 0) return 0;
   const std::uint64_t epoch = streams_->epoch();
-  const auto recent_of = [&](auto Recent::*member, auto wanted) {
-    const auto found = std::find_if(recent.begin(), recent.end(), [&](const Recent& one) {
-      return one.epoch == epoch && one.context == context && one.bytes >= bytes &&
-             one.*member == wanted;
-    });
-    return found == recent.end() ? std::nullopt : std::optional(found->address);
-  };
   std::optional<Streams::Key> key;
   if (gpu::is_capturing(streams_->driver(), stream)) {
-    if (const auto known = recent_of(&Recent::handle, stream)) return known;
     key = streams_->last_key_of(context, stream);
     if (!key) refuse_capture(streams_->driver(), stream);
   } else {
     key = streams_->key_of(context, stream);
-    if (const auto known = recent_of(&Recent::stream, key->stream)) return known;
   }
+  const auto known = std::find_if(recent.begin(), recent.end(), [&](const Recent& one) {
+    return one.epoch == epoch && one.context == context && one.stream == key->stream &&
+           one.bytes >= bytes;
+  });
+  if (known != recent.end()) return known->address;
   std::optional<std::uint64_t> address;
   const bool is_first = streams_->reserve(*key, bytes, stream, again, address);
   if (is_first && key->thread != 0) {
@@ -217,7 +212,8 @@ std::optional<std::uint64_t> StreamWorkspace::reserve(std::uint64_t context, std
     end.owned.emplace_back(streams_, *key);
   }
   if (address) {
-    recent[oldest++ % recent.size()] = {epoch, context, key->stream, stream, *address, bytes};
+    recent[next_place] = {epoch, context, key->stream, *address, bytes};
+    next_place = (next_place + 1) % recent.size();
   }
   return address;
 }

@@ -24,8 +24,8 @@ class StreamWorkspace {
 
   // An address in the current context, whose number is `context`; 0 for 0 bytes. nullopt if the
   // last allocation of this size or less failed; `again` allocates in any case. Throws as
-  // refuse_capture() does where it would have to allocate, and DriverError. It locks nothing where
-  // one of the thread's last calls was for the same stream.
+  // refuse_capture() does where it would have to allocate, and DriverError. Outside of captures it
+  // locks nothing where one of the thread's last calls was for the same stream.
   [[nodiscard]] std::optional<std::uint64_t> reserve(std::uint64_t context, std::int64_t bytes,
                                                      CUstream_st* stream, bool again);
   // Frees the memory of a stream in the current context.
