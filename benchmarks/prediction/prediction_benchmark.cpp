@@ -3,6 +3,7 @@
 //   prediction_benchmark collect trials.jsonl --seconds 240
 //   prediction_benchmark features trials.jsonl features.jsonl
 //   prediction_benchmark compare held_out.jsonl --shapes 48 --seconds-per-shape 10
+//   prediction_benchmark speed
 #include <cstddef>
 #include <exception>
 #include <string>
@@ -16,6 +17,7 @@
 #include "compare.hpp"
 #include "features.hpp"
 #include "operation/gemm/gemm.hpp"
+#include "speed.hpp"
 
 int main(int argc, char** argv) {
   CLI::App app("Collects data for the prediction of configurations, and judges it.");
@@ -52,6 +54,8 @@ int main(int argc, char** argv) {
   compare->add_option("--rounds", compare_options.rounds, "samples of each");
   std::string part;
   compare->add_option("--part", part, "I/N: every Nth shape, from the Ith of 1 to N");
+  CLI::App* const speed = app.add_subcommand("speed", "print the processor time of a prediction");
+  speed->add_option("--math", math, "of the products");
   CLI11_PARSE(app, argc, argv);
   try {
     collect_options.math = compare_options.math = autotune::math_from_string(math);
@@ -66,6 +70,7 @@ int main(int argc, char** argv) {
     }
     if (compare->parsed()) autotune::compare(compare_options);
     if (features->parsed()) autotune::write_features(trials, features_output);
+    if (speed->parsed()) autotune::print_prediction_speed(autotune::math_from_string(math));
     if (collect->parsed()) autotune::collect(collect_options);
   } catch (const std::exception& error) {
     fmt::print(stderr, "prediction_benchmark: {}\n", error.what());
