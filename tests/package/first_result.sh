@@ -4,7 +4,7 @@
 # besides libc is used, except for a GPU's driver and NVRTC, or for the CPU device a C++ compiler.
 # Prints the seconds that each took until its first result. Then it installs the .deb files of the library,
 # and builds and runs the example in C++ by find_package and the one in C by pkg-config, where these tools
-# and a compiler are. The .deb files need root, and are removed again.
+# and a compiler are. The .deb files need root, and are removed again, also after a failure.
 # usage: first_result.sh FOLDER [OPTION]...    (FOLDER has the packages; the options go to autotune)
 set -euo pipefail
 examples=$(realpath "$(dirname "$0")/../../examples")
@@ -17,7 +17,18 @@ libraries=("$packages"/libautotune{[0-9]*,-dev}_*.deb)
 ((${#debs[@]} == 1 && ${#tarballs[@]} == 1 && ${#libraries[@]} == 2)) ||
   { echo "$packages: not three .deb files and one tarball"; exit 1; }
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+installed=()
+# install_debs FILE...
+install_debs() {
+  local deb
+  for deb in "$@"; do installed+=("$(dpkg-deb --field "$deb" Package)"); done
+  dpkg -i "$@"
+}
+remove_debs() {
+  ((${#installed[@]} == 0)) || dpkg -r "${installed[@]}"
+  installed=()
+}
+trap 'rm -rf "$scratch"; remove_debs' EXIT
 unset AUTOTUNE_DB
 export XDG_DATA_HOME=$scratch/data XDG_CACHE_HOME=$scratch/cache
 
@@ -37,9 +48,9 @@ first_result() {
 
 grep ^PRETTY_NAME /etc/os-release
 start=$(now)
-dpkg -i "${debs[0]}"
+install_debs "${debs[0]}"
 first_result ".deb" "$start" autotune
-dpkg -r autotune
+remove_debs
 start=$(now)
 tar -x -z -f "${tarballs[0]}" -C "$scratch"
 programs=("$scratch"/*/bin/autotune)
@@ -53,7 +64,7 @@ has() {
   done
 }
 [[ -d $examples ]] || { echo "SKIPPED: no examples beside this script"; exit 0; }
-dpkg -i "${libraries[@]}"
+install_debs "${libraries[@]}"
 if has c++ cmake ninja; then
   cmake -S "$examples/embed_gemm" -B "$scratch/build" -G Ninja >/dev/null
   cmake --build "$scratch/build" >/dev/null
@@ -64,4 +75,3 @@ if has c++ cc pkg-config; then  # the CPU device compiles C++
   cc -std=c11 "$examples/embed_gemm_c/main.c" -o "$scratch/in_c" "${flags[@]}"
   "$scratch/in_c"
 fi
-for package in "${libraries[@]}"; do dpkg-deb --field "$package" Package; done | xargs dpkg -r
