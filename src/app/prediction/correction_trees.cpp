@@ -27,6 +27,7 @@ std::vector<double> CorrectionTrees::predict(const FeatureTable& table) const {
   using Word = std::uint64_t;
   using Bytes = std::array<std::uint8_t, FeatureTable::kLanes>;
   static_assert(sizeof(Word) == sizeof(Bytes) && kDepth <= 8);
+  if (table.candidates() == 0) return {};
   const std::size_t width = table.row(0).size();
   const std::size_t words = width / sizeof(Word);
   std::vector<Word> answers(questions_.size() * words);

@@ -26,7 +26,7 @@ TEST_SUITE("correction trees") {
       leaves.push_back(number(1000) / 1000);
     }
     const CorrectionTrees trees(0.5, features, thresholds, leaves);
-    for (const std::size_t candidates : {1, 8, 67}) {
+    for (const std::size_t candidates : {0, 1, 8, 67}) {
       CAPTURE(candidates);
       FeatureTable table(kFeatures, candidates);
       for (std::size_t feature = 0; feature < kFeatures; ++feature) {
