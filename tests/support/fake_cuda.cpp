@@ -127,6 +127,7 @@ std::string call_log;
 int prepared_launches = 0;
 bool silent = false;  // neither logs nor reads the script, nor allocates for a launch
 std::string calls_taken;
+std::string last_image;
 
 // Handles are addresses of these, or of objects of their own.
 char module;
@@ -458,7 +459,8 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
 
 // Kernels
 
-CUresult cuModuleLoadData(CUmodule* handle, const void*) {
+CUresult cuModuleLoadData(CUmodule* handle, const void* image) {
+  if (!silent) last_image = static_cast<const char*>(image);
   return give(handle, &module);
 }
 CUresult cuModuleUnload(CUmodule) {
@@ -607,6 +609,11 @@ __attribute__((visibility("default"))) void fake_cuda_launch_us(CUstream stream,
 // For tests: launches so far that may be prepared while the one before them ends.
 __attribute__((visibility("default"))) int fake_cuda_prepared_launches() {
   return autotune::fake::prepared_launches;
+}
+
+// For tests: the PTX of the module that was loaded last.
+__attribute__((visibility("default"))) const char* fake_cuda_last_image() {
+  return autotune::fake::last_image.c_str();
 }
 
 // For tests: the driver's functions called since the last time, with a blank between them.

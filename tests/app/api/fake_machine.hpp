@@ -51,6 +51,10 @@ class Application {
   void stay_silent(bool silent) const {
     library_.function<void (*)(bool)>("fake_cuda_stay_silent")(silent);
   }
+  // The PTX of the module that was loaded last.
+  [[nodiscard]] std::string last_image() const {
+    return library_.function<const char* (*)()>("fake_cuda_last_image")();
+  }
   [[nodiscard]] std::string take_calls() const {
     return library_.function<const char* (*)()>("fake_cuda_take_calls")();
   }
@@ -78,14 +82,14 @@ struct Machine {
   static void compile(const std::string& name, const GemmProblem& problem) {
     compile(name, problem, code_traits(*built_in_kernels().find(name), problem));
   }
-  static void compile(const std::string& name, const GemmProblem& problem,
-                      const CodeTraits& traits) {
+  static void compile(const std::string& name, const GemmProblem& problem, const CodeTraits& traits,
+                      const std::string& body = "") {
     const KernelTemplate& kernel = *built_in_kernels().find(name);
     const Configuration configuration = kernel.default_configuration(problem);
     CubinStore store = open_cubin_store();
     store.put(cubin_key("any", std::string(kernel.source),
                         compile_options(kernel, configuration, traits, "sm_90")),
-              {"// PTX\n.entry " + name + "(", "", {}});
+              {"// PTX\n.entry " + name + "(" + body, "", {}});
   }
 
   // For aligned operands and for any.
