@@ -1,5 +1,6 @@
 // A better kernel takes the place of the one that warm calls run, on the fake driver.
 #include <atomic>
+#include <latch>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -120,26 +121,34 @@ TEST_SUITE("kernels that are chosen again") {
     Products products;
     products.machine.application.stay_silent(true);
     const GemmCall call = checked_call(kProblem, 1, {kMemory}, {kMemory}, 0, {kResult}, nullptr);
-    CHECK(products.backend->gemm(call) == MatchKind::predicted);
+    constexpr int kThreads = 16;
+    std::latch all_have_called(kThreads);
+    std::atomic<int> changed = 0;
     std::atomic<int> wrong = 0;
     std::vector<std::jthread> threads;
-    for (int thread = 0; thread < 16; ++thread) {
+    for (int thread = 0; thread < kThreads; ++thread) {
       threads.emplace_back([&](const std::stop_token& stop) {
-        MatchKind last = MatchKind::predicted;
+        MatchKind last = products.backend->gemm(call);
+        wrong += last != MatchKind::predicted ? 1 : 0;
+        all_have_called.count_down();
         while (!stop.stop_requested()) {
           const MatchKind match = products.backend->gemm(call);
+          changed += match != last ? 1 : 0;
           wrong += match != last && match != MatchKind::exact ? 1 : 0;  // it was exact before
           last = match;
           std::this_thread::yield();
         }
       });
     }
-    for (const std::int64_t size : {4096, 64, 4096, 64}) {
+    all_have_called.wait();
+    for (int swap = 0; swap < 4 || (changed < kThreads && swap < 1000); ++swap) {
+      const std::int64_t size = swap % 2 == 0 ? 4096 : 64;
       products.store_winner("gemm_simt", kProblem, {size, size, size});
       products.backend->choose_again(products.device, kProblem);
     }
     threads.clear();
     products.machine.application.stay_silent(false);
+    CHECK(changed == kThreads);
     CHECK(wrong == 0);
     CHECK(products.multiply(kProblem) == MatchKind::exact);
   }
