@@ -283,9 +283,10 @@ def _math(name):
 
 
 class Prepared:
-    """What prepare() made of `array`. Its memory is freed by close(), or with the object.
+    """A matrix that prepare() has prepared, which matmul() takes as a or b.
 
-    It is a context manager that closes it.
+    It holds a reference to the array. Its own memory is freed by close(), at the end of a `with`
+    block, or with the object.
     """
 
     def __init__(self, array, handle):
@@ -294,7 +295,10 @@ class Prepared:
         self._free = weakref.finalize(self, _destroy, handle, os.getpid())
 
     def close(self):
-        """Frees its memory. Work that uses it must be done with."""
+        """Frees its memory. The work that uses it must have ended.
+
+        It must not run while another thread multiplies with the object.
+        """
         self._free()
 
     def __enter__(self):
@@ -303,7 +307,8 @@ class Prepared:
     def __exit__(self, *_):
         self.close()
 
-    def handle_as(self, name):
+    def _handle_as(self, name):
+        """The handle, for matmul()'s argument of this name."""
         if not self._free.alive:
             raise ValueError(f"{name} was closed")
         return self._handle
@@ -319,13 +324,15 @@ def _array_of(operand):
 
 
 def prepare(array, *, math, m=None, n=None, stream=None):
-    """Prepares a matrix once that is an operand of many products, and returns a Prepared for matmul().
+    """Prepares an operand of many products once, and returns a Prepared, which matmul() takes.
 
-    m: rows of a product that has it as b; or n: columns of one that has it as a. Kernels of "emulated"
-    and "tf32" products split their operands into FP16 numbers first. Those of the kernel that this
-    product has now do not split this one again, whatever their size; others use it as they use the
-    array. The results are the same, bit for bit. The matrix must stay as it is and where it is. The
-    work is enqueued as matmul()'s is, which must come behind it.
+    m: the number of rows of a product that has the array as b. n: the number of columns of a
+    product that has it as a. One of them must be given. Kernels of "emulated" and "tf32" products
+    split their operands into FP16 numbers before they multiply. Later products of any size that run
+    with the kernel that this product has now do not split this operand again, and those that run
+    with another kernel read the array. The results are the same bit for bit. The array must stay as
+    it is and where it is. The preparation is enqueued on a stream as matmul() enqueues products,
+    and products on other streams must be ordered behind it.
 
     Raises TypeError or ValueError for arguments that do not fit, Error for faults.
     """
@@ -350,20 +357,21 @@ def prepare(array, *, math, m=None, n=None, stream=None):
 def matmul(a, b, out=None, *, alpha=1.0, beta=0.0, stream=None, math="strict"):
     """Returns out = alpha * a @ b + beta * out, in FP32.
 
-    a: m x k, b: k x n, out: m x n, all on the same device, by rows or by columns, with rows or columns
-    any distance apart; out is made where it is not given, and overlaps neither a nor b. With a third
-    dimension in front, arrays of as many matrices are multiplied in one launch; a or b with one matrix, in
-    two or three dimensions, has it for all products. On a GPU the work is enqueued on `stream`: a number or an object of PyTorch, CuPy or Numba; by default the stream
-    that PyTorch works on or that the arrays name, else the default stream. Other arrays are multiplied
-    on the CPU device, slowly. math: "strict", or "emulated" for products on tensor cores that are as
-    accurate, or "tf32" for products of operands that are rounded to TF32. a and b may be what prepare()
-    returned.
+    a: m x k, b: k x n, out: m x n, all on the same device, by rows or by columns, with rows or
+    columns any distance apart; out is made where it is not given, and overlaps neither a nor b.
+    With a third dimension in front, arrays of as many matrices are multiplied in one launch; a or b
+    with one matrix, in two or three dimensions, has it for all products. On a GPU the work is
+    enqueued on `stream`: a number or an object of PyTorch, CuPy or Numba; by default the stream
+    that PyTorch works on or that the arrays name, else the default stream. Other arrays are
+    multiplied on the CPU device, slowly. math: "strict", or "emulated" for products on tensor cores
+    that are as accurate, or "tf32" for products of operands that are rounded to TF32. a and b may
+    be what prepare() returned.
 
     Raises TypeError or ValueError for arguments that do not fit, Error for faults.
     """
     alpha, beta = _scalar(alpha, "alpha"), _scalar(beta, "beta")
     arrays = [_Matrix(_array_of(a), "a"), _Matrix(_array_of(b), "b")]
-    prepared = [x.handle_as(name) if isinstance(x, Prepared) else None for x, name in ((a, "a"), (b, "b"))]
+    prepared = [x._handle_as(name) if isinstance(x, Prepared) else None for x, name in ((a, "a"), (b, "b"))]
     (m, k), (k_of_b, n) = arrays[0].shape, arrays[1].shape
     if k != k_of_b:
         raise ValueError(f"a is {m} x {k} and b is {k_of_b} x {n}: they cannot be multiplied")
@@ -433,9 +441,9 @@ def _problem(size, layout, math, batch):
 def query(size, *, layout="NN", batch=1, math="strict", device=None):
     """Returns a dictionary of the configuration that a product of (m, n, k) runs with, and why.
 
-    layout: N or T for a and for b, T where it lies by columns. batch: products of one launch. device: None for the current GPU,
-    "cpu" or the number of a GPU. median_us is of one launch, for tuned_for; None where nothing was
-    measured.
+    layout: N or T for a and for b, T where it lies by columns. batch: products of one launch.
+    device: None for the current GPU, "cpu" or the number of a GPU. median_us is of one launch, for
+    tuned_for; None where nothing was measured.
     """
     problem, choice = _problem(size, layout, math, batch), _c_api.Choice()
     _c_api.call("query", _library_of(device), ctypes.byref(problem), ctypes.byref(choice))
@@ -465,12 +473,13 @@ def tune(sizes, *, layout="NN", batch=1, math="strict", device=None, seconds=Non
          fresh=False, max_error=None, progress=None):
     """Searches for the fastest configurations of products of sizes [(m, n, k), ...], and stores them.
 
-    The search ends with a budget for all sizes together, `seconds` or `trials`; without one with its space,
-    once 98 % of the best are estimated to be reached, or after 30 s.
-    progress(done, total, elapsed_seconds) is called meanwhile and ends the search by returning False.
-    fresh: measures again what is known. max_error: the greatest relative error of a winner, in the
-    Frobenius norm on uniform data, above 0 and below 1; it is of this search alone. Returns a dictionary of what was done: trials that were
-    `measured` and `known`, sizes that are `tuned`, whether it is `complete` and was `stored`.
+    The search ends with a budget for all sizes together, `seconds` or `trials`; without one with
+    its space, once 98 % of the best are estimated to be reached, or after 30 s. progress(done,
+    total, elapsed_seconds) is called meanwhile and ends the search by returning False. fresh:
+    measures again what is known. max_error: the greatest relative error of a winner, in the
+    Frobenius norm on uniform data, above 0 and below 1; it is of this search alone. Returns a
+    dictionary of what was done: trials that were `measured` and `known`, sizes that are `tuned`,
+    whether it is `complete` and was `stored`.
     """
     problems = [_problem(size, layout, math, batch) for size in sizes]
     if progress is not None and not callable(progress):
