@@ -41,3 +41,17 @@ said=$("$scratch/scripts/autotune" 2>&1 >/dev/null)
 printf '#!/bin/sh\necho "error: no"\nexit 1\n' > "$scratch/bin/cmake"
 if said=$("$scratch/scripts/autotune" 2>&1); then echo "a failed build ran the program"; exit 1; fi
 [[ $said == *"error: no"*"the build failed"* ]] || { echo "a failed build says: $said"; exit 1; }
+
+# scripts/setup makes what CMake wants of wheels, also of those that an older one has installed.
+cp "$root/scripts/setup" "$scratch/scripts"
+runtime=.deps/cuda/nvidia/runtime
+printf '#!/bin/sh\nprintf "install ok installed"\n' > "$scratch/bin/dpkg-query"
+printf '#!/bin/sh\nmkdir -p %s/lib\ncd %s/lib\ntouch libcudart.so.12 libcudart.so.13\n' $runtime $runtime \
+  > "$scratch/bin/python3"
+chmod +x "$scratch"/bin/{dpkg-query,python3}
+for wheels in new old; do
+  AUTOTUNE_SETUP_IGNORE_TOOLKIT=1 "$scratch/scripts/setup" 2>/dev/null
+  for file in lib/libcudart.so version.txt; do
+    rm "$scratch/$runtime/$file" || { echo "$wheels wheels lack $file"; exit 1; }
+  done
+done
