@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Applications find in a shared libautotune: the public API and nothing else, no path of the folders
-# that it was built in, and no need of other libraries' packages. usage: shared_library_test.sh BUILD_FOLDER_WITH_LIBRARY
+# that it was built in, and no need of other libraries' packages.
+# usage: shared_library_test.sh BUILD_FOLDER_WITH_LIBRARY
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$1

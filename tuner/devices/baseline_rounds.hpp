@@ -11,7 +11,8 @@
 
 namespace autotune {
 
-// Nothing that is compared drops out before this many rounds, or within this factor of the best.
+// A finalist or algorithm stays in the comparison for this many rounds. Later it must tie with the
+// best one: its time is at most so many times as long.
 inline constexpr int kFirstRounds = 3;
 inline constexpr double kTieMargin = 1.02;
 

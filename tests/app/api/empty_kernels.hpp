@@ -13,7 +13,7 @@ namespace autotune::test {
 inline const GemmProblem kEmulated{.m = 1024, .n = 1024, .k = 1024, .math = Math::emulated};
 inline float* const kWeights = kMemory + (1 << 24);
 
-// nullopt, and a line that says so, without NVRTC.
+// Without NVRTC it prints that the test is skipped and why, and returns nullopt.
 inline std::optional<std::string> empty_kernels() {
   try {
     return gpu::Nvrtc::open()

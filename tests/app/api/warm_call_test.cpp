@@ -102,7 +102,7 @@ bool can_count() {
   return something.has_value();
 }
 
-// Of three more of a call that has been made.
+// Makes a call, and counts what three more of it do.
 Counts counts_of_warm(const Machine& machine, const std::function<void()>& call) {
   call();
   machine.application.stay_silent(true);
