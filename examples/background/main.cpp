@@ -72,7 +72,7 @@ int main(int argc, char** argv) try {
       std::fprintf(stderr, "wrong: %g\n", c[0]);
       return 1;
     }
-  } while (match != autotune::MatchKind::exact && calls < 10000);
+  } while (match != autotune::MatchKind::exact && calls < 40000);
   if (match != autotune::MatchKind::exact) {
     std::fprintf(stderr, "nothing was tuned during %ld calls\n", calls);
     return 1;
