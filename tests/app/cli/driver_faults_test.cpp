@@ -211,7 +211,7 @@ TEST_SUITE("driver faults") {
          {"cuModuleLoadData:700", "cuStreamSynchronize:700", "cuLaunchKernelEx:719",
           "cuDevicePrimaryCtxRetain:46", "cuStreamCreate:2", "cuEventCreate:2", "cuMemAlloc:2",
           "cuMemHostAlloc:2", "cuMemGetInfo:2", "cuCtxPushCurrent:201", "cuEventRecord:700",
-          "cuModuleGetFunction:500", "cuFuncSetAttribute:1"}) {
+          "cuModuleGetFunction:500", "cuFuncGetAttribute:1"}) {
       CAPTURE(script);
       const ProgramResult result = machine.tune(script, "2");
       CAPTURE(result.err);
