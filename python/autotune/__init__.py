@@ -360,7 +360,7 @@ def matmul(a, b, out=None, *, alpha=1.0, beta=0.0, stream=None, math="strict"):
     a: m x k, b: k x n, out: m x n, all on the same device, by rows or by columns, with rows or
     columns any distance apart; out is made where it is not given, and overlaps neither a nor b.
     With a third dimension in front, arrays of as many matrices are multiplied in one launch; a or b
-    with one matrix, in two or three dimensions, has it for all products. On a GPU the work is
+    with one matrix, in two or three dimensions, is used for all products. On a GPU the work is
     enqueued on `stream`: a number or an object of PyTorch, CuPy or Numba; by default the stream
     that PyTorch works on or that the arrays name, else the default stream. Other arrays are
     multiplied on the CPU device, slowly. math: "strict", or "emulated" for products on tensor cores
@@ -473,8 +473,9 @@ def tune(sizes, *, layout="NN", batch=1, math="strict", device=None, seconds=Non
          fresh=False, max_error=None, progress=None):
     """Searches for the fastest configurations of products of sizes [(m, n, k), ...], and stores them.
 
-    The search ends with a budget for all sizes together, `seconds` or `trials`; without one with
-    its space, once 98 % of the best are estimated to be reached, or after 30 s. progress(done,
+    The search ends with a budget for all sizes together, `seconds` or `trials`. Without a budget it
+    ends when its space is exhausted, when 98 % of the best is estimated to be reached, or after
+    30 s. progress(done,
     total, elapsed_seconds) is called meanwhile and ends the search by returning False. fresh:
     measures again what is known. max_error: the greatest relative error of a winner, in the
     Frobenius norm on uniform data, above 0 and below 1; it is of this search alone. Returns a
