@@ -11,7 +11,6 @@
 #include "autotune/autotune.hpp"
 
 #include "api/device_choice.hpp"
-#include "core/hash.hpp"
 #include "db/tuning_database.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "source_export/gemm_text.hpp"
@@ -19,6 +18,7 @@
 #include "tests/device_runtime/device_numbers.hpp"
 #include "tests/support/exported_problems.hpp"
 #include "tests/support/run_program.hpp"
+#include "tests/support/winner.hpp"
 
 namespace autotune::test {
 namespace {
@@ -164,18 +164,7 @@ void check_fewer_products(Library& library, const Exported& exported, const Gemm
 // Has gemm() run a template's default configuration, as if that had won.
 void plant_winner(const TemporaryStorage& storage, const DeviceInfo& device,
                   const KernelTemplate& kernel, const GemmProblem& problem) {
-  Winner winner;
-  winner.device_class = device.device_class();
-  winner.device_label = device.label;
-  winner.problem = problem;
-  winner.template_name = kernel.name;
-  winner.space_version = kernel.space_version;
-  winner.source_hash = content_hash(kernel.source);
-  winner.environment = {device.driver_text(), "any", "", kMeasuringProtocol};
-  winner.configuration = kernel.default_configuration(problem);
-  winner.median_us = winner.low_us = winner.high_us = 1;
-  winner.confirmed = true;
-  winner.measured_at = "2026-11-21T05:40:44Z";
+  const Winner winner = winner_of(kernel, problem, device);
   TuningDatabase::open(storage.database()).put_winners({&winner, 1});
 }
 

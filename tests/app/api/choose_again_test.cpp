@@ -10,9 +10,9 @@
 #include "api/device_choice.hpp"
 #include "api/gemm_backend.hpp"
 #include "api/gemm_call.hpp"
-#include "core/hash.hpp"
 #include "gpu/gpu.hpp"
 #include "tests/app/api/fake_machine.hpp"
+#include "tests/support/winner.hpp"
 
 namespace autotune::test {
 namespace {
@@ -35,18 +35,8 @@ struct Products {
   // Stores a winner with its compiled kernel: a template's default for another problem.
   void store_winner(const std::string& name, const GemmProblem& problem, const GemmProblem& other) {
     const KernelTemplate& kernel = *built_in_kernels().find(name);
-    Winner winner;
-    winner.device_class = device.device_class();
-    winner.device_label = device.label;
-    winner.problem = problem;
-    winner.template_name = kernel.name;
-    winner.space_version = kernel.space_version;
-    winner.source_hash = content_hash(kernel.source);
-    winner.environment = {device.driver_text(), "99.9 CL-1", "", kMeasuringProtocol};
+    Winner winner = winner_of(kernel, problem, device);
     winner.configuration = kernel.default_configuration(other);
-    winner.median_us = winner.low_us = winner.high_us = 5;
-    winner.confirmed = true;
-    winner.measured_at = "2026-11-21T05:40:44Z";
     TuningDatabase::open(machine.storage.database()).put_winners({&winner, 1});
     CubinStore store = open_cubin_store();
     for (const bool aligned : {true, false}) {

@@ -7,11 +7,11 @@
 
 #include "api/device_choice.hpp"
 #include "api/setup.hpp"
-#include "core/hash.hpp"
 #include "db/cubin_store.hpp"
 #include "gpu/gpu.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "tests/app/api/fake_machine.hpp"
+#include "tests/support/winner.hpp"
 
 namespace autotune::test {
 namespace {
@@ -266,19 +266,9 @@ TEST_SUITE("embedding on a GPU") {
     const Machine machine;
     const KernelTemplate& kernel = *built_in_kernels().find("gemm_simt");
     Library library;
-    Winner winner;
-    winner.device_class = choose_device("0").device.device_class();
-    winner.device_label = "NVIDIA H200";
-    winner.problem = kProblem;
-    winner.template_name = kernel.name;
-    winner.space_version = kernel.space_version;
-    winner.source_hash = content_hash(kernel.source);
-    winner.environment = {choose_device("0").device.driver_text(), "99.9 CL-1", "", 1};
+    Winner winner = winner_of(kernel, kProblem, choose_device("0").device);
     winner.configuration =
         kernel.default_configuration(GemmProblem{.m = 4096, .n = 4096, .k = 4096});
-    winner.median_us = winner.low_us = winner.high_us = 5;
-    winner.confirmed = true;
-    winner.measured_at = "2026-11-21T05:40:44Z";
     TuningDatabase::open(machine.storage.database()).put_winners({&winner, 1});
     CHECK_THROWS_AS(static_cast<void>(library.prepare(kProblem)), EnvironmentError);
     {
@@ -297,17 +287,7 @@ TEST_SUITE("embedding on a GPU") {
     machine.cuda.set_script("devices=2");  // an H200, for which a portfolio ships
     const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
     const GemmProblem problem{2000, 2000, 2000};
-    Winner winner;
-    winner.device_class = choose_device("0").device.device_class();
-    winner.device_label = "NVIDIA H200";
-    winner.problem = problem;
-    winner.template_name = kernel.name;
-    winner.space_version = kernel.space_version;
-    winner.source_hash = content_hash(kernel.source);
-    winner.environment = {choose_device("0").device.driver_text(), "99.9 CL-1", "",
-                          kMeasuringProtocol};
-    winner.configuration = kernel.default_configuration(problem);
-    winner.measured_at = "2026-11-21T05:40:44Z";
+    Winner winner = winner_of(kernel, problem, choose_device("0").device);
     const Library library;
     for (const bool confirmed : {false, true}) {
       for (const double us : {10.0, 1e6}) {

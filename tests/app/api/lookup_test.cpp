@@ -9,24 +9,15 @@
 #include "db/shipped_winners.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "tests/app/api/temporary_storage.hpp"
+#include "tests/support/winner.hpp"
 
 namespace autotune::test {
 namespace {
 
-Winner winner_of(const std::string& template_name, const GemmProblem& problem, double us) {
-  const KernelTemplate& kernel = *built_in_kernels().find(template_name);
-  Winner winner;
+Winner timed_winner(const std::string& template_name, const GemmProblem& problem, double us) {
+  Winner winner = winner_of(*built_in_kernels().find(template_name), problem, DeviceInfo{});
   winner.device_class = "class";
-  winner.device_label = "device";
-  winner.problem = problem;
-  winner.template_name = kernel.name;
-  winner.space_version = kernel.space_version;
-  winner.source_hash = content_hash(kernel.source);
-  winner.environment = {"580.1", "13.0.88 CL-1", "", kMeasuringProtocol};
-  winner.configuration = kernel.default_configuration(problem);
   winner.median_us = winner.low_us = winner.high_us = us;
-  winner.confirmed = true;
-  winner.measured_at = "2026-11-22T05:40:44Z";
   return winner;
 }
 
@@ -36,8 +27,8 @@ TEST_SUITE("lookup") {
     const GemmProblem far{.m = 32, .n = 512, .k = 512};
     TuningDatabase database = TuningDatabase::in_memory();
     for (const Winner& winner :
-         {winner_of("gemm_skinny", tuned, 10), winner_of("gemm_simt", tuned, 11),
-          winner_of("gemm_simt", far, 1)}) {
+         {timed_winner("gemm_skinny", tuned, 10), timed_winner("gemm_simt", tuned, 11),
+          timed_winner("gemm_simt", far, 1)}) {
       database.put_winners({&winner, 1});
     }
     const DeviceQuery device{"class", "", {}};
@@ -97,7 +88,7 @@ TEST_SUITE("lookup") {
     for (const char* stored : {"host: Some CPU", "cpu: Some CPU"}) {
       CAPTURE(stored);
       TuningDatabase database = TuningDatabase::in_memory();
-      Winner winner = winner_of("gemm_tiled", problem, 1);
+      Winner winner = timed_winner("gemm_tiled", problem, 1);
       winner.device_label = stored;
       database.put_winners({&winner, 1});
       for (const char* asked : {"host: Some CPU", "cpu: Some CPU", "CPU: some cpu"}) {

@@ -4,11 +4,11 @@
 #include "autotune/autotune.hpp"
 
 #include "api/device_choice.hpp"
-#include "core/hash.hpp"
 #include "db/tuning_database.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "tests/app/api/temporary_storage.hpp"
 #include "tests/support/fake_cuda.hpp"
+#include "tests/support/winner.hpp"
 
 namespace autotune::test {
 namespace {
@@ -20,18 +20,7 @@ TEST_SUITE("a stored winner") {
     const GemmProblem problem{.m = 64, .n = 48, .k = 32};
     const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
     const DeviceInfo device = choose_device("0").device;
-    Winner sound;
-    sound.device_class = device.device_class();
-    sound.device_label = device.label;
-    sound.problem = problem;
-    sound.template_name = kernel.name;
-    sound.space_version = kernel.space_version;
-    sound.source_hash = content_hash(kernel.source);
-    sound.environment = {device.driver_text(), "13.0.88 CL-1", "", 1};
-    sound.configuration = kernel.default_configuration(problem);
-    sound.median_us = sound.low_us = sound.high_us = 5;
-    sound.confirmed = true;
-    sound.measured_at = "2026-11-21T05:40:44Z";
+    const Winner sound = winner_of(kernel, problem, device);
 
     Winner of_odd_value = sound;
     of_odd_value.configuration.set("TILE_WIDTH", 7);

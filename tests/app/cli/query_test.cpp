@@ -6,11 +6,11 @@
 
 #include "autotune/problem.hpp"
 
-#include "core/hash.hpp"
 #include "db/tuning_database.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "prediction/portfolio.hpp"
 #include "tests/app/cli/program.hpp"
+#include "tests/support/winner.hpp"
 
 namespace autotune::test {
 namespace {
@@ -18,20 +18,14 @@ namespace {
 using nlohmann::json;
 
 Winner winner_for(std::int64_t size, double median_us) {
-  const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
-  Winner winner;
+  Winner winner = winner_of(*built_in_kernels().find("gemm_tiled"),
+                            {.m = size, .n = size, .k = size}, DeviceInfo{});
   winner.device_class = "test/132sm";  // of which no cost model knows anything
   winner.device_label = "Test GPU";
-  winner.problem = GemmProblem{.m = size, .n = size, .k = size};
-  winner.template_name = kernel.name;
-  winner.space_version = kernel.space_version;
-  winner.source_hash = content_hash(kernel.source);
   winner.environment = {"580.1", "13.0.88", "0.1.0", kMeasuringProtocol};
-  winner.configuration = kernel.default_configuration(winner.problem);
   winner.median_us = median_us;
   winner.low_us = median_us - 1;
   winner.high_us = median_us + 1;
-  winner.confirmed = true;
   winner.measured_at = "2026-01-02T03:04:05Z";
   return winner;
 }

@@ -25,6 +25,7 @@
 #include "cpu/device.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "tests/app/api/temporary_storage.hpp"
+#include "tests/support/winner.hpp"
 
 namespace autotune::test {
 namespace {
@@ -93,21 +94,10 @@ struct Numbers {
 };
 
 // gemm_tiled as the winner, with so many results per thread along M.
-Winner winner_of(const DeviceInfo& device, const GemmProblem& problem, std::int64_t results_m) {
-  const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
-  Winner winner;
-  winner.device_class = device.device_class();
-  winner.device_label = device.label;
-  winner.problem = problem;
-  winner.template_name = kernel.name;
-  winner.space_version = kernel.space_version;
-  winner.source_hash = content_hash(kernel.source);
-  winner.environment = {device.driver_text(), "", "", kMeasuringProtocol};
-  winner.configuration = kernel.default_configuration(problem);
+Winner tiled_winner(const DeviceInfo& device, const GemmProblem& problem, std::int64_t results_m) {
+  Winner winner = winner_of(*built_in_kernels().find("gemm_tiled"), problem, device);
+  winner.environment.nvrtc_build = "";
   winner.configuration.set("RESULTS_M", results_m);
-  winner.median_us = winner.low_us = winner.high_us = 5;
-  winner.confirmed = true;
-  winner.measured_at = "2026-11-21T05:40:44Z";
   return winner;
 }
 
@@ -180,7 +170,7 @@ TEST_SUITE("tuning in the background on the CPU device") {
       CAPTURE(stored_us);
       const bool holds = stored_us == 1e9;
       const TemporaryStorage storage;
-      Winner stale = winner_of(cpu_device_info(), kOne, 1);
+      Winner stale = tiled_winner(cpu_device_info(), kOne, 1);
       stale.source_hash = content_hash("an older text of gemm_tiled");
       stale.median_us = stale.low_us = stale.high_us = stored_us;
       TuningDatabase::open(storage.database()).put_winners({&stale, 1});
@@ -308,7 +298,7 @@ TEST_SUITE("tuning in the background on the CPU device") {
     }
     for (int round = 0; round < 10; ++round) {
       for (const std::int64_t m : {8, 9}) {
-        const Winner winner = winner_of(device, {m, 11, 6}, round % 2 == 0 ? 1 : 2);
+        const Winner winner = tiled_winner(device, {m, 11, 6}, round % 2 == 0 ? 1 : 2);
         TuningDatabase::open(storage.database()).put_winners({&winner, 1});
         backend->choose_again(device, {m, 11, 6});
       }
