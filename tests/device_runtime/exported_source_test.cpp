@@ -66,7 +66,7 @@ std::string compiled(const Library& library, const GemmProblem& problem,
 // A source's functions, compiled and loaded, with memory for calls.
 class Exported {
  public:
-  // Of gemm()'s choice.
+  // The source is that of the kernel which gemm() runs with.
   Exported(const Library& library, const GemmProblem& problem) : problem_(problem) {
     void* const loaded = dlopen(compiled(library, problem, folder_).c_str(), RTLD_NOW);
     REQUIRE_MESSAGE(loaded != nullptr, dlerror());

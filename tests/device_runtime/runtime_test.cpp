@@ -103,7 +103,8 @@ struct Product {
   }
 };
 
-// Of numbers whose sums depend on the order in which a kernel adds; A is the seed's own.
+// The sums of these numbers depend on the order in which a kernel adds them. Each seed has an A of
+// its own.
 Product random_product(const GemmProblem& problem, unsigned seed) {
   return {.problem = problem,
           .lda = problem.k,

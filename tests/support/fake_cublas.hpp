@@ -1,8 +1,8 @@
-// What the fake cuBLAS (fake_cublas.cpp) and cublasLt (fake_cublas_lt.cpp) share: products on the
-// host's memory, where the fake CUDA driver has everything. The environment variable FAKE_CUBLAS
-// scripts them: the microseconds that algorithms take, with ',' between them: first that of
-// cuBLAS's own choice, then those of cublasLt's candidates. "-" stands for one that fails, and "!"
-// for one that the heuristic itself marks as failed.
+// The common part of the fake cuBLAS (fake_cublas.cpp) and cublasLt (fake_cublas_lt.cpp): products
+// in the host's memory, where the fake CUDA driver has everything. The environment variable
+// FAKE_CUBLAS scripts them: the microseconds that algorithms take, with ',' between them: first
+// that of cuBLAS's own choice, then those of cublasLt's candidates. "-" stands for one that fails,
+// and "!" for one that the heuristic itself marks as failed.
 #pragma once
 
 #include <bit>

@@ -23,7 +23,7 @@ struct Target {
 // the device.
 [[nodiscard]] std::string architecture_of(const Target& target, const TuningDatabase* database);
 
-// What refuses an architecture that is not known.
+// The error that refuses an unknown architecture.
 [[nodiscard]] UsageError unknown_architecture(const std::string& architecture);
 // Throws it for an architecture whose limits are unknown, and that no NVRTC here compiles for.
 void check_known(const std::string& architecture);

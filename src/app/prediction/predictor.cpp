@@ -71,7 +71,7 @@ class TimePredictor {
     return result;
   }
 
-  // Of the logarithm of a template's time for the query's problem.
+  // The standard deviation of the logarithm of a template's time for the query's problem.
   [[nodiscard]] double error(const KernelTemplate& kernel) const {
     const auto found = portfolio_.errors.find(&kernel);
     if (evidence_ == Evidence::model || found == portfolio_.errors.end()) return kModelError;

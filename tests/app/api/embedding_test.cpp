@@ -1,6 +1,4 @@
 // The effects of gemm() on an application's CUDA, with a driver that logs the calls it gets.
-#include <cstdio>
-
 #include <doctest/doctest.h>
 
 #include "autotune/autotune.hpp"
@@ -8,7 +6,6 @@
 #include "api/device_choice.hpp"
 #include "api/setup.hpp"
 #include "db/cubin_store.hpp"
-#include "gpu/gpu.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "tests/app/api/fake_machine.hpp"
 #include "tests/support/winner.hpp"
@@ -304,11 +301,7 @@ TEST_SUITE("embedding on a GPU") {
 
   TEST_CASE("tune() leaves the current context as it found it") {
     Machine machine;
-    machine.no_nvrtc.reset();
-    if (!inspect_nvrtc().usable) {
-      std::printf("SKIPPED: no NVRTC\n");
-      return;
-    }
+    if (!machine.use_nvrtc()) return;
     Library library;
     const GemmProblem problem{.m = 64, .n = 47, .k = 32};
     for (const int depth : {0, 1}) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,7 @@
 
 #include "api/setup.hpp"
 #include "db/cubin_store.hpp"
+#include "gpu/gpu.hpp"
 #include "gpu/shared_library.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "tests/app/api/gemm_traits.hpp"
@@ -76,6 +78,14 @@ struct Machine {
   Machine() {
     static_cast<void>(application.take_calls());
     compile("gemm_simt", kProblem);
+  }
+
+  // Lets the library find the compiler that is here. Returns false, and says so, where none is.
+  [[nodiscard]] bool use_nvrtc() {
+    no_nvrtc.reset();
+    const bool usable = inspect_nvrtc().usable;
+    if (!usable) std::printf("SKIPPED: no NVRTC\n");
+    return usable;
   }
 
   // Puts a template's default kernel for a problem into the cubin store.

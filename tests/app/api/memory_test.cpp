@@ -39,7 +39,8 @@ TEST_SUITE("Library without memory") {
           const auto call = [](const auto& function) {
             const autotune_status status = function();
             if (status == AUTOTUNE_OK) return;
-            // Where the cubin store could not be read there is no compiler either.
+            // A kernel that the cubin store could not give would have to be compiled, and nothing
+            // can.
             const bool is_right = status == AUTOTUNE_NO_MEMORY || status == AUTOTUNE_ENVIRONMENT;
             const bool is_told = *autotune_last_error() != 0;
             if (!is_right || !is_told || function() != AUTOTUNE_OK) {

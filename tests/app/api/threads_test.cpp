@@ -1,7 +1,6 @@
 // One Library for many threads while its products are tuned. The fake driver orders no threads, so
 // that the thread sanitizer sees what the Library itself leaves unordered.
 #include <atomic>
-#include <cstdio>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -11,7 +10,6 @@
 #include <doctest/doctest.h>
 
 #include "db/tuning_database.hpp"
-#include "gpu/gpu.hpp"
 #include "tests/app/api/fake_machine.hpp"
 
 namespace autotune::test {
@@ -25,7 +23,7 @@ std::string text_of(const std::string& kernel, const Configuration& configuratio
   return kernel + " " + to_string(configuration);
 }
 
-// What one thread calls and sees.
+// The calls of one thread, with the kernels that they ran and the first error.
 struct Caller {
   std::set<std::string> kernels;
   std::string error;
@@ -57,11 +55,7 @@ struct Caller {
 TEST_SUITE("threads") {
   TEST_CASE("sixteen threads multiply and one asks, while another tunes") {
     Machine machine;
-    machine.no_nvrtc.reset();
-    if (!inspect_nvrtc().usable) {
-      std::printf("SKIPPED: no NVRTC\n");
-      return;
-    }
+    if (!machine.use_nvrtc()) return;
     Library library;
     std::set<std::string> valid;
     for (const GemmProblem& problem : kMixed) {

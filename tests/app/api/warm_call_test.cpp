@@ -1,5 +1,5 @@
-// What a warm call does besides its launch: neither allocation nor lock nor system call. SQL and
-// files cannot do without them.
+// A warm call allocates nothing, takes no lock and makes no system call besides its launch. SQL and
+// files cannot do without these, so that they are counted too.
 #include <atomic>
 #include <csignal>
 #include <functional>
