@@ -52,7 +52,7 @@ std::vector<TuningParameter> parameters() {
       tile_parameter("UNROLL", {8, 16}),
       tile_parameter("STAGES", {2, 3, 4, 6}),
       {"DOUBLE_BUFFER", "1: elements are read from shared memory one k ahead", {0, 1}},
-      tile_parameter("MIN_BLOCKS", {1, 2, 3, 4, 6}),
+      tile_parameter("MIN_BLOCKS", {1, 2, 3, 4, 6, 8}),
       tile_parameter("SPLIT_K", {0, 1, 2, 3, 4, 8, 16, 32, 64, 66, 132}),
       tile_parameter("CLUSTER", {1, 2}),
       tile_parameter("ORDER", {0, 1, 2, 3, 4, 5}),
@@ -159,11 +159,15 @@ std::vector<Constraint> sm_constraints() {
             return v.registers() <= 255 && v.min_blocks() * of_block <= kRegistersPerSm;
           }),
       constraint_on<Values>(
-          "warps", "an SM has 8 to 16 warps, and 12 at least with less than 64 results a lane",
-          block_tile_names() + ParameterNames{"SLICE_K", "MIN_BLOCKS"},
+          "warps",
+          "an SM has 8 to 16 warps, and 12 at least with less than 64 results a lane; with 16, "
+          "SLICE_K=1, BLOCK_K=8 and SPLIT_K=1 up to 32",
+          block_tile_names() + ParameterNames{"SLICE_K", "BLOCK_K", "MIN_BLOCKS", "SPLIT_K"},
           [](const Values& v) {
             const std::int64_t threads = v.min_blocks() * v.threads();
-            return threads >= (v.large_thread_tile() ? 256 : 384) && threads <= 512;
+            const bool is_short = v.results() == 16 && v.slices() == 1 && v.block_k() == 8;
+            return threads >= (v.large_thread_tile() ? 256 : 384) &&
+                   threads <= (is_short && v.split_k() == 1 ? 1024 : 512);
           }),
   };
 }
