@@ -51,7 +51,7 @@
 using namespace autotune_device;
 
 // Blocks along x: those of the operands that `prepares` names, of 128, 256 or 512 threads.
-extern "C" __global__ void __cluster_dims__(kSplitBlocks, 1, 1) __launch_bounds__(kSplitThreads, 3)
+extern "C" __global__ void __cluster_dims__(kSplitBlocks, 1, 1) __launch_bounds__(kSplitThreads, 2)
     gemm_fp16x3_prepare(const float* __restrict__ a, const float* __restrict__ b, float*,
                         long long m, long long n, long long k, long long lda, long long ldb,
                         long long, float, float, float* workspace, unsigned, void* prepared_a,

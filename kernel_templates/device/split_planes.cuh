@@ -99,6 +99,16 @@ __device__ __forceinline__ void split2(float x, float y, unsigned& high, unsigne
   low = pack_half2((x - high_x) / kLowScale, (y - high_y) / kLowScale);
 }
 
+// Stores words of a plane with one instruction. The compiler stores the members of such vectors one
+// by one, which takes an access of the L2 cache for each.
+__device__ __forceinline__ void store_words(unsigned short* to, uint2 words) {
+  asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(to), "r"(words.x), "r"(words.y));
+}
+__device__ __forceinline__ void store_words(unsigned short* to, uint4 words) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(words.x), "r"(words.y),
+               "r"(words.z), "r"(words.w));
+}
+
 __device__ __forceinline__ float power_of_two(int exponent) {  // -126 to 127
   return __uint_as_float(static_cast<unsigned>(exponent + 127) << 23);
 }
@@ -131,9 +141,9 @@ __device__ __forceinline__ void count_lost(unsigned* word, unsigned lost) {
 }
 
 // Loads 4 neighbours, of which `left` are there; the others are 0. wide: their address is a
-// multiple of 16 bytes.
+// multiple of 16 bytes. The L2 cache gives up what is read before the planes that are stored.
 __device__ __forceinline__ float4 load4(const float* from, int left, bool wide) {
-  if (wide && left >= 4) return *reinterpret_cast<const float4*>(from);
+  if (wide && left >= 4) return __ldcs(reinterpret_cast<const float4*>(from));
   return {left > 0 ? from[0] : 0, left > 1 ? from[1] : 0, left > 2 ? from[2] : 0,
           left > 3 ? from[3] : 0};
 }
@@ -165,8 +175,8 @@ struct ContiguousRows {
     uint2 to_high, to_low;
     split2(v.x, v.y, to_high.x, to_low.x);
     split2(v.z, v.w, to_high.y, to_low.y);
-    *reinterpret_cast<uint2*>(high) = to_high;
-    if (kPlanes == 2) *reinterpret_cast<uint2*>(low) = to_low;
+    store_words(high, to_high);
+    if (kPlanes == 2) store_words(low, to_low);
     const float least = least_exact(scale);
     return loses_bits(v.x, least) + loses_bits(v.y, least) + loses_bits(v.z, least) +
            loses_bits(v.w, least);
@@ -253,9 +263,12 @@ struct StridedRows {
     float* const tile = shared + kSplitThreads + kRows;  // held * kPitch
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int held = StridedRows::held(to.k_tiles);
-    const int part = static_cast<int>(to.k_tiles) * (kPlaneK / kSplitBlocks);
+    // Parts are whole k_tiles, so that no two blocks store to the same sector of the L2 cache.
+    const int most = static_cast<int>((to.k_tiles + kSplitBlocks - 1) / kSplitBlocks) * kPlaneK;
     const long long first_row = static_cast<long long>(block / kSplitBlocks) * kRows;
-    const int first_k = static_cast<int>(block % kSplitBlocks) * part;
+    const int first_k = static_cast<int>(block % kSplitBlocks) * most;
+    const int left = static_cast<int>(to.k_tiles) * kPlaneK - first_k;
+    const int part = left < most ? left : most;  // of the last blocks it may be none
     const int count = first_k >= k ? 0 : k - first_k < part ? k - first_k : part;
 
     uint4 greatest = {};
@@ -389,8 +402,8 @@ struct StridedRows {
       split2(v[4], v[5], high.z, low.z);
       split2(v[6], v[7], high.w, low.w);
       unsigned short* const at = to.high + to.place(first_row + row, first_k + k);
-      *reinterpret_cast<uint4*>(at) = high;
-      if (kPlanes == 2) *reinterpret_cast<uint4*>(at + to_low) = low;
+      store_words(at, high);
+      if (kPlanes == 2) store_words(at + to_low, low);
     }
   }
 };
