@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Draws what gemm_vs_cublas wrote: rates of the cubes and of the other shapes, of this project, of
-cuBLAS, and the limit by the FMA rate or by memory. Needs matplotlib.
+cuBLAS, and with --math strict the limit by the FMA rate or by memory. Needs matplotlib.
 
     plot.py strict.json strict.svg
 """
@@ -24,6 +24,11 @@ def tflops(shape, us):
     return 2 * shape["m"] * shape["n"] * shape["k"] / us / 1e6
 
 
+def name(shape):
+    layout = "" if shape["layout"] == "NN" else " " + shape["layout"]
+    return "{m}x{n}x{k}".format(**shape) + layout
+
+
 def is_cube(shape):
     return shape["m"] == shape["n"] == shape["k"]
 
@@ -33,8 +38,9 @@ def main(source, target):
         document = json.load(file)
     cubes = sorted(filter(is_cube, document["shapes"]), key=lambda s: s["m"])
     others = [s for s in document["shapes"] if not is_cube(s)]
+    math = document["shapes"][0]["math"]
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4))
-    for label, color, marker, time in SERIES:
+    for label, color, marker, time in SERIES if math == "strict" else SERIES[:2]:
         rates = [tflops(s, time(s)) for s in cubes]
         left.plot([s["m"] for s in cubes], rates, color=color, marker=marker, label=label)
         relative = [s["hot_cublas"]["median_us"] / time(s) for s in others]
@@ -44,13 +50,13 @@ def main(source, target):
     left.set_ylabel("TFLOP/s")
     left.set_ylim(bottom=0)
     right.set_xticks(range(len(others)),
-                     ["{m}x{n}x{k}".format(**s) for s in others], rotation=20, ha="right")
+                     [name(s) for s in others], rotation=20, ha="right")
     right.set_ylabel("rate, cuBLAS = 1")
     right.set_ylim(bottom=0)
     for axes in (left, right):
         axes.grid(alpha=0.3)
         axes.legend()
-    figure.suptitle("FP32 on {device}, driver {driver}, cuBLAS {cublas}".format(**document))
+    figure.suptitle("--math " + math + " on {device}, driver {driver}, cuBLAS {cublas}".format(**document))
     figure.tight_layout()
     figure.savefig(target, metadata={"Date": None})
 
