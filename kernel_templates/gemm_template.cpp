@@ -67,6 +67,7 @@ KernelTemplate kernel_template(GemmTemplate gemm) {
       .tile_shape = std::move(gemm.tile_shape),
       .limiting_problems = limiting_problems(),
       .first_choice = on_problem(std::move(gemm.first_choice)),
+      .only_named = gemm.only_named,
       .configuration_capability = std::move(gemm.configuration_capability),
       .takes_tensor_maps = gemm.takes_tensor_maps,
       .copying_threads = gemm.copying_threads,

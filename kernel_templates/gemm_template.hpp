@@ -32,6 +32,7 @@ struct GemmTemplate {
                        const SmLimits&, int sm_count)>
       cost_model = {};
   std::function<bool(const GemmProblem&)> first_choice = {};
+  bool only_named = false;
   std::function<int(const Configuration&)> configuration_capability = {};
   bool takes_tensor_maps = false;
   bool takes_prepared_operands = false;  // A and B, behind its other arguments

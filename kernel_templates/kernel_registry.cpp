@@ -31,7 +31,7 @@ std::vector<const KernelTemplate*> KernelRegistry::for_device(const DeviceInfo& 
       device.is_cpu() ? kAnyGpu : 10 * device.compute_major + device.compute_minor;
   std::vector<const KernelTemplate*> result;
   for (const KernelTemplate& kernel : templates_) {
-    if (runs_on(kernel, capability)) result.push_back(&kernel);
+    if (!kernel.only_named && runs_on(kernel, capability)) result.push_back(&kernel);
   }
   return result;
 }

@@ -128,6 +128,56 @@ Constraint plane_raster_constraint() {
       [](const PlaneProducts& v) { return v.split_k() <= 1 || v.c.at("RASTER") == 4; });
 }
 
+std::vector<Constraint> corrected_constraints() {
+  return {
+      plane_blocks_constraint(),
+      constraint_on<PlaneProducts>("cluster", "only blocks with 128 rows and columns share copies",
+                                   {"BLOCK_N", "WARPGROUPS", "CLUSTER"},
+                                   [](const PlaneProducts& v) {
+                                     return v.cluster() == 1 || v.warpgroups() * v.tile_n() == 256;
+                                   }),
+      plane_raster_constraint(),
+  };
+}
+
+GemmTemplate corrected_products(GemmTemplate own, SplitProducts split) {
+  // With fewer terms FP32 itself is more accurate on some data.
+  constexpr std::int64_t kLeastK = 256;
+  own.supports = [](const GemmProblem& problem) {
+    return problem.math == Math::emulated && problem.k >= kLeastK &&
+           problem.k <= PlaneProducts::kMostK && problem.batch == 1;
+  };
+  own.default_configuration = [](const GemmProblem& problem) {
+    constexpr std::int64_t kSms = 132;
+    const std::int64_t tiles = ceil_div(problem.m, 128) * ceil_div(problem.n, 128);
+    const bool is_small = 2 * tiles <= kSms / 2;
+    const bool is_medium = tiles <= kSms;
+    Configuration result;
+    result.set("BLOCK_N", is_small ? 64 : 128);
+    result.set("WARPGROUPS", is_medium ? 1 : 2);
+    result.set("CLUSTER", 1);
+    result.set("MIN_BLOCKS", 1);
+    result.set("SPLIT_K", is_medium ? 1 : 0);
+    result.set("RASTER", is_medium ? 4 : 8);
+    result.set("PREPARE_THREADS", problem.k <= 4096 ? 256 : 512);
+    return result;
+  };
+  own.geometry = [split](const Configuration& configuration, const GemmProblem& problem) {
+    return PlaneProducts{configuration}.geometry(problem, split.planes);
+  };
+  own.cost_model = [split](const Configuration& configuration, const TiledLaunch& launch,
+                           const GemmProblem& problem, const SmLimits&, int sm_count) {
+    constexpr double kTileCycles = 3'000;
+    constexpr double kIdle = 0.2;  // of the time that one group of warps alone takes
+    const PlaneProducts v{configuration};
+    const auto groups = static_cast<double>(v.warpgroups() * v.min_blocks());
+    const double k_tile = 2 * split.products * static_cast<double>(v.tile_n()) * groups *
+                          (1 + kIdle / groups / groups);
+    return v.cycles(launch, problem, sm_count, k_tile, kTileCycles);
+  };
+  return own;
+}
+
 KernelTemplate plane_template(GemmTemplate own) {
   own.min_compute_capability = 90;
   own.end_compute_capability = 100;

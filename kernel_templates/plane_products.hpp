@@ -1,4 +1,4 @@
-// The common part of the descriptions of templates that multiply planes of FP16
+// The common part of the descriptions of templates that multiply planes of FP16 or BF16
 // (device/multiply_planes.cuh): names for their parameters, the launch geometry, the cost model.
 #pragma once
 
@@ -27,7 +27,7 @@ struct PlaneProducts {
   [[nodiscard]] std::int64_t min_blocks() const { return c.at("MIN_BLOCKS"); }
   [[nodiscard]] std::int64_t split_k() const { return c.at("SPLIT_K"); }
 
-  // planes: of an operand, 1 or 2.
+  // planes: of an operand, 1 to 3.
   [[nodiscard]] LaunchGeometry geometry(const GemmProblem& problem, std::int64_t planes) const;
 
   // Returns the cycles of the busiest SM, with those of a k_tile of all its blocks and of what a
@@ -50,5 +50,17 @@ struct PlaneProducts {
 
 // Makes a template from a description that lacks what does not depend on the number of products.
 [[nodiscard]] KernelTemplate plane_template(GemmTemplate own);
+
+// The products of planes that are computed for one of FP32, and the planes of an operand.
+struct SplitProducts {
+  int products = 0;
+  std::int64_t planes = 0;
+};
+
+// Fills in a description of a template with corrections, whose name, source and space are its own.
+// It is as accurate as FP32, so it computes products with Math::emulated.
+[[nodiscard]] GemmTemplate corrected_products(GemmTemplate own, SplitProducts split);
+// Returns the constraints of all such templates.
+[[nodiscard]] std::vector<Constraint> corrected_constraints();
 
 }  // namespace autotune

@@ -1,5 +1,6 @@
-// The two kernels of templates that multiply planes of FP16 (device/split_planes.cuh): one splits
-// the operands into planes, the other computes C = alpha * op(A) * op(B) + beta * C from them.
+// The two kernels of templates that multiply planes of FP16 or BF16 (device/split_planes.cuh): one
+// splits the operands into planes, the other computes C = alpha * op(A) * op(B) + beta * C from
+// them.
 #pragma once
 
 #include "grid_dependency.cuh"
@@ -46,11 +47,13 @@ __device__ __forceinline__ void accumulate_one_product(const Pipeline& pipeline,
   pipeline.release(last);
 }
 
-// The same with three products. The sums of high * high are promoted after each k_tile, while the
-// tensor cores compute the corrections.
-__device__ __forceinline__ void accumulate_three_products(const Pipeline& pipeline,
-                                                          PipelineState& state, unsigned k_tiles,
-                                                          float (&sums)[kSums]) {
+// The same with three or six products. The sums of high * high are promoted after each k_tile,
+// while the tensor cores compute the corrections.
+__device__ __forceinline__ void accumulate_with_corrections(const Pipeline& pipeline,
+                                                            PipelineState& state, unsigned k_tiles,
+                                                            float (&sums)[kSums]) {
+  static_assert(kStages > kPlanes,
+                "a k_tile's first plane arrives before the last one is released");
   const unsigned own_a = threadIdx.x / 128 * 64 * kRowBytes;
   float high[kSums], corrections[kSums];
 #pragma unroll
@@ -58,7 +61,9 @@ __device__ __forceinline__ void accumulate_three_products(const Pipeline& pipeli
   unsigned last = 0;  // stage of the k_tile before
   const auto release_last = [&] {
     pipeline.release(last);
-    pipeline.release(last + 1 == kStages ? 0 : last + 1);
+    const unsigned second = last + 1 == kStages ? 0 : last + 1;
+    pipeline.release(second);
+    if (kPlanes == 3) pipeline.release(second + 1 == kStages ? 0 : second + 1);
   };
 #pragma unroll 1
   for (unsigned k_tile = 0; k_tile < k_tiles; ++k_tile) {
@@ -74,13 +79,19 @@ __device__ __forceinline__ void accumulate_three_products(const Pipeline& pipeli
     wgmma_wait<1>();  // for the corrections of the k_tile before
     if (k_tile > 0) release_last();
     last = first;
-    const unsigned second = state.stage;
-    pipeline.wait_full(state);
-    state.next();
-    wgmma(corrections, matrix_descriptor(pipeline.a(second) + own_a), high_b, 1);
-    wgmma(corrections, high_a, matrix_descriptor(pipeline.b(second)), 1);
-    wgmma_commit();
-    wgmma_wait<1>();  // for high * high
+#pragma unroll
+    for (int plane = 1; plane < kPlanes; ++plane) {
+      const unsigned stage = state.stage;
+      pipeline.wait_full(state);
+      state.next();
+      const unsigned long long a = matrix_descriptor(pipeline.a(stage) + own_a);
+      wgmma(corrections, a, high_b, 1);
+      const unsigned long long b = matrix_descriptor(pipeline.b(stage));
+      wgmma(corrections, high_a, b, 1);
+      if (kPlanes == 3 && plane == 1) wgmma(corrections, a, b, 1);
+      wgmma_commit();
+    }
+    wgmma_wait<kPlanes - 1>();  // for high * high
     pin(high);
 #pragma unroll
     for (int i = 0; i < kSums; ++i) sums[i] += high[i];
@@ -98,7 +109,7 @@ __device__ __forceinline__ void accumulate(const Pipeline& pipeline, PipelineSta
   if constexpr (PRODUCTS == 1) {
     accumulate_one_product(pipeline, state, k_tiles, sums);
   } else {
-    accumulate_three_products(pipeline, state, k_tiles, sums);
+    accumulate_with_corrections(pipeline, state, k_tiles, sums);
   }
 }
 

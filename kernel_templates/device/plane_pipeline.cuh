@@ -1,5 +1,5 @@
-// The copies of planes of FP16 (device/split_planes.cuh) to a ring of buffers in shared memory, and
-// the tile of a block: BLOCK_N columns, and 64 rows for each of WARPGROUPS groups of four consumer
+// The copies of planes (device/split_planes.cuh) to a ring of buffers in shared memory, and the
+// tile of a block: BLOCK_N columns, and 64 rows for each of WARPGROUPS groups of four consumer
 // warps. There are 128 threads more, of which one copies. CLUSTER blocks side by side along M share
 // the copies of B, and MIN_BLOCKS blocks share the memory and registers of an SM.
 #pragma once

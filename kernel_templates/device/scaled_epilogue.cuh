@@ -1,4 +1,4 @@
-// The epilogue of kernels that multiply planes of FP16 (device/split_planes.cuh).
+// The epilogue of kernels that multiply planes (device/split_planes.cuh).
 #pragma once
 
 #include "element.cuh"

@@ -1,27 +1,31 @@
-// FP32 operands as planes of FP16, for kernels that multiply them with tensor cores (compute
-// capability 9.0). Each row of op(A) and each column of op(B) is scaled by a power of two that
-// brings its greatest magnitude to [2^14, 2^15). For kernels with three products it is then split:
+// FP32 operands as planes of FP16 or BF16, for kernels that multiply them with tensor cores
+// (compute capability 9.0). Each row of op(A) and each column of op(B) is scaled by a power of two
+// that brings its greatest magnitude to [2^14, 2^15). For kernels with three products it is then
+// split into FP16:
 //   x = (high + 2^-12 * low) * 2^exponent, with 22 bits of x
 // for elements down to 2^-29 of the greatest magnitude; the error of smaller ones is at most 2^-51
 // of it. Kernels with one product have the plane `high` alone, with 11 bits of x for elements down
-// to 2^-28 of the greatest magnitude; the error of smaller ones is at most 2^-39 of it. Elements
-// that lost bits are counted: a row with many of them is not to be computed from its planes (see
-// last_split), and neither is one with an infinity or NaN. There is no counterpart for the CPU
-// device.
+// to 2^-28 of the greatest magnitude; the error of smaller ones is at most 2^-39 of it. For kernels
+// with six products the greatest magnitude is in [2^50, 2^51), and x is split into BF16:
+//   x = (high + middle + low) * 2^exponent, with all 24 bits of x;
+// where elements are at least 2^-98 of the greatest magnitude, their products do not underflow.
+// Elements that lost bits, or that are smaller than that, are counted: a row with many of them is
+// not to be computed from its planes (see last_split), and neither is one with an infinity or NaN.
+// There is no counterpart for the CPU device.
 //
-// The kernel defines PRODUCTS before it includes this file: the products of FP16, 1 or 3, that it
-// computes for one of FP32.
+// The kernel defines PRODUCTS before it includes this file: the products of planes, 1, 3 or 6, that
+// it computes for one of FP32.
 #pragma once
 
 #ifdef __CUDACC__
 
 namespace autotune_device {
 
-constexpr int kPlanes = PRODUCTS == 1 ? 1 : 2;  // of an operand
-constexpr int kPlaneK = 64;                     // elements of K in a k_tile of a plane
-constexpr int kSplitThreads = 512;              // of a block, at most
-constexpr int kSplitBlocks = 8;                 // of a cluster
-constexpr float kLowScale = 0x1p-12;            // of the second plane
+constexpr int kPlanes = PRODUCTS == 1 ? 1 : PRODUCTS == 3 ? 2 : 3;  // of an operand
+constexpr int kPlaneK = 64;                                         // elements of K in a k_tile
+constexpr int kSplitThreads = 512;                                  // of a block, at most
+constexpr int kSplitBlocks = 8;                                     // of a cluster
+constexpr float kLowScale = kPlanes == 3 ? 1 : 0x1p-12F;            // of all planes but `high`
 // The word of a row: its exponent plus kExponentBias, above that the number of its elements that
 // lost bits, and kNotFinite if it has an infinity or NaN.
 constexpr unsigned kExponentBits = 10;
@@ -43,7 +47,7 @@ __device__ __forceinline__ unsigned last_split(int k) {
 // one contiguous piece. Beyond K there are zeros; beyond the rows anything.
 struct Planes {
   unsigned* words;       // of the rows; 256 more may be read behind the last
-  unsigned short* high;  // the other plane, if there is one, is plane_elements() behind it
+  unsigned short* high;  // the other planes are plane_elements() behind each other
   long long rows;
   unsigned k_tiles;
 
@@ -82,21 +86,37 @@ struct OperandPlanes {
   }
 };
 
-// Rounds two values to FP16, in one word.
-__device__ __forceinline__ unsigned pack_half2(float first, float second) {
+// Rounds two values to the planes' type, in one word.
+__device__ __forceinline__ unsigned pack2(float first, float second) {
   unsigned packed;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
+  if constexpr (kPlanes == 3) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
+  } else {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
+  }
   return packed;
+}
+__device__ __forceinline__ void unpack2(unsigned packed, float& first, float& second) {
+  if constexpr (kPlanes == 3) {
+    first = __uint_as_float(packed << 16);
+    second = __uint_as_float(packed & 0xffff0000U);
+  } else {
+    asm("{\n.reg .f16 x, y;\nmov.b32 {x, y}, %2;\ncvt.f32.f16 %0, x;\ncvt.f32.f16 %1, y;\n}"
+        : "=f"(first), "=f"(second)
+        : "r"(packed));
+  }
 }
 
 // Splits two scaled values into one word of each plane.
-__device__ __forceinline__ void split2(float x, float y, unsigned& high, unsigned& low) {
-  high = pack_half2(x, y);
-  float high_x, high_y;
-  asm("{\n.reg .f16 x, y;\nmov.b32 {x, y}, %2;\ncvt.f32.f16 %0, x;\ncvt.f32.f16 %1, y;\n}"
-      : "=f"(high_x), "=f"(high_y)
-      : "r"(high));
-  low = pack_half2((x - high_x) / kLowScale, (y - high_y) / kLowScale);
+__device__ __forceinline__ void split2(float x, float y, unsigned (&words)[kPlanes]) {
+#pragma unroll
+  for (int plane = 0; plane < kPlanes; ++plane) {
+    words[plane] = pack2(x, y);
+    float rounded_x, rounded_y;
+    unpack2(words[plane], rounded_x, rounded_y);
+    x = (x - rounded_x) / kLowScale;
+    y = (y - rounded_y) / kLowScale;
+  }
 }
 
 // Stores words of a plane with one instruction. The compiler stores the members of such vectors one
@@ -120,7 +140,8 @@ __device__ __forceinline__ unsigned magnitude(float x) {
 // Returns the exponent of the scale of a row with this greatest magnitude.
 __device__ __forceinline__ int scale_exponent(unsigned greatest) {
   const int exponent = static_cast<int>(greatest >> 23) - 127;
-  return exponent < -112 ? 126 : 14 - exponent;
+  constexpr int kScaled = kPlanes == 3 ? 50 : 14;
+  return exponent < kScaled - 126 ? 126 : kScaled - exponent;
 }
 // Returns the word of such a row if no element lost bits.
 __device__ __forceinline__ unsigned word_of(unsigned greatest) {
@@ -128,9 +149,11 @@ __device__ __forceinline__ unsigned word_of(unsigned greatest) {
   return static_cast<unsigned>(kExponentBias - scale_exponent(greatest));
 }
 // Returns the least magnitude of a scaled value that keeps 22 bits in two planes, or 11 in one.
-// With the greatest scale, no smaller value has more bits than the planes.
+// With three planes, products of high and low are then multiples of 2^-126. With the greatest
+// scale, no smaller value has more bits than the planes.
 __device__ __forceinline__ float least_exact(float scale) {
-  return scale == 0x1p126f ? 0 : kPlanes == 1 ? 0x1p-14f : 0x1p-15f;
+  if (scale == 0x1p126f) return 0;
+  return kPlanes == 1 ? 0x1p-14f : kPlanes == 2 ? 0x1p-15f : 0x1p-48f;
 }
 __device__ __forceinline__ unsigned loses_bits(float scaled, float least) {
   return fabsf(scaled) < least && scaled != 0;
@@ -168,15 +191,18 @@ struct ContiguousRows {
   static __device__ __forceinline__ unsigned greatest_of(float4 v) {
     return max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));
   }
-  // Returns how many elements lost bits.
-  static __device__ __forceinline__ unsigned store(unsigned short* high, unsigned short* low,
+  // Returns how many elements lost bits. next: the place in the second plane.
+  static __device__ __forceinline__ unsigned store(unsigned short* high, unsigned short* next,
                                                    float4 v, float scale) {
     v = {v.x * scale, v.y * scale, v.z * scale, v.w * scale};
-    uint2 to_high, to_low;
-    split2(v.x, v.y, to_high.x, to_low.x);
-    split2(v.z, v.w, to_high.y, to_low.y);
-    store_words(high, to_high);
-    if (kPlanes == 2) store_words(low, to_low);
+    unsigned first[kPlanes], second[kPlanes];
+    split2(v.x, v.y, first);
+    split2(v.z, v.w, second);
+    const long long to_next = next - high;
+#pragma unroll
+    for (int plane = 0; plane < kPlanes; ++plane, high += to_next) {
+      store_words(high, uint2{first[plane], second[plane]});
+    }
     const float least = least_exact(scale);
     return loses_bits(v.x, least) + loses_bits(v.y, least) + loses_bits(v.z, least) +
            loses_bits(v.w, least);
@@ -225,16 +251,16 @@ struct ContiguousRows {
     const long long step = to.k_tile_elements() * (4 * team / kPlaneK);
     const long long padded = static_cast<long long>(to.k_tiles) * kPlaneK;
     unsigned short* high = to.high + to.place(row, 4 * own);
-    const long long to_low = to.plane_elements();
+    const long long to_next = to.plane_elements();
     unsigned lost = 0;
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
-      if (4 * (i * team + own) < padded) lost += store(high, high + to_low, held[i], scale);
+      if (4 * (i * team + own) < padded) lost += store(high, high + to_next, held[i], scale);
       high += step;
     }
 #pragma unroll 1
     for (long long at = first_not_held; at < padded; at += 4 * team) {
-      lost += store(high, high + to_low, load4(from + at, static_cast<int>(k - at), wide), scale);
+      lost += store(high, high + to_next, load4(from + at, static_cast<int>(k - at), wide), scale);
       high += step;
     }
     count_lost(to.words + row, lost);
@@ -382,7 +408,7 @@ struct StridedRows {
                                                const float* scales, long long first_row,
                                                int first_k, int there, int count) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const long long to_low = to.plane_elements();
+    const long long to_next = to.plane_elements();
     for (int item = static_cast<int>(threadIdx.x) / 32; item < (count + 63) / 64 * (kRows / 4);
          item += static_cast<int>(blockDim.x) / 32) {
       const int row = item % (kRows / 4) * 4 + lane / 8;
@@ -396,14 +422,14 @@ struct StridedRows {
 #pragma unroll
       for (int i = 0; i < 8; ++i) lost += loses_bits(v[i], least_exact(scale));
       count_lost(to.words + first_row + row, lost);
-      uint4 high, low;
-      split2(v[0], v[1], high.x, low.x);
-      split2(v[2], v[3], high.y, low.y);
-      split2(v[4], v[5], high.z, low.z);
-      split2(v[6], v[7], high.w, low.w);
-      unsigned short* const at = to.high + to.place(first_row + row, first_k + k);
-      store_words(at, high);
-      if (kPlanes == 2) store_words(at + to_low, low);
+      unsigned words[4][kPlanes];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) split2(v[2 * i], v[2 * i + 1], words[i]);
+      unsigned short* at = to.high + to.place(first_row + row, first_k + k);
+#pragma unroll
+      for (int plane = 0; plane < kPlanes; ++plane, at += to_next) {
+        store_words(at, uint4{words[0][plane], words[1][plane], words[2][plane], words[3][plane]});
+      }
     }
   }
 };

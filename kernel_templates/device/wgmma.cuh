@@ -1,6 +1,8 @@
 // Matrix instructions of a warpgroup: 64 rows of A times 64, 128, 192 or 256 columns of B, with
-// operands of FP16 in shared memory and sums of FP32 in registers (wgmma, compute capability 9.0
-// alone). There is no counterpart for the CPU device.
+// operands of FP16 or BF16 in shared memory and sums of FP32 in registers (wgmma, compute
+// capability 9.0 alone). There is no counterpart for the CPU device.
+//
+// The kernel defines PRODUCTS before it includes this file: with 6, operands are BF16.
 #pragma once
 
 #ifdef __CUDACC__
@@ -81,8 +83,13 @@ __device__ __forceinline__ void pin(float (&sums)[kCount]) {
                                             "one") "add.s64 a, " a ", 6;\nadd.s64 b, " b        \
                                                    ", 6;\n" WGMMA_STEP(registers, columns, "a", \
                                                                        "b", "one") "}"
-#define WGMMA_STEP(registers, columns, a, b, add)                                                 \
-  "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32.f16.f16 " registers ", " a ", " b ", " add \
+#if PRODUCTS == 6
+#define WGMMA_TYPES ".f32.bf16.bf16 "
+#else
+#define WGMMA_TYPES ".f32.f16.f16 "
+#endif
+#define WGMMA_STEP(registers, columns, a, b, add)                                                \
+  "wgmma.mma_async.sync.aligned.m64n" columns "k16" WGMMA_TYPES registers ", " a ", " b ", " add \
   ", 1, 1, 0, 0;\n"
 
 // Starts sums = (add ? sums : 0) + the products of 64 elements of K. A thread's sums are those of

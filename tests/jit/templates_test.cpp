@@ -183,7 +183,7 @@ TEST_SUITE("templates") {
   TEST_CASE("kernels with wgmma keep their sums in place") {
     Compiler compiler;
     if (!compiler.usable("sm_90")) return;
-    for (const char* name : {"gemm_fp16x1", "gemm_fp16x3"}) {
+    for (const char* name : {"gemm_bf16x6", "gemm_fp16x1", "gemm_fp16x3"}) {
       const KernelTemplate& kernel = *autotune::built_in_kernels().find(name);
       std::set<std::string> compiled;
       for (const Configuration& configuration : kernel.space.enumerate().configurations) {
