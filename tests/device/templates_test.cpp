@@ -3,54 +3,27 @@
 // layouts, scalars, leading dimensions and alignments. Aligned operands meet the kernel that was
 // compiled for them, too.
 //
-// AUTOTUNE_DEVICE_TEST_SAMPLE=N runs about N configurations that cover every parameter value, at
-// the small sizes only, each with every scalar and every gap once: for compute-sanitizer.
-// AUTOTUNE_DEVICE_TEST_TEMPLATE=NAME leaves out the other templates.
+// With AUTOTUNE_DEVICE_TEST_SAMPLE they run at the small sizes only, each with every scalar and
+// every gap once: for compute-sanitizer (tests/device/kernel_sample.hpp).
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <deque>
-#include <random>
-#include <set>
-#include <thread>
 
 #include <doctest/doctest.h>
 
 #include "core/cubin.hpp"
 #include "kernel_templates/kernel_registry.hpp"
+#include "tests/device/kernel_sample.hpp"
 #include "tests/device/oracle.hpp"
 
 namespace autotune {
 namespace {
 
-std::size_t sample_size() {
-  const char* text = std::getenv("AUTOTUNE_DEVICE_TEST_SAMPLE");
-  return text == nullptr ? 0 : static_cast<std::size_t>(std::strtoul(text, nullptr, 10));
-}
-
-// About `wanted` configurations, in which every value of every parameter occurs.
-std::vector<Configuration> sample(std::vector<Configuration> all, std::size_t wanted) {
-  std::shuffle(all.begin(), all.end(), std::mt19937(1));
-  std::set<Configuration::Entry> covered;
-  const auto adds_nothing = [&](const Configuration& configuration) {
-    const std::size_t before = covered.size();
-    covered.insert(configuration.entries().begin(), configuration.entries().end());
-    return covered.size() == before;
-  };
-  const auto rest = std::stable_partition(
-      all.begin(), all.end(), [&](const Configuration& one) { return !adds_nothing(one); });
-  const auto needed = static_cast<std::size_t>(rest - all.begin());
-  all.resize(std::min(all.size(), std::max(needed, wanted)));
-  return all;
-}
-
 std::vector<Configuration> configurations(const KernelTemplate& kernel, const DeviceInfo& device) {
-  auto all = kernel.space.enumerate(device_constraints(kernel, device)).configurations;
+  auto all = all_configurations(kernel, device);
   constexpr std::size_t kLarge = 2'000;
   constexpr std::size_t kShare = 400;
-  const std::size_t wanted = sample_size() > 0 ? sample_size() : kShare;
-  return sample_size() == 0 && all.size() <= kLarge ? all : sample(std::move(all), wanted);
+  return sample_size() == 0 && all.size() <= kLarge ? all : sampled(std::move(all), kShare);
 }
 
 std::vector<GemmCase> cases(const std::string& layout) {
@@ -75,26 +48,6 @@ std::vector<GemmCase> cases(const std::string& layout) {
     }
   }
   return all;
-}
-
-// Compiles on all cores. What fails is an empty image.
-std::vector<std::string> compile_all(const Gpu& gpu, const KernelTemplate& kernel,
-                                     const std::vector<Configuration>& configurations,
-                                     const CodeTraits& traits) {
-  std::vector<std::string> images(configurations.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < images.size(); i = next++) {
-      images[i] = gpu.nvrtc
-                      ->compile(kernel.name, std::string(kernel.source),
-                                compile_options(kernel, configurations[i], traits, gpu.target))
-                      .image;
-    }
-  };
-  std::vector<std::jthread> threads(std::max(1U, std::thread::hardware_concurrency()));
-  for (std::jthread& thread : threads) thread = std::jthread(work);
-  threads.clear();
-  return images;
 }
 
 // Every configuration, compiled for operands with these traits, on the cases that have them.
@@ -142,13 +95,11 @@ void check_layout(const std::string& layout) {
   const Oracle oracle(*gpu, stream);
   std::deque<PreparedCase> prepared;
   for (const GemmCase& gemm : cases(layout)) prepared.emplace_back(oracle, gemm);
-  const char* only = std::getenv("AUTOTUNE_DEVICE_TEST_TEMPLATE");
-  for (const KernelTemplate& kernel : built_in_kernels().templates()) {
-    if (only != nullptr && kernel.name != only) continue;
-    CodeTraits traits = unpadded_traits(*kernel.operation, prepared.front().gemm().problem);
+  for (const KernelTemplate* kernel : chosen_templates(gpu->device)) {
+    CodeTraits traits = unpadded_traits(*kernel->operation, prepared.front().gemm().problem);
     for (const bool aligned : {false, true}) {
       traits.aligned = aligned;
-      check_template(*gpu, kernel, traits, prepared);
+      check_template(*gpu, *kernel, traits, prepared);
     }
   }
 }
