@@ -28,7 +28,8 @@ KernelTemplate make_gemm_bf16x6(std::string_view source) {
                    .source = source,
                    .space = ConfigSpace(plane_parameters({64, 128}), constraints()),
                    .only_named = true};
-  return plane_template(corrected_products(std::move(own), {.products = 6, .planes = 3}));
+  return plane_template(
+      corrected_products(std::move(own), {.products = 6, .planes = 3, .least_k = 256}));
 }
 
 }  // namespace autotune

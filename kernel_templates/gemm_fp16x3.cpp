@@ -17,7 +17,8 @@ KernelTemplate make_gemm_fp16x3(std::string_view source) {
                      constexpr double kMany = 1e9;
                      return problem.math == Math::emulated && problem.operations() >= kMany;
                    }};
-  return plane_template(corrected_products(std::move(own), {.products = 3, .planes = 2}));
+  return plane_template(
+      corrected_products(std::move(own), {.products = 3, .planes = 2, .least_k = 128}));
 }
 
 }  // namespace autotune

@@ -141,10 +141,8 @@ std::vector<Constraint> corrected_constraints() {
 }
 
 GemmTemplate corrected_products(GemmTemplate own, SplitProducts split) {
-  // With fewer terms FP32 itself is more accurate on some data.
-  constexpr std::int64_t kLeastK = 256;
-  own.supports = [](const GemmProblem& problem) {
-    return problem.math == Math::emulated && problem.k >= kLeastK &&
+  own.supports = [split](const GemmProblem& problem) {
+    return problem.math == Math::emulated && problem.k >= split.least_k &&
            problem.k <= PlaneProducts::kMostK && problem.batch == 1;
   };
   own.default_configuration = [](const GemmProblem& problem) {

@@ -55,6 +55,7 @@ struct PlaneProducts {
 struct SplitProducts {
   int products = 0;
   std::int64_t planes = 0;
+  std::int64_t least_k = 0;  // with fewer terms FP32 itself is more accurate on some data
 };
 
 // Fills in a description of a template with corrections, whose name, source and space are its own.

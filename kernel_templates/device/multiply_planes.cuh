@@ -3,6 +3,11 @@
 // them.
 #pragma once
 
+// Elements of K after which the sums of high * high are promoted: 32 or 64, a k_tile.
+#ifndef PROMOTE_K
+#define PROMOTE_K 64
+#endif
+
 #include "grid_dependency.cuh"
 #include "plane_pipeline.cuh"
 #include "scaled_epilogue.cuh"
@@ -24,6 +29,7 @@ constexpr int kStoredN = kTileN > 128 ? kTileN / 2 : kTileN;
 __device__ __forceinline__ void accumulate_one_product(const Pipeline& pipeline,
                                                        PipelineState& state, unsigned k_tiles,
                                                        float (&sums)[kSums]) {
+  static_assert(PRODUCTS != 1 || PROMOTE_K == kPlaneK, "a call multiplies a k_tile");
   const unsigned own_a = threadIdx.x / 128 * 64 * kRowBytes;
 #pragma unroll
   for (int i = 0; i < kSums; ++i) sums[i] = 0;
@@ -47,8 +53,8 @@ __device__ __forceinline__ void accumulate_one_product(const Pipeline& pipeline,
   pipeline.release(last);
 }
 
-// The same with three or six products. The sums of high * high are promoted after each k_tile,
-// while the tensor cores compute the corrections.
+// The same with three or six products. The sums of high * high are promoted after PROMOTE_K
+// elements of K, while the tensor cores compute the corrections.
 __device__ __forceinline__ void accumulate_with_corrections(const Pipeline& pipeline,
                                                             PipelineState& state, unsigned k_tiles,
                                                             float (&sums)[kSums]) {
@@ -72,29 +78,40 @@ __device__ __forceinline__ void accumulate_with_corrections(const Pipeline& pipe
     state.next();
     const unsigned long long high_a = matrix_descriptor(pipeline.a(first) + own_a);
     const unsigned long long high_b = matrix_descriptor(pipeline.b(first));
-    pin(high);
-    wgmma_fence();
-    wgmma(high, high_a, high_b, 0);
-    wgmma_commit();
-    wgmma_wait<1>();  // for the corrections of the k_tile before
-    if (k_tile > 0) release_last();
-    last = first;
+    unsigned long long next_a[kPlanes], next_b[kPlanes];  // of the other planes
 #pragma unroll
-    for (int plane = 1; plane < kPlanes; ++plane) {
-      const unsigned stage = state.stage;
-      pipeline.wait_full(state);
-      state.next();
-      const unsigned long long a = matrix_descriptor(pipeline.a(stage) + own_a);
-      wgmma(corrections, a, high_b, 1);
-      const unsigned long long b = matrix_descriptor(pipeline.b(stage));
-      wgmma(corrections, high_a, b, 1);
-      if (kPlanes == 3 && plane == 1) wgmma(corrections, a, b, 1);
+    for (int k = 0; k < kPlaneK; k += PROMOTE_K) {
+      const int along = k * 2 / 16;  // as descriptors count
+      pin(high);
+      wgmma_fence();
+      wgmma(high, high_a + along, high_b + along, 0);
       wgmma_commit();
-    }
-    wgmma_wait<kPlanes - 1>();  // for high * high
-    pin(high);
+      wgmma_wait<1>();  // for the corrections before
+      if (k == 0) {
+        if (k_tile > 0) release_last();
+        last = first;
+      }
 #pragma unroll
-    for (int i = 0; i < kSums; ++i) sums[i] += high[i];
+      for (int plane = 1; plane < kPlanes; ++plane) {
+        if (k == 0) {
+          const unsigned stage = state.stage;
+          pipeline.wait_full(state);
+          state.next();
+          next_a[plane] = matrix_descriptor(pipeline.a(stage) + own_a);
+          next_b[plane] = matrix_descriptor(pipeline.b(stage));
+        }
+        const unsigned long long a = next_a[plane] + along;
+        const unsigned long long b = next_b[plane] + along;
+        wgmma(corrections, a, high_b + along, 1);
+        wgmma(corrections, high_a + along, b, 1);
+        if (kPlanes == 3 && plane == 1) wgmma(corrections, a, b, 1);
+        wgmma_commit();
+      }
+      wgmma_wait<kPlanes - 1>();  // for high * high
+      pin(high);
+#pragma unroll
+      for (int i = 0; i < kSums; ++i) sums[i] += high[i];
+    }
   }
   wgmma_wait<0>();
   pin(corrections);

@@ -2,7 +2,8 @@
 // operands of FP16 or BF16 in shared memory and sums of FP32 in registers (wgmma, compute
 // capability 9.0 alone). There is no counterpart for the CPU device.
 //
-// The kernel defines PRODUCTS before it includes this file: with 6, operands are BF16.
+// The kernel defines PRODUCTS before it includes this file: with 6, operands are BF16. PROMOTE_K
+// is the number of elements of K that a call multiplies: 32 or 64.
 #pragma once
 
 #ifdef __CUDACC__
@@ -70,7 +71,16 @@ __device__ __forceinline__ void pin(float (&sums)[kCount]) {
   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
   "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, "   \
   "%127}"
-// The products of 64 elements of K: four instructions, each 32 bytes further along the rows.
+// The products of 32 or 64 elements of K: two or four instructions, each 32 bytes further along the
+// rows.
+#if PROMOTE_K == 32
+#define WGMMA(registers, columns, a, b, add)                                                     \
+  "{\n.reg .pred add, one;\n.reg .b64 a, b;\n"                                                   \
+  "setp.ne.s32 add, " add ", 0;\nsetp.eq.s32 one, " add ", " add                                 \
+  ";\n" WGMMA_STEP(registers, columns, a, b, "add") "add.s64 a, " a ", 2;\nadd.s64 b, " b        \
+                                                    ", 2;\n" WGMMA_STEP(registers, columns, "a", \
+                                                                        "b", "one") "}"
+#else
 #define WGMMA(registers, columns, a, b, add)                                                    \
   "{\n.reg .pred add, one;\n.reg .b64 a, b;\n"                                                  \
   "setp.ne.s32 add, " add ", 0;\nsetp.eq.s32 one, " add ", " add ";\n" WGMMA_STEP(              \
@@ -83,6 +93,7 @@ __device__ __forceinline__ void pin(float (&sums)[kCount]) {
                                             "one") "add.s64 a, " a ", 6;\nadd.s64 b, " b        \
                                                    ", 6;\n" WGMMA_STEP(registers, columns, "a", \
                                                                        "b", "one") "}"
+#endif
 #if PRODUCTS == 6
 #define WGMMA_TYPES ".f32.bf16.bf16 "
 #else
@@ -92,9 +103,9 @@ __device__ __forceinline__ void pin(float (&sums)[kCount]) {
   "wgmma.mma_async.sync.aligned.m64n" columns "k16" WGMMA_TYPES registers ", " a ", " b ", " add \
   ", 1, 1, 0, 0;\n"
 
-// Starts sums = (add ? sums : 0) + the products of 64 elements of K. A thread's sums are those of
-// two rows, 8 apart: four neighbours of a group are two columns of the one and of the other row,
-// and groups are 8 columns apart. All threads of the warpgroup call this.
+// Starts sums = (add ? sums : 0) + the products of PROMOTE_K elements of K. A thread's sums are
+// those of two rows, 8 apart: four neighbours of a group are two columns of the one and of the
+// other row, and groups are 8 columns apart. All threads of the warpgroup call this.
 __device__ __forceinline__ void wgmma(float (&sums)[32], unsigned long long a, unsigned long long b,
                                       int add) {
   asm volatile(WGMMA(REGISTERS_32, "64", "%32", "%33", "%34")
