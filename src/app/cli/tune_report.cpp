@@ -206,7 +206,7 @@ void print_summary(const TuneReport& report, const TuneRequest& request, const T
       fmt::print("{}: statistically tied with {}\n", to_string(gemm_problem(result.problem)),
                  counted(result.winner->ties.size(), "other"));
     }
-    if (result.winner && (result.measured > 0 || result.reached_share > 0) &&
+    if (result.winner && (result.measured > 0 || request.until) &&
         (has_estimate(result) || !in_one_line)) {
       fmt::print("{}", reached_line(result, request.until));
     }

@@ -325,6 +325,22 @@ TEST_SUITE("program on the CPU device") {
     CHECK(has(silent.out, "cpu: "));
   }
 
+  TEST_CASE("a share that was not reached is said, also where all is known") {
+    const Program program;
+    const std::vector<std::string> tune = {"--sizes",    "24",         "--device", "cpu",
+                                           "--template", "gemm_tiled", "--trials", "3",
+                                           "--until",    "99.9%"};
+    for (const char* count : {"\n3 measured, 0 known", "\n0 measured, 3 known"}) {
+      const ProgramResult result = program(tune);
+      CAPTURE(result.err);
+      CHECK(result.exit_code == kSuccess);
+      CHECK(has(result.out, count));
+      CHECK(has(result.out,
+                "24x24x24: no estimate of how near this is to the best of this space; "
+                "--until 99.9% was not reached (3 of "));
+    }
+  }
+
   TEST_CASE("the space comes as a table and as JSON") {
     const Program program;
     const std::vector<std::string> arguments = {"--sizes", "8,9", "--device", "cpu", "--dry-run"};
