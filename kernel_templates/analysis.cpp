@@ -2,9 +2,36 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 namespace autotune {
+namespace {
+
+// The rates of tensor cores, without sparsity and with sums in FP32, as multiples of the FMA rate
+// at the same clock: from the operations of an SM in a clock that follow from the white papers of
+// NVIDIA's architectures. These are, of FP16, TF32 and FP32, 2048, 1024 and 128 for the A100, 4096,
+// 2048 and 256 for the H100, and 1024, 512 and 256 for the A40 and the RTX 6000 Ada, whose GeForce
+// kin has half as many of FP16 and TF32.
+struct TensorRates {
+  const char* architecture;
+  double fp16;
+  double tf32;
+};
+constexpr TensorRates kTensorRates[] = {
+    {"sm_80", 16, 8},
+    {"sm_86", 4, 2},
+    {"sm_89", 4, 2},
+    {"sm_90", 16, 8},
+};
+
+const TensorRates* tensor_rates(const std::string& architecture) {
+  const auto* known = std::ranges::find(kTensorRates, architecture, &TensorRates::architecture);
+  return known == std::end(kTensorRates) ? nullptr : known;
+}
+
+}  // namespace
 
 Analysis analyze(const KernelTemplate& kernel, const Configuration& configuration,
                  const SmLimits& sm, std::optional<std::int64_t> registers, const Problem* problem,
@@ -41,8 +68,27 @@ Analysis analyze(const KernelTemplate& kernel, const Configuration& configuratio
   return result;
 }
 
-Roofline roofline(const Work& work, double fma_gflops, double copy_gbps) {
-  return {work.operations / fma_gflops * 1e-3, work.bytes / copy_gbps * 1e-3};
+std::optional<Roofline> roofline(const KernelTemplate& kernel, const Problem& problem,
+                                 const std::string& architecture, const DeviceRates& rates) {
+  const Work work = kernel.operation->work(problem);
+  double operations = work.operations;
+  double bytes = work.bytes;
+  double speed = 1;
+  if (kernel.tensor_products) {
+    const TensorProducts use = kernel.tensor_products(problem);
+    const TensorRates* known = tensor_rates(architecture);
+    if (known == nullptr) return std::nullopt;
+    speed = use.input == TensorInput::fp16 ? known->fp16 : known->tf32;
+    operations *= use.products;
+    const std::vector<TensorDesc> tensors = kernel.operation->tensors(problem);
+    for (const TensorDesc& tensor : tensors) {
+      constexpr int kPasses = 2;
+      constexpr int kPlaneBytes = 2;
+      if (tensor.role != TensorRole::input) continue;
+      bytes += kPasses * kPlaneBytes * use.planes * static_cast<double>(tensor.elements());
+    }
+  }
+  return Roofline{operations / (speed * rates.fma_gflops) * 1e-3, bytes / rates.copy_gbps * 1e-3};
 }
 
 }  // namespace autotune

@@ -5,8 +5,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
+#include <string>
 
+#include "core/device_info.hpp"
 #include "core/occupancy.hpp"
 #include "kernel_templates/kernel_template.hpp"
 
@@ -37,8 +38,9 @@ struct Analysis {
                                const SmLimits& sm, std::optional<std::int64_t> registers,
                                const Problem* problem, int sm_count);
 
-// The least time that a problem can take on a device of these rates: the larger of its operations
-// over the FMA rate and its bytes, each moved once, over the memory rate.
+// The least time that a template can take for a problem on a device of these rates: the larger of
+// its operations over the rate of their units and its bytes, each moved once, over the memory rate.
+// Planes of the inputs are written once and read once.
 struct Roofline {
   double compute_us = 0;
   double memory_us = 0;
@@ -47,6 +49,10 @@ struct Roofline {
     return compute_us > memory_us ? "arithmetic" : "memory";
   }
 };
-[[nodiscard]] Roofline roofline(const Work& work, double fma_gflops, double copy_gbps);
+// Returns nullopt where the rate of the architecture's tensor cores is not known and the template
+// multiplies on them.
+[[nodiscard]] std::optional<Roofline> roofline(const KernelTemplate& kernel, const Problem& problem,
+                                               const std::string& architecture,
+                                               const DeviceRates& rates);
 
 }  // namespace autotune

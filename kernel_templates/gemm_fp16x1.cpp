@@ -87,10 +87,15 @@ KernelTemplate make_gemm_fp16x1(std::string_view source) {
                          .default_configuration = default_configuration,
                          .geometry = geometry,
                          .cost_model = cost_model,
-                         .first_choice = [](const GemmProblem& problem) {
-                           constexpr double kMany = 1e9;
-                           return problem.math == Math::tf32 && problem.operations() >= kMany;
-                         }});
+                         .tensor_products =
+                             [](const GemmProblem&) {
+                               return TensorProducts{TensorInput::fp16, 1, kPlanes};
+                             },
+                         .first_choice =
+                             [](const GemmProblem& problem) {
+                               constexpr double kMany = 1e9;
+                               return problem.math == Math::tf32 && problem.operations() >= kMany;
+                             }});
 }
 
 }  // namespace autotune

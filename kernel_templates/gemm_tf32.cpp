@@ -125,6 +125,10 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   return result;
 }
 
+int products(const GemmProblem& problem) {
+  return problem.math == Math::tf32 ? 1 : 3;
+}
+
 // The instructions of the busiest SM, and what each k_tile, tile and part of one costs besides.
 // An H200 reached a third of the rate in its datasheet.
 double cost_model(const Configuration& configuration, const TiledLaunch& launch,
@@ -137,17 +141,16 @@ double cost_model(const Configuration& configuration, const TiledLaunch& launch,
   constexpr std::int64_t kThreadsOfDatacenterSm = 2048;
   const double fmas_per_cycle = sm.threads_per_sm < kThreadsOfDatacenterSm ? 120 : 300;
   const Values v{configuration};
-  const double products = problem.math == Math::tf32 ? 1 : 3;
   const auto blocks = static_cast<double>(launch.geometry.blocks());
   const auto tiles = static_cast<double>(v.tiles(problem));
   const auto slots = static_cast<double>(v.min_blocks() * sm_count);
   const double at_once = std::min(static_cast<double>(v.min_blocks()),
                                   std::ceil(blocks / static_cast<double>(sm_count)));
   const double warps = at_once * static_cast<double>(v.warps());
-  const double k_tile =
-      std::max(at_once * products * static_cast<double>(v.tile_m() * v.tile_n() * v.block_k()) /
-                   fmas_per_cycle * (1 + kIdleWarps / warps),
-               kKTileCycles);
+  const double k_tile = std::max(at_once * products(problem) *
+                                     static_cast<double>(v.tile_m() * v.tile_n() * v.block_k()) /
+                                     fmas_per_cycle * (1 + kIdleWarps / warps),
+                                 kKTileCycles);
   const double tile = static_cast<double>(ceil_div(problem.k, v.block_k())) * k_tile + kTileCycles;
   if (v.split_k() == 0) return tiles / blocks * tile + kTileCycles + kPartCycles;
   const double parts = blocks > tiles ? kPartCycles : 0;
@@ -203,6 +206,10 @@ KernelTemplate make_gemm_tf32(std::string_view source) {
                               .block_k = v.block_k()};
            },
        .cost_model = cost_model,
+       .tensor_products =
+           [](const GemmProblem& problem) {
+             return TensorProducts{TensorInput::tf32, products(problem)};
+           },
        .first_choice =
            [](const GemmProblem& problem) {
              constexpr std::int64_t kSkinny = 32;

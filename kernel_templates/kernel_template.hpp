@@ -12,6 +12,7 @@
 // rest holds anything. Launches that may run at the same time get memory of their own.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -58,6 +59,16 @@ struct TiledLaunch {
   std::int64_t copying_threads = 0;  // of a block
 };
 
+// What tensor cores multiply, by the rate of the multiplication. BF16 has the rate of FP16.
+enum class TensorInput : std::uint8_t { fp16, tf32 };
+
+// The arithmetic of a kernel that multiplies on tensor cores.
+struct TensorProducts {
+  TensorInput input = TensorInput::fp16;
+  int products = 1;  // on tensor cores for each of the problem's
+  int planes = 0;    // of 2 bytes an element, which the kernel first writes of each input
+};
+
 // A parameter that the code does not see for values from `least` on: the launch passes it instead.
 // Where all its values are such, the code has no macro for it.
 struct LaunchParameter {
@@ -93,6 +104,8 @@ struct KernelTemplate {
   std::function<double(const Configuration&, const TiledLaunch&, const Problem&, const SmLimits&,
                        int sm_count)>
       cost_model = {};
+  // Left out by kernels that multiply with FFMA.
+  std::function<TensorProducts(const Problem&)> tensor_products = {};
   // Problems for which its default goes before those of other templates, where nothing is known.
   std::function<bool(const Problem&)> first_choice = {};
   // True: on the data that searches measure another template is always faster, so it is tried only

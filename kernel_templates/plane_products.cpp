@@ -163,6 +163,9 @@ GemmTemplate corrected_products(GemmTemplate own, SplitProducts split) {
   own.geometry = [split](const Configuration& configuration, const GemmProblem& problem) {
     return PlaneProducts{configuration}.geometry(problem, split.planes);
   };
+  own.tensor_products = [split](const GemmProblem&) {
+    return TensorProducts{TensorInput::fp16, split.products, static_cast<int>(split.planes)};
+  };
   own.cost_model = [split](const Configuration& configuration, const TiledLaunch& launch,
                            const GemmProblem& problem, const SmLimits&, int sm_count) {
     constexpr double kTileCycles = 3'000;

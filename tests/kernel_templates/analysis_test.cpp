@@ -1,6 +1,9 @@
 // The resource arithmetic against the figures of the source documents.
 #include "kernel_templates/analysis.hpp"
 
+#include <string>
+#include <utility>
+
 #include <doctest/doctest.h>
 
 #include "autotune/problem.hpp"
@@ -78,10 +81,47 @@ TEST_SUITE("analyze") {
 
   TEST_CASE("roofline") {
     const Problem cube = GemmProblem{.m = 1000, .n = 1000, .k = 1000};
-    const Roofline bound = roofline(built_in_operations().of(cube).work(cube), 50000, 4000);
-    CHECK(bound.compute_us == doctest::Approx(40));
-    CHECK(bound.memory_us == doctest::Approx(3));
-    CHECK(bound.bound_us() == doctest::Approx(40));
+    const auto bound =
+        roofline(*built_in_kernels().find("gemm_tiled"), cube, "sm_120", {50000, 4000});
+    REQUIRE(bound);
+    CHECK(bound->compute_us == doctest::Approx(40));
+    CHECK(bound->memory_us == doctest::Approx(3));
+    CHECK(bound->bound_us() == doctest::Approx(40));
+  }
+
+  TEST_CASE("roofline of tensor cores") {
+    const auto bound_of = [](const char* kernel, Math math, const char* architecture) {
+      const Problem cube = GemmProblem{.m = 1000, .n = 1000, .k = 1000, .math = math};
+      return roofline(*built_in_kernels().find(kernel), cube, architecture, {50000, 4000});
+    };
+    // Each of the planes of A and B is written and read: 4 MB for the two operands.
+    const auto fp16x3 = bound_of("gemm_fp16x3", Math::emulated, "sm_90");
+    REQUIRE(fp16x3);
+    CHECK(fp16x3->compute_us == doctest::Approx(3 * 40 / 16.0));
+    CHECK(fp16x3->memory_us == doctest::Approx(3 + 4));
+    const auto fp16x1 = bound_of("gemm_fp16x1", Math::tf32, "sm_90");
+    REQUIRE(fp16x1);
+    CHECK(fp16x1->compute_us == doctest::Approx(40 / 16.0));
+    CHECK(fp16x1->memory_us == doctest::Approx(3 + 2));
+    CHECK(fp16x1->bound_by() == std::string("memory"));
+    for (const auto& [math, products] : {std::pair(Math::emulated, 3), std::pair(Math::tf32, 1)}) {
+      for (const auto& [architecture, speed] :
+           {std::pair("sm_80", 8), std::pair("sm_86", 2), std::pair("sm_90", 8)}) {
+        const auto tf32 = bound_of("gemm_tf32", math, architecture);
+        REQUIRE(tf32);
+        CHECK(tf32->compute_us == doctest::Approx(40.0 * products / speed));
+        CHECK(tf32->memory_us == doctest::Approx(3));
+      }
+    }
+    CHECK_FALSE(bound_of("gemm_tf32", Math::tf32, "sm_120"));
+  }
+
+  TEST_CASE("every template that computes nothing strictly says what its tensor cores do") {
+    for (const KernelTemplate& kernel : built_in_kernels().templates()) {
+      CAPTURE(kernel.name);
+      const bool is_strict = computes(kernel, GemmProblem{.m = 8, .n = 512, .k = 512});
+      CHECK(is_strict == !kernel.tensor_products);
+    }
   }
 }
 

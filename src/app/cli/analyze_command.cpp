@@ -112,6 +112,10 @@ void note_what_is_missing(AnalysisReport& report) {
     report.notes.emplace_back(
         "an architecture alone has no number of SMs and no rates: waves and roofline are unknown "
         "(--device NAME)");
+  } else if (report.device.rates && !report.roofline) {
+    report.notes.push_back(
+        fmt::format("the rate of the tensor cores of {} is not known: the roofline is unknown",
+                    report.device.architecture));
   } else if (!report.device.label.empty() && !report.roofline) {
     report.notes.push_back(
         fmt::format("no rates of {} are stored: the roofline is unknown (tuning measures them)",
@@ -152,8 +156,8 @@ AnalysisReport make_report(const AnalyzeOptions& options) {
     report.notes.push_back(fmt::format("the memory accesses are unknown: {}", error_text(error)));
   }
   if (report.problem && report.device.rates) {
-    report.roofline = roofline(report.chosen.kernel->operation->work(problem),
-                               report.device.rates->fma_gflops, report.device.rates->copy_gbps);
+    report.roofline =
+        roofline(*report.chosen.kernel, problem, report.device.architecture, *report.device.rates);
   }
   note_what_is_missing(report);
   return report;

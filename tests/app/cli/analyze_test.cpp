@@ -42,10 +42,10 @@ std::size_t notes_with(const json& document, const std::string& word) {
 
 // A device that tuning knows, with its rates.
 struct Stored : AnalyzeWithoutNvrtc {
-  Stored() {
+  explicit Stored(const std::string& architecture = "sm_90") {
     const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
     Winner winner;
-    winner.device_class = "sm_90/100sm/test";
+    winner.device_class = architecture + "/100sm/test";
     winner.device_label = "Test GPU";
     winner.problem = GemmProblem{.m = 1024, .n = 1024, .k = 1024};
     winner.template_name = kernel.name;
@@ -176,6 +176,20 @@ TEST_SUITE("analyze") {
           doctest::Approx(2.0 * 1024 * 1024 * 1024 / 50000 * 1e-3));
     CHECK(d["roofline"]["bound_by"] == "arithmetic");
     CHECK(notes_with(d, "roofline") == 0);
+  }
+
+  TEST_CASE("the roofline of a template is that of its tensor cores") {
+    const Arguments product = {"--device",   "test gpu",  "--sizes", "1024",
+                               "--template", "gemm_tf32", "--math",  "emulated"};
+    const json d = Stored()(product);
+    CHECK(d["roofline"]["compute_us"].get<double>() ==
+          doctest::Approx(3 * 2.0 * 1024 * 1024 * 1024 / (8 * 50000) * 1e-3));
+    CHECK(d["roofline"]["memory_us"].get<double>() ==
+          doctest::Approx(3 * 4.0 * 1024 * 1024 / 4000 * 1e-3));
+    const json unknown = Stored("sm_120")(product);
+    CHECK(unknown["roofline"].is_null());
+    CHECK(notes_with(unknown, "the rate of the tensor cores of sm_120 is not known") == 1);
+    CHECK(notes_with(unknown, "roofline") == 1);
   }
 
   TEST_CASE("what the hardware reserves counts unless shared_per_sm is given") {
