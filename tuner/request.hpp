@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,11 @@ struct Budget {
 
 struct TuneRequest {
   std::vector<Problem> problems;
+  // The problems whose kernels may answer one of these, in place of that one alone: with the same
+  // tensors, work and reference, the one of the most exact arithmetic first. A template that
+  // computes the first is searched for that one, any other for all that it computes. The fastest
+  // configuration of all is the answer; results are stored for the problem that was searched.
+  std::map<Problem, std::vector<Problem>> alternatives;
   // Each template is searched for every problem that it supports. If there are none, these are all
   // templates of the registry that run on the device.
   std::vector<const KernelTemplate*> templates;

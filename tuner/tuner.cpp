@@ -55,6 +55,19 @@ std::string why_empty(const KernelRegistry& kernels, const KernelTemplate& kerne
 
 }  // namespace
 
+std::vector<Problem> searched_problems(const TuneRequest& request, const KernelTemplate& kernel,
+                                       const Problem& problem) {
+  const auto found = request.alternatives.find(problem);
+  std::vector<Problem> result =
+      found == request.alternatives.end() ? std::vector{problem} : found->second;
+  if (computes(kernel, result.front())) {
+    result.resize(1);
+  } else {
+    std::erase_if(result, [&](const Problem& one) { return !computes(kernel, one); });
+  }
+  return result;
+}
+
 std::vector<SpaceSummary> summarize_space(const TuneRequest& request, const DeviceInfo& device,
                                           const KernelRegistry& kernels) {
   const auto summary_of = [&](const KernelTemplate* kernel) {
@@ -64,9 +77,11 @@ std::vector<SpaceSummary> summarize_space(const TuneRequest& request, const Devi
     summary.kernel = kernel;
     summary.enumeration = kernel->space.enumerate(constraints);
     for (const Problem& problem : request.problems) {
-      if (!computes(*kernel, problem)) continue;
+      const std::size_t searches = searched_problems(request, *kernel, problem).size();
+      if (searches == 0) continue;
       std::string why = why_too_large(*kernel->operation, problem, device);
       if (why.empty()) ++summary.problems;
+      if (why.empty()) summary.searches += searches;
       if (!why.empty()) summary.too_large = std::move(why);
     }
     if (summary.enumeration.configurations.empty()) {

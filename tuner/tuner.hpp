@@ -13,15 +13,22 @@
 
 namespace autotune {
 
+// The problems that a template is searched for to answer one of a request's
+// (TuneRequest::alternatives); none where it computes none.
+[[nodiscard]] std::vector<Problem> searched_problems(const TuneRequest& request,
+                                                     const KernelTemplate& kernel,
+                                                     const Problem& problem);
+
 // The space of one template that a request would search on a device, which --dry-run prints.
 struct SpaceSummary {
   const KernelTemplate* kernel = nullptr;
   Enumeration enumeration;
-  std::size_t problems = 0;    // those of the request that it computes and that fit the memory
+  std::size_t problems = 0;    // those of the request that it answers and that fit the memory
+  std::size_t searches = 0;    // for these: as many, or more with alternatives
   std::string too_large;       // why a problem does not fit; else empty
   std::string nothing_to_try;  // why there is no configuration or no problem; else empty
 
-  [[nodiscard]] std::size_t trials() const { return problems * enumeration.configurations.size(); }
+  [[nodiscard]] std::size_t trials() const { return searches * enumeration.configurations.size(); }
 };
 [[nodiscard]] std::vector<SpaceSummary> summarize_space(
     const TuneRequest& request, const DeviceInfo& device,

@@ -13,6 +13,7 @@
 #include "tests/device/gpu_fixture.hpp"
 #include "tests/device/planted_kernels.hpp"
 #include "tuner/measure/gpu_service.hpp"
+#include "tuner/measure/gpu_workspace.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune {
@@ -107,6 +108,35 @@ TEST_SUITE("MeasuringOnDevice") {
     CHECK(reply.measurement.median_us > 0);
     CHECK(reply.measurement.launches_per_sample > 1);
     CHECK_FALSE(reply.measurement.screened_out);
+  }
+
+  TEST_CASE("one product by any arithmetic has one set of data") {
+    const std::optional<Gpu> gpu = open_gpu();
+    if (!gpu) return;
+    const gpu::PrimaryContext context(gpu->driver, 0);
+    const gpu::ContextGuard guard(context);
+    const gpu::Stream stream(*gpu->driver);
+    MeasuringKernels kernels(*gpu->driver, *gpu->nvrtc, gpu->target);
+    WorkspaceCache workspaces(kernels, stream, gpu->device);
+    const auto workspace_of = [&](const GemmProblem& problem) {
+      MeasureRequest request;
+      request.problem = problem;
+      std::string why;
+      const GpuWorkspace* found =
+          workspaces.find_or_make(built_in_operations().at(kGemm), request, why);
+      CAPTURE(why);
+      REQUIRE(found != nullptr);
+      return found;
+    };
+    GemmProblem problem = kProblem;
+    const GpuWorkspace* const strict = workspace_of(problem);
+    for (const Math math : {Math::emulated, Math::tf32}) {
+      problem.math = math;
+      CHECK(workspace_of(problem) == strict);
+    }
+    set_layout(problem, "TN");
+    CHECK(workspace_of(problem) != strict);
+    CHECK(workspace_of({.m = 101, .n = 70, .k = 50}) != strict);
   }
 
   TEST_CASE("every layout and kind of input is verified with the same kernels") {

@@ -54,7 +54,7 @@ struct MeasureJob {
   std::optional<std::chrono::steady_clock::time_point> end;       // the latest end
 };
 
-// The finals of one problem.
+// The finals of one problem, or of several that answer one (TuneRequest::alternatives).
 struct FinalsJob {
   // The finals should take this share of the time from the job's beginning to `end`, and are given
   // up at the time `latest`.
@@ -64,7 +64,7 @@ struct FinalsJob {
     std::chrono::steady_clock::time_point latest;
   };
   std::size_t id = 0;
-  Problem problem;
+  Problem problem;  // as the baseline computes it
   std::vector<Finalist> finalists;
   std::string baseline;  // timed in the same rounds; empty: none
   std::optional<TimeShare> time;

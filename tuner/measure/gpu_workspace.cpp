@@ -82,8 +82,12 @@ GpuWorkspace::GpuWorkspace(MeasuringKernels& kernels, const gpu::Stream& stream,
                   stream_);
 }
 
-bool GpuWorkspace::serves(const MeasureRequest& request) const {
-  return problem_ == request.problem && input_ == request.input && seed_ == request.seed;
+bool GpuWorkspace::serves(const Operation& operation, const MeasureRequest& request) const {
+  if (input_ != request.input || seed_ != request.seed) return false;
+  if (problem_ == request.problem) return true;
+  return problem_.operation() == request.problem.operation() &&
+         operation.tensors(problem_) == operation.tensors(request.problem) &&
+         operation.reference_numbers(problem_) == operation.reference_numbers(request.problem);
 }
 
 void GpuWorkspace::fill(MeasuringKernels& kernels) {
@@ -136,7 +140,7 @@ void GpuWorkspace::check(DataSet data, double error_bound, std::uint64_t finding
 GpuWorkspace* WorkspaceCache::find_or_make(const Operation& operation,
                                            const MeasureRequest& request, std::string& problem) {
   const auto found = std::find_if(used_.begin(), used_.end(), [&](const GpuWorkspace& workspace) {
-    return workspace.serves(request);
+    return workspace.serves(operation, request);
   });
   if (found != used_.end()) {
     used_.splice(used_.begin(), used_, found);

@@ -41,7 +41,8 @@ class GpuWorkspace {
   GpuWorkspace(MeasuringKernels& kernels, const gpu::Stream& stream, const Operation& operation,
                const MeasureRequest& request);
 
-  [[nodiscard]] bool serves(const MeasureRequest& request) const;
+  // Problems with the same tensors and reference share a workspace: one product by any arithmetic.
+  [[nodiscard]] bool serves(const Operation& operation, const MeasureRequest& request) const;
 
   [[nodiscard]] const std::vector<TensorDesc>& tensors() const { return tensors_; }
   // The tensors' addresses and row strides for launches on this data, in the order of the tensors.

@@ -42,8 +42,9 @@ std::string Completion::space_key(const SearchTask& task) const {
   std::string key =
       fmt::format("{}|{}|{}/{}|{}", device_class_, task.problem().key(), task.kernel().name,
                   task.kernel().space_version, request_.filter.text());
-  // Its finals were held among other trials than those of a request without the limit.
+  // Its finals were held among other trials than those of other requests.
   if (request_.max_error) key += fmt::format("|{}", *request_.max_error);
+  if (request_.alternatives.contains(task.asked())) key += "|alternatives";
   return key;
 }
 

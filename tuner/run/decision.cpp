@@ -76,12 +76,12 @@ std::string found_too_large(const std::vector<SearchTask*>& tasks) {
 
 void request_known_best(SearchPlan& plan, KernelBuilder& builder) {
   std::set<Problem> problems;
-  for (const SearchTask* task : plan.open()) problems.insert(task->problem());
+  for (const SearchTask* task : plan.open()) problems.insert(task->asked());
   for (const Problem& problem : problems) {
     for (const Finalist& known :
          choose_finalists(plan.tasks_of(problem), plan.request().max_error.has_value()) |
              std::views::take(kKnownBest)) {
-      builder.request(*known.kernel, known.configuration, problem);
+      builder.request(*known.kernel, known.configuration, known.problem);
     }
   }
 }
@@ -158,7 +158,7 @@ void Decision::submit_finals() {
     }
     report_.progress("finals");
     devices_->submit(FinalsJob{.id = i,
-                               .problem = problems_[i].result.problem,
+                               .problem = problems_[i].finalists.front().problem,
                                .finalists = std::move(problems_[i].finalists),
                                .baseline = plan_.request().baseline,
                                .time = time_share(to_submit_.size())});
@@ -212,7 +212,8 @@ void Decision::declare_winner(Undecided& undecided, const FinalsResult& finals) 
   winner.baseline_us = finals.baseline_us;
   for (const std::size_t tie : ranking.ties) {
     const Finalist& tied = finals.finalists[tie];
-    if (tied.kernel == first.kernel) winner.ties.push_back(tied.configuration);
+    if (tied.kernel != first.kernel || tied.problem != first.problem) continue;
+    winner.ties.push_back(tied.configuration);
   }
   if (plan_.stored().may_store(winner, undecided.tasks)) {
     report_.wait_for(writer_);

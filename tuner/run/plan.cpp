@@ -71,13 +71,19 @@ void SearchPlan::make_spaces() {
 }
 
 void SearchPlan::make_tasks() {
-  std::vector<std::pair<Problem, const CandidateSpace*>> searches;
-  for (const Problem& problem : request_.problems) {
+  struct PlannedSearch {
+    Problem asked;
+    Problem problem;
+    const CandidateSpace* space;
+  };
+  std::vector<PlannedSearch> searches;
+  for (const Problem& asked : request_.problems) {
     for (const CandidateSpace& space : spaces_) {
-      if (!computes(*space.kernel, problem)) continue;
-      if (!why_too_large(*space.kernel->operation, problem, setup_.device).empty()) continue;
-      searches.emplace_back(problem, &space);
-      total_trials_ += static_cast<std::int64_t>(space.configurations.size());
+      for (const Problem& problem : searched_problems(request_, *space.kernel, asked)) {
+        if (!why_too_large(*space.kernel->operation, problem, setup_.device).empty()) continue;
+        searches.push_back({asked, problem, &space});
+        total_trials_ += static_cast<std::int64_t>(space.configurations.size());
+      }
     }
   }
   choose_budget_and_strategy();
@@ -85,8 +91,8 @@ void SearchPlan::make_tasks() {
   std::stable_partition(searches.begin(), searches.end(), [&](const auto& search) {
     return std::any_of(request_.begin_with.begin(), request_.begin_with.end(),
                        [&](const Winner& in_use) {
-                         return in_use.problem == search.first &&
-                                in_use.template_name == search.second->kernel->name;
+                         return in_use.problem == search.problem &&
+                                in_use.template_name == search.space->kernel->name;
                        });
   });
   std::vector<Winner> winners = setup_.database->winners({});
@@ -100,28 +106,33 @@ void SearchPlan::make_tasks() {
   }
   std::map<Problem, Expectation> expected;
   std::map<Problem, std::shared_ptr<Convergence>> convergence;
-  for (const Problem& problem : request_.problems) {
-    Expectation& of_problem = expected[problem];
-    if (setup_.expect) of_problem = setup_.expect(problem, request_.use_shipped_winners);
+  for (const PlannedSearch& search : searches) {
+    const auto [place, is_new] = expected.try_emplace(search.problem);
+    if (!is_new) continue;
+    Expectation& of_problem = place->second;
+    if (setup_.expect) of_problem = setup_.expect(search.problem, request_.use_shipped_winners);
     const auto is_searched = [&](const Suggestion& suggestion) {
       return std::ranges::any_of(spaces_, [&](const CandidateSpace& space) {
         return space.kernel == suggestion.kernel && space.index_of(suggestion.configuration);
       });
     };
-    if (!of_problem.suggestions.empty() && !is_searched(of_problem.suggestions.front())) {
+    // Of searches with alternatives nothing is known.
+    if ((!of_problem.suggestions.empty() && !is_searched(of_problem.suggestions.front())) ||
+        request_.alternatives.contains(search.asked)) {
       of_problem.patience = 0;
     }
-    convergence[problem] = std::make_shared<Convergence>(request_.strategy, of_problem.patience);
+    convergence.try_emplace(search.asked,
+                            std::make_shared<Convergence>(request_.strategy, of_problem.patience));
   }
-  for (const auto& [problem, space] : searches) {
+  for (const auto& [asked, problem, space] : searches) {
     tasks_.emplace_back(
-        tasks_.size(), problem, *space, request_.strategy, request_.seed,
+        tasks_.size(), asked, problem, *space, request_.strategy, request_.seed,
         prior_for(*space->kernel, space->configurations, problem, setup_.device.sm,
                   setup_.device.sm_count),
         warm_starts(problem, device_class, *space, winners, expected[problem].suggestions),
-        convergence[problem], request_.max_error);
+        convergence[asked], request_.max_error);
   }
-  for (SearchTask& task : tasks_) tasks_of_[task.problem()].push_back(&task);
+  for (SearchTask& task : tasks_) tasks_of_[task.asked()].push_back(&task);
 }
 
 void SearchPlan::choose_budget_and_strategy() {
@@ -163,7 +174,7 @@ bool SearchPlan::is_over(double share) const {
 
 std::string SearchPlan::too_large(const Problem& problem) const {
   for (const CandidateSpace& space : spaces_) {
-    if (!computes(*space.kernel, problem)) continue;
+    if (searched_problems(request_, *space.kernel, problem).empty()) continue;
     return why_too_large(*space.kernel->operation, problem, setup_.device);
   }
   return "";
@@ -182,9 +193,8 @@ bool SearchPlan::has_winner(const Problem& problem) const {
 }
 
 bool SearchPlan::lacks_finals(const Problem& problem, SearchEnd end) const {
-  const bool is_open = std::any_of(open_.begin(), open_.end(), [&](const SearchTask* task) {
-    return task->problem() == problem;
-  });
+  const bool is_open = std::any_of(
+      open_.begin(), open_.end(), [&](const SearchTask* task) { return task->asked() == problem; });
   return is_open && (end != SearchEnd::good_enough || ends_by_default_ || !has_winner(problem));
 }
 
@@ -194,7 +204,7 @@ std::vector<CompletedRequest> SearchPlan::completed(SearchEnd end, bool retimed)
     for (const SearchTask* task : tasks) {
       if (!was_tried(*task)) continue;
       const bool is_good =
-          request_.until && reached_share(tasks_of(task->problem())) >= *request_.until;
+          request_.until && reached_share(tasks_of(task->asked())) >= *request_.until;
       SearchEnd own = how;
       if (task->exhausted()) {
         own = SearchEnd::exhausted;
@@ -214,7 +224,7 @@ std::vector<CompletedRequest> SearchPlan::completed(SearchEnd end, bool retimed)
 }
 
 bool SearchPlan::was_tried(const SearchTask& task) const {
-  return std::ranges::any_of(tasks_of(task.problem()),
+  return std::ranges::any_of(tasks_of(task.asked()),
                              [](const SearchTask* other) { return !other->trials().empty(); });
 }
 

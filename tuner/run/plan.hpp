@@ -45,7 +45,7 @@ class SearchPlan {
 
   [[nodiscard]] std::vector<SearchTask>& tasks() { return tasks_; }
   [[nodiscard]] const std::vector<SearchTask>& tasks() const { return tasks_; }
-  // The tasks of one problem; none if it is too large.
+  // The tasks that answer one of the request's problems; none if it is too large.
   [[nodiscard]] const std::vector<SearchTask*>& tasks_of(const Problem& problem) const;
   // Returns why the device's memory is too small for a problem; empty if it is large enough.
   [[nodiscard]] std::string too_large(const Problem& problem) const;

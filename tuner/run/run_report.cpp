@@ -21,7 +21,7 @@ void RunReport::progress(const char* phase, const Trial* last, const DeviceUse* 
   for (const SearchTask& task : plan_.tasks()) {
     progress.done += static_cast<std::int64_t>(task.trials().size());
     if (const Trial* best = task.best()) {
-      progress.best_us.emplace_back(task.problem(), best->measurement.median_us);
+      progress.best_us.emplace_back(task.asked(), best->measurement.median_us);
     }
   }
   for (const auto& [status, count] : report.statuses) {
@@ -52,7 +52,7 @@ void RunReport::add(ProblemResult result) {
 void RunReport::note_stale(const std::vector<SearchTask*>& tasks) {
   std::vector<std::string> problems;
   for (const SearchTask* task : tasks) {
-    std::string problem = task->kernel().operation->text(task->problem());
+    std::string problem = task->kernel().operation->text(task->asked());
     if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {
       problems.push_back(std::move(problem));
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -65,7 +66,7 @@ std::optional<SearchEnd> Search::advance() {
 
 bool Search::all_hold() {
   return !tasks_.empty() && std::ranges::all_of(tasks_, [this](const SearchTask* task) {
-    return rule_.holds(task->problem());
+    return rule_.holds(task->asked());
   });
 }
 
@@ -117,7 +118,7 @@ bool Search::propose_one() {
   for (std::size_t tries = 0; tries < kRoundsIfFarBehind * tasks_.size(); ++tries) {
     const std::size_t round = turn_ / tasks_.size();
     SearchTask& task = *tasks_[turn_++ % tasks_.size()];
-    if (rule_.holds(task.problem()) || round % rounds_of(task) != 0) continue;
+    if (rule_.holds(task.asked()) || round % rounds_of(task) != 0) continue;
     if (const std::optional<std::size_t> index = task.propose()) {
       enqueue({&task, *index}, /*patient=*/true);
       return true;
@@ -139,11 +140,15 @@ void Search::enqueue(const Claim& claim, bool patient) {
 }
 
 std::size_t Search::rounds_of(const SearchTask& task) const {
-  if (!task.had_fair_trial() || task.best() == nullptr) return 1;
-  const double own_us = task.best()->measurement.median_us;
+  if (!task.had_fair_trial() || (task.best() == nullptr && !task.has_rejected())) return 1;
+  const auto best_us_of = [](const SearchTask& one) {
+    return one.best() != nullptr ? one.best()->measurement.median_us
+                                 : std::numeric_limits<double>::infinity();
+  };
+  const double own_us = best_us_of(task);
   double best_us = own_us;
-  for (const SearchTask* other : plan_.tasks_of(task.problem())) {
-    if (other->best() != nullptr) best_us = std::min(best_us, other->best()->measurement.median_us);
+  for (const SearchTask* other : plan_.tasks_of(task.asked())) {
+    best_us = std::min(best_us, best_us_of(*other));
   }
   if (kFarFaster * best_us < own_us) return kRoundsIfFarBehind;
   return kClearlyFaster * best_us < own_us ? kRoundsIfBehind : 1;
@@ -211,7 +216,7 @@ void Search::use_idle_devices() {
   while (!reuse_queue_.empty()) {
     const Claim claim = reuse_queue_.extract(reuse_queue_.begin()).mapped();
     const auto& [task, index] = claim;
-    if (rounds_of(*task) > 1 || rule_.holds(task->problem())) continue;
+    if (rounds_of(*task) > 1 || rule_.holds(task->asked())) continue;
     if (!task->take_suggested(index) && !task->try_reserve(index)) continue;
     enqueue(claim, /*patient=*/true);
     return;

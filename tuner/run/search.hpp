@@ -72,7 +72,7 @@ class Search {
   // Claims a trial and asks for its kernel, or defers the trial while another run has claimed it.
   void enqueue(const Claim& claim, bool patient);
   // The task has a turn in one of so many rounds: more than one where another template is clearly
-  // faster for its problem.
+  // faster for its problem, or the only one that keeps to the limit of the error.
   [[nodiscard]] std::size_t rounds_of(const SearchTask& task) const;
   // Gives the devices the trials whose kernels are built.
   void submit_built();

@@ -33,11 +33,12 @@ std::vector<std::size_t> CandidateSpace::with_the_code_of(std::size_t index) con
   return result;
 }
 
-SearchTask::SearchTask(std::size_t id, const Problem& problem, const CandidateSpace& space,
-                       const std::string& strategy, std::uint64_t seed, Prior estimate,
-                       const std::vector<WarmStart>& starts,
+SearchTask::SearchTask(std::size_t id, const Problem& asked, const Problem& problem,
+                       const CandidateSpace& space, const std::string& strategy, std::uint64_t seed,
+                       Prior estimate, const std::vector<WarmStart>& starts,
                        std::shared_ptr<Convergence> convergence, std::optional<double> max_error)
     : id_(id),
+      asked_(asked),
       problem_(problem),
       space_(&space),
       strategy_(make_strategy(strategy, {&space.configurations, seed, std::move(estimate)})),

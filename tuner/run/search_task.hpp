@@ -41,13 +41,14 @@ inline constexpr std::size_t kFairTrials = 12;
 
 class SearchTask {
  public:
-  // `id` is the task's number in its run. `space` is shared by the tasks of a template and outlives
-  // them. `estimate` may be empty. The tasks of a problem share `convergence`. With max_error,
-  // trials with a greater relative Frobenius error count as failures.
-  SearchTask(std::size_t id, const Problem& problem, const CandidateSpace& space,
-             const std::string& strategy, std::uint64_t seed, Prior estimate,
-             const std::vector<WarmStart>& starts, std::shared_ptr<Convergence> convergence,
-             std::optional<double> max_error = {});
+  // `id` is the task's number in its run. It searches `problem` to answer `asked`, the same one or
+  // one that has it among its TuneRequest::alternatives. `space` is shared by the tasks of a
+  // template and outlives them. `estimate` may be empty. The tasks of `asked` share `convergence`.
+  // With max_error, trials with a greater relative Frobenius error count as failures.
+  SearchTask(std::size_t id, const Problem& asked, const Problem& problem,
+             const CandidateSpace& space, const std::string& strategy, std::uint64_t seed,
+             Prior estimate, const std::vector<WarmStart>& starts,
+             std::shared_ptr<Convergence> convergence, std::optional<double> max_error = {});
 
   // The configuration to try next: the starts, then what was suggested, then the strategy's choice.
   std::optional<std::size_t> propose();
@@ -69,6 +70,7 @@ class SearchTask {
   void record_known(Trial trial);
 
   [[nodiscard]] std::size_t id() const { return id_; }
+  [[nodiscard]] const Problem& asked() const { return asked_; }
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] const KernelTemplate& kernel() const { return *space_->kernel; }
   [[nodiscard]] const CandidateSpace& space() const { return *space_; }
@@ -105,6 +107,7 @@ class SearchTask {
   std::optional<std::size_t> next_of(std::deque<std::size_t>& queue) const;
 
   std::size_t id_;
+  Problem asked_;
   Problem problem_;
   const CandidateSpace* space_;
   std::unique_ptr<SearchStrategy> strategy_;

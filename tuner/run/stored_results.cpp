@@ -139,11 +139,14 @@ Winner StoredResults::winner_from(const Trial& trial, const KernelTemplate& kern
 
 bool StoredResults::may_store(const Winner& winner, const std::vector<SearchTask*>& tasks) const {
   return std::none_of(tasks.begin(), tasks.end(), [&](const SearchTask* task) {
+    if (task->kernel().name != winner.template_name || task->problem() != winner.problem) {
+      return false;
+    }
     // A faster configuration may win without a limit of the error.
-    if (task->has_rejected() && task->kernel().name == winner.template_name) return true;
+    if (task->has_rejected()) return true;
     const std::optional<Winner> stored = this->winner(*task);
-    return stored && stored->template_name == winner.template_name &&
-           stored->environment == environment_ && stored->source_hash == winner.source_hash &&
+    return stored && stored->environment == environment_ &&
+           stored->source_hash == winner.source_hash &&
            !task->space().index_of(stored->configuration) && stored->median_us < winner.median_us;
   });
 }

@@ -255,6 +255,11 @@ void store_text(const Declaration& option, Options& options, const std::string& 
 
 }  // namespace
 
+std::vector<Math> Options::maths() const {
+  if (math || !max_error) return {arithmetic()};
+  return {Math::strict, Math::emulated, Math::tf32};
+}
+
 std::vector<GemmProblem> Options::problems() const {
   std::vector<GemmProblem> problems = sizes;
   for (GemmProblem& problem : problems) {

@@ -33,7 +33,7 @@ struct Options {
   std::vector<GemmProblem> sizes;
   std::optional<std::string> layout;  // empty: NN
   std::optional<std::int64_t> batch;  // empty: 1
-  std::optional<Math> math;           // empty: see arithmetic()
+  std::optional<Math> math;           // empty: see arithmetic() and maths()
   std::optional<double> max_error;    // relative Frobenius error
   std::string device;                 // as it was given
   std::string architecture;
@@ -57,10 +57,9 @@ struct Options {
   bool json = false;
   bool csv = false;
 
-  // The arithmetic: with a limit of the error and no math, that which allows every template.
-  [[nodiscard]] Math arithmetic() const {
-    return math.value_or(max_error ? Math::tf32 : Math::strict);
-  }
+  [[nodiscard]] Math arithmetic() const { return math.value_or(Math::strict); }
+  // The maths of which results will do, the strictest first.
+  [[nodiscard]] std::vector<Math> maths() const;
   // The sizes, with the layout, the batch and the arithmetic that were asked for.
   [[nodiscard]] std::vector<GemmProblem> problems() const;
   // Returns whether a problem is of the sizes (none: any), the layout, the batch and the arithmetic

@@ -41,8 +41,7 @@ struct QueryOptions : Options {
 BestKnown accurate_answer(const QueryOptions& options, const TuningDatabase* database,
                           const DeviceQuery& device, GemmProblem problem) {
   BestKnown answer{problem, std::nullopt};
-  for (const Math math : {Math::strict, Math::emulated, Math::tf32}) {
-    if (options.math && *options.math != math) continue;
+  for (const Math math : options.maths()) {
     problem.math = math;
     std::optional<Match> match = find_best(database, device, problem, true);
     if (!match) continue;
@@ -80,12 +79,6 @@ std::string match_text(const Prediction& prediction) {
   const std::string error = fmt::format("predicted, +-{:.0f} %", 100 * prediction.error);
   if (!prediction.winner) return error;
   return error + ", won for " + to_string(gemm_problem(prediction.winner->problem));
-}
-
-// The size; with the math, where answers are of more than one.
-std::string size_text(const GemmProblem& problem, bool with_math) {
-  return with_math ? fmt::format("{} {}", to_string(problem), to_string(problem.math))
-                   : to_string(problem);
 }
 
 Table answer_table(const std::vector<BestKnown>& answers, std::optional<Math> asked, bool wide) {
@@ -257,9 +250,8 @@ int run_query(const QueryOptions& options) {
   } else if (options.csv) {
     fmt::print("{}", results_csv(document_of(answers, device.label)));
   } else if (anything) {
-    // With a limit of the error an answer may be of any math.
     const std::optional<Math> math =
-        options.max_error ? std::optional(options.math.value_or(Math::strict)) : options.math;
+        options.max_error ? std::optional(options.arithmetic()) : options.math;
     fmt::print("{}\n{}", printable(device.label),
                answer_table(answers, math, options.wide).text(output_columns()));
     if (options.explain) print_explanations(answers);

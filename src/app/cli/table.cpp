@@ -131,6 +131,11 @@ std::string printable(std::string_view text, std::string_view kept) {
   return shown;
 }
 
+std::string size_text(const GemmProblem& problem, bool with_math) {
+  return with_math ? fmt::format("{} {}", to_string(problem), to_string(problem.math))
+                   : to_string(problem);
+}
+
 Table::Table(std::vector<std::string> header) : header_(std::move(header)) {}
 
 void Table::add(std::vector<std::string> row) {

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "autotune/problem.hpp"
+
 namespace autotune {
 
 // The text with a question mark in place of each byte that is not UTF-8, of each control character
@@ -20,6 +22,9 @@ template <typename Count>
 [[nodiscard]] std::string counted(Count count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
+
+// A size as a table's first column; with the math, where results are of more than one.
+[[nodiscard]] std::string size_text(const GemmProblem& problem, bool with_math);
 
 // Rows of cells under a header. Columns whose cells all are numbers (or "-") are right-aligned.
 class Table {

@@ -64,9 +64,12 @@ std::vector<StoredTrial> top_trials(const Options& options, const TuningDatabase
       trials.push_back(std::move(each));
     }
   };
-  for (const GemmProblem& problem : options.problems()) {
-    filter.problem = problem;
-    add();
+  for (GemmProblem problem : options.problems()) {
+    for (const Math math : options.maths()) {
+      problem.math = math;
+      filter.problem = problem;
+      add();
+    }
   }
   if (options.sizes.empty()) {
     add();

@@ -40,19 +40,21 @@ struct TuneOptions : Options {
 // one of them would with another.
 void check_math(const Options& options) {
   const std::vector<GemmProblem> problems = options.problems();
-  const auto any_computes = [&](const KernelTemplate* kernel, std::optional<Math> math) {
-    return std::any_of(problems.begin(), problems.end(), [&](GemmProblem problem) {
-      problem.math = math.value_or(problem.math);
-      return computes(*kernel, problem);
+  const auto any_computes = [&](const KernelTemplate* kernel, const std::vector<Math>& maths) {
+    return std::ranges::any_of(problems, [&](GemmProblem problem) {
+      return std::ranges::any_of(maths, [&](Math math) {
+        problem.math = math;
+        return computes(*kernel, problem);
+      });
     });
   };
   const auto& named = options.templates;
-  if (std::any_of(named.begin(), named.end(),
-                  [&](const KernelTemplate* each) { return any_computes(each, std::nullopt); })) {
+  if (std::ranges::any_of(
+          named, [&](const KernelTemplate* each) { return any_computes(each, options.maths()); })) {
     return;
   }
   for (const KernelTemplate* const kernel : named) {
-    if (any_computes(kernel, Math::emulated) || any_computes(kernel, Math::tf32)) {
+    if (any_computes(kernel, {Math::emulated, Math::tf32})) {
       check_problem(*kernel, problems.front());
     }
   }
@@ -69,7 +71,14 @@ TuneRequest make_request(const TuneOptions& options) {
   }
   TuneRequest request;
   request.began = std::chrono::steady_clock::now();
-  for (const GemmProblem& problem : options.problems()) request.problems.emplace_back(problem);
+  for (GemmProblem problem : options.problems()) {
+    const Problem& asked = request.problems.emplace_back(problem);
+    if (options.maths().size() == 1) continue;
+    for (const Math math : options.maths()) {
+      problem.math = math;
+      request.alternatives[asked].emplace_back(problem);
+    }
+  }
   request.templates = options.templates;
   request.filter = options.filter;
   request.budget = options.budget;
@@ -90,9 +99,12 @@ void print_space(const std::vector<SpaceSummary>& spaces) {
       fmt::print("{}: {}\n", summary.kernel->name, summary.nothing_to_try);
       continue;
     }
-    fmt::print("{}: {} of {} configurations are left, for {}\n", summary.kernel->name,
+    fmt::print("{}: {} of {} configurations are left, for {}{}\n", summary.kernel->name,
                summary.enumeration.configurations.size(), summary.enumeration.raw_count,
-               counted(summary.problems, "size"));
+               counted(summary.problems, "size"),
+               summary.searches > summary.problems
+                   ? fmt::format(" in {} searches of one math each", summary.searches)
+                   : "");
     Table table({"rejected by", "configurations"});
     for (const auto& [name, count] : summary.enumeration.rejected) {
       if (count > 0) table.add({name, std::to_string(count)});

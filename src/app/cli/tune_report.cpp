@@ -97,6 +97,9 @@ Table result_table(const TuneReport& report, bool wide) {
   const bool compared =
       std::any_of(report.problems.begin(), report.problems.end(),
                   [](const ProblemResult& r) { return r.baseline_us.has_value(); });
+  const bool with_math = std::any_of(
+      report.problems.begin(), report.problems.end(),
+      [](const ProblemResult& r) { return r.winner && r.winner->problem != r.problem; });
   RateColumn rates;
   for (const ProblemResult& result : report.problems) {
     if (result.winner) rates.add(gflops(gemm_problem(result.problem), result.winner->median_us));
@@ -113,7 +116,7 @@ Table result_table(const TuneReport& report, bool wide) {
     const Winner& winner = *result.winner;
     const double rate = gflops(gemm_problem(result.problem), winner.median_us);
     std::vector<std::string> row = {
-        to_string(gemm_problem(result.problem)), fmt::format("{:.1f}", winner.median_us),
+        size_text(gemm_problem(winner.problem), with_math), fmt::format("{:.1f}", winner.median_us),
         rates.text(rate),
         report.rates ? fmt::format("{:.1f}%", 100 * rate / report.rates->fma_gflops) : "-"};
     if (compared) {

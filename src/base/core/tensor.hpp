@@ -34,6 +34,8 @@ struct TensorDesc {
     return matrices == 1 ? matrix_elements() : matrices * matrix_stride;
   }
   [[nodiscard]] std::int64_t bytes() const { return elements() * size_bytes(type); }
+
+  bool operator==(const TensorDesc&) const = default;
 };
 
 }  // namespace autotune

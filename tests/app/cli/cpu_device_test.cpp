@@ -341,6 +341,27 @@ TEST_SUITE("program on the CPU device") {
     }
   }
 
+  TEST_CASE("a limit that nothing meets ends with the least error that was reached") {
+    const Program program;
+    const std::vector<std::string> tune = {"--sizes",     "24",         "--device", "cpu",
+                                           "--template",  "gemm_tiled", "--trials", "3",
+                                           "--max-error", "1e-12"};
+    for (const char* count : {"\n3 measured, 0 known", "\n0 measured, 3 known"}) {
+      const ProgramResult result = program(tune);
+      CHECK(result.exit_code == 5);
+      CHECK(has(result.out, count));
+      CHECK(has(result.out,
+                "\n24x24x24: no configuration meets the limit of the error: the least "
+                "error was "));
+    }
+    const ProgramResult result = program(with(tune, {"--json"}));
+    CHECK(result.exit_code == 5);
+    const json entry = json::parse(result.out)["results"][0];
+    CHECK(entry["status"] == "none_accurate");
+    CHECK(entry["least_error"] > 1e-12);
+    CHECK(entry["least_error"] < 1e-6);
+  }
+
   TEST_CASE("the space comes as a table and as JSON") {
     const Program program;
     const std::vector<std::string> arguments = {"--sizes", "8,9", "--device", "cpu", "--dry-run"};
