@@ -178,7 +178,7 @@ AUTOTUNE_C_API autotune_status autotune_plan_run_prepared(
 typedef struct {
   size_t size;
   int32_t match;                    /* AUTOTUNE_EXACT, ... */
-  int32_t reserved;                 /* 0 */
+  int32_t tuned_math;               /* as tuned_m: AUTOTUNE_STRICT, ... */
   int64_t tuned_m, tuned_n, tuned_k; /* another problem's for AUTOTUNE_NEAREST_SIZE; row-major */
   double median_us;                 /* of one launch, as measured for these; 0: not measured */
   char kernel[64];
@@ -191,6 +191,11 @@ typedef struct {
 AUTOTUNE_C_API autotune_status autotune_query(autotune_library *library,
                                               const autotune_problem *problem,
                                               autotune_choice *choice);
+/* The fastest that is known for this very problem, in its math or a stricter one, and has at most
+ * this relative error, as autotune_tune_options has it. AUTOTUNE_NOT_TUNED where nothing is. */
+AUTOTUNE_C_API autotune_status autotune_query_within(autotune_library *library,
+                                                     const autotune_problem *problem,
+                                                     double max_error, autotune_choice *choice);
 AUTOTUNE_C_API autotune_status autotune_plan_query(const autotune_plan *plan,
                                                    autotune_choice *choice);
 /* The device's name as results are kept under, cut to `size` bytes with its final 0. */

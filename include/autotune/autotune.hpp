@@ -194,14 +194,21 @@ struct TuningOptions {
   // budget.
   std::string strategy = {};
   // A winner has at most this relative error, ||result - exact||_F / ||exact||_F on uniform data in
-  // (-1, 1): above 0, below 1. Candidates are the kernels that the problems' math allows. The limit
-  // is of this search: gemm() does not know it. TuningResult says which winner keeps to it.
+  // (-1, 1): above 0, below 1. Candidates are the kernels of a problem's math and of the stricter
+  // ones: with Math::tf32 all. The limit is of this search: gemm() does not know it. TuningResult
+  // says which winner keeps to it, and for which math it was measured and stored (tuned_for).
   std::optional<double> max_error = {};
   std::uint64_t seed = 1;
   bool fresh = false;  // measure again what is known
   // Called by the thread of tune(). Returns whether to go on: false ends the search after the trial
   // in flight, and what it found is kept. An exception ends it too, and comes out of tune().
   std::function<bool(const TuningProgress&)> progress = {};
+};
+
+struct QueryOptions {
+  // As TuningOptions::max_error: asks for the fastest result that is stored or ships for this very
+  // problem, in its math or a stricter one, and keeps to the limit.
+  std::optional<double> max_error = {};
 };
 
 struct TunedProblem {
@@ -333,10 +340,13 @@ class AUTOTUNE_API Library {
   // nothing.
   void release(Stream stream);
 
-  // Returns the configuration that MissPolicy::predict would take now, for aligned operands. Reads
-  // the database; needs neither driver nor compiler. Throws UsageError for a problem out of range
-  // or with nothing to multiply, StorageError as the constructor does.
-  [[nodiscard]] BestConfiguration query(const GemmProblem& problem) const;
+  // Returns the configuration that MissPolicy::predict would take now, for aligned operands, or
+  // with a limit of the error what QueryOptions says. Reads the database; needs neither driver nor
+  // compiler. Throws UsageError for a problem or a limit out of range or with nothing to multiply,
+  // NotTunedError where nothing that keeps to the limit is known, StorageError as the constructor
+  // does.
+  [[nodiscard]] BestConfiguration query(const GemmProblem& problem,
+                                        const QueryOptions& options = {}) const;
 
   // Searches for the fastest configurations of all problems, as one search with one budget, and
   // stores what it measures. Calls of one Library wait for each other, and the callback of one must

@@ -438,15 +438,21 @@ def _problem(size, layout, math, batch):
                           math=_math(math), batch=_count(batch, "batch"))
 
 
-def query(size, *, layout="NN", batch=1, math="strict", device=None):
+def query(size, *, layout="NN", batch=1, math="strict", device=None, max_error=None):
     """Returns a dictionary of the configuration that a product of (m, n, k) runs with, and why.
 
     layout: N or T for a and for b, T where it lies by columns. batch: products of one launch.
     device: None for the current GPU, "cpu" or the number of a GPU. median_us is of one launch, for
-    tuned_for; None where nothing was measured.
+    tuned_for; None where nothing was measured. max_error asks for the fastest that is known for
+    this very size and keeps to it (see tune()), in `math` or a stricter one: tuned_for_math.
+    Raises Error where nothing is.
     """
     problem, choice = _problem(size, layout, math, batch), _c_api.Choice()
-    _c_api.call("query", _library_of(device), ctypes.byref(problem), ctypes.byref(choice))
+    if max_error is None:
+        _c_api.call("query", _library_of(device), ctypes.byref(problem), ctypes.byref(choice))
+    else:
+        _c_api.call("query_within", _library_of(device), ctypes.byref(problem),
+                    _positive(max_error, "max_error", whole=False), ctypes.byref(choice))
     entries = choice.configuration.decode().split(",")
     return {
         "match": _c_api.MATCHES[choice.match],
@@ -454,6 +460,7 @@ def query(size, *, layout="NN", batch=1, math="strict", device=None):
         "configuration": {name: int(value) for name, value in (e.split("=") for e in entries)},
         "tuned_for": (choice.tuned_m, choice.tuned_n, choice.tuned_k),
         "tuned_for_batch": choice.tuned_batch,
+        "tuned_for_math": _c_api.MATHS[choice.tuned_math],
         "median_us": choice.median_us or None,
         "explanation": choice.explanation.decode(),
     }
@@ -478,7 +485,8 @@ def tune(sizes, *, layout="NN", batch=1, math="strict", device=None, seconds=Non
     30 s. progress(done,
     total, elapsed_seconds) is called meanwhile and ends the search by returning False. fresh:
     measures again what is known. max_error: the greatest relative error of a winner, in the
-    Frobenius norm on uniform data, above 0 and below 1; it is of this search alone. Returns a
+    Frobenius norm on uniform data, above 0 and below 1; kernels of `math` and of the stricter ones
+    compete. The limit is of this search alone: query() with it says what was found. Returns a
     dictionary of what was done: trials that were `measured` and `known`, sizes that are `tuned`,
     whether it is `complete` and was `stored`.
     """

@@ -53,7 +53,7 @@ class Problem(Struct):
 
 class Choice(Struct):
     _fields_ = [
-        ("size", ctypes.c_size_t), ("match", ctypes.c_int32), ("reserved", ctypes.c_int32),
+        ("size", ctypes.c_size_t), ("match", ctypes.c_int32), ("tuned_math", ctypes.c_int32),
         ("tuned_m", ctypes.c_int64), ("tuned_n", ctypes.c_int64), ("tuned_k", ctypes.c_int64),
         ("median_us", ctypes.c_double), ("kernel", ctypes.c_char * 64),
         ("configuration", ctypes.c_char * 512), ("explanation", ctypes.c_char * 256),
@@ -103,6 +103,7 @@ def library():
             "prepared_destroy": [ctypes.c_void_p],
             "stop_background": [ctypes.c_void_p],
             "query": [ctypes.c_void_p, problem, ctypes.POINTER(Choice)],
+            "query_within": [ctypes.c_void_p, problem, ctypes.c_double, ctypes.POINTER(Choice)],
             "tune": [ctypes.c_void_p, problem, ctypes.c_size_t, ctypes.POINTER(TuneOptions),
                      ctypes.POINTER(TuneResult)],
     }.items():

@@ -115,6 +115,16 @@ class Matmul(unittest.TestCase):
         answer = autotune.query(size, batch=2, device="cpu")
         self.assertEqual((answer["match"], answer["tuned_for_batch"]), ("exact", 2))
 
+    def test_a_limit_of_the_error(self):
+        size, limit = (21, 30, 10), {"math": "tf32", "device": "cpu", "max_error": 1e-3}
+        with self.assertRaisesRegex(autotune.Error, "nothing with an error of at most 0.001"):
+            autotune.query(size, **limit)
+        # The kernels of the CPU device compute strict products, and are searched and kept as such.
+        self.assertEqual(autotune.tune([size], trials=3, **limit)["tuned"], 1)
+        answer = autotune.query(size, **limit)
+        self.assertEqual((answer["match"], answer["tuned_for_math"]), ("exact", "strict"))
+        self.assertEqual(autotune.tune([size], trials=3, **limit)["known"], 3)
+
     def test_the_progress_function_ends_the_search(self):
         self.assertFalse(autotune.tune([(9, 9, 9)], device="cpu", trials=50,
                                        progress=lambda *_: False)["complete"])

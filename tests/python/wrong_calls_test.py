@@ -93,6 +93,8 @@ WRONG_CALLS = [
     (TypeError, "device is 0.5", lambda: query(device=0.5)),
     (ValueError, "device is -1", lambda: query(device=-1)),
     (autotune.Error, "", lambda: query(device=0)),
+    (ValueError, "max_error is 1", lambda: query(max_error=1)),
+    (TypeError, "max_error is '1e-6'", lambda: query(max_error="1e-6")),
     (ValueError, "tune() was given no problem", lambda: tune([])),
     (TypeError, "size is 7", lambda: tune([7])),
     (TypeError, "seconds is '5'", lambda: tune(seconds="5")),

@@ -229,6 +229,15 @@ autotune_status autotune_query(autotune_library* library, const autotune_problem
   });
 }
 
+autotune_status autotune_query_within(autotune_library* library, const autotune_problem* problem,
+                                      double max_error, autotune_choice* choice) {
+  return guarded([&] {
+    const Library& of = given(library, "library").library;
+    check_size<autotune_choice>(given(choice, "choice").size, "choice");
+    write_choice(of.query(problem_of(problem), {.max_error = max_error}), *choice);
+  });
+}
+
 autotune_status autotune_plan_query(const autotune_plan* plan, autotune_choice* choice) {
   return guarded([&] {
     const Plan& of = given(plan, "plan").plan;

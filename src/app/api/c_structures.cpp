@@ -114,7 +114,7 @@ TuningOptions tuning_options_of(const autotune_tune_options* from) {
 
 void write_choice(const BestConfiguration& best, autotune_choice& to) {
   to.match = static_cast<std::int32_t>(best.match);
-  to.reserved = 0;
+  to.tuned_math = static_cast<std::int32_t>(best.tuned_for.math);
   to.tuned_m = best.tuned_for.m;
   to.tuned_n = best.tuned_for.n;
   to.tuned_k = best.tuned_for.k;

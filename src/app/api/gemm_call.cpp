@@ -212,6 +212,21 @@ void check_tunable(const GemmProblem& problem) {
   throw UsageError(to_string(problem) + " has nothing to multiply");
 }
 
+void check_max_error(std::optional<double> max_error) {
+  if (!max_error || (*max_error > 0 && *max_error < 1)) return;
+  throw UsageError(fmt::format("max_error is {}: it must be above 0 and below 1", *max_error));
+}
+
+std::vector<Problem> with_stricter_maths(GemmProblem problem) {
+  const Math most = problem.math;
+  std::vector<Problem> result;
+  for (const Math math : {Math::strict, Math::emulated, Math::tf32}) {
+    problem.math = math;
+    if (math <= most) result.emplace_back(problem);
+  }
+  return result;
+}
+
 GemmCall checked_call(const GemmProblem& problem, float alpha, Matrix a, Matrix b, float beta,
                       MutableMatrix c, Stream stream) {
   GemmCall call{problem.row_major(),

@@ -3,11 +3,14 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "autotune/autotune.hpp"
 
 #include "api/prepared_operand.hpp"
 #include "core/kernel_signature.hpp"
+#include "core/problem.hpp"
 
 namespace autotune {
 
@@ -75,6 +78,10 @@ struct GemmCall {
 void check_problem(const GemmProblem& problem);
 // The same, and for problems without anything to multiply.
 void check_tunable(const GemmProblem& problem);
+// Throws UsageError for a limit of the error that is not above 0 and below 1.
+void check_max_error(std::optional<double> max_error);
+// The problem in each math from the strictest up to its own.
+[[nodiscard]] std::vector<Problem> with_stricter_maths(GemmProblem problem);
 // The call with an operand as Library::prepare_operand() gets it, and nothing else. Throws
 // UsageError.
 [[nodiscard]] GemmCall checked_operand(const GemmProblem& problem, Operand which, Matrix matrix,

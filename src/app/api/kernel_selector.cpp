@@ -8,6 +8,7 @@
 #include "autotune/error.hpp"
 
 #include "api/bundled_kernels.hpp"
+#include "api/gemm_call.hpp"
 #include "api/lookup.hpp"
 #include "api/setup.hpp"
 #include "core/compile_target.hpp"
@@ -115,6 +116,11 @@ DeviceQuery KernelSelector::results_of() const {
           .use_shipped = setup_.use_shipped_winners};
 }
 
+void KernelSelector::read_results(const std::function<void(const TuningDatabase*)>& read) const {
+  const std::string problem = setup_.results->read(read);
+  if (!problem.empty()) setup_.log->warning("stored results are left out: {}", problem);
+}
+
 std::optional<KernelChoice> KernelSelector::find(const GemmProblem& problem, Placement placement,
                                                  bool exact_only) const {
   const DeviceQuery query = results_of();
@@ -123,15 +129,31 @@ std::optional<KernelChoice> KernelSelector::find(const GemmProblem& problem, Pla
                      placement, device_);
   };
   std::optional<KernelChoice> choice;
-  const std::string problem_of_results = setup_.results->read([&](const TuningDatabase* results) {
+  read_results([&](const TuningDatabase* results) {
     if (auto match = find_best(results, query, problem, exact_only, serves)) {
       choice = stored_choice(std::move(*match));
     }
   });
-  if (!problem_of_results.empty()) {
-    setup_.log->warning("stored results are left out: {}", problem_of_results);
-  }
   return choice;
+}
+
+BestConfiguration KernelSelector::fastest_within(double max_error,
+                                                 const GemmProblem& problem) const {
+  std::optional<Match> match;
+  if (setup_.bundle == nullptr) {
+    DeviceQuery query = results_of();
+    query.max_error = max_error;
+    const auto serves = [&](const Winner& winner) {
+      return can_serve(*built_in_kernels().find(winner.template_name), winner.configuration,
+                       gemm_problem(winner.problem), Placement::aligned, device_);
+    };
+    read_results([&](const TuningDatabase* results) {
+      match = find_fastest(results, query, with_stricter_maths(problem), serves);
+    });
+  }
+  if (match) return stored_choice(std::move(*match)).best;
+  throw NotTunedError(fmt::format("nothing with an error of at most {} is known for {} on {}",
+                                  max_error, to_string(problem), device_.label));
 }
 
 std::vector<Prediction> KernelSelector::predictions(const GemmProblem& problem,

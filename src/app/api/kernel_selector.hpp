@@ -69,6 +69,10 @@ class KernelSelector {
   [[nodiscard]] KernelChoice choose(const GemmProblem& problem, Placement placement) const;
   // The same with any policy: the tuned kernel, else the one with the best predicted time.
   [[nodiscard]] KernelChoice predict(const GemmProblem& problem, Placement placement) const;
+  // As Library::query() with a limit of the error. Throws NotTunedError where nothing is known, as
+  // of the kernels of a bundle.
+  [[nodiscard]] BestConfiguration fastest_within(double max_error,
+                                                 const GemmProblem& problem) const;
 
   // From the bundle; or from the cubin store, which needs no compiler; else compiled now, where the
   // policy has it so. Without a compiler aligned operands may get the code for any. Throws
@@ -77,6 +81,8 @@ class KernelSelector {
   [[nodiscard]] std::string image(const KernelChoice& choice, const CodeTraits& traits);
 
  private:
+  // Calls `read` with the stored results, nullptr where there are none.
+  void read_results(const std::function<void(const TuningDatabase*)>& read) const;
   // The device whose results count.
   [[nodiscard]] DeviceQuery results_of() const;
   [[nodiscard]] std::optional<KernelChoice> find(const GemmProblem& problem, Placement placement,

@@ -77,9 +77,12 @@ void Library::release(Stream stream) {
   of(core_).backend().release(stream);
 }
 
-BestConfiguration Library::query(const GemmProblem& problem) const {
+BestConfiguration Library::query(const GemmProblem& problem, const QueryOptions& options) const {
   check_tunable(problem);
-  return of(core_).backend().selector().predict(problem.row_major(), Placement::aligned).best;
+  check_max_error(options.max_error);
+  const KernelSelector& selector = of(core_).backend().selector();
+  return options.max_error ? selector.fastest_within(*options.max_error, problem.row_major())
+                           : selector.predict(problem.row_major(), Placement::aligned).best;
 }
 
 TuningResult Library::tune(const std::vector<GemmProblem>& problems, const TuningOptions& options) {

@@ -227,6 +227,19 @@ std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery
   return match_of(std::move(*best), device, problem);
 }
 
+std::optional<Match> find_fastest(const TuningDatabase* database, const DeviceQuery& device,
+                                  std::span<const Problem> problems,
+                                  const std::function<bool(const Winner&)>& serves) {
+  std::optional<Match> fastest;
+  for (const Problem& problem : problems) {
+    std::optional<Match> match = find_best(database, device, problem, true, serves);
+    if (!match) continue;
+    if (fastest && comparable_us(fastest->winner) <= comparable_us(match->winner)) continue;
+    fastest = std::move(match);
+  }
+  return fastest;
+}
+
 std::vector<Winner> nearest_winners(const TuningDatabase* database, const DeviceQuery& device,
                                     const Problem& problem, std::size_t count,
                                     const std::function<bool(const Winner&)>& serves) {

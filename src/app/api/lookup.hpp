@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,11 @@ struct DeviceQuery {
                                              const DeviceQuery& device, const Problem& problem,
                                              bool exact_only,
                                              const std::function<bool(const Winner&)>& serves = {});
+
+// The fastest of the exact answers to some problems.
+[[nodiscard]] std::optional<Match> find_fastest(
+    const TuningDatabase* database, const DeviceQuery& device, std::span<const Problem> problems,
+    const std::function<bool(const Winner&)>& serves = {});
 
 // The results of other problems with the same traits, one a problem, nearest problem first: at most
 // `count` of those that `serves` accepts.

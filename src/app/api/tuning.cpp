@@ -26,10 +26,7 @@ TuneRequest make_request(const std::vector<GemmProblem>& problems, const TuningO
     throw UsageError(
         fmt::format("budget_trials is {}: it must be 1 at least", *options.budget_trials));
   }
-  if (options.max_error && !(*options.max_error > 0 && *options.max_error < 1)) {
-    throw UsageError(
-        fmt::format("max_error is {}: it must be above 0 and below 1", *options.max_error));
-  }
+  check_max_error(options.max_error);
   TuneRequest request;
   for (const GemmProblem& problem : problems) {
     check_tunable(problem);
@@ -37,6 +34,9 @@ TuneRequest make_request(const std::vector<GemmProblem>& problems, const TuningO
     if (std::find(request.problems.begin(), request.problems.end(), row_major) ==
         request.problems.end()) {
       request.problems.push_back(row_major);
+    }
+    if (options.max_error && problem.math != Math::strict) {
+      request.alternatives[row_major] = with_stricter_maths(problem);
     }
   }
   request.budget = {options.budget_seconds, options.budget_trials};
@@ -72,10 +72,12 @@ TunedProblem tuned_problem(const GemmProblem& asked, const TuneReport& report) {
     return tuned;
   }
   const Winner& winner = *found->winner;
-  tuned.winner = {
-      MatchKind::exact,     winner.confirmed ? "chosen in finals" : "the best of the search",
-      winner.template_name, winner.configuration,
-      asked.row_major(),    winner.median_us};
+  tuned.winner = {MatchKind::exact,
+                  winner.confirmed ? "chosen in finals" : "the best of the search",
+                  winner.template_name,
+                  winner.configuration,
+                  gemm_problem(winner.problem),
+                  winner.median_us};
   return tuned;
 }
 

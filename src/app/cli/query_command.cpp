@@ -40,17 +40,14 @@ struct QueryOptions : Options {
 // arithmetic unless one was asked for. The errors of other problems' results say nothing of it.
 BestKnown accurate_answer(const QueryOptions& options, const TuningDatabase* database,
                           const DeviceQuery& device, GemmProblem problem) {
-  BestKnown answer{problem, std::nullopt};
+  std::vector<Problem> problems;
   for (const Math math : options.maths()) {
     problem.math = math;
-    std::optional<Match> match = find_best(database, device, problem, true);
-    if (!match) continue;
-    if (answer.match && comparable_us(answer.match->winner) <= comparable_us(match->winner)) {
-      continue;
-    }
-    answer = {problem, std::move(match)};
+    problems.emplace_back(problem);
   }
-  return answer;
+  auto match = find_fastest(database, device, problems);
+  problem = gemm_problem(match ? match->winner.problem : problems.front());
+  return {problem, std::move(match)};
 }
 
 std::vector<BestKnown> find_answers(const QueryOptions& options, const TuningDatabase* database,

@@ -182,6 +182,8 @@ const WrongCCall kWrongCCalls[] = {
      }},
     {"0x3x4 has nothing to multiply", AUTOTUNE_USAGE,
      [](Caller& c) { return c.problem.m = 0, autotune_query(c.library, &c.problem, &c.choice); }},
+    {"max_error is 0: it must be above 0 and below 1", AUTOTUNE_USAGE,
+     [](Caller& c) { return autotune_query_within(c.library, &c.problem, 0, &c.choice); }},
     {"name is a null pointer", AUTOTUNE_USAGE,
      [](Caller& c) { return autotune_device_name(c.library, nullptr, 8); }},
     {"size is 0: there is no room for a name", AUTOTUNE_USAGE,

@@ -1,4 +1,6 @@
 // The effects of gemm() on an application's CUDA, with a driver that logs the calls it gets.
+#include <tuple>
+
 #include <doctest/doctest.h>
 
 #include "autotune/autotune.hpp"
@@ -277,6 +279,42 @@ TEST_SUITE("embedding on a GPU") {
     }
     CHECK(library.prepare(kProblem) == MatchKind::exact);
     CHECK(library.query(kProblem).median_us == 5);
+  }
+
+  TEST_CASE(
+      "a limit of the error asks for what is known, in the problem's math or a stricter one") {
+    const Machine machine;
+    const auto with_math = [](Math math) {
+      return GemmProblem{.m = 512, .n = 512, .k = 512, .math = math};
+    };
+    TuningDatabase database = TuningDatabase::open(machine.storage.database());
+    for (const auto& [math, us, error] :
+         {std::tuple(Math::strict, 100.0, 5e-7), std::tuple(Math::emulated, 50.0, 2e-7),
+          std::tuple(Math::tf32, 10.0, 3e-4)}) {
+      const char* const name = math == Math::strict ? "gemm_simt" : "gemm_tf32";
+      Winner winner =
+          winner_of(*built_in_kernels().find(name), with_math(math), choose_device("0").device);
+      winner.median_us = winner.low_us = winner.high_us = us;
+      winner.verification = {.error_bound = 100, .frobenius_error = error};
+      database.put_winners({&winner, 1});
+    }
+    const Library library;
+    const auto answer = [&](Math math, double max_error) {
+      return library.query(with_math(math), {.max_error = max_error});
+    };
+    CHECK(answer(Math::tf32, 1e-6).tuned_for == with_math(Math::emulated));
+    CHECK(answer(Math::tf32, 1e-6).median_us == 50);
+    CHECK(answer(Math::tf32, 1e-6).match == MatchKind::exact);
+    CHECK(answer(Math::tf32, 1e-3).tuned_for == with_math(Math::tf32));
+    CHECK(answer(Math::emulated, 1e-3).tuned_for == with_math(Math::emulated));
+    CHECK(answer(Math::strict, 1e-3).tuned_for == with_math(Math::strict));
+    CHECK_THROWS_WITH_AS(static_cast<void>(answer(Math::tf32, 1e-9)),
+                         doctest::Contains("nothing with an error of at most 1e-09 is known for "
+                                           "512x512x512 on NVIDIA H200"),
+                         NotTunedError);
+    for (const double wrong : {0.0, 1.0, -1e-6}) {
+      CHECK_THROWS_AS(static_cast<void>(answer(Math::tf32, wrong)), UsageError);
+    }
   }
 
   TEST_CASE("the best of a search that was cut short gives way to a better prediction") {
