@@ -108,21 +108,22 @@ void SearchPlan::make_tasks() {
   std::map<Problem, std::shared_ptr<Convergence>> convergence;
   for (const PlannedSearch& search : searches) {
     const auto [place, is_new] = expected.try_emplace(search.problem);
-    if (!is_new) continue;
-    Expectation& of_problem = place->second;
-    if (setup_.expect) of_problem = setup_.expect(search.problem, request_.use_shipped_winners);
+    const Expectation& of_problem = place->second;
+    if (is_new && setup_.expect) {
+      place->second = setup_.expect(search.problem, request_.use_shipped_winners);
+    }
     const auto is_searched = [&](const Suggestion& suggestion) {
       return std::ranges::any_of(spaces_, [&](const CandidateSpace& space) {
         return space.kernel == suggestion.kernel && space.index_of(suggestion.configuration);
       });
     };
     // Of searches with alternatives nothing is known.
-    if ((!of_problem.suggestions.empty() && !is_searched(of_problem.suggestions.front())) ||
-        request_.alternatives.contains(search.asked)) {
-      of_problem.patience = 0;
-    }
-    convergence.try_emplace(search.asked,
-                            std::make_shared<Convergence>(request_.strategy, of_problem.patience));
+    const bool is_known =
+        !request_.alternatives.contains(search.asked) &&
+        (of_problem.suggestions.empty() || is_searched(of_problem.suggestions.front()));
+    convergence.try_emplace(
+        search.asked,
+        std::make_shared<Convergence>(request_.strategy, is_known ? of_problem.patience : 0));
   }
   for (const auto& [asked, problem, space] : searches) {
     tasks_.emplace_back(

@@ -112,6 +112,21 @@ TEST_SUITE("alternatives of a problem") {
     CHECK(report.problems.front().least_error == 2e-7);
   }
 
+  TEST_CASE("two problems may have one alternative") {
+    ThreeMaths f;
+    f.request.problems = {kSmall, kTf32};
+    f.request.alternatives.clear();
+    f.request.alternatives[kTf32] = {kSmall, kEmulated, kTf32};
+    f.request.templates = {&f.kernel};
+    f.request.max_error = 1e-3;
+    const TuneReport report = f.run();
+    REQUIRE(report.problems.size() == 2);
+    for (const ProblemResult& result : report.problems) {
+      CHECK(result.winner.value().problem == kSmall);
+      CHECK(result.winner->confirmed);
+    }
+  }
+
   TEST_CASE("what is too inaccurate has few turns") {
     ThreeMaths f;
     f.request.max_error = 1e-6;
