@@ -6,9 +6,10 @@ namespace autotune_device {
 // Waits until the previous launch on the stream has ended and its writes are visible. A kernel
 // whose threads all call this before they access global memory may be launched while the previous
 // launch is still ending (LaunchGeometry::waits_for_launch_before), which hides 0.2 to 0.3 us of
-// launch latency on an H200. No kernel may release the next launch early
+// launch latency on an H200. A kernel may not release the next launch early
 // (griddepcontrol.launch_dependents), because loads through the read-only path require that nobody
-// writes the memory meanwhile.
+// writes the memory meanwhile. The preparation of planes alone does (split_operands() in
+// multiply_planes.cuh): kernels that read what it writes do so on other paths.
 //
 // `positive` must be at least 1, or there is no wait. Pass values that the kernel computes before
 // its first access: the compiler then keeps their computation ahead of the wait, where it overlaps
