@@ -9,9 +9,12 @@
 // would grow with K: its sums are promoted after each kPromote elements of K, which means that they
 // are added to others in FP32 registers. The corrections have sums of their own, which are 2^-12 as
 // large and are added once (Ootomo and Yokota, IJHPCA 2022, for TF32).
-// Magnitudes below kLeastSplit have no low part. A warp that meets one makes its sums NaN. Sums
-// that are not finite, for that or another reason, are computed again with FFMA, from the operands
-// themselves, so that infinities and NaN come out where FP32 has them.
+// Such a product has a greater error than one rounding. FP32 makes up for that in sums of many
+// products, because it rounds after each. It does not where an element is so far beyond the others
+// of its row and column that a sum is nearly one product. Those sums, and those with magnitudes
+// below kLeastSplit, which have no low part, are made NaN (see Magnitudes). Sums that are not
+// finite, for that or another reason, are computed again with FFMA, from the operands themselves,
+// so that infinities and NaN come out where FP32 has them.
 //
 // k_tiles are copied to a ring of STAGES buffers by cp.async, as they lie in memory, with gaps that
 // keep the reads of fragments free of bank conflicts. Blocks divide the k_tiles of all tiles evenly
@@ -94,11 +97,16 @@ constexpr int kSums = 4 * kFragmentsM * kFragmentsN;  // of a thread
 // Elements of K between promotions. A warp's larger tiles have no registers for more sums.
 constexpr int kPromote = kSums > 32 ? 8 : BLOCK_K;
 constexpr int kUnroll = UNROLL / 8;
+// Whether magnitudes are taken beside the multiplication. Small tiles, and those of which a thread
+// would take more than 8 elements at a time, have no registers for both at once.
+constexpr bool kInterleaved = kSums > 16 && kTileM + kTileN <= kThreads;
 constexpr float kLeastSplit = 0x1p-100f;
 
-// One operand's k_tiles in shared memory. kKMajor: memory has neighbours along K.
-template <int kRows, bool kKMajor>
+// One operand's k_tiles in shared memory.
+template <int kRowsOfTile, bool kNeighboursAlongK>
 struct Operand {
+  static constexpr int kRows = kRowsOfTile;
+  static constexpr bool kKMajor = kNeighboursAlongK;
   static constexpr int kPitch = kKMajor ? BLOCK_K + 4 : kRows + 8;
   static constexpr int kSize = (kKMajor ? kRows : BLOCK_K) * kPitch;
   static constexpr int kWidth = ALIGNED ? 4 : 1;                        // elements of a copy
@@ -148,11 +156,10 @@ using OperandB = Operand<kTileN, TRANSPOSE_B>;
 constexpr int kStage = OperandA::kSize + OperandB::kSize;
 constexpr int kSharedFloats = STAGES * kStage;
 
-// An element as one or two TF32 values. `least` becomes 2 * the bits of the least magnitude except
-// 0, minus 1.
+// An element as one or two TF32 values.
 template <int kCount>
-__device__ __forceinline__ void split(float x, int i, Fragment<kCount>& high, Fragment<kCount>& low,
-                                      unsigned& least) {
+__device__ __forceinline__ void split(float x, int i, Fragment<kCount>& high,
+                                      Fragment<kCount>& low) {
   if (kProducts == 1) {
     high.at[i] = round_to_tf32(x);
     return;
@@ -161,9 +168,82 @@ __device__ __forceinline__ void split(float x, int i, Fragment<kCount>& high, Fr
   // infinity is NaN too.
   high.at[i] = (bits_of(x) + (kTf32Ignored + 1) / 2) & ~kTf32Ignored;
   low.at[i] = bits_of(x - float_of(high.at[i]));
-  const unsigned own = 2 * bits_of(x) - 1;
-  least = own < least ? own : least;
 }
+
+// Returns nearly log2(to / from). Both are at least 0.
+__device__ __forceinline__ float octaves_between(float from, float to) {
+  return static_cast<float>(static_cast<int>(bits_of(to) - bits_of(from))) * 0x1p-23f;
+}
+
+// The magnitudes in op(A)'s rows or op(B)'s columns, here called rows: they tell which results
+// three products suffice for. Several threads share a row. They read what the multiplication reads
+// too, but each element once in a block.
+//
+// A row's unevenness is the logarithm to base 2 of its greatest magnitude divided by a typical one:
+// the mean with exponent 1/4 of all but the greatest, which neither zeros nor a few other large
+// elements change much. A quarter of a float's bits is a float near its fourth root, times a
+// constant, and the difference of two floats' bits is near that of their logarithms.
+template <typename Operand>
+struct Magnitudes {
+  static constexpr int kRows = Operand::kRows;
+  static constexpr int kOwn = 8 * kRows / kThreads;  // of 8 elements of a row
+  static constexpr int kShared = 3 * kThreads;       // floats
+  static constexpr float kBoundless = 1000;
+  static_assert(kThreads % kRows == 0 && kOwn >= 2);
+
+  unsigned greatest = 0;  // fourth root
+  float roots = 0;        // their sum
+
+  static __device__ __forceinline__ int first() {
+    const int thread = static_cast<int>(threadIdx.x);
+    return Operand::offset(thread % kRows, thread / kRows * kOwn);
+  }
+  // Adds the thread's elements of 8 k. from: the first of them. `least` becomes 2 * the bits of the
+  // least magnitude except 0, minus 1. A thread has one of both operands, to save a register.
+  __device__ __forceinline__ void add(const float* from, unsigned& least) {
+    constexpr int kWidth = Operand::kKMajor ? minimum(kOwn, 4) : 1;
+#pragma unroll
+    for (int k = 0; k < kOwn; k += kWidth) {
+      const auto x = load_vector<kWidth>(from + Operand::offset(0, k));
+#pragma unroll
+      for (int i = 0; i < kWidth; ++i) {
+        const unsigned bits = 2 * bits_of(x.at[i]);
+        const unsigned root = bits >> 3;
+        greatest = root > greatest ? root : greatest;
+        roots += float_of(root);
+        least = bits - 1 < least ? bits - 1 : least;
+      }
+    }
+  }
+
+  __device__ __forceinline__ void put(float* shared, unsigned least) const {
+    shared += threadIdx.x;
+    shared[0] = float_of(greatest);
+    shared[kThreads] = roots;
+    shared[2 * kThreads] = float_of(least);
+  }
+  // Stores the unevenness of all rows, of k_count elements each, after all threads have put theirs.
+  static __device__ __forceinline__ void put_unevenness(const float* shared, int k_count,
+                                                        float* unevenness) {
+    if (threadIdx.x >= kRows) return;
+    Magnitudes row;
+    unsigned least = ~0U;
+#pragma unroll
+    for (int i = 0; i < kThreads; i += kRows) {
+      const float* const part = shared + threadIdx.x + i;
+      const unsigned greatest_of_part = bits_of(part[0]);
+      const unsigned least_of_part = bits_of(part[2 * kThreads]);
+      row.greatest = greatest_of_part > row.greatest ? greatest_of_part : row.greatest;
+      row.roots += part[kThreads];
+      least = least_of_part < least ? least_of_part : least;
+    }
+    const float greatest_root = float_of(row.greatest);
+    const float typical =
+        k_count > 1 ? (row.roots - greatest_root) / static_cast<float>(k_count - 1) : greatest_root;
+    const bool is_split = least >= 2 * bits_of(kLeastSplit) - 1;
+    unevenness[threadIdx.x] = is_split ? octaves_between(typical, greatest_root) * 4 : kBoundless;
+  }
+};
 
 // Where a thread's fragments and sums lie in the block's tile.
 struct Place {
@@ -193,7 +273,6 @@ struct Place {
 struct Sums {
   float promoted[kSums], corrections[kSums];
   float high[kPromote > 8 ? kSums : 1];  // that are not promoted yet
-  unsigned least;                        // see split()
 
   __device__ __forceinline__ void promote() {
 #pragma unroll
@@ -211,12 +290,12 @@ __device__ __forceinline__ void multiply(const float* a, const float* b, Sums& s
 #pragma unroll
   for (int i = 0; i < 4 * kFragmentsM; ++i) {
     const float x = a[OperandA::offset(i / 4 * 16 + i % 2 * 8, i / 2 % 2 * 4)];
-    split(x, i % 4, high_a[i / 4], low_a[i / 4], sums.least);
+    split(x, i % 4, high_a[i / 4], low_a[i / 4]);
   }
 #pragma unroll
   for (int i = 0; i < 2 * kFragmentsN; ++i) {
     const float x = b[OperandB::offset(i / 2 * 8, i % 2 * 4)];
-    split(x, i % 2, high_b[i / 2], low_b[i / 2], sums.least);
+    split(x, i % 2, high_b[i / 2], low_b[i / 2]);
   }
 #pragma unroll
   for (int i = 0; i < kFragmentsM; ++i) {
@@ -241,11 +320,43 @@ __device__ __forceinline__ void multiply(const float* a, const float* b, Sums& s
   }
 }
 
+// Returns the greatest sum of a row's unevenness and a column's for which three products suffice.
+// Beyond it a product may be 2^21 times what k typical ones of random signs add up to, so that FP32
+// has few rounding errors besides that product's own.
+__device__ __forceinline__ float unevenness_limit(long long k) {
+  return 21 + octaves_between(1, static_cast<float>(k)) / 2;
+}
+
+// Makes those sums NaN for which three products do not suffice. All threads of the block call this,
+// with nothing else in shared memory.
+__device__ __forceinline__ void discard_uneven(const Magnitudes<OperandA>& a,
+                                               const Magnitudes<OperandB>& b, unsigned least,
+                                               int k_count, float limit, const Place& place,
+                                               float* shared, Sums& sums) {
+  float* const shared_b = shared + Magnitudes<OperandA>::kShared;
+  float* const of_rows = shared_b + Magnitudes<OperandB>::kShared;
+  float* const of_columns = of_rows + kTileM;
+  static_assert(2 * Magnitudes<OperandA>::kShared + kTileM + kTileN <= kSharedFloats);
+  __syncthreads();
+  a.put(shared, least);
+  b.put(shared_b, least);
+  __syncthreads();
+  Magnitudes<OperandA>::put_unevenness(shared, k_count, of_rows);
+  Magnitudes<OperandB>::put_unevenness(shared_b, k_count, of_columns);
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < kSums; ++i) {
+    const float unevenness = of_rows[place.sums_row + Place::row_of(i)] +
+                             of_columns[place.sums_column + Place::column_of(i)];
+    if (unevenness > limit) sums.promoted[i] = float_of(0x7fffffffU);
+  }
+}
+
 // Sets sums.promoted to the sums of the next k_count elements of K. All threads of the block call
-// this. readable: any address.
+// this. readable: any address. limit: of unevenness.
 __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_count,
-                                           const float* readable, const Place& place, float* shared,
-                                           Sums& sums) {
+                                           const float* readable, float limit, const Place& place,
+                                           float* shared, Sums& sums) {
   const int k_tiles = (k_count - 1) / BLOCK_K + 1;
   int k_left = k_count;  // to be copied
   float* filling = shared;
@@ -264,9 +375,16 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_count
 #pragma unroll
   for (int i = 0; i < kSums; ++i) sums.promoted[i] = sums.corrections[i] = 0;
   for (float& sum : sums.high) sum = 0;
-  sums.least = ~0U;
+  Magnitudes<OperandA> magnitudes_a;
+  Magnitudes<OperandB> magnitudes_b;
+  unsigned least = ~0U;
 
   const float* reading = shared;
+  const auto add_magnitudes = [&](int k) {
+    magnitudes_a.add(reading + Magnitudes<OperandA>::first() + OperandA::offset(0, k), least);
+    magnitudes_b.add(
+        reading + OperandA::kSize + Magnitudes<OperandB>::first() + OperandB::offset(0, k), least);
+  };
 #pragma unroll 1
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     cp_async_wait<STAGES - 2>();
@@ -277,15 +395,19 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_count
 #pragma unroll kUnroll
     for (int k = 0; k < BLOCK_K; k += 8) {
       multiply(own_a + OperandA::offset(0, k), own_b + OperandB::offset(0, k), sums);
+      if constexpr (kProducts == 3 && kInterleaved) add_magnitudes(k);
+    }
+    if constexpr (kProducts == 3 && !kInterleaved) {
+#pragma unroll
+      for (int k = 0; k < BLOCK_K; k += 8) add_magnitudes(k);
     }
     if constexpr (kProducts == 3 && kPromote > 8) sums.promote();
     reading = reading == shared + (STAGES - 1) * kStage ? shared : reading + kStage;
   }
-  if (kProducts == 1) return;
-  const bool is_split = !any_of_warp<kThreads>(sums.least < 2 * bits_of(kLeastSplit) - 1);
+  if constexpr (kProducts == 3) {
 #pragma unroll
-  for (int i = 0; i < kSums; ++i) {
-    sums.promoted[i] = is_split ? sums.promoted[i] + sums.corrections[i] : float_of(0x7fffffffU);
+    for (int i = 0; i < kSums; ++i) sums.promoted[i] += sums.corrections[i];
+    discard_uneven(magnitudes_a, magnitudes_b, least, k_count, limit, place, shared, sums);
   }
 }
 
@@ -396,8 +518,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
     OperandA operand_a(a, lda, row, m, first_k);
     OperandB operand_b(b, ldb, column, n, first_k);
     Sums sums;
-    accumulate(operand_a, operand_b, static_cast<int>((k_end < k ? k_end : k) - first_k), a, place,
-               shared, sums);
+    accumulate(operand_a, operand_b, static_cast<int>((k_end < k ? k_end : k) - first_k), a,
+               unevenness_limit(k), place, shared, sums);
     if (work.end - work.begin < partition.k_tiles &&
         !add_parts<1, kThreads>(reinterpret_cast<int*>(workspace), workspace + kWorkspaceCounters,
                                 partition, work.tile, flags, sums.promoted)) {

@@ -79,22 +79,4 @@ __device__ __forceinline__ void mma_tf32(float* sums, const Fragment<4>& a, cons
 #endif
 }
 
-// Returns whether `own` is true for any lane of the warp. All kThreads threads of the block call
-// this together.
-template <int kThreads>
-__device__ __forceinline__ bool any_of_warp(bool own) {
-#ifdef __CUDACC__
-  return __any_sync(~0U, own);
-#else
-  __shared__ bool all[kThreads];
-  __syncthreads();
-  all[threadIdx.x] = own;
-  __syncthreads();
-  const unsigned first = threadIdx.x / 32 * 32;
-  bool any = false;
-  for (unsigned i = 0; i < 32; ++i) any |= all[first + i];
-  return any;
-#endif
-}
-
 }  // namespace autotune_device

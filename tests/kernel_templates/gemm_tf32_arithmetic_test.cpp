@@ -90,7 +90,7 @@ enum { kSplit = 1 };
 
 namespace split { enum { kSplit = 3 };
 #define INSTANCE parts_nn
-#define WARP_M 32
+#define WARP_M 16
 #define WARP_N 32
 #define WARPS_M 2
 #define WARPS_N 2
@@ -215,6 +215,45 @@ double greatest_error(Case& one, const Instance& instance) {
   return greatest;
 }
 
+// The result of one chain of multiply-adds.
+float chain(Case& one, std::int64_t row, std::int64_t column) {
+  float sum = 0;
+  for (std::int64_t k = 0; k < one.test.problem.k; ++k) {
+    sum = std::fmaf(one.of_a(row, k), one.of_b(k, column), sum);
+  }
+  return sum;
+}
+
+// How many results of a row are not those of a chain.
+int other_than_chain(Case& one, Matrix& after, std::int64_t row) {
+  int others = 0;
+  for (std::int64_t column = 0; column < one.test.problem.n; ++column) {
+    others += after.at(row, column) != chain(one, row, column);
+  }
+  return others;
+}
+
+// The relative Frobenius error of a chain, and that of the kernel.
+std::pair<double, double> frobenius_errors(Case& one, const Instance& instance) {
+  Matrix after = one.result(instance);
+  const GemmProblem& problem = one.test.problem;
+  double size = 0;
+  double of_chain = 0;
+  double of_kernel = 0;
+  for (std::int64_t row = 0; row < problem.m; ++row) {
+    for (std::int64_t column = 0; column < problem.n; ++column) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < problem.k; ++k) {
+        sum += double{one.of_a(row, k)} * double{one.of_b(k, column)};
+      }
+      size += sum * sum;
+      of_chain += std::pow(chain(one, row, column) - sum, 2);
+      of_kernel += std::pow(after.at(row, column) - sum, 2);
+    }
+  }
+  return {std::sqrt(of_chain / size), std::sqrt(of_kernel / size)};
+}
+
 const std::vector<ArithmeticCase> kCases = {
     {{1, 1, 1}, 1, 0, 0, 0},             // one element
     {{64, 64, 64}, 1, 0, 0, 0},          // whole tiles
@@ -281,6 +320,61 @@ TEST_SUITE("gemm_tf32 arithmetic") {
           CHECK(std::isnan(result) == std::isnan(chain));
           if (std::isinf(chain)) CHECK(result == chain);
           if (std::isfinite(chain)) CHECK(result == doctest::Approx(chain).epsilon(1e-6));
+        }
+      }
+    }
+  }
+
+  TEST_CASE("results that are nearly one product are those of FP32, and no others") {
+    const GemmProblem problem{36, 40, 272};
+    const auto k = static_cast<int>(problem.k);
+    for (const Kind& kind : kKinds) {
+      if (kind.math != Math::emulated) continue;
+      CAPTURE(to_string(kind.instance->configuration));
+      Case one({problem, 1, 0, 0, 0}, *kind.instance);
+      one.of_a(3, 100) = 1e6F;
+      one.of_a(4, 100) = 1e9F;
+      one.of_a(5, k - 1) = 1e9F;
+      for (int i = 0; i < k; ++i) {
+        if (i > 1) one.of_a(6, i) = 0;
+        if (i != 70) one.of_a(7, i) = 0;
+        if (i % 2 == 0) one.of_a(8, i) = 0;
+        one.of_a(9, i) = 0;
+      }
+      one.of_b(200, 12) = 1e9F;
+      Matrix after = one.result(*kind.instance);
+      CHECK(other_than_chain(one, after, 4) == 0);
+      CHECK(other_than_chain(one, after, 5) == 0);
+      CHECK(other_than_chain(one, after, 6) == 0);
+      CHECK(other_than_chain(one, after, 7) == 0);
+      CHECK(other_than_chain(one, after, 9) == 0);
+      for (const int row : {2, 3, 8}) {
+        CHECK(other_than_chain(one, after, row) > 20);
+        CHECK(after.at(row, 12) == chain(one, row, 12));
+      }
+    }
+  }
+
+  TEST_CASE("errors of data of a huge range are not above those of FP32") {
+    std::mt19937 random(5);
+    std::normal_distribution<float> normal;
+    for (const Kind& kind : kKinds) {
+      if (kind.math != Math::emulated) continue;
+      CAPTURE(to_string(kind.instance->configuration));
+      for (const int k : {128, 512}) {
+        CAPTURE(k);
+        Case outliers({{36, 40, k}, 1, 0, 0, 0}, *kind.instance);
+        Case lognormal = outliers;
+        for (int row = 0; row < 36; ++row) {
+          float& outlier = outliers.of_a(row, k / 3);
+          outlier = 1e9F * (1 + outlier / 8);
+        }
+        for (Matrix* matrix : {&lognormal.a, &lognormal.b}) {
+          for (float& value : matrix->memory) value *= std::exp(4 * normal(random));
+        }
+        for (Case* one : {&outliers, &lognormal}) {
+          const auto [of_chain, of_kernel] = frobenius_errors(*one, *kind.instance);
+          CHECK(of_kernel <= 1.1 * of_chain);
         }
       }
     }
