@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -108,6 +110,42 @@ double best_after(int trials, const std::string& name, const std::vector<Configu
     waiting.pop_front();
   }
   return best;
+}
+
+// Nothing tells the fast half from the slow one.
+double unpredictable(const Configuration& configuration) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const std::int64_t value : configuration.values()) {
+    hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x100000001b3;
+  }
+  return (hash >> 40) % 2 == 0 ? 10 : 100;
+}
+
+std::size_t different_values(const Configuration& a, const Configuration& b) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < a.values().size(); ++i) count += a.values()[i] != b.values()[i];
+  return count;
+}
+
+// How many of the 20 proposals for which `model` goes by the fastest trials, from the 36th on,
+// differ from each of the three fastest in more than two parameters, as no neighbour does.
+int proposals_off_the_leaders(const std::vector<Configuration>& space, std::uint64_t seed,
+                              double (*time_us)(const Configuration&)) {
+  const auto strategy = make_strategy("model", {.configurations = &space, .seed = seed});
+  std::vector<std::pair<double, std::size_t>> trials;
+  int result = 0;
+  for (int count = 1; count <= 93; ++count) {
+    const std::size_t index = strategy->next().value();
+    std::sort(trials.begin(), trials.end());
+    if (count >= 36 && count % 3 == 0) {
+      result += std::none_of(trials.begin(), trials.begin() + 3, [&](const auto& trial) {
+        return different_values(space[trial.second], space[index]) <= 2;
+      });
+    }
+    trials.emplace_back(time_us(space[index]), index);
+    strategy->report(index, trial_taking(trials.back().first));
+  }
+  return result;
 }
 
 TEST_SUITE("SearchStrategy") {
@@ -284,6 +322,16 @@ TEST_SUITE("SearchStrategy") {
       CAPTURE(seed);
       CHECK(best_after(30, "model", space, seed, 30, balance, misleading) < 1);
     }
+  }
+
+  TEST_CASE("model tries the leaders' neighbours where it predicts badly, else also children") {
+    const auto space = hypercube();
+    int where_predictable = 0;
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      CHECK(proposals_off_the_leaders(space, seed, unpredictable) == 0);
+      where_predictable += proposals_off_the_leaders(space, seed, misplaced_values);
+    }
+    CHECK(where_predictable > 0);
   }
 
   TEST_CASE("model proposes different things while nothing is reported") {

@@ -48,6 +48,7 @@ std::vector<std::size_t> TimeModel::leaders(std::size_t count) const {
 
 GaussianProcess TimeModel::fit() {
   const std::vector<Success> chosen = chosen_successes();
+  fitted_best_us_ = chosen.front().time_us;
   Points points;
   std::vector<std::size_t> indices;
   std::vector<double> losses;
@@ -55,7 +56,7 @@ GaussianProcess TimeModel::fit() {
     const std::vector<float> own = point(success.index);
     points.insert(points.end(), own.begin(), own.end());
     indices.push_back(success.index);
-    losses.push_back(1 - chosen.front().time_us / success.time_us);
+    losses.push_back(loss(success.time_us));
   }
   prior_mean_.fit(indices, losses);
   for (std::size_t i = 0; i < losses.size(); ++i) losses[i] -= prior_mean_.loss(indices[i]);

@@ -52,6 +52,8 @@ class TimeModel {
   // The process of the losses so far, relative to prior_mean().
   [[nodiscard]] GaussianProcess fit();
   [[nodiscard]] const PriorMean& prior_mean() const { return prior_mean_; }
+  // The loss of a trial that comes after the last fit().
+  [[nodiscard]] double loss(double time_us) const { return 1 - fitted_best_us_ / time_us; }
   [[nodiscard]] std::vector<float> point(std::size_t index) const;
   // The probability that a configuration works, as of the last fit().
   [[nodiscard]] double feasibility(const float* point) const;
@@ -70,7 +72,8 @@ class TimeModel {
   const std::vector<Configuration>& configurations_;
   // Made when it is first needed, since in a search of many sizes few problems get so far.
   mutable std::optional<Encoding> encoding_;
-  PriorMean prior_mean_;  // as of the last fit()
+  PriorMean prior_mean_;       // as of the last fit()
+  double fitted_best_us_ = 0;  // likewise
   LearnedCovariance covariance_;
   LearnedCovariance validity_covariance_;
   std::vector<Success> successes_;  // the fastest first
