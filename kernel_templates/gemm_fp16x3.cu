@@ -7,8 +7,9 @@
 // low * low is left out. The tensor cores truncate sums, so that the error of high * high would
 // grow with K. Its sums are therefore promoted after each k_tile of 64: they are added to others in
 // FP32. Where K is less than 256, the problem has them promoted after 32 (PROMOTE_K): a chain of
-// FP32 has few roundings there. The corrections have sums of their own, which are 2^-12 as large and are added once. While
-// the tensor cores compute the corrections, the other units promote the sums of high * high.
+// FP32 has few roundings there. The corrections have sums of their own, which are 2^-12 as large
+// and are added once. While the tensor cores compute the corrections, the other units promote the
+// sums of high * high.
 //
 // One producer thread copies pieces of the planes to a ring of buffers; each group of four consumer
 // warps computes 64 rows of the tile. Buffers are handed over as in gemm_tma. Blocks are
