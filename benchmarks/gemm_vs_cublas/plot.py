@@ -33,30 +33,39 @@ def is_cube(shape):
     return shape["m"] == shape["n"] == shape["k"]
 
 
+def draw_cubes(axes, cubes, series):
+    for label, color, marker, time in series:
+        axes.plot([s["m"] for s in cubes], [tflops(s, time(s)) for s in cubes],
+                  color=color, marker=marker, label=label)
+    axes.set_xscale("log", base=2)
+    axes.set_xlabel("M = N = K")
+    axes.set_ylabel("TFLOP/s")
+
+
+def draw_others(axes, others, series):
+    for label, color, marker, time in series:
+        relative = [s["hot_cublas"]["median_us"] / time(s) for s in others]
+        axes.plot(range(len(others)), relative, color=color, marker=marker, linestyle="", label=label)
+    axes.set_xticks(range(len(others)), [name(s) for s in others], rotation=20, ha="right")
+    axes.set_ylabel("rate, cuBLAS = 1")
+
+
 def main(source, target):
     with open(source, encoding="utf-8") as file:
         document = json.load(file)
+    math = document["shapes"][0]["math"]
+    series = SERIES if math == "strict" else SERIES[:2]
     cubes = sorted(filter(is_cube, document["shapes"]), key=lambda s: s["m"])
     others = [s for s in document["shapes"] if not is_cube(s)]
-    math = document["shapes"][0]["math"]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4))
-    for label, color, marker, time in SERIES if math == "strict" else SERIES[:2]:
-        rates = [tflops(s, time(s)) for s in cubes]
-        left.plot([s["m"] for s in cubes], rates, color=color, marker=marker, label=label)
-        relative = [s["hot_cublas"]["median_us"] / time(s) for s in others]
-        right.plot(range(len(others)), relative, color=color, marker=marker, linestyle="", label=label)
-    left.set_xscale("log", base=2)
-    left.set_xlabel("M = N = K")
-    left.set_ylabel("TFLOP/s")
-    left.set_ylim(bottom=0)
-    right.set_xticks(range(len(others)),
-                     [name(s) for s in others], rotation=20, ha="right")
-    right.set_ylabel("rate, cuBLAS = 1")
-    right.set_ylim(bottom=0)
-    for axes in (left, right):
+    panels = [(draw, shapes) for draw, shapes in ((draw_cubes, cubes), (draw_others, others)) if shapes]
+    figure, all_axes = plt.subplots(1, len(panels), figsize=(5.5 * len(panels), 4), squeeze=False)
+    for axes, (draw, shapes) in zip(all_axes[0], panels):
+        draw(axes, shapes, series)
+        axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
         axes.legend()
-    figure.suptitle("--math " + math + " on {device}, driver {driver}, cuBLAS {cublas}".format(**document))
+    title = "--math " + math + " on {device}, driver {driver}, cuBLAS {cublas}".format(**document)
+    figure.suptitle(title, wrap=True)
     figure.tight_layout()
     figure.savefig(target, metadata={"Date": None})
 
