@@ -66,6 +66,7 @@ KernelTemplate kernel_template(GemmTemplate gemm) {
       .shared_bytes = std::move(gemm.shared_bytes),
       .tile_shape = std::move(gemm.tile_shape),
       .limiting_problems = limiting_problems(),
+      .macros = on_problem(std::move(gemm.macros)),
       .tensor_products = on_problem(std::move(gemm.tensor_products)),
       .first_choice = on_problem(std::move(gemm.first_choice)),
       .only_named = gemm.only_named,

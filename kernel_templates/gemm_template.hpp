@@ -31,6 +31,7 @@ struct GemmTemplate {
   std::function<double(const Configuration&, const TiledLaunch&, const GemmProblem&,
                        const SmLimits&, int sm_count)>
       cost_model = {};
+  std::function<std::vector<std::string>(const GemmProblem&)> macros = {};
   std::function<TensorProducts(const GemmProblem&)> tensor_products = {};
   std::function<bool(const GemmProblem&)> first_choice = {};
   bool only_named = false;

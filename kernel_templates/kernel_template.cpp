@@ -63,6 +63,14 @@ bool computes(const KernelTemplate& kernel, const Problem& problem) {
   return kernel.operation->name == problem.operation() && kernel.supports(problem);
 }
 
+std::vector<std::string> code_macros(const KernelTemplate& kernel, const Problem& problem) {
+  std::vector<std::string> result = kernel.operation->code_macros(problem);
+  if (kernel.macros) {
+    for (std::string& own : kernel.macros(problem)) result.push_back(std::move(own));
+  }
+  return result;
+}
+
 CodeTraits unpadded_traits(const Operation& operation, const Problem& problem) {
   constexpr std::int64_t kVectorBytes = 16;
   const std::vector<TensorDesc> tensors = operation.tensors(problem);
@@ -129,7 +137,8 @@ CodeTraits compiled_for(const KernelTemplate& kernel, CodeTraits traits) {
 }
 
 CodeTraits code_traits(const KernelTemplate& kernel, const Problem& problem) {
-  return compiled_for(kernel, unpadded_traits(*kernel.operation, problem));
+  const bool aligned = unpadded_traits(*kernel.operation, problem).aligned;
+  return compiled_for(kernel, {code_macros(kernel, problem), aligned});
 }
 
 std::string architecture_option(const KernelTemplate& kernel, const std::string& architecture) {

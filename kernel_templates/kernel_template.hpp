@@ -43,7 +43,7 @@ struct TileShape {
 
 // The properties of a problem and its tensors that a kernel's code may depend on.
 struct CodeTraits {
-  std::vector<std::string> macros;  // Operation::code_macros
+  std::vector<std::string> macros;  // code_macros()
   // Addresses and strides of all tensors are multiples of 16 bytes, their rows too; strides are
   // less than 2^40 bytes.
   bool aligned = false;
@@ -104,6 +104,8 @@ struct KernelTemplate {
   std::function<double(const Configuration&, const TiledLaunch&, const Problem&, const SmLimits&,
                        int sm_count)>
       cost_model = {};
+  // Macros that its code needs for a problem beside the operation's, if any.
+  std::function<std::vector<std::string>(const Problem&)> macros = {};
   // Left out by kernels that multiply with FFMA.
   std::function<TensorProducts(const Problem&)> tensor_products = {};
   // Problems for which its default goes before those of other templates, where nothing is known.
@@ -131,7 +133,12 @@ struct KernelTemplate {
 // sizes and traits.
 [[nodiscard]] bool computes(const KernelTemplate& kernel, const Problem& problem);
 
+// The macros that a template's code needs for a problem: the operation's and its own.
+[[nodiscard]] std::vector<std::string> code_macros(const KernelTemplate& kernel,
+                                                   const Problem& problem);
+
 // The traits of a problem's code for tensors that no padding separates, at multiples of 16 bytes.
+// The macros are the operation's alone.
 [[nodiscard]] CodeTraits unpadded_traits(const Operation& operation, const Problem& problem);
 
 [[nodiscard]] TiledLaunch tiled_launch(const KernelTemplate& kernel,

@@ -163,6 +163,12 @@ GemmTemplate corrected_products(GemmTemplate own, SplitProducts split) {
   own.geometry = [split](const Configuration& configuration, const GemmProblem& problem) {
     return PlaneProducts{configuration}.geometry(problem, split.planes);
   };
+  // The fewer roundings FP32 itself has, the fewer products may be added up with truncation.
+  own.macros = [](const GemmProblem& problem) {
+    constexpr std::int64_t kFewRoundings = 256;
+    return problem.k < kFewRoundings ? std::vector<std::string>{"PROMOTE_K=32"}
+                                     : std::vector<std::string>{};
+  };
   own.tensor_products = [split](const GemmProblem&) {
     return TensorProducts{TensorInput::fp16, split.products, static_cast<int>(split.planes)};
   };

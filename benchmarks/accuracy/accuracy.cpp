@@ -217,8 +217,7 @@ class Table {
   [[nodiscard]] std::vector<float> result_of(const KernelTemplate& kernel,
                                              const GemmProblem& problem, const OnDevice& device) {
     const Configuration configuration = kernel.default_configuration(problem);
-    CodeTraits traits = unpadded_traits(*kernel.operation, problem);
-    traits.aligned = false;
+    const CodeTraits traits{code_macros(kernel, problem), /*aligned=*/false};
     std::vector<std::string> options =
         compile_options(kernel, configuration, traits, machine_.target);
     options.push_back(kernel.name);

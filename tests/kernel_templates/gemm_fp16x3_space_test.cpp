@@ -44,6 +44,15 @@ TEST_SUITE("gemm_fp16x3 space") {
     CHECK(kernels.size() == 7);
   }
 
+  TEST_CASE("with a short K sums are promoted more often, by this template alone") {
+    const auto macros = [](const char* name, std::int64_t k) {
+      return code_traits(*built_in_kernels().find(name), problem(64, 64, k)).macros;
+    };
+    CHECK(macros("gemm_fp16x3", 255).back() == "PROMOTE_K=32");
+    CHECK(macros("gemm_fp16x3", 256) == gemm_fp16x3().operation->code_macros(problem(64, 64, 256)));
+    CHECK(macros("gemm_tma", 255) == macros("gemm_tma", 256));
+  }
+
   TEST_CASE("it computes emulated products with enough terms, all others strict ones too") {
     CHECK(computes(gemm_fp16x3(), problem(64, 64, 128)));
     CHECK_FALSE(computes(gemm_fp16x3(), problem(64, 64, 127)));

@@ -44,7 +44,7 @@ std::string Completion::space_key(const SearchTask& task) const {
                   task.kernel().space_version, request_.filter.text());
   // Its finals were held among other trials than those of other requests.
   if (request_.max_error) key += fmt::format("|{}", *request_.max_error);
-  if (request_.alternatives.contains(task.asked())) key += "|alternatives";
+  if (request_.alternatives.contains(task.asked())) key += "|for " + task.asked().key();
   return key;
 }
 

@@ -209,7 +209,8 @@ void Decision::declare_winner(Undecided& undecided, const FinalsResult& finals) 
   winner.low_us = ranking.interval.low;
   winner.high_us = ranking.interval.high;
   winner.confirmed = true;
-  winner.baseline_us = finals.baseline_us;
+  // The baseline has the arithmetic of the first finalist.
+  if (first.problem == finals.finalists.front().problem) winner.baseline_us = finals.baseline_us;
   for (const std::size_t tie : ranking.ties) {
     const Finalist& tied = finals.finalists[tie];
     if (tied.kernel != first.kernel || tied.problem != first.problem) continue;

@@ -189,7 +189,8 @@ const std::vector<SearchTask*>& SearchPlan::tasks_of(const Problem& problem) con
 
 bool SearchPlan::has_winner(const Problem& problem) const {
   return std::ranges::any_of(tasks_of(problem), [this](const SearchTask* task) {
-    return stored_->current_winner(*task).has_value();
+    const std::optional<Winner> winner = stored_->current_winner(*task);
+    return winner && task->accepts(winner->verification);
   });
 }
 

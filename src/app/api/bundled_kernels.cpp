@@ -66,7 +66,7 @@ void BundledKernels::check_device(const DeviceInfo& device) const {
 }
 
 bool BundledKernels::has_code(const Known& known, const GemmProblem& problem, bool aligned) const {
-  const CodeTraits traits{known.kernel->operation->code_macros(problem), aligned};
+  const CodeTraits traits{code_macros(*known.kernel, problem), aligned};
   return bundle_.has(bundled_key(*known.kernel, known.choice.configuration, traits,
                                  bundle_.target().architecture));
 }

@@ -140,8 +140,7 @@ CpuLaunch CpuGemm::launch_of(const KernelChoice& choice, const GemmProblem& prob
                              Placement placement) {
   const KernelTemplate& kernel = *choice.kernel;
   CpuLaunch launch;
-  launch.kernel =
-      &load(choice, {kernel.operation->code_macros(problem), placement == Placement::aligned});
+  launch.kernel = &load(choice, {code_macros(kernel, problem), placement == Placement::aligned});
   launch.geometry = kernel.geometry(choice.best.configuration, problem)
                         .on_device(selector_.device().sm_count)
                         .without_maps();

@@ -263,8 +263,8 @@ GpuLaunch GpuGemm::launch_of(std::uint64_t context, const KernelChoice& choice,
   launch.geometry =
       kernel.geometry(choice.best.configuration, problem).on_device(selector().device().sm_count);
   if (!aligned) launch.geometry = launch.geometry.without_maps();
-  launch.kernel = &load(context, choice, {kernel.operation->code_macros(problem), aligned},
-                        launch.geometry, stream);
+  launch.kernel =
+      &load(context, choice, {code_macros(kernel, problem), aligned}, launch.geometry, stream);
   launch.name = &kernel.name;
   launch.arguments = ArgumentLayout(kernel.signature(problem));
   launch.tensors = kernel.operation->tensors(problem);
@@ -297,7 +297,7 @@ const Scaling& GpuGemm::scaling_in(const Scope& scope, bool batched, Stream stre
   Scaling scaling;
   scaling.tile = kernel.tile_shape(choice.best.configuration);
   scaling.launch.geometry = kernel.geometry(choice.best.configuration, scaled);
-  scaling.launch.kernel = &load(scope.id(), choice, {kernel.operation->code_macros(scaled), false},
+  scaling.launch.kernel = &load(scope.id(), choice, {code_macros(kernel, scaled), false},
                                 scaling.launch.geometry, stream);
   scaling.launch.arguments = ArgumentLayout(kernel.signature(scaled));
   scaling.launch.tensors = kernel.operation->tensors(scaled);

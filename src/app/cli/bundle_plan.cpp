@@ -25,9 +25,8 @@ namespace {
 
 void add_code(BundlePlan& plan, const KernelChoice& choice, const GemmProblem& problem,
               bool aligned, const std::string& architecture) {
-  BundlePlan::Code code{choice.kernel,
-                        choice.best.configuration,
-                        {choice.kernel->operation->code_macros(problem), aligned}};
+  BundlePlan::Code code{
+      choice.kernel, choice.best.configuration, {code_macros(*choice.kernel, problem), aligned}};
   std::string key = bundled_key(*code.kernel, code.configuration, code.traits, architecture);
   plan.code.try_emplace(std::move(key), std::move(code));
 }

@@ -215,15 +215,6 @@ TEST_SUITE("GEMM operation") {
     CHECK(bound(10'000, InputData::linear) == 16384 + 10'003);
   }
 
-  TEST_CASE("emulated products with a short K promote their sums more often") {
-    const auto macros = [](std::int64_t k, Math math) {
-      return gemm().code_macros(GemmProblem{.m = 1, .n = 2, .k = k, .math = math});
-    };
-    CHECK(macros(255, Math::emulated).back() == "PROMOTE_K=32");
-    CHECK(macros(256, Math::emulated) == macros(256, Math::strict));
-    CHECK(macros(255, Math::strict) == macros(256, Math::strict));
-  }
-
   TEST_CASE("code depends on the layout, and on whether TF32 is accurate enough") {
     using Macros = std::vector<std::string>;
     CHECK(gemm().code_macros(GemmProblem{.m = 1, .n = 2, .k = 3, .math = Math::tf32}) ==

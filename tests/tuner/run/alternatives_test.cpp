@@ -104,6 +104,20 @@ TEST_SUITE("alternatives of a problem") {
     CHECK_FALSE(f.finals.empty());
   }
 
+  TEST_CASE("another problem with the same alternatives has finals of its own") {
+    ThreeMaths f;
+    const auto winner_of = [&](const Problem& asked, std::vector<Problem> alternatives) {
+      f.request.problems = {asked};
+      f.request.alternatives = {{asked, std::move(alternatives)}};
+      f.request.max_error = 1e-3;
+      return f.run().problems.front().winner.value();
+    };
+    CHECK(winner_of(kTf32, {kSmall, kEmulated, kTf32}).problem == kTf32);
+    const Winner emulated = winner_of(kEmulated, {kSmall, kEmulated});
+    CHECK(emulated.problem == kEmulated);
+    CHECK(emulated.confirmed);
+  }
+
   TEST_CASE("the least error of all is reported where nothing keeps to it") {
     ThreeMaths f;
     f.request.max_error = 1e-9;

@@ -62,8 +62,6 @@ std::vector<std::string> code_macros(const Problem& problem) {
   // Without the macros the code and its options are those for one product.
   if (gemm.batch > 1) macros.emplace_back("BATCHED=1");
   if (gemm.math == Math::tf32) macros.emplace_back("MATH_TF32=1");
-  // The fewer roundings FP32 itself has, the fewer products may be added up with truncation.
-  if (gemm.math == Math::emulated && gemm.k < 256) macros.emplace_back("PROMOTE_K=32");
   return macros;
 }
 
