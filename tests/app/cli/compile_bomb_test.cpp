@@ -41,7 +41,7 @@ std::string outcome(Worker& worker, const std::string& source,
 TEST_SUITE("compile workers of the program") {
   TEST_CASE(
       "a compile bomb ends at the limit on memory with a reason, and the next kernel compiles") {
-    const auto worker = make_process_worker(AUTOTUNE_PROGRAM, 0, kCompileMemoryBytes / 4);
+    const auto worker = make_process_worker(AUTOTUNE_PROGRAM, 0, kCompileMemoryBytes / 3);
     const auto about = std::get<WorkerReply>(worker->call(DescribeCompilerRequest{}, kPlenty));
     if (std::get<DescribeCompilerReply>(about).build.empty()) {
       std::printf("SKIPPED: no NVRTC\n");
@@ -57,6 +57,7 @@ TEST_SUITE("compile workers of the program") {
       const Problem problem = GemmProblem{.m = 4096, .n = 4096, .k = 4096};
       const auto options = compile_options(kernel, kernel.default_configuration(problem),
                                            code_traits(kernel, problem), "sm_90");
+      CAPTURE(kernel.name);
       CHECK(outcome(*worker, std::string(kernel.source), options) == "compiled");
     }
   }
