@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "autotune/autotune.h"
 #include "autotune/autotune.hpp"
 
 #include "api/device_choice.hpp"
@@ -315,6 +316,26 @@ TEST_SUITE("embedding on a GPU") {
     for (const double wrong : {0.0, 1.0, -1e-6}) {
       CHECK_THROWS_AS(static_cast<void>(answer(Math::tf32, wrong)), UsageError);
     }
+
+    // The same by the C interface.
+    autotune_library* opened = nullptr;
+    REQUIRE(autotune_open(nullptr, &opened) == AUTOTUNE_OK);
+    autotune_problem problem{};
+    problem.size = sizeof problem;
+    problem.m = problem.n = problem.k = 512;
+    problem.math = AUTOTUNE_TF32;
+    autotune_choice choice{};
+    choice.size = sizeof choice;
+    REQUIRE(autotune_query_within(opened, &problem, 1e-3, &choice) == AUTOTUNE_OK);
+    CHECK(choice.tuned_math == AUTOTUNE_TF32);
+    REQUIRE(autotune_query_within(opened, &problem, 1e-6, &choice) == AUTOTUNE_OK);
+    CHECK(choice.tuned_math == AUTOTUNE_EMULATED);
+    CHECK(choice.median_us == 50);
+    CHECK(autotune_query_within(opened, &problem, 1e-9, &choice) == AUTOTUNE_NOT_TUNED);
+    CHECK(autotune_query_within(opened, &problem, 1e-3, nullptr) == AUTOTUNE_USAGE);
+    choice.size = 8;
+    CHECK(autotune_query_within(opened, &problem, 1e-3, &choice) == AUTOTUNE_USAGE);
+    autotune_close(opened);
   }
 
   TEST_CASE("the best of a search that was cut short gives way to a better prediction") {
