@@ -35,28 +35,6 @@
 #endif
 
 #define PRODUCTS 6
-#include "device/multiply_planes.cuh"
-
-using namespace autotune_device;
-
-// Blocks along x: those of the operands that `prepares` names, of 128, 256 or 512 threads.
-extern "C" __global__ void __cluster_dims__(kSplitBlocks, 1, 1) __launch_bounds__(kSplitThreads, 2)
-    gemm_bf16x6_prepare(const float* __restrict__ a, const float* __restrict__ b, float*,
-                        long long m, long long n, long long k, long long lda, long long ldb,
-                        long long, float, float, float* workspace, unsigned, void* prepared_a,
-                        void* prepared_b, unsigned prepares) {
-  split_operands(a, b, m, n, k, lda, ldb, workspace, prepared_a, prepared_b, prepares);
-}
-
-#if CLUSTER > 1
-extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(kThreads, MIN_BLOCKS)
-#else
-extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
-#endif
-    gemm_bf16x6(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
-                long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
-                float alpha, float beta, float* __restrict__ workspace, unsigned raster,
-                void* prepared_a, void* prepared_b, unsigned) {
-  multiply_planes(a, b, c, m, n, k, lda, ldb, ldc, alpha, beta, workspace, raster, prepared_a,
-                  prepared_b);
-}
+#define PREPARE_KERNEL gemm_bf16x6_prepare
+#define MULTIPLY_KERNEL gemm_bf16x6
+#include "device/plane_kernels.cuh"

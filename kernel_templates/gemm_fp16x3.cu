@@ -6,7 +6,7 @@
 //   sum of high * high + 2^-12 * (sum of high * low + sum of low * high);
 // low * low is left out. The tensor cores truncate sums, so that the error of high * high would
 // grow with K. Its sums are therefore promoted after each k_tile of 64: they are added to others in
-// FP32. Where K is less than 256, the problem has them promoted after 32 (PROMOTE_K): a chain of
+// FP32. Where K is less than 256, the template has them promoted after 32 (PROMOTE_K): a chain of
 // FP32 has few roundings there. The corrections have sums of their own, which are 2^-12 as large
 // and are added once. While the tensor cores compute the corrections, the other units promote the
 // sums of high * high.
@@ -22,10 +22,10 @@
 // with FFMA, from the operands themselves.
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n < 2^31, k < 2^21.
-// Launch: kThreads threads and kStages * kStage bytes of dynamic shared memory; any number of
-// clusters up to the k_tiles of all tiles. workspace: behind the counters the planes of A, those of
-// B, a piece of memory that is read and not used (see kSlack), and two parts of a tile for each
-// block. All code is for sm_90a alone.
+// Launch: kThreads threads and kStages * kStage + kExchange bytes of dynamic shared memory; any
+// number of clusters up to the k_tiles of all tiles. workspace: behind the counters the planes of
+// A, those of B, a piece of memory that is read and not used (see kSlack), and two parts of a tile
+// for each block. All code is for sm_90a alone.
 
 // Columns of the tile: 64 or 128.
 #ifndef BLOCK_N
@@ -48,28 +48,6 @@
 #endif
 
 #define PRODUCTS 3
-#include "device/multiply_planes.cuh"
-
-using namespace autotune_device;
-
-// Blocks along x: those of the operands that `prepares` names, of 128, 256 or 512 threads.
-extern "C" __global__ void __cluster_dims__(kSplitBlocks, 1, 1) __launch_bounds__(kSplitThreads, 2)
-    gemm_fp16x3_prepare(const float* __restrict__ a, const float* __restrict__ b, float*,
-                        long long m, long long n, long long k, long long lda, long long ldb,
-                        long long, float, float, float* workspace, unsigned, void* prepared_a,
-                        void* prepared_b, unsigned prepares) {
-  split_operands(a, b, m, n, k, lda, ldb, workspace, prepared_a, prepared_b, prepares);
-}
-
-#if CLUSTER > 1
-extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(kThreads, MIN_BLOCKS)
-#else
-extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
-#endif
-    gemm_fp16x3(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
-                long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
-                float alpha, float beta, float* __restrict__ workspace, unsigned raster,
-                void* prepared_a, void* prepared_b, unsigned) {
-  multiply_planes(a, b, c, m, n, k, lda, ldb, ldc, alpha, beta, workspace, raster, prepared_a,
-                  prepared_b);
-}
+#define PREPARE_KERNEL gemm_fp16x3_prepare
+#define MULTIPLY_KERNEL gemm_fp16x3
+#include "device/plane_kernels.cuh"

@@ -42,10 +42,12 @@ std::int64_t split_blocks(const Operand& operand, std::int64_t k, std::int64_t t
   return ceil_div(operand.rows, rows_of_cluster) * kSplitBlocks;
 }
 
-// As many buffers as the blocks of an SM have room for, each with one plane of both operands.
+// As many buffers as the blocks of an SM have room for, each with one plane of both operands, and
+// what the epilogue takes.
 std::int64_t shared_bytes(const PlaneProducts& v) {
   const std::int64_t stage = (v.tile_m() + v.tile_n()) * PlaneProducts::kRowBytes;
-  return (kSharedPerSm / 1024 / v.min_blocks() - 2) * 1024 / stage * stage;
+  const std::int64_t exchange = 128 * v.warpgroups() * 40;
+  return ((kSharedPerSm / 1024 / v.min_blocks() - 1) * 1024 - exchange) / stage * stage + exchange;
 }
 
 }  // namespace

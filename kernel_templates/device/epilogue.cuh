@@ -137,6 +137,14 @@ struct Epilogue {
     ComputeThreads::sync();  // all threads have read their operands from this memory
 #pragma unroll
     for (int i = 0; i < kBlockResults / kColumns; ++i) {
+      ElementC* to[kChunk];
+      bool owns_row[kChunk];
+#pragma unroll
+      for (int e = 0; e < kChunk; ++e) {
+        const int down = e * kRows * SideM::kChunk + SideM::offset(i);
+        to[e] = own + down * ldc;
+        owns_row[e] = in_m.owns(row + down);
+      }
 #pragma unroll
       for (int j = 0; j < kColumns; j += kChunk) {
         Vector<Accumulator, kChunk> v;
@@ -145,14 +153,22 @@ struct Epilogue {
         sync_warp();
         store_vector<kChunk>(of_warp + (lane_m * kLanesN + lane_n) * kChunk, v);
         sync_warp();
-        const bool owns_column = in_n.owns(column + SideN::offset(j));
+        // All loads go before the stores, which the compiler takes to be to the same memory.
+#pragma unroll
+        for (int e = 0; e < kChunk; ++e) v.at[e] = of_warp[e * 32 + lane];
+        const int across = SideN::offset(j);
+        const bool owns_column = in_n.owns(column + across);
+        if (beta != Accumulator(0)) {
+#pragma unroll
+          for (int e = 0; e < kChunk; ++e) {
+            if (owns_column && owns_row[e]) {
+              v.at[e] = multiply_add(beta, to[e][across], v.at[e]);
+            }
+          }
+        }
 #pragma unroll
         for (int e = 0; e < kChunk; ++e) {
-          const int down = e * kRows * SideM::kChunk + SideM::offset(i);
-          if (!owns_column || !in_m.owns(row + down)) continue;
-          ElementC* const to = own + down * ldc + SideN::offset(j);
-          const Accumulator previous = beta != Accumulator(0) ? *to : Accumulator(0);
-          *to = scaled_result(of_warp[e * 32 + lane], beta, previous);
+          if (owns_column && owns_row[e]) to[e][across] = v.at[e];
         }
       }
     }

@@ -178,7 +178,7 @@ __device__ __forceinline__ void store_results(const Epilogue& epilogue, const fl
 }
 
 // Computes C. All threads of any number of clusters of CLUSTER blocks of kThreads threads call
-// this. Dynamic shared memory: kStages * kStage bytes.
+// this. Dynamic shared memory: kStages * kStage + kExchange bytes.
 __device__ __forceinline__ void multiply_planes(
     const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, long long m,
     long long n, long long k, long long lda, long long ldb, long long ldc, float alpha, float beta,
@@ -200,9 +200,12 @@ __device__ __forceinline__ void multiply_planes(
     if (threadIdx.x == kConsumers) producer_load(pipeline, planes.a, planes.b, scheduler, grid);
   } else {
     warpgroup_reg_alloc<kRegisters>();
-    const ScaledEpilogue<kTileM, kStoredN> epilogue{
-        a,   b,     c,    static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), lda, ldb,
-        ldc, alpha, beta, planes.a.words,      planes.b.words};
+    static_assert(sizeof(ExchangedRow) * 8 * kConsumers / 32 == kExchange, "");
+    auto* const exchange = reinterpret_cast<ExchangedRow*>(shared + kStages * kStage);
+    const int rows = static_cast<int>(m), columns = static_cast<int>(n);
+    const ScaledEpilogue<kStoredN> epilogue{
+        a,   b,   c,     rows, columns,        static_cast<int>(k), lda,
+        ldb, ldc, alpha, beta, planes.a.words, planes.b.words,      exchange};
     float* const parts = reinterpret_cast<float*>(static_cast<char*>(planes.end) + kSlack);
     PipelineState state;
     WorkTile work;

@@ -19,8 +19,9 @@ constexpr int kThreads = kConsumers + 128;
 constexpr int kRowBytes = 2 * kPlaneK;
 constexpr int kPieceA = kTileM * kRowBytes;
 constexpr int kPieceB = kTileN * kRowBytes;
-constexpr int kStage = kPieceA + kPieceB;  // one plane of both operands
-constexpr int kStages = (227 / MIN_BLOCKS - 2) * 1024 / kStage;
+constexpr int kStage = kPieceA + kPieceB;   // one plane of both operands
+constexpr int kExchange = 40 * kConsumers;  // bytes behind the buffers, for the epilogue
+constexpr int kStages = ((227 / MIN_BLOCKS - 1) * 1024 - kExchange) / kStage;
 constexpr int kSums = kTileN / 2;  // of a thread
 constexpr int kFirstRegisters = 65536 / (MIN_BLOCKS * kThreads) / 8 * 8;
 constexpr int kCopyRegisters = WARPGROUPS * MIN_BLOCKS == 1 ? 120 : 40;

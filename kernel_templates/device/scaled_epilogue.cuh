@@ -10,20 +10,30 @@
 namespace autotune_device {
 
 // 2^exponent as two factors, so that products of scales neither overflow nor underflow.
-struct Scale {
+struct alignas(8) Scale {
   float first, second;
+  Scale() = default;
   __device__ __forceinline__ explicit Scale(int exponent)
       : first(power_of_two(exponent >> 1)), second(power_of_two(exponent - (exponent >> 1))) {}
 };
 
+// Shared memory in which a warp's lanes exchange results of 8 rows and 32 columns. Rows are 40
+// words apart, so that 16 lanes that store pairs of 4 rows use all banks once.
+struct ExchangedRow {
+  float results[32];
+  Scale scales[2];  // of this row and of the one 8 behind
+  float unused[4];
+};
+
 // Stores results of rows and columns that were scaled by powers of two. A thread has two rows, 8
 // apart, and two neighbours of every 8 columns (device/wgmma.cuh); four warps have 64 rows of the
-// tile. All loads go before the stores that need them, because the compiler cannot know that stores
-// leave their memory alone.
-template <int kTileM, int kTileN>
+// tile. An instruction stores 32 columns of one row, because rows may begin anywhere: pairs in 8
+// rows would be parts of up to 16 sectors. Code that runs once waits for its instructions to
+// arrive, so that there is little of it.
+template <int kTileN>
 struct ScaledEpilogue {
   static constexpr int kSums = kTileN / 2;
-  static constexpr int kGroups = kTileN / 8;
+  static constexpr int kPasses = kTileN / 32;
 
   const float *a, *b;
   float* c;
@@ -31,56 +41,83 @@ struct ScaledEpilogue {
   long long lda, ldb, ldc;
   float alpha, beta;
   const unsigned *words_a, *words_b;
+  ExchangedRow* exchange;  // 8 rows for each warp
 
-  __device__ __forceinline__ void store(const float (&sums)[kSums], int first_row,
+  // Stores the tile that begins at the row and the column. All threads of four warps call this.
+  __device__ __forceinline__ void store(const float (&sums)[kSums], int tile_row,
                                         int first_column) const {
-    const int row = first_row + static_cast<int>(threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4);
-    const int column = first_column + static_cast<int>(threadIdx.x % 4 * 2);
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const int first_row = tile_row + static_cast<int>(threadIdx.x / 32 * 16);
     const unsigned last = last_split(k);
-    const unsigned in_row[2] = {words_a[row], words_a[row + 8]};
-    Vector<unsigned, 2> in_column[kGroups];
+    ExchangedRow* const rows = exchange + threadIdx.x / 32 * 8;
+    const int own_row = first_row + lane % 16;
+    const unsigned in_row = words_a[own_row];
+    const unsigned stored_rows = __ballot_sync(kAllLanes, own_row < m && in_row <= last);
+    bool all_split = own_row >= m || in_row <= last;
+    unsigned in_column[kPasses];
 #pragma unroll
-    for (int j = 0; j < kGroups; ++j) in_column[j] = load_vector<2>(words_b + column + 8 * j);
-    bool is_split = in_row[0] <= last && in_row[1] <= last;
+    for (int pass = 0; pass < kPasses; ++pass) {
+      in_column[pass] = words_b[first_column + 32 * pass + lane];
+      all_split &= first_column + 32 * pass + lane >= n || in_column[pass] <= last;
+    }
+    __syncwarp();  // for the scales of the tile before
+    rows[lane % 8].scales[lane / 8 % 2] = Scale(exponent_of(in_row));
 #pragma unroll
-    for (int i = 0; i < 2 * kGroups; ++i) is_split &= in_column[i / 2].at[i % 2] <= last;
-    const bool whole = is_split && first_row + kTileM <= m && first_column + kTileN <= n &&
-                       ldc % 2 == 0 && reinterpret_cast<unsigned long long>(c) % 8 == 0;
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const int column = first_column + 32 * pass + lane;
+      const bool is_stored = column < n && in_column[pass] <= last;
+      const Scale of_column(exponent_of(in_column[pass]));
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      float* const to = c + (row + 8 * h) * ldc + column;
-      const Scale of_row(exponent_of(in_row[h]));
-      const auto product = [&](int j, int e) {
-        const Scale of_column(exponent_of(in_column[j].at[e]));
-        return alpha * (sums[4 * j + 2 * h + e] * (of_row.first * of_column.first) *
-                        (of_row.second * of_column.second));
-      };
-      if (!whole) {
+      for (int h = 0; h < 2; ++h) {
+        __syncwarp();  // for the results before
 #pragma unroll
-        for (int i = 0; i < 2 * kGroups; ++i) {
-          const int at = i / 2 * 8 + i % 2;
-          const bool is_own = row + 8 * h < m && column + at < n && in_row[h] <= last &&
-                              in_column[i / 2].at[i % 2] <= last;
-          if (is_own) store_result(to + at, product(i / 2, i % 2), beta);
+        for (int j = 0; j < 4; ++j) {
+          const int at = 16 * pass + 4 * j + 2 * h;
+          store_vector<2>(rows[lane / 4].results + 8 * j + lane % 4 * 2,
+                          Vector<float, 2>{{sums[at], sums[at + 1]}});
         }
-        continue;
-      }
-      Vector<float, 2> previous[kGroups] = {};
-      if (beta != 0) {
-#pragma unroll
-        for (int j = 0; j < kGroups; ++j) previous[j] = load_vector<2>(to + 8 * j);
-      }
-#pragma unroll
-      for (int j = 0; j < kGroups; ++j) {
-        store_vector<2>(to + 8 * j,
-                        Vector<float, 2>{{scaled_result(product(j, 0), beta, previous[j].at[0]),
-                                          scaled_result(product(j, 1), beta, previous[j].at[1])}});
+        __syncwarp();
+        store_rows(rows, h, is_stored ? stored_rows >> 8 * h : 0, of_column,
+                   c + (first_row + 8 * h) * ldc + column);
       }
     }
-    if (!is_split) store_not_split(row, column, last);
+    if (!__all_sync(kAllLanes, all_split)) {
+      store_not_split(first_row + lane / 4, first_column + lane % 4 * 2, last);
+    }
   }
 
  private:
+  static constexpr unsigned kAllLanes = 0xffffffff;
+
+  // Stores this lane's column of 8 rows, of those whose bits are set. h: which of the rows' scales.
+  __device__ __forceinline__ void store_rows(const ExchangedRow* rows, int h, unsigned stored_rows,
+                                             const Scale& of_column, float* to) const {
+    constexpr int kAtOnce = 4;  // loads go before stores, which may be to the same memory
+#pragma unroll 1
+    for (int first = 0; first < 8; first += kAtOnce) {
+      float results[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const ExchangedRow& row = rows[first + i];
+        const Scale of_row = row.scales[h];
+        results[i] = alpha * (row.results[threadIdx.x % 32] * (of_row.first * of_column.first) *
+                              (of_row.second * of_column.second));
+      }
+      if (beta != 0) {
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i) {
+          if (stored_rows >> i & 1) results[i] = fmaf(beta, to[i * ldc], results[i]);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (stored_rows >> i & 1) to[i * ldc] = results[i];
+      }
+      stored_rows >>= kAtOnce;
+      to += kAtOnce * ldc;
+    }
+  }
+
   // Computes and stores the results of this thread in rows and columns that their planes do not
   // hold.
   __device__ __forceinline__ void store_not_split(int first_row, int first_column,

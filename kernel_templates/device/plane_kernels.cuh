@@ -1,0 +1,30 @@
+// The two kernels of a template that multiplies planes: PREPARE_KERNEL splits the operands,
+// MULTIPLY_KERNEL computes C. The template's file defines both names.
+#pragma once
+
+#include "multiply_planes.cuh"
+
+// Blocks along x: those of the operands that `prepares` names, of 128, 256 or 512 threads.
+extern "C" __global__ void __cluster_dims__(autotune_device::kSplitBlocks, 1, 1)
+    __launch_bounds__(autotune_device::kSplitThreads, 2)
+        PREPARE_KERNEL(const float* __restrict__ a, const float* __restrict__ b, float*,
+                       long long m, long long n, long long k, long long lda, long long ldb,
+                       long long, float, float, float* workspace, unsigned, void* prepared_a,
+                       void* prepared_b, unsigned prepares) {
+  autotune_device::split_operands(a, b, m, n, k, lda, ldb, workspace, prepared_a, prepared_b,
+                                  prepares);
+}
+
+extern "C" __global__ void
+#if CLUSTER > 1
+__cluster_dims__(CLUSTER, 1, 1)
+#endif
+    __launch_bounds__(autotune_device::kThreads, MIN_BLOCKS)
+        MULTIPLY_KERNEL(const float* __restrict__ a, const float* __restrict__ b,
+                        float* __restrict__ c, long long m, long long n, long long k, long long lda,
+                        long long ldb, long long ldc, float alpha, float beta,
+                        float* __restrict__ workspace, unsigned raster, void* prepared_a,
+                        void* prepared_b, unsigned) {
+  autotune_device::multiply_planes(a, b, c, m, n, k, lda, ldb, ldc, alpha, beta, workspace, raster,
+                                   prepared_a, prepared_b);
+}
