@@ -42,8 +42,8 @@ std::int64_t split_blocks(const Operand& operand, std::int64_t k, std::int64_t t
   return ceil_div(operand.rows, rows_of_cluster) * kSplitBlocks;
 }
 
-// As many buffers as the blocks of an SM have room for, each with one plane of both operands, and
-// what the epilogue takes.
+// Returns the bytes of as many buffers as the blocks of an SM have room for, each with one plane of
+// both operands, and of the memory behind them in which the epilogue exchanges results.
 std::int64_t shared_bytes(const PlaneProducts& v) {
   const std::int64_t stage = (v.tile_m() + v.tile_n()) * PlaneProducts::kRowBytes;
   const std::int64_t exchange = 128 * v.warpgroups() * 40;

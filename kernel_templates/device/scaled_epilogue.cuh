@@ -21,15 +21,15 @@ struct alignas(8) Scale {
 // words apart, so that 16 lanes that store pairs of 4 rows use all banks once.
 struct ExchangedRow {
   float results[32];
-  Scale scales[2];  // of this row and of the one 8 behind
+  Scale scales[2];  // of this row and of the row 8 further down
   float unused[4];
 };
 
 // Stores results of rows and columns that were scaled by powers of two. A thread has two rows, 8
 // apart, and two neighbours of every 8 columns (device/wgmma.cuh); four warps have 64 rows of the
 // tile. An instruction stores 32 columns of one row, because rows may begin anywhere: pairs in 8
-// rows would be parts of up to 16 sectors. Code that runs once waits for its instructions to
-// arrive, so that there is little of it.
+// rows would be parts of up to 16 sectors. Code that runs once has to be fetched first, so it is
+// kept short: a loop over the rows.
 template <int kTileN>
 struct ScaledEpilogue {
   static constexpr int kSums = kTileN / 2;
@@ -89,7 +89,8 @@ struct ScaledEpilogue {
  private:
   static constexpr unsigned kAllLanes = 0xffffffff;
 
-  // Stores this lane's column of 8 rows, of those whose bits are set. h: which of the rows' scales.
+  // Stores an element, in this lane's column, of each of 8 rows whose bit in stored_rows is set. h
+  // selects their scales: 0 for the first 8 rows of the warp, 1 for the 8 below.
   __device__ __forceinline__ void store_rows(const ExchangedRow* rows, int h, unsigned stored_rows,
                                              const Scale& of_column, float* to) const {
     constexpr int kAtOnce = 4;  // loads go before stores, which may be to the same memory

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string_view>
 
 namespace autotune {
@@ -25,10 +26,25 @@ double microseconds_in(const std::string& unit) {
   return found == units.end() ? 1 : found->second;
 }
 
-// True for GB/s, GFLOP/s, GFLOPS, GFLOPS/W, GFLOP/J and the like, in upper or lower case.
+// Returns whether the text has "/s" or "per_s" for a second: in GB/s and GB/sec, not in us/step.
+bool is_per_second(const std::string& text) {
+  for (const std::string_view per : {"/s", "per_s"}) {
+    for (std::size_t at = text.find(per); at != std::string::npos; at = text.find(per, at + 1)) {
+      const std::string_view rest = std::string_view(text).substr(at + per.size());
+      const bool has_letter = !rest.empty() && std::isalpha(static_cast<unsigned char>(rest[0]));
+      if (!has_letter || rest.starts_with("ec")) return true;
+    }
+  }
+  return false;
+}
+
+// True for GB/s, GFLOP/s, GFLOPS, GFLOPS/W, GFLOP/J, throughput and the like, in upper or lower
+// case.
 bool is_rate(const std::string& name) {
+  static const std::set<std::string> names = {"bandwidth", "fps",        "mlups", "performance",
+                                              "speedup",   "throughput", "tops"};
   const std::string text = in_lower_case(name);
-  if (text.find("/s") != std::string::npos) return true;
+  if (is_per_second(text) || names.contains(text)) return true;
   const std::size_t flop = text.find("flop");
   if (flop > 1) return false;  // only a letter such as K, M or G may precede it
   std::string_view rest = std::string_view(text).substr(flop + 4);
@@ -44,7 +60,8 @@ std::optional<double> objective_cost(const std::string& name, double value,
       1e20;  // Kernel Tuner's former mark of a configuration that did not run
   if (!std::isfinite(value) || value >= kFailed) return std::nullopt;
   // Kernel Tuner maximises these, and no other objective without a rate's name.
-  if (name == "score" || name == "fitness") return value > 1 / kWorthless ? 1 / value : kWorthless;
+  const std::string text = in_lower_case(name);
+  if (text == "score" || text == "fitness") return value > 1 / kWorthless ? 1 / value : kWorthless;
   if (value <= 0) return std::nullopt;
   return is_rate(name) || is_rate(unit) ? 1 / value : value * microseconds_in(unit);
 }

@@ -197,9 +197,11 @@ nlohmann::ordered_json space_json(const Replayed& replayed,
                                 {"percentile_5", replayed.curves[i].low[at]}});
     }
     if (!replayed.stops.empty()) {
-      curve["until"] = {{"ended", replayed.stops[i].stopped},
-                        {"mean_trials", replayed.stops[i].mean_trials},
-                        {"right", replayed.stops[i].right}};
+      const StoppingRecord& record = replayed.stops[i];
+      const bool any = record.stopped > 0;
+      curve["until"] = {{"ended", record.stopped},
+                        {"mean_trials", any ? nlohmann::ordered_json(record.mean_trials) : nullptr},
+                        {"right", any ? nlohmann::ordered_json(record.right) : nullptr}};
     }
     entry["strategies"].push_back(std::move(curve));
   }

@@ -244,7 +244,7 @@ TEST_SUITE("recorded spaces") {
   }
 
   TEST_CASE("scores are to be large, and may be negative") {
-    for (const std::string name : {"score", "fitness"}) {
+    for (const std::string name : {"score", "fitness", "Score"}) {
       CAPTURE(name);
       const auto entry = [&](const std::string& a, const std::string& value) {
         return "\"" + a + R"(": {"A": )" + a + ", \"" + name + "\": " + value + "}";
@@ -256,6 +256,22 @@ TEST_SUITE("recorded spaces") {
       CHECK(spaces.front().best_us == 2);
       CHECK(spaces.front().correct == 4);
       CHECK(spaces.front().trials[2].measurement.median_us > 1e9);
+    }
+  }
+
+  TEST_CASE("rates are to be large, and times of anything small") {
+    const auto best = [](const std::string& name) {
+      const std::string entries =
+          R"("1": {"A": 1, ")" + name + R"(": 2}, "2": {"A": 2, ")" + name + R"(": 4})";
+      return read_text(cache("\"" + name + "\"", entries)).front().best_us;
+    };
+    for (const char* const rate : {"GB/s", "gb/sec", "GB_per_s", "Throughput", "fps", "TOPS"}) {
+      CAPTURE(rate);
+      CHECK(best(rate) == 0.25);
+    }
+    for (const char* const cost : {"us/step", "J/sample", "latency", "stops"}) {
+      CAPTURE(cost);
+      CHECK(best(cost) == 2);
     }
   }
 
