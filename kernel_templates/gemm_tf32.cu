@@ -81,6 +81,7 @@
 #include "device/element.cuh"
 #include "device/even_shares.cuh"
 #include "device/grid_dependency.cuh"
+#include "device/magnitudes.cuh"
 #include "device/mma.cuh"
 #include "device/sync.cuh"
 #include "device/vector.cuh"
@@ -100,7 +101,6 @@ constexpr int kUnroll = UNROLL / 8;
 // Whether magnitudes are taken beside the multiplication. Small tiles, and those of which a thread
 // would take more than 8 elements at a time, have no registers for both at once.
 constexpr bool kInterleaved = kSums > 16 && kTileM + kTileN <= kThreads;
-constexpr float kLeastSplit = 0x1p-100f;
 
 // One operand's k_tiles in shared memory.
 template <int kRowsOfTile, bool kNeighboursAlongK>
@@ -153,6 +153,8 @@ struct Operand {
 
 using OperandA = Operand<kTileM, !TRANSPOSE_A>;
 using OperandB = Operand<kTileN, TRANSPOSE_B>;
+using MagnitudesA = Magnitudes<OperandA, kThreads>;
+using MagnitudesB = Magnitudes<OperandB, kThreads>;
 constexpr int kStage = OperandA::kSize + OperandB::kSize;
 constexpr int kSharedFloats = STAGES * kStage;
 
@@ -169,81 +171,6 @@ __device__ __forceinline__ void split(float x, int i, Fragment<kCount>& high,
   high.at[i] = (bits_of(x) + (kTf32Ignored + 1) / 2) & ~kTf32Ignored;
   low.at[i] = bits_of(x - float_of(high.at[i]));
 }
-
-// Returns nearly log2(to / from). Both are at least 0.
-__device__ __forceinline__ float octaves_between(float from, float to) {
-  return static_cast<float>(static_cast<int>(bits_of(to) - bits_of(from))) * 0x1p-23f;
-}
-
-// The magnitudes in op(A)'s rows or op(B)'s columns, here called rows: they tell which results
-// three products suffice for. Several threads share a row. They read what the multiplication reads
-// too, but each element once in a block.
-//
-// A row's unevenness is the logarithm to base 2 of its greatest magnitude divided by a typical one:
-// the mean with exponent 1/4 of all but the greatest, which neither zeros nor a few other large
-// elements change much. A quarter of a float's bits is a float near its fourth root, times a
-// constant, and the difference of two floats' bits is near that of their logarithms.
-template <typename Operand>
-struct Magnitudes {
-  static constexpr int kRows = Operand::kRows;
-  static constexpr int kOwn = 8 * kRows / kThreads;  // of 8 elements of a row
-  static constexpr int kShared = 3 * kThreads;       // floats
-  static constexpr float kBoundless = 1000;
-  static_assert(kThreads % kRows == 0 && kOwn >= 2);
-
-  unsigned greatest = 0;  // fourth root
-  float roots = 0;        // their sum
-
-  static __device__ __forceinline__ int first() {
-    const int thread = static_cast<int>(threadIdx.x);
-    return Operand::offset(thread % kRows, thread / kRows * kOwn);
-  }
-  // Adds the thread's elements of 8 k. from: the first of them. `least` becomes 2 * the bits of the
-  // least magnitude except 0, minus 1. A thread has one of both operands, to save a register.
-  __device__ __forceinline__ void add(const float* from, unsigned& least) {
-    constexpr int kWidth = Operand::kKMajor ? minimum(kOwn, 4) : 1;
-#pragma unroll
-    for (int k = 0; k < kOwn; k += kWidth) {
-      const auto x = load_vector<kWidth>(from + Operand::offset(0, k));
-#pragma unroll
-      for (int i = 0; i < kWidth; ++i) {
-        const unsigned bits = 2 * bits_of(x.at[i]);
-        const unsigned root = bits >> 3;
-        greatest = root > greatest ? root : greatest;
-        roots += float_of(root);
-        least = bits - 1 < least ? bits - 1 : least;
-      }
-    }
-  }
-
-  __device__ __forceinline__ void put(float* shared, unsigned least) const {
-    shared += threadIdx.x;
-    shared[0] = float_of(greatest);
-    shared[kThreads] = roots;
-    shared[2 * kThreads] = float_of(least);
-  }
-  // Stores the unevenness of all rows, of k_count elements each, after all threads have put theirs.
-  static __device__ __forceinline__ void put_unevenness(const float* shared, int k_count,
-                                                        float* unevenness) {
-    if (threadIdx.x >= kRows) return;
-    Magnitudes row;
-    unsigned least = ~0U;
-#pragma unroll
-    for (int i = 0; i < kThreads; i += kRows) {
-      const float* const part = shared + threadIdx.x + i;
-      const unsigned greatest_of_part = bits_of(part[0]);
-      const unsigned least_of_part = bits_of(part[2 * kThreads]);
-      row.greatest = greatest_of_part > row.greatest ? greatest_of_part : row.greatest;
-      row.roots += part[kThreads];
-      least = least_of_part < least ? least_of_part : least;
-    }
-    const float greatest_root = float_of(row.greatest);
-    const float typical =
-        k_count > 1 ? (row.roots - greatest_root) / static_cast<float>(k_count - 1) : greatest_root;
-    const bool is_split = least >= 2 * bits_of(kLeastSplit) - 1;
-    unevenness[threadIdx.x] = is_split ? octaves_between(typical, greatest_root) * 4 : kBoundless;
-  }
-};
 
 // Where a thread's fragments and sums lie in the block's tile.
 struct Place {
@@ -329,20 +256,19 @@ __device__ __forceinline__ float unevenness_limit(long long k) {
 
 // Makes those sums NaN for which three products do not suffice. All threads of the block call this,
 // with nothing else in shared memory.
-__device__ __forceinline__ void discard_uneven(const Magnitudes<OperandA>& a,
-                                               const Magnitudes<OperandB>& b, unsigned least,
-                                               int k_count, float limit, const Place& place,
-                                               float* shared, Sums& sums) {
-  float* const shared_b = shared + Magnitudes<OperandA>::kShared;
-  float* const of_rows = shared_b + Magnitudes<OperandB>::kShared;
+__device__ __forceinline__ void discard_uneven(const MagnitudesA& a, const MagnitudesB& b,
+                                               unsigned least, int k_count, float limit,
+                                               const Place& place, float* shared, Sums& sums) {
+  float* const shared_b = shared + MagnitudesA::kShared;
+  float* const of_rows = shared_b + MagnitudesB::kShared;
   float* const of_columns = of_rows + kTileM;
-  static_assert(2 * Magnitudes<OperandA>::kShared + kTileM + kTileN <= kSharedFloats);
+  static_assert(2 * MagnitudesA::kShared + kTileM + kTileN <= kSharedFloats);
   __syncthreads();
   a.put(shared, least);
   b.put(shared_b, least);
   __syncthreads();
-  Magnitudes<OperandA>::put_unevenness(shared, k_count, of_rows);
-  Magnitudes<OperandB>::put_unevenness(shared_b, k_count, of_columns);
+  MagnitudesA::put_unevenness(shared, k_count, of_rows);
+  MagnitudesB::put_unevenness(shared_b, k_count, of_columns);
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < kSums; ++i) {
@@ -375,15 +301,15 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_count
 #pragma unroll
   for (int i = 0; i < kSums; ++i) sums.promoted[i] = sums.corrections[i] = 0;
   for (float& sum : sums.high) sum = 0;
-  Magnitudes<OperandA> magnitudes_a;
-  Magnitudes<OperandB> magnitudes_b;
+  MagnitudesA magnitudes_a;
+  MagnitudesB magnitudes_b;
   unsigned least = ~0U;
 
   const float* reading = shared;
   const auto add_magnitudes = [&](int k) {
-    magnitudes_a.add(reading + Magnitudes<OperandA>::first() + OperandA::offset(0, k), least);
-    magnitudes_b.add(
-        reading + OperandA::kSize + Magnitudes<OperandB>::first() + OperandB::offset(0, k), least);
+    magnitudes_a.add(reading + MagnitudesA::first() + OperandA::offset(0, k), least);
+    magnitudes_b.add(reading + OperandA::kSize + MagnitudesB::first() + OperandB::offset(0, k),
+                     least);
   };
 #pragma unroll 1
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
