@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kCopyThreads = 128;
+constexpr std::int64_t kExchangeBytes = 40;  // of the epilogue, for each thread that multiplies
 // Copies of a tile's last rows read so much behind the planes.
 constexpr std::int64_t kSlack = 256 * PlaneProducts::kRowBytes;
 
@@ -46,7 +47,7 @@ std::int64_t split_blocks(const Operand& operand, std::int64_t k, std::int64_t t
 // both operands, and of the memory behind them in which the epilogue exchanges results.
 std::int64_t shared_bytes(const PlaneProducts& v) {
   const std::int64_t stage = (v.tile_m() + v.tile_n()) * PlaneProducts::kRowBytes;
-  const std::int64_t exchange = 128 * v.warpgroups() * 40;
+  const std::int64_t exchange = kExchangeBytes * 128 * v.warpgroups();
   return ((kSharedPerSm / 1024 / v.min_blocks() - 1) * 1024 - exchange) / stage * stage + exchange;
 }
 

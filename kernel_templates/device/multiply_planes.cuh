@@ -1,6 +1,6 @@
-// The two kernels of templates that multiply planes of FP16 or BF16 (device/split_planes.cuh): one
-// splits the operands into planes, the other computes C = alpha * op(A) * op(B) + beta * C from
-// them.
+// The work of the two kernels in plane_kernels.cuh: split_operands() splits the operands into
+// planes of FP16 or BF16 (device/split_planes.cuh), multiply_planes() computes C = alpha * op(A) *
+// op(B) + beta * C from them.
 #pragma once
 
 // Elements of K after which the sums of high * high are promoted: 32 or 64, a k_tile.

@@ -90,7 +90,7 @@ TEST_SUITE("gemm_fp16x1 space") {
     CHECK(value(4096, "SPLIT_K") == 0);
   }
 
-  TEST_CASE("shared memory has as many buffers of one plane as fit beside the epilogue's part") {
+  TEST_CASE("buffers of one plane fill the shared memory that the epilogue leaves") {
     const GemmProblem shape = problem(512, 512, 512);
     constexpr std::int64_t kEpilogue = 4 * 8 * 160;  // for a group of four warps
     CHECK(geometry("BLOCK_N=256,WARPGROUPS=2", shape).dynamic_shared_bytes ==

@@ -82,7 +82,7 @@ TEST_SUITE("gemm_fp16x3 space") {
     CHECK_FALSE(gemm_fp16x3().first_choice(GemmProblem{.m = 4096, .n = 4096, .k = 4096}));
   }
 
-  TEST_CASE("shared memory has as many buffers of one plane as fit beside the epilogue's part") {
+  TEST_CASE("buffers of one plane fill the shared memory that the epilogue leaves") {
     const GemmProblem shape = problem(512, 512, 512);
     constexpr std::int64_t kEpilogue = 4 * 8 * 160;  // for a group of four warps
     CHECK(geometry("BLOCK_N=128,WARPGROUPS=2", shape).dynamic_shared_bytes ==

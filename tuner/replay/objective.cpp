@@ -38,12 +38,10 @@ bool is_per_second(const std::string& text) {
   return false;
 }
 
-// True for GB/s, GFLOP/s, GFLOPS, GFLOPS/W, GFLOP/J, throughput and the like, in upper or lower
-// case.
-bool is_rate(const std::string& name) {
+// True for GB/s, GFLOP/s, GFLOPS, GFLOPS/W, GFLOP/J, throughput and the like. text: in lower case.
+bool is_rate(const std::string& text) {
   static const std::set<std::string> names = {"bandwidth", "fps",        "mlups", "performance",
                                               "speedup",   "throughput", "tops"};
-  const std::string text = in_lower_case(name);
   if (is_per_second(text) || names.contains(text)) return true;
   const std::size_t flop = text.find("flop");
   if (flop > 1) return false;  // only a letter such as K, M or G may precede it
@@ -60,10 +58,12 @@ std::optional<double> objective_cost(const std::string& name, double value,
       1e20;  // Kernel Tuner's former mark of a configuration that did not run
   if (!std::isfinite(value) || value >= kFailed) return std::nullopt;
   // Kernel Tuner maximises these, and no other objective without a rate's name.
-  const std::string text = in_lower_case(name);
-  if (text == "score" || text == "fitness") return value > 1 / kWorthless ? 1 / value : kWorthless;
+  const std::string objective = in_lower_case(name);
+  if (objective == "score" || objective == "fitness")
+    return value > 1 / kWorthless ? 1 / value : kWorthless;
   if (value <= 0) return std::nullopt;
-  return is_rate(name) || is_rate(unit) ? 1 / value : value * microseconds_in(unit);
+  return is_rate(objective) || is_rate(in_lower_case(unit)) ? 1 / value
+                                                            : value * microseconds_in(unit);
 }
 
 }  // namespace autotune

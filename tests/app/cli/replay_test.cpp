@@ -209,6 +209,17 @@ TEST_SUITE("replay") {
     CHECK_FALSE(has(one.out, "average"));
   }
 
+  TEST_CASE("nothing is said of the runs that --until ended where it ended none") {
+    const Program program;
+    const auto until = [&](const char* trials) {
+      const ProgramResult result = program({"replay", kRecording, "--strategy", "model", "--trials",
+                                            trials, "--repeats", "2", "--until", "98%", "--json"});
+      return json::parse(result.out)["spaces"][0]["strategies"][0]["until"];
+    };
+    CHECK(until("5") == json({{"ended", 0.0}, {"mean_trials", nullptr}, {"right", nullptr}}));
+    CHECK(until("200")["right"].is_number());
+  }
+
   TEST_CASE("the same seed prints the same, another one not") {
     const Program program;
     const auto printed = [&](const char* seed) {
