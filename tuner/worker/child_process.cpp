@@ -142,15 +142,18 @@ ChildProcess::End ChildProcess::finish(std::chrono::milliseconds patience) {
 std::optional<ChildProcess::Exit> ChildProcess::reap(Clock::time_point deadline) {
   while (true) {
     siginfo_t state{};
-    if (::waitid(P_PID, static_cast<id_t>(pid_), &state, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        state.si_pid == pid_) {
-      ::kill(-pid_, SIGKILL);  // ends the rest of its group
+    if (::waitid(P_PID, static_cast<id_t>(pid_), &state, WEXITED | WNOHANG | WNOWAIT) != 0) {
+      return Exit{};  // this process ignores SIGCHLD
     }
-    int status = 0;
-    rusage usage{};
-    const pid_t result = ::wait4(pid_, &status, WNOHANG, &usage);
-    if (result == pid_) return Exit{status, std::int64_t{usage.ru_maxrss} * 1024};
-    if (result < 0 && errno == ECHILD) return Exit{};  // this process ignores SIGCHLD
+    // A child that has ended keeps its number, and so that of its group, until it is reaped.
+    if (state.si_pid == pid_) {
+      ::kill(-pid_, SIGKILL);  // ends the rest of its group
+      int status = 0;
+      rusage usage{};
+      if (::wait4(pid_, &status, WNOHANG, &usage) == pid_) {
+        return Exit{status, std::int64_t{usage.ru_maxrss} * 1024};
+      }
+    }
     if (Clock::now() >= deadline) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -41,10 +41,10 @@ int option(int argc, char** argv, const std::string& name) {
   sleep_for_ever();
 }
 
-// A program that outlives whoever waits for it.
+// A program that ends long after the worker, and by itself: a test that waits for it then fails.
 void start_sleeper() {
   pid_t process = 0;
-  static_cast<void>(spawn({"/bin/sleep", "1000"}, {.descriptors = {-1, -1, -1}}, process));
+  static_cast<void>(spawn({"/bin/sleep", "300"}, {.descriptors = {-1, -1, -1}}, process));
 }
 
 void act(const std::string& action, int fd) {

@@ -27,10 +27,20 @@ namespace {
 
 // A driver stuck in the kernel: no process that was killed ever ends.
 std::atomic<bool> nothing_ends = false;
+// A child ends just after it was seen running.
+std::atomic<bool> ends_unseen = false;
 
 }  // namespace
 
-// Stands in for the C library's.
+// These two stand in for the C library's.
+extern "C" int waitid(idtype_t type, id_t id, siginfo_t* info, int options) {
+  if (ends_unseen.exchange(false)) {
+    siginfo_t unseen{};
+    return static_cast<int>(::syscall(SYS_waitid, type, id, &unseen, WEXITED | WNOWAIT, nullptr));
+  }
+  return static_cast<int>(::syscall(SYS_waitid, type, id, info, options, nullptr));
+}
+
 extern "C" pid_t wait4(pid_t pid, int* status, int options, rusage* usage) noexcept {
   if (nothing_ends) return 0;
   return static_cast<pid_t>(::syscall(SYS_wait4, pid, status, options, usage));
@@ -424,6 +434,20 @@ TEST_SUITE("ProcessWorker") {
       for (int status = 0; ::waitpid(-1, &status, 0) > 0; ++ended) CHECK(WIFSIGNALED(status));
       CHECK(ended >= 1);
     }
+    ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+  }
+
+  TEST_CASE("what a worker has started ends with it, though it ends between two looks") {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const ScriptGuard script("1 after start-and-segv");
+    const auto worker = make_worker();
+    ends_unseen = true;
+    failure_of(*worker, CompileRequest{}, kPlenty);
+    CHECK_FALSE(ends_unseen);
+    int status = 0;
+    REQUIRE(::waitpid(-1, &status, 0) > 0);
+    CHECK(WIFSIGNALED(status));
+    CHECK(::waitpid(-1, nullptr, 0) < 0);
     ::prctl(PR_SET_CHILD_SUBREAPER, 0);
   }
 
