@@ -112,7 +112,10 @@ def main():
             elif victim == "program":
                 process.kill()
             else:
-                os.kill(rng.choice(workers), signal.SIGKILL)
+                try:
+                    os.kill(rng.choice(workers), signal.SIGKILL)
+                except ProcessLookupError:
+                    victim = None  # it ended before it could be killed
             _, errors = process.communicate(timeout=600)
             if victim is not None:
                 hits[victim] += 1

@@ -1,6 +1,7 @@
 #include "cli/interrupt.hpp"
 
 #include <csignal>
+#include <cstdio>
 
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -34,6 +35,8 @@ InterruptWatch::InterruptWatch() {
 }
 
 InterruptWatch::~InterruptWatch() {
+  // A signal that waits ends the program once it may: what was printed gets out before.
+  std::fflush(stdout);
   thread_.request_stop();
   thread_.join();
   signals_ = {};

@@ -10,8 +10,9 @@ namespace autotune::test {
 namespace {
 
 const std::vector<std::string> kSearch = {
-    "--sizes", "40,41,42", "--device", "cpu",    "--tile-width",   "8",     "--results-per-thread",
-    "2",       "--unroll", "full",     "--only", "VECTOR_WIDTH=1", "--json"};
+    "--sizes", "40,41,42", "--device", "cpu",    "--tile-width",   "8",      "--results-per-thread",
+    "2",       "--unroll", "full",     "--only", "VECTOR_WIDTH=1", "--jobs", "1",
+    "--json"};
 
 TEST_SUITE("signals") {
   TEST_CASE("an interrupt prints and keeps the best so far, and the next run goes on") {

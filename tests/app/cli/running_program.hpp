@@ -79,7 +79,9 @@ class RunningProgram {
       std::ifstream status(path);
       for (std::string line; std::getline(status, line);) {
         if (line.rfind("SigBlk:", 0) != 0) continue;
-        if ((std::stoull(line.substr(7), nullptr, 16) & (1ULL << (SIGINT - 1))) != 0) return;
+        const auto blocked = std::stoull(line.substr(7), nullptr, 16);
+        const auto holds = [&](int signal) { return (blocked >> (signal - 1) & 1) != 0; };
+        if (holds(SIGINT) && !holds(SIGUSR1)) return;  // fork() holds back both
       }
     }
   }

@@ -18,7 +18,7 @@ end() {
 trap end EXIT
 cd "$folder"
 export AUTOTUNE=$1 RESULTS="$folder/results" SIZES=33,20x40x10 XDG_CACHE_HOME="$folder/cache"
-export OPTIONS="--device cpu --template gemm_tiled --only TILE_WIDTH=8,UNROLL=8,PREFETCH=0"
+export OPTIONS="--device cpu --template gemm_tiled --only TILE_WIDTH=8,UNROLL=8,PREFETCH=0 --budget 10m"
 
 has_slurm() {
   local program

@@ -13,6 +13,7 @@ namespace autotune::test {
 TEST_SUITE("finals of a run") {
   TEST_CASE("a budget counts from when the command began") {
     TuneFixture f;
+    f.request.strategy = "random";  // which proposes quickly, with sanitizers as well
     f.request.budget.seconds = 60;
     f.request.began = std::chrono::steady_clock::now() - std::chrono::seconds(61);
     const TuneReport report = f.run();
@@ -25,7 +26,7 @@ TEST_SUITE("finals of a run") {
 
   TEST_CASE("nothing may take longer than what is left of the budget") {
     TuneFixture f;
-    f.request.strategy = "random";  // which proposes quickly, with sanitizers as well
+    f.request.strategy = "random";
     f.request.budget.seconds = 60;
     f.request.began = std::chrono::steady_clock::now() - std::chrono::seconds(50);
     f.script->measure = [&f, before = f.script->measure](const MeasureRequest& m) {

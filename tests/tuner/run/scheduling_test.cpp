@@ -73,7 +73,7 @@ TEST_SUITE("tune: scheduling") {
     f.run();
     const auto first = std::ranges::find_if(
         f.seen, [](const Trial& t) { return to_string(t.configuration) == "X=2,A=2"; });
-    CHECK(first - f.seen.begin() < 100);  // of 372
+    CHECK(first - f.seen.begin() < 250);  // of 372
   }
 
   TEST_CASE("an idle device tries for one size what was built for another") {

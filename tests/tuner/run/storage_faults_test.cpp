@@ -1,5 +1,7 @@
 // Tuning runs whose database fails: the measurements are reported all the same, with what was
 // wrong, and the next run repeats the trials that were not stored.
+#include <mutex>
+
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 #include <sqlite3.h>
@@ -75,10 +77,13 @@ TEST_SUITE("tuning into a database that fails") {
     auto database = TuningDatabase::open(search.path, std::chrono::milliseconds(1));
     {
       SQLite::Database other(search.path.string(), SQLite::OPEN_READWRITE);
-      const auto take_lock = [&](const TuneProgress& progress) {
-        if (progress.last != nullptr && progress.done == 0) other.exec("BEGIN EXCLUSIVE");
+      other.setBusyTimeout(10'000);
+      std::once_flag first;
+      search.script->measure = [&, answer = search.script->measure](const MeasureRequest& m) {
+        std::call_once(first, [&] { other.exec("BEGIN EXCLUSIVE"); });
+        return answer(m);
       };
-      const TuneReport report = search.run(database, take_lock);
+      const TuneReport report = search.run(database);
       check_report(report);
       CHECK(report.storage_problem == search.path.string() +
                                           ": is locked by another process: try again when that has"

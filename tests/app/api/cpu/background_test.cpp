@@ -40,17 +40,23 @@ class Lines {
       changed_.notify_all();
     };
   }
-  // Returns once a line has both parts.
+  // Returns once a line has both parts. Fails once a line says that they will not come.
   void wait_for(const std::string& one, const std::string& other) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] {
-      return std::any_of(lines_.begin(), lines_.end(), [&](const std::string& line) {
-        return line.find(one) != std::string::npos && line.find(other) != std::string::npos;
-      });
+      return has_line(one, other) || has_line(one, "has no winner") ||
+             has_line(one, "is not tuned");
     });
+    REQUIRE(has_line(one, other));
   }
 
  private:
+  [[nodiscard]] bool has_line(const std::string& one, const std::string& other) const {
+    return std::any_of(lines_.begin(), lines_.end(), [&](const std::string& line) {
+      return line.find(one) != std::string::npos && line.find(other) != std::string::npos;
+    });
+  }
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::string> lines_;
@@ -175,7 +181,7 @@ TEST_SUITE("tuning in the background on the CPU device") {
       stale.median_us = stale.low_us = stale.high_us = stored_us;
       TuningDatabase::open(storage.database()).put_winners({&stale, 1});
       Lines lines;
-      Library library(in_background(lines, 2));
+      Library library(in_background(lines, 4));
       Numbers one(kOne);
       CHECK(one.multiply(library) == MatchKind::exact_stale);
       Numbers(kOther).multiply(library);  // whose turn comes when the first one is done with
@@ -205,7 +211,7 @@ TEST_SUITE("tuning in the background on the CPU device") {
                            << " \"$@\"\n";
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
     Lines lines;
-    LibraryOptions options = in_background(lines, 1);
+    LibraryOptions options = in_background(lines, 3);
     options.worker_program = program;
     const int own = ::getpriority(PRIO_PROCESS, 0);
     Library library(options);
@@ -221,7 +227,7 @@ TEST_SUITE("tuning in the background on the CPU device") {
   TEST_CASE("a process that the application forks is refused, and ends without harm to it") {
     const TemporaryStorage storage;
     Lines lines;
-    auto library = std::make_unique<Library>(in_background(lines, 3));
+    auto library = std::make_unique<Library>(in_background(lines, 6));
     Numbers one(kOne);
     one.multiply(*library);
     lines.wait_for(to_string(kOne), "is tuned in the background");

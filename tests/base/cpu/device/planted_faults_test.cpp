@@ -103,11 +103,12 @@ TEST_SUITE("planted faults") {
         GemmProblem{.m = 7, .n = 5, .k = kDepth}};  // one block, so that a copy of it counts runs
     request.templates = {&kernel};
     request.strategy = "exhaustive";
+    request.budget.trials = kFaults;  // not seconds, of which a slow compiler needs many
     TunerSetup setup;
     setup.device = cpu_device_info();
     setup.make_compile_worker = [] { return make_process_worker(AUTOTUNE_PROGRAM, kCpuOrdinal); };
     setup.measuring = {{setup.device, setup.make_compile_worker, {}}};
-    setup.measure_timeout = std::chrono::milliseconds(3000);
+    setup.measure_timeout = std::chrono::milliseconds(10'000);
     setup.database = &database;
 
     std::map<std::int64_t, Trial> trials;
