@@ -250,7 +250,7 @@ int run_replay(const ReplayCommandOptions& command) {
   }
   if (command.json) {
     print_json(results, strategies, options);
-  } else {
+  } else if (!results.empty()) {
     print_tables(results, strategies, options, spaces.size());
     if (command.until) print_stops(results, strategies, *command.until);
   }
