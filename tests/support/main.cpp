@@ -3,9 +3,9 @@
 
 #ifdef __SANITIZE_THREAD__
 // References to an exception are counted inside libstdc++, where the thread sanitizer does not see
-// the atomics: where a thread is the last to end with a packaged_task, the end of its exception
-// looks like a race with whoever caught it.
+// the atomics. Where the thread of a task drops the last one, the destruction of the exception
+// looks like a race with the thread that caught it.
 extern "C" __attribute__((visibility("default"))) const char* __tsan_default_suppressions() {
-  return "race:std::__future_base::_Result\n";
+  return "race:^std::__future_base::_Result*::_M_destroy\n";
 }
 #endif

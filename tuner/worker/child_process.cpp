@@ -143,16 +143,16 @@ std::optional<ChildProcess::Exit> ChildProcess::reap(Clock::time_point deadline)
   while (true) {
     siginfo_t state{};
     if (::waitid(P_PID, static_cast<id_t>(pid_), &state, WEXITED | WNOHANG | WNOWAIT) != 0) {
-      return Exit{};  // this process ignores SIGCHLD
+      return Exit{};  // this process ignores SIGCHLD, or something else has reaped the child
     }
     // A child that has ended keeps its number, and so that of its group, until it is reaped.
     if (state.si_pid == pid_) {
       ::kill(-pid_, SIGKILL);  // ends the rest of its group
       int status = 0;
       rusage usage{};
-      if (::wait4(pid_, &status, WNOHANG, &usage) == pid_) {
-        return Exit{status, std::int64_t{usage.ru_maxrss} * 1024};
-      }
+      const pid_t reaped = ::wait4(pid_, &status, WNOHANG, &usage);
+      if (reaped == pid_) return Exit{status, std::int64_t{usage.ru_maxrss} * 1024};
+      if (reaped < 0) return Exit{};  // something else was faster
     }
     if (Clock::now() >= deadline) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,13 +1,13 @@
 #include "cli/interrupt.hpp"
 
 #include <csignal>
-#include <cstdio>
 
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "cli/exit_codes.hpp"
+#include "cli/terminal.hpp"
 
 namespace autotune {
 namespace {
@@ -35,8 +35,8 @@ InterruptWatch::InterruptWatch() {
 }
 
 InterruptWatch::~InterruptWatch() {
-  // A signal that waits ends the program once it may: what was printed gets out before.
-  std::fflush(stdout);
+  // A pending signal ends the program below, when it is unblocked: what was printed gets out first.
+  static_cast<void>(flush_output());  // which remembers an error
   thread_.request_stop();
   thread_.join();
   signals_ = {};

@@ -1,6 +1,5 @@
 #include "cli/program.hpp"
 
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -135,9 +134,8 @@ int run_program(int argc, char** argv) {
   try {
     if (argc > 1 && std::strcmp(argv[1], "worker") == 0) return run_worker_command(argc, argv);
     const int code = parse_and_run(argc, argv);
-    errno = 0;
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-    return report_output(errno);
+    const int error = flush_output();
+    return error == 0 && std::ferror(stdout) == 0 ? code : report_output(error);
   } catch (const StorageError& error) {
     return report(exit_code::kUsage, error.what());
   } catch (const UsageError& error) {

@@ -1,5 +1,6 @@
 #include "cli/terminal.hpp"
 
+#include <cerrno>
 #include <cstdio>
 
 #include <sys/ioctl.h>
@@ -15,6 +16,12 @@ std::optional<std::size_t> terminal_columns(int descriptor) {
 
 std::optional<std::size_t> output_columns() {
   return terminal_columns(STDOUT_FILENO);
+}
+
+int flush_output() {
+  static int first_error = 0;
+  if (std::fflush(stdout) != 0 && first_error == 0) first_error = errno;
+  return first_error;
 }
 
 void say(const std::string& line) {

@@ -312,6 +312,7 @@ TEST_SUITE("program on the CPU device") {
     for (const auto& [command, reason] :
          {std::pair("devices > /dev/full", "No space left on device"),
           std::pair("query --device H200 --json > /dev/full", "No space left on device"),
+          std::pair("run --device cpu --sizes 8 > /dev/full", "No space left on device"),
           std::pair("devices >&-", "Bad file descriptor")}) {
       CAPTURE(command);
       const ProgramResult result = run_program(

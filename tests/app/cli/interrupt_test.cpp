@@ -79,6 +79,16 @@ TEST_SUITE("signals") {
     }
   }
 
+  TEST_CASE("a replay that is interrupted before its first result prints nothing") {
+    const Program program;
+    RunningProgram running(program, {"replay", kRecording, "--repeats", "10000"});
+    running.wait_until_it_watches();
+    const ProgramResult result = running.finish_with(SIGINT);
+    CHECK(result.exit_code == kInterrupted);
+    CHECK(has(result.err, "autotune: interrupted: 0 of "));
+    CHECK(result.out == "");
+  }
+
   TEST_CASE("a reader that goes away costs the output and nothing that was stored") {
     const OrphanWatch orphans;
     const Program program;

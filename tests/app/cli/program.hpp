@@ -30,9 +30,9 @@ struct Program {
 
   [[nodiscard]] ProgramResult operator()(const std::vector<std::string>& arguments) const {
     ProgramResult result = run_program(AUTOTUNE_PROGRAM, arguments, environment);
-    // A slow machine adds this line.
+    // A slow machine adds this line, also more than once.
     constexpr std::string_view kSlow = "autotune: waiting for the compiler\n";
-    if (const std::size_t at = result.err.find(kSlow); at != std::string::npos) {
+    for (std::size_t at = 0; (at = result.err.find(kSlow, at)) != std::string::npos;) {
       result.err.erase(at, kSlow.size());
     }
     return result;

@@ -73,7 +73,8 @@ TEST_SUITE("tune: scheduling") {
     f.run();
     const auto first = std::ranges::find_if(
         f.seen, [](const Trial& t) { return to_string(t.configuration) == "X=2,A=2"; });
-    CHECK(first - f.seen.begin() < 250);  // of 372
+    // Of 372. The order in which kernels are built would put it behind 360.
+    CHECK(first - f.seen.begin() < 250);
   }
 
   TEST_CASE("an idle device tries for one size what was built for another") {

@@ -1,6 +1,6 @@
 // Tuning runs whose database fails: the measurements are reported all the same, with what was
 // wrong, and the next run repeats the trials that were not stored.
-#include <mutex>
+#include <atomic>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
@@ -75,12 +75,13 @@ TEST_SUITE("tuning into a database that fails") {
   TEST_CASE("a lock that another process holds to the end is told, and the next run stores") {
     const SmallSearch search;
     auto database = TuningDatabase::open(search.path, std::chrono::milliseconds(1));
+    const auto answer = search.script->measure;
     {
       SQLite::Database other(search.path.string(), SQLite::OPEN_READWRITE);
       other.setBusyTimeout(10'000);
-      std::once_flag first;
-      search.script->measure = [&, answer = search.script->measure](const MeasureRequest& m) {
-        std::call_once(first, [&] { other.exec("BEGIN EXCLUSIVE"); });
+      std::atomic<bool> locks = true;
+      search.script->measure = [&](const MeasureRequest& m) {
+        if (locks.exchange(false)) other.exec("BEGIN EXCLUSIVE");
         return answer(m);
       };
       const TuneReport report = search.run(database);
@@ -88,6 +89,7 @@ TEST_SUITE("tuning into a database that fails") {
       CHECK(report.storage_problem == search.path.string() +
                                           ": is locked by another process: try again when that has"
                                           " ended (12 trials were not stored)");
+      search.script->measure = answer;
     }
     CHECK(database.stats().trials == 0);
     const TuneReport next = search.run(database);
