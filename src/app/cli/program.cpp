@@ -18,6 +18,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/help/command_help.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "cli/usage_message.hpp"
 #include "cli/version_text.hpp"
 #include "cli/worker_command.hpp"
