@@ -173,9 +173,9 @@ std::vector<RecordedSpace> read_recorded_spaces(const std::string& path) {
     }
     spaces.back().name = name;
     if (spaces.back().correct == 0 || spaces.back().best_us >= kWorthless) {
-      throw UsageError(
-          fmt::format("{}: no configuration of {} {}, so there is no best one", path, name,
-                      spaces.back().correct == 0 ? "is correct" : "has a score above 0"));
+      const char* const why =
+          spaces.back().correct == 0 ? "configurations failed" : "scores are 0 or less";
+      throw UsageError(fmt::format("{}: {}: all {}, so none is the best", path, name, why));
     }
   }
   return spaces;

@@ -11,8 +11,8 @@ namespace autotune {
 [[nodiscard]] std::optional<std::size_t> terminal_columns(int descriptor);
 // The columns of the terminal that standard output goes to; nullopt for files and pipes.
 [[nodiscard]] std::optional<std::size_t> output_columns();
-// Writes what was printed so far. Returns 0, or the number of the first error that this found in
-// the process; what could not be written is lost.
+// Writes what was printed so far. Returns 0, or the error number of the first call that failed;
+// what that call could not write is lost.
 [[nodiscard]] int flush_output();
 // Writes "autotune: " and the line to standard error, whether anybody can read it or not.
 void say(const std::string& line);

@@ -1,6 +1,8 @@
 // The program under test, with a database and a cache of its own and without a GPU.
 #pragma once
 
+#include <string_view>
+
 #include "tests/support/run_program.hpp"
 
 namespace autotune::test {
