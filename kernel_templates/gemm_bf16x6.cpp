@@ -24,7 +24,7 @@ std::vector<Constraint> constraints() {
 // Where gemm_fp16x3 computes all rows from its planes, it is always faster.
 KernelTemplate make_gemm_bf16x6(std::string_view source) {
   GemmTemplate own{.name = "gemm_bf16x6",
-                   .space_version = 1,
+                   .space_version = 2,
                    .source = source,
                    .space = ConfigSpace(plane_parameters({64, 128}), constraints()),
                    .only_named = true};

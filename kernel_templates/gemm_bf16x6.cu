@@ -29,6 +29,11 @@
 #define CLUSTER 1
 #endif
 
+// Blocks of a cluster that split K of one tile: 1, 2, 4 or 8; above 1 CLUSTER is 1.
+#ifndef CLUSTER_K
+#define CLUSTER_K 1
+#endif
+
 // Blocks of an SM that the compiler leaves registers for, and that share its memory: 1 or 2.
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1

@@ -20,13 +20,13 @@ std::vector<Constraint> constraints() {
           "tile", "only tiles with 128 rows have more than 128 columns", {"BLOCK_N", "WARPGROUPS"},
           [](const PlaneProducts& v) { return v.tile_n() <= 128 || v.warpgroups() == 2; }),
       plane_blocks_constraint(),
+      plane_split_constraint(),
       constraint_on<PlaneProducts>(
           "cluster", "only blocks with 128 rows and at least 128 columns share copies",
           {"BLOCK_N", "WARPGROUPS", "CLUSTER"},
           [](const PlaneProducts& v) {
             return v.cluster() == 1 || (v.warpgroups() == 2 && v.tile_n() >= 128);
           }),
-      plane_raster_constraint(),
   };
 }
 
@@ -64,10 +64,11 @@ Configuration default_configuration(const GemmProblem& problem) {
   result.set("BLOCK_N", is_small ? 64 : is_medium ? 128 : 256);
   result.set("WARPGROUPS", is_medium ? 1 : 2);
   result.set("CLUSTER", is_medium || tiles_m % 2 == 1 ? 1 : 2);
+  result.set("CLUSTER_K", 1);
   result.set("MIN_BLOCKS", 1);
   result.set("SPLIT_K", is_medium || is_one_round ? 1 : 0);
   result.set("RASTER", is_medium ? 4 : 8);
-  result.set("PREPARE_THREADS", problem.k <= 4096 ? 256 : 512);
+  result.set("PREPARE_THREADS", 256);
   return result;
 }
 
@@ -80,7 +81,7 @@ bool supports(const GemmProblem& problem) {
 
 KernelTemplate make_gemm_fp16x1(std::string_view source) {
   return plane_template({.name = "gemm_fp16x1",
-                         .space_version = 1,
+                         .space_version = 2,
                          .source = source,
                          .space = ConfigSpace(plane_parameters({64, 128, 192, 256}), constraints()),
                          .supports = supports,

@@ -12,7 +12,8 @@
 // warps computes 64 rows of the tile. Buffers are handed over as in gemm_tma. Blocks are
 // persistent. Clusters of blocks divide the k_tiles of all tiles evenly where there are at least as
 // many clusters as tiles; otherwise they take whole tiles in turn and share the last ones. The
-// parts of a shared tile are added in the order of K by the cluster that arrives last.
+// parts of a shared tile are added in the order of K by the cluster that arrives last. CLUSTER_K is
+// that of gemm_fp16x3.
 //
 // Zeros beyond K change no bit, since each row has zeros there. Results of rows and columns that
 // have an infinity or NaN, or many elements too small for the planes, are computed with FFMA, from
@@ -20,9 +21,9 @@
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n < 2^31, k < 2^21.
 // Launch: kThreads threads and kStages * kStage + kExchange bytes of dynamic shared memory; any
-// number of clusters up to the k_tiles of all tiles. workspace: behind the counters the plane of A,
-// that of B, a piece of memory that is read and not used (see kSlack), and two parts of a tile for
-// each block. All code is for sm_90a alone.
+// number of clusters up to the k_tiles of all tiles, or one for each tile with CLUSTER_K above 1.
+// workspace: behind the counters the plane of A, that of B, a piece of memory that is read and not
+// used (see kSlack), and two parts of a tile for each block. All code is for sm_90a alone.
 
 // Columns of the tile: 64, 128, 192 or 256.
 #ifndef BLOCK_N
@@ -37,6 +38,11 @@
 // Blocks side by side along M that share the copies of B: 1 or 2.
 #ifndef CLUSTER
 #define CLUSTER 1
+#endif
+
+// Blocks of a cluster that split K of one tile: 1, 2, 4 or 8; above 1 CLUSTER is 1.
+#ifndef CLUSTER_K
+#define CLUSTER_K 1
 #endif
 
 // Blocks of an SM that the compiler leaves registers for, and that share its memory: 1 or 2.

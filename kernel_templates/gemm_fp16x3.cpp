@@ -10,7 +10,7 @@ KernelTemplate make_gemm_fp16x3(std::string_view source);
 // With Math::tf32 one product is enough (gemm_fp16x1).
 KernelTemplate make_gemm_fp16x3(std::string_view source) {
   GemmTemplate own{.name = "gemm_fp16x3",
-                   .space_version = 1,
+                   .space_version = 2,
                    .source = source,
                    .space = ConfigSpace(plane_parameters({64, 128}), corrected_constraints()),
                    .first_choice = [](const GemmProblem& problem) {
@@ -18,7 +18,7 @@ KernelTemplate make_gemm_fp16x3(std::string_view source) {
                      return problem.math == Math::emulated && problem.operations() >= kMany;
                    }};
   return plane_template(
-      corrected_products(std::move(own), {.products = 3, .planes = 2, .least_k = 128}));
+      corrected_products(std::move(own), {.products = 3, .planes = 2, .least_k = 64}));
 }
 
 }  // namespace autotune

@@ -7,15 +7,17 @@
 // low * low is left out. The tensor cores truncate sums, so that the error of high * high would
 // grow with K. Its sums are therefore promoted after each k_tile of 64: they are added to others in
 // FP32. Where K is less than 256, the template has them promoted after 32 (PROMOTE_K): a chain of
-// FP32 has few roundings there. The corrections have sums of their own, which are 2^-12 as large
-// and are added once. While the tensor cores compute the corrections, the other units promote the
-// sums of high * high.
+// FP32 has few roundings there. Where K is less than 128, uneven rows are left to FFMA, too. The
+// corrections have sums of their own, which are 2^-12 as large and are added once. While the tensor
+// cores compute the corrections, the other units promote the sums of high * high.
 //
 // One producer thread copies pieces of the planes to a ring of buffers; each group of four consumer
 // warps computes 64 rows of the tile. Buffers are handed over as in gemm_tma. Blocks are
 // persistent. Clusters of blocks divide the k_tiles of all tiles evenly where there are at least as
 // many clusters as tiles; otherwise they take whole tiles in turn and share the last ones. The
-// parts of a shared tile are added in the order of K by the cluster that arrives last.
+// parts of a shared tile are added in the order of K by the cluster that arrives last. With
+// CLUSTER_K above 1 there is a cluster for each tile instead, whose blocks have a part of K each
+// and add their sums through shared memory, in the order of K too.
 //
 // Zeros beyond K change no bit, since each row has zeros there in both planes. Results of rows and
 // columns that have an infinity or NaN, or many elements too small for the planes, are computed
@@ -23,9 +25,9 @@
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n < 2^31, k < 2^21.
 // Launch: kThreads threads and kStages * kStage + kExchange bytes of dynamic shared memory; any
-// number of clusters up to the k_tiles of all tiles. workspace: behind the counters the planes of
-// A, those of B, a piece of memory that is read and not used (see kSlack), and two parts of a tile
-// for each block. All code is for sm_90a alone.
+// number of clusters up to the k_tiles of all tiles, or one for each tile with CLUSTER_K above 1.
+// workspace: behind the counters the planes of A, those of B, a piece of memory that is read and
+// not used (see kSlack), and two parts of a tile for each block. All code is for sm_90a alone.
 
 // Columns of the tile: 64 or 128.
 #ifndef BLOCK_N
@@ -40,6 +42,11 @@
 // Blocks side by side along M that share the copies of B: 1 or 2.
 #ifndef CLUSTER
 #define CLUSTER 1
+#endif
+
+// Blocks of a cluster that split K of one tile: 1, 2, 4 or 8; above 1 CLUSTER is 1.
+#ifndef CLUSTER_K
+#define CLUSTER_K 1
 #endif
 
 // Blocks of an SM that the compiler leaves registers for, and that share its memory: 1 or 2.

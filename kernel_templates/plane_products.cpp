@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kCopyThreads = 128;
-constexpr std::int64_t kExchangeBytes = 40;  // of the epilogue, for each thread that multiplies
+constexpr std::int64_t kExchangeBytes = 80;  // of the epilogue, for each thread that multiplies
 // Copies of a tile's last rows read so much behind the planes.
 constexpr std::int64_t kSlack = 256 * PlaneProducts::kRowBytes;
 
@@ -38,7 +38,8 @@ std::int64_t split_blocks(const Operand& operand, std::int64_t k, std::int64_t t
   if (operand.contiguous) {
     std::int64_t team = 32;
     while (team < threads && 16 * team < k) team *= 2;
-    rows_of_cluster = kSplitBlocks * (threads / team);
+    const std::int64_t team_rows = k <= 128 ? 4 : k <= 256 ? 2 : 1;
+    rows_of_cluster = kSplitBlocks * (threads / team) * team_rows;
   }
   return ceil_div(operand.rows, rows_of_cluster) * kSplitBlocks;
 }
@@ -65,13 +66,18 @@ LaunchGeometry PlaneProducts::geometry(const GemmProblem& problem, std::int64_t 
   const Operand a{problem.m, problem.op_a == Transpose::none};
   const Operand b{problem.n, problem.op_b == Transpose::transposed};
   LaunchGeometry result;
-  EvenShares{.tiles = cluster_tiles(problem),
-             .k_tiles = k_tiles(problem),
-             .split_k = split_k(),
-             .cluster = cluster(),
-             .resident = min_blocks(),
-             .block_results = tile_m() * tile_n()}
-      .apply_to(result);
+  if (cluster_k() > 1) {
+    result.grid[0] = cluster_tiles(problem) * cluster_k();
+    result.blocks_per_cluster = cluster_k();
+  } else {
+    EvenShares{.tiles = cluster_tiles(problem),
+               .k_tiles = k_tiles(problem),
+               .split_k = split_k(),
+               .cluster = cluster(),
+               .resident = min_blocks(),
+               .block_results = tile_m() * tile_n()}
+        .apply_to(result);
+  }
   result.block[0] = 128 * warpgroups() + kCopyThreads;
   result.dynamic_shared_bytes = shared_bytes(*this);
   result.raster = std::min(c.at("RASTER"), clusters_m(problem));
@@ -79,9 +85,11 @@ LaunchGeometry PlaneProducts::geometry(const GemmProblem& problem, std::int64_t 
   result.workspace_bytes_shared =
       plane_bytes(a, problem, planes) + plane_bytes(b, problem, planes) + kSlack;
   // Strips of 32 rows, a part of K of each in shared memory.
-  const std::int64_t held = std::min<std::int64_t>(ceil_div(k_tiles(problem), 8) * 64, 1024);
-  const std::int64_t floats = 512 + 32 + (a.contiguous && b.contiguous ? 0 : 33 * held);
+  const std::int64_t held = 64 * std::min<std::int64_t>(ceil_div(k_tiles(problem), 8), 16);
   const std::int64_t threads = c.at("PREPARE_THREADS");
+  const std::int64_t of_strip = a.contiguous && b.contiguous ? 0 : 33 * held;
+  const std::int64_t of_rows = a.contiguous || b.contiguous ? 4 * threads : 0;
+  const std::int64_t floats = 256 + 32 + std::max(of_strip, of_rows);
   const auto share = [&](const Operand& operand) {
     return LaunchGeometry::Preparation::Share{split_blocks(operand, problem.k, threads),
                                               plane_bytes(operand, problem, planes) + kSlack};
@@ -95,13 +103,13 @@ LaunchGeometry PlaneProducts::geometry(const GemmProblem& problem, std::int64_t 
 
 double PlaneProducts::cycles(const TiledLaunch& launch, const GemmProblem& problem, int sm_count,
                              double k_tile_cycles, double tile_cycles) const {
-  constexpr double kPartCycles = 4'000;
+  const double part_cycles = cluster_k() > 1 ? 2'000 : 4'000;
   const auto blocks = static_cast<double>(launch.geometry.blocks());
   const auto tiles = static_cast<double>(cluster_tiles(problem) * cluster());
   const auto slots = static_cast<double>(min_blocks() * sm_count);
   const double tile = static_cast<double>(k_tiles(problem)) * k_tile_cycles + tile_cycles;
-  const double parts = blocks > tiles ? kPartCycles : 0;
-  if (split_k() == 0) return tiles / blocks * tile + tile_cycles + kPartCycles;
+  const double parts = blocks > tiles ? part_cycles : 0;
+  if (split_k() == 0) return tiles / blocks * tile + tile_cycles + part_cycles;
   return std::ceil(blocks / slots) * (tile * tiles / blocks + tile_cycles + parts);
 }
 
@@ -110,12 +118,13 @@ std::vector<TuningParameter> plane_parameters(std::vector<std::int64_t> block_n)
       {"BLOCK_N", "columns of a block's tile", std::move(block_n)},
       {"WARPGROUPS", "groups of four warps, with 64 rows of the tile each", {1, 2}},
       {"CLUSTER", "blocks that share the copies of B", {1, 2}},
+      {"CLUSTER_K", "blocks of a cluster that split K of one tile", {1, 2, 4, 8}},
       {"MIN_BLOCKS", "blocks of an SM at a time, as __launch_bounds__ has them", {1, 2}},
       {"SPLIT_K",
-       "clusters that split K of one tile; 0: persistent ones, which take tiles in turn",
-       {0, 1, 2, 3, 4, 8}},
+       "1: a cluster for each tile; 0: persistent ones, which take tiles in turn",
+       {0, 1}},
       {"RASTER", "tiles along M that run side by side and share B in the L2 cache", {4, 8, 16}},
-      {"PREPARE_THREADS", "threads of the blocks that split the operands", {128, 256, 512}},
+      {"PREPARE_THREADS", "threads of the blocks that split the operands", {128, 256}},
   };
 }
 
@@ -125,21 +134,24 @@ Constraint plane_blocks_constraint() {
       [](const PlaneProducts& v) { return v.min_blocks() == 1 || v.warpgroups() == 1; });
 }
 
-Constraint plane_raster_constraint() {
+Constraint plane_split_constraint() {
   return constraint_on<PlaneProducts>(
-      "raster", "with SPLIT_K above 1, RASTER is 4", {"SPLIT_K", "RASTER"},
-      [](const PlaneProducts& v) { return v.split_k() <= 1 || v.c.at("RASTER") == 4; });
+      "split", "with CLUSTER_K above 1, CLUSTER and SPLIT_K are 1, and RASTER is 4",
+      {"CLUSTER", "CLUSTER_K", "SPLIT_K", "RASTER"}, [](const PlaneProducts& v) {
+        return v.cluster_k() == 1 ||
+               (v.cluster() == 1 && v.split_k() == 1 && v.c.at("RASTER") == 4);
+      });
 }
 
 std::vector<Constraint> corrected_constraints() {
   return {
       plane_blocks_constraint(),
+      plane_split_constraint(),
       constraint_on<PlaneProducts>("cluster", "only blocks with 128 rows and columns share copies",
                                    {"BLOCK_N", "WARPGROUPS", "CLUSTER"},
                                    [](const PlaneProducts& v) {
                                      return v.cluster() == 1 || v.warpgroups() * v.tile_n() == 256;
                                    }),
-      plane_raster_constraint(),
   };
 }
 
@@ -157,10 +169,11 @@ GemmTemplate corrected_products(GemmTemplate own, SplitProducts split) {
     result.set("BLOCK_N", is_small ? 64 : 128);
     result.set("WARPGROUPS", is_medium ? 1 : 2);
     result.set("CLUSTER", 1);
+    result.set("CLUSTER_K", 1);
     result.set("MIN_BLOCKS", 1);
     result.set("SPLIT_K", is_medium ? 1 : 0);
     result.set("RASTER", is_medium ? 4 : 8);
-    result.set("PREPARE_THREADS", problem.k <= 4096 ? 256 : 512);
+    result.set("PREPARE_THREADS", 256);
     return result;
   };
   own.geometry = [split](const Configuration& configuration, const GemmProblem& problem) {

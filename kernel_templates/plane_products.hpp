@@ -24,6 +24,7 @@ struct PlaneProducts {
   [[nodiscard]] std::int64_t tile_n() const { return c.at("BLOCK_N"); }
   [[nodiscard]] std::int64_t warpgroups() const { return c.at("WARPGROUPS"); }
   [[nodiscard]] std::int64_t cluster() const { return c.at("CLUSTER"); }
+  [[nodiscard]] std::int64_t cluster_k() const { return c.at("CLUSTER_K"); }
   [[nodiscard]] std::int64_t min_blocks() const { return c.at("MIN_BLOCKS"); }
   [[nodiscard]] std::int64_t split_k() const { return c.at("SPLIT_K"); }
 
@@ -45,8 +46,8 @@ struct PlaneProducts {
 [[nodiscard]] std::vector<TuningParameter> plane_parameters(std::vector<std::int64_t> block_n);
 // Returns the constraint that MIN_BLOCKS is above 1 only for blocks with 64 rows.
 [[nodiscard]] Constraint plane_blocks_constraint();
-// Returns the constraint that an order of tiles is only varied where it makes a difference.
-[[nodiscard]] Constraint plane_raster_constraint();
+// Returns the constraint that K is split in one way at a time.
+[[nodiscard]] Constraint plane_split_constraint();
 
 // Makes a template from a description that lacks what does not depend on the number of products.
 [[nodiscard]] KernelTemplate plane_template(GemmTemplate own);

@@ -21,8 +21,6 @@ namespace autotune_device {
 
 // Copies of the last k_tile read up to 256 rows behind an operand's planes, of any memory.
 constexpr int kSlack = 128 * kRowBytes;
-// Columns of results for which a thread has registers in the epilogue.
-constexpr int kStoredN = kTileN > 128 ? kTileN / 2 : kTileN;
 
 // Sets sums to those of a work tile's k_tiles, of which the planes have one product each. While the
 // tensor cores compute a k_tile, the copies of the next one arrive. All consumer threads call this.
@@ -33,6 +31,7 @@ __device__ __forceinline__ void accumulate_one_product(const Pipeline& pipeline,
   const unsigned own_a = threadIdx.x / 128 * 64 * kRowBytes;
 #pragma unroll
   for (int i = 0; i < kSums; ++i) sums[i] = 0;
+  pin(sums);
   unsigned last = 0;  // stage of the k_tile before
 #pragma unroll 1
   for (unsigned k_tile = 0; k_tile < k_tiles; ++k_tile) {
@@ -64,6 +63,7 @@ __device__ __forceinline__ void accumulate_with_corrections(const Pipeline& pipe
   float high[kSums], corrections[kSums];
 #pragma unroll
   for (int i = 0; i < kSums; ++i) sums[i] = corrections[i] = 0;
+  pin(corrections);
   unsigned last = 0;  // stage of the k_tile before
   const auto release_last = [&] {
     pipeline.release(last);
@@ -130,9 +130,10 @@ __device__ __forceinline__ void accumulate(const Pipeline& pipeline, PipelineSta
   }
 }
 
-// Splits the operands that `prepares` names (1: A, 2: B, 3: both). All threads of clusters of
-// kSplitBlocks blocks, which lie along x, call this. Dynamic shared memory: where an operand is
-// transposed along K, kSplitThreads + 32 + 33 * StridedRows::held() floats.
+// Splits the operands that `prepares` names (1: A, 2: B, 3: both). All threads of blocks along x
+// call this, in clusters of kSplitBlocks where rows of an operand are strided. Dynamic shared
+// memory: kSplitThreads + 32 floats, and the larger of 33 * StridedRows::held() where rows are
+// strided and ContiguousRows::kExchanged for each thread where rows are contiguous.
 __device__ __forceinline__ void split_operands(const float* __restrict__ a,
                                                const float* __restrict__ b, long long m,
                                                long long n, long long k, long long lda,
@@ -160,69 +161,136 @@ __device__ __forceinline__ void split_operands(const float* __restrict__ a,
   }
 }
 
-// Stores a thread's results, as many at a time as the epilogue takes.
-template <typename Epilogue, int kCount>
-__device__ __forceinline__ void store_results(const Epilogue& epilogue, const float (&sums)[kCount],
-                                              int row, int column) {
-  if constexpr (Epilogue::kSums == kCount) {
-    epilogue.store(sums, row, column);
-  } else {
+// Where a cluster splits K of a tile: the addition of its blocks' sums through their shared memory.
+// A block adds every CLUSTER_K-th 32 columns of the tile.
+struct ClusterSums {
+  static constexpr int kStoredN = 32;
+  static_assert(CLUSTER_K == 1 || kTileM * kTileN * 4 <= kStages * kStage, "");
+
+  unsigned memory;  // the address of the buffers
+
+  // Stores this thread's sums. All consumer threads call this.
+  __device__ __forceinline__ void put(unsigned char* own, const float (&sums)[kSums]) const {
+    // Other warps' matrix instructions may still read the buffers.
+    asm volatile("bar.sync %0, %1;" ::"n"(1 + WARPGROUPS), "n"(kConsumers) : "memory");
 #pragma unroll
-    for (int first = 0; first < kCount; first += Epilogue::kSums) {
-      float some[Epilogue::kSums];
-#pragma unroll
-      for (int i = 0; i < Epilogue::kSums; ++i) some[i] = sums[first + i];
-      epilogue.store(some, row, column + 2 * first);
+    for (int i = 0; i < kSums; i += 4) {
+      *reinterpret_cast<float4*>(own + place(i)) = {sums[i], sums[i + 1], sums[i + 2], sums[i + 3]};
     }
   }
-}
+  // Adds the sums of all blocks in the order of K and stores them, in the block's columns of the
+  // tile that begins at the row and the column. All consumer threads call this.
+  template <typename Epilogue>
+  __device__ __forceinline__ void store(const Epilogue& epilogue, int row, int column) const {
+#pragma unroll 1
+    for (int at = blockIdx.x % CLUSTER_K * kStoredN; at < kTileN; at += CLUSTER_K * kStoredN) {
+      const auto words = epilogue.load_words(row, column + at);
+      float some[Epilogue::kSums] = {};
+      add(at, some);
+      epilogue.store(some, words, row, column + at);
+    }
+  }
+
+ private:
+  template <int kCount>
+  __device__ __forceinline__ void add(int column, float (&some)[kCount]) const {
+    const unsigned from = memory + place(column / 2);
+#pragma unroll 2
+    for (unsigned block = 0; block < CLUSTER_K; ++block) {
+      unsigned at;
+      asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(from), "r"(block));
+#pragma unroll
+      for (int i = 0; i < kCount; i += 4) {
+        float4 part;
+        asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+                     : "=f"(part.x), "=f"(part.y), "=f"(part.z), "=f"(part.w)
+                     : "r"(at + i * 4 * kConsumers)
+                     : "memory");
+        some[i] += part.x;
+        some[i + 1] += part.y;
+        some[i + 2] += part.z;
+        some[i + 3] += part.w;
+      }
+    }
+  }
+
+  // Returns the place of this thread's four sums from `i` on, in bytes.
+  static __device__ __forceinline__ unsigned place(int i) {
+    return (i / 4 * kConsumers + threadIdx.x) * 16;
+  }
+};
 
 // Computes C. All threads of any number of clusters of CLUSTER blocks of kThreads threads call
-// this. Dynamic shared memory: kStages * kStage + kExchange bytes.
+// this, or of one cluster of CLUSTER_K blocks for each tile. There are kStages * kStage + kExchange
+// bytes of dynamic shared memory.
 __device__ __forceinline__ void multiply_planes(
     const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, long long m,
     long long n, long long k, long long lda, long long ldb, long long ldc, float alpha, float beta,
     float* __restrict__ workspace, unsigned raster, void* prepared_a, void* prepared_b) {
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ Barrier barriers[2 * kStages];
-  __shared__ int flags[WARPGROUPS];
+  [[maybe_unused]] __shared__ int flags[WARPGROUPS];
   const Pipeline pipeline{shared_address(shared), barriers, barriers + kStages};
   if (threadIdx.x == 0) pipeline.init();
   const OperandPlanes planes(workspace + kWorkspaceCounters, prepared_a, prepared_b, m, n, k);
   const TileGrid grid{static_cast<unsigned>((m - 1) / (CLUSTER * kTileM) + 1),
                       static_cast<unsigned>((n - 1) / kTileN + 1), raster};
   const WorkPartition partition(grid.along_m * grid.along_n, planes.a.k_tiles);
-  TileScheduler scheduler(partition);
+  WorkTiles work_tiles(partition);
   cluster_sync();
   griddep_wait(static_cast<int>(partition.clusters));
   if (threadIdx.x >= kConsumers) {
     warpgroup_reg_dealloc<kCopyRegisters>();
-    if (threadIdx.x == kConsumers) producer_load(pipeline, planes.a, planes.b, scheduler, grid);
+    if (threadIdx.x == kConsumers) producer_load(pipeline, planes.a, planes.b, work_tiles, grid);
+    if (CLUSTER_K > 1) {
+      __syncwarp();
+      cluster_sync();  // the consumers' (ClusterSums)
+    }
   } else {
     warpgroup_reg_alloc<kRegisters>();
-    static_assert(sizeof(ExchangedRow) * 8 * kConsumers / 32 == kExchange, "");
-    auto* const exchange = reinterpret_cast<ExchangedRow*>(shared + kStages * kStage);
-    const int rows = static_cast<int>(m), columns = static_cast<int>(n);
+    constexpr int kStoredN = CLUSTER_K > 1 ? ClusterSums::kStoredN : kTileN;
+    static_assert(sizeof(ExchangedRow) * 16 * kConsumers / 32 == kExchange, "");
     const ScaledEpilogue<kStoredN> epilogue{
-        a,   b,   c,     rows, columns,        static_cast<int>(k), lda,
-        ldb, ldc, alpha, beta, planes.a.words, planes.b.words,      exchange};
-    float* const parts = reinterpret_cast<float*>(static_cast<char*>(planes.end) + kSlack);
+        a,
+        b,
+        c,
+        static_cast<int>(m),
+        static_cast<int>(n),
+        static_cast<int>(k),
+        lda,
+        ldb,
+        ldc,
+        alpha,
+        beta,
+        planes.a.words,
+        planes.b.words,
+        reinterpret_cast<ExchangedRow*>(shared + kStages * kStage)};
     PipelineState state;
     WorkTile work;
-    while (scheduler.next(work)) {
-      float sums[kSums];
-      accumulate(pipeline, state, work.end - work.begin, sums);
-      if (work.end - work.begin < partition.k_tiles &&
-          !add_parts<WARPGROUPS, 128>(reinterpret_cast<int*>(workspace), parts, partition,
-                                      work.tile, flags, sums)) {
-        continue;
-      }
+    while (work_tiles.next(work)) {
       int row, column;
       grid.place(work.tile, kTileM, kTileN, row, column);
-      store_results(epilogue, sums, row, column);
+      float sums[kSums];
+#if CLUSTER_K > 1
+      accumulate(pipeline, state, work.end - work.begin, sums);
+      const ClusterSums cluster_sums{shared_address(shared)};
+      cluster_sums.put(shared, sums);
+      cluster_sync();
+      cluster_sums.store(epilogue, row, column);
+#else
+      const auto words = epilogue.load_words(row, column);
+      accumulate(pipeline, state, work.end - work.begin, sums);
+      float* const parts = reinterpret_cast<float*>(static_cast<char*>(planes.end) + kSlack);
+      if (work.end - work.begin == partition.k_tiles ||
+          add_parts<WARPGROUPS, 128>(reinterpret_cast<int*>(workspace), parts, partition, work.tile,
+                                     flags, sums)) {
+        epilogue.store(sums, words, row, column);
+      }
+#endif
     }
   }
-  if (CLUSTER > 1) cluster_sync();  // the other block may still send data and arrivals
+  // The other blocks may still send data and arrivals, or read this one's sums.
+  if (CLUSTER * CLUSTER_K > 1) cluster_sync();
 }
 
 }  // namespace autotune_device

@@ -4,9 +4,12 @@
 
 #include "multiply_planes.cuh"
 
-// Blocks along x: those of the operands that `prepares` names, of 128, 256 or 512 threads.
-extern "C" __global__ void __cluster_dims__(autotune_device::kSplitBlocks, 1, 1)
-    __launch_bounds__(autotune_device::kSplitThreads, 2)
+// Blocks along x: those of the operands that `prepares` names, of 128 or 256 threads.
+extern "C" __global__ void
+#if TRANSPOSE_A || !TRANSPOSE_B
+__cluster_dims__(autotune_device::kSplitBlocks, 1, 1)
+#endif
+    __launch_bounds__(autotune_device::kSplitThreads, PRODUCTS == 1 ? 4 : 5)
         PREPARE_KERNEL(const float* __restrict__ a, const float* __restrict__ b, float*,
                        long long m, long long n, long long k, long long lda, long long ldb,
                        long long, float, float, float* workspace, unsigned, void* prepared_a,
@@ -16,8 +19,8 @@ extern "C" __global__ void __cluster_dims__(autotune_device::kSplitBlocks, 1, 1)
 }
 
 extern "C" __global__ void
-#if CLUSTER > 1
-__cluster_dims__(CLUSTER, 1, 1)
+#if CLUSTER * CLUSTER_K > 1
+__cluster_dims__(CLUSTER* CLUSTER_K, 1, 1)
 #endif
     __launch_bounds__(autotune_device::kThreads, MIN_BLOCKS)
         MULTIPLY_KERNEL(const float* __restrict__ a, const float* __restrict__ b,

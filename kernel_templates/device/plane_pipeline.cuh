@@ -1,7 +1,8 @@
 // The copies of planes (device/split_planes.cuh) to a ring of buffers in shared memory, and the
 // tile of a block: BLOCK_N columns, and 64 rows for each of WARPGROUPS groups of four consumer
 // warps. There are 128 threads more, of which one copies. CLUSTER blocks side by side along M share
-// the copies of B, and MIN_BLOCKS blocks share the memory and registers of an SM.
+// the copies of B; or the CLUSTER_K blocks of a cluster split K of one tile. MIN_BLOCKS blocks
+// share the memory and registers of an SM.
 #pragma once
 
 #include "barrier.cuh"
@@ -20,7 +21,7 @@ constexpr int kRowBytes = 2 * kPlaneK;
 constexpr int kPieceA = kTileM * kRowBytes;
 constexpr int kPieceB = kTileN * kRowBytes;
 constexpr int kStage = kPieceA + kPieceB;   // one plane of both operands
-constexpr int kExchange = 40 * kConsumers;  // bytes behind the buffers, for the epilogue
+constexpr int kExchange = 80 * kConsumers;  // bytes behind the buffers, for the epilogue
 constexpr int kStages = ((227 / MIN_BLOCKS - 1) * 1024 - kExchange) / kStage;
 constexpr int kSums = kTileN / 2;  // of a thread
 constexpr int kFirstRegisters = 65536 / (MIN_BLOCKS * kThreads) / 8 * 8;
@@ -29,7 +30,7 @@ constexpr int kFreeRegisters = (kFirstRegisters * kThreads - kCopyRegisters * 12
 constexpr int kRegisters = kFreeRegisters < 240 ? kFreeRegisters / 8 * 8 : 240;
 
 __device__ __forceinline__ void cluster_sync() {
-  if (CLUSTER > 1) {
+  if (CLUSTER * CLUSTER_K > 1) {
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
   } else {
     __syncthreads();
@@ -107,15 +108,39 @@ struct Pipeline {
   }
 };
 
+// The one work tile of a block whose cluster splits K of a tile.
+class PartOfTile {
+ public:
+  __device__ __forceinline__ explicit PartOfTile(const WorkPartition& partition)
+      : k_tiles_(partition.k_tiles) {}
+  __device__ __forceinline__ bool next(WorkTile& work) {
+    if (taken_) return false;
+    taken_ = true;
+    const unsigned rank = blockIdx.x % CLUSTER_K;
+    work = {blockIdx.x / CLUSTER_K, k_tiles_ * rank / CLUSTER_K, k_tiles_ * (rank + 1) / CLUSTER_K};
+    return true;
+  }
+
+ private:
+  unsigned k_tiles_;
+  bool taken_ = false;
+};
+
+#if CLUSTER_K > 1
+using WorkTiles = PartOfTile;
+#else
+using WorkTiles = TileScheduler;
+#endif
+
 // Copies the planes of all work tiles. One thread calls this.
 __device__ __forceinline__ void producer_load(const Pipeline& pipeline, const Planes& a,
-                                              const Planes& b, TileScheduler& scheduler,
+                                              const Planes& b, WorkTiles& work_tiles,
                                               const TileGrid& grid) {
   constexpr int kPartB = kPieceB / CLUSTER;  // that a block copies for its cluster
   const unsigned part_b = cluster_rank() * kPartB;
   PipelineState state;
   WorkTile work;
-  while (scheduler.next(work)) {
+  while (work_tiles.next(work)) {
     int row, column;
     grid.place(work.tile, kTileM, kTileN, row, column);
     const unsigned short* from_a =

@@ -17,12 +17,12 @@ struct alignas(8) Scale {
       : first(power_of_two(exponent >> 1)), second(power_of_two(exponent - (exponent >> 1))) {}
 };
 
-// Shared memory in which a warp's lanes exchange results of 8 rows and 32 columns. Rows are 40
+// Shared memory in which a warp's lanes exchange results of 16 rows and 32 columns. Rows are 40
 // words apart, so that 16 lanes that store pairs of 4 rows use all banks once.
 struct ExchangedRow {
   float results[32];
-  Scale scales[2];  // of this row and of the row 8 further down
-  float unused[4];
+  Scale scale;
+  float unused[6];
 };
 
 // Stores results of rows and columns that were scaled by powers of two. A thread has two rows, 8
@@ -41,45 +41,53 @@ struct ScaledEpilogue {
   long long lda, ldb, ldc;
   float alpha, beta;
   const unsigned *words_a, *words_b;
-  ExchangedRow* exchange;  // 8 rows for each warp
+  ExchangedRow* exchange;  // 16 rows for each warp
+
+  // The words of a lane's row and of its columns (device/split_planes.cuh).
+  struct Words {
+    unsigned in_row, in_column[kPasses];
+  };
+  // Loads the words for store(). Loads that are under way while the tensor cores multiply cost
+  // nothing.
+  __device__ __forceinline__ Words load_words(int tile_row, int first_column) const {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    Words words;
+    words.in_row = words_a[tile_row + static_cast<int>(threadIdx.x / 32 * 16) + lane % 16];
+#pragma unroll
+    for (int pass = 0; pass < kPasses; ++pass) {
+      words.in_column[pass] = words_b[first_column + 32 * pass + lane];
+    }
+    return words;
+  }
 
   // Stores the tile that begins at the row and the column. All threads of four warps call this.
-  __device__ __forceinline__ void store(const float (&sums)[kSums], int tile_row,
-                                        int first_column) const {
+  __device__ __forceinline__ void store(const float (&sums)[kSums], const Words& words,
+                                        int tile_row, int first_column) const {
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int first_row = tile_row + static_cast<int>(threadIdx.x / 32 * 16);
     const unsigned last = last_split(k);
-    ExchangedRow* const rows = exchange + threadIdx.x / 32 * 8;
+    ExchangedRow* const rows = exchange + threadIdx.x / 32 * 16;
     const int own_row = first_row + lane % 16;
-    const unsigned in_row = words_a[own_row];
-    const unsigned stored_rows = __ballot_sync(kAllLanes, own_row < m && in_row <= last);
-    bool all_split = own_row >= m || in_row <= last;
-    unsigned in_column[kPasses];
-#pragma unroll
-    for (int pass = 0; pass < kPasses; ++pass) {
-      in_column[pass] = words_b[first_column + 32 * pass + lane];
-      all_split &= first_column + 32 * pass + lane >= n || in_column[pass] <= last;
-    }
+    const unsigned stored_rows = __ballot_sync(kAllLanes, own_row < m && words.in_row <= last);
+    bool all_split = own_row >= m || words.in_row <= last;
     __syncwarp();  // for the scales of the tile before
-    rows[lane % 8].scales[lane / 8 % 2] = Scale(exponent_of(in_row));
+    rows[lane % 16].scale = Scale(exponent_of(words.in_row));
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
       const int column = first_column + 32 * pass + lane;
-      const bool is_stored = column < n && in_column[pass] <= last;
-      const Scale of_column(exponent_of(in_column[pass]));
+      const unsigned in_column = words.in_column[pass];
+      all_split &= column >= n || in_column <= last;
+      __syncwarp();  // for the results before
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        __syncwarp();  // for the results before
-#pragma unroll
-        for (int j = 0; j < 4; ++j) {
-          const int at = 16 * pass + 4 * j + 2 * h;
-          store_vector<2>(rows[lane / 4].results + 8 * j + lane % 4 * 2,
-                          Vector<float, 2>{{sums[at], sums[at + 1]}});
-        }
-        __syncwarp();
-        store_rows(rows, h, is_stored ? stored_rows >> 8 * h : 0, of_column,
-                   c + (first_row + 8 * h) * ldc + column);
+      for (int i = 0; i < 8; ++i) {
+        const int at = 16 * pass + 4 * (i / 2) + 2 * (i % 2);
+        store_vector<2>(rows[lane / 4 + i % 2 * 8].results + 8 * (i / 2) + lane % 4 * 2,
+                        Vector<float, 2>{{sums[at], sums[at + 1]}});
       }
+      __syncwarp();
+      const bool is_stored = column < n && in_column <= last;
+      store_rows(rows, is_stored ? stored_rows : 0, Scale(exponent_of(in_column)),
+                 c + first_row * ldc + column);
     }
     if (!__all_sync(kAllLanes, all_split)) {
       store_not_split(first_row + lane / 4, first_column + lane % 4 * 2, last);
@@ -89,18 +97,17 @@ struct ScaledEpilogue {
  private:
   static constexpr unsigned kAllLanes = 0xffffffff;
 
-  // Stores an element, in this lane's column, of each of 8 rows whose bit in stored_rows is set. h
-  // selects their scales: 0 for the first 8 rows of the warp, 1 for the 8 below.
-  __device__ __forceinline__ void store_rows(const ExchangedRow* rows, int h, unsigned stored_rows,
+  // Stores an element, in this lane's column, of each of 16 rows whose bit in stored_rows is set.
+  __device__ __forceinline__ void store_rows(const ExchangedRow* rows, unsigned stored_rows,
                                              const Scale& of_column, float* to) const {
-    constexpr int kAtOnce = 4;  // loads go before stores, which may be to the same memory
+    constexpr int kAtOnce = 8;  // loads go before stores, which may be to the same memory
 #pragma unroll 1
-    for (int first = 0; first < 8; first += kAtOnce) {
+    for (int first = 0; first < 16; first += kAtOnce) {
       float results[kAtOnce];
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
         const ExchangedRow& row = rows[first + i];
-        const Scale of_row = row.scales[h];
+        const Scale of_row = row.scale;
         results[i] = alpha * (row.results[threadIdx.x % 32] * (of_row.first * of_column.first) *
                               (of_row.second * of_column.second));
       }

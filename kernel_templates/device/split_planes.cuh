@@ -11,6 +11,7 @@
 // where elements are at least 2^-98 of the greatest magnitude, their products do not underflow.
 // Elements that lost bits, or that are smaller than that, are counted: a row with many of them is
 // not to be computed from its planes (see last_split), and neither is one with an infinity or NaN.
+// Where rows have to be even, elements below 2^-10 of the greatest magnitude are counted.
 // There is no counterpart for the CPU device.
 //
 // The kernel defines PRODUCTS before it includes this file: the products of planes, 1, 3 or 6, that
@@ -23,7 +24,7 @@ namespace autotune_device {
 
 constexpr int kPlanes = PRODUCTS == 1 ? 1 : PRODUCTS == 3 ? 2 : 3;  // of an operand
 constexpr int kPlaneK = 64;                                         // elements of K in a k_tile
-constexpr int kSplitThreads = 512;                                  // of a block, at most
+constexpr int kSplitThreads = 256;                                  // of a block, at most
 constexpr int kSplitBlocks = 8;                                     // of a cluster
 constexpr float kLowScale = kPlanes == 3 ? 1 : 0x1p-12F;            // of all planes but `high`
 // The word of a row: its exponent plus kExponentBias, above that the number of its elements that
@@ -35,10 +36,15 @@ constexpr unsigned kNotFinite = 1U << 31;
 __device__ __forceinline__ int exponent_of(unsigned word) {
   return static_cast<int>(word % (1U << kExponentBits)) - kExponentBias;
 }
-// Returns the greatest word of a row that its planes hold: at most one element of 64 lost bits.
-// k < 2^21.
+// Returns whether rows have to be even: a sum that is nearly one product has a smaller error in
+// FP32 than with three products, unless K is long.
+__device__ __forceinline__ bool has_even_rows(int k) {
+  return PRODUCTS == 3 && k < 128;
+}
+// Returns the greatest word of a row that its planes hold: at most one element of 64 is counted, of
+// 16 where rows have to be even. k < 2^21.
 __device__ __forceinline__ unsigned last_split(int k) {
-  return ((static_cast<unsigned>(k) / 64 + 1) << kExponentBits) - 1;
+  return ((static_cast<unsigned>(k) / (has_even_rows(k) ? 16 : 64) + 1) << kExponentBits) - 1;
 }
 
 // The planes of one operand, seen as a matrix whose rows run along K. A plane is what shared memory
@@ -148,10 +154,11 @@ __device__ __forceinline__ unsigned word_of(unsigned greatest) {
   if (greatest >= magnitude(1.0f / 0.0f)) return kNotFinite;
   return static_cast<unsigned>(kExponentBias - scale_exponent(greatest));
 }
-// Returns the least magnitude of a scaled value that keeps 22 bits in two planes, or 11 in one.
-// With three planes, products of high and low are then multiples of 2^-126. With the greatest
-// scale, no smaller value has more bits than the planes.
-__device__ __forceinline__ float least_exact(float scale) {
+// Returns the least magnitude of a scaled value that is not counted: it keeps 22 bits in two
+// planes, or 11 in one. With three planes, products of high and low are then multiples of 2^-126.
+// With the greatest scale, no smaller value has more bits than the planes.
+__device__ __forceinline__ float least_exact(float scale, int k) {
+  if (has_even_rows(k)) return 0x1p4f;
   if (scale == 0x1p126f) return 0;
   return kPlanes == 1 ? 0x1p-14f : kPlanes == 2 ? 0x1p-15f : 0x1p-48f;
 }
@@ -163,6 +170,10 @@ __device__ __forceinline__ void count_lost(unsigned* word, unsigned lost) {
   if (lost > 0) atomicAdd(word, lost << kExponentBits);
 }
 
+// Returns whether neighbours can be loaded by vectors of 4.
+__device__ __forceinline__ bool is_wide(const float* source, long long ld) {
+  return ld % 4 == 0 && reinterpret_cast<unsigned long long>(source) % 16 == 0;
+}
 // Loads 4 neighbours, of which `left` are there; the others are 0. wide: their address is a
 // multiple of 16 bytes. The L2 cache gives up what is read before the planes that are stored.
 __device__ __forceinline__ float4 load4(const float* from, int left, bool wide) {
@@ -171,29 +182,58 @@ __device__ __forceinline__ float4 load4(const float* from, int left, bool wide) 
           left > 3 ? from[3] : 0};
 }
 
-// Splits operands whose rows are contiguous: `team` threads (32 to 512, a power of two) read a row,
-// once if it has at most kHeld * team elements. shared: a float for each warp.
+// Splits operands whose rows are contiguous: `team` threads (32 to 256, a power of two) read a row,
+// once if it has at most kHeld * team elements, or a warp reads two or four short rows. shared:
+// kSplitThreads + 32 floats, and behind them kExchanged for each thread.
 struct ContiguousRows {
-  static constexpr int kHeld = 16;
+  static constexpr int kVectors = 4;  // of 4 elements, that a thread holds
+  static constexpr int kHeld = 4 * kVectors;
+  static constexpr int kExchanged = 4;
 
   static __device__ __forceinline__ int team(int k) {
     int threads = 32;
     while (threads < static_cast<int>(blockDim.x) && kHeld * threads < k) threads *= 2;
     return threads;
   }
+  // Returns the rows that a team reads.
+  static __device__ __forceinline__ int team_rows(int k) { return k <= 128 ? 4 : k <= 256 ? 2 : 1; }
 
   // Returns the blocks that an operand needs: whole clusters.
   static __device__ __forceinline__ unsigned blocks(long long rows, int k) {
-    const long long rows_of_cluster = kSplitBlocks * (blockDim.x / team(k));
+    const long long rows_of_cluster = kSplitBlocks * (blockDim.x / team(k)) * team_rows(k);
     return static_cast<unsigned>((rows - 1) / rows_of_cluster + 1) * kSplitBlocks;
+  }
+
+  // Loads 128 neighbours with a warp, beginning at `from`, of which `left` are there. With `wide` a
+  // lane has 4 neighbours; else neighbouring lanes load neighbours, and the lane has those that are
+  // 32 apart (see in_order).
+  static __device__ __forceinline__ float4 load(const float* from, int left, bool wide) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    if (wide) return load4(from + 4 * lane, left - 4 * lane, true);
+    from += lane;
+    left -= lane;
+    return {left > 0 ? __ldcs(from) : 0, left > 32 ? __ldcs(from + 32) : 0,
+            left > 64 ? __ldcs(from + 64) : 0, left > 96 ? __ldcs(from + 96) : 0};
+  }
+  // Returns the lane's 4 neighbours of what load() has loaded. exchange: of the warp.
+  static __device__ __forceinline__ float4 in_order(float4 v, bool wide, float* exchange) {
+    if (wide) return v;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    __syncwarp();
+    exchange[lane] = v.x;
+    exchange[lane + 32] = v.y;
+    exchange[lane + 64] = v.z;
+    exchange[lane + 96] = v.w;
+    __syncwarp();
+    return reinterpret_cast<const float4*>(exchange)[lane];
   }
 
   static __device__ __forceinline__ unsigned greatest_of(float4 v) {
     return max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));
   }
-  // Returns how many elements lost bits. next: the place in the second plane.
+  // Returns how many elements are counted. next: the place in the second plane.
   static __device__ __forceinline__ unsigned store(unsigned short* high, unsigned short* next,
-                                                   float4 v, float scale) {
+                                                   float4 v, float scale, int k) {
     v = {v.x * scale, v.y * scale, v.z * scale, v.w * scale};
     unsigned first[kPlanes], second[kPlanes];
     split2(v.x, v.y, first);
@@ -203,40 +243,60 @@ struct ContiguousRows {
     for (int plane = 0; plane < kPlanes; ++plane, high += to_next) {
       store_words(high, uint2{first[plane], second[plane]});
     }
-    const float least = least_exact(scale);
+    const float least = least_exact(scale, k);
     return loses_bits(v.x, least) + loses_bits(v.y, least) + loses_bits(v.z, least) +
            loses_bits(v.w, least);
   }
 
   static __device__ __forceinline__ void split(const Planes& to, const float* source, long long ld,
-                                               int k, unsigned block, float* shared_floats) {
+                                               int k, unsigned block, float* shared) {
+    if (team_rows(k) > 1) {
+      split_short(to, source, ld, k, block, shared);
+    } else {
+      split_long(to, source, ld, k, block, shared);
+    }
+  }
+
+ private:
+  static __device__ __forceinline__ unsigned greatest_of_warp(unsigned greatest) {
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) {
+      greatest = max(greatest, __shfl_xor_sync(~0u, greatest, step));
+    }
+    return greatest;
+  }
+  static __device__ __forceinline__ float* exchange_of_warp(float* shared) {
+    return shared + kSplitThreads + 32 + threadIdx.x / 32 * 32 * kExchanged;
+  }
+
+  // Each team has one row.
+  static __device__ __forceinline__ void split_long(const Planes& to, const float* source,
+                                                    long long ld, int k, unsigned block,
+                                                    float* shared_floats) {
     auto* const shared = reinterpret_cast<unsigned*>(shared_floats);
-    constexpr int kVectors = kHeld / 4;
     const int team = ContiguousRows::team(k);
     const int own = threadIdx.x % team;
     const long long row = static_cast<long long>(block) * (blockDim.x / team) + threadIdx.x / team;
     const bool is_row = row < to.rows;
     const float* const from = source + (is_row ? row : 0) * ld;
-    const bool wide = ld % 4 == 0 && reinterpret_cast<unsigned long long>(source) % 16 == 0;
+    const bool wide = is_wide(source, ld);
     const int count = is_row ? k : 0;
+    const int of_warp = own / 32 * 128;  // the first of its neighbours
     float4 held[kVectors];
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
-      const int at = 4 * (i * team + own);
-      held[i] = load4(from + at, count - at, wide);
+      const int at = 4 * i * team + of_warp;
+      held[i] = load(from + at, count - at, wide);
     }
     unsigned greatest = 0;
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) greatest = max(greatest, greatest_of(held[i]));
-    const int first_not_held = 4 * (kVectors * team + own);
+    const int first_not_held = 4 * kVectors * team + of_warp;
 #pragma unroll 1
     for (int at = first_not_held; at < count; at += 4 * team) {
-      greatest = max(greatest, greatest_of(load4(from + at, count - at, wide)));
+      greatest = max(greatest, greatest_of(load(from + at, count - at, wide)));
     }
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2) {
-      greatest = max(greatest, __shfl_xor_sync(~0u, greatest, step));
-    }
+    greatest = greatest_of_warp(greatest);
     const int warp = static_cast<int>(threadIdx.x) / 32;
     if (threadIdx.x % 32 == 0) shared[warp] = greatest;
     if (is_row && own == 0) to.words[row] = 0;
@@ -244,32 +304,78 @@ struct ContiguousRows {
     for (int i = 0; i < team / 32; ++i) {
       greatest = max(greatest, shared[warp / (team / 32) * (team / 32) + i]);
     }
-    if (!is_row) return;
+    if (!is_row) return;  // whole warps
+    float* const exchange = exchange_of_warp(shared_floats);
     const float scale = power_of_two(scale_exponent(greatest));
     if (own == 0) atomicAdd(to.words + row, word_of(greatest));
     // The team's next elements lie in the same places of later k_tiles.
     const long long step = to.k_tile_elements() * (4 * team / kPlaneK);
-    const long long padded = static_cast<long long>(to.k_tiles) * kPlaneK;
+    const int padded = static_cast<int>(to.k_tiles) * kPlaneK;
     unsigned short* high = to.high + to.place(row, 4 * own);
     const long long to_next = to.plane_elements();
     unsigned lost = 0;
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
-      if (4 * (i * team + own) < padded) lost += store(high, high + to_next, held[i], scale);
+      const float4 v = in_order(held[i], wide, exchange);
+      if (4 * (i * team + own) < padded) lost += store(high, high + to_next, v, scale, k);
       high += step;
     }
 #pragma unroll 1
-    for (long long at = first_not_held; at < padded; at += 4 * team) {
-      lost += store(high, high + to_next, load4(from + at, static_cast<int>(k - at), wide), scale);
+    for (int at = first_not_held; at < padded; at += 4 * team) {
+      const float4 v = in_order(load(from + at, k - at, wide), wide, exchange);
+      if (at + 4 * (own % 32) < padded) lost += store(high, high + to_next, v, scale, k);
       high += step;
     }
     count_lost(to.words + row, lost);
   }
+
+  // A warp has two rows of up to 256 elements, or four of up to 128.
+  static __device__ __forceinline__ void split_short(const Planes& to, const float* source,
+                                                     long long ld, int k, unsigned block,
+                                                     float* shared) {
+    const bool has_four = k <= 128;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const long long first_row =
+        (static_cast<long long>(block) * (blockDim.x / 32) + threadIdx.x / 32) * (has_four ? 4 : 2);
+    if (first_row >= to.rows) return;
+    const int rows = to.rows - first_row < 4 ? static_cast<int>(to.rows - first_row) : 4;
+    const bool wide = is_wide(source, ld);
+    const float* const from = source + first_row * ld;
+    float4 held[kVectors];
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+      const int row = has_four ? i : i / 2, at = has_four ? 0 : i % 2 * 128;
+      held[i] = load(from + row * ld + at, row < rows ? k - at : 0, wide);
+    }
+    unsigned greatest[kVectors];  // of a vector's row
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) greatest[i] = greatest_of(held[i]);
+    if (!has_four) {
+      greatest[0] = greatest[1] = max(greatest[0], greatest[1]);
+      greatest[2] = greatest[3] = max(greatest[2], greatest[3]);
+    }
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) greatest[i] = greatest_of_warp(greatest[i]);
+    if (lane < (has_four ? 4 : 2) && lane < rows) to.words[first_row + lane] = 0;
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+      const float4 v = in_order(held[i], wide, exchange_of_warp(shared));
+      const int row = has_four ? i : i / 2;
+      const int at = 4 * lane + (has_four ? 0 : i % 2 * 128);
+      if (row >= rows || at >= static_cast<int>(to.k_tiles) * kPlaneK) continue;
+      unsigned* const word = to.words + first_row + row;
+      if (at == 0) atomicAdd(word, word_of(greatest[i]));
+      unsigned short* const high = to.high + to.place(first_row + row, at);
+      const float scale = power_of_two(scale_exponent(greatest[i]));
+      count_lost(word, store(high, high + to.plane_elements(), v, scale, k));
+    }
+  }
 };
 
-// Splits operands whose rows are strided: the blocks of a cluster take a strip of 32 rows, each
-// block a part of K. Of its part a block keeps held(k) elements of each row in shared memory
-// between the search for the greatest magnitude and the split, and reads the others again.
+// Splits operands whose rows are strided: the blocks of a cluster split 32 rows, each a part of K.
+// Of its part a block keeps held() elements of each row in shared memory between the search for the
+// greatest magnitude and the split, and reads the others again.
 struct StridedRows {
   static constexpr int kRows = 32;
   static constexpr int kPitch = kRows + 1;
@@ -300,10 +406,10 @@ struct StridedRows {
     uint4 greatest = {};
     const float* const from = source + first_k * ld + first_row;
     load(from, ld, to.rows - first_row, count, held, tile, greatest);
-    const bool has_word =
-        block % kSplitBlocks == 0 && threadIdx.x < 32 && first_row + lane < to.rows;
+    const bool has_word = first_k == 0 && threadIdx.x < 32 && first_row + lane < to.rows;
     if (has_word) to.words[first_row + lane] = 0;
-    const unsigned of_row = greatest_of_row(greatest, of_warps, of_warps + kSplitThreads);
+    const unsigned of_row =
+        greatest_of_row(greatest, is_wide(from, ld), of_warps, of_warps + kSplitThreads);
     if (threadIdx.x < 32) scales[lane] = power_of_two(scale_exponent(of_row));
     if (has_word) atomicAdd(to.words + first_row + lane, word_of(of_row));
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
@@ -316,30 +422,40 @@ struct StridedRows {
              greatest);
         __syncthreads();
       }
-      store(to, tile, scales, first_row, first_k + begin, there,
+      store(to, k, tile, scales, first_row, first_k + begin, there,
             part - begin < held ? part - begin : held);
     }
-    asm volatile("barrier.cluster.wait.aligned;" ::
-                     : "memory");  // others may still read this block's
+    // Others may still read this block's.
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
   }
 
  private:
-  // Loads `count` elements of K of the strip, the first `held` of them to the tile. 8 lanes load
-  // the 32 neighbours of a k, and each keeps the greatest magnitudes of its 4 rows.
+  // Loads 4 elements of one row, of which `left` are there; the others are 0.
+  static __device__ __forceinline__ float4 load_row(const float* from, long long ld, int left) {
+    return {left > 0 ? __ldcs(from) : 0, left > 1 ? __ldcs(from + ld) : 0,
+            left > 2 ? __ldcs(from + 2 * ld) : 0, left > 3 ? __ldcs(from + 3 * ld) : 0};
+  }
+
+  // Loads `count` elements of K of the strip, the first `held` of them to the tile. A warp loads
+  // the 32 neighbours of 4 elements of K at a time. Where it can, a lane loads a vector of 4 rows
+  // and keeps their greatest magnitudes; else it loads one row.
   static __device__ __forceinline__ void load(const float* source, long long ld, long long rows,
                                               int count, int held, float* tile, uint4& greatest) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int row = lane % 8 * 4;
+    const bool wide = is_wide(source, ld);
+    const int row = wide ? lane % 8 * 4 : lane;
     const int left = rows - row < 4 ? static_cast<int>(rows - row) : 4;
-    const bool wide = ld % 4 == 0 && reinterpret_cast<unsigned long long>(source) % 16 == 0;
-    const int first = static_cast<int>(threadIdx.x) / 32 * 4 + lane / 8;
+    const int first = static_cast<int>(threadIdx.x) / 32 * 4 + (wide ? lane / 8 : 0);
     const int step = static_cast<int>(blockDim.x) / 8;  // elements of K that all threads load
+    const int pitch = wide ? 1 : kPitch;                // of a lane's elements
     const float* next = source + first * ld + row;
     for (int base = first; base < count; base += step * kAtOnce) {
       float4 v[kAtOnce];
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
-        v[i] = load4(next, base + i * step < count ? left : 0, wide);
+        const int there = count - base - i * step;
+        v[i] = wide ? load4(next, there > 0 ? left : 0, true)
+                    : load_row(next, ld, left > 0 ? there : 0);
         next += step * ld;
       }
 #pragma unroll
@@ -351,9 +467,9 @@ struct StridedRows {
         if (base + i * step >= held) continue;
         float* const to = tile + (base + i * step) * kPitch + row;
         to[0] = v[i].x;
-        to[1] = v[i].y;
-        to[2] = v[i].z;
-        to[3] = v[i].w;
+        to[pitch] = v[i].y;
+        to[2 * pitch] = v[i].z;
+        to[3 * pitch] = v[i].w;
       }
     }
   }
@@ -369,20 +485,26 @@ struct StridedRows {
     return value;
   }
 
-  // Returns the greatest magnitude of the lane's row, in the first warp. of_warps: kSplitThreads
-  // words; of_part: kRows words, which other blocks read.
-  static __device__ __forceinline__ unsigned greatest_of_row(uint4 own, unsigned* of_warps,
+  // Returns the greatest magnitude of the lane's row, in the first warp. own: what load() has kept,
+  // with `wide` of 4 rows. of_warps: kSplitThreads words; of_part: kRows words, which other blocks
+  // read.
+  static __device__ __forceinline__ unsigned greatest_of_row(uint4 own, bool wide,
+                                                             unsigned* of_warps,
                                                              unsigned* of_part) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
+    if (wide) {
 #pragma unroll
-    for (int step = 8; step < 32; step *= 2) {
-      own.x = max(own.x, __shfl_xor_sync(~0u, own.x, step));
-      own.y = max(own.y, __shfl_xor_sync(~0u, own.y, step));
-      own.z = max(own.z, __shfl_xor_sync(~0u, own.z, step));
-      own.w = max(own.w, __shfl_xor_sync(~0u, own.w, step));
-    }
-    if (lane < 8) {
-      *reinterpret_cast<uint4*>(of_warps + (threadIdx.x - lane) + lane * 4) = own;
+      for (int step = 8; step < 32; step *= 2) {
+        own.x = max(own.x, __shfl_xor_sync(~0u, own.x, step));
+        own.y = max(own.y, __shfl_xor_sync(~0u, own.y, step));
+        own.z = max(own.z, __shfl_xor_sync(~0u, own.z, step));
+        own.w = max(own.w, __shfl_xor_sync(~0u, own.w, step));
+      }
+      if (lane < 8) {
+        *reinterpret_cast<uint4*>(of_warps + (threadIdx.x - lane) + lane * 4) = own;
+      }
+    } else {
+      of_warps[threadIdx.x] = max(max(own.x, own.y), max(own.z, own.w));
     }
     __syncthreads();
     unsigned greatest = 0;
@@ -404,9 +526,10 @@ struct StridedRows {
 
   // Splits `count` elements of each row, of which `there` are in the tile. 8 lanes store 64
   // neighbours of a row.
-  static __device__ __forceinline__ void store(const Planes& to, const float* tile,
-                                               const float* scales, long long first_row,
-                                               int first_k, int there, int count) {
+  static __device__ __forceinline__ void store(const Planes& to, int k_of_problem,
+                                               const float* tile, const float* scales,
+                                               long long first_row, int first_k, int there,
+                                               int count) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const long long to_next = to.plane_elements();
     for (int item = static_cast<int>(threadIdx.x) / 32; item < (count + 63) / 64 * (kRows / 4);
@@ -420,7 +543,7 @@ struct StridedRows {
       for (int i = 0; i < 8; ++i) v[i] = k + i < there ? tile[(k + i) * kPitch + row] * scale : 0;
       unsigned lost = 0;
 #pragma unroll
-      for (int i = 0; i < 8; ++i) lost += loses_bits(v[i], least_exact(scale));
+      for (int i = 0; i < 8; ++i) lost += loses_bits(v[i], least_exact(scale, k_of_problem));
       count_lost(to.words + first_row + row, lost);
       unsigned words[4][kPlanes];
 #pragma unroll

@@ -36,12 +36,12 @@ LaunchGeometry geometry(const std::string& text, const GemmProblem& shape) {
 TEST_SUITE("gemm_fp16x3 space") {
   TEST_CASE("a few kernels make all configurations") {
     const Enumeration all = gemm_fp16x3().space.enumerate();
-    CHECK(all.configurations.size() == 210);
+    CHECK(all.configurations.size() == 120);
     std::set<std::string> kernels;
     for (const Configuration& configuration : all.configurations) {
       kernels.insert(to_string(compiled_as(gemm_fp16x3(), configuration)));
     }
-    CHECK(kernels.size() == 7);
+    CHECK(kernels.size() == 25);
   }
 
   TEST_CASE("with a short K sums are promoted more often, by this template alone") {
@@ -54,8 +54,8 @@ TEST_SUITE("gemm_fp16x3 space") {
   }
 
   TEST_CASE("it computes emulated products with enough terms, all others strict ones too") {
-    CHECK(computes(gemm_fp16x3(), problem(64, 64, 128)));
-    CHECK_FALSE(computes(gemm_fp16x3(), problem(64, 64, 127)));
+    CHECK(computes(gemm_fp16x3(), problem(64, 64, 64)));
+    CHECK_FALSE(computes(gemm_fp16x3(), problem(64, 64, 63)));
     CHECK_FALSE(computes(gemm_fp16x3(), GemmProblem{.m = 64, .n = 64, .k = 256}));
     GemmProblem tf32 = problem(64, 64, 256);
     tf32.math = Math::tf32;
@@ -84,7 +84,7 @@ TEST_SUITE("gemm_fp16x3 space") {
 
   TEST_CASE("buffers of one plane fill the shared memory that the epilogue leaves") {
     const GemmProblem shape = problem(512, 512, 512);
-    constexpr std::int64_t kEpilogue = 4 * 8 * 160;  // for a group of four warps
+    constexpr std::int64_t kEpilogue = 4 * 16 * 160;  // for a group of four warps
     CHECK(geometry("BLOCK_N=128,WARPGROUPS=2", shape).dynamic_shared_bytes ==
           6 * 256 * 128 + 2 * kEpilogue);
     CHECK(geometry("BLOCK_N=64,WARPGROUPS=1,MIN_BLOCKS=2", shape).dynamic_shared_bytes ==
@@ -97,10 +97,19 @@ TEST_SUITE("gemm_fp16x3 space") {
     const std::int64_t planes =
         4 * (512 + 768) + 2 * 3 * (104 + 304) * 128 + 256 * 128 + 4 * kWorkspaceCounters;
     CHECK(geometry("SPLIT_K=1", problem(100, 300, 150)).workspace_bytes() == planes);
-    const LaunchGeometry shared = geometry("SPLIT_K=2", problem(100, 300, 150));
-    CHECK(shared.blocks() == 3 * 2);
-    CHECK(shared.workspace_bytes() == planes + 6 * 2 * 4 * 128 * 128);
-    CHECK(geometry("SPLIT_K=8", problem(100, 300, 150)).blocks() == 3 * 3);
+    const LaunchGeometry shared = geometry("SPLIT_K=0", problem(100, 300, 150));
+    CHECK(shared.blocks() == 3 * 3);
+    CHECK(shared.workspace_bytes() == planes + 9 * 2 * 4 * 128 * 128);
+    // The blocks of a cluster add their sums in shared memory.
+    const LaunchGeometry split = geometry("SPLIT_K=1,CLUSTER_K=4", problem(100, 300, 150));
+    CHECK(split.blocks() == 3 * 4);
+    CHECK(split.blocks_per_cluster == 4);
+    CHECK(split.workspace_bytes() == planes);
+    // A cluster takes one tile, however many k_tiles all of them have.
+    const LaunchGeometry large =
+        geometry("SPLIT_K=1,CLUSTER_K=2", problem(1 << 20, 1 << 20, 1 << 20));
+    CHECK(large.blocks() == (std::int64_t{1} << 26) * 2);
+    CHECK(large.on_device(132).blocks() == large.blocks());
   }
 
   TEST_CASE("what a cluster may read behind an operand's planes is there") {
@@ -118,8 +127,7 @@ TEST_SUITE("gemm_fp16x3 space") {
     CHECK(one.on_device(3).blocks() == 2);
     CHECK(one.on_device(1).blocks() == 2);
     CHECK(geometry("SPLIT_K=0", problem(64, 64, 64)).on_device(132).blocks() == 1);
-    // More tiles than counters are not split.
-    CHECK(geometry("SPLIT_K=8", problem(32768, 32768, 4096)).blocks() == 256 * 256);
+    CHECK(geometry("SPLIT_K=1", problem(32768, 32768, 4096)).blocks() == 256 * 256);
   }
 
   TEST_CASE("the operands are split by a launch of their own, in whole clusters") {
@@ -129,14 +137,19 @@ TEST_SUITE("gemm_fp16x3 space") {
           64 + 64);
     CHECK(geometry("PREPARE_THREADS=256", problem(512, 512, 512, "TT")).preparation.blocks ==
           128 + 64);
-    CHECK(geometry("PREPARE_THREADS=512", problem(512, 512, 512)).preparation.blocks == 32 + 128);
+    CHECK(geometry("PREPARE_THREADS=128", problem(512, 512, 512)).preparation.blocks == 128 + 128);
+    // A warp has two short rows, or four.
+    CHECK(geometry("PREPARE_THREADS=256", problem(512, 512, 256, "NT")).preparation.blocks ==
+          32 + 32);
+    CHECK(geometry("PREPARE_THREADS=256", problem(512, 512, 128, "NT")).preparation.blocks ==
+          16 + 16);
     CHECK(geometry("PREPARE_THREADS=256", problem(1, 1, 5000)).preparation.blocks == 8 + 8);
     CHECK(geometry("PREPARE_THREADS=256", problem(64, 64, 512)).preparation.dynamic_shared_bytes ==
-          4 * (544 + 33 * 64));
+          4 * (288 + 33 * 64));
     CHECK(geometry("PREPARE_THREADS=256", problem(64, 64, 1 << 20))
-              .preparation.dynamic_shared_bytes == 4 * (544 + 33 * 1024));
+              .preparation.dynamic_shared_bytes == 4 * (288 + 33 * 1024));
     CHECK(geometry("PREPARE_THREADS=256", problem(64, 64, 512, "NT"))
-              .preparation.dynamic_shared_bytes == 4 * 544);
+              .preparation.dynamic_shared_bytes == 4 * (288 + 4 * 256));
   }
 
   TEST_CASE("large tiles are predicted to win large products, and small ones small products") {
