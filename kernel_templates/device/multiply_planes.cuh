@@ -278,8 +278,11 @@ __device__ __forceinline__ void multiply_planes(
       cluster_sync();
       cluster_sums.store(epilogue, row, column);
 #else
-      const auto words = epilogue.load_words(row, column);
+      // With three planes there are no registers for the words beside the sums.
+      ScaledEpilogue<kStoredN>::Words words;
+      if (kPlanes < 3) words = epilogue.load_words(row, column);
       accumulate(pipeline, state, work.end - work.begin, sums);
+      if (kPlanes == 3) words = epilogue.load_words(row, column);
       float* const parts = reinterpret_cast<float*>(static_cast<char*>(planes.end) + kSlack);
       if (work.end - work.begin == partition.k_tiles ||
           add_parts<WARPGROUPS, 128>(reinterpret_cast<int*>(workspace), parts, partition, work.tile,
