@@ -278,7 +278,7 @@ __device__ __forceinline__ void multiply_planes(
       cluster_sync();
       cluster_sums.store(epilogue, row, column);
 #else
-      // With three planes there are no registers for the words beside the sums.
+      // The words take registers, which the sums of three planes need.
       ScaledEpilogue<kStoredN>::Words words;
       if (kPlanes < 3) words = epilogue.load_words(row, column);
       accumulate(pipeline, state, work.end - work.begin, sums);

@@ -333,7 +333,7 @@ struct ContiguousRows {
   static __device__ __forceinline__ void split_short(const Planes& to, const float* source,
                                                      long long ld, int k, unsigned block,
                                                      float* shared) {
-    const bool has_four = k <= 128;
+    const bool has_four = team_rows(k) == 4;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const long long first_row =
         (static_cast<long long>(block) * (blockDim.x / 32) + threadIdx.x / 32) * (has_four ? 4 : 2);
@@ -374,7 +374,7 @@ struct ContiguousRows {
 };
 
 // Splits operands whose rows are strided: the blocks of a cluster split 32 rows, each a part of K.
-// Of its part a block keeps held() elements of each row in shared memory between the search for the
+// A block keeps held() elements of each row of its part in shared memory between the search for the
 // greatest magnitude and the split, and reads the others again.
 struct StridedRows {
   static constexpr int kRows = 32;

@@ -41,7 +41,7 @@ struct Promise {
   double errors_of_dominated = 0;
 };
 
-// Of a template's, the first one whose least_k is not above K holds.
+// The first promise of a template whose least_k is at most K holds.
 constexpr Promise kPromises[] = {
     {.kernel = "gemm_fp16x3",
      .math = Math::emulated,
