@@ -13,6 +13,14 @@ __device__ __forceinline__ unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
+// Returns the address, in the shared memory of a block of the cluster, that corresponds to an own
+// address.
+__device__ __forceinline__ unsigned cluster_address(unsigned own, unsigned block) {
+  unsigned address;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(own), "r"(block));
+  return address;
+}
+
 // Initializes a barrier whose phases end after `arrivals` arrivals. One thread calls this.
 __device__ __forceinline__ void init_barrier(Barrier* barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),

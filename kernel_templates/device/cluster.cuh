@@ -90,8 +90,9 @@ class Cluster {
   }
 
   __device__ __forceinline__ void send(const Accumulator* sums, int to) const {
-    const unsigned first = address_in(received_ + received_offset(rank(), to, 0), to);
-    const unsigned barrier = address_in(barrier_, to);
+    const unsigned first =
+        cluster_address(shared_address(received_ + received_offset(rank(), to, 0)), to);
+    const unsigned barrier = cluster_address(shared_address(barrier_), to);
 #pragma unroll
     for (int i = 0; i < kBlockResults; i += kWidth) {
       const unsigned address = first + 4 * i * kThreads;
@@ -115,13 +116,6 @@ class Cluster {
             : "memory");
       }
     }
-  }
-
-  // Returns the address, in the shared memory of block `to`, that corresponds to `own` in this one.
-  static __device__ __forceinline__ unsigned address_in(const void* own, int to) {
-    unsigned address;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared_address(own)), "r"(to));
-    return address;
   }
 
   Accumulator* received_;

@@ -197,8 +197,7 @@ struct ClusterSums {
     const unsigned from = memory + place(column / 2);
 #pragma unroll 2
     for (unsigned block = 0; block < CLUSTER_K; ++block) {
-      unsigned at;
-      asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(from), "r"(block));
+      const unsigned at = cluster_address(from, block);
 #pragma unroll
       for (int i = 0; i < kCount; i += 4) {
         float4 part;
@@ -278,11 +277,13 @@ __device__ __forceinline__ void multiply_planes(
       cluster_sync();
       cluster_sums.store(epilogue, row, column);
 #else
-      // The words take registers, which the sums of three planes need.
+      // Ahead, unless the sums and descriptors leave no registers for the words.
+      constexpr int kAllSums = (PRODUCTS == 1 ? 1 : 3) * kSums;
+      constexpr bool kLoadsAhead = kPlanes < 3 && kRegisters >= kAllSums + 40;
       ScaledEpilogue<kStoredN>::Words words;
-      if (kPlanes < 3) words = epilogue.load_words(row, column);
+      if (kLoadsAhead) words = epilogue.load_words(row, column);
       accumulate(pipeline, state, work.end - work.begin, sums);
-      if (kPlanes == 3) words = epilogue.load_words(row, column);
+      if (!kLoadsAhead) words = epilogue.load_words(row, column);
       float* const parts = reinterpret_cast<float*>(static_cast<char*>(planes.end) + kSlack);
       if (work.end - work.begin == partition.k_tiles ||
           add_parts<WARPGROUPS, 128>(reinterpret_cast<int*>(workspace), parts, partition, work.tile,

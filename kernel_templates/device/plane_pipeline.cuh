@@ -97,11 +97,9 @@ struct Pipeline {
     const unsigned lane = threadIdx.x % 32;
     if (lane >= CLUSTER) return;
 #if CLUSTER > 1
-    asm volatile(
-        "{\n.reg .b32 at;\nmapa.shared::cluster.u32 at, %0, %1;\n"
-        "mbarrier.arrive.shared::cluster.b64 _, [at];\n}" ::"r"(shared_address(empty + stage)),
-        "r"(lane)
-        : "memory");
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(
+                     cluster_address(shared_address(empty + stage), lane))
+                 : "memory");
 #else
     arrive(empty + stage);
 #endif

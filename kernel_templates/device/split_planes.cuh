@@ -18,6 +18,8 @@
 // it computes for one of FP32.
 #pragma once
 
+#include "barrier.cuh"
+
 #ifdef __CUDACC__
 
 namespace autotune_device {
@@ -476,12 +478,10 @@ struct StridedRows {
 
   static __device__ __forceinline__ unsigned load_from_block(const unsigned* own, int block) {
     unsigned value;
-    asm volatile(
-        "{\n.reg .b32 at;\nmapa.shared::cluster.u32 at, %1, %2;\n"
-        "ld.shared::cluster.u32 %0, [at];\n}"
-        : "=r"(value)
-        : "r"(static_cast<unsigned>(__cvta_generic_to_shared(own))), "r"(block)
-        : "memory");
+    asm volatile("ld.shared::cluster.u32 %0, [%1];"
+                 : "=r"(value)
+                 : "r"(cluster_address(shared_address(own), block))
+                 : "memory");
     return value;
   }
 
