@@ -2,18 +2,26 @@
 // once.
 #pragma once
 
+#include <compare>
 #include <map>
 #include <string>
 
 #include "core/launch_geometry.hpp"
+#include "core/problem.hpp"
 #include "core/trial.hpp"
 
 namespace autotune {
 
-// Returns a text that is equal for configurations with the same machine code and launch on a
-// problem. `code` is that of the BuiltKernel.
-[[nodiscard]] std::string execution_key(const Problem& problem, const std::string& template_name,
-                                        const std::string& code, const LaunchGeometry& geometry);
+// What a configuration runs. Two configurations count as one if they agree in all of it: a launch
+// that differs in anything may take another time.
+struct Execution {
+  Problem problem;
+  std::string template_name;
+  std::string code;  // of the BuiltKernel
+  LaunchGeometry geometry;
+
+  auto operator<=>(const Execution&) const = default;
+};
 
 class CodeCache {
  public:
@@ -28,7 +36,7 @@ class CodeCache {
   [[nodiscard]] std::int64_t reused() const { return reused_; }
 
  private:
-  std::map<std::string, Trial> trials_;
+  std::map<Execution, Trial> trials_;
   std::int64_t reused_ = 0;
 };
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/statistics.hpp"
-#include "tuner/devices/code_cache.hpp"
 #include "tuner/run/stopping_rule.hpp"
 
 namespace autotune {
@@ -178,10 +177,9 @@ bool Decision::add_built(Undecided& undecided) {
     if (candidate.built == nullptr && waits) return false;
     ++undecided.next;
     if (candidate.built == nullptr) continue;
-    const std::string key =
-        execution_key(candidate.problem, kernel.name, candidate.built->code,
-                      kernel.geometry(candidate.configuration, candidate.problem));
-    if (undecided.machine_code.insert(key).second) {
+    Execution execution{candidate.problem, kernel.name, candidate.built->code,
+                        kernel.geometry(candidate.configuration, candidate.problem)};
+    if (undecided.executions.insert(std::move(execution)).second) {
       undecided.finalists.push_back(std::move(candidate));
     }
   }

@@ -7,11 +7,11 @@
 #include <optional>
 #include <set>
 #include <stop_token>
-#include <string>
 #include <vector>
 
 #include "db/trial_writer.hpp"
 #include "tuner/compile/kernel_builder.hpp"
+#include "tuner/devices/code_cache.hpp"
 #include "tuner/devices/device_pool.hpp"
 #include "tuner/run/plan.hpp"
 #include "tuner/run/run_report.hpp"
@@ -49,12 +49,12 @@ class Decision {
     std::size_t next = 0;              // the first candidate that has not been considered
     std::size_t most = 0;              // the largest number of finalists
     std::vector<Finalist> finalists;
-    std::set<std::string> machine_code;  // that the finalists have
+    std::set<Execution> executions;  // of the finalists
   };
 
   void prepare_finals(SearchEnd end);
-  // Takes the candidates that are built, except those with the machine code of another finalist.
-  // True once the finalists are complete.
+  // Takes the candidates that are built, except those that run what another finalist runs. True
+  // once the finalists are complete.
   bool add_built(Undecided& undecided);
   [[nodiscard]] std::optional<FinalsJob::TimeShare> time_share(std::size_t finals_left) const;
   void declare_winner(Undecided& undecided, const FinalsResult& finals);

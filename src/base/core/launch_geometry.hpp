@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -29,13 +30,13 @@ struct LaunchGeometry {
     struct Share {
       std::int64_t blocks = 0;
       std::int64_t bytes = 0;
-      bool operator==(const Share&) const = default;
+      auto operator<=>(const Share&) const = default;
     };
     std::int64_t blocks = 0;
     std::int64_t threads = 0;
     std::int64_t dynamic_shared_bytes = 0;
     std::array<Share, 2> shares = {};  // of the first tensors
-    bool operator==(const Preparation&) const = default;
+    auto operator<=>(const Preparation&) const = default;
   };
   Preparation preparation;
   // If this is not 0, the kernel works with any number of blocks, and at most this many are
@@ -92,7 +93,7 @@ struct LaunchGeometry {
     return result;
   }
 
-  bool operator==(const LaunchGeometry&) const = default;
+  auto operator<=>(const LaunchGeometry&) const = default;
 };
 
 }  // namespace autotune

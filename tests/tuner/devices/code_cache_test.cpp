@@ -5,35 +5,52 @@
 
 #include "autotune/problem.hpp"
 
+#include "kernel_templates/kernel_registry.hpp"
+
 namespace autotune {
 namespace {
 
 TEST_SUITE("CodeCache") {
-  TEST_CASE("whatever a launch differs in makes another execution") {
-    const Problem problem = GemmProblem{.m = 64, .n = 48, .k = 32};
-    const LaunchGeometry geometry{.grid = {6, 1, 1}, .block = {128, 1, 1}};
-    const auto key = [&](auto change) {
-      LaunchGeometry changed = geometry;
+  TEST_CASE("whatever an execution differs in makes another one") {
+    const Execution execution{GemmProblem{.m = 64, .n = 48, .k = 32}, "gemm_tma", "code",
+                              LaunchGeometry{.grid = {6, 1, 1}, .block = {128, 1, 1}}};
+    const auto is_same = [&](auto change) {
+      Execution changed = execution;
       change(changed);
-      return execution_key(problem, "gemm_tma", "code", changed);
+      return changed == execution;
     };
-    const std::string same = key([](LaunchGeometry&) {});
-    CHECK(execution_key(problem, "gemm_tma", "code", geometry) == same);
-    CHECK(execution_key(problem, "gemm_simt", "code", geometry) != same);
-    CHECK(execution_key(problem, "gemm_tma", "other", geometry) != same);
-    CHECK(execution_key(GemmProblem{.m = 64, .n = 48, .k = 33}, "gemm_tma", "code", geometry) !=
-          same);
-    CHECK(key([](LaunchGeometry& g) { g.grid[0] = 7; }) != same);
-    CHECK(key([](LaunchGeometry& g) { g.block[0] = 256; }) != same);
-    CHECK(key([](LaunchGeometry& g) { g.dynamic_shared_bytes = 4; }) != same);
-    CHECK(key([](LaunchGeometry& g) { g.workspace_bytes_per_block = 4; }) != same);
-    CHECK(key([](LaunchGeometry& g) { g.workspace_bytes_shared = 4; }) != same);
-    CHECK(key([](LaunchGeometry& g) { g.preparation.blocks = 8; }) != same);
-    CHECK(key([](LaunchGeometry& g) { g.resident_blocks_per_sm = 2; }) != same);
-    CHECK(key([](LaunchGeometry& g) { g.raster = 8; }) != same);
-    CHECK(key([](LaunchGeometry& g) { g.waits_for_launch_before = true; }) != same);
-    CHECK(key([](LaunchGeometry& g) { g.tensor_boxes[0] = {8, 8}; }) != same);
-    CHECK(key([](LaunchGeometry& g) { g.tensor_boxes[1] = {8, 8}; }) != same);
+    CHECK(is_same([](Execution&) {}));
+    CHECK_FALSE(is_same([](Execution& e) { e.problem = GemmProblem{.m = 64, .n = 48, .k = 33}; }));
+    CHECK_FALSE(is_same([](Execution& e) { e.template_name = "gemm_simt"; }));
+    CHECK_FALSE(is_same([](Execution& e) { e.code = "other"; }));
+    CHECK_FALSE(is_same([](Execution& e) { e.geometry.grid[0] = 7; }));
+    CHECK_FALSE(is_same([](Execution& e) { e.geometry.raster = 8; }));
+    CHECK_FALSE(is_same([](Execution& e) { e.geometry.preparation.threads = 256; }));
+    CHECK_FALSE(is_same([](Execution& e) { e.geometry.tensor_boxes[1] = {8, 8}; }));
+  }
+
+  TEST_CASE("operands that are prepared by other threads make another execution") {
+    for (const char* name : {"gemm_fp16x1", "gemm_fp16x3", "gemm_bf16x6"}) {
+      const KernelTemplate& kernel = *built_in_kernels().find(name);
+      // As many blocks prepare the operands of the longer ones with 128 threads as with 256.
+      for (const std::int64_t k : {1024, 3000, 8192}) {
+        const Problem problem =
+            GemmProblem{.m = 640,
+                        .n = 640,
+                        .k = k,
+                        .math = kernel.name == "gemm_fp16x1" ? Math::tf32 : Math::emulated};
+        Configuration configuration = kernel.default_configuration(problem);
+        const auto with_threads = [&](std::int64_t threads) {
+          configuration.set("PREPARE_THREADS", threads);
+          return kernel.geometry(configuration, problem);
+        };
+        CodeCache cache;
+        Trial trial{.problem = problem, .template_name = kernel.name};
+        cache.keep(trial, "code", with_threads(128));
+        CHECK(cache.reuse(trial, "code", with_threads(128)));
+        CHECK_FALSE(cache.reuse(trial, "code", with_threads(256)));
+      }
+    }
   }
 }
 

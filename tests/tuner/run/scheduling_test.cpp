@@ -237,6 +237,26 @@ TEST_SUITE("tune: scheduling") {
     for (const Configuration& tie : report.problems.front().winner->ties) CHECK(tie.at("A") == 1);
   }
 
+  TEST_CASE("with the same machine code each preparation of the operands is measured, and plays") {
+    Fixture f;
+    f.setup.compile_jobs = 1;
+    f.kernel.launch_parameters = {{"A", 0}};
+    f.kernel.geometry = [](const Configuration& c, const Problem&) {
+      return LaunchGeometry{.block = {32, 1, 1},
+                            .preparation = {.blocks = 8, .threads = c.at("A")}};
+    };
+    // More threads are a tenth faster, and come later in the space.
+    f.script->measure = [](const MeasureRequest& m) {
+      const auto threads = static_cast<double>(m.geometry.preparation.threads);
+      const double us = (10 + macro(m.cubin, "X")) * (1 - 0.1 * threads / 4);
+      return WorkerOutcome(WorkerReply(measured(us)));
+    };
+    const TuneReport report = f.run();
+    CHECK(report.duplicate_kernels == 0);
+    REQUIRE(report.problems.front().winner);
+    CHECK(to_string(report.problems.front().winner->configuration) == "X=1,A=4");
+  }
+
   TEST_CASE("without overlap nothing is compiled while a kernel waits to be measured") {
     Fixture f;
     f.setup.overlap = false;
