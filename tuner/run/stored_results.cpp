@@ -97,6 +97,7 @@ std::optional<Winner> StoredResults::known_best(const std::vector<SearchTask*>& 
   const auto consider = [&](Winner candidate) {
     if (!best || comparable_us(candidate) < comparable_us(*best)) best = std::move(candidate);
   };
+  std::vector<const SearchTask*> without_winner;
   for (const SearchTask* task : tasks) {
     std::optional<Winner> stored = current_winner(*task);
     if (stored && !task->accepts(stored->verification)) stored.reset();
@@ -106,8 +107,13 @@ std::optional<Winner> StoredResults::known_best(const std::vector<SearchTask*>& 
     if (!fresh && stored && !is_beaten && task->space().index_of(stored->configuration)) {
       consider(*stored);
     } else if (trial != nullptr) {
-      consider(winner_from(*trial, task->kernel()));
+      without_winner.push_back(task);
     }
+  }
+  // The finals that made the winner had the trials of all templates before them.
+  if (best && !missed) return best;
+  for (const SearchTask* task : without_winner) {
+    consider(winner_from(*task->best(), task->kernel()));
   }
   return best;
 }

@@ -52,7 +52,6 @@ class KnownResults {
     filter.problem = problem;
     std::map<std::pair<std::string, Problem>, Candidate> best;
     const auto consider = [&](Winner winner, bool is_shipped) {
-      if (!wanted(winner)) return;
       const auto [place, is_new] = best.try_emplace({winner.device_class, winner.problem});
       Candidate& known = place->second;
       if (is_new ||
@@ -60,13 +59,13 @@ class KnownResults {
         known = {std::move(winner), is_shipped};
       }
     };
-    for (Winner& winner : own(filter)) consider(std::move(winner), false);
+    for (Winner& winner : own(filter, wanted)) consider(std::move(winner), false);
     // One problem of one device class has one answer: the user's own leaves the others unread.
     const bool answered =
         !best.empty() && !filter.device_class.empty() && filter.problem != Problem();
     for (const Winner* winner : answered ? std::vector<const Winner*>() : shipped(filter)) {
       Winner copy = *winner;
-      if (is_usable(copy)) consider(std::move(copy), true);
+      if (is_usable(copy) && wanted(copy)) consider(std::move(copy), true);
     }
     std::vector<Candidate> result;
     for (auto& [key, candidate] : best) result.push_back(std::move(candidate));
@@ -90,19 +89,25 @@ class KnownResults {
     }
   }
 
-  // Winners, and for templates whose search never came to its finals the best trials.
-  [[nodiscard]] std::vector<Winner> own(const ResultFilter& filter) const {
+  // The wanted winners, and the best trials of searches that never came to their finals. A trial
+  // that is older than a wanted winner of its problem has lost to it, or was no finalist.
+  [[nodiscard]] std::vector<Winner> own(const ResultFilter& filter, const Wanted& wanted) const {
     if (database_ == nullptr) return {};
     std::vector<Winner> results;
     std::set<std::tuple<std::string, Problem, std::string>> finished;
+    std::map<std::pair<std::string, Problem>, std::string> decided_at;
     for (Winner& winner : database_->winners(filter)) {
-      if (!is_usable(winner)) continue;
+      if (!is_usable(winner) || !wanted(winner)) continue;
       finished.emplace(winner.device_class, winner.problem, winner.template_name);
+      std::string& time = decided_at[{winner.device_class, winner.problem}];
+      time = std::max(time, winner.measured_at);
       results.push_back(std::move(winner));
     }
     for (Winner& trial : database_->best_trials(filter)) {
-      if (!is_usable(trial)) continue;
+      if (!is_usable(trial) || !wanted(trial)) continue;
       if (finished.contains({trial.device_class, trial.problem, trial.template_name})) continue;
+      const auto decided = decided_at.find({trial.device_class, trial.problem});
+      if (decided != decided_at.end() && trial.measured_at <= decided->second) continue;
       results.push_back(std::move(trial));
     }
     return results;

@@ -33,7 +33,7 @@ struct Winner {
   // The median of the library that was timed in the same finals (--compare); mostly empty.
   std::optional<double> baseline_us;
   std::string note;         // one line on how it was measured: "12 of 10,000 blocks"; mostly empty
-  std::string measured_at;  // UTC, "2026-11-21T05:40:44Z"; a label, never an ordering
+  std::string measured_at;  // UTC by the clock of the machine, "2026-11-21T05:40:44Z"
 };
 
 // The time by which winners of one problem are compared: a confirmed one is preferred to a

@@ -47,6 +47,36 @@ TEST_SUITE("lookup") {
     CHECK(best(tuned, true).problem == tuned);
   }
 
+  TEST_CASE("a trial that was there at the finals does not hide the winner, a later one does") {
+    const GemmProblem problem{.m = 2, .n = 3000, .k = 4000};
+    TuningDatabase database = TuningDatabase::in_memory();
+    Winner winner = timed_winner("gemm_skinny", problem, 60);
+    winner.confirmed = true;
+    winner.measured_at = "2026-11-21T05:40:44Z";
+    database.put_winners({&winner, 1});
+    const auto store_trial = [&](const std::string& started_at, double us) {
+      const Winner fast = timed_winner("gemm_simt", problem, us);
+      RunInfo run{.guid = started_at, .started_at = started_at};
+      Trial trial{.problem = problem, .configuration = fast.configuration};
+      trial.measurement.median_us = us;
+      database.add_trials({"class", fast.template_name, fast.space_version, fast.source_hash, {}},
+                          run, {&trial, 1});
+    };
+    const DeviceQuery device{"class", "", {}};
+    const auto best = [&](bool without_skinny) {
+      return find_best(&database, device, problem, true,
+                       [&](const Winner& candidate) {
+                         return !without_skinny || candidate.template_name != "gemm_skinny";
+                       })
+          ->winner.template_name;
+    };
+    store_trial("2026-11-21T05:40:10Z", 50);
+    CHECK(best(false) == "gemm_skinny");
+    CHECK(best(true) == "gemm_simt");  // where the winner cannot serve
+    store_trial("2026-11-21T06:00:00Z", 49);
+    CHECK(best(false) == "gemm_simt");
+  }
+
   TEST_CASE("winners that ship answer unless they are left out") {
     const Winner shipped = *shipped_winners({}).front();
     DeviceQuery device{shipped.device_class, "", {}};
