@@ -225,7 +225,7 @@ TEST_SUITE("tune") {
       const bool best = macro(m.cubin, "X") == 7 && macro(m.cubin, "A") == 2;
       // A little faster at first, slower in the finals.
       if (best && m.kernel_name == "other") {
-        return WorkerOutcome(WorkerReply(measured(tries++ == 0 ? 9.95 : 10.4)));
+        return WorkerOutcome(WorkerReply(measured(tries++ == 0 ? 9.6 : 10.4)));
       }
       return WorkerOutcome(WorkerReply(measured(time_us(m))));
     };
