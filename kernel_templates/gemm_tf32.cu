@@ -76,8 +76,7 @@
 #undef CLUSTER
 #define CLUSTER 1
 
-#include "device/cp_async.cuh"
-#include "device/cp_async_zfill.cuh"
+#include "device/copied_operand.cuh"
 #include "device/element.cuh"
 #include "device/even_shares.cuh"
 #include "device/grid_dependency.cuh"
@@ -103,53 +102,8 @@ constexpr int kUnroll = UNROLL / 8;
 constexpr bool kInterleaved = kSums > 16 && kTileM + kTileN <= kThreads;
 
 // One operand's k_tiles in shared memory.
-template <int kRowsOfTile, bool kNeighboursAlongK>
-struct Operand {
-  static constexpr int kRows = kRowsOfTile;
-  static constexpr bool kKMajor = kNeighboursAlongK;
-  static constexpr int kPitch = kKMajor ? BLOCK_K + 4 : kRows + 8;
-  static constexpr int kSize = (kKMajor ? kRows : BLOCK_K) * kPitch;
-  static constexpr int kWidth = ALIGNED ? 4 : 1;                        // elements of a copy
-  static constexpr int kAcross = (kKMajor ? BLOCK_K : kRows) / kWidth;  // copies of a line
-  static constexpr int kLineStep = kThreads / kAcross;
-  static constexpr int kLines = kKMajor ? kRows : BLOCK_K;
-  static_assert(kThreads % kAcross == 0);
-
-  const float* next;  // this thread's first element of the next k_tile to be copied
-  long long leading;
-  int line, along;  // its place in the tile
-  int rows_left;    // of the matrix, from the tile's first row on
-
-  __device__ __forceinline__ Operand(const float* source, long long ld, long long first_row,
-                                     long long rows, long long first_k)
-      : leading(ld),
-        line(static_cast<int>(threadIdx.x) / kAcross),
-        along(static_cast<int>(threadIdx.x) % kAcross * kWidth),
-        rows_left(rows - first_row < kRows ? static_cast<int>(rows - first_row) : kRows) {
-    next = source + (kKMajor ? (first_row + line) * ld + first_k + along
-                             : (first_k + line) * ld + first_row + along);
-  }
-
-  static __device__ __forceinline__ int offset(int row, int k) {
-    return kKMajor ? row * kPitch + k : k * kPitch + row;
-  }
-
-  // Starts to copy the next k_tile, of which k_left elements of K are there. All threads call this.
-  __device__ __forceinline__ void copy(float* to, const float* readable, int k_left) {
-    const bool along_is_there = along < (kKMajor ? k_left : rows_left);
-    const int lines_left = (kKMajor ? rows_left : k_left) - line;
-    to += line * kPitch + along;
-    const float* from = next;
-#pragma unroll
-    for (int i = 0; i < kLines; i += kLineStep) {
-      if (kLines % kLineStep != 0 && i + line >= kLines) break;
-      const bool is_there = along_is_there && i < lines_left;
-      cp_async_or_zero<kWidth>(to + i * kPitch, is_there ? from : readable, is_there);
-      from += kLineStep * leading;
-    }
-    next += kKMajor ? BLOCK_K : BLOCK_K * leading;
-  }
-};
+template <int kRows, bool kKMajor>
+using Operand = CopiedOperand<kRows, kKMajor, kThreads>;
 
 using OperandA = Operand<kTileM, !TRANSPOSE_A>;
 using OperandB = Operand<kTileN, TRANSPOSE_B>;
@@ -245,13 +199,6 @@ __device__ __forceinline__ void multiply(const float* a, const float* b, Sums& s
       }
     }
   }
-}
-
-// Returns the greatest sum of a row's unevenness and a column's for which three products suffice.
-// Beyond it a product may be 2^21 times what k typical ones of random signs add up to, so that FP32
-// has few rounding errors besides that product's own.
-__device__ __forceinline__ float unevenness_limit(long long k) {
-  return 21 + octaves_between(1, static_cast<float>(k)) / 2;
 }
 
 // Makes those sums NaN for which three products do not suffice. All threads of the block call this,

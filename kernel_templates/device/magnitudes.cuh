@@ -1,5 +1,4 @@
-// The magnitudes in rows of operands: they tell which results of gemm_tf32 three products of TF32
-// suffice for.
+// The magnitudes in rows of operands: they tell which results three products of TF32 suffice for.
 #pragma once
 
 #include "mma.cuh"
@@ -46,14 +45,15 @@ struct Magnitudes {
     for (int k = 0; k < kOwn; k += kWidth) {
       const auto x = load_vector<kWidth>(from + Operand::offset(0, k));
 #pragma unroll
-      for (int i = 0; i < kWidth; ++i) {
-        const unsigned bits = 2 * bits_of(x.at[i]);
-        const unsigned root = bits >> 3;
-        greatest = root > greatest ? root : greatest;
-        roots += float_of(root);
-        least = bits - 1 < least ? bits - 1 : least;
-      }
+      for (int i = 0; i < kWidth; ++i) add(x.at[i], least);
     }
+  }
+  __device__ __forceinline__ void add(float x, unsigned& least) {
+    const unsigned bits = 2 * bits_of(x);
+    const unsigned root = bits >> 3;
+    greatest = root > greatest ? root : greatest;
+    roots += float_of(root);
+    least = bits - 1 < least ? bits - 1 : least;
   }
 
   __device__ __forceinline__ void put(float* shared, unsigned least) const {
@@ -84,5 +84,12 @@ struct Magnitudes {
     unevenness[threadIdx.x] = is_split ? octaves_between(typical, greatest_root) * 4 : kBoundless;
   }
 };
+
+// Returns the greatest sum of a row's unevenness and a column's for which three products suffice.
+// Beyond it a product may be 2^21 times what k typical ones of random signs add up to, so that FP32
+// has few rounding errors besides that product's own.
+__device__ __forceinline__ float unevenness_limit(long long k) {
+  return 21 + octaves_between(1, static_cast<float>(k)) / 2;
+}
 
 }  // namespace autotune_device

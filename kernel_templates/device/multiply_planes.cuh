@@ -161,63 +161,8 @@ __device__ __forceinline__ void split_operands(const float* __restrict__ a,
   }
 }
 
-// Where a cluster splits K of a tile: the addition of its blocks' sums through their shared memory.
-// A block adds every CLUSTER_K-th 32 columns of the tile.
-struct ClusterSums {
-  static constexpr int kStoredN = 32;
-  static_assert(CLUSTER_K == 1 || kTileM * kTileN * 4 <= kStages * kStage, "");
-
-  unsigned memory;  // the address of the buffers
-
-  // Stores this thread's sums. All consumer threads call this.
-  __device__ __forceinline__ void put(unsigned char* own, const float (&sums)[kSums]) const {
-    // Other warps' matrix instructions may still read the buffers.
-    asm volatile("bar.sync %0, %1;" ::"n"(1 + WARPGROUPS), "n"(kConsumers) : "memory");
-#pragma unroll
-    for (int i = 0; i < kSums; i += 4) {
-      *reinterpret_cast<float4*>(own + place(i)) = {sums[i], sums[i + 1], sums[i + 2], sums[i + 3]};
-    }
-  }
-  // Adds the sums of all blocks in the order of K and stores them, in the block's columns of the
-  // tile that begins at the row and the column. All consumer threads call this.
-  template <typename Epilogue>
-  __device__ __forceinline__ void store(const Epilogue& epilogue, int row, int column) const {
-#pragma unroll 1
-    for (int at = blockIdx.x % CLUSTER_K * kStoredN; at < kTileN; at += CLUSTER_K * kStoredN) {
-      const auto words = epilogue.load_words(row, column + at);
-      float some[Epilogue::kSums] = {};
-      add(at, some);
-      epilogue.store(some, words, row, column + at);
-    }
-  }
-
- private:
-  template <int kCount>
-  __device__ __forceinline__ void add(int column, float (&some)[kCount]) const {
-    const unsigned from = memory + place(column / 2);
-#pragma unroll 2
-    for (unsigned block = 0; block < CLUSTER_K; ++block) {
-      const unsigned at = cluster_address(from, block);
-#pragma unroll
-      for (int i = 0; i < kCount; i += 4) {
-        float4 part;
-        asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-                     : "=f"(part.x), "=f"(part.y), "=f"(part.z), "=f"(part.w)
-                     : "r"(at + i * 4 * kConsumers)
-                     : "memory");
-        some[i] += part.x;
-        some[i + 1] += part.y;
-        some[i + 2] += part.z;
-        some[i + 3] += part.w;
-      }
-    }
-  }
-
-  // Returns the place of this thread's four sums from `i` on, in bytes.
-  static __device__ __forceinline__ unsigned place(int i) {
-    return (i / 4 * kConsumers + threadIdx.x) * 16;
-  }
-};
+using TileSums = ClusterSums<kConsumers, kTileN>;
+static_assert(CLUSTER_K == 1 || TileSums::kBytes <= kStages * kStage, "");
 
 // Computes C. All threads of any number of clusters of CLUSTER blocks of kThreads threads call
 // this, or of one cluster of CLUSTER_K blocks for each tile. There are kStages * kStage + kExchange
@@ -247,7 +192,7 @@ __device__ __forceinline__ void multiply_planes(
     }
   } else {
     warpgroup_reg_alloc<kRegisters>();
-    constexpr int kStoredN = CLUSTER_K > 1 ? ClusterSums::kStoredN : kTileN;
+    constexpr int kStoredN = CLUSTER_K > 1 ? TileSums::kStoredN : kTileN;
     static_assert(sizeof(ExchangedRow) * 16 * kConsumers / 32 == kExchange, "");
     const ScaledEpilogue<kStoredN> epilogue{
         a,
@@ -272,7 +217,7 @@ __device__ __forceinline__ void multiply_planes(
       float sums[kSums];
 #if CLUSTER_K > 1
       accumulate(pipeline, state, work.end - work.begin, sums);
-      const ClusterSums cluster_sums{shared_address(shared)};
+      const TileSums cluster_sums{shared_address(shared)};
       cluster_sums.put(shared, sums);
       cluster_sync();
       cluster_sums.store(epilogue, row, column);

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "barrier.cuh"
-#include "even_shares.cuh"
+#include "cluster_k.cuh"
 #include "split_planes.cuh"
 
 #ifdef __CUDACC__
@@ -28,14 +28,6 @@ constexpr int kFirstRegisters = 65536 / (MIN_BLOCKS * kThreads) / 8 * 8;
 constexpr int kCopyRegisters = WARPGROUPS * MIN_BLOCKS == 1 ? 120 : 40;
 constexpr int kFreeRegisters = (kFirstRegisters * kThreads - kCopyRegisters * 128) / kConsumers;
 constexpr int kRegisters = kFreeRegisters < 240 ? kFreeRegisters / 8 * 8 : 240;
-
-__device__ __forceinline__ void cluster_sync() {
-  if (CLUSTER * CLUSTER_K > 1) {
-    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
-  } else {
-    __syncthreads();
-  }
-}
 
 // Starts to copy contiguous bytes to shared memory, in all blocks of the cluster if kToAll.
 template <bool kToAll>
@@ -105,30 +97,6 @@ struct Pipeline {
 #endif
   }
 };
-
-// The one work tile of a block whose cluster splits K of a tile.
-class PartOfTile {
- public:
-  __device__ __forceinline__ explicit PartOfTile(const WorkPartition& partition)
-      : k_tiles_(partition.k_tiles) {}
-  __device__ __forceinline__ bool next(WorkTile& work) {
-    if (taken_) return false;
-    taken_ = true;
-    const unsigned rank = blockIdx.x % CLUSTER_K;
-    work = {blockIdx.x / CLUSTER_K, k_tiles_ * rank / CLUSTER_K, k_tiles_ * (rank + 1) / CLUSTER_K};
-    return true;
-  }
-
- private:
-  unsigned k_tiles_;
-  bool taken_ = false;
-};
-
-#if CLUSTER_K > 1
-using WorkTiles = PartOfTile;
-#else
-using WorkTiles = TileScheduler;
-#endif
 
 // Copies the planes of all work tiles. One thread calls this.
 __device__ __forceinline__ void producer_load(const Pipeline& pipeline, const Planes& a,

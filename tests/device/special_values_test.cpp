@@ -79,6 +79,18 @@ constexpr Promise kPromises[] = {
      .units = 0x1p14,
      .units_of_k = 1,
      .least_normal = std::numeric_limits<float>::min()},
+    {.kernel = "gemm_tf32_wgmma",
+     .math = Math::emulated,
+     .units = 12 + 20,
+     .units_of_k = 1.0 / 16,
+     .least = 0x1p-100F,
+     .errors = 1.1,
+     .errors_of_dominated = 1.1},
+    {.kernel = "gemm_tf32_wgmma",
+     .math = Math::tf32,
+     .units = 0x1p14,
+     .units_of_k = 1,
+     .least_normal = std::numeric_limits<float>::min()},
 };
 
 enum class Kind : std::size_t {
