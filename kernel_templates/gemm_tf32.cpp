@@ -5,6 +5,7 @@
 #include "kernel_templates/even_shares.hpp"
 #include "kernel_templates/gemm_template.hpp"
 #include "kernel_templates/template_support.hpp"
+#include "kernel_templates/tf32_products.hpp"
 
 namespace autotune {
 
@@ -15,8 +16,6 @@ namespace {
 constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kGapKMajor = 4;  // elements behind each line in shared memory
 constexpr std::int64_t kGap = 8;
-// With fewer terms the chain of FP32 is more accurate than three products.
-constexpr std::int64_t kLeastEmulatedK = 128;
 
 struct Values {
   const Configuration& c;
@@ -125,10 +124,6 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
   return result;
 }
 
-int products(const GemmProblem& problem) {
-  return problem.math == Math::tf32 ? 1 : 3;
-}
-
 // The instructions of the busiest SM, and what each k_tile, tile and part of one costs besides.
 // An H200 reached a third of the rate in its datasheet.
 double cost_model(const Configuration& configuration, const TiledLaunch& launch,
@@ -147,7 +142,7 @@ double cost_model(const Configuration& configuration, const TiledLaunch& launch,
   const double at_once = std::min(static_cast<double>(v.min_blocks()),
                                   std::ceil(blocks / static_cast<double>(sm_count)));
   const double warps = at_once * static_cast<double>(v.warps());
-  const double k_tile = std::max(at_once * products(problem) *
+  const double k_tile = std::max(at_once * tf32_products(problem) *
                                      static_cast<double>(v.tile_m() * v.tile_n() * v.block_k()) /
                                      fmas_per_cycle * (1 + kIdleWarps / warps),
                                  kKTileCycles);
@@ -177,11 +172,6 @@ Configuration default_configuration(const GemmProblem& problem) {
   return result;
 }
 
-bool supports(const GemmProblem& problem) {
-  return problem.batch == 1 && (problem.math == Math::tf32 ||
-                                (problem.math == Math::emulated && problem.k >= kLeastEmulatedK));
-}
-
 }  // namespace
 
 KernelTemplate make_gemm_tf32(std::string_view source) {
@@ -191,7 +181,7 @@ KernelTemplate make_gemm_tf32(std::string_view source) {
        .source = source,
        .space = ConfigSpace(parameters(), constraints()),
        .min_compute_capability = 80,
-       .supports = supports,
+       .supports = supports_tf32_products,
        .default_configuration = default_configuration,
        .geometry = geometry,
        .shared_bytes = [](const Configuration&) -> std::int64_t { return 16; },  // a flag
@@ -206,10 +196,7 @@ KernelTemplate make_gemm_tf32(std::string_view source) {
                               .block_k = v.block_k()};
            },
        .cost_model = cost_model,
-       .tensor_products =
-           [](const GemmProblem& problem) {
-             return TensorProducts{TensorInput::tf32, products(problem)};
-           },
+       .tensor_products = tf32_tensor_products,
        .first_choice =
            [](const GemmProblem& problem) {
              constexpr std::int64_t kSkinny = 32;

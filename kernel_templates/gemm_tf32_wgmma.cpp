@@ -5,6 +5,7 @@
 #include "kernel_templates/even_shares.hpp"
 #include "kernel_templates/gemm_template.hpp"
 #include "kernel_templates/template_support.hpp"
+#include "kernel_templates/tf32_products.hpp"
 
 namespace autotune {
 
@@ -15,19 +16,13 @@ namespace {
 constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kBlockK = 32;
 constexpr std::int64_t kCopyThreads = 128;
-// With fewer terms the chain of FP32 is more accurate than three products.
-constexpr std::int64_t kLeastEmulatedK = 128;
-
-int products(const GemmProblem& problem) {
-  return problem.math == Math::tf32 ? 1 : 3;
-}
 
 struct Values {
   const Configuration& c;
 
   [[nodiscard]] bool swaps() const { return c.at("SWAP_AB") == 1; }
   [[nodiscard]] std::int64_t warpgroups() const { return c.at("WARPGROUPS"); }
-  // Of the left operand and of the right one.
+  // The tile's extent along the left operand and along the right one.
   [[nodiscard]] std::int64_t rows() const { return 64 * warpgroups(); }
   [[nodiscard]] std::int64_t columns() const { return c.at("BLOCK_N"); }
   [[nodiscard]] std::int64_t tile_m() const { return swaps() ? columns() : rows(); }
@@ -51,7 +46,7 @@ struct Values {
     };
     const std::int64_t stage = copied(rows(), swaps() ? b_k_major : a_k_major) +
                                copied(columns(), swaps() ? a_k_major : b_k_major);
-    const std::int64_t parts = products(problem) == 1 ? 1 : 2;
+    const std::int64_t parts = tf32_products(problem) == 1 ? 1 : 2;
     const std::int64_t splits = 2 * parts * columns() * kBlockK * kFloatBytes;
     const std::int64_t exchange = kFloatBytes * (3 * 128 * warpgroups() + rows() + columns());
     const std::int64_t stages = std::min<std::int64_t>((226 * 1024 - exchange - splits) / stage, 8);
@@ -115,7 +110,7 @@ double cost_model(const Configuration& configuration, const TiledLaunch& launch,
   const auto rows = static_cast<double>(v.rows());
   const auto columns = static_cast<double>(v.columns());
   const double multiplying =
-      products(problem) * rows * columns * static_cast<double>(kBlockK) / kFmasPerCycle;
+      tf32_products(problem) * rows * columns * static_cast<double>(kBlockK) / kFmasPerCycle;
   const double reading =
       (rows + columns) * static_cast<double>(kBlockK * kFloatBytes) / kBytesPerCycle;
   const double k_tile =
@@ -150,11 +145,6 @@ Configuration default_configuration(const GemmProblem& problem) {
   return result;
 }
 
-bool supports(const GemmProblem& problem) {
-  return problem.batch == 1 && (problem.math == Math::tf32 ||
-                                (problem.math == Math::emulated && problem.k >= kLeastEmulatedK));
-}
-
 }  // namespace
 
 KernelTemplate make_gemm_tf32_wgmma(std::string_view source) {
@@ -165,7 +155,7 @@ KernelTemplate make_gemm_tf32_wgmma(std::string_view source) {
        .space = ConfigSpace(parameters(), constraints()),
        .min_compute_capability = 90,
        .end_compute_capability = 100,
-       .supports = supports,
+       .supports = supports_tf32_products,
        .default_configuration = default_configuration,
        .geometry = geometry,
        .shared_bytes = [](const Configuration&) -> std::int64_t { return 1024; },  // barriers
@@ -180,10 +170,7 @@ KernelTemplate make_gemm_tf32_wgmma(std::string_view source) {
                               .block_k = kBlockK};
            },
        .cost_model = cost_model,
-       .tensor_products =
-           [](const GemmProblem& problem) {
-             return TensorProducts{TensorInput::tf32, products(problem)};
-           },
+       .tensor_products = tf32_tensor_products,
        .copying_threads = kCopyThreads,
        .architecture_specific = true,
        .knows_alignment = true,

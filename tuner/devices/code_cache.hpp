@@ -12,8 +12,8 @@
 
 namespace autotune {
 
-// What a configuration runs. Two configurations count as one if they agree in all of it: a launch
-// that differs in anything may take another time.
+// The launch that a configuration makes. Two configurations count as one if they agree in all of
+// it: a launch that differs in anything may take another time.
 struct Execution {
   Problem problem;
   std::string template_name;
