@@ -88,7 +88,7 @@ LaunchGeometry PlaneProducts::geometry(const GemmProblem& problem, std::int64_t 
   const std::int64_t held = 64 * std::min<std::int64_t>(ceil_div(k_tiles(problem), 8), 16);
   const std::int64_t threads = c.at("PREPARE_THREADS");
   const std::int64_t of_strip = a.contiguous && b.contiguous ? 0 : 33 * held;
-  const std::int64_t of_rows = a.contiguous || b.contiguous ? 4 * threads : 0;
+  const std::int64_t of_rows = a.contiguous || b.contiguous ? 16 * threads : 0;
   const std::int64_t floats = 256 + 32 + std::max(of_strip, of_rows);
   const auto share = [&](const Operand& operand) {
     return LaunchGeometry::Preparation::Share{split_blocks(operand, problem.k, threads),

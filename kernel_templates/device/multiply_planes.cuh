@@ -133,7 +133,7 @@ __device__ __forceinline__ void accumulate(const Pipeline& pipeline, PipelineSta
 // Splits the operands that `prepares` names (1: A, 2: B, 3: both). All threads of blocks along x
 // call this, in clusters of kSplitBlocks where rows of an operand are strided. Dynamic shared
 // memory: kSplitThreads + 32 floats, and the larger of 33 * StridedRows::held() where rows are
-// strided and ContiguousRows::kExchanged for each thread where rows are contiguous.
+// strided and ContiguousRows::kHeld for each thread where rows are contiguous.
 __device__ __forceinline__ void split_operands(const float* __restrict__ a,
                                                const float* __restrict__ b, long long m,
                                                long long n, long long k, long long lda,
@@ -147,9 +147,10 @@ __device__ __forceinline__ void split_operands(const float* __restrict__ a,
   constexpr bool kBFirst = !TRANSPOSE_B;
   using RowsA = Rows<!TRANSPOSE_A>;
   using RowsB = Rows<TRANSPOSE_B>;
-  const auto k_count = static_cast<int>(k);
+  const auto k_count = static_cast<unsigned>(k);
   const bool has_first = prepares & (kBFirst ? 2 : 1);
-  const unsigned all_of_first = kBFirst ? RowsB::blocks(n, k_count) : RowsA::blocks(m, k_count);
+  const unsigned all_of_first =
+      kBFirst ? RowsB::blocks(planes.b.rows, k_count) : RowsA::blocks(planes.a.rows, k_count);
   const unsigned first = has_first ? all_of_first : 0;
   griddep_wait(static_cast<int>(all_of_first));
   const bool is_first = blockIdx.x < first;

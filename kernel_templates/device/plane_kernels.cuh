@@ -9,7 +9,7 @@ extern "C" __global__ void
 #if TRANSPOSE_A || !TRANSPOSE_B
 __cluster_dims__(autotune_device::kSplitBlocks, 1, 1)
 #endif
-    __launch_bounds__(autotune_device::kSplitThreads, PRODUCTS == 1 ? 4 : 5)
+    __launch_bounds__(autotune_device::kSplitThreads, PRODUCTS == 3 ? 5 : 4)
         PREPARE_KERNEL(const float* __restrict__ a, const float* __restrict__ b, float*,
                        long long m, long long n, long long k, long long lda, long long ldb,
                        long long, float, float, float* workspace, unsigned, void* prepared_a,

@@ -40,13 +40,13 @@ __device__ __forceinline__ int exponent_of(unsigned word) {
 }
 // Returns whether rows have to be even: a sum that is nearly one product has a smaller error in
 // FP32 than with three products, unless K is long.
-__device__ __forceinline__ bool has_even_rows(int k) {
+__device__ __forceinline__ bool has_even_rows(unsigned k) {
   return PRODUCTS == 3 && k < 128;
 }
 // Returns the greatest word of a row that its planes hold: at most one element of 64 is counted, of
 // 16 where rows have to be even. k < 2^21.
-__device__ __forceinline__ unsigned last_split(int k) {
-  return ((static_cast<unsigned>(k) / (has_even_rows(k) ? 16 : 64) + 1) << kExponentBits) - 1;
+__device__ __forceinline__ unsigned last_split(unsigned k) {
+  return ((k / (has_even_rows(k) ? 16 : 64) + 1) << kExponentBits) - 1;
 }
 
 // The planes of one operand, seen as a matrix whose rows run along K. A plane is what shared memory
@@ -56,27 +56,32 @@ __device__ __forceinline__ unsigned last_split(int k) {
 struct Planes {
   unsigned* words;       // of the rows; 256 more may be read behind the last
   unsigned short* high;  // the other planes are plane_elements() behind each other
-  long long rows;
-  unsigned k_tiles;
+  unsigned rows, k_tiles;
 
   __device__ __forceinline__ Planes(void* memory, long long rows_of_operand, long long k)
       : words(static_cast<unsigned*>(memory)),
-        rows(rows_of_operand),
-        k_tiles(static_cast<unsigned>((k - 1) / kPlaneK + 1)) {
+        rows(static_cast<unsigned>(rows_of_operand)),
+        k_tiles((static_cast<unsigned>(k) - 1) / kPlaneK + 1) {
+    // The compiler would compute with 64 bits.
+    asm("" : "+r"(rows), "+r"(k_tiles));
     high = reinterpret_cast<unsigned short*>(words + (rows + 511) / 256 * 256);
   }
   __device__ __forceinline__ long long k_tile_elements() const {
-    return (rows + 7) / 8 * 8 * kPlaneK;
+    return static_cast<long long>(stored_rows()) * kPlaneK;
   }
   __device__ __forceinline__ long long plane_elements() const {
-    return k_tile_elements() * k_tiles;
+    return static_cast<long long>(stored_rows()) * k_tiles * kPlaneK;
   }
   __device__ __forceinline__ void* end() const { return high + kPlanes * plane_elements(); }
 
   // Returns an element's place in a plane.
-  __device__ __forceinline__ long long place(long long row, int k) const {
-    return k / kPlaneK * k_tile_elements() + row * kPlaneK + ((k / 8 ^ row) % 8) * 8 + k % 8;
+  __device__ __forceinline__ long long place(unsigned row, unsigned k) const {
+    const long long line = static_cast<long long>(k / kPlaneK) * stored_rows() + row;
+    return line * kPlaneK + ((k / 8 ^ row) % 8) * 8 + k % 8;
   }
+
+ private:
+  __device__ __forceinline__ unsigned stored_rows() const { return (rows + 7) / 8 * 8; }
 };
 
 // The planes of both operands: those that were prepared before, else in `memory`, where each has a
@@ -145,6 +150,11 @@ __device__ __forceinline__ float power_of_two(int exponent) {  // -126 to 127
 __device__ __forceinline__ unsigned magnitude(float x) {
   return __float_as_uint(x) & 0x7fffffffU;
 }
+constexpr unsigned kInfinite = 0x7f800000;  // of an infinity
+// A number that grows with the magnitude of a value, but is greatest for 0.
+__device__ __forceinline__ unsigned order_of(float x) {
+  return 2 * __float_as_uint(x) - 1;
+}
 // Returns the exponent of the scale of a row with this greatest magnitude.
 __device__ __forceinline__ int scale_exponent(unsigned greatest) {
   const int exponent = static_cast<int>(greatest >> 23) - 127;
@@ -153,205 +163,259 @@ __device__ __forceinline__ int scale_exponent(unsigned greatest) {
 }
 // Returns the word of such a row if no element lost bits.
 __device__ __forceinline__ unsigned word_of(unsigned greatest) {
-  if (greatest >= magnitude(1.0f / 0.0f)) return kNotFinite;
+  if (greatest >= kInfinite) return kNotFinite;
   return static_cast<unsigned>(kExponentBias - scale_exponent(greatest));
 }
-// Returns the least magnitude of a scaled value that is not counted: it keeps 22 bits in two
-// planes, or 11 in one. With three planes, products of high and low are then multiples of 2^-126.
-// With the greatest scale, no smaller value has more bits than the planes.
-__device__ __forceinline__ float least_exact(float scale, int k) {
-  if (has_even_rows(k)) return 0x1p4f;
+// Returns the limit below which counted() counts a scaled value: others keep 22 bits in two planes,
+// or 11 in one. With three planes, products of high and low are then multiples of 2^-126. With the
+// greatest scale, no value has more bits than the planes.
+__device__ __forceinline__ unsigned count_limit(float scale, unsigned k) {
+  if (has_even_rows(k)) return order_of(0x1p4f);
   if (scale == 0x1p126f) return 0;
-  return kPlanes == 1 ? 0x1p-14f : kPlanes == 2 ? 0x1p-15f : 0x1p-48f;
+  return order_of(kPlanes == 1 ? 0x1p-14f : kPlanes == 2 ? 0x1p-15f : 0x1p-48f);
 }
-__device__ __forceinline__ unsigned loses_bits(float scaled, float least) {
-  return fabsf(scaled) < least && scaled != 0;
-}
-// Counts elements of a row that lost bits. Its word was set to 0 before.
-__device__ __forceinline__ void count_lost(unsigned* word, unsigned lost) {
-  if (lost > 0) atomicAdd(word, lost << kExponentBits);
+// Adds to a row's count, if there is something to add. Its word was set to 0 before.
+__device__ __forceinline__ void add_count(unsigned* word, unsigned count) {
+  if (count > 0) atomicAdd(word, count << kExponentBits);
 }
 
 // Returns whether neighbours can be loaded by vectors of 4.
 __device__ __forceinline__ bool is_wide(const float* source, long long ld) {
   return ld % 4 == 0 && reinterpret_cast<unsigned long long>(source) % 16 == 0;
 }
-// Loads 4 neighbours, of which `left` are there; the others are 0. wide: their address is a
-// multiple of 16 bytes. The L2 cache gives up what is read before the planes that are stored.
-__device__ __forceinline__ float4 load4(const float* from, int left, bool wide) {
-  if (wide && left >= 4) return __ldcs(reinterpret_cast<const float4*>(from));
-  return {left > 0 ? from[0] : 0, left > 1 ? from[1] : 0, left > 2 ? from[2] : 0,
-          left > 3 ? from[3] : 0};
+// Loads 4 neighbours at a multiple of 16 bytes, of which `left` are there; the others are 0. The L2
+// cache gives up what is read before the planes that are stored.
+__device__ __forceinline__ float4 load4(const float* from, int left) {
+  if (left >= 4) return __ldcs(reinterpret_cast<const float4*>(from));
+  return {left > 0 ? from[0] : 0, left > 1 ? from[1] : 0, left > 2 ? from[2] : 0, 0};
+}
+// Loads 4 elements that are `step` apart, of which `left` are there; the others are 0. Where a warp
+// has all of them, it takes one branch instead of four predicates.
+template <typename Step>
+__device__ __forceinline__ float4 load4_apart(const float* from, Step step, int left) {
+  if (left >= 4) {
+    return {__ldcs(from), __ldcs(from + step), __ldcs(from + 2 * step), __ldcs(from + 3 * step)};
+  }
+  return {left > 0 ? __ldcs(from) : 0, left > 1 ? __ldcs(from + step) : 0,
+          left > 2 ? __ldcs(from + 2 * step) : 0, 0};
 }
 
-// Splits operands whose rows are contiguous: `team` threads (32 to 256, a power of two) read a row,
-// once if it has at most kHeld * team elements, or a warp reads two or four short rows. shared:
-// kSplitThreads + 32 floats, and behind them kExchanged for each thread.
+// Splits operands whose rows are contiguous: a team of 32 to 256 threads, a power of two, reads a
+// row, once if it has at most kHeld elements for each thread; or a warp reads two or four short
+// rows. shared: kSplitThreads + 32 floats, and behind them kHeld for each thread.
 struct ContiguousRows {
   static constexpr int kVectors = 4;  // of 4 elements, that a thread holds
-  static constexpr int kHeld = 4 * kVectors;
-  static constexpr int kExchanged = 4;
+  static constexpr unsigned kHeld = 4 * kVectors;
 
-  static __device__ __forceinline__ int team(int k) {
-    int threads = 32;
-    while (threads < static_cast<int>(blockDim.x) && kHeld * threads < k) threads *= 2;
-    return threads;
+  // Returns the logarithm to base 2 of the threads of a team.
+  static __device__ __forceinline__ int log2_team(unsigned k) {
+    const int holding = 32 - __clz(static_cast<int>((k - 1) / kHeld));
+    return min(max(holding, 5), log2_of(blockDim.x));
   }
-  // Returns the rows that a team reads.
-  static __device__ __forceinline__ int team_rows(int k) { return k <= 128 ? 4 : k <= 256 ? 2 : 1; }
+  // The same of the rows that a team reads.
+  static __device__ __forceinline__ int log2_team_rows(unsigned k) {
+    return k <= 128 ? 2 : k <= 256 ? 1 : 0;
+  }
 
   // Returns the blocks that an operand needs: whole clusters.
-  static __device__ __forceinline__ unsigned blocks(long long rows, int k) {
-    const long long rows_of_cluster = kSplitBlocks * (blockDim.x / team(k)) * team_rows(k);
-    return static_cast<unsigned>((rows - 1) / rows_of_cluster + 1) * kSplitBlocks;
+  static __device__ __forceinline__ unsigned blocks(unsigned rows, unsigned k) {
+    const int log2_rows = log2_of(kSplitBlocks * blockDim.x) - log2_team(k) + log2_team_rows(k);
+    return (((rows - 1) >> log2_rows) + 1) * kSplitBlocks;
   }
 
-  // Loads 128 neighbours with a warp, beginning at `from`, of which `left` are there. With `wide` a
-  // lane has 4 neighbours; else neighbouring lanes load neighbours, and the lane has those that are
-  // 32 apart (see in_order).
-  static __device__ __forceinline__ float4 load(const float* from, int left, bool wide) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    if (wide) return load4(from + 4 * lane, left - 4 * lane, true);
-    from += lane;
-    left -= lane;
-    return {left > 0 ? __ldcs(from) : 0, left > 32 ? __ldcs(from + 32) : 0,
-            left > 64 ? __ldcs(from + 64) : 0, left > 96 ? __ldcs(from + 96) : 0};
+  static __device__ __forceinline__ void split(const Planes& to, const float* source, long long ld,
+                                               unsigned k, unsigned block, float* shared) {
+    float* const exchange = shared + kSplitThreads + 32 + threadIdx.x / 32 * 32 * kHeld;
+    if (is_wide(source, ld)) {
+      split_rows<true>(to, source, ld, k, block, shared, exchange);
+    } else {
+      split_rows<false>(to, source, ld, k, block, shared, exchange);
+    }
   }
-  // Returns the lane's 4 neighbours of what load() has loaded. exchange: of the warp.
-  static __device__ __forceinline__ float4 in_order(float4 v, bool wide, float* exchange) {
-    if (wide) return v;
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    __syncwarp();
+
+ private:
+  using Vectors = float4[kVectors];
+
+  static __device__ __forceinline__ int log2_of(unsigned power) {
+    return 31 - __clz(static_cast<int>(power));
+  }
+  template <bool kWide>
+  static __device__ __forceinline__ void split_rows(const Planes& to, const float* source,
+                                                    long long ld, unsigned k, unsigned block,
+                                                    float* shared, float* exchange) {
+    if (log2_team_rows(k) > 0) {
+      split_short<kWide>(to, source, ld, k, block, exchange);
+    } else {
+      split_long<kWide>(to, source, ld, k, block, shared, exchange);
+    }
+  }
+
+  // Loads 128 neighbours with a warp, beginning at `from`, of which `left` are there. With kWide a
+  // lane has 4 neighbours; else neighbouring lanes load neighbours, and the lane has those that are
+  // 32 apart (see put).
+  template <bool kWide>
+  static __device__ __forceinline__ float4 load(const float* from, int left) {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    if (kWide) return load4(from + 4 * lane, left - 4 * lane);
+    return load4_apart(from + lane, 32, (left - lane + 31) >> 5);
+  }
+  // Give each lane its 4 neighbours of what load<false>() has loaded: put() by all lanes, and then
+  // get(). exchange: 128 floats of the warp.
+  static __device__ __forceinline__ void put(float4 v, float* exchange) {
+    const unsigned lane = threadIdx.x % 32;
     exchange[lane] = v.x;
     exchange[lane + 32] = v.y;
     exchange[lane + 64] = v.z;
     exchange[lane + 96] = v.w;
+  }
+  static __device__ __forceinline__ float4 get(const float* exchange) {
+    return reinterpret_cast<const float4*>(exchange)[threadIdx.x % 32];
+  }
+  template <bool kWide>
+  static __device__ __forceinline__ void put_in_order(Vectors& held, float* exchange) {
+    if (kWide) return;
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) put(held[i], exchange + 128 * i);
     __syncwarp();
-    return reinterpret_cast<const float4*>(exchange)[lane];
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) held[i] = get(exchange + 128 * i);
   }
 
   static __device__ __forceinline__ unsigned greatest_of(float4 v) {
     return max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));
   }
-  // Returns how many elements are counted. next: the place in the second plane.
-  static __device__ __forceinline__ unsigned store(unsigned short* high, unsigned short* next,
-                                                   float4 v, float scale, int k) {
-    v = {v.x * scale, v.y * scale, v.z * scale, v.w * scale};
-    unsigned first[kPlanes], second[kPlanes];
-    split2(v.x, v.y, first);
-    split2(v.z, v.w, second);
-    const long long to_next = next - high;
-#pragma unroll
-    for (int plane = 0; plane < kPlanes; ++plane, high += to_next) {
-      store_words(high, uint2{first[plane], second[plane]});
-    }
-    const float least = least_exact(scale, k);
-    return loses_bits(v.x, least) + loses_bits(v.y, least) + loses_bits(v.z, least) +
-           loses_bits(v.w, least);
-  }
-
-  static __device__ __forceinline__ void split(const Planes& to, const float* source, long long ld,
-                                               int k, unsigned block, float* shared) {
-    if (team_rows(k) > 1) {
-      split_short(to, source, ld, k, block, shared);
-    } else {
-      split_long(to, source, ld, k, block, shared);
-    }
-  }
-
- private:
   static __device__ __forceinline__ unsigned greatest_of_warp(unsigned greatest) {
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) {
-      greatest = max(greatest, __shfl_xor_sync(~0u, greatest, step));
+      greatest = max(greatest, __shfl_xor_sync(~0U, greatest, step));
     }
     return greatest;
   }
-  static __device__ __forceinline__ float* exchange_of_warp(float* shared) {
-    return shared + kSplitThreads + 32 + threadIdx.x / 32 * 32 * kExchanged;
+
+  static __device__ __forceinline__ float4 scaled(float4 v, float scale) {
+    return {v.x * scale, v.y * scale, v.z * scale, v.w * scale};
+  }
+  static __device__ __forceinline__ unsigned least_order(float4 v) {
+    return min(min(order_of(v.x), order_of(v.y)), min(order_of(v.z), order_of(v.w)));
+  }
+  static __device__ __forceinline__ unsigned count_below(float4 v, unsigned limit) {
+    return (order_of(v.x) < limit) + (order_of(v.y) < limit) + (order_of(v.z) < limit) +
+           (order_of(v.w) < limit);
+  }
+
+  // Splits 4 scaled neighbours, and stores them if is_there. high: their place in the first plane.
+  // to_next: the distance of the next one.
+  static __device__ __forceinline__ void store(unsigned short* high, long long to_next, float4 v,
+                                               bool is_there) {
+    unsigned first[kPlanes], second[kPlanes];
+    split2(v.x, v.y, first);
+    split2(v.z, v.w, second);
+#pragma unroll
+    for (int plane = 0; plane < kPlanes; ++plane, high += to_next) {
+      if (is_there) store_words(high, uint2{first[plane], second[plane]});
+    }
   }
 
   // Each team has one row.
+  template <bool kWide>
   static __device__ __forceinline__ void split_long(const Planes& to, const float* source,
-                                                    long long ld, int k, unsigned block,
-                                                    float* shared_floats) {
-    auto* const shared = reinterpret_cast<unsigned*>(shared_floats);
-    const int team = ContiguousRows::team(k);
-    const int own = threadIdx.x % team;
-    const long long row = static_cast<long long>(block) * (blockDim.x / team) + threadIdx.x / team;
+                                                    long long ld, unsigned k, unsigned block,
+                                                    float* shared, float* exchange) {
+    const int log2_team = ContiguousRows::log2_team(k);
+    const unsigned team = 1U << log2_team;
+    const unsigned own = threadIdx.x & (team - 1);
+    const unsigned row = block * (blockDim.x >> log2_team) + (threadIdx.x >> log2_team);
     const bool is_row = row < to.rows;
-    const float* const from = source + (is_row ? row : 0) * ld;
-    const bool wide = is_wide(source, ld);
-    const int count = is_row ? k : 0;
-    const int of_warp = own / 32 * 128;  // the first of its neighbours
-    float4 held[kVectors];
+    if (is_row && own == 0) to.words[row] = 0;
+    const int of_warp = static_cast<int>(own / 32 * 128);  // the first of its neighbours
+    const int step = 4 << log2_team;                       // from one vector to the next
+    const float* next = source + (is_row ? row : 0) * ld + of_warp;
+    int left = is_row ? static_cast<int>(k) - of_warp : 0;
+    Vectors held;
 #pragma unroll
-    for (int i = 0; i < kVectors; ++i) {
-      const int at = 4 * i * team + of_warp;
-      held[i] = load(from + at, count - at, wide);
-    }
+    for (int i = 0; i < kVectors; ++i) held[i] = load<kWide>(next + i * step, left - i * step);
+    next += kVectors * step;
+    left -= kVectors * step;
     unsigned greatest = 0;
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) greatest = max(greatest, greatest_of(held[i]));
-    const int first_not_held = 4 * kVectors * team + of_warp;
+    put_in_order<kWide>(held, exchange);
 #pragma unroll 1
-    for (int at = first_not_held; at < count; at += 4 * team) {
-      greatest = max(greatest, greatest_of(load(from + at, count - at, wide)));
+    for (int at = 0; at < left; at += step) {
+      greatest = max(greatest, greatest_of(load<kWide>(next + at, left - at)));
     }
+    auto* const of_warps = reinterpret_cast<unsigned*>(shared);
+    const unsigned warp = threadIdx.x / 32, warps = team / 32;
     greatest = greatest_of_warp(greatest);
-    const int warp = static_cast<int>(threadIdx.x) / 32;
-    if (threadIdx.x % 32 == 0) shared[warp] = greatest;
-    if (is_row && own == 0) to.words[row] = 0;
+    if (threadIdx.x % 32 == 0) of_warps[warp] = greatest;
     __syncthreads();
-    for (int i = 0; i < team / 32; ++i) {
-      greatest = max(greatest, shared[warp / (team / 32) * (team / 32) + i]);
-    }
+    greatest = greatest_of_warp(of_warps[(warp & ~(warps - 1)) + (threadIdx.x & (warps - 1))]);
     if (!is_row) return;  // whole warps
-    float* const exchange = exchange_of_warp(shared_floats);
     const float scale = power_of_two(scale_exponent(greatest));
     if (own == 0) atomicAdd(to.words + row, word_of(greatest));
     // The team's next elements lie in the same places of later k_tiles.
-    const long long step = to.k_tile_elements() * (4 * team / kPlaneK);
-    const int padded = static_cast<int>(to.k_tiles) * kPlaneK;
+    const long long to_next_step = to.k_tile_elements() * (step / kPlaneK);
+    const long long to_next_plane = to.plane_elements();
     unsigned short* high = to.high + to.place(row, 4 * own);
-    const long long to_next = to.plane_elements();
-    unsigned lost = 0;
+    int stored = static_cast<int>(to.k_tiles * kPlaneK - 4 * own);  // from this thread's first on
+    unsigned least = ~0U;
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
-      const float4 v = in_order(held[i], wide, exchange);
-      if (4 * (i * team + own) < padded) lost += store(high, high + to_next, v, scale, k);
-      high += step;
+      const float4 v = scaled(held[i], scale);
+      least = min(least, least_order(v));
+      store(high, to_next_plane, v, stored > 0);
+      high += to_next_step;
+      stored -= step;
     }
+    const unsigned limit = count_limit(scale, k);
+    unsigned count = 0;
+    if (least < limit) {
+#pragma unroll
+      for (int i = 0; i < kVectors; ++i) count += count_below(scaled(held[i], scale), limit);
+    }
+    // The warp goes on while its first lane has elements to store.
+    const int behind_first = static_cast<int>(threadIdx.x % 32 * 4);
 #pragma unroll 1
-    for (int at = first_not_held; at < padded; at += 4 * team) {
-      const float4 v = in_order(load(from + at, k - at, wide), wide, exchange);
-      if (at + 4 * (own % 32) < padded) lost += store(high, high + to_next, v, scale, k);
-      high += step;
+    while (stored + behind_first > 0) {
+      float4 v = load<kWide>(next, left);
+      if (!kWide) {
+        __syncwarp();
+        put(v, exchange);
+        __syncwarp();
+        v = get(exchange);
+      }
+      v = scaled(v, scale);
+      store(high, to_next_plane, v, stored > 0);
+      count += count_below(v, limit);
+      next += step;
+      left -= step;
+      high += to_next_step;
+      stored -= step;
     }
-    count_lost(to.words + row, lost);
+    add_count(to.words + row, count);
   }
 
   // A warp has two rows of up to 256 elements, or four of up to 128.
+  template <bool kWide>
   static __device__ __forceinline__ void split_short(const Planes& to, const float* source,
-                                                     long long ld, int k, unsigned block,
-                                                     float* shared) {
-    const bool has_four = team_rows(k) == 4;
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const long long first_row =
-        (static_cast<long long>(block) * (blockDim.x / 32) + threadIdx.x / 32) * (has_four ? 4 : 2);
+                                                     long long ld, unsigned k, unsigned block,
+                                                     float* exchange) {
+    const bool has_four = log2_team_rows(k) == 2;
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned first_row = (block * (blockDim.x / 32) + threadIdx.x / 32) << log2_team_rows(k);
     if (first_row >= to.rows) return;
-    const int rows = to.rows - first_row < 4 ? static_cast<int>(to.rows - first_row) : 4;
-    const bool wide = is_wide(source, ld);
+    const int rows = static_cast<int>(min(to.rows - first_row, 4U));
     const float* const from = source + first_row * ld;
-    float4 held[kVectors];
+    Vectors held;
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
       const int row = has_four ? i : i / 2, at = has_four ? 0 : i % 2 * 128;
-      held[i] = load(from + row * ld + at, row < rows ? k - at : 0, wide);
+      held[i] = load<kWide>(from + row * ld + at, row < rows ? static_cast<int>(k) - at : 0);
     }
     unsigned greatest[kVectors];  // of a vector's row
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) greatest[i] = greatest_of(held[i]);
+    put_in_order<kWide>(held, exchange);
     if (!has_four) {
       greatest[0] = greatest[1] = max(greatest[0], greatest[1]);
       greatest[2] = greatest[3] = max(greatest[2], greatest[3]);
@@ -362,15 +426,15 @@ struct ContiguousRows {
     __syncwarp();
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
-      const float4 v = in_order(held[i], wide, exchange_of_warp(shared));
       const int row = has_four ? i : i / 2;
-      const int at = 4 * lane + (has_four ? 0 : i % 2 * 128);
-      if (row >= rows || at >= static_cast<int>(to.k_tiles) * kPlaneK) continue;
+      const unsigned at = 4 * lane + (has_four ? 0 : i % 2 * 128);
+      if (row >= rows || at >= to.k_tiles * kPlaneK) continue;
       unsigned* const word = to.words + first_row + row;
       if (at == 0) atomicAdd(word, word_of(greatest[i]));
-      unsigned short* const high = to.high + to.place(first_row + row, at);
       const float scale = power_of_two(scale_exponent(greatest[i]));
-      count_lost(word, store(high, high + to.plane_elements(), v, scale, k));
+      const float4 v = scaled(held[i], scale);
+      store(to.high + to.place(first_row + row, at), to.plane_elements(), v, true);
+      add_count(word, count_below(v, count_limit(scale, k)));
     }
   }
 };
@@ -379,86 +443,98 @@ struct ContiguousRows {
 // A block keeps held() elements of each row of its part in shared memory between the search for the
 // greatest magnitude and the split, and reads the others again.
 struct StridedRows {
-  static constexpr int kRows = 32;
+  static constexpr unsigned kRows = 32;
   static constexpr int kPitch = kRows + 1;
   static constexpr int kAtOnce = 4;  // loads of a thread that are in flight
 
-  static __device__ __forceinline__ unsigned blocks(long long rows, int) {
-    return static_cast<unsigned>((rows - 1) / kRows + 1) * kSplitBlocks;
+  static __device__ __forceinline__ unsigned blocks(unsigned rows, unsigned) {
+    return ((rows - 1) / kRows + 1) * kSplitBlocks;
   }
   static __device__ __forceinline__ int held(unsigned k_tiles) {
-    return k_tiles < 128 ? static_cast<int>(k_tiles + 7) / 8 * 64 : 1024;
+    return k_tiles < 128 ? static_cast<int>((k_tiles + 7) / 8 * 64) : 1024;
   }
 
   static __device__ __forceinline__ void split(const Planes& to, const float* source, long long ld,
-                                               int k, unsigned block, float* shared) {
+                                               unsigned k, unsigned block, float* shared) {
+    if (is_wide(source, ld)) {
+      split_strip<true>(to, source, ld, k, block, shared);
+    } else {
+      split_strip<false>(to, source, ld, k, block, shared);
+    }
+  }
+
+ private:
+  // Where rows can be loaded by vectors of 4 (kWide), a lane loads 4 rows of one k; else 4 k of one
+  // row.
+  template <bool kWide>
+  static __device__ __forceinline__ void split_strip(const Planes& to, const float* source,
+                                                     long long ld, unsigned k, unsigned block,
+                                                     float* shared) {
     auto* const of_warps = reinterpret_cast<unsigned*>(shared);
     float* const scales = shared;                        // kRows, later in the same place
     float* const tile = shared + kSplitThreads + kRows;  // held * kPitch
-    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const unsigned lane = threadIdx.x % 32;
     const int held = StridedRows::held(to.k_tiles);
     // Parts are whole k_tiles, so that no two blocks store to the same sector of the L2 cache.
-    const int most = static_cast<int>((to.k_tiles + kSplitBlocks - 1) / kSplitBlocks) * kPlaneK;
-    const long long first_row = static_cast<long long>(block / kSplitBlocks) * kRows;
-    const int first_k = static_cast<int>(block % kSplitBlocks) * most;
-    const int left = static_cast<int>(to.k_tiles) * kPlaneK - first_k;
-    const int part = left < most ? left : most;  // of the last blocks it may be none
-    const int count = first_k >= k ? 0 : k - first_k < part ? k - first_k : part;
+    const unsigned most = (to.k_tiles + kSplitBlocks - 1) / kSplitBlocks;
+    const unsigned first_k_tile = min(block % kSplitBlocks * most, to.k_tiles);
+    const int part = static_cast<int>(min(most, to.k_tiles - first_k_tile) * kPlaneK);
+    const unsigned first_row = block / kSplitBlocks * kRows;
+    const unsigned first_k = first_k_tile * kPlaneK;
+    const int left = static_cast<int>(k - first_k);  // behind them there are zeros
+    const unsigned rows = min(to.rows - first_row, kRows);
 
+    // This goes first, so that the cluster's barrier does not wait for it.
+    const bool has_word = first_k == 0 && threadIdx.x < rows;
+    if (has_word) to.words[first_row + lane] = 0;
     uint4 greatest = {};
     const float* const from = source + first_k * ld + first_row;
-    load(from, ld, to.rows - first_row, count, held, tile, greatest);
-    const bool has_word = first_k == 0 && threadIdx.x < 32 && first_row + lane < to.rows;
-    if (has_word) to.words[first_row + lane] = 0;
-    const unsigned of_row =
-        greatest_of_row(greatest, is_wide(from, ld), of_warps, of_warps + kSplitThreads);
-    if (threadIdx.x < 32) scales[lane] = power_of_two(scale_exponent(of_row));
+    load<kWide>(from, ld, rows, left, part, held, tile, greatest);
+    const unsigned of_row = greatest_of_row<kWide>(greatest, of_warps, of_warps + kSplitThreads);
+    if (threadIdx.x < kRows) scales[lane] = power_of_two(scale_exponent(of_row));
     if (has_word) atomicAdd(to.words + first_row + lane, word_of(of_row));
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
     __syncthreads();
     for (int begin = 0; begin < part; begin += held) {
-      const int there = count - begin;  // behind them there are zeros
+      const int count = min(part - begin, held);
       if (begin > 0) {
         __syncthreads();
-        load(from + begin * ld, ld, to.rows - first_row, there < held ? there : held, held, tile,
-             greatest);
+        load<kWide>(from + begin * ld, ld, rows, left - begin, count, held, tile, greatest);
         __syncthreads();
       }
-      store(to, k, tile, scales, first_row, first_k + begin, there,
-            part - begin < held ? part - begin : held);
+      store(to, k, tile, scales, first_row, first_k + begin, count);
     }
     // Others may still read this block's.
     asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
   }
 
- private:
-  // Loads 4 elements of one row, of which `left` are there; the others are 0.
-  static __device__ __forceinline__ float4 load_row(const float* from, long long ld, int left) {
-    return {left > 0 ? __ldcs(from) : 0, left > 1 ? __ldcs(from + ld) : 0,
-            left > 2 ? __ldcs(from + 2 * ld) : 0, left > 3 ? __ldcs(from + 3 * ld) : 0};
-  }
-
-  // Loads `count` elements of K of the strip, the first `held` of them to the tile. A warp loads
-  // the 32 neighbours of 4 elements of K at a time. Where it can, a lane loads a vector of 4 rows
-  // and keeps their greatest magnitudes; else it loads one row.
-  static __device__ __forceinline__ void load(const float* source, long long ld, long long rows,
-                                              int count, int held, float* tile, uint4& greatest) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const bool wide = is_wide(source, ld);
-    const int row = wide ? lane % 8 * 4 : lane;
-    const int left = rows - row < 4 ? static_cast<int>(rows - row) : 4;
-    const int first = static_cast<int>(threadIdx.x) / 32 * 4 + (wide ? lane / 8 : 0);
-    const int step = static_cast<int>(blockDim.x) / 8;  // elements of K that all threads load
-    const int pitch = wide ? 1 : kPitch;                // of a lane's elements
+  // Loads `count` elements of K of the strip's rows, the first `held` of them to the tile; those
+  // beyond the first `left` are 0. A warp loads the 32 neighbours of 4 elements of K at a time, and
+  // a lane keeps the greatest magnitudes of its vectors' members.
+  template <bool kWide>
+  static __device__ __forceinline__ void load(const float* source, long long ld, unsigned rows,
+                                              int left, int count, int held, float* tile,
+                                              uint4& greatest) {
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned row = kWide ? lane % 8 * 4 : lane;
+    const int rows_left = static_cast<int>(rows) - static_cast<int>(row);
+    const int first = static_cast<int>(threadIdx.x / 32 * 4 + (kWide ? lane / 8 : 0));
+    const int step = static_cast<int>(blockDim.x / 8);  // elements of K that all threads load
+    constexpr int kMembers = kWide ? 1 : kPitch;        // from one of a vector to the next
     const float* next = source + first * ld + row;
-    for (int base = first; base < count; base += step * kAtOnce) {
+    float* to = tile + first * kPitch + row;
+    left = min(left, count) - first;
+    for (int k = first; k < count; k += step * kAtOnce) {
       float4 v[kAtOnce];
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
-        const int there = count - base - i * step;
-        v[i] = wide ? load4(next, there > 0 ? left : 0, true)
-                    : load_row(next, ld, left > 0 ? there : 0);
+        if (kWide) {
+          v[i] = load4(next, left > 0 ? rows_left : 0);
+        } else {
+          v[i] = load4_apart(next, ld, rows_left > 0 ? left : 0);
+        }
         next += step * ld;
+        left -= step;
       }
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
@@ -466,12 +542,13 @@ struct StridedRows {
         greatest.y = max(greatest.y, magnitude(v[i].y));
         greatest.z = max(greatest.z, magnitude(v[i].z));
         greatest.w = max(greatest.w, magnitude(v[i].w));
-        if (base + i * step >= held) continue;
-        float* const to = tile + (base + i * step) * kPitch + row;
-        to[0] = v[i].x;
-        to[pitch] = v[i].y;
-        to[2 * pitch] = v[i].z;
-        to[3 * pitch] = v[i].w;
+        if (k + i * step < held) {
+          to[0] = v[i].x;
+          to[kMembers] = v[i].y;
+          to[2 * kMembers] = v[i].z;
+          to[3 * kMembers] = v[i].w;
+        }
+        to += step * kPitch;
       }
     }
   }
@@ -485,14 +562,13 @@ struct StridedRows {
     return value;
   }
 
-  // Returns the greatest magnitude of the lane's row, in the first warp. own: what load() has kept,
-  // with `wide` of 4 rows. of_warps: kSplitThreads words; of_part: kRows words, which other blocks
-  // read.
-  static __device__ __forceinline__ unsigned greatest_of_row(uint4 own, bool wide,
-                                                             unsigned* of_warps,
+  // Returns the greatest magnitude of the lane's row, in the first warp. own: what load() has kept.
+  // of_warps: kSplitThreads words; of_part: kRows words, which other blocks read.
+  template <bool kWide>
+  static __device__ __forceinline__ unsigned greatest_of_row(uint4 own, unsigned* of_warps,
                                                              unsigned* of_part) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    if (wide) {
+    const unsigned lane = threadIdx.x % 32;
+    if (kWide) {
 #pragma unroll
       for (int step = 8; step < 32; step *= 2) {
         own.x = max(own.x, __shfl_xor_sync(~0u, own.x, step));
@@ -509,9 +585,7 @@ struct StridedRows {
     __syncthreads();
     unsigned greatest = 0;
     if (threadIdx.x < 32) {
-      for (int i = lane; i < static_cast<int>(blockDim.x); i += 32) {
-        greatest = max(greatest, of_warps[i]);
-      }
+      for (unsigned i = lane; i < blockDim.x; i += 32) greatest = max(greatest, of_warps[i]);
       of_part[lane] = greatest;
     }
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
@@ -524,35 +598,48 @@ struct StridedRows {
     return greatest;
   }
 
-  // Splits `count` elements of each row, of which `there` are in the tile. 8 lanes store 64
-  // neighbours of a row.
-  static __device__ __forceinline__ void store(const Planes& to, int k_of_problem,
+  // Splits `count` elements of each row, whole k_tiles. A warp has 4 rows at a time, and 8 lanes
+  // store the 64 neighbours of one.
+  static __device__ __forceinline__ void store(const Planes& to, unsigned k_of_problem,
                                                const float* tile, const float* scales,
-                                               long long first_row, int first_k, int there,
-                                               int count) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const long long to_next = to.plane_elements();
-    for (int item = static_cast<int>(threadIdx.x) / 32; item < (count + 63) / 64 * (kRows / 4);
-         item += static_cast<int>(blockDim.x) / 32) {
-      const int row = item % (kRows / 4) * 4 + lane / 8;
-      const int k = item / (kRows / 4) * 64 + lane % 8 * 8;
-      if (k >= count || first_row + row >= to.rows) continue;
+                                               unsigned first_row, unsigned first_k, int count) {
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned own_k = lane % 8 * 8;
+    const long long to_next = to.plane_elements(), to_next_k_tile = to.k_tile_elements();
+    for (unsigned group = threadIdx.x / 32; group < kRows / 4; group += blockDim.x / 32) {
+      const unsigned row = group * 4 + lane / 8;
+      if (first_row + row >= to.rows) continue;
       const float scale = scales[row];
-      float v[8];
-#pragma unroll
-      for (int i = 0; i < 8; ++i) v[i] = k + i < there ? tile[(k + i) * kPitch + row] * scale : 0;
+      const unsigned limit = count_limit(scale, k_of_problem);
+      const float* from = tile + own_k * kPitch + row;
+      unsigned short* high = to.high + to.place(first_row + row, first_k + own_k);
       unsigned lost = 0;
+#pragma unroll 1
+      for (int left = count; left > 0; left -= kPlaneK) {
+        float v[8];
 #pragma unroll
-      for (int i = 0; i < 8; ++i) lost += loses_bits(v[i], least_exact(scale, k_of_problem));
-      count_lost(to.words + first_row + row, lost);
-      unsigned words[4][kPlanes];
+        for (int i = 0; i < 8; ++i) v[i] = from[i * kPitch] * scale;
+        // Mostly no element is counted, which one comparison tells.
+        unsigned least = ~0U;
 #pragma unroll
-      for (int i = 0; i < 4; ++i) split2(v[2 * i], v[2 * i + 1], words[i]);
-      unsigned short* at = to.high + to.place(first_row + row, first_k + k);
+        for (int i = 0; i < 8; ++i) least = min(least, order_of(v[i]));
+        if (least < limit) {
 #pragma unroll
-      for (int plane = 0; plane < kPlanes; ++plane, at += to_next) {
-        store_words(at, uint4{words[0][plane], words[1][plane], words[2][plane], words[3][plane]});
+          for (int i = 0; i < 8; ++i) lost += order_of(v[i]) < limit;
+        }
+        unsigned words[4][kPlanes];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) split2(v[2 * i], v[2 * i + 1], words[i]);
+        unsigned short* at = high;
+#pragma unroll
+        for (int plane = 0; plane < kPlanes; ++plane, at += to_next) {
+          store_words(at,
+                      uint4{words[0][plane], words[1][plane], words[2][plane], words[3][plane]});
+        }
+        from += kPlaneK * kPitch;
+        high += to_next_k_tile;
       }
+      add_count(to.words + first_row + row, lost);
     }
   }
 };
