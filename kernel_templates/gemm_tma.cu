@@ -145,23 +145,40 @@ struct Operand {
     const unsigned own_place =
         shared_address(to + own_row() * kRowPitch + own_column() * kColumnPitch);
     const T* from = own;
+    if (kHasPathWithoutChecks && rows_left == kRows && k_left >= BLOCK_K) {
 #pragma unroll kRowsAtOnce
-    for (int row = 0; row < kMemoryRows; row += kRowStep) {
-      copy_row<0>(own_place + 4 * row * kRowPitch, from,
-                  own_row() + row < memory_rows_left ? columns_left : 0);
-      from += row_step;
+      for (int row = 0; row < kMemoryRows; row += kRowStep) {
+        copy_row<0, false>(own_place + 4 * row * kRowPitch, from, 0);
+        from += row_step;
+      }
+    } else {
+#pragma unroll kCheckedRowsAtOnce
+      for (int row = 0; row < kMemoryRows; row += kRowStep) {
+        copy_row<0, true>(own_place + 4 * row * kRowPitch, from,
+                          own_row() + row < memory_rows_left ? columns_left : 0);
+        from += row_step;
+      }
     }
     own = kKMajor ? own + BLOCK_K : from;
   }
 
  private:
+  // Operands that TMA cannot copy have twice as many copies by threads or more.
+  static constexpr bool kHasPathWithoutChecks = !ALIGNED;
+  static constexpr int kCheckedRowsAtOnce = kHasPathWithoutChecks ? 1 : kRowsAtOnce;
+
   // Copies this thread's elements of a memory row from kColumn on, and zeros for those that are not
-  // among the first columns_left.
-  template <int kColumn>
+  // among the first columns_left, or without kChecked all of them.
+  template <int kColumn, bool kChecked>
   static __device__ __forceinline__ void copy_row(unsigned to, const T* from, int columns_left) {
     if constexpr (kColumn < kMemoryColumns) {
-      cp_async_zfill<4 * kColumn * kColumnPitch, 4 * kColumn>(to, from, kColumn < columns_left);
-      copy_row<kColumn + kNeighbours>(to, from, columns_left);
+      constexpr int kTo = 4 * kColumn * kColumnPitch, kFrom = 4 * kColumn;
+      if constexpr (kChecked) {
+        cp_async_zfill<kTo, kFrom>(to, from, kColumn < columns_left);
+      } else {
+        cp_async_word<kTo, kFrom>(to, from);
+      }
+      copy_row<kColumn + kNeighbours, kChecked>(to, from, columns_left);
     }
   }
 };

@@ -54,6 +54,13 @@ __device__ __forceinline__ void cp_async_zfill(unsigned to, const T* from, bool 
                "r"(is_there ? 4 : 0), "n"(kTo), "n"(kFrom));
 }
 
+// The same where the element is there.
+template <int kTo, int kFrom, typename T>
+__device__ __forceinline__ void cp_async_word(unsigned to, const T* from) {
+  asm volatile("cp.async.ca.shared.global [%0 + %2], [%1 + %3], 4;" ::"r"(to), "l"(from), "n"(kTo),
+               "n"(kFrom));
+}
+
 // Reduce or raise the registers of each thread to kCount; raising waits until they are free. All
 // warps of a group of four call this. Only code for one architecture alone can reallocate
 // registers: other code keeps those that it started with.
