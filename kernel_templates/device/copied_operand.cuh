@@ -44,6 +44,18 @@ struct CopiedOperand {
 
   // Starts to copy the next k_tile, of which k_left elements of K are there. All threads call this.
   __device__ __forceinline__ void copy(float* to, const float* readable, int k_left) {
+    if (rows_left == kRows && k_left >= BLOCK_K) {
+      copy_lines<false>(to, readable, k_left);
+    } else {
+      copy_lines<true>(to, readable, k_left);
+    }
+    next += kKMajor ? BLOCK_K : BLOCK_K * leading;
+  }
+
+ private:
+  // Copies what is there, with zeros for the rest, or without kChecked the whole k_tile.
+  template <bool kChecked>
+  __device__ __forceinline__ void copy_lines(float* to, const float* readable, int k_left) const {
     const bool along_is_there = along < (kKMajor ? k_left : rows_left);
     const int lines_left = (kKMajor ? rows_left : k_left) - line;
     to += line * kPitch + along;
@@ -51,11 +63,14 @@ struct CopiedOperand {
 #pragma unroll
     for (int i = 0; i < kLines; i += kLineStep) {
       if (kLines % kLineStep != 0 && i + line >= kLines) break;
-      const bool is_there = along_is_there && i < lines_left;
-      cp_async_or_zero<kWidth>(to + i * kPitch, is_there ? from : readable, is_there);
+      if constexpr (kChecked) {
+        const bool is_there = along_is_there && i < lines_left;
+        cp_async_or_zero<kWidth>(to + i * kPitch, is_there ? from : readable, is_there);
+      } else {
+        cp_async<kWidth>(to + i * kPitch, from);
+      }
       from += kLineStep * leading;
     }
-    next += kKMajor ? BLOCK_K : BLOCK_K * leading;
   }
 };
 
