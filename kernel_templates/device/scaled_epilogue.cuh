@@ -33,7 +33,7 @@ struct ExchangedRow {
 template <int kTileN>
 struct ScaledEpilogue {
   static constexpr int kSums = kTileN / 2;
-  static constexpr int kPasses = kTileN / 32;
+  static constexpr int kPasses = (kTileN + 31) / 32;  // over columns; the last may have fewer
 
   const float *a, *b;
   float* c;
@@ -65,6 +65,8 @@ struct ScaledEpilogue {
                                         int tile_row, int first_column) const {
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int first_row = tile_row + static_cast<int>(threadIdx.x / 32 * 16);
+    // The last pass must leave the columns behind the tile to its neighbour.
+    const int end = kTileN % 32 == 0 ? n : min(n, first_column + kTileN);
     const unsigned last = last_split(k);
     ExchangedRow* const rows = exchange + threadIdx.x / 32 * 16;
     const int own_row = first_row + lane % 16;
@@ -76,16 +78,17 @@ struct ScaledEpilogue {
     for (int pass = 0; pass < kPasses; ++pass) {
       const int column = first_column + 32 * pass + lane;
       const unsigned in_column = words.in_column[pass];
-      all_split &= column >= n || in_column <= last;
+      all_split &= column >= end || in_column <= last;
       __syncwarp();  // for the results before
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         const int at = 16 * pass + 4 * (i / 2) + 2 * (i % 2);
+        if (at >= kSums) break;
         store_vector<2>(rows[lane / 4 + i % 2 * 8].results + 8 * (i / 2) + lane % 4 * 2,
                         Vector<float, 2>{{sums[at], sums[at + 1]}});
       }
       __syncwarp();
-      const bool is_stored = column < n && in_column <= last;
+      const bool is_stored = column < end && in_column <= last;
       store_rows(rows, is_stored ? stored_rows : 0, Scale(exponent_of(in_column)),
                  c + first_row * ldc + column);
     }
@@ -130,7 +133,9 @@ struct ScaledEpilogue {
   // hold.
   __device__ __forceinline__ void store_not_split(int first_row, int first_column,
                                                   unsigned last) const {
-    constexpr int kColumns = 32;  // of the tile, for which a thread has registers
+    // A thread has registers for 32 columns; those behind the tile are left to its neighbour.
+    constexpr int kColumns = kTileN % 32 == 0 ? 32 : 16;
+    static_assert(kTileN % kColumns == 0, "");
 #pragma unroll 1
     for (int column = 0; column < kTileN; column += kColumns) {
       bool has_any = false;

@@ -1,6 +1,6 @@
-// Matrix instructions of a warpgroup: 64 rows of A times 64, 128, 192 or 256 columns of B, with
-// operands of FP16 or BF16 in shared memory and sums of FP32 in registers (wgmma, compute
-// capability 9.0 alone). There is no counterpart for the CPU device.
+// Matrix instructions of a warpgroup: 64 rows of A times 64 to 256 columns of B, with operands of
+// FP16 or BF16 in shared memory and sums of FP32 in registers (wgmma, compute capability 9.0
+// alone). There is no counterpart for the CPU device.
 //
 // The kernel defines PRODUCTS before it includes this file: with 6, operands are BF16. PROMOTE_K
 // is the number of elements of K that a call multiplies: 32 or 64.
@@ -39,38 +39,35 @@ __device__ __forceinline__ void wgmma_wait() {
 #define SUMS_32(d, i) SUMS_8(d, i), SUMS_8(d, (i) + 8), SUMS_8(d, (i) + 16), SUMS_8(d, (i) + 24)
 
 // Keeps the compiler from moving reads and writes of sums past this place. Without it the compiler
-// serializes the matrix instructions.
+// serializes the matrix instructions. With groups of another size than 32, where there are so many
+// sums, ptxas orders the instructions of some kernels otherwise.
 template <int kCount>
 __device__ __forceinline__ void pin(float (&sums)[kCount]) {
+  constexpr int kInGroups = kCount / 32 * 32;
 #pragma unroll
-  for (int i = 0; i < kCount; i += 32) asm volatile("" : SUMS_32(sums, i)::"memory");
+  for (int i = 0; i < kInGroups; i += 32) asm volatile("" : SUMS_32(sums, i)::"memory");
+#pragma unroll
+  for (int i = kInGroups; i < kCount; i += 8) asm volatile("" : SUMS_8(sums, i)::"memory");
 }
 
-#define REGISTERS_32                                                        \
-  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}"
-#define REGISTERS_64                                                                 \
-  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "          \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}"
-#define REGISTERS_96                                                                 \
-  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "          \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
-  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
-  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}"
-#define REGISTERS_128                                                                            \
-  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                      \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "             \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "             \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "             \
-  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "             \
-  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "             \
-  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
-  "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, "   \
-  "%127}"
+// The names of a statement's first operands, which are the sums.
+#define REGISTERS_32                                                       \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define REGISTERS_40 REGISTERS_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define REGISTERS_48 REGISTERS_40 ", %40, %41, %42, %43, %44, %45, %46, %47"
+#define REGISTERS_56 REGISTERS_48 ", %48, %49, %50, %51, %52, %53, %54, %55"
+#define REGISTERS_64 REGISTERS_56 ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define REGISTERS_96                                                                   \
+  REGISTERS_64                                                                         \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define REGISTERS_128                                                  \
+  REGISTERS_96                                                         \
+  ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, "   \
+  "%107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, " \
+  "%118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+
 // The products of 32 or 64 elements of K: two or four instructions, each 32 bytes further along the
 // rows.
 #if PROMOTE_K == 32
@@ -99,41 +96,34 @@ __device__ __forceinline__ void pin(float (&sums)[kCount]) {
 #else
 #define WGMMA_TYPES ".f32.f16.f16 "
 #endif
-#define WGMMA_STEP(registers, columns, a, b, add)                                                \
-  "wgmma.mma_async.sync.aligned.m64n" columns "k16" WGMMA_TYPES registers ", " a ", " b ", " add \
-  ", 1, 1, 0, 0;\n"
+#define WGMMA_STEP(registers, columns, a, b, add)                                            \
+  "wgmma.mma_async.sync.aligned.m64n" columns "k16" WGMMA_TYPES "{" registers "}, " a ", " b \
+  ", " add ", 1, 1, 0, 0;\n"
 
 // Starts sums = (add ? sums : 0) + the products of PROMOTE_K elements of K. A thread's sums are
 // those of two rows, 8 apart: four neighbours of a group are two columns of the one and of the
 // other row, and groups are 8 columns apart. All threads of the warpgroup call this.
-__device__ __forceinline__ void wgmma(float (&sums)[32], unsigned long long a, unsigned long long b,
-                                      int add) {
-  asm volatile(WGMMA(REGISTERS_32, "64", "%32", "%33", "%34")
-               : SUMS_32(sums, 0)
-               : "l"(a), "l"(b), "r"(add)
-               : "memory");
-}
-__device__ __forceinline__ void wgmma(float (&sums)[64], unsigned long long a, unsigned long long b,
-                                      int add) {
-  asm volatile(WGMMA(REGISTERS_64, "128", "%64", "%65", "%66")
-               : SUMS_32(sums, 0), SUMS_32(sums, 32)
-               : "l"(a), "l"(b), "r"(add)
-               : "memory");
-}
-__device__ __forceinline__ void wgmma(float (&sums)[96], unsigned long long a, unsigned long long b,
-                                      int add) {
-  asm volatile(WGMMA(REGISTERS_96, "192", "%96", "%97", "%98")
-               : SUMS_32(sums, 0), SUMS_32(sums, 32), SUMS_32(sums, 64)
-               : "l"(a), "l"(b), "r"(add)
-               : "memory");
-}
-__device__ __forceinline__ void wgmma(float (&sums)[128], unsigned long long a,
-                                      unsigned long long b, int add) {
-  asm volatile(WGMMA(REGISTERS_128, "256", "%128", "%129", "%130")
-               : SUMS_32(sums, 0), SUMS_32(sums, 32), SUMS_32(sums, 64), SUMS_32(sums, 96)
-               : "l"(a), "l"(b), "r"(add)
-               : "memory");
-}
+//
+// There is a function for each number of columns. Statements name their operands by numbers, so the
+// macro takes the number of sums, the two numbers behind it (a, b and add follow the sums), and the
+// sums as operands.
+#define DEFINE_WGMMA(columns, count, count_1, count_2, ...)                                 \
+  __device__ __forceinline__ void wgmma(float(&sums)[count], unsigned long long a,          \
+                                        unsigned long long b, int add) {                    \
+    asm volatile(WGMMA(REGISTERS_##count, #columns, "%" #count, "%" #count_1, "%" #count_2) \
+                 : __VA_ARGS__                                                              \
+                 : "l"(a), "l"(b), "r"(add)                                                 \
+                 : "memory");                                                               \
+  }
+DEFINE_WGMMA(64, 32, 33, 34, SUMS_32(sums, 0))
+DEFINE_WGMMA(80, 40, 41, 42, SUMS_32(sums, 0), SUMS_8(sums, 32))
+DEFINE_WGMMA(96, 48, 49, 50, SUMS_32(sums, 0), SUMS_8(sums, 32), SUMS_8(sums, 40))
+DEFINE_WGMMA(112, 56, 57, 58, SUMS_32(sums, 0), SUMS_8(sums, 32), SUMS_8(sums, 40),
+             SUMS_8(sums, 48))
+DEFINE_WGMMA(128, 64, 65, 66, SUMS_32(sums, 0), SUMS_32(sums, 32))
+DEFINE_WGMMA(192, 96, 97, 98, SUMS_32(sums, 0), SUMS_32(sums, 32), SUMS_32(sums, 64))
+DEFINE_WGMMA(256, 128, 129, 130, SUMS_32(sums, 0), SUMS_32(sums, 32), SUMS_32(sums, 64),
+             SUMS_32(sums, 96))
 
 }  // namespace autotune_device
 

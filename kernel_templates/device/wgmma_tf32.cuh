@@ -17,7 +17,7 @@ namespace autotune_device {
 
 #define WGMMA_TF32(registers, columns, a0, a1, a2, a3, b, add)                                  \
   "{\n.reg .pred add;\nsetp.ne.s32 add, " add ", 0;\nwgmma.mma_async.sync.aligned.m64n" columns \
-  "k8.f32.tf32.tf32 " registers ", {" a0 ", " a1 ", " a2 ", " a3 "}, " b ", add, 1, 1;\n}"
+  "k8.f32.tf32.tf32 {" registers "}, {" a0 ", " a1 ", " a2 ", " a3 "}, " b ", add, 1, 1;\n}"
 
 // Starts sums = (add ? sums : 0) + the products of 8 elements of K. A lane has of A what mma_tf32()
 // takes, and sums as wgmma() has them. b: see matrix_descriptor(); each 8 k are 32 bytes further.
