@@ -29,7 +29,7 @@
 // workspace: behind the counters the planes of A, those of B, a piece of memory that is read and
 // not used (see kSlack), and two parts of a tile for each block. All code is for sm_90a alone.
 
-// Columns of the tile: 64 or 128.
+// Columns of the tile: 64, 80, 96, 112 or 128.
 #ifndef BLOCK_N
 #define BLOCK_N 128
 #endif
@@ -44,7 +44,8 @@
 #define CLUSTER 1
 #endif
 
-// Blocks of a cluster that split K of one tile: 1, 2, 4 or 8; above 1 CLUSTER is 1.
+// Blocks of a cluster that split K of one tile: 1, 2, 4 or 8; above 1 CLUSTER is 1, and BLOCK_N is
+// 64 or 128.
 #ifndef CLUSTER_K
 #define CLUSTER_K 1
 #endif

@@ -36,12 +36,33 @@ LaunchGeometry geometry(const std::string& text, const GemmProblem& shape) {
 TEST_SUITE("gemm_fp16x3 space") {
   TEST_CASE("a few kernels make all configurations") {
     const Enumeration all = gemm_fp16x3().space.enumerate();
-    CHECK(all.configurations.size() == 120);
+    CHECK(all.configurations.size() == 228);
     std::set<std::string> kernels;
     for (const Configuration& configuration : all.configurations) {
       kernels.insert(to_string(compiled_as(gemm_fp16x3(), configuration)));
     }
-    CHECK(kernels.size() == 25);
+    CHECK(kernels.size() == 34);
+  }
+
+  TEST_CASE(
+      "tiles of other columns than 64 and 128 neither split K in a cluster nor share copies") {
+    std::set<std::int64_t> columns;
+    for (const Configuration& configuration : gemm_fp16x3().space.enumerate().configurations) {
+      CAPTURE(to_string(configuration));
+      const std::int64_t of_tile = configuration.at("BLOCK_N");
+      columns.insert(of_tile);
+      if (of_tile == 64 || of_tile == 128) continue;
+      CHECK(configuration.at("CLUSTER_K") == 1);
+      CHECK(configuration.at("CLUSTER") == 1);
+    }
+    CHECK(columns == std::set<std::int64_t>{64, 80, 96, 112, 128});
+    const auto validated = [](const std::string& text) {
+      static_cast<void>(gemm_fp16x3().space.validated(changed(text)));
+    };
+    CHECK_NOTHROW(validated("BLOCK_N=64,SPLIT_K=1,CLUSTER_K=8,RASTER=4"));
+    CHECK_THROWS_WITH_AS(validated("BLOCK_N=96,SPLIT_K=1,CLUSTER_K=2,RASTER=4"),
+                         doctest::Contains("only blocks with 64 or 128 columns split K"),
+                         std::exception);
   }
 
   TEST_CASE("with a short K sums are promoted more often, by this template alone") {
@@ -89,7 +110,21 @@ TEST_SUITE("gemm_fp16x3 space") {
           6 * 256 * 128 + 2 * kEpilogue);
     CHECK(geometry("BLOCK_N=64,WARPGROUPS=1,MIN_BLOCKS=2", shape).dynamic_shared_bytes ==
           6 * 128 * 128 + kEpilogue);
+    CHECK(geometry("BLOCK_N=80,WARPGROUPS=2", shape).dynamic_shared_bytes ==
+          7 * 208 * 128 + 2 * kEpilogue);
+    CHECK(geometry("BLOCK_N=112,WARPGROUPS=1,MIN_BLOCKS=2", shape).dynamic_shared_bytes ==
+          4 * 176 * 128 + kEpilogue);
     CHECK(geometry("BLOCK_N=128,WARPGROUPS=2", shape).threads() == 384);
+    for (const Configuration& configuration : gemm_fp16x3().space.enumerate().configurations) {
+      CAPTURE(to_string(configuration));
+      const std::int64_t groups = configuration.at("WARPGROUPS");
+      const std::int64_t buffer = (64 * groups + configuration.at("BLOCK_N")) * 128;
+      const std::int64_t bytes =
+          gemm_fp16x3().geometry(configuration, shape).dynamic_shared_bytes - groups * kEpilogue;
+      CHECK(buffer % 1024 == 0);  // as the swizzle of 128 bytes has it
+      CHECK(bytes % buffer == 0);
+      CHECK(bytes / buffer > 2);  // planes of a k-tile
+    }
   }
 
   TEST_CASE("the workspace has both planes of both operands, and parts where tiles are shared") {
@@ -100,6 +135,9 @@ TEST_SUITE("gemm_fp16x3 space") {
     const LaunchGeometry shared = geometry("SPLIT_K=0", problem(100, 300, 150));
     CHECK(shared.blocks() == 3 * 3);
     CHECK(shared.workspace_bytes() == planes + 9 * 2 * 4 * 128 * 128);
+    const LaunchGeometry narrower = geometry("BLOCK_N=80,SPLIT_K=0", problem(100, 300, 150));
+    CHECK(narrower.blocks() == 4 * 3);
+    CHECK(narrower.workspace_bytes() == planes + 12 * 2 * 4 * 128 * 80);
     // The blocks of a cluster add their sums in shared memory.
     const LaunchGeometry split = geometry("SPLIT_K=1,CLUSTER_K=4", problem(100, 300, 150));
     CHECK(split.blocks() == 3 * 4);
@@ -161,6 +199,17 @@ TEST_SUITE("gemm_fp16x3 space") {
     CHECK(cycles("SPLIT_K=0", problem(4096, 4096, 4096)) <
           cycles(small, problem(4096, 4096, 4096)));
     CHECK(cycles(small, problem(512, 512, 512)) < cycles("SPLIT_K=1", problem(512, 512, 512)));
+  }
+
+  TEST_CASE("the tiles of which one round fits the device best are predicted to win") {
+    const SmLimits sm = *sm_limits("sm_90");
+    const GemmProblem shape = problem(1183, 953, 2865);
+    const auto cycles = [&](const std::string& columns) {
+      return predicted_cycles(gemm_fp16x3(), changed("SPLIT_K=1,BLOCK_N=" + columns), shape, sm,
+                              132);
+    };
+    CHECK(geometry("SPLIT_K=1,BLOCK_N=80", shape).blocks() == 10 * 12);
+    for (const char* columns : {"64", "96", "112", "128"}) CHECK(cycles("80") < cycles(columns));
   }
 }
 
