@@ -155,29 +155,57 @@ std::vector<Constraint> corrected_constraints() {
   };
 }
 
-GemmTemplate corrected_products(GemmTemplate own, SplitProducts split) {
-  own.supports = [split](const GemmProblem& problem) {
-    return problem.math == Math::emulated && problem.k >= split.least_k &&
+namespace {
+
+// Chooses among whole tiles, in as many rounds as an SM computes of them, and 128 columns whose
+// tiles are shared evenly, by the columns of 128 rows that the busiest SM computes. What rounds and
+// the sums of shared tiles cost besides counts as columns too.
+Configuration corrected_default(const GemmProblem& problem,
+                                const std::vector<std::int64_t>& columns) {
+  constexpr std::int64_t kSms = 132;
+  constexpr double kColumnCycles = 12;  // of a k_tile
+  constexpr double kRoundCycles = 3'000;
+  constexpr double kSharingCycles = 20'000;
+  const double cycles = kColumnCycles * static_cast<double>(k_tiles(problem));
+  const std::int64_t tiles_m = ceil_div(problem.m, 128);
+  const std::int64_t tiles = tiles_m * ceil_div(problem.n, 128);
+  const bool is_small = 4 * tiles <= kSms;
+  std::int64_t block_n = 128, rounds = 0;
+  double least = 128.0 * static_cast<double>(tiles) / kSms + kSharingCycles / cycles;
+  for (const std::int64_t width : columns) {
+    const std::int64_t all = ceil_div(tiles_m * ceil_div(problem.n, width), kSms);
+    const double cost =
+        static_cast<double>(all) * (static_cast<double>(width) + kRoundCycles / cycles);
+    if (cost > least) continue;
+    least = cost;
+    block_n = width;
+    rounds = all;
+  }
+  Configuration result;
+  result.set("BLOCK_N", is_small ? 64 : block_n);
+  result.set("WARPGROUPS", is_small ? 1 : 2);
+  result.set("CLUSTER", 1);
+  result.set("CLUSTER_K", 1);
+  result.set("MIN_BLOCKS", 1);
+  result.set("SPLIT_K", is_small || rounds > 0 ? 1 : 0);
+  result.set("RASTER", is_small || rounds == 1 ? 4 : 8);
+  result.set("PREPARE_THREADS", 256);
+  return result;
+}
+
+}  // namespace
+
+GemmTemplate corrected_products(GemmTemplate own, const SplitProducts& split) {
+  own.supports = [least_k = split.least_k](const GemmProblem& problem) {
+    return problem.math == Math::emulated && problem.k >= least_k &&
            problem.k <= PlaneProducts::kMostK && problem.batch == 1;
   };
-  own.default_configuration = [](const GemmProblem& problem) {
-    constexpr std::int64_t kSms = 132;
-    const std::int64_t tiles = ceil_div(problem.m, 128) * ceil_div(problem.n, 128);
-    const bool is_small = 2 * tiles <= kSms / 2;
-    const bool is_medium = tiles <= kSms;
-    Configuration result;
-    result.set("BLOCK_N", is_small ? 64 : 128);
-    result.set("WARPGROUPS", is_medium ? 1 : 2);
-    result.set("CLUSTER", 1);
-    result.set("CLUSTER_K", 1);
-    result.set("MIN_BLOCKS", 1);
-    result.set("SPLIT_K", is_medium ? 1 : 0);
-    result.set("RASTER", is_medium ? 4 : 8);
-    result.set("PREPARE_THREADS", 256);
-    return result;
+  own.default_configuration = [columns = split.columns](const GemmProblem& problem) {
+    return corrected_default(problem, columns);
   };
-  own.geometry = [split](const Configuration& configuration, const GemmProblem& problem) {
-    return PlaneProducts{configuration}.geometry(problem, split.planes);
+  own.geometry = [planes = split.planes](const Configuration& configuration,
+                                         const GemmProblem& problem) {
+    return PlaneProducts{configuration}.geometry(problem, planes);
   };
   // The fewer roundings FP32 itself has, the fewer products may be added up with truncation.
   own.macros = [](const GemmProblem& problem) {
@@ -185,17 +213,18 @@ GemmTemplate corrected_products(GemmTemplate own, SplitProducts split) {
     return problem.k < kFewRoundings ? std::vector<std::string>{"PROMOTE_K=32"}
                                      : std::vector<std::string>{};
   };
-  own.tensor_products = [split](const GemmProblem&) {
-    return TensorProducts{TensorInput::fp16, split.products, static_cast<int>(split.planes)};
+  own.tensor_products = [products = split.products, planes = split.planes](const GemmProblem&) {
+    return TensorProducts{TensorInput::fp16, products, static_cast<int>(planes)};
   };
-  own.cost_model = [split](const Configuration& configuration, const TiledLaunch& launch,
-                           const GemmProblem& problem, const SmLimits&, int sm_count) {
+  own.cost_model = [products = split.products](
+                       const Configuration& configuration, const TiledLaunch& launch,
+                       const GemmProblem& problem, const SmLimits&, int sm_count) {
     constexpr double kTileCycles = 3'000;
     constexpr double kIdle = 0.2;  // of the time that one group of warps alone takes
     const PlaneProducts v{configuration};
     const auto groups = static_cast<double>(v.warpgroups() * v.min_blocks());
-    const double k_tile = 2 * split.products * static_cast<double>(v.tile_n()) * groups *
-                          (1 + kIdle / groups / groups);
+    const double k_tile =
+        2 * products * static_cast<double>(v.tile_n()) * groups * (1 + kIdle / groups / groups);
     return v.cycles(launch, problem, sm_count, k_tile, kTileCycles);
   };
   return own;

@@ -56,12 +56,13 @@ struct PlaneProducts {
 struct SplitProducts {
   int products = 0;
   std::int64_t planes = 0;
-  std::int64_t least_k = 0;  // with fewer terms FP32 itself is more accurate on some data
+  std::int64_t least_k = 0;           // with fewer terms FP32 itself is more accurate on some data
+  std::vector<std::int64_t> columns;  // the values of BLOCK_N, ascending
 };
 
 // Fills in a description of a template with corrections, whose name, source and space are its own.
 // It is as accurate as FP32, so it computes products with Math::emulated.
-[[nodiscard]] GemmTemplate corrected_products(GemmTemplate own, SplitProducts split);
+[[nodiscard]] GemmTemplate corrected_products(GemmTemplate own, const SplitProducts& split);
 // Returns the constraints of all such templates.
 [[nodiscard]] std::vector<Constraint> corrected_constraints();
 
