@@ -1,5 +1,6 @@
 // The search space and the launch geometry of gemm_fp16x3.
 #include <set>
+#include <utility>
 
 #include <doctest/doctest.h>
 
@@ -85,6 +86,18 @@ TEST_SUITE("gemm_fp16x3 space") {
       CHECK(computes(*built_in_kernels().find(name), problem(64, 64, 64)));
     }
     CHECK(computes(*built_in_kernels().find("gemm_skinny"), problem(64, 4, 64)));
+  }
+
+  TEST_CASE("the default has whole tiles in few rounds, or shares tiles where rounds are many") {
+    const auto columns = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+      const Configuration result = gemm_fp16x3().default_configuration(problem(m, n, k));
+      return std::pair(result.at("BLOCK_N"), result.at("SPLIT_K"));
+    };
+    CHECK(columns(1183, 953, 2865) == std::pair<std::int64_t, std::int64_t>(80, 1));
+    CHECK(columns(747, 2437, 1177) == std::pair<std::int64_t, std::int64_t>(112, 1));
+    CHECK(columns(1600, 1600, 1600) == std::pair<std::int64_t, std::int64_t>(80, 1));
+    CHECK(columns(1024, 1024, 1024) == std::pair<std::int64_t, std::int64_t>(64, 1));
+    CHECK(columns(4096, 4096, 4096) == std::pair<std::int64_t, std::int64_t>(128, 0));
   }
 
   TEST_CASE("the default is valid for any shape and chosen first for large ones") {
@@ -182,12 +195,12 @@ TEST_SUITE("gemm_fp16x3 space") {
     CHECK(geometry("PREPARE_THREADS=256", problem(512, 512, 128, "NT")).preparation.blocks ==
           16 + 16);
     CHECK(geometry("PREPARE_THREADS=256", problem(1, 1, 5000)).preparation.blocks == 8 + 8);
-    CHECK(geometry("PREPARE_THREADS=256", problem(64, 64, 512)).preparation.dynamic_shared_bytes ==
-          4 * (288 + 33 * 64));
+    CHECK(geometry("PREPARE_THREADS=256", problem(64, 64, 2048)).preparation.dynamic_shared_bytes ==
+          4 * (288 + 33 * 256));
     CHECK(geometry("PREPARE_THREADS=256", problem(64, 64, 1 << 20))
               .preparation.dynamic_shared_bytes == 4 * (288 + 33 * 1024));
     CHECK(geometry("PREPARE_THREADS=256", problem(64, 64, 512, "NT"))
-              .preparation.dynamic_shared_bytes == 4 * (288 + 4 * 256));
+              .preparation.dynamic_shared_bytes == 4 * (288 + 16 * 256));
   }
 
   TEST_CASE("large tiles are predicted to win large products, and small ones small products") {
