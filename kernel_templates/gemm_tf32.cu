@@ -120,10 +120,8 @@ __device__ __forceinline__ void split(float x, int i, Fragment<kCount>& high,
     high.at[i] = round_to_tf32(x);
     return;
   }
-  // Rounds like round_to_tf32(), but turns some NaN into numbers; low is then NaN. That of an
-  // infinity is NaN too.
-  high.at[i] = (bits_of(x) + (kTf32Ignored + 1) / 2) & ~kTf32Ignored;
-  low.at[i] = bits_of(x - float_of(high.at[i]));
+  high.at[i] = bits_of(high_tf32(x));
+  low.at[i] = bits_of(x - high_tf32(x));
 }
 
 // Where a thread's fragments and sums lie in the block's tile.
@@ -317,11 +315,6 @@ struct Epilogue {
   }
 
  private:
-  static __device__ __forceinline__ bool is_finite(float x) {
-    constexpr unsigned kExponent = 0x7f800000U;
-    return (bits_of(x) & kExponent) != kExponent;
-  }
-
   // Computes the results that are not finite again.
   __device__ __forceinline__ void compute_not_finite(float (&sums)[kSums], long long row,
                                                      long long column) const {

@@ -244,10 +244,6 @@ struct Epilogue {
   static __device__ __forceinline__ int column_of(int sum) {
     return sum / 4 * 8 + sum % 2;
   }
-  static __device__ __forceinline__ bool is_finite(float x) {
-    constexpr unsigned kExponent = 0x7f800000U;
-    return (bits_of(x) & kExponent) != kExponent;
-  }
 
   // Computes the results that are not finite again, with FFMA.
   __device__ __forceinline__ void compute_not_finite(float (&sums)[kSums], int row,

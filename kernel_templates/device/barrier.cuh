@@ -1,5 +1,5 @@
-// Barriers in shared memory that count arrivals and bytes (mbarrier, compute capability 9.0). There
-// is no counterpart for the CPU device: plain C++ compilers see an empty header.
+// Barriers in shared memory that count arrivals and bytes (mbarrier, compute capability 9.0). They
+// are for GPUs alone: plain C++ compilers see an empty header.
 #pragma once
 
 #ifdef __CUDACC__

@@ -34,11 +34,21 @@ __device__ __forceinline__ float float_of(unsigned bits) {
 __device__ __forceinline__ unsigned round_to_tf32(float x) {
   constexpr unsigned kExponent = 0x7f800000U;
   const unsigned bits = bits_of(x);
-  const bool is_finite = (bits & kExponent) != kExponent;
-  return (is_finite ? bits + (kTf32Ignored + 1) / 2 : bits) & ~kTf32Ignored;
+  return ((bits & kExponent) != kExponent ? bits + (kTf32Ignored + 1) / 2 : bits) & ~kTf32Ignored;
 }
 
 #endif
+
+// Returns the part of an element that TF32 holds. It rounds like round_to_tf32(), but turns some
+// NaN into numbers; x minus that is then NaN, and so it is for infinities.
+__device__ __forceinline__ float high_tf32(float x) {
+  return float_of((bits_of(x) + (kTf32Ignored + 1) / 2) & ~kTf32Ignored);
+}
+
+__device__ __forceinline__ bool is_finite(float x) {
+  constexpr unsigned kExponent = 0x7f800000U;
+  return (bits_of(x) & kExponent) != kExponent;
+}
 
 // The elements of op(A) or op(B) that a lane holds of 8 k: those at k = lane % 4 and 4 further. A
 // lane has the rows lane / 4 and 8 further of A in turn, and the column lane / 4 of B.

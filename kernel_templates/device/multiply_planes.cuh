@@ -20,7 +20,7 @@
 namespace autotune_device {
 
 // Copies of the last k_tile read up to 256 rows behind an operand's planes, of any memory.
-constexpr int kSlack = 128 * kRowBytes;
+constexpr int kSlack = 256 * kRowBytes;
 
 // Sets sums to those of a work tile's k_tiles, of which the planes have one product each. While the
 // tensor cores compute a k_tile, the copies of the next one arrive. All consumer threads call this.

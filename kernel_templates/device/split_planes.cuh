@@ -12,7 +12,7 @@
 // Elements that lost bits, or that are smaller than that, are counted: a row with many of them is
 // not to be computed from its planes (see last_split), and neither is one with an infinity or NaN.
 // Where rows have to be even, elements below 2^-10 of the greatest magnitude are counted.
-// There is no counterpart for the CPU device.
+// All of it is for GPUs alone.
 //
 // The kernel defines PRODUCTS before it includes this file: the products of planes, 1, 3 or 6, that
 // it computes for one of FP32.

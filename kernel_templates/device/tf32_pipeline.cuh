@@ -1,7 +1,7 @@
 // The tile of a block of gemm_tf32_wgmma, and the copies of its operands to shared memory. The left
 // operand is op(A), or with SWAP_AB the transposed op(B). Copying threads copy both operands as
 // they lie in memory, and split the right one for the matrix instructions, which read it along K.
-// There is no counterpart for the CPU device.
+// All of it is for GPUs alone.
 #pragma once
 
 #undef CLUSTER
@@ -175,11 +175,6 @@ class Copies {
 // Returns the place of an element of the right operand in a split k_tile.
 __device__ __forceinline__ int split_offset(int column, int k) {
   return column * BLOCK_K + (k / 4 ^ column % 8) * 4 + k % 4;
-}
-
-// Rounds to TF32, but turns some NaN into numbers; x minus that is then NaN, as for infinities.
-__device__ __forceinline__ float high_tf32(float x) {
-  return float_of((bits_of(x) + (kTf32Ignored + 1) / 2) & ~kTf32Ignored);
 }
 
 // Splits a copied k_tile of the right operand. All copying threads call this.
