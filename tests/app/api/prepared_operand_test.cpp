@@ -63,18 +63,22 @@ TEST_SUITE("prepared operands") {
     const std::optional<std::string> image = empty_kernels();
     if (!image) return;
     const Machine machine;
-    GemmProblem deep = kEmulated;
-    deep.k = 8192;
-    store_kernels(*image, kEmulated);
+    GemmProblem shallow = kEmulated, deep = kEmulated;
+    shallow.k = 4096;
+    deep.k = 6000;
+    store_kernels(*image, shallow);
     store_kernels(*image, deep);
     Library library;
+    // One kernel, which prepares more elements of K at a time for the second.
+    REQUIRE(library.query(shallow).configuration == library.query(deep).configuration);
     const auto multiply = [&](const GemmProblem& problem) {
       library.gemm(problem, 1, {kMemory}, {kWeights}, 0, {kResult});
     };
-    multiply(kEmulated);
+    multiply(shallow);
     CHECK_NOTHROW(multiply(deep));
-    GemmProblem another = kEmulated;
-    another.m = 1028;
+    GemmProblem another = shallow;
+    another.m = 1020;
+    store_kernels(*image, another);
     multiply(another);
     CHECK_NOTHROW(multiply(deep));
   }
