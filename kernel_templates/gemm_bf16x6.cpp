@@ -23,11 +23,11 @@ std::vector<Constraint> constraints() {
 
 // Where gemm_fp16x3 computes all rows from its planes, it is always faster.
 KernelTemplate make_gemm_bf16x6(std::string_view source) {
-  const SplitProducts split{.products = 6, .planes = 3, .least_k = 256, .columns = {64, 128}};
+  const SplitProducts split{.products = 6, .planes = 3, .least_k = 256, .default_columns = {128}};
   GemmTemplate own{.name = "gemm_bf16x6",
                    .space_version = 2,
                    .source = source,
-                   .space = ConfigSpace(plane_parameters(split.columns), constraints()),
+                   .space = ConfigSpace(plane_parameters({64, 128}), constraints()),
                    .only_named = true};
   own = corrected_products(std::move(own), split);
   // NVRTC 13.5 spills where two groups have 128 columns.

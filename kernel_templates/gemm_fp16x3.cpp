@@ -23,11 +23,11 @@ std::vector<Constraint> constraints() {
 // With Math::tf32 one product is enough (gemm_fp16x1).
 KernelTemplate make_gemm_fp16x3(std::string_view source) {
   const SplitProducts split{
-      .products = 3, .planes = 2, .least_k = 64, .columns = {64, 80, 96, 112, 128}};
+      .products = 3, .planes = 2, .least_k = 64, .default_columns = {64, 80, 96, 112, 128}};
   GemmTemplate own{.name = "gemm_fp16x3",
                    .space_version = 2,
                    .source = source,
-                   .space = ConfigSpace(plane_parameters(split.columns), constraints()),
+                   .space = ConfigSpace(plane_parameters(split.default_columns), constraints()),
                    .first_choice = [](const GemmProblem& problem) {
                      constexpr double kMany = 1e9;
                      return problem.math == Math::emulated && problem.operations() >= kMany;

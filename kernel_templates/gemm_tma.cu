@@ -163,12 +163,12 @@ struct Operand {
   }
 
  private:
-  // Operands that TMA cannot copy have twice as many copies by threads or more.
+  // Without aligned operands, threads make all copies, so that the checks cost most.
   static constexpr bool kHasPathWithoutChecks = !ALIGNED;
   static constexpr int kCheckedRowsAtOnce = kHasPathWithoutChecks ? 1 : kRowsAtOnce;
 
-  // Copies this thread's elements of a memory row from kColumn on, and zeros for those that are not
-  // among the first columns_left, or without kChecked all of them.
+  // Copies this thread's elements of a memory row from kColumn on. With kChecked, zeros are stored
+  // for those that are not among the first columns_left.
   template <int kColumn, bool kChecked>
   static __device__ __forceinline__ void copy_row(unsigned to, const T* from, int columns_left) {
     if constexpr (kColumn < kMemoryColumns) {

@@ -157,11 +157,11 @@ std::vector<Constraint> corrected_constraints() {
 
 namespace {
 
-// Chooses among whole tiles, in as many rounds as an SM computes of them, and 128 columns whose
-// tiles are shared evenly, by the columns of 128 rows that the busiest SM computes. What rounds and
-// the sums of shared tiles cost besides counts as columns too.
+// Returns the configuration that costs the busiest SM least. Its tiles have 128 rows, and a cost is
+// a number of columns of such tiles. An SM computes whole tiles in rounds, or all SMs share tiles
+// of 128 columns evenly; a round, and the exchange of sums, cost as much time as some columns.
 Configuration corrected_default(const GemmProblem& problem,
-                                const std::vector<std::int64_t>& columns) {
+                                const std::vector<std::int64_t>& widths) {
   constexpr std::int64_t kSms = 132;
   constexpr double kColumnCycles = 12;  // of a k_tile
   constexpr double kRoundCycles = 3'000;
@@ -172,7 +172,7 @@ Configuration corrected_default(const GemmProblem& problem,
   const bool is_small = 4 * tiles <= kSms;
   std::int64_t block_n = 128, rounds = 0;
   double least = 128.0 * static_cast<double>(tiles) / kSms + kSharingCycles / cycles;
-  for (const std::int64_t width : columns) {
+  for (const std::int64_t width : widths) {
     const std::int64_t all = ceil_div(tiles_m * ceil_div(problem.n, width), kSms);
     const double cost =
         static_cast<double>(all) * (static_cast<double>(width) + kRoundCycles / cycles);
@@ -200,8 +200,8 @@ GemmTemplate corrected_products(GemmTemplate own, const SplitProducts& split) {
     return problem.math == Math::emulated && problem.k >= least_k &&
            problem.k <= PlaneProducts::kMostK && problem.batch == 1;
   };
-  own.default_configuration = [columns = split.columns](const GemmProblem& problem) {
-    return corrected_default(problem, columns);
+  own.default_configuration = [widths = split.default_columns](const GemmProblem& problem) {
+    return corrected_default(problem, widths);
   };
   own.geometry = [planes = split.planes](const Configuration& configuration,
                                          const GemmProblem& problem) {

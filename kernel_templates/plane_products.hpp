@@ -56,8 +56,8 @@ struct PlaneProducts {
 struct SplitProducts {
   int products = 0;
   std::int64_t planes = 0;
-  std::int64_t least_k = 0;           // with fewer terms FP32 itself is more accurate on some data
-  std::vector<std::int64_t> columns;  // the values of BLOCK_N, ascending
+  std::int64_t least_k = 0;  // with fewer terms FP32 itself is more accurate on some data
+  std::vector<std::int64_t> default_columns;  // the values of BLOCK_N for the default, ascending
 };
 
 // Fills in a description of a template with corrections, whose name, source and space are its own.

@@ -53,7 +53,7 @@ struct CopiedOperand {
   }
 
  private:
-  // Copies what is there, with zeros for the rest, or without kChecked the whole k_tile.
+  // Copies a k_tile. With kChecked, zeros are stored for what the matrix does not have.
   template <bool kChecked>
   __device__ __forceinline__ void copy_lines(float* to, const float* readable, int k_left) const {
     const bool along_is_there = along < (kKMajor ? k_left : rows_left);

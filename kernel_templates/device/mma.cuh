@@ -40,7 +40,7 @@ __device__ __forceinline__ unsigned round_to_tf32(float x) {
 #endif
 
 // Returns the part of an element that TF32 holds. It rounds like round_to_tf32(), but turns some
-// NaN into numbers; x minus that is then NaN, and so it is for infinities.
+// NaN into numbers. The rest, x minus this part, is NaN for all NaN and infinities.
 __device__ __forceinline__ float high_tf32(float x) {
   return float_of((bits_of(x) + (kTf32Ignored + 1) / 2) & ~kTf32Ignored);
 }

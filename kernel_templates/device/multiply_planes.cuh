@@ -19,7 +19,7 @@
 
 namespace autotune_device {
 
-// Copies of the last k_tile read up to 256 rows behind an operand's planes, of any memory.
+// Copies of the last k_tile read up to 256 rows behind an operand's planes, and do not use them.
 constexpr int kSlack = 256 * kRowBytes;
 
 // Sets sums to those of a work tile's k_tiles, of which the planes have one product each. While the

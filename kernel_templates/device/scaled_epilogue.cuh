@@ -66,7 +66,7 @@ struct ScaledEpilogue {
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int first_row = tile_row + static_cast<int>(threadIdx.x / 32 * 16);
     // The last pass must leave the columns behind the tile to its neighbour.
-    const int end = kTileN % 32 == 0 ? n : min(n, first_column + kTileN);
+    const int columns = min(n - first_column, kTileN);
     const unsigned last = last_split(k);
     ExchangedRow* const rows = exchange + threadIdx.x / 32 * 16;
     const int own_row = first_row + lane % 16;
@@ -76,9 +76,9 @@ struct ScaledEpilogue {
     rows[lane % 16].scale = Scale(exponent_of(words.in_row));
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
-      const int column = first_column + 32 * pass + lane;
+      const int column = 32 * pass + lane;  // of the tile
       const unsigned in_column = words.in_column[pass];
-      all_split &= column >= end || in_column <= last;
+      all_split &= column >= columns || in_column <= last;
       __syncwarp();  // for the results before
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
@@ -88,9 +88,9 @@ struct ScaledEpilogue {
                         Vector<float, 2>{{sums[at], sums[at + 1]}});
       }
       __syncwarp();
-      const bool is_stored = column < end && in_column <= last;
+      const bool is_stored = column < columns && in_column <= last;
       store_rows(rows, is_stored ? stored_rows : 0, Scale(exponent_of(in_column)),
-                 c + first_row * ldc + column);
+                 c + first_row * ldc + first_column + column);
     }
     if (!__all_sync(kAllLanes, all_split)) {
       store_not_split(first_row + lane / 4, first_column + lane % 4 * 2, last);
@@ -133,7 +133,8 @@ struct ScaledEpilogue {
   // hold.
   __device__ __forceinline__ void store_not_split(int first_row, int first_column,
                                                   unsigned last) const {
-    // A thread has registers for 32 columns; those behind the tile are left to its neighbour.
+    // A thread has registers for 32 columns at a time. Tiles that are no multiple of those take 16,
+    // so that no column behind the tile is stored.
     constexpr int kColumns = kTileN % 32 == 0 ? 32 : 16;
     static_assert(kTileN % kColumns == 0, "");
 #pragma unroll 1

@@ -166,13 +166,15 @@ __device__ __forceinline__ unsigned word_of(unsigned greatest) {
   if (greatest >= kInfinite) return kNotFinite;
   return static_cast<unsigned>(kExponentBias - scale_exponent(greatest));
 }
-// Returns the limit below which counted() counts a scaled value: others keep 22 bits in two planes,
-// or 11 in one. With three planes, products of high and low are then multiples of 2^-126. With the
-// greatest scale, no value has more bits than the planes.
+// Returns the order_of() of the least magnitude of a row that is not counted. Two planes hold 22
+// bits of an element from there on, and one holds 11. With three planes, products of high and low
+// are then multiples of 2^-126. With the greatest scale, no element has more bits than the planes.
 __device__ __forceinline__ unsigned count_limit(float scale, unsigned k) {
-  if (has_even_rows(k)) return order_of(0x1p4f);
-  if (scale == 0x1p126f) return 0;
-  return order_of(kPlanes == 1 ? 0x1p-14f : kPlanes == 2 ? 0x1p-15f : 0x1p-48f);
+  constexpr float kLeast = kPlanes == 1 ? 0x1p-14f : kPlanes == 2 ? 0x1p-15f : 0x1p-48f;
+  const float scaled = has_even_rows(k) ? 0x1p4f : scale == 0x1p126f ? 0 : kLeast;
+  // The limit holds for elements without the scale, because that turns the smallest into zeros.
+  const float least = scaled * __uint_as_float(0x7f000000U - __float_as_uint(scale));
+  return least == 0 ? 0 : order_of(least);
 }
 // Adds to a row's count, if there is something to add. Its word was set to 0 before.
 __device__ __forceinline__ void add_count(unsigned* word, unsigned count) {
@@ -259,8 +261,8 @@ struct ContiguousRows {
     if (kWide) return load4(from + 4 * lane, left - 4 * lane);
     return load4_apart(from + lane, 32, (left - lane + 31) >> 5);
   }
-  // Give each lane its 4 neighbours of what load<false>() has loaded: put() by all lanes, and then
-  // get(). exchange: 128 floats of the warp.
+  // Give each lane its 4 neighbours of what load<false>() has loaded. All lanes call put(), then
+  // __syncwarp() and get(). exchange: 128 floats of the warp.
   static __device__ __forceinline__ void put(float4 v, float* exchange) {
     const unsigned lane = threadIdx.x % 32;
     exchange[lane] = v.x;
@@ -273,12 +275,13 @@ struct ContiguousRows {
   }
   template <bool kWide>
   static __device__ __forceinline__ void put_in_order(Vectors& held, float* exchange) {
-    if (kWide) return;
+    if constexpr (!kWide) {
 #pragma unroll
-    for (int i = 0; i < kVectors; ++i) put(held[i], exchange + 128 * i);
-    __syncwarp();
+      for (int i = 0; i < kVectors; ++i) put(held[i], exchange + 128 * i);
+      __syncwarp();
 #pragma unroll
-    for (int i = 0; i < kVectors; ++i) held[i] = get(exchange + 128 * i);
+      for (int i = 0; i < kVectors; ++i) held[i] = get(exchange + 128 * i);
+    }
   }
 
   static __device__ __forceinline__ unsigned greatest_of(float4 v) {
@@ -361,9 +364,8 @@ struct ContiguousRows {
     unsigned least = ~0U;
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
-      const float4 v = scaled(held[i], scale);
-      least = min(least, least_order(v));
-      store(high, to_next_plane, v, stored > 0);
+      least = min(least, least_order(held[i]));
+      store(high, to_next_plane, scaled(held[i], scale), stored > 0);
       high += to_next_step;
       stored -= step;
     }
@@ -371,7 +373,7 @@ struct ContiguousRows {
     unsigned count = 0;
     if (least < limit) {
 #pragma unroll
-      for (int i = 0; i < kVectors; ++i) count += count_below(scaled(held[i], scale), limit);
+      for (int i = 0; i < kVectors; ++i) count += count_below(held[i], limit);
     }
     // The warp goes on while its first lane has elements to store.
     const int behind_first = static_cast<int>(threadIdx.x % 32 * 4);
@@ -384,8 +386,7 @@ struct ContiguousRows {
         __syncwarp();
         v = get(exchange);
       }
-      v = scaled(v, scale);
-      store(high, to_next_plane, v, stored > 0);
+      store(high, to_next_plane, scaled(v, scale), stored > 0);
       count += count_below(v, limit);
       next += step;
       left -= step;
@@ -432,9 +433,9 @@ struct ContiguousRows {
       unsigned* const word = to.words + first_row + row;
       if (at == 0) atomicAdd(word, word_of(greatest[i]));
       const float scale = power_of_two(scale_exponent(greatest[i]));
-      const float4 v = scaled(held[i], scale);
-      store(to.high + to.place(first_row + row, at), to.plane_elements(), v, true);
-      add_count(word, count_below(v, count_limit(scale, k)));
+      store(to.high + to.place(first_row + row, at), to.plane_elements(), scaled(held[i], scale),
+            true);
+      add_count(word, count_below(held[i], count_limit(scale, k)));
     }
   }
 };
@@ -484,7 +485,7 @@ struct StridedRows {
     const int left = static_cast<int>(k - first_k);  // behind them there are zeros
     const unsigned rows = min(to.rows - first_row, kRows);
 
-    // This goes first, so that the cluster's barrier does not wait for it.
+    // The word is set to 0 before the loads, so that the cluster's barrier does not wait for it.
     const bool has_word = first_k == 0 && threadIdx.x < rows;
     if (has_word) to.words[first_row + lane] = 0;
     uint4 greatest = {};
@@ -618,18 +619,18 @@ struct StridedRows {
       for (int left = count; left > 0; left -= kPlaneK) {
         float v[8];
 #pragma unroll
-        for (int i = 0; i < 8; ++i) v[i] = from[i * kPitch] * scale;
-        // Mostly no element is counted, which one comparison tells.
+        for (int i = 0; i < 8; ++i) v[i] = from[i * kPitch];
+        // One comparison tells that no element is counted, as mostly.
         unsigned least = ~0U;
 #pragma unroll
         for (int i = 0; i < 8; ++i) least = min(least, order_of(v[i]));
         if (least < limit) {
 #pragma unroll
-          for (int i = 0; i < 8; ++i) lost += order_of(v[i]) < limit;
+          for (int i = 0; i < 8; ++i) lost += order_of(from[i * kPitch]) < limit;
         }
         unsigned words[4][kPlanes];
 #pragma unroll
-        for (int i = 0; i < 4; ++i) split2(v[2 * i], v[2 * i + 1], words[i]);
+        for (int i = 0; i < 4; ++i) split2(v[2 * i] * scale, v[2 * i + 1] * scale, words[i]);
         unsigned short* at = high;
 #pragma unroll
         for (int plane = 0; plane < kPlanes; ++plane, at += to_next) {

@@ -39,8 +39,8 @@ __device__ __forceinline__ void wgmma_wait() {
 #define SUMS_32(d, i) SUMS_8(d, i), SUMS_8(d, (i) + 8), SUMS_8(d, (i) + 16), SUMS_8(d, (i) + 24)
 
 // Keeps the compiler from moving reads and writes of sums past this place. Without it the compiler
-// serializes the matrix instructions. With groups of another size than 32, where there are so many
-// sums, ptxas orders the instructions of some kernels otherwise.
+// serializes the matrix instructions. The groups have 32 sums as far as possible: with groups of 8,
+// ptxas orders the instructions of some kernels in another way.
 template <int kCount>
 __device__ __forceinline__ void pin(float (&sums)[kCount]) {
   constexpr int kInGroups = kCount / 32 * 32;

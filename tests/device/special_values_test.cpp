@@ -389,6 +389,9 @@ TEST_SUITE("special values on a GPU") {
   TEST_CASE("results are what docs/accuracy.md says, with a short K and A transposed") {
     check_special_layout("TN", 93);
   }
+  TEST_CASE("results are what docs/accuracy.md says, with a short K and B transposed") {
+    check_special_layout("NT", 93);
+  }
 }
 
 }  // namespace

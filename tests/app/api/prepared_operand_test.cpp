@@ -79,6 +79,7 @@ TEST_SUITE("prepared operands") {
     GemmProblem another = shallow;
     another.m = 1020;
     store_kernels(*image, another);
+    REQUIRE(library.query(another).configuration == library.query(deep).configuration);
     multiply(another);
     CHECK_NOTHROW(multiply(deep));
   }
