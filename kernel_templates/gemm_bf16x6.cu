@@ -2,7 +2,7 @@
 // wide range, by six products of BF16 on the tensor cores of compute capability 9.0.
 //
 // The kernel is that of gemm_fp16x3 but for its planes: an element is the sum of three of BF16,
-// which have FP32's range and together its 24 bits (device/split_planes.cuh). A tile of C is
+// which have FP32's range and together its 24 bits (device/planes.cuh). A tile of C is
 //   sum of high * high + (sum of high * middle + sum of middle * high + sum of middle * middle +
 //                         sum of high * low + sum of low * high);
 // the other products, up to 2^-25 as large each, are left out. The sums of high * high are promoted

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "multiply_planes.cuh"
+#include "split_planes.cuh"
 
 // Blocks along x: those of the operands that `prepares` names, of 128 or 256 threads.
 extern "C" __global__ void

@@ -1,4 +1,4 @@
-// The copies of planes (device/split_planes.cuh) to a ring of buffers in shared memory, and the
+// The copies of planes (device/planes.cuh) to a ring of buffers in shared memory, and the
 // tile of a block: BLOCK_N columns, and 64 rows for each of WARPGROUPS groups of four consumer
 // warps. There are 128 threads more, of which one copies. CLUSTER blocks side by side along M share
 // the copies of B; or the CLUSTER_K blocks of a cluster split K of one tile. MIN_BLOCKS blocks
@@ -7,7 +7,7 @@
 
 #include "barrier.cuh"
 #include "cluster_k.cuh"
-#include "split_planes.cuh"
+#include "planes.cuh"
 
 #ifdef __CUDACC__
 

@@ -1,8 +1,8 @@
-// The epilogue of kernels that multiply planes (device/split_planes.cuh).
+// The epilogue of kernels that multiply planes (device/planes.cuh).
 #pragma once
 
 #include "element.cuh"
-#include "split_planes.cuh"
+#include "planes.cuh"
 #include "vector.cuh"
 
 #ifdef __CUDACC__
@@ -43,7 +43,7 @@ struct ScaledEpilogue {
   const unsigned *words_a, *words_b;
   ExchangedRow* exchange;  // 16 rows for each warp
 
-  // The words of a lane's row and of its columns (device/split_planes.cuh).
+  // The words of a lane's row and of its columns (device/planes.cuh).
   struct Words {
     unsigned in_row, in_column[kPasses];
   };
