@@ -157,9 +157,11 @@ std::vector<Constraint> corrected_constraints() {
 
 namespace {
 
-// Returns the configuration that costs the busiest SM least. Its tiles have 128 rows, and a cost is
-// a number of columns of such tiles. An SM computes whole tiles in rounds, or all SMs share tiles
-// of 128 columns evenly; a round, and the exchange of sums, cost as much time as some columns.
+// Returns the configuration that is estimated to cost the busiest of 132 SMs least. A problem with
+// fewer tiles of 128x128 than a quarter of the SMs has tiles of 64x64, so that more SMs have work.
+// Other tiles have 128 rows, and their cost is a number of columns: an SM computes whole tiles in
+// rounds, or all SMs share tiles of 128 columns evenly; a round, and the exchange of sums, cost as
+// much time as some columns.
 Configuration corrected_default(const GemmProblem& problem,
                                 const std::vector<std::int64_t>& widths) {
   constexpr std::int64_t kSms = 132;
