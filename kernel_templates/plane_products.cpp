@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kCopyThreads = 128;
 constexpr std::int64_t kExchangeBytes = 80;  // of the epilogue, for each thread that multiplies
-// Copies of a tile's last rows read so much behind the planes.
+// Copies of a tile's last rows read up to this many bytes behind the planes.
 constexpr std::int64_t kSlack = 256 * PlaneProducts::kRowBytes;
 
 std::int64_t k_tiles(const GemmProblem& problem) {

@@ -1,6 +1,6 @@
 // Clusters whose CLUSTER_K blocks split K of one tile (compute capability 9.0). With CLUSTER_K of 1
-// blocks, or clusters of CLUSTER blocks, take tiles in turn (device/even_shares.cuh). All of it is
-// for GPUs alone.
+// blocks, or clusters of CLUSTER blocks, take tiles in turn (device/even_shares.cuh). Plain C++
+// compilers see an empty header.
 #pragma once
 
 #include "barrier.cuh"

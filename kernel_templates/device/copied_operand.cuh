@@ -43,6 +43,7 @@ struct CopiedOperand {
   }
 
   // Starts to copy the next k_tile, of which k_left elements of K are there. All threads call this.
+  // readable: memory that a copy names where it stores zeros.
   __device__ __forceinline__ void copy(float* to, const float* readable, int k_left) {
     if (rows_left == kRows && k_left >= BLOCK_K) {
       copy_lines<false>(to, readable, k_left);

@@ -9,7 +9,7 @@ namespace autotune_device {
 // launch latency on an H200. A kernel may not release the next launch early
 // (griddepcontrol.launch_dependents), because loads through the read-only path require that nobody
 // writes the memory meanwhile. The preparation of planes alone does (split_operands() in
-// multiply_planes.cuh): kernels that read what it writes do so on other paths.
+// split_planes.cuh): kernels that read what it writes do so on other paths.
 //
 // `positive` must be at least 1, or there is no wait. Pass values that the kernel computes before
 // its first access: the compiler then keeps their computation ahead of the wait, where it overlaps

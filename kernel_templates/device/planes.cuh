@@ -11,8 +11,8 @@
 // where elements are at least 2^-98 of the greatest magnitude, their products do not underflow.
 // Elements that lost bits, or that are smaller than that, are counted: a row with many of them is
 // not to be computed from its planes (see last_split), and neither is one with an infinity or NaN.
-// Where rows have to be even, elements below 2^-10 of the greatest magnitude are counted.
-// All of it is for GPUs alone.
+// With a short K, all elements below 2^-10 of the greatest magnitude are counted (has_even_rows).
+// Plain C++ compilers see an empty header.
 //
 // The kernel defines PRODUCTS before it includes this file: the products of planes, 1, 3 or 6, that
 // it computes for one of FP32.
@@ -38,8 +38,8 @@ constexpr unsigned kNotFinite = 1U << 31;
 __device__ __forceinline__ int exponent_of(unsigned word) {
   return static_cast<int>(word % (1U << kExponentBits)) - kExponentBias;
 }
-// Returns whether rows have to be even: a sum that is nearly one product has a smaller error in
-// FP32 than with three products, unless K is long.
+// Returns whether the magnitudes in a row must differ little: where K is short, a sum may be nearly
+// one product, which FP32 computes with a smaller error than three products of planes do.
 __device__ __forceinline__ bool has_even_rows(unsigned k) {
   return PRODUCTS == 3 && k < 128;
 }
@@ -166,13 +166,14 @@ __device__ __forceinline__ unsigned word_of(unsigned greatest) {
   if (greatest >= kInfinite) return kNotFinite;
   return static_cast<unsigned>(kExponentBias - scale_exponent(greatest));
 }
-// Returns the order_of() of the least magnitude of a row that is not counted. Two planes hold 22
-// bits of an element from there on, and one holds 11. With three planes, products of high and low
+// Returns the limit of order_of() below which an element of a row is counted. Two planes hold 22
+// bits of the elements from there on, and one plane 11. With three planes, products of high and low
 // are then multiples of 2^-126. With the greatest scale, no element has more bits than the planes.
 __device__ __forceinline__ unsigned count_limit(float scale, unsigned k) {
   constexpr float kLeast = kPlanes == 1 ? 0x1p-14f : kPlanes == 2 ? 0x1p-15f : 0x1p-48f;
   const float scaled = has_even_rows(k) ? 0x1p4f : scale == 0x1p126f ? 0 : kLeast;
-  // The limit holds for elements without the scale, because that turns the smallest into zeros.
+  // The limit is compared with elements that are not scaled, because the scale turns the smallest
+  // ones into zeros, which are not counted.
   const float least = scaled * __uint_as_float(0x7f000000U - __float_as_uint(scale));
   return least == 0 ? 0 : order_of(least);
 }

@@ -20,7 +20,7 @@ struct ContiguousRows {
     const int holding = 32 - __clz(static_cast<int>((k - 1) / kHeld));
     return min(max(holding, 5), log2_of(blockDim.x));
   }
-  // The same of the rows that a team reads.
+  // Returns the logarithm to base 2 of the rows that a team reads.
   static __device__ __forceinline__ int log2_team_rows(unsigned k) {
     return k <= 128 ? 2 : k <= 256 ? 1 : 0;
   }
@@ -181,7 +181,8 @@ struct ContiguousRows {
 #pragma unroll
       for (int i = 0; i < kVectors; ++i) count += count_below(held[i], limit);
     }
-    // The warp goes on while its first lane has elements to store.
+    // All lanes take part in the exchange, so the warp goes on while its first lane has elements to
+    // store.
     const int behind_first = static_cast<int>(threadIdx.x % 32 * 4);
 #pragma unroll 1
     while (stored + behind_first > 0) {

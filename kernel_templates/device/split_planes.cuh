@@ -35,7 +35,8 @@ __device__ __forceinline__ void split_operands(const float* __restrict__ a,
   // The next kernel's blocks may start: they wait for the end of this launch.
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   const OperandPlanes planes(workspace + kWorkspaceCounters, prepared_a, prepared_b, m, n, k);
-  // Strips, which take longest, are split first, so that rows fill the gaps at the end.
+  // Strided operands, which take longest, come first, so that contiguous rows fill the gaps at the
+  // end.
   constexpr bool kBFirst = !TRANSPOSE_B;
   using RowsA = Rows<!TRANSPOSE_A>;
   using RowsB = Rows<TRANSPOSE_B>;

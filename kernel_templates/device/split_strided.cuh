@@ -73,7 +73,7 @@ struct StridedRows {
       }
       store(to, k, tile, scales, first_row, first_k + begin, count);
     }
-    // Others may still read this block's.
+    // Other blocks may still read this block's greatest magnitudes.
     asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
   }
 
@@ -188,7 +188,7 @@ struct StridedRows {
         float v[8];
 #pragma unroll
         for (int i = 0; i < 8; ++i) v[i] = from[i * kPitch];
-        // One comparison tells that no element is counted, as mostly.
+        // One comparison tells that no element is counted, which is the usual case.
         unsigned least = ~0U;
 #pragma unroll
         for (int i = 0; i < 8; ++i) least = min(least, order_of(v[i]));

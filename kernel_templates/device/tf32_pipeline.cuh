@@ -1,7 +1,7 @@
 // The tile of a block of gemm_tf32_wgmma, and the copies of its operands to shared memory. The left
 // operand is op(A), or with SWAP_AB the transposed op(B). Copying threads copy both operands as
 // they lie in memory, and split the right one for the matrix instructions, which read it along K.
-// All of it is for GPUs alone.
+// Plain C++ compilers see an empty header.
 #pragma once
 
 #undef CLUSTER

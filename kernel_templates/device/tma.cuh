@@ -1,5 +1,5 @@
 // Copies by the Tensor Memory Accelerator and what belongs to warp-specialized kernels (compute
-// capability 9.0). All of it is for GPUs alone.
+// capability 9.0). Plain C++ compilers see an empty header.
 #pragma once
 
 #include "barrier.cuh"

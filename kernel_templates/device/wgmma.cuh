@@ -1,6 +1,6 @@
 // Matrix instructions of a warpgroup: 64 rows of A times 64 to 256 columns of B, with operands of
 // FP16 or BF16 in shared memory and sums of FP32 in registers (wgmma, compute capability 9.0
-// alone). They are for GPUs alone.
+// alone). Plain C++ compilers see an empty header.
 //
 // The kernel defines PRODUCTS before it includes this file: with 6, operands are BF16. PROMOTE_K
 // is the number of elements of K that a call multiplies: 32 or 64.

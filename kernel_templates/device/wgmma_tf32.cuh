@@ -1,6 +1,6 @@
 // Matrix instructions of a warpgroup with TF32 operands: 64 rows of A, which are in registers,
 // times 64 or 128 columns of B, which are in shared memory (wgmma, compute capability 9.0 alone).
-// They are for GPUs alone.
+// Plain C++ compilers see an empty header.
 #pragma once
 
 #define PRODUCTS 3  // of which wgmma.cuh declares instructions with FP16
