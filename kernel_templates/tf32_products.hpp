@@ -1,4 +1,4 @@
-// What the descriptions of kernels with TF32 operands (gemm_tf32, gemm_tf32_wgmma) have in common.
+// The common part of the descriptions of kernels with TF32 operands (gemm_tf32, gemm_tf32_wgmma).
 #pragma once
 
 #include <cstdint>

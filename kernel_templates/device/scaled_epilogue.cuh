@@ -133,8 +133,8 @@ struct ScaledEpilogue {
   // hold.
   __device__ __forceinline__ void store_not_split(int first_row, int first_column,
                                                   unsigned last) const {
-    // A thread has registers for 32 columns at a time. Tiles that are no multiple of those take 16,
-    // so that no column behind the tile is stored.
+    // A thread has registers for 32 columns at a time. Where a tile's columns are not a multiple of
+    // 32, it takes 16 at a time, so that no column behind the tile is stored.
     constexpr int kColumns = kTileN % 32 == 0 ? 32 : 16;
     static_assert(kTileN % kColumns == 0, "");
 #pragma unroll 1
