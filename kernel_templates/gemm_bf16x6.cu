@@ -29,7 +29,8 @@
 #define CLUSTER 1
 #endif
 
-// Blocks of a cluster that split K of one tile: 1, 2, 4 or 8; above 1 CLUSTER is 1.
+// Blocks of a cluster that split K of one tile: 1, 2, 4 or 8; above 1 CLUSTER and MIN_BLOCKS
+// are 1.
 #ifndef CLUSTER_K
 #define CLUSTER_K 1
 #endif

@@ -64,7 +64,7 @@ Configuration default_configuration(const GemmProblem& problem) {
   result.set("BLOCK_N", is_small ? 64 : is_medium ? 128 : 256);
   result.set("WARPGROUPS", is_medium ? 1 : 2);
   result.set("CLUSTER", is_medium || tiles_m % 2 == 1 ? 1 : 2);
-  result.set("CLUSTER_K", 1);
+  result.set("CLUSTER_K", is_small ? blocks_of_small_tile(problem, kSms) : 1);
   result.set("MIN_BLOCKS", 1);
   result.set("SPLIT_K", is_medium || is_one_round ? 1 : 0);
   result.set("RASTER", is_medium ? 4 : 8);

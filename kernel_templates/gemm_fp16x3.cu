@@ -14,10 +14,10 @@
 // One producer thread copies pieces of the planes to a ring of buffers; each group of four consumer
 // warps computes 64 rows of the tile. Buffers are handed over as in gemm_tma. Blocks are
 // persistent. Clusters of blocks divide the k_tiles of all tiles evenly where there are at least as
-// many clusters as tiles; otherwise they take whole tiles in turn and share the last ones. The
-// parts of a shared tile are added in the order of K by the cluster that arrives last. With
-// CLUSTER_K above 1 there is a cluster for each tile instead, whose blocks have a part of K each
-// and add their sums through shared memory, in the order of K too.
+// many clusters as tiles; otherwise they take whole tiles in turn and share the last ones where
+// that pays. The parts of a shared tile are added in the order of K by the cluster that arrives
+// last. With CLUSTER_K above 1 there is a cluster for each tile instead, whose blocks have a part
+// of K each and add their sums through shared memory, in the order of K too.
 //
 // Zeros beyond K change no bit, since each row has zeros there in both planes. Results of rows and
 // columns that have an infinity or NaN, or many elements too small for the planes, are computed
@@ -44,8 +44,8 @@
 #define CLUSTER 1
 #endif
 
-// Blocks of a cluster that split K of one tile: 1, 2, 4 or 8; above 1 CLUSTER is 1, and BLOCK_N is
-// 64 or 128.
+// Blocks of a cluster that split K of one tile: 1, 2, 4 or 8; above 1 CLUSTER and MIN_BLOCKS
+// are 1.
 #ifndef CLUSTER_K
 #define CLUSTER_K 1
 #endif

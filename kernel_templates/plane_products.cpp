@@ -87,9 +87,9 @@ LaunchGeometry PlaneProducts::geometry(const GemmProblem& problem, std::int64_t 
   // Strips of 32 rows, a part of K of each in shared memory.
   const std::int64_t held = 64 * std::min<std::int64_t>(ceil_div(k_tiles(problem), 8), 16);
   const std::int64_t threads = c.at("PREPARE_THREADS");
-  const std::int64_t of_strip = a.contiguous && b.contiguous ? 0 : 33 * held;
+  const std::int64_t of_strip = a.contiguous && b.contiguous ? 0 : 292 + 33 * held;
   const std::int64_t of_rows = a.contiguous || b.contiguous ? 16 * threads : 0;
-  const std::int64_t floats = 256 + 32 + std::max(of_strip, of_rows);
+  const std::int64_t floats = 256 + std::max(of_strip, of_rows);
   const auto share = [&](const Operand& operand) {
     return LaunchGeometry::Preparation::Share{split_blocks(operand, problem.k, threads),
                                               plane_bytes(operand, problem, planes) + kSlack};
@@ -103,14 +103,27 @@ LaunchGeometry PlaneProducts::geometry(const GemmProblem& problem, std::int64_t 
 
 double PlaneProducts::cycles(const TiledLaunch& launch, const GemmProblem& problem, int sm_count,
                              double k_tile_cycles, double tile_cycles) const {
-  const double part_cycles = cluster_k() > 1 ? 2'000 : 4'000;
+  const double part_cycles = cluster_k() > 1 ? 1'000 : 4'000;
   const auto blocks = static_cast<double>(launch.geometry.blocks());
   const auto tiles = static_cast<double>(cluster_tiles(problem) * cluster());
   const auto slots = static_cast<double>(min_blocks() * sm_count);
   const double tile = static_cast<double>(k_tiles(problem)) * k_tile_cycles + tile_cycles;
   const double parts = blocks > tiles ? part_cycles : 0;
-  if (split_k() == 0) return tiles / blocks * tile + tile_cycles + part_cycles;
+  if (split_k() == 0) {
+    constexpr double kLeastSaved = 3;  // k_tiles, or the last round is not shared
+    const double shares = tiles / blocks, rounds = std::ceil(shares);
+    const bool is_shared = (rounds - shares) * static_cast<double>(k_tiles(problem)) >= kLeastSaved;
+    return (is_shared ? shares * tile + part_cycles : rounds * tile) + tile_cycles;
+  }
   return std::ceil(blocks / slots) * (tile * tiles / blocks + tile_cycles + parts);
+}
+
+std::int64_t blocks_of_small_tile(const GemmProblem& problem, std::int64_t sms) {
+  constexpr std::int64_t kMost = 8;
+  const std::int64_t tiles = ceil_div(problem.m, 64) * ceil_div(problem.n, 64);
+  std::int64_t blocks = 1;
+  while (blocks < kMost && 2 * blocks * tiles <= sms && 4 * blocks <= k_tiles(problem)) blocks *= 2;
+  return blocks;
 }
 
 std::vector<TuningParameter> plane_parameters(std::vector<std::int64_t> block_n) {
@@ -136,10 +149,10 @@ Constraint plane_blocks_constraint() {
 
 Constraint plane_split_constraint() {
   return constraint_on<PlaneProducts>(
-      "split", "with CLUSTER_K above 1, CLUSTER and SPLIT_K are 1, and RASTER is 4",
-      {"CLUSTER", "CLUSTER_K", "SPLIT_K", "RASTER"}, [](const PlaneProducts& v) {
-        return v.cluster_k() == 1 ||
-               (v.cluster() == 1 && v.split_k() == 1 && v.c.at("RASTER") == 4);
+      "split", "with CLUSTER_K above 1, CLUSTER, MIN_BLOCKS and SPLIT_K are 1, and RASTER is 4",
+      {"CLUSTER", "CLUSTER_K", "MIN_BLOCKS", "SPLIT_K", "RASTER"}, [](const PlaneProducts& v) {
+        return v.cluster_k() == 1 || (v.cluster() == 1 && v.min_blocks() == 1 && v.split_k() == 1 &&
+                                      v.c.at("RASTER") == 4);
       });
 }
 
@@ -158,10 +171,10 @@ std::vector<Constraint> corrected_constraints() {
 namespace {
 
 // Returns the configuration that is estimated to cost the busiest of 132 SMs least. A problem with
-// fewer tiles of 128x128 than a quarter of the SMs has tiles of 64x64, so that more SMs have work.
-// Other tiles have 128 rows, and their cost is a number of columns: an SM computes whole tiles in
-// rounds, or all SMs share tiles of 128 columns evenly; a round, and the exchange of sums, cost as
-// much time as some columns.
+// fewer tiles of 128x128 than a quarter of the SMs has tiles of 64x64, which several blocks may
+// share, so that more SMs have work. Other tiles have 128 rows, and their cost is a number of
+// columns: an SM computes whole tiles in rounds, or all SMs share tiles of 128 columns evenly; a
+// round, and the exchange of sums, cost as much time as some columns.
 Configuration corrected_default(const GemmProblem& problem,
                                 const std::vector<std::int64_t>& widths) {
   constexpr std::int64_t kSms = 132;
@@ -187,7 +200,7 @@ Configuration corrected_default(const GemmProblem& problem,
   result.set("BLOCK_N", is_small ? 64 : block_n);
   result.set("WARPGROUPS", is_small ? 1 : 2);
   result.set("CLUSTER", 1);
-  result.set("CLUSTER_K", 1);
+  result.set("CLUSTER_K", is_small ? blocks_of_small_tile(problem, kSms) : 1);
   result.set("MIN_BLOCKS", 1);
   result.set("SPLIT_K", is_small || rounds > 0 ? 1 : 0);
   result.set("RASTER", is_small || rounds == 1 ? 4 : 8);

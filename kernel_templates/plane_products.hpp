@@ -42,6 +42,9 @@ struct PlaneProducts {
   [[nodiscard]] std::int64_t cluster_tiles(const GemmProblem& problem) const;
 };
 
+// Returns the blocks of a cluster (CLUSTER_K) that split K of each tile of 64x64 by default: more
+// than one where the tiles leave most SMs idle, as long as each block has several k_tiles.
+[[nodiscard]] std::int64_t blocks_of_small_tile(const GemmProblem& problem, std::int64_t sms);
 // The parameters of such a template, with the values of BLOCK_N.
 [[nodiscard]] std::vector<TuningParameter> plane_parameters(std::vector<std::int64_t> block_n);
 // Returns the constraint that MIN_BLOCKS is above 1 only for blocks with 64 rows.

@@ -10,12 +10,26 @@
 
 namespace autotune_device {
 
+// Waits until all threads of the cluster, or of a block without one, have arrived. It does not make
+// a block's writes visible to the others: each thread would have to wait for its accesses of global
+// memory too.
 __device__ __forceinline__ void cluster_sync() {
   if (CLUSTER * CLUSTER_K > 1) {
-    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::
+                     : "memory");
   } else {
     __syncthreads();
   }
+}
+
+// Makes this thread's earlier writes to the block's shared memory visible to threads of the cluster
+// behind their next cluster_sync().
+__device__ __forceinline__ void release_shared_to_cluster() {
+#if __CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 8)
+  asm volatile("fence.release.sync_restrict::shared::cta.cluster;" ::: "memory");
+#else
+  asm volatile("fence.acq_rel.cluster;" ::: "memory");
+#endif
 }
 
 // The one work tile of a block whose cluster splits K of a tile.
@@ -43,17 +57,18 @@ using WorkTiles = TileScheduler;
 #endif
 
 // Where a cluster splits K of a tile: the addition of its blocks' sums through their shared memory.
-// A block adds every CLUSTER_K-th 32 columns of the tile. kConsumers threads have the sums, 64 rows
-// for each 128 threads.
+// A block adds every CLUSTER_K-th kStoredN columns of the tile. kConsumers threads have the sums,
+// 64 rows for each 128 threads.
 template <int kConsumers, int kTileN>
 struct ClusterSums {
-  static constexpr int kStoredN = 32;
+  static constexpr int kStoredN = kTileN % 32 == 0 ? 32 : 16;
   static constexpr int kSums = kTileN / 2;  // of a thread
   static constexpr int kBytes = 4 * kConsumers * kSums;
 
   unsigned memory;  // the address of kBytes, which the blocks no longer use
 
-  // Stores this thread's sums. All consumer threads call this.
+  // Stores this thread's sums, for the cluster's blocks behind cluster_sync(). All consumer threads
+  // call this.
   __device__ __forceinline__ void put(unsigned char* own, const float (&sums)[kSums]) const {
     // Other warps' matrix instructions may still read the buffers.
     asm volatile("bar.sync %0, %1;" ::"n"(1 + kConsumers / 128), "n"(kConsumers) : "memory");
@@ -61,6 +76,7 @@ struct ClusterSums {
     for (int i = 0; i < kSums; i += 4) {
       *reinterpret_cast<float4*>(own + place(i)) = {sums[i], sums[i + 1], sums[i + 2], sums[i + 3]};
     }
+    release_shared_to_cluster();
   }
   // Adds the sums of all blocks in the order of K and stores them, in the block's columns of the
   // tile that begins at the row and the column. All consumer threads call this.

@@ -20,9 +20,12 @@ struct WorkPartition {
 
   __device__ __forceinline__ WorkPartition(unsigned tiles, unsigned k_tiles_of_tile)
       : k_tiles(k_tiles_of_tile), whole(0), clusters(gridDim.x / CLUSTER) {
-    // A last round that keeps nearly all clusters busy is not shared.
-    const unsigned rest = tiles % clusters;
-    if (tiles > clusters) whole = rest > clusters / 8 * 7 ? tiles : tiles - rest;
+    // The last of several rounds is shared unless nearly all clusters are busy in it, or that saves
+    // each fewer k_tiles than adding the parts takes at least.
+    constexpr unsigned kLeastSaved = 3;
+    const unsigned rest = tiles % clusters, idle = clusters - rest;
+    const bool saves = static_cast<unsigned long long>(idle) * k_tiles >= kLeastSaved * clusters;
+    if (tiles > clusters) whole = saves && rest <= clusters / 8 * 7 ? tiles - rest : tiles;
     const unsigned shared_k_tiles = (tiles - whole) * k_tiles;
     share = shared_k_tiles / clusters;
     longer = shared_k_tiles % clusters;

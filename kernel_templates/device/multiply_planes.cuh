@@ -161,7 +161,7 @@ __device__ __forceinline__ void multiply_planes(
   } else {
     warpgroup_reg_alloc<kRegisters>();
     constexpr int kStoredN = CLUSTER_K > 1 ? TileSums::kStoredN : kTileN;
-    static_assert(sizeof(ExchangedRow) * 16 * kConsumers / 32 == kExchange, "");
+    static_assert(sizeof(ExchangedColumn) * kConsumers == kExchange, "");
     const ScaledEpilogue<kStoredN> epilogue{
         a,
         b,
@@ -176,7 +176,7 @@ __device__ __forceinline__ void multiply_planes(
         beta,
         planes.a.words,
         planes.b.words,
-        reinterpret_cast<ExchangedRow*>(shared + kStages * kStage)};
+        reinterpret_cast<ExchangedColumn*>(shared + kStages * kStage)};
     PipelineState state;
     WorkTile work;
     while (work_tiles.next(work)) {
@@ -206,7 +206,7 @@ __device__ __forceinline__ void multiply_planes(
 #endif
     }
   }
-  // The other blocks may still send data and arrivals, or read this one's sums.
+  // The other blocks may still send data, or read this one's sums.
   if (CLUSTER * CLUSTER_K > 1) cluster_sync();
 }
 

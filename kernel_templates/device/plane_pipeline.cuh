@@ -130,6 +130,14 @@ __device__ __forceinline__ void producer_load(const Pipeline& pipeline, const Pl
       from_b += b.k_tile_elements();
     }
   }
+  if (CLUSTER == 1) return;
+    // The cluster's other block has read all buffers that this block copied to it before it ends,
+    // and its arrivals are here.
+#pragma unroll 1
+  for (int i = 0; i < kStages; ++i) {
+    pipeline.wait_empty(state);
+    state.next();
+  }
 }
 
 }  // namespace autotune_device

@@ -155,8 +155,10 @@ constexpr unsigned kInfinite = 0x7f800000;  // of an infinity
 __device__ __forceinline__ unsigned order_of(float x) {
   return 2 * __float_as_uint(x) - 1;
 }
-// Returns the exponent of the scale of a row with this greatest magnitude.
+// Returns the exponent of the scale of a row with this greatest magnitude. A row of zeros has the
+// scale 1, which the epilogue takes as moderate.
 __device__ __forceinline__ int scale_exponent(unsigned greatest) {
+  if (greatest == 0) return 0;
   const int exponent = static_cast<int>(greatest >> 23) - 127;
   constexpr int kScaled = kPlanes == 3 ? 50 : 14;
   return exponent < kScaled - 126 ? 126 : kScaled - exponent;
@@ -177,11 +179,6 @@ __device__ __forceinline__ unsigned count_limit(float scale, unsigned k) {
   const float least = scaled * __uint_as_float(0x7f000000U - __float_as_uint(scale));
   return least == 0 ? 0 : order_of(least);
 }
-// Adds to a row's count, if there is something to add. Its word was set to 0 before.
-__device__ __forceinline__ void add_count(unsigned* word, unsigned count) {
-  if (count > 0) atomicAdd(word, count << kExponentBits);
-}
-
 // Returns whether neighbours can be loaded by vectors of 4.
 __device__ __forceinline__ bool is_wide(const float* source, long long ld) {
   return ld % 4 == 0 && reinterpret_cast<unsigned long long>(source) % 16 == 0;

@@ -9,27 +9,19 @@
 
 namespace autotune_device {
 
-// 2^exponent as two factors, so that products of scales neither overflow nor underflow.
-struct alignas(8) Scale {
-  float first, second;
-  Scale() = default;
-  __device__ __forceinline__ explicit Scale(int exponent)
-      : first(power_of_two(exponent >> 1)), second(power_of_two(exponent - (exponent >> 1))) {}
-};
-
-// Shared memory in which a warp's lanes exchange results of 16 rows and 32 columns. Rows are 40
-// words apart, so that 16 lanes that store pairs of 4 rows use all banks once.
-struct ExchangedRow {
-  float results[32];
-  Scale scale;
-  float unused[6];
+// A column of a warp's tile in shared memory, where lanes exchange results: those of 16 rows, in
+// the order 0, 8, 1, 9 and so on. Columns are 20 words apart, so that lanes that store pairs in 4
+// columns, and lanes that load vectors of 4 from 8 columns, use all banks once.
+struct alignas(16) ExchangedColumn {
+  float results[16];
+  float unused[4];
 };
 
 // Stores results of rows and columns that were scaled by powers of two. A thread has two rows, 8
 // apart, and two neighbours of every 8 columns (device/wgmma.cuh); four warps have 64 rows of the
 // tile. An instruction stores 32 columns of one row, because rows may begin anywhere: pairs in 8
-// rows would be parts of up to 16 sectors. Code that runs once has to be fetched first, so it is
-// kept short: a loop over the rows.
+// rows would be parts of up to 16 sectors. Results are multiplied by the scales of rows before the
+// exchange and by those of columns behind it, where all of the warp's scales are moderate.
 template <int kTileN>
 struct ScaledEpilogue {
   static constexpr int kSums = kTileN / 2;
@@ -41,7 +33,7 @@ struct ScaledEpilogue {
   long long lda, ldb, ldc;
   float alpha, beta;
   const unsigned *words_a, *words_b;
-  ExchangedRow* exchange;  // 16 rows for each warp
+  ExchangedColumn* exchange;  // 32 columns for each warp
 
   // The words of a lane's row and of its columns (device/planes.cuh).
   struct Words {
@@ -68,29 +60,48 @@ struct ScaledEpilogue {
     // The last pass must leave the columns behind the tile to its neighbour.
     const int columns = min(n - first_column, kTileN);
     const unsigned last = last_split(k);
-    ExchangedRow* const rows = exchange + threadIdx.x / 32 * 16;
+    ExchangedColumn* const all_columns = exchange + threadIdx.x / 32 * 32;
+    ExchangedColumn& own_column = all_columns[lane];
     const int own_row = first_row + lane % 16;
-    const unsigned stored_rows = __ballot_sync(kAllLanes, own_row < m && words.in_row <= last);
-    bool all_split = own_row >= m || words.in_row <= last;
-    __syncwarp();  // for the scales of the tile before
-    rows[lane % 16].scale = Scale(exponent_of(words.in_row));
+    const bool own_is_split = words.in_row <= last;
+    const unsigned stored_rows = __ballot_sync(kAllLanes, own_row < m && own_is_split);
+    bool all_split = own_row >= m || own_is_split;
+    bool is_moderate = own_row >= m || !own_is_split || has_moderate_scale(words.in_row);
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
-      const int column = 32 * pass + lane;  // of the tile
-      const unsigned in_column = words.in_column[pass];
-      all_split &= column >= columns || in_column <= last;
+      const bool is_there = 32 * pass + lane < columns;
+      const bool is_split = words.in_column[pass] <= last;
+      all_split &= !is_there || is_split;
+      is_moderate &= !is_there || !is_split || has_moderate_scale(words.in_column[pass]);
+    }
+    is_moderate = __all_sync(kAllLanes, is_moderate && is_moderate_factor(alpha));
+    float* const to = c + first_row * ldc + first_column + lane;
+    float of_rows[2] = {1, 1};
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const unsigned word = __shfl_sync(kAllLanes, words.in_row, lane / 4 + 8 * i);
+      if (is_moderate) of_rows[i] = power_of_two(exponent_of(word));
+    }
+#pragma unroll
+    for (int pass = 0; pass < kPasses; ++pass) {
       __syncwarp();  // for the results before
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        const int at = 16 * pass + 4 * (i / 2) + 2 * (i % 2);
+        const int at = 16 * pass + 4 * (i / 2) + i % 2;
         if (at >= kSums) break;
-        store_vector<2>(rows[lane / 4 + i % 2 * 8].results + 8 * (i / 2) + lane % 4 * 2,
-                        Vector<float, 2>{{sums[at], sums[at + 1]}});
+        store_vector<2>(all_columns[8 * (i / 2) + lane % 4 * 2 + i % 2].results + lane / 4 * 2,
+                        Vector<float, 2>{{sums[at] * of_rows[0], sums[at + 2] * of_rows[1]}});
       }
       __syncwarp();
-      const bool is_stored = column < columns && in_column <= last;
-      store_rows(rows, is_stored ? stored_rows : 0, Scale(exponent_of(in_column)),
-                 c + first_row * ldc + first_column + column);
+      const int exponent = exponent_of(words.in_column[pass]);
+      float of_column = 1;
+      if (is_moderate) {
+        of_column = alpha * power_of_two(exponent);
+      } else {
+        scale_column(own_column, words.in_row, exponent);
+      }
+      const bool is_stored = 32 * pass + lane < columns && words.in_column[pass] <= last;
+      store_column(own_column, is_stored ? stored_rows : 0, of_column, to + 32 * pass);
     }
     if (!__all_sync(kAllLanes, all_split)) {
       store_not_split(first_row + lane / 4, first_column + lane % 4 * 2, last);
@@ -100,32 +111,73 @@ struct ScaledEpilogue {
  private:
   static constexpr unsigned kAllLanes = 0xffffffff;
 
-  // Stores an element, in this lane's column, of each of 16 rows whose bit in stored_rows is set.
-  __device__ __forceinline__ void store_rows(const ExchangedRow* rows, unsigned stored_rows,
-                                             const Scale& of_column, float* to) const {
-    constexpr int kAtOnce = 8;  // loads go before stores, which may be to the same memory
+  // Returns whether the scale is moderate: sums can be multiplied by two such scales in turn as if
+  // by their product. They are multiples of 2^-60 and at most 2^51, so that nothing underflows.
+  // With three planes they are at most 2^123, and where the first product underflows, so does the
+  // second.
+  static __device__ __forceinline__ bool has_moderate_scale(unsigned word) {
+    constexpr int kLeast = kPlanes == 3 ? -100 : -60;
+    constexpr int kGreatest = kPlanes == 3 ? 0 : 30;
+    const int exponent = exponent_of(word);
+    return exponent >= kLeast && exponent <= kGreatest;
+  }
+  // Returns whether a factor can be multiplied by such a scale exactly.
+  static __device__ __forceinline__ bool is_moderate_factor(float factor) {
+    return factor == 0 || (fabsf(factor) >= 0x1p-20f && fabsf(factor) <= 0x1p20f);
+  }
+
+  // Multiplies the results of this lane's column by alpha and by scales of any size, which are
+  // applied as two factors so that products of scales neither overflow nor underflow.
+  __device__ __forceinline__ void scale_column(ExchangedColumn& column, unsigned word_of_row,
+                                               int column_exponent) const {
 #pragma unroll 1
-    for (int first = 0; first < 16; first += kAtOnce) {
-      float results[kAtOnce];
+    for (int i = 0; i < 16; ++i) {
+      const unsigned word = __shfl_sync(kAllLanes, word_of_row, i / 2 + i % 2 * 8);
+      const int row_exponent = exponent_of(word);
+      const int of_row = row_exponent >> 1, of_column = column_exponent >> 1;
+      const float first = power_of_two(of_row) * power_of_two(of_column);
+      const float second =
+          power_of_two(row_exponent - of_row) * power_of_two(column_exponent - of_column);
+      column.results[i] = alpha * (column.results[i] * first * second);
+    }
+  }
+
+  // Stores a column's results, multiplied by the factor, in those of 16 rows whose bit in
+  // stored_rows is set.
+  __device__ __forceinline__ void store_column(ExchangedColumn& column, unsigned stored_rows,
+                                               float factor, float* to) const {
+    if (beta != 0) {
+      add_previous(column, stored_rows, factor, to);
+      factor = 1;
+    }
+    Vector<float, 4> results[4];
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
-        const ExchangedRow& row = rows[first + i];
-        const Scale of_row = row.scale;
-        results[i] = alpha * (row.results[threadIdx.x % 32] * (of_row.first * of_column.first) *
-                              (of_row.second * of_column.second));
-      }
-      if (beta != 0) {
+    for (int i = 0; i < 4; ++i) results[i] = load_vector<4>(column.results + 4 * i);
+    float* to_8 = to + 8 * ldc;
+    long long step = ldc;  // hidden from the compiler, which would multiply it for each row
 #pragma unroll
-        for (int i = 0; i < kAtOnce; ++i) {
-          if (stored_rows >> i & 1) results[i] = fmaf(beta, to[i * ldc], results[i]);
-        }
-      }
+    for (int i = 0; i < 8; ++i) {
+      if (stored_rows >> i & 1) *to = results[i / 2].at[i % 2 * 2] * factor;
+      if (stored_rows >> i & 0x100) *to_8 = results[i / 2].at[i % 2 * 2 + 1] * factor;
+      to += step;
+      to_8 += step;
+      asm("" : "+l"(step));
+    }
+  }
+
+  // Multiplies a column's results by the factor and adds beta times the previous ones.
+  __device__ __forceinline__ void add_previous(ExchangedColumn& column, unsigned stored_rows,
+                                               float factor, const float* from) const {
+#pragma unroll 2
+    for (int i = 0; i < 16; i += 4) {
+      auto results = load_vector<4>(column.results + i);
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
-        if (stored_rows >> i & 1) to[i * ldc] = results[i];
+      for (int e = 0; e < 4; ++e) {
+        const int row = i / 2 + e / 2 + e % 2 * 8;
+        const float previous = stored_rows >> row & 1 ? from[row * ldc] : 0;
+        results.at[e] = fmaf(beta, previous, results.at[e] * factor);
       }
-      stored_rows >>= kAtOnce;
-      to += kAtOnce * ldc;
+      store_vector<4>(column.results + i, results);
     }
   }
 

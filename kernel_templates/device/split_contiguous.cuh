@@ -10,7 +10,7 @@ namespace autotune_device {
 
 // Splits operands whose rows are contiguous: a team of 32 to 256 threads, a power of two, reads a
 // row, once if it has at most kHeld elements for each thread; or a warp reads two or four short
-// rows. shared: kSplitThreads + 32 floats, and behind them kHeld for each thread.
+// rows. shared: kSplitThreads floats, and behind them kHeld for each thread.
 struct ContiguousRows {
   static constexpr int kVectors = 4;  // of 4 elements, that a thread holds
   static constexpr unsigned kHeld = 4 * kVectors;
@@ -33,7 +33,7 @@ struct ContiguousRows {
 
   static __device__ __forceinline__ void split(const Planes& to, const float* source, long long ld,
                                                unsigned k, unsigned block, float* shared) {
-    float* const exchange = shared + kSplitThreads + 32 + threadIdx.x / 32 * 32 * kHeld;
+    float* const exchange = shared + kSplitThreads + threadIdx.x / 32 * 32 * kHeld;
     if (is_wide(source, ld)) {
       split_rows<true>(to, source, ld, k, block, shared, exchange);
     } else {
@@ -99,6 +99,11 @@ struct ContiguousRows {
       greatest = max(greatest, __shfl_xor_sync(~0U, greatest, step));
     }
     return greatest;
+  }
+
+  // Adds to a row's count, if there is something to add. Its word was set to 0 before.
+  static __device__ __forceinline__ void add_count(unsigned* word, unsigned count) {
+    if (count > 0) atomicAdd(word, count << kExponentBits);
   }
 
   static __device__ __forceinline__ float4 scaled(float4 v, float scale) {

@@ -24,8 +24,8 @@ using Rows = typename RowsOf<kContiguous>::Type;
 
 // Splits the operands that `prepares` names (1: A, 2: B, 3: both). All threads of blocks along x
 // call this, in clusters of kSplitBlocks where rows of an operand are strided. Dynamic shared
-// memory: kSplitThreads + 32 floats, and the larger of 33 * StridedRows::held() where rows are
-// strided and ContiguousRows::kHeld for each thread where rows are contiguous.
+// memory: kSplitThreads floats, and the larger of StridedRows::kReceived + 33 * held() where rows
+// are strided and ContiguousRows::kHeld for each thread where rows are contiguous.
 __device__ __forceinline__ void split_operands(const float* __restrict__ a,
                                                const float* __restrict__ b, long long m,
                                                long long n, long long k, long long lda,

@@ -10,11 +10,14 @@ namespace autotune_device {
 
 // Splits operands whose rows are strided: the blocks of a cluster split 32 rows, each a part of K.
 // A block keeps held() elements of each row of its part in shared memory between the search for the
-// greatest magnitude and the split, and reads the others again.
+// greatest magnitude and the split, and reads the others again. Blocks send each other what they
+// find of a row (st.async): a barrier of the cluster that makes writes visible would wait for all
+// accesses of global memory.
 struct StridedRows {
   static constexpr unsigned kRows = 32;
   static constexpr int kPitch = kRows + 1;
-  static constexpr int kAtOnce = 4;  // loads of a thread that are in flight
+  static constexpr int kAtOnce = 4;                                 // loads in flight
+  static constexpr int kReceived = (kSplitBlocks + 1) * kRows + 4;  // words
 
   static __device__ __forceinline__ unsigned blocks(unsigned rows, unsigned) {
     return ((rows - 1) / kRows + 1) * kSplitBlocks;
@@ -33,6 +36,34 @@ struct StridedRows {
   }
 
  private:
+  // What a block receives, and the barriers that count its bytes.
+  struct Received {
+    unsigned magnitudes[kSplitBlocks * kRows];  // of rows in the parts of K
+    unsigned lost[kRows];                       // the counts of rows in this block's part
+    Barrier has_magnitudes, has_counts;
+
+    __device__ __forceinline__ void init() {
+      if (threadIdx.x < kRows) lost[threadIdx.x] = 0;
+      if (threadIdx.x > 0) return;
+      init_barrier(&has_magnitudes, 1);
+      init_barrier(&has_counts, 1);
+      arrive_expect_tx(&has_magnitudes, static_cast<int>(sizeof(magnitudes)));
+      arrive_expect_tx(&has_counts, static_cast<int>((kSplitBlocks - 1) * sizeof(lost)));
+      fence_barrier_init();
+    }
+  };
+  static_assert(sizeof(Received) == 4 * kReceived, "");
+
+  // Sends a word of each lane to the same place in the shared memory of another block.
+  static __device__ __forceinline__ void send(unsigned word, const unsigned* place,
+                                              const Barrier* barrier, unsigned to) {
+    asm volatile(
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(
+            cluster_address(shared_address(place), to)),
+        "r"(word), "r"(cluster_address(shared_address(barrier), to))
+        : "memory");
+  }
+
   // Where rows can be loaded by vectors of 4 (kWide), a lane loads 4 rows of one k; else 4 k of one
   // row.
   template <bool kWide>
@@ -40,29 +71,34 @@ struct StridedRows {
                                                      long long ld, unsigned k, unsigned block,
                                                      float* shared) {
     auto* const of_warps = reinterpret_cast<unsigned*>(shared);
-    float* const scales = shared;                        // kRows, later in the same place
-    float* const tile = shared + kSplitThreads + kRows;  // held * kPitch
+    auto& received = *reinterpret_cast<Received*>(shared + kSplitThreads);
+    float* const scales = shared;                            // kRows, later in the same place
+    float* const tile = shared + kSplitThreads + kReceived;  // held * kPitch
+    received.init();
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
     const unsigned lane = threadIdx.x % 32;
     const int held = StridedRows::held(to.k_tiles);
     // Parts are whole k_tiles, so that no two blocks store to the same sector of the L2 cache.
     const unsigned most = (to.k_tiles + kSplitBlocks - 1) / kSplitBlocks;
-    const unsigned first_k_tile = min(block % kSplitBlocks * most, to.k_tiles);
+    const unsigned rank = block % kSplitBlocks;  // in the cluster
+    const unsigned first_k_tile = min(rank * most, to.k_tiles);
     const int part = static_cast<int>(min(most, to.k_tiles - first_k_tile) * kPlaneK);
     const unsigned first_row = block / kSplitBlocks * kRows;
     const unsigned first_k = first_k_tile * kPlaneK;
     const int left = static_cast<int>(k - first_k);  // behind them there are zeros
     const unsigned rows = min(to.rows - first_row, kRows);
 
-    // The word is set to 0 before the loads, so that the cluster's barrier does not wait for it.
-    const bool has_word = first_k == 0 && threadIdx.x < rows;
-    if (has_word) to.words[first_row + lane] = 0;
     uint4 greatest = {};
     const float* const from = source + first_k * ld + first_row;
     load<kWide>(from, ld, rows, left, part, held, tile, greatest);
-    const unsigned of_row = greatest_of_row<kWide>(greatest, of_warps, of_warps + kSplitThreads);
-    if (threadIdx.x < kRows) scales[lane] = power_of_two(scale_exponent(of_row));
-    if (has_word) atomicAdd(to.words + first_row + lane, word_of(of_row));
-    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+    put_greatest<kWide>(greatest, of_warps);
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");  // all barriers are initialized
+    __syncthreads();
+    unsigned of_row = 0;
+    if (threadIdx.x < kRows) {
+      of_row = greatest_of_row(of_warps, received, rank);
+      scales[lane] = power_of_two(scale_exponent(of_row));
+    }
     __syncthreads();
     for (int begin = 0; begin < part; begin += held) {
       const int count = min(part - begin, held);
@@ -71,10 +107,21 @@ struct StridedRows {
         load<kWide>(from + begin * ld, ld, rows, left - begin, count, held, tile, greatest);
         __syncthreads();
       }
-      store(to, k, tile, scales, first_row, first_k + begin, count);
+      store(to, k, tile, scales, received.lost, first_row, first_k + begin, count);
     }
-    // Other blocks may still read this block's greatest magnitudes.
-    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x >= kRows) return;
+    // The counts of the other blocks come to where the first block's warps had put magnitudes,
+    // which were read before any other block got this one's message.
+    unsigned count = received.lost[lane];
+    if (rank > 0) {
+      send(count, of_warps + rank * kRows + lane, &received.has_counts, 0);
+      return;
+    }
+    wait_parity_cluster(&received.has_counts, 0);
+#pragma unroll
+    for (unsigned i = 1; i < kSplitBlocks; ++i) count += of_warps[i * kRows + lane];
+    if (lane < rows) to.words[first_row + lane] = word_of(of_row) + (count << kExponentBits);
   }
 
   // Loads `count` elements of K of the strip's rows, the first `held` of them to the tile; those
@@ -122,20 +169,9 @@ struct StridedRows {
     }
   }
 
-  static __device__ __forceinline__ unsigned load_from_block(const unsigned* own, int block) {
-    unsigned value;
-    asm volatile("ld.shared::cluster.u32 %0, [%1];"
-                 : "=r"(value)
-                 : "r"(cluster_address(shared_address(own), block))
-                 : "memory");
-    return value;
-  }
-
-  // Returns the greatest magnitude of the lane's row, in the first warp. own: what load() has kept.
-  // of_warps: kSplitThreads words; of_part: kRows words, which other blocks read.
+  // Stores what load() has kept of this thread. of_warps: kSplitThreads words.
   template <bool kWide>
-  static __device__ __forceinline__ unsigned greatest_of_row(uint4 own, unsigned* of_warps,
-                                                             unsigned* of_part) {
+  static __device__ __forceinline__ void put_greatest(uint4 own, unsigned* of_warps) {
     const unsigned lane = threadIdx.x % 32;
     if (kWide) {
 #pragma unroll
@@ -151,27 +187,34 @@ struct StridedRows {
     } else {
       of_warps[threadIdx.x] = max(max(own.x, own.y), max(own.z, own.w));
     }
-    __syncthreads();
+  }
+
+  // Returns the greatest magnitude of the lane's row in all parts of K. The first warp calls this.
+  static __device__ __forceinline__ unsigned greatest_of_row(const unsigned* of_warps,
+                                                             Received& received, unsigned rank) {
+    const unsigned lane = threadIdx.x;
     unsigned greatest = 0;
-    if (threadIdx.x < 32) {
-      for (unsigned i = lane; i < blockDim.x; i += 32) greatest = max(greatest, of_warps[i]);
-      of_part[lane] = greatest;
-    }
-    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
-    if (threadIdx.x < 32) {
+    for (unsigned i = lane; i < blockDim.x; i += 32) greatest = max(greatest, of_warps[i]);
+    const unsigned* const place = received.magnitudes + rank * kRows + lane;
 #pragma unroll
-      for (int i = 0; i < kSplitBlocks; ++i) {
-        greatest = max(greatest, load_from_block(of_part + lane, i));
-      }
+    for (unsigned i = 0; i < kSplitBlocks; ++i) {
+      send(greatest, place, &received.has_magnitudes, i);
+    }
+    wait_parity_cluster(&received.has_magnitudes, 0);
+#pragma unroll
+    for (unsigned i = 0; i < kSplitBlocks; ++i) {
+      greatest = max(greatest, received.magnitudes[i * kRows + lane]);
     }
     return greatest;
   }
 
-  // Splits `count` elements of each row, whole k_tiles. A warp has 4 rows at a time, and 8 lanes
-  // store the 64 neighbours of one.
+  // Splits `count` elements of each row, whole k_tiles, and adds to `lost` the number of
+  // elements that are counted. A warp has 4 rows at a time, and 8 lanes store the 64 neighbours of
+  // one.
   static __device__ __forceinline__ void store(const Planes& to, unsigned k_of_problem,
                                                const float* tile, const float* scales,
-                                               unsigned first_row, unsigned first_k, int count) {
+                                               unsigned* lost, unsigned first_row, unsigned first_k,
+                                               int count) {
     const unsigned lane = threadIdx.x % 32;
     const unsigned own_k = lane % 8 * 8;
     const long long to_next = to.plane_elements(), to_next_k_tile = to.k_tile_elements();
@@ -182,7 +225,7 @@ struct StridedRows {
       const unsigned limit = count_limit(scale, k_of_problem);
       const float* from = tile + own_k * kPitch + row;
       unsigned short* high = to.high + to.place(first_row + row, first_k + own_k);
-      unsigned lost = 0;
+      unsigned own_lost = 0;
 #pragma unroll 1
       for (int left = count; left > 0; left -= kPlaneK) {
         float v[8];
@@ -194,7 +237,7 @@ struct StridedRows {
         for (int i = 0; i < 8; ++i) least = min(least, order_of(v[i]));
         if (least < limit) {
 #pragma unroll
-          for (int i = 0; i < 8; ++i) lost += order_of(from[i * kPitch]) < limit;
+          for (int i = 0; i < 8; ++i) own_lost += order_of(from[i * kPitch]) < limit;
         }
         unsigned words[4][kPlanes];
 #pragma unroll
@@ -208,7 +251,7 @@ struct StridedRows {
         from += kPlaneK * kPitch;
         high += to_next_k_tile;
       }
-      add_count(to.words + first_row + row, lost);
+      if (own_lost > 0) atomicAdd(lost + row, own_lost);
     }
   }
 };

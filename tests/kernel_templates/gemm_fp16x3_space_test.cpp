@@ -37,33 +37,31 @@ LaunchGeometry geometry(const std::string& text, const GemmProblem& shape) {
 TEST_SUITE("gemm_fp16x3 space") {
   TEST_CASE("a few kernels make all configurations") {
     const Enumeration all = gemm_fp16x3().space.enumerate();
-    CHECK(all.configurations.size() == 228);
+    CHECK(all.configurations.size() == 252);
     std::set<std::string> kernels;
     for (const Configuration& configuration : all.configurations) {
       kernels.insert(to_string(compiled_as(gemm_fp16x3(), configuration)));
     }
-    CHECK(kernels.size() == 34);
+    CHECK(kernels.size() == 46);
   }
 
-  TEST_CASE(
-      "tiles of other columns than 64 and 128 neither split K in a cluster nor share copies") {
-    std::set<std::int64_t> columns;
+  TEST_CASE("tiles of any columns split K in a cluster, but only those of 128 share copies") {
+    std::set<std::int64_t> columns, that_split;
     for (const Configuration& configuration : gemm_fp16x3().space.enumerate().configurations) {
       CAPTURE(to_string(configuration));
       const std::int64_t of_tile = configuration.at("BLOCK_N");
       columns.insert(of_tile);
-      if (of_tile == 64 || of_tile == 128) continue;
-      CHECK(configuration.at("CLUSTER_K") == 1);
-      CHECK(configuration.at("CLUSTER") == 1);
+      if (configuration.at("CLUSTER_K") == 8) that_split.insert(of_tile);
+      CHECK((of_tile == 128 || configuration.at("CLUSTER") == 1));
     }
     CHECK(columns == std::set<std::int64_t>{64, 80, 96, 112, 128});
+    CHECK(that_split == columns);
     const auto validated = [](const std::string& text) {
       static_cast<void>(gemm_fp16x3().space.validated(changed(text)));
     };
     CHECK_NOTHROW(validated("BLOCK_N=64,SPLIT_K=1,CLUSTER_K=8,RASTER=4"));
-    CHECK_THROWS_WITH_AS(validated("BLOCK_N=96,SPLIT_K=1,CLUSTER_K=2,RASTER=4"),
-                         doctest::Contains("only blocks with 64 or 128 columns split K"),
-                         std::exception);
+    CHECK_THROWS_WITH_AS(validated("BLOCK_N=64,SPLIT_K=0,CLUSTER_K=8,RASTER=4"),
+                         doctest::Contains("with CLUSTER_K above 1"), std::exception);
   }
 
   TEST_CASE("with a short K sums are promoted more often, by this template alone") {
@@ -100,6 +98,19 @@ TEST_SUITE("gemm_fp16x3 space") {
     CHECK(columns(4096, 4096, 4096) == std::pair<std::int64_t, std::int64_t>(128, 0));
   }
 
+  TEST_CASE("by default several blocks split K of few tiles, with two k_tiles each at least") {
+    const auto blocks = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+      return gemm_fp16x3().default_configuration(problem(m, n, k)).at("CLUSTER_K");
+    };
+    CHECK(blocks(512, 512, 512) == 2);
+    CHECK(blocks(115, 733, 767) == 4);
+    CHECK(blocks(64, 64, 65536) == 8);
+    CHECK(blocks(64, 64, 512) == 4);
+    CHECK(blocks(64, 64, 192) == 1);
+    CHECK(blocks(576, 512, 4096) == 1);  // 72 tiles, more than half of the SMs
+    CHECK(blocks(4096, 4096, 4096) == 1);
+  }
+
   TEST_CASE("the default is valid for any shape and chosen first for large ones") {
     for (const std::int64_t m : {1, 300, 1500, 2147483647}) {
       for (const std::int64_t n : {4, 1600, 2147483644}) {
@@ -112,7 +123,8 @@ TEST_SUITE("gemm_fp16x3 space") {
     GemmProblem tf32 = problem(1024, 1024, 1024);
     tf32.math = Math::tf32;
     CHECK_FALSE(gemm_fp16x3().first_choice(tf32));
-    CHECK_FALSE(gemm_fp16x3().first_choice(problem(512, 512, 512)));
+    CHECK(gemm_fp16x3().first_choice(problem(512, 512, 512)));
+    CHECK_FALSE(gemm_fp16x3().first_choice(problem(256, 256, 256)));
     CHECK_FALSE(gemm_fp16x3().first_choice(GemmProblem{.m = 4096, .n = 4096, .k = 4096}));
   }
 
@@ -196,11 +208,11 @@ TEST_SUITE("gemm_fp16x3 space") {
           16 + 16);
     CHECK(geometry("PREPARE_THREADS=256", problem(1, 1, 5000)).preparation.blocks == 8 + 8);
     CHECK(geometry("PREPARE_THREADS=256", problem(64, 64, 2048)).preparation.dynamic_shared_bytes ==
-          4 * (288 + 33 * 256));
+          4 * (548 + 33 * 256));
     CHECK(geometry("PREPARE_THREADS=256", problem(64, 64, 1 << 20))
-              .preparation.dynamic_shared_bytes == 4 * (288 + 33 * 1024));
+              .preparation.dynamic_shared_bytes == 4 * (548 + 33 * 1024));
     CHECK(geometry("PREPARE_THREADS=256", problem(64, 64, 512, "NT"))
-              .preparation.dynamic_shared_bytes == 4 * (288 + 16 * 256));
+              .preparation.dynamic_shared_bytes == 4 * (256 + 16 * 256));
   }
 
   TEST_CASE("large tiles are predicted to win large products, and small ones small products") {
