@@ -87,9 +87,10 @@ LaunchGeometry PlaneProducts::geometry(const GemmProblem& problem, std::int64_t 
   // Strips of 32 rows, a part of K of each in shared memory.
   const std::int64_t held = 64 * std::min<std::int64_t>(ceil_div(k_tiles(problem), 8), 16);
   const std::int64_t threads = c.at("PREPARE_THREADS");
-  const std::int64_t of_strip = a.contiguous && b.contiguous ? 0 : 292 + 33 * held;
+  constexpr std::int64_t kOfWarps = 256, kReceived = 292;  // see StridedRows
+  const std::int64_t of_strip = a.contiguous && b.contiguous ? 0 : kReceived + 33 * held;
   const std::int64_t of_rows = a.contiguous || b.contiguous ? 16 * threads : 0;
-  const std::int64_t floats = 256 + std::max(of_strip, of_rows);
+  const std::int64_t floats = kOfWarps + std::max(of_strip, of_rows);
   const auto share = [&](const Operand& operand) {
     return LaunchGeometry::Preparation::Share{split_blocks(operand, problem.k, threads),
                                               plane_bytes(operand, problem, planes) + kSlack};
@@ -110,9 +111,12 @@ double PlaneProducts::cycles(const TiledLaunch& launch, const GemmProblem& probl
   const double tile = static_cast<double>(k_tiles(problem)) * k_tile_cycles + tile_cycles;
   const double parts = blocks > tiles ? part_cycles : 0;
   if (split_k() == 0) {
-    constexpr double kLeastSaved = 3;  // k_tiles, or the last round is not shared
+    // One round is shared, and the last of several where that saves as many k_tiles
+    // (device/even_shares.cuh).
+    constexpr double kLeastSaved = 3;
     const double shares = tiles / blocks, rounds = std::ceil(shares);
-    const bool is_shared = (rounds - shares) * static_cast<double>(k_tiles(problem)) >= kLeastSaved;
+    const double saved = (rounds - shares) * static_cast<double>(k_tiles(problem));
+    const bool is_shared = tiles <= blocks || saved >= kLeastSaved;
     return (is_shared ? shares * tile + part_cycles : rounds * tile) + tile_cycles;
   }
   return std::ceil(blocks / slots) * (tile * tiles / blocks + tile_cycles + parts);

@@ -78,6 +78,15 @@ __device__ __forceinline__ void wait_parity_cluster(Barrier* barrier, unsigned p
       : "memory");
 }
 
+// Starts to store a word in the shared memory of a block of the cluster (st.async), where its bytes
+// count towards a barrier. Both addresses are as cluster_address() returns them.
+__device__ __forceinline__ void send_word(unsigned to, unsigned word, unsigned barrier) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to),
+      "r"(word), "r"(barrier)
+      : "memory");
+}
+
 }  // namespace autotune_device
 
 #endif

@@ -109,11 +109,7 @@ class Cluster {
             "f"(sums[i]), "f"(sums[i + 1]), "r"(barrier)
             : "memory");
       } else {
-        asm volatile(
-            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(
-                address),
-            "f"(sums[i]), "r"(barrier)
-            : "memory");
+        send_word(address, __float_as_uint(sums[i]), barrier);
       }
     }
   }

@@ -130,11 +130,9 @@ __device__ __forceinline__ void producer_load(const Pipeline& pipeline, const Pl
       from_b += b.k_tile_elements();
     }
   }
-  if (CLUSTER == 1) return;
-    // The cluster's other block has read all buffers that this block copied to it before it ends,
-    // and its arrivals are here.
+  // The other block of a cluster may still be reading, and arrive at this block's barriers.
 #pragma unroll 1
-  for (int i = 0; i < kStages; ++i) {
+  for (int i = 0; CLUSTER > 1 && i < kStages; ++i) {
     pipeline.wait_empty(state);
     state.next();
   }

@@ -36,7 +36,8 @@ struct StridedRows {
   }
 
  private:
-  // What a block receives, and the barriers that count its bytes.
+  // The words that other blocks send to this one, their counterparts here, and the barriers that
+  // count the bytes.
   struct Received {
     unsigned magnitudes[kSplitBlocks * kRows];  // of rows in the parts of K
     unsigned lost[kRows];                       // the counts of rows in this block's part
@@ -57,11 +58,8 @@ struct StridedRows {
   // Sends a word of each lane to the same place in the shared memory of another block.
   static __device__ __forceinline__ void send(unsigned word, const unsigned* place,
                                               const Barrier* barrier, unsigned to) {
-    asm volatile(
-        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(
-            cluster_address(shared_address(place), to)),
-        "r"(word), "r"(cluster_address(shared_address(barrier), to))
-        : "memory");
+    send_word(cluster_address(shared_address(place), to), word,
+              cluster_address(shared_address(barrier), to));
   }
 
   // Where rows can be loaded by vectors of 4 (kWide), a lane loads 4 rows of one k; else 4 k of one
