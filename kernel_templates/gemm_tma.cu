@@ -182,7 +182,12 @@ __device__ __forceinline__ void accumulate(const Pipeline& pipeline, PipelineSta
   asm volatile("" : "+r"(first_a), "+r"(first_b));
 
   int k_tiles_left = k_tiles_of(k_count);
-  int step = 0;
+  // Steps of the last k_tile are left out if all of their elements lie beyond K. Code for aligned
+  // operands, whose K most often ends with a k_tile, is 0.4 % slower with this, and where blocks
+  // share K the compiler chooses worse registers: 17 instead of 6 % bank conflicts.
+  constexpr bool kLeavesOut = !ALIGNED && SLICE_K == 1 && SPLIT_K == 1;
+  const int left_out = kLeavesOut ? (k_tiles_left * BLOCK_K - k_count) / kStepK : 0;
+  int step = k_tiles_left > 1 ? 0 : left_out;
   const ElementA* own_a = pipeline.shared + state.offset + first_a;  // for the step's first k
   const ElementB* own_b = pipeline.shared + state.offset + first_b;
   const auto next_step = [&] {
@@ -191,12 +196,12 @@ __device__ __forceinline__ void accumulate(const Pipeline& pipeline, PipelineSta
       own_b += OperandB::shared_offset(0, kStepK);
       return;
     }
-    step = 0;
     pipeline.release(state);
     if (--k_tiles_left > 0) {
       state.next();
       pipeline.wait_full(state);
     }
+    step = k_tiles_left > 1 ? 0 : left_out;
     // After the last k_tile its first k is loaded once more, and not used.
     own_a = pipeline.shared + state.offset + first_a;
     own_b = pipeline.shared + state.offset + first_b;

@@ -39,7 +39,7 @@ struct TmaOperand {
                 "all threads copy the same number of elements");
   // Memory rows that the code unrolls. Longer code makes the compiler choose worse registers for
   // the consumer warps.
-  static constexpr int kRowsAtOnce = kKMajor ? kMemoryRows / kRowStep : 4;
+  static constexpr int kRowsAtOnce = kKMajor ? kMemoryRows / kRowStep : 8;
   // The distance from one memory row, and from one of its elements, to the next in shared memory.
   static constexpr int kRowPitch = kKMajor ? 1 : kPitch;
   static constexpr int kColumnPitch = kKMajor ? kPitch : 1;
@@ -91,10 +91,12 @@ struct TmaOperand {
         shared_address(to + own_row() * kRowPitch + own_column() * kColumnPitch);
     const T* from = own;
     if (kHasPathWithoutChecks && rows_left == kRows && k_left >= BLOCK_K) {
+      long long step = row_step * static_cast<long long>(sizeof(T));
 #pragma unroll kRowsAtOnce
       for (int row = 0; row < kMemoryRows; row += kRowStep) {
         copy_row<0, false>(own_place + 4 * row * kRowPitch, from, 0);
-        from += row_step;
+        from = reinterpret_cast<const T*>(reinterpret_cast<const char*>(from) + step);
+        asm("" : "+l"(step));
       }
     } else {
 #pragma unroll kCheckedRowsAtOnce
