@@ -186,7 +186,8 @@ __device__ __forceinline__ void accumulate(const Pipeline& pipeline, PipelineSta
   // operands, whose K most often ends with a k_tile, is 0.4 % slower with this, and where blocks
   // share K the compiler chooses worse registers: 17 instead of 6 % bank conflicts.
   constexpr bool kLeavesOut = !ALIGNED && SLICE_K == 1 && SPLIT_K == 1;
-  const int left_out = kLeavesOut ? (k_tiles_left * BLOCK_K - k_count) / kStepK : 0;
+  const unsigned beyond = static_cast<unsigned>(k_tiles_left) * BLOCK_K - k_count;  // elements
+  const int left_out = kLeavesOut ? static_cast<int>(beyond / kStepK) : 0;
   int step = k_tiles_left > 1 ? 0 : left_out;
   const ElementA* own_a = pipeline.shared + state.offset + first_a;  // for the step's first k
   const ElementB* own_b = pipeline.shared + state.offset + first_b;
