@@ -14,7 +14,7 @@
 //
 // A result is one chain of fused multiply-adds over k = 0 .. K-1 that starts at 0, unless SLICE_K
 // or SPLIT_K share it; then the parts are added in an order that is always the same. Zeros beyond K
-// turn a sum of -0, which only underflow can leave, into +0.
+// may turn a sum of -0, which only underflow can leave, into +0.
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31.
 // Launch: kThreads + kCopyThreads threads and kSharedElements elements of dynamic shared memory.
