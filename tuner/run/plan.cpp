@@ -150,15 +150,21 @@ void SearchPlan::choose_budget_and_strategy() {
 }
 
 void SearchPlan::update() {
-  open_.clear();
-  stale_.clear();
-  stored_->load_winners();
-  shared_->load(tasks_);
+  // A run stores that a search is complete after the trials and winners of it. They are read in the
+  // opposite order, so that what is complete has its results.
+  std::vector<std::pair<SearchTask*, bool>>
+      incomplete;  // and whether it was, in another environment
   for (SearchTask& task : tasks_) {
     if (!request_.fresh && completion_->holds(task)) continue;
-    const bool retime = !request_.fresh && stored_->winner(task) &&
-                        completion_->complete_in_another_environment(task);
-    (retime ? stale_ : open_).push_back(&task);
+    incomplete.emplace_back(&task,
+                            !request_.fresh && completion_->complete_in_another_environment(task));
+  }
+  stored_->load_winners();
+  shared_->load(tasks_);
+  open_.clear();
+  stale_.clear();
+  for (const auto& [task, was_complete] : incomplete) {
+    (was_complete && stored_->winner(*task) ? stale_ : open_).push_back(task);
   }
 }
 

@@ -91,6 +91,25 @@ TEST_SUITE("two runs") {
     CHECK(first.run().measured == 0);
   }
 
+  TEST_CASE("one that begins while the other ends has its results") {
+    const TemporaryFolder folder;
+    for (int i = 0; i < 30; ++i) {
+      const std::filesystem::path path = folder.path() / (std::to_string(i) + ".db");
+      RunOnFile first(path);
+      RunOnFile second(path);
+      TuneReport report;
+      std::thread other([&] {
+        while (first.script->measures < kValid) {
+          std::this_thread::yield();
+        }
+        report = second.run();
+      });
+      first.run();
+      other.join();
+      REQUIRE(report.problems.front().winner);
+    }
+  }
+
   TEST_CASE("a trial that another run gives up is measured here, after all others") {
     const TemporaryFolder folder;
     RunOnFile f(folder.path() / "results.db");
