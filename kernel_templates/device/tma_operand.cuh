@@ -91,6 +91,7 @@ struct TmaOperand {
         shared_address(to + own_row() * kRowPitch + own_column() * kColumnPitch);
     const T* from = own;
     if (kHasPathWithoutChecks && rows_left == kRows && k_left >= BLOCK_K) {
+      // The compiler does not know the step, or it would keep an address for each row.
       long long step = row_step * static_cast<long long>(sizeof(T));
 #pragma unroll kRowsAtOnce
       for (int row = 0; row < kMemoryRows; row += kRowStep) {

@@ -150,14 +150,17 @@ void SearchPlan::choose_budget_and_strategy() {
 }
 
 void SearchPlan::update() {
-  // A run stores that a search is complete after the trials and winners of it. They are read in the
-  // opposite order, so that what is complete has its results.
-  std::vector<std::pair<SearchTask*, bool>>
-      incomplete;  // and whether it was, in another environment
+  // A run stores that a search is complete after the search's trials and winners. They are read in
+  // the opposite order, so that what is complete has its results.
+  struct Incomplete {
+    SearchTask* task;
+    bool was_complete;  // in another environment
+  };
+  std::vector<Incomplete> incomplete;
   for (SearchTask& task : tasks_) {
     if (!request_.fresh && completion_->holds(task)) continue;
-    incomplete.emplace_back(&task,
-                            !request_.fresh && completion_->complete_in_another_environment(task));
+    incomplete.push_back(
+        {&task, !request_.fresh && completion_->complete_in_another_environment(task)});
   }
   stored_->load_winners();
   shared_->load(tasks_);
