@@ -3,7 +3,7 @@
 # autotune_embed(TARGET SET name GLOB pattern [INCLUDES pattern]): compiles the files into TARGET,
 # kernels with the headers that they include, which match the second pattern, in their place. The
 # target can then call `std::span<const autotune::EmbeddedFile> autotune::embedded_<name>()`
-# (src/base/core/embedded_file.hpp). Files are in alphabetical order, named without their folder.
+# (base/core/embedded_file.hpp). Files are in alphabetical order, named without their folder.
 # The texts of kernels are also in the build tree, as embedded/<kernel>.cu.
 function(autotune_embed target)
   cmake_parse_arguments(arg "" "SET;GLOB;INCLUDES" "" ${ARGN})

@@ -23,7 +23,7 @@ target_compile_options(autotune_settings INTERFACE
 target_compile_definitions(autotune_settings INTERFACE
   $<$<BOOL:${BUILD_SHARED_LIBS}>:AUTOTUNE_SHARED>)
 target_include_directories(autotune_settings INTERFACE
-  ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src/base ${PROJECT_SOURCE_DIR}/src/app
+  ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/base ${PROJECT_SOURCE_DIR}/src
   ${PROJECT_SOURCE_DIR}/include
   ${PROJECT_BINARY_DIR}/include)
 if(AUTOTUNE_SANITIZER STREQUAL "address")
@@ -41,15 +41,11 @@ if(AUTOTUNE_PORTABLE)
 endif()
 
 # autotune_module(NAME FOLDER DEPENDS module...): the static library autotune_NAME of all .cpp
-# files below FOLDER, without main.cpp, which makes the program, and baselines, which see CUDA and
-# are a module of their own.
+# files below FOLDER, without main.cpp, which makes the program.
 function(autotune_module name folder)
   cmake_parse_arguments(arg "" "" "DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
-  if(NOT folder MATCHES "/baseline$")
-    list(FILTER sources EXCLUDE REGEX "/baseline/")
-  endif()
   add_library(autotune_${name} STATIC ${sources})
   target_link_libraries(autotune_${name} PUBLIC autotune_settings)
   # A shared library is made of them, and exports the symbols that are marked AUTOTUNE_API.

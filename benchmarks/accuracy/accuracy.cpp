@@ -21,6 +21,7 @@
 
 #include "autotune/error.hpp"
 
+#include "baseline/cublas.hpp"
 #include "core/compile_target.hpp"
 #include "data.hpp"
 #include "gpu/context.hpp"
@@ -31,7 +32,6 @@
 #include "gpu/nvrtc.hpp"
 #include "gpu/workspace.hpp"
 #include "kernel_templates/kernel_registry.hpp"
-#include "operation/gemm/baseline/cublas.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {

@@ -28,13 +28,13 @@
 #include "autotune/error.hpp"
 #include "autotune/version.hpp"
 
-#include "cli/option_values.hpp"
+#include "baseline/cublas.hpp"
+#include "cli/options/option_values.hpp"
 #include "core/statistics.hpp"
 #include "gpu/context.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/nvml.hpp"
-#include "operation/gemm/baseline/cublas.hpp"
 #include "random_matrix.hpp"
 #include "tuner/measure/gpu_service.hpp"
 

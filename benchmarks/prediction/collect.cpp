@@ -12,7 +12,7 @@
 
 #include "api/setup.hpp"
 #include "cli/candidate_runner.hpp"
-#include "cli/tuning_setup.hpp"
+#include "cli/options/tuning_setup.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "pool.hpp"
 #include "shapes.hpp"

@@ -16,19 +16,19 @@
 #include "autotune/error.hpp"
 
 #include "api/kernel_selector.hpp"
-#include "api/lookup.hpp"
 #include "api/setup.hpp"
 #include "cli/candidate_runner.hpp"
-#include "cli/tuning_setup.hpp"
+#include "cli/options/tuning_setup.hpp"
 #include "core/statistics.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "pool.hpp"
-#include "prediction/portfolio.hpp"
-#include "prediction/predictor.hpp"
+#include "select/lookup.hpp"
+#include "select/portfolio.hpp"
+#include "select/predictor.hpp"
 #include "shapes.hpp"
 #include "tuner/devices/baseline_rounds.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/run/tuner.hpp"
 
 namespace autotune {
 namespace {

@@ -12,8 +12,8 @@
 #include "kernel_templates/kernel_registry.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "pool.hpp"
-#include "prediction/candidate_features.hpp"
-#include "prediction/predictor.hpp"
+#include "select/candidate_features.hpp"
+#include "select/predictor.hpp"
 
 namespace autotune {
 namespace {

@@ -7,7 +7,7 @@
 #include "db/shipped_winners.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "operation/gemm/gemm.hpp"
-#include "prediction/portfolio.hpp"
+#include "select/portfolio.hpp"
 #include "shapes.hpp"
 
 namespace autotune {

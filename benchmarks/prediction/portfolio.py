@@ -19,7 +19,7 @@ from catboost import CatBoostRegressor
 
 FAR = np.log(3.0)  # the loss that a configuration without a time counts with
 FOLDS = 8
-LEAF_UNIT = 1e-4  # as kLeafUnit in src/app/prediction/portfolio.cpp
+LEAF_UNIT = 1e-4  # as kLeafUnit in src/select/portfolio.cpp
 TREES = dict(iterations=400, learning_rate=0.1, depth=6, l2_leaf_reg=1, border_count=64,
              random_seed=1, thread_count=-1, verbose=False, allow_writing_files=False)
 
@@ -95,7 +95,7 @@ def chosen_loss(trials, rows, predicted):
 
 
 def trees_of(model):
-    """CatBoost's trees in the form of src/app/prediction/correction_trees.hpp."""
+    """CatBoost's trees in the form of src/select/correction_trees.hpp."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         model.save_model(file.name, format="json")
         saved = json.load(file)

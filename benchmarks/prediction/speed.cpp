@@ -10,7 +10,7 @@
 
 #include "autotune/error.hpp"
 
-#include "prediction/predictor.hpp"
+#include "select/predictor.hpp"
 #include "shapes.hpp"
 
 namespace autotune {

@@ -4,7 +4,7 @@
 //   ncu --csv --metrics l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum wavefronts
 //
 // "P pattern bytes" is printed for each launch, in their order. The rule in
-// src/base/cpu/access_pattern.cpp was derived from this table, and a test compares the two.
+// base/cpu/access_pattern.cpp was derived from this table, and a test compares the two.
 #include <cstdio>
 #include <type_traits>
 

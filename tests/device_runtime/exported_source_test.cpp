@@ -12,10 +12,10 @@
 
 #include "api/device_choice.hpp"
 #include "db/tuning_database.hpp"
+#include "export/source/gemm_text.hpp"
 #include "kernel_templates/kernel_registry.hpp"
-#include "prediction/predictor.hpp"
-#include "source_export/gemm_text.hpp"
-#include "tests/app/api/temporary_storage.hpp"
+#include "select/predictor.hpp"
+#include "tests/api/temporary_storage.hpp"
 #include "tests/device_runtime/device_numbers.hpp"
 #include "tests/support/exported_problems.hpp"
 #include "tests/support/run_program.hpp"

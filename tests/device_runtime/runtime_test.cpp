@@ -12,7 +12,7 @@
 
 #include "autotune/autotune.hpp"
 
-#include "tests/app/api/temporary_storage.hpp"
+#include "tests/api/temporary_storage.hpp"
 #include "tests/device_runtime/device_numbers.hpp"
 
 namespace autotune::test {

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "bundle/bundle.hpp"
-#include "bundle/bundle_writer.hpp"
 #include "core/compression.hpp"
 #include "core/hash.hpp"
+#include "export/bundle/bundle.hpp"
+#include "export/bundle/bundle_writer.hpp"
 #include "tests/db/db_fixture.hpp"
 #include "tests/fuzz/damaged_input.hpp"
 

@@ -29,7 +29,7 @@
 
 #include "autotune/error.hpp"
 
-#include "cli/option_values.hpp"
+#include "cli/options/option_values.hpp"
 #include "cli/program.hpp"
 #include "core/compression.hpp"
 #include "core/cubin.hpp"

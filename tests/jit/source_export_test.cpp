@@ -1,7 +1,7 @@
 // Source that is exported is compiled by nvcc to the arithmetic that autotune itself runs: the same
 // floating-point instructions, as many of each. Its addresses differ, since nvcc counts those of
 // shared memory in 32 bits and NVRTC in 64.
-#include "source_export/source_export.hpp"
+#include "export/source/source_export.hpp"
 
 #include <cstdio>
 #include <map>
@@ -13,9 +13,9 @@
 
 #include "autotune/error.hpp"
 
+#include "export/source/gemm_text.hpp"
 #include "gpu/nvrtc.hpp"
 #include "kernel_templates/kernel_registry.hpp"
-#include "source_export/gemm_text.hpp"
 #include "tests/support/exported_problems.hpp"
 #include "tests/support/run_program.hpp"
 

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "api/lookup.hpp"
-#include "cli/trial_export.hpp"
+#include "cli/output/trial_export.hpp"
+#include "select/lookup.hpp"
 #include "tests/second_operation/transpose.hpp"
 
 namespace autotune::test {

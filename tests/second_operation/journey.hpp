@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/device_info.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/run/tuner.hpp"
 
 namespace autotune::test {
 

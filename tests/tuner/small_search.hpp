@@ -13,7 +13,7 @@
 #include "operation/gemm/gemm.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/tuner/scripted_workers.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/run/tuner.hpp"
 
 namespace autotune::test {
 

@@ -9,7 +9,7 @@
 
 #include "operation/gemm/gemm.hpp"
 #include "tests/tuner/scripted_workers.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/run/tuner.hpp"
 
 namespace autotune::test {
 

@@ -1,5 +1,5 @@
 // The service behind `--device cpu`: compiles portable kernels with the system's C++ compiler and
-// runs them on the CPU (src/base/cpu). Its replies have the same meaning as those of a GPU. For a
+// runs them on the CPU (base/cpu). Its replies have the same meaning as those of a GPU. For a
 // large problem only a sample of blocks is run, and the reply's detail says so.
 #pragma once
 

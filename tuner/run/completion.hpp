@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "db/tuning_database.hpp"
-#include "tuner/request.hpp"
+#include "tuner/run/request.hpp"
 #include "tuner/run/search_task.hpp"
 
 namespace autotune {

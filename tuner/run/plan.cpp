@@ -16,8 +16,8 @@
 #include "operation/memory_requirement.hpp"
 #include "tuner/compile/kernel_builder.hpp"
 #include "tuner/run/stopping_rule.hpp"
+#include "tuner/run/tuner.hpp"
 #include "tuner/run/warm_start.hpp"
-#include "tuner/tuner.hpp"
 
 namespace autotune {
 namespace {

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "tuner/request.hpp"
 #include "tuner/run/completion.hpp"
+#include "tuner/run/request.hpp"
 #include "tuner/run/search_task.hpp"
+#include "tuner/run/setup.hpp"
 #include "tuner/run/shared_trials.hpp"
 #include "tuner/run/stored_results.hpp"
-#include "tuner/setup.hpp"
 
 namespace autotune {
 

@@ -4,8 +4,8 @@
 #include "autotune/error.hpp"
 
 #include "db/trial_writer.hpp"
-#include "tuner/report.hpp"
 #include "tuner/run/plan.hpp"
+#include "tuner/run/report.hpp"
 
 namespace autotune {
 

@@ -16,7 +16,7 @@
 #include "tuner/run/plan.hpp"
 #include "tuner/run/run_report.hpp"
 #include "tuner/run/search.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/run/tuner.hpp"
 
 namespace autotune {
 

@@ -6,7 +6,7 @@
 #include "autotune/error.hpp"
 
 #include "tuner/run/search_task.hpp"
-#include "tuner/setup.hpp"
+#include "tuner/run/setup.hpp"
 
 namespace autotune {
 namespace {

@@ -13,7 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "tests/tuner/tune_fixture.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/run/tuner.hpp"
 
 namespace autotune::test {
 namespace {

@@ -1,5 +1,5 @@
 // The tuning loop with scripted workers: its measurements, storing, skipping and decisions.
-#include "tuner/tuner.hpp"
+#include "tuner/run/tuner.hpp"
 
 #include <chrono>
 #include <condition_variable>

@@ -9,7 +9,7 @@
 #include "db/shipped_winners.hpp"
 #include "tests/tuner/tune_fixture.hpp"
 #include "tuner/run/search_task.hpp"
-#include "tuner/setup.hpp"
+#include "tuner/run/setup.hpp"
 
 namespace autotune::test {
 namespace {

@@ -8,7 +8,7 @@
 #include "autotune/error.hpp"
 
 #include "tests/tuner/tune_fixture.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/run/tuner.hpp"
 
 namespace autotune::test {
 namespace {

@@ -1,5 +1,5 @@
 // Kernels that make input data and compare a result with the operation's reference. Compiled after
-// src/base/operation/kernels/element.cuh, once for each element type, which is the macro ELEMENT.
+// base/operation/kernels/element.cuh, once for each element type, which is the macro ELEMENT.
 //
 // All kernels take one-dimensional grids of kThreads threads. Counts and indices are 64-bit. Every
 // start of a measuring process compiles this file, so loops are unrolled only where it pays.

@@ -8,7 +8,7 @@
 #include "cpu/device.hpp"
 #include "cpu_kernels.hpp"
 #include "kernel_templates/gemm_template.hpp"
-#include "tuner/tuner.hpp"
+#include "tuner/run/tuner.hpp"
 
 using namespace autotune;
 

@@ -1,0 +1,115 @@
+#include "baseline/cublas.hpp"
+
+#include <cstdlib>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "gpu/shared_library.hpp"
+
+namespace autotune::gpu {
+
+// The machine may lack cublas_v2.h, so the few functions are declared here.
+struct Cublas::Api {
+  explicit Api(SharedLibrary opened) : library(std::move(opened)) {}
+
+  using Handle = void*;
+  SharedLibrary library;
+  int (*create)(Handle*) = library.function<decltype(create)>("cublasCreate_v2");
+  int (*destroy)(Handle) = library.function<decltype(destroy)>("cublasDestroy_v2");
+  int (*get_version)(Handle, int*) = library.function<decltype(get_version)>("cublasGetVersion_v2");
+  int (*set_stream)(Handle,
+                    CUstream_st*) = library.function<decltype(set_stream)>("cublasSetStream_v2");
+  int (*set_workspace)(Handle, void*, std::size_t) =
+      library.function<decltype(set_workspace)>("cublasSetWorkspace_v2");
+  int (*set_math_mode)(Handle,
+                       int) = library.function<decltype(set_math_mode)>("cublasSetMathMode");
+  // These are the functions with sizes of 64 bits, from CUDA 12.0 on.
+  int (*sgemm)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const float*,
+               const float*, std::int64_t, const float*, std::int64_t, const float*, float*,
+               std::int64_t) = library.function<decltype(sgemm)>("cublasSgemm_v2_64");
+  int (*sgemm_batched)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const float*,
+                       const float*, std::int64_t, std::int64_t, const float*, std::int64_t,
+                       std::int64_t, const float*, float*, std::int64_t, std::int64_t,
+                       std::int64_t) =
+      library.function<decltype(sgemm_batched)>("cublasSgemmStridedBatched_64");
+
+  [[nodiscard]] bool complete() const {
+    return create && destroy && get_version && set_stream && set_workspace && set_math_mode &&
+           sgemm && sgemm_batched;
+  }
+};
+
+namespace {
+
+// The size that NVIDIA recommends for Hopper; otherwise cuBLAS would choose and allocate by itself.
+constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
+
+SharedLibrary open_cublas() {
+  const char* chosen = std::getenv("AUTOTUNE_CUBLAS");
+  std::vector<std::string> names = {"libcublas.so.13", "libcublas.so.12"};
+  for (const std::string& folder : toolkit_folders()) {
+    names.push_back(folder + "/libcublas.so.13");
+    names.push_back(folder + "/libcublas.so.12");
+  }
+  if (chosen != nullptr && *chosen != '\0') names = {chosen};
+  std::optional<SharedLibrary> library = SharedLibrary::open_first(names);
+  if (!library) {
+    throw EnvironmentError(
+        "cuBLAS was not found (libcublas.so.13 or .12): install it, or name it in "
+        "AUTOTUNE_CUBLAS");
+  }
+  return std::move(*library);
+}
+
+}  // namespace
+
+Cublas::Cublas(const Driver& driver, const Stream& stream)
+    : api_(std::make_unique<Api>(open_cublas())), handle_(nullptr, api_->destroy) {
+  if (!api_->complete()) {
+    throw EnvironmentError(api_->library.path() + " is not cuBLAS of CUDA 12.0 or newer");
+  }
+  void* handle = nullptr;
+  check_cublas(api_->create(&handle), "cublasCreate");
+  handle_.reset(handle);
+  int number = 0;
+  api_->get_version(handle, &number);
+  version_ = fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+  workspace_ = DeviceBuffer(driver, kWorkspaceBytes);
+  check_cublas(api_->set_stream(handle, stream.handle()), "cublasSetStream");
+  check_cublas(
+      api_->set_workspace(handle, reinterpret_cast<void*>(workspace_.address()), kWorkspaceBytes),
+      "cublasSetWorkspace");
+  lt_ = std::make_unique<CublasLt>(api_->library, handle, stream, workspace_);
+}
+
+Cublas::~Cublas() = default;
+
+void Cublas::sgemm(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
+                   float beta, const Operand& c, int algorithm) const {
+  if (algorithm > 0) return lt_->matmul(problem, alpha, a, b, beta, c, algorithm - 1);
+  // cuBLAS reads matrices as column-major, so row-major C = op(A) op(B) is C^T = op(B)^T op(A)^T.
+  const auto operation = [](Transpose op) { return op == Transpose::transposed ? 1 : 0; };
+  const auto matrix = [](const Operand& operand) {
+    return reinterpret_cast<float*>(operand.address);
+  };
+  constexpr int kDefaultMath = 0;
+  constexpr int kTf32Math = 3;
+  check_cublas(
+      api_->set_math_mode(handle_.get(), problem.math == Math::tf32 ? kTf32Math : kDefaultMath),
+      "cublasSetMathMode");
+  if (problem.batch == 1) {
+    check_cublas(api_->sgemm(handle_.get(), operation(problem.op_b), operation(problem.op_a),
+                             problem.n, problem.m, problem.k, &alpha, matrix(b), b.row_stride,
+                             matrix(a), a.row_stride, &beta, matrix(c), c.row_stride),
+                 "cublasSgemm");
+    return;
+  }
+  check_cublas(api_->sgemm_batched(handle_.get(), operation(problem.op_b), operation(problem.op_a),
+                                   problem.n, problem.m, problem.k, &alpha, matrix(b), b.row_stride,
+                                   b.matrix_stride, matrix(a), a.row_stride, a.matrix_stride, &beta,
+                                   matrix(c), c.row_stride, c.matrix_stride, problem.batch),
+               "cublasSgemmStridedBatched");
+}
+
+}  // namespace autotune::gpu

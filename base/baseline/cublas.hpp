@@ -1,0 +1,53 @@
+// cuBLAS, with whose times this program's are compared if it is installed. Nothing else needs it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "autotune/problem.hpp"
+
+#include "baseline/cublas_lt.hpp"
+#include "core/kernel_signature.hpp"
+#include "gpu/memory.hpp"
+#include "gpu/stream.hpp"
+
+namespace autotune::gpu {
+
+// SGEMM in cuBLAS's default math, FP32 with TF32 off, or with TF32 for problems of that math. It
+// belongs to the context in which it was opened.
+class Cublas {
+ public:
+  // Opens the library that AUTOTUNE_CUBLAS names, else libcublas.so.13 or .12. Throws
+  // EnvironmentError when there is none.
+  Cublas(const Driver& driver, const Stream& stream);
+  ~Cublas();
+  Cublas(const Cublas&) = delete;
+  Cublas& operator=(const Cublas&) = delete;
+
+  // "13.1.0".
+  [[nodiscard]] const std::string& version() const { return version_; }
+
+  // The number of algorithms for a product: cuBLAS's own choice, number 0, and the candidates of
+  // cublasLt's heuristic.
+  using Operand = LaunchValues::Tensor;
+  [[nodiscard]] int algorithms(const GemmProblem& problem, const Operand& a, const Operand& b,
+                               const Operand& c) const {
+    return 1 + lt_->candidates(problem, a, b, c);
+  }
+
+  // Computes C = alpha op(A) op(B) + beta C on the stream of the constructor. The matrices are
+  // row-major and begin at multiples of 256 bytes. Left to itself, cuBLAS computes a batch in one
+  // call of cublasSgemmStridedBatched. Throws Error.
+  void sgemm(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
+             float beta, const Operand& c, int algorithm = 0) const;
+
+ private:
+  struct Api;
+  std::unique_ptr<const Api> api_;
+  DeviceBuffer workspace_;
+  std::unique_ptr<void, int (*)(void*)> handle_;
+  std::unique_ptr<CublasLt> lt_;
+  std::string version_;
+};
+
+}  // namespace autotune::gpu

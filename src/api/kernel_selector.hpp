@@ -1,0 +1,100 @@
+// Selects the kernel for a problem, and supplies its compiled image.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autotune/autotune.hpp"
+
+#include "api/background_tuner.hpp"
+#include "api/log.hpp"
+#include "api/result_source.hpp"
+#include "core/device_info.hpp"
+#include "db/cubin_store.hpp"
+#include "kernel_templates/kernel_template.hpp"
+#include "select/lookup.hpp"
+#include "select/predictor.hpp"
+#include "tuner/worker/worker.hpp"
+
+namespace autotune {
+
+class BundledKernels;
+
+struct KernelChoice {
+  const KernelTemplate* kernel = nullptr;
+  BestConfiguration best;
+  std::string compiler_build;  // that it was measured with; empty when it was not
+  bool is_confirmed = false;   // it won finals
+};
+
+// The placement of operands in memory:
+//   aligned    as CodeTraits has it
+//   anywhere
+//   frugal     anywhere, and there is no memory for a workspace
+enum class Placement : std::uint8_t { aligned, anywhere, frugal };
+inline constexpr std::array kPlacements = {Placement::aligned, Placement::anywhere,
+                                           Placement::frugal};
+
+// The parts of LibraryOptions that choices depend on, and what they are made from.
+struct SelectorSetup {
+  const ResultSource* results = nullptr;       // not used with a bundle
+  const BundledKernels* bundle = nullptr;      // all kernels come from it, if there is one
+  std::optional<DeviceQuery> results_of = {};  // of a device that is not here; else its own
+  const Log* log = nullptr;
+  bool use_shipped_winners = true;
+  MissPolicy miss = MissPolicy::predict;
+  // Tunes a problem on a device now.
+  std::function<void(const DeviceInfo&, const GemmProblem&)> tune = {};
+  // With MissPolicy::background, gets every choice that is not final.
+  std::function<void(Untuned)> in_background = {};
+};
+
+// Of one device. Thread-safe.
+class KernelSelector {
+ public:
+  KernelSelector(DeviceInfo device, SelectorSetup setup);
+
+  [[nodiscard]] const DeviceInfo& device() const { return device_; }
+
+  // With MissPolicy::tune, tunes a problem that was not; otherwise does nothing.
+  void tune_if_missed(const GemmProblem& problem, Placement placement) const;
+  // The kernel that a call runs: the tuned one, else the best guess. Throws NotTunedError for a
+  // guess with MissPolicy::refuse.
+  [[nodiscard]] KernelChoice choose(const GemmProblem& problem, Placement placement) const;
+  // The same with any policy: the tuned kernel, else the one with the best predicted time.
+  [[nodiscard]] KernelChoice predict(const GemmProblem& problem, Placement placement) const;
+  // As Library::query() with a limit of the error. Throws NotTunedError where nothing is known, as
+  // of the kernels of a bundle.
+  [[nodiscard]] BestConfiguration fastest_within(double max_error,
+                                                 const GemmProblem& problem) const;
+
+  // From the bundle; or from the cubin store, which needs no compiler; else compiled now, where the
+  // policy has it so. Without a compiler aligned operands may get the code for any. Throws
+  // EnvironmentError without a compiler, NotTunedError where none may be used, Error with a
+  // compiler's first words when it refuses the kernel.
+  [[nodiscard]] std::string image(const KernelChoice& choice, const CodeTraits& traits);
+
+ private:
+  // Calls `read` with the stored results, nullptr where there are none.
+  void read_results(const std::function<void(const TuningDatabase*)>& read) const;
+  // The device whose results count.
+  [[nodiscard]] DeviceQuery results_of() const;
+  [[nodiscard]] std::optional<KernelChoice> find(const GemmProblem& problem, Placement placement,
+                                                 bool exact_only) const;
+  [[nodiscard]] std::vector<Prediction> predictions(const GemmProblem& problem,
+                                                    Placement placement) const;
+  [[nodiscard]] StoredCubin compile(const CompileRequest& request);
+
+  DeviceInfo device_;
+  SelectorSetup setup_;
+  std::mutex compilers_mutex_;
+  std::vector<std::unique_ptr<WorkerService>> idle_compilers_;  // opened when first needed
+};
+
+}  // namespace autotune

@@ -1,0 +1,119 @@
+#include "cli/candidate_runner.hpp"
+
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "autotune/error.hpp"
+
+#include "cli/exit_codes.hpp"
+#include "cli/output/results_json.hpp"
+#include "core/compile_target.hpp"
+#include "operation/gemm/gemm.hpp"
+#include "operation/memory_requirement.hpp"
+
+namespace autotune {
+namespace {
+
+std::string why_too_large_here(const GemmProblem& problem, const DeviceInfo& device) {
+  return why_too_large(built_in_operations().at(kGemm), problem, device);
+}
+
+}  // namespace
+
+void check_memory(const std::vector<GemmProblem>& problems, const DeviceInfo& device) {
+  std::string why;
+  for (const GemmProblem& problem : problems) {
+    why = why_too_large_here(problem, device);
+    if (why.empty()) return;
+  }
+  throw EnvironmentError(why);
+}
+
+CandidateRunner::CandidateRunner(const TunerSetup& setup, CubinStore& cubins)
+    : device_(setup.device),
+      runner_(setup.measuring.front().make_worker, setup.measure_timeout),
+      pool_(setup.make_compile_worker, setup.compile_jobs, setup.compile_timeout,
+            [this](KernelBuilt built) { built_.post(std::move(built)); }) {
+  const DescribeCompilerReply compiler =
+      describe_compiler(setup.make_compile_worker, setup.compile_timeout);
+  builder_ = std::make_unique<KernelBuilder>(pool_, &cubins, compiler.build,
+                                             compile_target(setup.device, compiler.architectures));
+}
+
+void CandidateRunner::prepare(const KernelTemplate& kernel, const Configuration& configuration,
+                              const GemmProblem& problem) {
+  if (!too_large(problem)) builder_->request(kernel, configuration, problem);
+}
+
+std::optional<Trial> CandidateRunner::too_large(const GemmProblem& problem) const {
+  std::string why = why_too_large_here(problem, device_);
+  if (why.empty()) return std::nullopt;
+  Trial trial{.problem = problem};
+  trial.status = TrialStatus::out_of_memory;
+  trial.detail = std::move(why);
+  return trial;
+}
+
+Trial CandidateRunner::run(const KernelTemplate& kernel, const Configuration& configuration,
+                           const GemmProblem& problem, const MeasureOptions& options) {
+  if (auto failed = too_large(problem)) {
+    failed->template_name = kernel.name;
+    failed->configuration = configuration;
+    return *std::move(failed);
+  }
+  const auto ticket = builder_->request(kernel, configuration, problem);
+  while (builder_->find(ticket) == nullptr) builder_->take(built_.wait());
+  return runner_.run(kernel, configuration, problem, *builder_->find(ticket), options);
+}
+
+Trial CandidateRunner::run_baseline(const std::string& name, int algorithm,
+                                    const GemmProblem& problem, const MeasureOptions& options) {
+  if (auto failed = too_large(problem)) return *std::move(failed);
+  return runner_.run_baseline(name, algorithm, built_in_operations().at(kGemm), problem, options);
+}
+
+std::string failure_text(const Trial& trial) {
+  const std::string size = to_string(gemm_problem(trial.problem));
+  return trial.detail.starts_with(size) ? trial.detail : size + ": " + trial.detail;
+}
+
+void print_trial_notes(const std::vector<Trial>& trials, std::size_t wanted) {
+  std::set<std::string> said;
+  for (const Trial& trial : trials) {
+    if (trial.ok()) continue;
+    const std::string text = failure_text(trial);
+    const bool is_too_large = trial.status == TrialStatus::out_of_memory;
+    if (is_too_large && !said.insert(text).second) continue;
+    fmt::print(stderr, "autotune: {}\n", text);
+  }
+  if (trials.size() < wanted) {
+    fmt::print(stderr, "autotune: interrupted: {} of {} were measured\n", trials.size(), wanted);
+  }
+}
+
+void print_trials(const char* command, const DeviceInfo& device, const std::vector<Trial>& trials,
+                  std::size_t wanted, const Options& options) {
+  auto document = results_document(command, &device, device.label);
+  for (const Trial& trial : trials) document["results"].push_back(result_entry(trial));
+  document["measured"] = trials.size();
+  document["interrupted"] = trials.size() < wanted;
+  if (options.csv) {
+    fmt::print("{}", results_csv(document));
+  } else {
+    print_document(document);
+  }
+}
+
+int exit_code_for(const std::vector<Trial>& trials, std::size_t wanted) {
+  if (trials.size() < wanted) return exit_code::kInterrupted;
+  for (const Trial& trial : trials) {
+    if (trial.status == TrialStatus::out_of_memory) return exit_code::kEnvironment;
+    if (!trial.ok()) return exit_code::kNoneCorrect;
+  }
+  return exit_code::kDone;
+}
+
+}  // namespace autotune

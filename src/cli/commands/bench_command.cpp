@@ -1,0 +1,400 @@
+// autotune bench: times the best known configurations in turn with cuBLAS, a given configuration or
+// the configurations of another database.
+
+#include <array>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "autotune/error.hpp"
+
+#include "cli/candidate_runner.hpp"
+#include "cli/commands/command.hpp"
+#include "cli/device_lock.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/options/configuration_choice.hpp"
+#include "cli/options/option_values.hpp"
+#include "cli/options/options.hpp"
+#include "cli/options/space_options.hpp"
+#include "cli/options/tuning_setup.hpp"
+#include "cli/output/progress.hpp"
+#include "cli/output/results_json.hpp"
+#include "cli/output/table.hpp"
+#include "cli/output/terminal.hpp"
+#include "core/statistics.hpp"
+#include "operation/gemm/gemm.hpp"
+#include "tuner/devices/baseline_rounds.hpp"
+#include "tuner/devices/comparison.hpp"
+
+namespace autotune {
+namespace {
+
+constexpr const char* kCublas = "cublas";
+constexpr std::int64_t kMostRounds = 1000;
+
+struct BenchOptions : Options {
+  std::string against;  // kCublas, TEMPLATE, or [TEMPLATE:]NAME=VALUE,...
+  ConfigurationChoice against_choice;
+  std::string against_database;
+  std::int64_t rounds = 15;
+
+  [[nodiscard]] bool against_cublas() const { return against == kCublas; }
+};
+
+// One of the two sides of a comparison, at one size.
+struct Side {
+  ChosenConfiguration chosen;  // without a template: cuBLAS
+  int algorithm = 0;           // of cuBLAS
+  Trial trial;                 // the verified first one, or the one that failed
+  std::vector<double> samples_us;
+};
+
+struct SizeComparison {
+  GemmProblem problem;
+  std::array<Side, 2> sides;  // the own one and the other
+  bool is_stored = true;      // false: the other database has nothing for the problem
+  std::optional<Comparison> comparison;
+};
+
+// The value of --against.
+void store_against(BenchOptions& options, const std::string& text) {
+  options.against = text;
+  if (options.against_cublas()) return;
+  const bool has_values = text.find('=') != std::string::npos;
+  const std::size_t colon = text.find(':');
+  const bool names_template = !has_values || colon != std::string::npos;
+  ConfigurationChoice& choice = options.against_choice;
+  if (names_template) {
+    choice.kernel = built_in_kernels().find(text.substr(0, colon));
+    if (choice.kernel == nullptr) {
+      throw UsageError(fmt::format(
+          "--against: {} must be cublas, a template ('autotune templates' lists them) or a "
+          "configuration, e.g. --against TILE_WIDTH=16",
+          in_quotes(text)));
+    }
+  }
+  if (!has_values) return;
+  try {
+    choice.configuration =
+        Configuration::parse(colon == std::string::npos ? text : text.substr(colon + 1));
+  } catch (const UsageError& error) {
+    throw UsageError(std::string("--against: ") + error.what());
+  }
+  check_choice(choice, "--against");
+}
+
+void store_rounds(BenchOptions& options, const std::string& text) {
+  const auto rounds = parse_whole_number(text, kMostRounds);
+  if (!rounds || *rounds < kFewestRounds) {
+    throw UsageError(
+        fmt::format("--rounds: {} must be a whole number from {} to {}, e.g. --rounds 30",
+                    in_quotes(text), kFewestRounds, kMostRounds));
+  }
+  options.rounds = *rounds;
+}
+
+void check_bench(const BenchOptions& options) {
+  check_choice(choice_of(options));
+  if (options.against.empty() == options.against_database.empty()) {
+    throw UsageError(options.against.empty()
+                         ? "say what to compare with, e.g. --against cublas"
+                         : "--against and --against-database exclude each other");
+  }
+}
+
+void check_cublas(const BenchOptions& options, const DeviceInfo& device) {
+  if (!options.against_cublas() || !device.is_cpu()) return;
+  const std::string why =
+      "--against: cublas needs a GPU; on the CPU device name a configuration, e.g. --against "
+      "TILE_WIDTH=16";
+  if (options.device.empty() || options.device == "auto") throw EnvironmentError(why);
+  throw UsageError(why);
+}
+
+// Decides what is compared, and times it.
+class Bench {
+ public:
+  Bench(const BenchOptions& options, const DeviceInfo& device, std::stop_token stop)
+      : options_(options),
+        device_(device),
+        stop_(std::move(stop)),
+        database_(open_database_read_only(options.database)),
+        setup_(make_setup({device}, 2)),
+        cubins_(open_cubin_store()),
+        runner_(setup_, cubins_) {
+    if (!options.against_database.empty()) {
+      other_ = named_database("--against-database", options.against_database);
+    }
+  }
+
+  // The sizes that were compared before a request to stop.
+  std::vector<SizeComparison> run() {
+    std::vector<SizeComparison> all;
+    for (const GemmProblem& problem : options_.problems()) {
+      all.push_back(chosen_sides(problem));
+      for (const Side& side : all.back().sides) {
+        if (side.chosen.kernel != nullptr) {
+          runner_.prepare(*side.chosen.kernel, side.chosen.configuration, problem);
+        }
+      }
+    }
+    ProgressLine progress(options_.progress);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      progress.show({.done = static_cast<std::int64_t>(i),
+                     .total = static_cast<std::int64_t>(all.size()),
+                     .phase = "bench"});
+      if (all[i].is_stored) play(all[i]);
+      if (stop_.stop_requested() && !all[i].comparison) {
+        all.resize(i);
+        break;
+      }
+    }
+    return all;
+  }
+
+ private:
+  [[nodiscard]] SizeComparison chosen_sides(const GemmProblem& problem) const {
+    const DeviceQuery query{device_.device_class(), device_.label, std::nullopt,
+                            !options_.no_shipped};
+    SizeComparison result{.problem = problem};
+    const TuningDatabase* const own = database_ ? &*database_ : nullptr;
+    result.sides[0].chosen =
+        checked(choose_configuration(choice_of(options_), problem, own, query), problem);
+    if (options_.against_cublas()) return result;
+    if (!other_) {
+      result.sides[1].chosen =
+          checked(choose_configuration(options_.against_choice, problem, own, query), problem);
+      return result;
+    }
+    const DeviceQuery stored{device_.device_class(), device_.label, std::nullopt, false};
+    if (const auto match = find_best(&*other_, stored, problem, false)) {
+      const Winner& winner = match->winner;
+      result.sides[1].chosen =
+          checked({built_in_kernels().find(winner.template_name), winner.configuration,
+                   match->explanation, winner.problem == problem},
+                  problem);
+    } else {
+      result.is_stored = false;
+    }
+    return result;
+  }
+
+  [[nodiscard]] ChosenConfiguration checked(ChosenConfiguration chosen,
+                                            const GemmProblem& problem) const {
+    check_problem(*chosen.kernel, problem);
+    check_device(*chosen.kernel, chosen.configuration, device_);
+    return chosen;
+  }
+
+  // Samples both sides in turn; each is the first in every other round.
+  void play(SizeComparison& size) {
+    std::int64_t round = 0;
+    const auto options = [&] {
+      return MeasureOptions{.verify = round == 0, .timing = {.samples = 1}};
+    };
+    BaselineRounds cublas([&](int algorithm) -> std::optional<Trial> {
+      if (stop_.stop_requested()) return std::nullopt;
+      return runner_.run_baseline(kCublas, algorithm, size.problem, options());
+    });
+    for (; round < options_.rounds; ++round) {
+      for (std::size_t i = 0; i < 2; ++i) {
+        if (stop_.stop_requested()) return;
+        Side& side = size.sides[(static_cast<std::size_t>(round) + i) % 2];
+        const bool goes_on = side.chosen.kernel == nullptr ? sample(cublas, side)
+                                                           : sample(side, size.problem, options());
+        if (!goes_on) return;
+      }
+    }
+    for (Side& side : size.sides) side.trial.measurement.median_us = median(side.samples_us);
+    size.comparison = compare_samples(size.sides[0].samples_us, size.sides[1].samples_us);
+  }
+
+  // False if it failed.
+  bool sample(Side& side, const GemmProblem& problem, const MeasureOptions& options) {
+    const Trial trial =
+        runner_.run(*side.chosen.kernel, side.chosen.configuration, problem, options);
+    if (trial.ok()) side.samples_us.push_back(trial.measurement.median_us);
+    if (options.verify || !trial.ok()) side.trial = trial;
+    return trial.ok();
+  }
+
+  // Lets the best algorithm so far stand for cuBLAS. False if it failed or there was a request to
+  // stop.
+  static bool sample(BaselineRounds& cublas, Side& side) {
+    if (!cublas.play()) return false;
+    if (const Trial* failed = cublas.failure()) {
+      side.trial = *failed;
+      return false;
+    }
+    const BaselineRounds::Algorithm& best = *cublas.best();
+    side.algorithm = best.number;
+    side.trial = best.trial;
+    side.samples_us = best.samples_us;
+    return true;
+  }
+
+  const BenchOptions& options_;
+  const DeviceInfo& device_;
+  std::stop_token stop_;
+  std::optional<TuningDatabase> database_;
+  std::optional<TuningDatabase> other_;
+  TunerSetup setup_;
+  CubinStore cubins_;
+  CandidateRunner runner_;
+};
+
+// Names a side for people: "gemm_simt STAGES=2", "cuBLAS 13.1.0" or "cuBLAS 13.1.0, cublasLt
+// candidate 3".
+std::string name_of(const Side& side, const GemmProblem& problem, bool wide) {
+  if (side.chosen.kernel == nullptr) {
+    const std::string name = "cuBLAS " + side.trial.detail;
+    return side.algorithm == 0 ? name
+                               : fmt::format("{}, cublasLt candidate {}", name, side.algorithm);
+  }
+  const std::string& name = side.chosen.kernel->name;
+  return name + " " + configuration_text(name, side.chosen.configuration, problem, wide);
+}
+
+Table comparison_table(const std::vector<SizeComparison>& sizes, bool wide) {
+  Table table({"size", "time us", "other us", "speed-up", "95 % interval", "verdict",
+               "configuration", "other"});
+  for (const SizeComparison& size : sizes) {
+    if (!size.comparison) {
+      table.add({to_string(size.problem), "-", "-", "-", "-", "not compared"});
+      continue;
+    }
+    const auto& [own, other] = size.sides;
+    const auto& [speedup, interval, verdict] = *size.comparison;
+    table.add({to_string(size.problem), fmt::format("{:.1f}", own.trial.measurement.median_us),
+               fmt::format("{:.1f}", other.trial.measurement.median_us),
+               fmt::format("{:.3f}", speedup),
+               fmt::format("{:.3f} to {:.3f}", interval.low, interval.high), to_string(verdict),
+               name_of(own, size.problem, wide), name_of(other, size.problem, wide)});
+  }
+  return table;
+}
+
+void add_times(nlohmann::ordered_json& entry, const Side& side) {
+  const Interval interval = median_interval(side.samples_us);
+  entry["median_us"] = side.trial.measurement.median_us;
+  entry["low_us"] = interval.low;
+  entry["high_us"] = interval.high;
+}
+
+nlohmann::ordered_json comparison_entry(const SizeComparison& size) {
+  const auto& [own, other] = size.sides;
+  if (!size.is_stored) return empty_entry(size.problem, "nothing_stored");
+  if (!size.comparison) return result_entry(own.trial.ok() ? other.trial : own.trial);
+  nlohmann::ordered_json entry = result_entry(own.trial);
+  add_times(entry, own);
+  entry["origin"] = own.chosen.origin;
+  nlohmann::ordered_json& against = entry["against"];
+  if (other.chosen.kernel == nullptr) {
+    against = {
+        {"library", kCublas}, {"version", other.trial.detail}, {"algorithm", other.algorithm}};
+  } else {
+    const nlohmann::ordered_json measured = result_entry(other.trial);
+    against = {{"template", measured["template"]},
+               {"configuration", measured["configuration"]},
+               {"origin", other.chosen.origin}};
+  }
+  add_times(against, other);
+  entry["speedup"] = size.comparison->speedup;
+  entry["speedup_low"] = size.comparison->interval.low;
+  entry["speedup_high"] = size.comparison->interval.high;
+  entry["verdict"] = to_string(size.comparison->verdict);
+  entry["rounds"] = own.samples_us.size();
+  return entry;
+}
+
+void print_bench_notes(const std::vector<SizeComparison>& sizes, const BenchOptions& options) {
+  for (const SizeComparison& size : sizes) {
+    if (!size.is_stored) {
+      fmt::print(stderr, "autotune: --against-database: {} has nothing for {} on this device\n",
+                 printable(options.against_database), to_string(size.problem));
+    } else if (!size.comparison) {
+      const Trial& failed = size.sides[0].trial.ok() ? size.sides[1].trial : size.sides[0].trial;
+      fmt::print(stderr, "autotune: {}\n", failure_text(failed));
+    }
+    for (const Side& side : size.sides) {
+      if (!size.comparison || side.chosen.kernel == nullptr || side.chosen.is_exact) continue;
+      const std::string& origin = side.chosen.origin;
+      fmt::print(stderr, "autotune: {}: {}: {}\n", to_string(size.problem),
+                 name_of(side, size.problem, options.wide),
+                 origin == "default" ? "nothing is known of it: its default was timed"
+                                     : "not tuned for this size: " + printable(origin));
+    }
+  }
+  if (sizes.size() < options.sizes.size()) {
+    fmt::print(stderr, "autotune: interrupted: {} of {} sizes were compared\n", sizes.size(),
+               options.sizes.size());
+  }
+}
+
+int bench_exit_code(const std::vector<SizeComparison>& sizes, const BenchOptions& options) {
+  if (sizes.size() < options.sizes.size()) return exit_code::kInterrupted;
+  for (const SizeComparison& size : sizes) {
+    if (!size.is_stored) return exit_code::kNothingStored;
+    if (size.comparison) continue;
+    const bool is_own = !size.sides[0].trial.ok();
+    if (!is_own && options.against_cublas()) return exit_code::kEnvironment;
+    const Trial& failed = size.sides[is_own ? 0 : 1].trial;
+    return failed.status == TrialStatus::out_of_memory ? exit_code::kEnvironment
+                                                       : exit_code::kNoneCorrect;
+  }
+  return exit_code::kDone;
+}
+
+int run_bench(const BenchOptions& options) {
+  check_bench(options);
+  const InterruptWatch interrupts;
+  const DeviceInfo device = device_for(options.device);
+  check_cublas(options, device);
+  check_memory(options.problems(), device);
+  const auto lock = lock_device(device, interrupts.token());
+  const std::vector<SizeComparison> sizes = Bench(options, device, interrupts.token()).run();
+  print_bench_notes(sizes, options);
+  if (options.json) {
+    auto document = results_document("bench", &device, device.label);
+    for (const SizeComparison& size : sizes) document["results"].push_back(comparison_entry(size));
+    document["measured"] = sizes.size();
+    document["interrupted"] = sizes.size() < options.sizes.size();
+    print_document(document);
+  } else {
+    fmt::print(
+        "{}\n{}speed-up: the other kernel's time divided by this one's, median of {} rounds in "
+        "turn\n",
+        describe(device), comparison_table(sizes, options.wide).text(output_columns()),
+        options.rounds);
+  }
+  return bench_exit_code(sizes, options);
+}
+
+}  // namespace
+
+void add_bench_command(CommandLine& line) {
+  auto [command, options] = add_command(
+      line, "bench", "Compare the best known configurations with cuBLAS or others", run_bench);
+  BenchOptions& all = options;
+  add_options(command, options,
+              {"--sizes", "--layout", "--batch", "--math", "--device", "--template", "--config",
+               "--db", "--no-shipped", "--progress", "--wide", "--json"});
+  command.get_option("--sizes")->required();
+  add_text_option(command, "--against", "OTHER",
+                  "cublas, a template's best, or a configuration: [TEMPLATE:]NAME=VALUE,...",
+                  [&all](const std::string& text) { store_against(all, text); });
+  add_text_option(command, "--against-database", "FILE",
+                  "The best known configurations of another database",
+                  [&all](const std::string& text) { all.against_database = text; });
+  add_text_option(command, "--rounds", "N", "Samples of each, taken in turn (default 15)",
+                  [&all](const std::string& text) { store_rounds(all, text); });
+  command.footer(
+      "autotune bench --sizes 1024,2048 --against cublas\n"
+      "autotune bench --sizes 2048 --against TILE_WIDTH=16,RESULTS_M=4,RESULTS_N=4\n"
+      "autotune bench --sizes 2048 --against-database old.db");
+}
+
+}  // namespace autotune

@@ -1,0 +1,197 @@
+#include "cli/commands/bundle_export.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+#include "api/device_choice.hpp"
+#include "api/kernel_selector.hpp"
+#include "cli/call_watch.hpp"
+#include "cli/commands/bundle_plan.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/options/target.hpp"
+#include "cli/options/tuning_setup.hpp"
+#include "cli/output/new_files.hpp"
+#include "cli/output/progress.hpp"
+#include "cli/output/table.hpp"
+#include "core/posix/host_resources.hpp"
+#include "export/bundle/bundle_writer.hpp"
+#include "operation/gemm/gemm.hpp"
+
+namespace autotune {
+namespace {
+
+// Sizes of which some are near to any that an application may have: square ones, and those with a
+// short or a long side.
+constexpr GemmProblem kPortfolio[] = {
+    {32, 32, 32},      {128, 128, 128},  {512, 512, 512},  {2048, 2048, 2048}, {8192, 8192, 8192},
+    {128, 128, 16384}, {32, 4096, 4096}, {4096, 32, 4096}, {1, 4096, 4096},    {4096, 1, 4096},
+};
+constexpr const char* kEveryLayout[] = {"NN", "NT", "TN", "TT"};
+
+// The device that a bundle is made for; it need not be here.
+struct BundleDevice {
+  DeviceInfo info;
+  std::optional<DeviceQuery> results_of;  // none: its own
+  BundleTarget target;
+};
+
+DeviceInfo absent(const std::string& architecture) {
+  if (auto device = device_of_architecture(architecture)) return *std::move(device);
+  throw unknown_architecture(architecture);
+}
+
+std::optional<BundleDevice> known_device(const Options& options, const TuningDatabase* database) {
+  const std::vector<Match> known = list_winners(database, device_named(options, database));
+  if (known.empty()) return std::nullopt;
+  const Winner& winner = known.front().winner;
+  const DeviceClass parsed = parse_device_class(winner.device_class);
+  BundleDevice device{absent(parsed.architecture),
+                      DeviceQuery{.device_class = winner.device_class,
+                                  .label = winner.device_label,
+                                  .environment = {},
+                                  .use_shipped = !options.no_shipped},
+                      {parsed.architecture, winner.device_label}};
+  device.info.label = winner.device_label;
+  device.info.sm_count = parsed.sm_count;
+  return device;
+}
+
+// The device that --device or --arch names, else the GPU here. Returns nullopt where nothing is
+// known of a name.
+std::optional<BundleDevice> bundle_device(const Options& options, const TuningDatabase* database) {
+  const std::string& name = options.device;
+  if (!options.architecture.empty() && !name.empty()) {
+    throw UsageError("--arch and --device exclude each other: a device has its architecture");
+  }
+  if (!options.architecture.empty()) {
+    return BundleDevice{absent(options.architecture),
+                        DeviceQuery{.label = options.architecture, .environment = {}},
+                        {options.architecture, ""}};
+  }
+  const bool is_here =
+      name.empty() || name == "auto" || name.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_here && !names_cpu_device(name)) return known_device(options, database);
+  DeviceChoice here;
+  try {
+    here = watched(kDriver, [&] { return choose_device(name.empty() ? "auto" : name); });
+  } catch (const UsageError& error) {
+    throw UsageError(std::string("--device: ") + error.what());
+  }
+  if (here.device.is_cpu()) {
+    throw UsageError(
+        fmt::format("--device: a bundle is for a GPU: name one, e.g. --device \"NVIDIA H200\", or "
+                    "--arch sm_90{}",
+                    here.note.empty() ? "" : " (" + here.note + ")"));
+  }
+  return BundleDevice{here.device, std::nullopt, {here.device.architecture(), here.device.label}};
+}
+
+std::vector<GemmProblem> in_all_layouts(const std::vector<GemmProblem>& sizes,
+                                        const Options& options) {
+  std::vector<GemmProblem> problems;
+  for (GemmProblem problem : sizes) {
+    problem.math = options.arithmetic();
+    problem.batch = options.batch.value_or(1);
+    for (const char* layout : kEveryLayout) {
+      set_layout(problem, layout);
+      problems.push_back(problem);
+    }
+  }
+  return problems;
+}
+
+void check_options(const Options& options) {
+  if (!options.templates.empty() || !options.configuration.empty()) {
+    throw UsageError("--template, --config: leave them out, a bundle has the best known kernels");
+  }
+  if (options.layout) throw UsageError("--layout: leave it out, a bundle has all layouts");
+}
+
+// What the products of one problem run with; a second choice, without a workspace, is left out.
+void print_choices(const BundlePlan& plan, std::size_t problems) {
+  const Problem* last = nullptr;
+  std::size_t printed = 0;
+  for (const BundledChoice& choice : plan.choices) {
+    if (last != nullptr && *last == choice.problem) continue;
+    if (printed == problems) return;
+    last = &choice.problem;
+    ++printed;
+    fmt::print("{}: {}, {}\n", to_string(gemm_problem(choice.problem)), choice.template_name,
+               printable(choice.explanation));
+  }
+}
+
+}  // namespace
+
+int run_bundle_export(const Options& options, const BundleOptions& bundle) {
+  check_options(options);
+  const InterruptWatch interrupts;
+  const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
+  const auto device = bundle_device(options, opened ? &*opened : nullptr);
+  if (!device) {
+    fmt::print(stderr,
+               "autotune: nothing is known of {}: name a device (known: {}) or an architecture, "
+               "e.g. --arch sm_90\n",
+               printable(options.device),
+               known_devices(opened ? &*opened : nullptr, !options.no_shipped));
+    return exit_code::kNothingStored;
+  }
+  const std::filesystem::path path = bundle.path;
+  if (std::error_code ignored;
+      std::filesystem::is_directory(path, ignored) || !path.has_filename()) {
+    throw UsageError(fmt::format("--bundle: {} is a folder: name a file, e.g. {}", path.string(),
+                                 (path / "app.bundle").string()));
+  }
+  check_folder_exists("--bundle", bundle.path);
+  NewFiles files(path.parent_path().empty() ? "." : path.parent_path(), kBundleMark, bundle.force,
+                 "--bundle");
+  files.check(path.filename());  // before the work, which takes minutes
+
+  const ResultSource results(options.database);
+  const Log silent({});
+  const KernelSelector selector(device->info, {.results = &results,
+                                               .results_of = device->results_of,
+                                               .log = &silent,
+                                               .use_shipped_winners = !options.no_shipped});
+  std::vector<GemmProblem> problems = in_all_layouts(options.sizes, options);
+  const std::size_t asked = problems.size();
+  if (bundle.portfolio) {
+    const auto others = in_all_layouts({std::begin(kPortfolio), std::end(kPortfolio)}, options);
+    problems.insert(problems.end(), others.begin(), others.end());
+  }
+  const BundlePlan plan = plan_bundle(selector, problems);
+  fmt::print(stderr, "autotune: compiling {} for {}\n", counted(plan.code.size(), "kernel"),
+             printable(device->target.text()));
+  const int jobs = options.jobs > 0 ? static_cast<int>(options.jobs)
+                                    : compile_jobs_for(usable_cores(), available_memory_bytes());
+  ProgressLine line(options.progress);
+  TuneProgress progress{.total = static_cast<std::int64_t>(plan.code.size()), .phase = "compile"};
+  const auto content = compile_bundle(plan, device->target, jobs, interrupts.token(), [&] {
+    ++progress.done;
+    line.show(progress);
+  });
+  line.hide();
+  if (!content) {
+    fmt::print(stderr,
+               "autotune: interrupted: {} of {} kernels were compiled, which are kept for the next "
+               "time; no file was written\n",
+               progress.done, progress.total);
+    return exit_code::kInterrupted;
+  }
+  const std::string bytes = bundle_bytes(*content);
+  files.add(path.filename(), bytes);
+  files.commit();
+  print_choices(plan, asked);
+  fmt::print("{}: {} kernels for {}, {} bytes\n", printable(path.string()), plan.code.size(),
+             printable(device->target.text()), bytes.size());
+  return exit_code::kDone;
+}
+
+}  // namespace autotune

@@ -1,0 +1,116 @@
+#include "cli/commands/bundle_plan.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "autotune/error.hpp"
+
+#include "api/bundled_kernels.hpp"
+#include "api/gemm_backend.hpp"
+#include "api/setup.hpp"
+#include "cli/call_watch.hpp"
+#include "core/thread_pool.hpp"
+#include "db/cubin_store.hpp"
+#include "gpu/nvrtc.hpp"
+#include "kernel_templates/gemm_template.hpp"
+
+namespace autotune {
+namespace {
+
+void add_code(BundlePlan& plan, const KernelChoice& choice, const GemmProblem& problem,
+              bool aligned, const std::string& architecture) {
+  BundlePlan::Code code{
+      choice.kernel, choice.best.configuration, {code_macros(*choice.kernel, problem), aligned}};
+  std::string key = bundled_key(*code.kernel, code.configuration, code.traits, architecture);
+  plan.code.try_emplace(std::move(key), std::move(code));
+}
+
+// Choices of one problem follow each other, the best one first: where it cannot be taken, the next
+// one is.
+void add_choice(BundlePlan& plan, const KernelChoice& choice, const Problem& problem) {
+  const bool is_known =
+      std::any_of(plan.choices.begin(), plan.choices.end(), [&](const BundledChoice& known) {
+        return known.problem == problem && known.template_name == choice.kernel->name &&
+               known.configuration == choice.best.configuration;
+      });
+  if (is_known) return;
+  plan.choices.push_back({problem, choice.kernel->name, choice.kernel->space_version,
+                          choice.best.configuration, choice.best.match, choice.best.explanation,
+                          choice.best.tuned_for, choice.best.median_us});
+}
+
+std::string compiled(const gpu::Nvrtc& nvrtc, CubinStore& store, const BundlePlan::Code& code,
+                     const std::string& architecture) {
+  const std::string source(code.kernel->source);
+  const std::vector<std::string> options =
+      compile_options(*code.kernel, code.configuration, code.traits, architecture);
+  const std::string key = cubin_key(nvrtc.build(), source, options);
+  if (auto known = store.find(key)) return std::move(known->cubin);
+  gpu::CompileResult result = nvrtc.compile(code.kernel->name, source, options);
+  if (!result.ok) {
+    throw Error(fmt::format("{} {} does not compile: {}", code.kernel->name,
+                            to_string(code.configuration),
+                            result.log.substr(0, result.log.find('\n'))));
+  }
+  store.put(key, {result.image, std::move(result.log), result.resources});
+  return std::move(result.image);
+}
+
+}  // namespace
+
+BundlePlan plan_bundle(const KernelSelector& selector, const std::vector<GemmProblem>& problems) {
+  const std::string architecture = selector.device().architecture();
+  BundlePlan plan;
+  for (const GemmProblem& problem : problems) {
+    for (const Placement placement : {Placement::aligned, Placement::anywhere, Placement::frugal}) {
+      const bool aligned = placement == Placement::aligned;
+      if (aligned && !rows_are_aligned(problem)) continue;
+      const KernelChoice choice = selector.predict(problem, placement);
+      add_choice(plan, choice, problem);
+      add_code(plan, choice, problem, aligned, architecture);
+    }
+  }
+  add_code(plan, scaling_choice(), kScaledProblem, /*aligned=*/false, architecture);
+  return plan;
+}
+
+std::optional<BundleContent> compile_bundle(const BundlePlan& plan, const BundleTarget& target,
+                                            int jobs, const std::stop_token& stop,
+                                            const std::function<void()>& on_kernel) {
+  const auto nvrtc = watched(kCompiler, gpu::Nvrtc::open);
+  const std::vector<std::string>& known = nvrtc->architectures();
+  if (std::find(known.begin(), known.end(), target.architecture) == known.end()) {
+    throw EnvironmentError(fmt::format("--arch: NVRTC {} does not compile for {}, only for {}",
+                                       nvrtc->build(), target.architecture, fmt::join(known, " ")));
+  }
+  CubinStore store = open_cubin_store();
+  const std::vector<std::pair<std::string, BundlePlan::Code>> code(plan.code.begin(),
+                                                                   plan.code.end());
+  std::vector<std::string> cubins(code.size());
+  std::mutex calls;
+  std::atomic<bool> interrupted = false;
+  ThreadPool(static_cast<std::size_t>(jobs)).for_each(code.size(), [&](std::size_t i, std::size_t) {
+    if (stop.stop_requested()) {
+      interrupted = true;
+      return;
+    }
+    cubins[i] = compiled(*nvrtc, store, code[i].second, target.architecture);
+    const std::lock_guard lock(calls);
+    on_kernel();
+  });
+  if (interrupted) return std::nullopt;
+  BundleContent content{
+      .target = target, .compiler = nvrtc->build(), .choices = plan.choices, .cubins = {}};
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    content.cubins.emplace(code[i].first, std::move(cubins[i]));
+  }
+  return content;
+}
+
+}  // namespace autotune

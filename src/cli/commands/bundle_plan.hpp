@@ -1,0 +1,42 @@
+// What a bundle holds for some problems, and its kernels' code.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "api/kernel_selector.hpp"
+#include "export/bundle/bundle_format.hpp"
+#include "export/bundle/bundle_writer.hpp"
+
+namespace autotune {
+
+struct BundlePlan {
+  // Code to be compiled.
+  struct Code {
+    const KernelTemplate* kernel = nullptr;
+    Configuration configuration;
+    CodeTraits traits;
+  };
+  std::vector<BundledChoice> choices;
+  std::map<std::string, Code> code;  // by the keys of bundled_key()
+};
+
+// The choices of a device's selector for row-major problems, with code for operands at any address
+// and for aligned ones, and the kernel that scales C. Throws what KernelSelector::predict() throws.
+[[nodiscard]] BundlePlan plan_bundle(const KernelSelector& selector,
+                                     const std::vector<GemmProblem>& problems);
+
+// Takes the code of a plan from the cubin store, or compiles it, in `jobs` threads. Calls
+// `on_kernel` for each kernel that is there, one call at a time. Throws EnvironmentError where
+// there is no NVRTC that makes cubins for the target, Error where it refuses a kernel. Returns
+// nullopt after a request to stop, with the kernels that are done in the store.
+[[nodiscard]] std::optional<BundleContent> compile_bundle(const BundlePlan& plan,
+                                                          const BundleTarget& target, int jobs,
+                                                          const std::stop_token& stop,
+                                                          const std::function<void()>& on_kernel);
+
+}  // namespace autotune

@@ -1,0 +1,139 @@
+// autotune export: writes kernels for programs that do not link autotune.
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+#include "api/device_choice.hpp"
+#include "cli/commands/bundle_export.hpp"
+#include "cli/commands/command.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/options/configuration_choice.hpp"
+#include "cli/options/options.hpp"
+#include "cli/options/target.hpp"
+#include "cli/options/tuning_setup.hpp"
+#include "cli/output/new_files.hpp"
+#include "cli/output/table.hpp"
+#include "export/source/gemm_text.hpp"
+#include "export/source/source_export.hpp"
+#include "select/best_known.hpp"
+
+namespace autotune {
+namespace {
+
+struct ExportOptions : Options {
+  bool source = false;
+  bool force = false;
+  bool no_portfolio = false;
+  std::string output;
+  std::string bundle;
+};
+
+// Throws UsageError where no device of the architecture runs the kernel.
+void check_runs_on(const std::string& architecture, const ChosenConfiguration& chosen) {
+  check_architecture(*chosen.kernel, architecture);
+  const std::optional<DeviceInfo> device = device_of_architecture(architecture);
+  if (device) check_device(*chosen.kernel, chosen.configuration, *device);
+}
+
+// Nothing is exported that neither was tuned nor is asked for by name.
+bool is_known(const ExportOptions& options, const GemmProblem& problem,
+              const TuningDatabase* database, const DeviceQuery& device) {
+  if (!options.configuration.empty() || !options.templates.empty()) return true;
+  if (best_known(database, device, problem, nullptr).known()) return true;
+  fmt::print(stderr,
+             "autotune: nothing is stored for {} on this device: tune it, name a device "
+             "(known: {}), or choose with --template or --config\n",
+             to_string(problem), known_devices(database, !options.no_shipped));
+  return false;
+}
+
+[[noreturn]] void refuse_cpu_device() {
+  throw UsageError(
+      "--device: the CPU device has no CUDA source: name a GPU, e.g. --device \"NVIDIA H200\"");
+}
+
+SourceRequest request_for(const ExportOptions& options, const GemmProblem& problem,
+                          const TuningDatabase* database, const Target& target) {
+  const ChosenConfiguration chosen =
+      choose_configuration(choice_of(options), problem, database, target.query);
+  check_problem(*chosen.kernel, problem);
+  const std::string architecture = architecture_of(target, database);
+  if (!architecture.starts_with("sm_")) refuse_cpu_device();  // it was named by its label
+  check_runs_on(architecture, chosen);
+  return {chosen.kernel, chosen.configuration,     problem,
+          architecture,  printable(chosen.origin), gemm_source_text(problem)};
+}
+
+int run_source_export(const ExportOptions& options) {
+  const std::vector<GemmProblem> problems = options.problems();
+  check_choice(choice_of(options));
+  if (!options.architecture.empty()) check_known(options.architecture);
+  const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
+  const TuningDatabase* database = opened ? &*opened : nullptr;
+  const Target target = choose_target(options, database);
+  if (names_cpu_device(options.device) || names_cpu_device(target.architecture)) {
+    refuse_cpu_device();
+  }
+  NewFiles files(options.output, kSourceMark, options.force);
+  std::string summary;
+  for (const GemmProblem& problem : problems) {
+    if (!is_known(options, problem, database, target.query)) return exit_code::kNothingStored;
+    const SourceRequest request = request_for(options, problem, database, target);
+    summary += fmt::format("{}: {} {} ({})\n", to_string(problem), request.kernel->name,
+                           to_string(request.configuration), request.origin);
+    for (const SourceFile& file : stand_alone_source(request)) {
+      files.add(file.name, file.text);
+      summary += fmt::format("  {}\n", printable(files.path_of(file.name)));
+    }
+    summary += fmt::format("  {}\n", nvcc_test_command(request));
+  }
+  files.commit();
+  fmt::print("{}", summary);
+  return exit_code::kDone;
+}
+
+int run_export(const ExportOptions& options) {
+  if (!options.source && options.bundle.empty()) {
+    throw UsageError("--source or --bundle is missing: it says what is exported");
+  }
+  if (options.source && !options.bundle.empty()) {
+    throw UsageError("--source and --bundle exclude each other");
+  }
+  if (options.source) {
+    if (options.output.empty()) throw UsageError("--output is missing: the folder to write to");
+    return run_source_export(options);
+  }
+  if (!options.output.empty()) {
+    throw UsageError("--output is only for --source: --bundle names a file");
+  }
+  return run_bundle_export(options, {options.bundle, options.force, !options.no_portfolio});
+}
+
+}  // namespace
+
+void add_export_command(CommandLine& line) {
+  auto [command, options] =
+      add_command(line, "export", "Write kernels for applications", run_export);
+  command.add_flag("--source", options.source,
+                   "Write C++ for nvcc: a function for each size, and a test program");
+  add_text_option(command, "--bundle", "FILE",
+                  "Write compiled kernels, with which the library needs no compiler",
+                  [&options = options](const std::string& text) { options.bundle = text; });
+  add_options(command, options, {"--sizes", {"--device", kDeviceNameHelp}});
+  add_options(command, options,
+              {"--layout", "--batch", "--math", "--arch", "--template", "--config", "--jobs",
+               "--db", "--no-shipped", "--progress"});
+  command.get_option("--sizes")->required();
+  add_text_option(command, "--output", "FOLDER", "The folder to write source to",
+                  [&options = options](const std::string& text) { options.output = text; });
+  command.add_flag("--no-portfolio", options.no_portfolio,
+                   "Leave out the kernels for sizes that are not in --sizes");
+  command.add_flag("--force", options.force, "Overwrite files that autotune has not written");
+  command.footer(
+      "autotune export --source --sizes 2048 --device \"NVIDIA H200\" --output source\n"
+      "autotune export --bundle app.bundle --sizes 512,1024 --arch sm_90");
+}
+
+}  // namespace autotune

@@ -1,0 +1,115 @@
+// autotune run: verifies and times one configuration on real data.
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+#include "cli/candidate_runner.hpp"
+#include "cli/commands/command.hpp"
+#include "cli/device_lock.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/options/configuration_choice.hpp"
+#include "cli/options/options.hpp"
+#include "cli/options/tuning_setup.hpp"
+#include "cli/output/progress.hpp"
+#include "cli/output/table.hpp"
+#include "cli/output/terminal.hpp"
+#include "operation/gemm/gemm.hpp"
+
+namespace autotune {
+namespace {
+
+// The configuration of each size. Throws UsageError where one does not compute its size or does not
+// run on the device.
+std::vector<ChosenConfiguration> configurations_for(const Options& options,
+                                                    const DeviceInfo& device) {
+  const std::optional<TuningDatabase> database = open_database_read_only(options.database);
+  std::vector<ChosenConfiguration> all;
+  for (const GemmProblem& problem : options.problems()) {
+    const ChosenConfiguration& chosen = all.emplace_back(choose_configuration(
+        choice_of(options), problem, database ? &*database : nullptr,
+        {device.device_class(), device.label, std::nullopt, !options.no_shipped}));
+    check_problem(*chosen.kernel, problem);
+    check_device(*chosen.kernel, chosen.configuration, device);
+  }
+  return all;
+}
+
+std::vector<Trial> run_all(const Options& options, const DeviceInfo& device,
+                           const std::stop_token& stop) {
+  const std::vector<GemmProblem> problems = options.problems();
+  const std::vector<ChosenConfiguration> chosen = configurations_for(options, device);
+  CubinStore cubins = open_cubin_store();
+  const TunerSetup setup = make_setup({device}, 1);
+  CandidateRunner runner(setup, cubins);
+  ProgressLine progress(options.progress);
+  std::vector<Trial> trials;
+  while (trials.size() < problems.size() && !stop.stop_requested()) {
+    const std::size_t i = trials.size();
+    progress.show({.done = static_cast<std::int64_t>(i),
+                   .total = static_cast<std::int64_t>(problems.size()),
+                   .phase = "run"});
+    trials.push_back(runner.run(*chosen[i].kernel, chosen[i].configuration, problems[i], {}));
+  }
+  return trials;
+}
+
+Table trial_table(const std::vector<Trial>& trials, bool wide) {
+  RateColumn rates;
+  for (const Trial& trial : trials) {
+    if (trial.ok()) rates.add(gflops(gemm_problem(trial.problem), trial.measurement.median_us));
+  }
+  Table table({"size", "status", "time us", rates.title(), "max error ratio", "of bound",
+               "template", "configuration"});
+  for (const Trial& trial : trials) {
+    const double us = trial.measurement.median_us;
+    const Verification& check = trial.verification;
+    table.add({to_string(gemm_problem(trial.problem)), to_string(trial.status),
+               trial.ok() ? fmt::format("{:.1f}", us) : "-",
+               trial.ok() ? rates.text(gflops(gemm_problem(trial.problem), us)) : "-",
+               trial.ok() ? fmt::format("{:.2f}", check.max_error_ratio) : "-",
+               trial.ok() ? fmt::format("{:.1f}", check.error_bound) : "-", trial.template_name,
+               configuration_text(trial.template_name, trial.configuration,
+                                  gemm_problem(trial.problem), wide)});
+  }
+  return table;
+}
+
+int run_run(const Options& options) {
+  check_choice(choice_of(options));
+  const InterruptWatch interrupts;
+  const DeviceInfo device = device_for(options.device);
+  check_memory(options.problems(), device);
+  const auto lock = lock_device(device, interrupts.token());
+  const std::vector<Trial> trials = run_all(options, device, interrupts.token());
+  const std::size_t wanted = options.sizes.size();
+  print_trial_notes(trials, wanted);
+  if (options.json || options.csv) {
+    print_trials("run", device, trials, wanted, options);
+    return exit_code_for(trials, wanted);
+  }
+  fmt::print("{}\n{}", describe(device), trial_table(trials, options.wide).text(output_columns()));
+  for (const Trial& trial : trials) {
+    if (trial.ok() && !trial.detail.empty()) {
+      fmt::print("{}: verified and timed on {}\n", to_string(gemm_problem(trial.problem)),
+                 trial.detail);
+    }
+  }
+  return exit_code_for(trials, wanted);
+}
+
+}  // namespace
+
+void add_run_command(CommandLine& line) {
+  auto [command, options] = add_command(line, "run", "Verify and time one configuration", run_run);
+  add_options(command, options,
+              {"--sizes", "--layout", "--batch", "--math", "--device", "--template", "--config",
+               "--db", "--no-shipped", "--progress", "--wide", "--json", "--csv"});
+  command.get_option("--sizes")->required();
+  command.footer(
+      "autotune run --sizes 2048\n"
+      "autotune run --sizes 2048 --config TILE_WIDTH=16,RESULTS_M=4,RESULTS_N=4");
+}
+
+}  // namespace autotune

@@ -1,0 +1,192 @@
+// autotune sweep: times combinations of one template's parameters; by default those of the source
+// documents' table of results per thread.
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+#include "cli/candidate_runner.hpp"
+#include "cli/commands/command.hpp"
+#include "cli/device_lock.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/options/configuration_choice.hpp"
+#include "cli/options/option_values.hpp"
+#include "cli/options/options.hpp"
+#include "cli/options/space_options.hpp"
+#include "cli/options/tuning_setup.hpp"
+#include "cli/output/progress.hpp"
+#include "cli/output/table.hpp"
+#include "cli/output/terminal.hpp"
+#include "operation/gemm/gemm.hpp"
+
+namespace autotune {
+namespace {
+
+// A column of the table: a tile width, a number of results, and the configuration that has both.
+struct Column {
+  std::int64_t tile_width = 0;  // 0: the template has none
+  std::int64_t results = 0;
+  Configuration configuration;
+
+  [[nodiscard]] std::string title() const {
+    return fmt::format("R{}", results) + (tile_width > 0 ? fmt::format(" T{}", tile_width) : "");
+  }
+};
+
+// Those of the documents' values that the template has; all that it has where it lacks one.
+std::vector<std::int64_t> usual_values(const std::set<std::int64_t>& known,
+                                       const std::set<std::int64_t>& usual) {
+  const bool has_all = std::includes(known.begin(), known.end(), usual.begin(), usual.end());
+  const std::set<std::int64_t>& values = has_all ? usual : known;
+  return {values.begin(), values.end()};
+}
+
+// The values that the table is made of: those that were given, else the usual ones.
+SpaceFilter swept_values(SpaceFilter filter, const KernelTemplate& kernel) {
+  if (!filter.result_shapes.empty()) {
+    throw UsageError("--results-per-thread: sweep takes products alone, e.g. 1,4,8,16");
+  }
+  check_filter(filter, {&kernel});
+  const ShapeValues known = shape_values({&kernel});
+  if (filter.tile_widths.empty()) filter.tile_widths = usual_values(known.tile_widths, {16, 32});
+  if (filter.tile_widths.empty()) filter.tile_widths = {0};
+  if (filter.results_per_thread.empty()) {
+    filter.results_per_thread = usual_values(known.results_per_thread, {1, 4, 8, 16});
+  }
+  if (filter.unrolls.size() > 1) {
+    throw UsageError("--unroll: sweep takes one factor, e.g. --unroll full");
+  }
+  if (filter.unrolls.empty()) filter.unrolls = {SpaceFilter::kFullUnroll};
+  return filter;
+}
+
+// The parameters that the table does not name have the template's plainest values in every column:
+// those that its space lists first. Throws UsageError where the device can run none with values
+// that were given.
+std::vector<Column> make_columns(const SpaceFilter& filter, const SpaceFilter& given,
+                                 const KernelTemplate& kernel, const DeviceInfo& device) {
+  std::vector<Column> columns;
+  for (const std::int64_t results : filter.results_per_thread) {
+    for (const std::int64_t width : filter.tile_widths) {
+      SpaceFilter one = filter;
+      one.tile_widths.clear();
+      if (width > 0) one.tile_widths = {width};
+      one.results_per_thread = {results};
+      const auto best = plainest_configuration(kernel, one, device_constraints(kernel, device));
+      if (best) columns.push_back({width, results, *best});
+      if (best || given.results_per_thread.empty()) continue;
+      throw UsageError(fmt::format(
+          "sweep: {} has no configuration with {} results a thread{} that runs on {}", kernel.name,
+          results, width > 0 ? fmt::format(", tile width {}", width) : "", device.label));
+    }
+  }
+  if (!columns.empty()) return columns;
+  check_device(kernel, kernel.default_configuration(kernel.limiting_problems.front()), device);
+  throw UsageError(fmt::format("sweep: {} has no such configuration that runs on {}", kernel.name,
+                               device.label));
+}
+
+// GFLOP/s with the speed-up against one result of the same tile width, as the documents have it.
+std::string cell(const std::vector<Column>& columns, std::span<const Trial> trials,
+                 std::size_t index) {
+  const Trial& trial = trials[index];
+  if (!trial.ok()) return to_string(trial.status);
+  const double rate = gflops(gemm_problem(trial.problem), trial.measurement.median_us);
+  const int digits = rate < 100 ? 2 : 0;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (columns[i].results == 1 && columns[i].tile_width == columns[index].tile_width &&
+        i != index && trials[i].ok()) {
+      return fmt::format("{:.{}f} ({:.2f})", rate, digits,
+                         trials[i].measurement.median_us / trial.measurement.median_us);
+    }
+  }
+  return fmt::format("{:.{}f}", rate, digits);
+}
+
+// A row for each size; "-" stands for what was not measured.
+Table sweep_table(const std::vector<Column>& columns, const std::vector<Trial>& trials) {
+  std::vector<std::string> header = {"size"};
+  for (const Column& column : columns) header.push_back(column.title());
+  Table table(header);
+  for (std::size_t first = 0; first < trials.size(); first += columns.size()) {
+    const auto of_size =
+        std::span(trials).subspan(first, std::min(columns.size(), trials.size() - first));
+    std::vector<std::string> row = {to_string(gemm_problem(of_size.front().problem))};
+    for (std::size_t i = 0; i < of_size.size(); ++i) row.push_back(cell(columns, of_size, i));
+    row.resize(header.size(), "-");
+    table.add(std::move(row));
+  }
+  return table;
+}
+
+int run_sweep(const Options& options) {
+  const std::vector<GemmProblem> problems = options.problems();
+  const KernelTemplate& kernel = template_or_default(options.one_template());
+  const SpaceFilter filter = swept_values(options.filter, kernel);
+  for (const GemmProblem& problem : problems) check_problem(kernel, problem);
+  MeasureOptions measure;
+  measure.input = options.input == "linear" ? InputData::linear : InputData::uniform;
+  measure.timing.launches_per_sample = static_cast<int>(options.launches);
+
+  const InterruptWatch interrupts;
+  const DeviceInfo device = device_for(options.device);
+  check_architecture(kernel, device.architecture());
+  const std::vector<Column> columns = make_columns(filter, options.filter, kernel, device);
+  check_memory(problems, device);
+  const auto lock = lock_device(device, interrupts.token());
+  CubinStore cubins = open_cubin_store();
+  const TunerSetup setup = make_setup({device}, 0);
+  CandidateRunner runner(setup, cubins);
+  for (const Column& column : columns) {
+    runner.prepare(kernel, column.configuration, problems.front());
+  }
+  const std::size_t wanted = problems.size() * columns.size();
+  ProgressLine progress(options.progress);
+  std::vector<Trial> trials;
+  while (trials.size() < wanted && !interrupts.token().stop_requested()) {
+    progress.show({.done = static_cast<std::int64_t>(trials.size()),
+                   .total = static_cast<std::int64_t>(wanted),
+                   .phase = "sweep"});
+    const Column& column = columns[trials.size() % columns.size()];
+    const GemmProblem& problem = problems[trials.size() / columns.size()];
+    trials.push_back(runner.run(kernel, column.configuration, problem, measure));
+  }
+  progress.hide();
+  print_trial_notes(trials, wanted);
+  if (options.json || options.csv) {
+    print_trials("sweep", device, trials, wanted, options);
+  } else {
+    fmt::print(
+        "{}\n{}, GFLOP/s (speed-up against R1 with the same tile), {} data, mean of {} "
+        "launches\n{}",
+        describe(device), kernel.name, options.input, options.launches,
+        sweep_table(columns, trials).text(output_columns()));
+  }
+  return exit_code_for(trials, wanted);
+}
+
+}  // namespace
+
+void add_sweep_command(CommandLine& line) {
+  auto [command, options] =
+      add_command(line, "sweep", "Time a template's results per thread and tile widths", run_sweep);
+  options.sizes = parse_sizes("1024,1600,2048,3200");
+  add_options(command, options,
+              {{"--sizes", "Sizes (default 1024,1600,2048,3200)"},
+               "--device",
+               {"--template", "The template (default gemm_tiled)"},
+               {"--tile-width", "Tile widths (default 16,32, where the template has them)"},
+               {"--results-per-thread",
+                "Results of one thread (default 1,4,8,16, or all that the template has)"},
+               {"--unroll", "Unroll factors of the inner loop (default full)"}});
+  add_options(command, options,
+              {"--layout", "--batch", "--math", "--init", "--launches", "--no-shipped",
+               "--progress", "--json", "--csv"});
+  command.footer("autotune sweep\nautotune sweep --sizes 1024 --template gemm_simt");
+}
+
+}  // namespace autotune

@@ -1,0 +1,177 @@
+#include "cli/options/configuration_choice.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+#include "cli/options/space_options.hpp"
+#include "kernel_templates/kernel_registry.hpp"
+#include "select/best_known.hpp"
+
+namespace autotune {
+namespace {
+
+bool has_parameters(const KernelTemplate& kernel, const Configuration& configuration) {
+  const Configuration all = kernel.default_configuration(kernel.limiting_problems.front());
+  const auto& given = configuration.entries();
+  return std::all_of(given.begin(), given.end(),
+                     [&](const auto& entry) { return all.contains(entry.first); });
+}
+
+// The template that is named, else gemm_tiled or the first one that has all given parameters and
+// need not be named.
+const KernelTemplate& chosen_template(const ConfigurationChoice& choice) {
+  const KernelTemplate& usual = template_or_default(choice.kernel);
+  const Configuration& given = choice.configuration;
+  if (choice.kernel != nullptr || given.empty() || has_parameters(usual, given)) return usual;
+  const auto& all = built_in_kernels().templates();
+  const auto other = std::find_if(all.begin(), all.end(), [&](const KernelTemplate& kernel) {
+    return !kernel.only_named && has_parameters(kernel, given);
+  });
+  return other == all.end() ? usual : *other;
+}
+
+// The valid configuration that has all given values and agrees most with the wanted ones.
+std::optional<Configuration> nearest_valid(const KernelTemplate& kernel, const Configuration& given,
+                                           const Configuration& wanted) {
+  std::optional<Configuration> nearest;
+  std::ptrdiff_t most = -1;
+  for (const Configuration& candidate : kernel.space.enumerate().configurations) {
+    const auto agrees = [&](const auto& entry) {
+      return candidate.contains(entry.first) && candidate.at(entry.first) == entry.second;
+    };
+    const auto& must = given.entries();
+    const auto& may = wanted.entries();
+    if (!std::all_of(must.begin(), must.end(), agrees)) continue;
+    const std::ptrdiff_t agreeing = std::count_if(may.begin(), may.end(), agrees);
+    if (agreeing <= most) continue;
+    most = agreeing;
+    nearest = candidate;
+  }
+  return nearest;
+}
+
+bool knows(const KernelTemplate& kernel, const std::pair<std::string, std::int64_t>& entry) {
+  const auto& all = kernel.space.parameters();
+  return std::any_of(all.begin(), all.end(), [&](const TuningParameter& parameter) {
+    const auto& values = parameter.values;
+    return parameter.name == entry.first &&
+           std::find(values.begin(), values.end(), entry.second) != values.end();
+  });
+}
+
+// The given value without which the others go together; empty where there is none, or where the
+// template does not know all of them. Either of two values that break a rule may be the one.
+std::string odd_value(const KernelTemplate& kernel, const Configuration& given) {
+  const auto& must = given.entries();
+  if (must.size() < 2) return "";
+  for (const auto& [name, value] : must) {
+    if (!knows(kernel, {name, value})) return "";
+  }
+  for (const Configuration& candidate : kernel.space.enumerate().configurations) {
+    std::string odd;
+    std::size_t differing = 0;
+    for (const auto& [name, value] : must) {
+      if (candidate.contains(name) && candidate.at(name) == value) continue;
+      odd = fmt::format("{}={}", name, value);
+      ++differing;
+    }
+    if (differing == 1) return odd;
+  }
+  return "";
+}
+
+Configuration completed(const KernelTemplate& kernel, const Configuration& given,
+                        const GemmProblem& problem) {
+  Configuration configuration = kernel.default_configuration(problem);
+  for (const auto& [name, value] : given.entries()) configuration.set(name, value);
+  try {
+    return kernel.space.validated(configuration);
+  } catch (const UsageError& error) {
+    if (const auto nearest = nearest_valid(kernel, given, configuration)) return *nearest;
+    const std::string odd = odd_value(kernel, given);
+    if (odd.empty()) throw;  // a value is unknown, or more than two break a rule
+    throw UsageError(fmt::format("{}; the other values go together without {}", error.what(), odd));
+  }
+}
+
+}  // namespace
+
+ConfigurationChoice choice_of(const Options& options) {
+  return {options.one_template(), options.configuration};
+}
+
+void check_choice(const ConfigurationChoice& choice, const std::string& option) {
+  const KernelTemplate& kernel = chosen_template(choice);
+  if (choice.configuration.empty()) return;
+  try {
+    static_cast<void>(completed(kernel, choice.configuration, {.m = 1024, .n = 1024, .k = 1024}));
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", option, error.what()));
+  }
+}
+
+void check_architecture(const KernelTemplate& kernel, const std::string& architecture) {
+  if (architecture.rfind("sm_", 0) != 0) return;
+  const int capability = std::stoi(architecture.substr(3));
+  if (runs_on(kernel, capability)) return;
+  const std::string needed = capability < kernel.min_compute_capability
+                                 ? fmt::format("sm_{} or newer", kernel.min_compute_capability)
+                                 : fmt::format("one before sm_{}", kernel.end_compute_capability);
+  throw UsageError(
+      fmt::format("--template: {} needs {}, not {}", kernel.name, needed, architecture));
+}
+
+void check_device(const KernelTemplate& kernel, const Configuration& configuration,
+                  const DeviceInfo& device) {
+  check_architecture(kernel, device.architecture());
+  for (const Constraint& constraint : device_constraints(kernel, device)) {
+    if (constraint.holds(configuration)) continue;
+    throw UsageError(fmt::format("{} with this configuration cannot run on {}: {}", kernel.name,
+                                 device.label, constraint.meaning));
+  }
+}
+
+void check_problem(const KernelTemplate& kernel, const GemmProblem& problem) {
+  if (computes(kernel, problem)) return;
+  throw UsageError(fmt::format(
+      "--template: {} does not compute {} with --math {}: name another template or --math",
+      kernel.name, to_string(problem), to_string(problem.math)));
+}
+
+ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
+                                         const GemmProblem& problem, const TuningDatabase* database,
+                                         const DeviceQuery& device) {
+  const KernelTemplate& kernel = chosen_template(choice);
+  if (!choice.configuration.empty()) {
+    return {&kernel, completed(kernel, choice.configuration, problem), "given", true};
+  }
+  const BestKnown best = best_known(database, device, problem, choice.kernel);
+  if (!best.predictions.empty()) {
+    const Prediction& first = best.predictions.front();
+    return {first.kernel, first.configuration, "predicted: " + to_string(first)};
+  }
+  if (best.match) {
+    const Winner& winner = best.match->winner;
+    return {built_in_kernels().find(winner.template_name), winner.configuration,
+            best.match->explanation, winner.problem == problem};
+  }
+  return {&kernel, kernel.default_configuration(problem), "default"};
+}
+
+std::string configuration_text(const std::string& template_name, const Configuration& configuration,
+                               const GemmProblem& problem, bool wide) {
+  const KernelTemplate* const kernel = built_in_kernels().find(template_name);
+  if (wide || kernel == nullptr) return to_string(configuration);
+  const Configuration usual = kernel->default_configuration(problem);
+  Configuration different;
+  for (const auto& [name, value] : configuration.entries()) {
+    if (!usual.contains(name) || usual.at(name) != value) different.set(name, value);
+  }
+  return different.empty() ? "default" : to_string(different);
+}
+
+}  // namespace autotune

@@ -1,0 +1,53 @@
+// The configuration that a command works on: the one that is spelled out, or the best known.
+#pragma once
+
+#include <string>
+
+#include "cli/options/options.hpp"
+#include "core/device_info.hpp"
+#include "kernel_templates/kernel_template.hpp"
+#include "select/lookup.hpp"
+
+namespace autotune {
+
+struct ConfigurationChoice {
+  const KernelTemplate* kernel = nullptr;  // none: the one with the parameters, else gemm_tiled
+  Configuration configuration;             // may lack parameters; empty: the best known
+};
+
+// The choice that --template and --config express. Throws UsageError for several templates.
+[[nodiscard]] ConfigurationChoice choice_of(const Options& options);
+
+struct ChosenConfiguration {
+  const KernelTemplate* kernel = nullptr;
+  Configuration configuration;
+  std::string origin;     // "given", "default", or the reason why it is the best known
+  bool is_exact = false;  // given, or tuned for the very problem
+};
+
+// Throws UsageError, which names the option, for a choice that no device could serve.
+void check_choice(const ConfigurationChoice& choice, const std::string& option = "--config");
+
+// Throws UsageError when devices of an architecture cannot run a template. An empty one passes.
+void check_architecture(const KernelTemplate& kernel, const std::string& architecture);
+// Throws UsageError when a device cannot run a configuration.
+void check_device(const KernelTemplate& kernel, const Configuration& configuration,
+                  const DeviceInfo& device);
+// Throws UsageError when a template does not compute a problem.
+void check_problem(const KernelTemplate& kernel, const GemmProblem& problem);
+
+// Parameters that a spelled-out configuration leaves out are as in the template's default for the
+// problem, as far as the space's rules allow that. Without one: the best known for the device
+// (see best_known()), of the template if one is named, else the template's default.
+[[nodiscard]] ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
+                                                       const GemmProblem& problem,
+                                                       const TuningDatabase* database,
+                                                       const DeviceQuery& device);
+
+// The value of --config that stands for a configuration: the parameters that differ from the
+// template's default for the problem, or all of them if `wide`. "default" where none differs.
+[[nodiscard]] std::string configuration_text(const std::string& template_name,
+                                             const Configuration& configuration,
+                                             const GemmProblem& problem, bool wide);
+
+}  // namespace autotune

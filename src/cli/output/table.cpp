@@ -1,0 +1,189 @@
+#include "cli/output/table.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace autotune {
+namespace {
+
+bool is_number(const std::string& cell) {
+  return cell == "-" || cell.empty() ||
+         (cell.find_first_not_of("0123456789.,+-~x%e ()") == std::string::npos &&
+          cell.find_first_of("0123456789") != std::string::npos);
+}
+
+std::string csv_cell(const std::string& text) {
+  const std::string cell = printable(text, "\r\n");
+  if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
+  std::string quoted = "\"";
+  for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+// Returns the bytes of the first character of a text in UTF-8, 0 where they are not UTF-8. `text`
+// is not empty.
+std::size_t character_length(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t length = first < 0x80                    ? 1
+                             : first >= 0xc2 && first < 0xe0 ? 2
+                             : first >= 0xe0 && first < 0xf0 ? 3
+                             : first >= 0xf0 && first < 0xf5 ? 4
+                                                             : 0;
+  if (length > text.size()) return 0;
+  // The second byte keeps out longer forms than needed, surrogates, and what is beyond U+10FFFF.
+  const auto second = static_cast<unsigned char>(length > 1 ? text[1] : 0);
+  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+      (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
+    return 0;
+  }
+  for (const char c : text.substr(1, std::max<std::size_t>(1, length) - 1)) {
+    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
+// Returns the bytes of the first character, in UTF-8, if it is a control character or one that
+// changes the order in which the others are shown; otherwise 0. `text` is not empty.
+std::size_t control_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  const auto between = [](unsigned value, unsigned low, unsigned high) {
+    return low <= value && value <= high;
+  };
+  if (byte(0) < 0x20 || byte(0) == 0x7f) return 1;
+  if (byte(0) == 0xc2 && between(byte(1), 0x80, 0x9f)) return 2;
+  if (byte(0) == 0xd8 && byte(1) == 0x9c) return 2;  // U+061C
+  if (byte(0) != 0xe2) return 0;
+  const bool orders =
+      (byte(1) == 0x80 && (between(byte(2), 0x8e, 0x8f) || between(byte(2), 0xa8, 0xae))) ||
+      (byte(1) == 0x81 && between(byte(2), 0xa6, 0xa9));  // U+200E to U+202E, U+2066 to U+2069
+  return orders ? 3 : 0;
+}
+
+constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+const std::string kBetween = "  ";   // columns
+const std::string kIndent = "    ";  // before columns that follow below
+
+struct ColumnLayout {
+  std::size_t width = 0;
+  bool numeric = true;
+};
+
+// The first of the rows is the header.
+std::vector<ColumnLayout> layout_of(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<ColumnLayout> layout(rows.front().size());
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < layout.size(); ++i) {
+      layout[i].width = std::max(layout[i].width, row[i].size());
+      layout[i].numeric = layout[i].numeric && (&row == &rows.front() || is_number(row[i]));
+    }
+  }
+  return layout;
+}
+
+// Returns how many columns fit beside each other, at least one.
+std::size_t columns_that_fit(const std::vector<ColumnLayout>& layout, std::size_t most) {
+  std::size_t used = layout.front().width;
+  std::size_t fitting = 1;
+  while (fitting < layout.size() && used + kBetween.size() + layout[fitting].width <= most) {
+    used += kBetween.size() + layout[fitting++].width;
+  }
+  return fitting;
+}
+
+std::string without_spaces_behind(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+// Indented lines of at most so many characters, broken behind commas and spaces; a longer word has
+// a line of its own.
+std::string folded(const std::string& text, std::size_t columns) {
+  std::string lines;
+  std::string line = kIndent;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(", ", start), text.size() - 1) + 1;
+    const std::string word = text.substr(start, end - start);
+    if (line.size() > kIndent.size() && line.size() + word.size() > columns) {
+      lines += without_spaces_behind(std::exchange(line, kIndent)) + "\n";
+    }
+    line += word;
+    start = end;
+  }
+  return lines + without_spaces_behind(line) + "\n";
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, std::string_view kept) {
+  std::string shown;
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    const bool is_kept = kept.find(text.front()) != std::string_view::npos;
+    const bool shows = length > 0 && (is_kept || control_length(text) == 0);
+    shown += shows ? text.substr(0, length) : "?";
+    text.remove_prefix(std::max<std::size_t>(1, length));
+  }
+  return shown;
+}
+
+std::string size_text(const GemmProblem& problem, bool with_math) {
+  return with_math ? fmt::format("{} {}", to_string(problem), to_string(problem.math))
+                   : to_string(problem);
+}
+
+Table::Table(std::vector<std::string> header) : header_(std::move(header)) {}
+
+void Table::add(std::vector<std::string> row) {
+  row.resize(header_.size());
+  rows_.push_back(std::move(row));
+}
+
+std::string Table::text(std::optional<std::size_t> columns) const {
+  std::vector<std::vector<std::string>> rows = {header_};
+  rows.insert(rows.end(), rows_.begin(), rows_.end());
+  for (auto& row : rows) {
+    for (std::string& cell : row) cell = printable(cell);
+  }
+  const std::vector<ColumnLayout> layout = layout_of(rows);
+  const std::size_t beside = columns_that_fit(layout, columns.value_or(kUnlimited));
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < beside; ++i) {
+      const std::string padding(layout[i].width - row[i].size(), ' ');
+      if (i > 0) line += kBetween;
+      line += layout[i].numeric ? padding + row[i] : row[i] + padding;
+    }
+    std::string below;
+    for (std::size_t i = beside; i < row.size(); ++i) {
+      if (!row[i].empty()) below += (below.empty() ? "" : kBetween) + row[i];
+    }
+    text += without_spaces_behind(line) + "\n";
+    if (!below.empty()) text += folded(below, *columns);
+  }
+  return text;
+}
+
+std::string Table::csv() const {
+  std::string text;
+  const auto add_line = [&](const std::vector<std::string>& cells) {
+    for (std::size_t column = 0; column < cells.size(); ++column) {
+      text += (column > 0 ? "," : "") + csv_cell(cells[column]);
+    }
+    text += "\n";
+  };
+  add_line(header_);
+  for (const auto& row : rows_) add_line(row);
+  return text;
+}
+
+std::string RateColumn::text(double gflops) const {
+  return fmt::format("{:.2f}", in_teraflops() ? gflops * 1e-3 : gflops);
+}
+
+}  // namespace autotune

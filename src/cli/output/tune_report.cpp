@@ -1,0 +1,258 @@
+#include "cli/output/tune_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_codes.hpp"
+#include "cli/options/configuration_choice.hpp"
+#include "cli/output/results_json.hpp"
+#include "operation/gemm/gemm.hpp"
+
+namespace autotune {
+namespace {
+
+double device_busy_s(const TuneReport& report) {
+  double sum = 0;
+  for (const DeviceUse& use : report.devices) sum += use.busy_s;
+  return sum;
+}
+
+// Prints how busy devices and compile workers were during the search, which the busier limited.
+void print_load(const TuneReport& report, const TunerSetup& setup) {
+  const auto count = static_cast<double>(report.devices.size());
+  const double measuring = device_busy_s(report) / (report.search_s * count);
+  const int workers = std::max(1, report.compile_workers);
+  const double compiling = report.compile_busy_s / (report.search_s * workers);
+  std::string devices = setup.device.is_cpu() ? "CPU device" : "GPU";
+  if (count > 1) devices = fmt::format("{} GPUs", count);
+  std::string each;
+  for (const DeviceUse& use : report.devices) {
+    each += fmt::format("{}{:.0f}", each.empty() ? "" : ", ", 100 * use.busy_s / report.search_s);
+  }
+  fmt::print(" (searching {:.1f} s: {} busy {} %, {} busy {:.0f} %: {} was the limit)",
+             report.search_s, devices, each, counted(workers, "compile worker"), 100 * compiling,
+             measuring > compiling ? "measuring" : "compiling");
+}
+
+// The status in JSON of a problem without a winner.
+const char* status_of(const ProblemResult& result) {
+  if (!result.too_large.empty()) return "too_large";
+  if (result.valid_configurations == 0) return "not_supported";
+  if (result.least_error) return "none_accurate";
+  return result.tried() == 0 ? "not_tried" : "none_correct";
+}
+
+}  // namespace
+
+nlohmann::ordered_json tune_document(const TuneReport& report, const DeviceInfo& device) {
+  nlohmann::ordered_json document = results_document("tune", &device, device.label);
+  for (const ProblemResult& result : report.problems) {
+    auto entry = result.winner ? result_entry(*result.winner, "exact")
+                               : empty_entry(gemm_problem(result.problem), status_of(result));
+    entry["tried"] = result.tried();
+    entry["valid_configurations"] = result.valid_configurations;
+    if (result.least_error) entry["least_error"] = *result.least_error;
+    entry["reached_share"] = nullptr;
+    if (result.reached_share > 0) entry["reached_share"] = result.reached_share;
+    if (result.baseline_us) {
+      entry["cublas_us"] = *result.baseline_us;
+      entry["cublas_algorithm"] = result.baseline_algorithm;
+    }
+    if (report.rates && result.winner) {
+      entry["fma_fraction"] =
+          gflops(gemm_problem(result.problem), result.winner->median_us) / report.rates->fma_gflops;
+    }
+    document["results"].push_back(std::move(entry));
+  }
+  if (report.rates) {
+    document["rates"] = {{"fma_gflops", report.rates->fma_gflops},
+                         {"copy_gbps", report.rates->copy_gbps}};
+  }
+  document["measured"] = report.measured;
+  document["known"] = report.known;
+  document["interrupted"] = report.interrupted || !report.failure.empty();
+  document["compiled"] = report.compiled;
+  document["equal_kernels"] = report.duplicate_kernels;
+  document["wall_s"] = report.wall_s;
+  document["search_s"] = report.search_s;
+  document["device_busy_s"] = device_busy_s(report);
+  document["compile_busy_s"] = report.compile_busy_s;
+  document["devices"] = nlohmann::ordered_json::array();
+  for (const DeviceUse& use : report.devices) {
+    nlohmann::ordered_json entry = {{"ordinal", nullptr}, {"uuid", nullptr}};
+    if (!use.device.is_cpu()) entry = {{"ordinal", use.device.ordinal}, {"uuid", use.device.uuid}};
+    entry["busy_s"] = use.busy_s;
+    entry["failure"] = use.failure;
+    document["devices"].push_back(std::move(entry));
+  }
+  return document;
+}
+
+Table result_table(const TuneReport& report, bool wide) {
+  const bool compared =
+      std::any_of(report.problems.begin(), report.problems.end(),
+                  [](const ProblemResult& r) { return r.baseline_us.has_value(); });
+  const bool with_math = std::any_of(
+      report.problems.begin(), report.problems.end(),
+      [](const ProblemResult& r) { return r.winner && r.winner->problem != r.problem; });
+  RateColumn rates;
+  for (const ProblemResult& result : report.problems) {
+    if (result.winner) rates.add(gflops(gemm_problem(result.problem), result.winner->median_us));
+  }
+  std::vector<std::string> header = {"size", "time us", rates.title(), "of FMA rate"};
+  if (compared) header.insert(header.end(), {"cuBLAS us", "ratio"});
+  header.insert(header.end(), {"template", "configuration"});
+  Table table(header);
+  for (const ProblemResult& result : report.problems) {
+    if (!result.winner) {
+      table.add({to_string(gemm_problem(result.problem)), "-", "-", "-"});
+      continue;
+    }
+    const Winner& winner = *result.winner;
+    const double rate = gflops(gemm_problem(result.problem), winner.median_us);
+    std::vector<std::string> row = {
+        size_text(gemm_problem(winner.problem), with_math), fmt::format("{:.1f}", winner.median_us),
+        rates.text(rate),
+        report.rates ? fmt::format("{:.1f}%", 100 * rate / report.rates->fma_gflops) : "-"};
+    if (compared) {
+      row.push_back(result.baseline_us ? fmt::format("{:.1f}", *result.baseline_us) : "-");
+      row.push_back(
+          result.baseline_us ? fmt::format("{:.3f}", *result.baseline_us / winner.median_us) : "-");
+    }
+    row.push_back(winner.template_name);
+    row.push_back(configuration_text(winner.template_name, winner.configuration,
+                                     gemm_problem(result.problem), wide));
+    table.add(std::move(row));
+  }
+  return table;
+}
+
+namespace {
+
+constexpr double kLeastBound = 1;  // in %: from run to run, a kernel's times differ by nearly that
+
+bool is_whole(const ProblemResult& result) {
+  return result.tried() >= result.valid_configurations;
+}
+
+// Returns whether something can be said about how near the best of the space the search has come.
+bool has_estimate(const ProblemResult& result) {
+  return is_whole(result) || result.reached_share > 0;
+}
+
+// Says for several problems at once that nothing can be said of them.
+std::string no_estimate_line(const std::vector<const ProblemResult*>& results) {
+  const auto tried = [](const ProblemResult* result) { return result->tried(); };
+  const auto [least, most] = std::ranges::minmax(results, {}, tried);
+  return fmt::format(
+      "{} sizes: no estimate of how near these are to the best of their spaces ({} to {} "
+      "configurations tried)\n",
+      results.size(), least->tried(), most->tried());
+}
+
+// Says how near the best of the space the search has come.
+std::string reached_line(const ProblemResult& result, const std::optional<double>& until) {
+  std::string how_near = "no estimate of how near this is to the best of this space";
+  if (is_whole(result)) {
+    how_near = "the best of this space";
+  } else if (result.reached_share > 0) {
+    how_near =
+        fmt::format("within {} % of the best of this space, as 19 of 20 such searches are",
+                    std::max(kLeastBound, std::ceil(1000 * (1 - result.reached_share)) / 10));
+  }
+  if (until && result.reached_share < *until) {
+    how_near += fmt::format("; --until {}% was not reached", 100 * *until);
+  }
+  return fmt::format("{}: {} ({} of {} configurations tried)\n",
+                     to_string(gemm_problem(result.problem)), how_near, result.tried(),
+                     result.valid_configurations);
+}
+
+}  // namespace
+
+void print_summary(const TuneReport& report, const TuneRequest& request, const TunerSetup& setup) {
+  fmt::print("\n{} measured, {} known, {:.1f} s", report.measured, report.known, report.wall_s);
+  if (report.search_s > 0) print_load(report, setup);
+  fmt::print("\n");
+  const std::int64_t kernels = report.compiled + report.cubins_reused;
+  if (report.search_s > 0 && report.measured + report.known + kernels == 0) {
+    fmt::print("the compiler finished no kernel: it needs more time, or hangs\n");
+  }
+  if (report.duplicate_kernels > 0) {
+    fmt::print("{} of these by the time of a configuration with the same machine code\n",
+               report.duplicate_kernels);
+  }
+  for (const auto& [status, count] : report.statuses) {
+    if (status == TrialStatus::ok) continue;
+    fmt::print("{} {} ({})\n", count, in_words(status), to_string(status));
+  }
+  constexpr std::size_t kManySizes = 4;
+  std::vector<const ProblemResult*> unknown;
+  for (const ProblemResult& result : report.problems) {
+    if (result.winner && result.measured > 0 && !has_estimate(result)) unknown.push_back(&result);
+  }
+  const bool in_one_line = unknown.size() >= kManySizes && !request.until;
+  if (in_one_line) fmt::print("{}", no_estimate_line(unknown));
+  for (const ProblemResult& result : report.problems) {
+    if (!result.too_large.empty()) continue;  // print_notes() says it
+    if (!result.winner) {
+      fmt::print("{}: {}\n", to_string(gemm_problem(result.problem)), why_no_winner(result));
+    } else if (!result.winner->confirmed) {
+      fmt::print("{}: unconfirmed, from the search alone\n",
+                 to_string(gemm_problem(result.problem)));
+    } else if (!result.winner->ties.empty()) {
+      fmt::print("{}: statistically tied with {}\n", to_string(gemm_problem(result.problem)),
+                 counted(result.winner->ties.size(), "other"));
+    }
+    if (result.winner && (result.measured > 0 || request.until) &&
+        (has_estimate(result) || !in_one_line)) {
+      fmt::print("{}", reached_line(result, request.until));
+    }
+    if (result.measured > 0 && !result.began_with.empty()) {
+      fmt::print("{}: the search began with winners of {}\n",
+                 to_string(gemm_problem(result.problem)),
+                 printable(fmt::format("{}", fmt::join(result.began_with, ", "))));
+    }
+    if (result.winner && !result.winner->note.empty()) {
+      fmt::print("{}: verified and timed on {}\n", to_string(gemm_problem(result.problem)),
+                 result.winner->note);
+    }
+  }
+}
+
+void print_notes(const TuneReport& report) {
+  if (!report.note.empty()) fmt::print(stderr, "autotune: {}\n", printable(report.note));
+  if (!report.storage_problem.empty()) {
+    fmt::print(stderr, "autotune: warning: {}\n", printable(report.storage_problem));
+  }
+  for (const ProblemResult& result : report.problems) {
+    if (!result.too_large.empty()) fmt::print(stderr, "autotune: {}\n", result.too_large);
+    if (!result.baseline_problem.empty()) {
+      fmt::print(stderr, "autotune: warning: --compare: {}: {}\n",
+                 to_string(gemm_problem(result.problem)), result.baseline_problem);
+    }
+  }
+  if (report.interrupted) {
+    fmt::print(stderr, "autotune: interrupted: these are the results so far\n");
+  }
+  if (!report.failure.empty()) {
+    fmt::print(stderr, "autotune: {}; these are the results so far\n", printable(report.failure));
+  }
+}
+
+int exit_code_for(const TuneReport& report, bool stored) {
+  if (report.interrupted) return exit_code::kInterrupted;
+  if (!report.failure.empty()) return exit_code::kEnvironment;
+  for (const ProblemResult& result : report.problems) {
+    if (result.winner) continue;
+    return result.too_large.empty() ? exit_code::kNoneCorrect : exit_code::kEnvironment;
+  }
+  return stored ? exit_code::kDone : exit_code::kNotStored;
+}
+
+}  // namespace autotune

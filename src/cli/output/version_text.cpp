@@ -1,0 +1,19 @@
+#include "cli/output/version_text.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include "autotune/version.hpp"
+
+#include "cli/call_watch.hpp"
+#include "gpu/gpu.hpp"
+
+namespace autotune {
+
+std::string version_text() {
+  std::string text = fmt::format("autotune {}\nSQLite {}\n", kVersion, sqlite3_libversion());
+  const NvrtcReport nvrtc = watched(kCompiler, inspect_nvrtc);
+  return text + (nvrtc.usable ? fmt::format("NVRTC {}\n", nvrtc.build) : "NVRTC not found\n");
+}
+
+}  // namespace autotune

@@ -1,0 +1,49 @@
+// The portfolios that ship with the program: for a device class and a math a small set of
+// configurations, one of which is good for almost any shape, and how the times of configurations
+// differ from the cost model's. db/portfolio/*.jsonl, embedded at build time;
+// benchmarks/prediction/portfolio.py makes them (docs/prediction.md).
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "autotune/configuration.hpp"
+#include "autotune/problem.hpp"
+
+#include "kernel_templates/kernel_template.hpp"
+#include "select/candidate_features.hpp"
+#include "select/correction_trees.hpp"
+
+namespace autotune {
+
+struct PortfolioEntry {
+  const KernelTemplate* kernel = nullptr;
+  Configuration configuration;
+};
+
+struct Portfolio {
+  std::string device_class;
+  std::string device_label;
+  Math math = Math::strict;
+  CorrectionTrees trees;
+  CandidateFeatures features;  // those that the trees ask for
+  // log2 of the least and the greatest m, n and k that were measured.
+  std::array<std::array<double, 2>, 3> measured = {};
+  // The templates that were measured, with the standard deviation of the logarithm of their times
+  // from those predicted for shapes that the trees were not fitted to.
+  std::map<const KernelTemplate*, double> errors;
+  std::vector<PortfolioEntry> entries;
+};
+
+// Reads a portfolio: a line for the device, one with the trees, one for each entry. Entries and
+// errors of templates that are gone or whose space has changed are left out. Throws Error for a
+// text of another form.
+[[nodiscard]] Portfolio parse_portfolio(std::string_view text);
+
+// The portfolios that ship for a math, parsed when this is first called for it. Thread-safe.
+[[nodiscard]] const std::vector<Portfolio>& shipped_portfolios(Math math);
+
+}  // namespace autotune

@@ -1,0 +1,348 @@
+// The C API: wrong calls, and structures of other versions.
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "autotune/autotune.h"
+#include "autotune/version.hpp"
+
+#include "tests/api/temporary_storage.hpp"
+
+namespace autotune::test {
+namespace {
+
+autotune_options cpu_options() {
+  autotune_options options{};
+  options.size = sizeof options;
+  options.device = AUTOTUNE_DEVICE_CPU;
+  return options;
+}
+autotune_problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
+  autotune_problem problem{};
+  problem.size = sizeof problem;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  return problem;
+}
+
+// All that a right call needs.
+struct Caller {
+  autotune_library* library = nullptr;
+  autotune_plan* plan = nullptr;
+  autotune_options options = cpu_options();
+  autotune_problem problem = problem_of(2, 3, 4);
+  autotune_tune_options tuning{};
+  autotune_tune_result result{};
+  autotune_choice choice{};
+  float a[8] = {}, b[12] = {}, c[6] = {};
+  std::int64_t lda = 4, ldb = 3, ldc = 3;
+  autotune_stream stream = nullptr;
+
+  Caller() {
+    tuning.size = sizeof tuning;
+    result.size = sizeof result;
+    choice.size = sizeof choice;
+  }
+
+  autotune_status open() {
+    autotune_library* opened = nullptr;
+    const autotune_status status = autotune_open(&options, &opened);
+    autotune_close(opened);
+    return status;
+  }
+  autotune_status gemm() {
+    return autotune_gemm(library, &problem, 1, a, lda, b, ldb, 0, c, ldc, stream, nullptr);
+  }
+  autotune_status run() {
+    return autotune_plan_run(plan, 1, a, lda, b, ldb, 0, c, ldc, stream, nullptr, 0);
+  }
+  autotune_status make_plan(std::int32_t aligned) {
+    autotune_plan* made = nullptr;
+    const autotune_status status = autotune_plan_create(library, &problem, aligned, &made);
+    autotune_plan_destroy(made);
+    return status;
+  }
+  autotune_status tune(std::size_t count = 1) {
+    return autotune_tune(library, &problem, count, &tuning, &result);
+  }
+};
+
+struct WrongCCall {
+  const char* message;
+  autotune_status status;
+  std::function<autotune_status(Caller&)> call;
+};
+
+const WrongCCall kWrongCCalls[] = {
+    {"library is a null pointer", AUTOTUNE_USAGE,
+     [](Caller& c) { return autotune_open(&c.options, nullptr); }},
+    {"options: size is 0: it must be sizeof, 80", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.options.size = 0, c.open(); }},
+    {"options: size is 63: it must be sizeof, 80", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.options.size = 63, c.open(); }},
+    {"options: size is 79: it must be sizeof, 80", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.options.size = 79, c.open(); }},
+    {"bundle /nowhere/app.bundle: cannot be read: No such file or directory", AUTOTUNE_STORAGE,
+     [](Caller& c) { return c.options.bundle = "/nowhere/app.bundle", c.open(); }},
+    {"bundle and database exclude each other", AUTOTUNE_USAGE,
+     [](Caller& c) {
+       c.options.database = "some.db";
+       return c.options.bundle = "/nowhere/app.bundle", c.open();
+     }},
+    {"device is 3: it must be from 0 to 2", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.options.device = 3, c.open(); }},
+    {"device is -1: it must be from 0 to 2", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.options.device = -1, c.open(); }},
+    {"gpu is 1: it must be a GPU's number, or 0", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.options.gpu = 1, c.open(); }},
+    {"gpu is -1: it must be a GPU's number, or 0", AUTOTUNE_USAGE,
+     [](Caller& c) {
+       c.options.device = AUTOTUNE_DEVICE_GPU;
+       return c.options.gpu = -1, c.open();
+     }},
+    {"no_shipped_winners is 2: it must be 0 or 1", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.options.no_shipped_winners = 2, c.open(); }},
+    {"miss is 255: it must be from 0 to 3", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.options.miss = -1, c.open(); }},
+    {"with MissPolicy::background worker_program must name the program autotune, e.g. "
+     "/usr/bin/autotune: candidates run in processes of their own",
+     AUTOTUNE_USAGE, [](Caller& c) { return c.options.miss = AUTOTUNE_MISS_BACKGROUND, c.open(); }},
+    {"background_share is 1.5: it must be above 0 and at most 1, e.g. 0.05", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.options.background_share = 1.5, c.open(); }},
+    {"library is a null pointer", AUTOTUNE_USAGE,
+     [](Caller&) { return autotune_stop_background(nullptr); }},
+    {"miss_budget_seconds is -1: it must be above 0", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.options.miss_budget_seconds = -1, c.open(); }},
+    {"worker_program is /nowhere: it must be the program autotune", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.options.worker_program = "/nowhere", c.open(); }},
+    {"", AUTOTUNE_STORAGE,
+     [](Caller& c) { return c.options.database = "/dev/null/a.db", c.open(); }},
+    {"", AUTOTUNE_ENVIRONMENT,
+     [](Caller& c) { return c.options.device = AUTOTUNE_DEVICE_GPU, c.open(); }},
+    {"library is a null pointer", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.library = nullptr, c.gemm(); }},
+    {"problem is a null pointer", AUTOTUNE_USAGE,
+     [](Caller& c) {
+       return autotune_gemm(c.library, nullptr, 1, c.a, 4, c.b, 3, 0, c.c, 3, nullptr, nullptr);
+     }},
+    {"problem: size is 8: it must be sizeof, 56", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.problem.size = 8, c.gemm(); }},
+    {"m is -1: it must be from 0 to 2147483647", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.problem.m = -1, c.gemm(); }},
+    {"n is 2147483648: it must be from 0 to 2147483647", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.problem.n = 2147483648, c.gemm(); }},
+    {"op_a is 2: it must be 0 or 1", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.problem.op_a = 2, c.gemm(); }},
+    {"op_b is 255: it must be 0 or 1", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.problem.op_b = 256, c.gemm(); }},
+    {"math is 7: it must be from 0 to 2", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.problem.math = 7, c.gemm(); }},
+    {"order is 255: it must be 0 or 1", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.problem.order = -1, c.gemm(); }},
+    {"A is a null pointer", AUTOTUNE_USAGE,
+     [](Caller& c) {
+       return autotune_gemm(c.library, &c.problem, 1, nullptr, 4, c.b, 3, 0, c.c, 3, nullptr,
+                            nullptr);
+     }},
+    {"lda is 3: rows of 4 elements need 4 at least", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.lda = 3, c.gemm(); }},
+    {"ldb is -3: rows of 3 elements need 3 at least", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.ldb = -3, c.gemm(); }},
+    {"C overlaps A", AUTOTUNE_USAGE,
+     [](Caller& c) {
+       return autotune_gemm(c.library, &c.problem, 1, c.a, 4, c.b, 3, 0, c.a, 3, nullptr, nullptr);
+     }},
+    {"stream: the CPU device has none", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.stream = reinterpret_cast<autotune_stream>(64), c.gemm(); }},
+    {"stream: the CPU device has none", AUTOTUNE_USAGE,
+     [](Caller& c) {
+       return autotune_prepare(c.library, &c.problem, reinterpret_cast<autotune_stream>(64));
+     }},
+    {"library is a null pointer", AUTOTUNE_USAGE,
+     [](Caller& c) { return autotune_prepare(nullptr, &c.problem, nullptr); }},
+    {"library is a null pointer", AUTOTUNE_USAGE,
+     [](Caller&) { return autotune_release(nullptr, nullptr); }},
+    {"aligned is 2: it must be 0 or 1", AUTOTUNE_USAGE, [](Caller& c) { return c.make_plan(2); }},
+    {"plan is a null pointer", AUTOTUNE_USAGE,
+     [](Caller& c) { return autotune_plan_create(c.library, &c.problem, 0, nullptr); }},
+    {"plan is a null pointer", AUTOTUNE_USAGE, [](Caller& c) { return c.plan = nullptr, c.run(); }},
+    {"ldc is 2: rows of 3 elements need 3 at least", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.ldc = 2, c.run(); }},
+    {"bytes is a null pointer", AUTOTUNE_USAGE,
+     [](Caller& c) { return autotune_plan_workspace_bytes(c.plan, nullptr); }},
+    {"choice is a null pointer", AUTOTUNE_USAGE,
+     [](Caller& c) { return autotune_plan_query(c.plan, nullptr); }},
+    {"choice: size is 16: it must be sizeof, 888", AUTOTUNE_USAGE,
+     [](Caller& c) {
+       return c.choice.size = 16, autotune_query(c.library, &c.problem, &c.choice);
+     }},
+    {"0x3x4 has nothing to multiply", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.problem.m = 0, autotune_query(c.library, &c.problem, &c.choice); }},
+    {"max_error is 0: it must be above 0 and below 1", AUTOTUNE_USAGE,
+     [](Caller& c) { return autotune_query_within(c.library, &c.problem, 0, &c.choice); }},
+    {"name is a null pointer", AUTOTUNE_USAGE,
+     [](Caller& c) { return autotune_device_name(c.library, nullptr, 8); }},
+    {"size is 0: there is no room for a name", AUTOTUNE_USAGE,
+     [](Caller& c) { return autotune_device_name(c.library, reinterpret_cast<char*>(c.a), 0); }},
+    {"tune() was given no problem", AUTOTUNE_USAGE, [](Caller& c) { return c.tune(0); }},
+    {"problems is a null pointer", AUTOTUNE_USAGE,
+     [](Caller& c) { return autotune_tune(c.library, nullptr, 1, nullptr, nullptr); }},
+    {"budget_seconds is -1: it must be above 0", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.tuning.budget_seconds = -1, c.tune(); }},
+    {"budget_trials is -5: it must be 1 at least", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.tuning.budget_trials = -5, c.tune(); }},
+    {"fresh is 3: it must be 0 or 1", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.tuning.fresh = 3, c.tune(); }},
+    {"result: size is 1: it must be sizeof, 40", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.result.size = 1, c.tune(); }},
+};
+
+TEST_SUITE("C API") {
+  TEST_CASE("wrong calls") {
+    const TemporaryStorage storage;
+    const EnvironmentVariable no_driver("AUTOTUNE_LIBCUDA", "/nonexistent/libcuda.so.1");
+    Caller right;
+    REQUIRE(autotune_open(&right.options, &right.library) == AUTOTUNE_OK);
+    right.problem.m = 0;  // a plan that needs no compiler
+    REQUIRE(autotune_plan_create(right.library, &right.problem, 0, &right.plan) == AUTOTUNE_OK);
+    right.problem.m = 2;
+    CHECK(std::size(kWrongCCalls) >= 40);
+    for (const WrongCCall& wrong : kWrongCCalls) {
+      CAPTURE(wrong.message);
+      Caller caller;
+      caller.library = right.library;
+      caller.plan = right.plan;
+      CHECK(wrong.call(caller) == wrong.status);
+      const std::string error = autotune_last_error();
+      CHECK(error != "");
+      if (*wrong.message != 0) CHECK(error == wrong.message);
+    }
+    CHECK(right.open() == AUTOTUNE_OK);
+    autotune_plan_destroy(right.plan);
+    autotune_close(right.library);
+  }
+
+  TEST_CASE("a newer structure is taken if what is new in it is 0") {
+    const TemporaryStorage storage;
+    struct {
+      autotune_options known = cpu_options();
+      std::int64_t unknown = 0;
+    } newer;
+    newer.known.size = sizeof newer;
+    autotune_library* library = nullptr;
+    REQUIRE(autotune_open(&newer.known, &library) == AUTOTUNE_OK);
+    autotune_close(library);
+    newer.unknown = 1;
+    CHECK(autotune_open(&newer.known, &library) == AUTOTUNE_USAGE);
+    CHECK(std::string(autotune_last_error()) == "options asks for what only a newer library has");
+  }
+
+  TEST_CASE("a batch, and structures from before there were batches") {
+    const TemporaryStorage storage;
+    const autotune_options options = cpu_options();
+    autotune_library* library = nullptr;
+    REQUIRE(autotune_open(&options, &library) == AUTOTUNE_OK);
+    const float a[] = {1, 2, 3, 4};
+    const float b[] = {10};
+    float c[] = {0, 0, 0, 0};
+    autotune_problem problem = problem_of(2, 1, 1);
+    problem.batch = 2;
+    CHECK(autotune_gemm(library, &problem, 1, a, 0, b, 0, 0, c, 0, nullptr, nullptr) ==
+          AUTOTUNE_USAGE);  // the stride of C is 0
+    CHECK(autotune_gemm_strided_batched(library, &problem, 1, a, 0, 2, b, 0, 0, 0, c, 0, 2, nullptr,
+                                        nullptr) == AUTOTUNE_OK);
+    CHECK(std::vector<float>(c, c + 4) == std::vector<float>{10, 20, 30, 40});
+    autotune_plan* plan = nullptr;
+    REQUIRE(autotune_plan_create(library, &problem, 0, &plan) == AUTOTUNE_OK);
+    CHECK(autotune_plan_run_strided_batched(plan, 2, a, 0, 2, b, 0, 0, 0, c, 0, 2, nullptr, nullptr,
+                                            0) == AUTOTUNE_OK);
+    CHECK(c[3] == 80);
+    autotune_plan_destroy(plan);
+
+    problem.size = offsetof(autotune_problem, batch);  // what lies there is the caller's
+    CHECK(autotune_gemm(library, &problem, 1, a, 0, b, 0, 0, c, 0, nullptr, nullptr) ==
+          AUTOTUNE_OK);
+    CHECK(c[1] == 20);
+    autotune_choice choice{};
+    choice.size = offsetof(autotune_choice, tuned_batch);
+    choice.tuned_batch = -7;
+    CHECK(autotune_query(library, &problem, &choice) == AUTOTUNE_OK);
+    CHECK(choice.tuned_batch == -7);
+    choice.size = sizeof choice;
+    problem = problem_of(2, 1, 1);
+    problem.batch = 5;
+    CHECK(autotune_query(library, &problem, &choice) == AUTOTUNE_OK);
+    CHECK(choice.tuned_batch == 5);
+    autotune_close(library);
+  }
+
+  TEST_CASE("an operand is prepared, used by both kinds of calls, and destroyed") {
+    const TemporaryStorage storage;
+    const autotune_options options = cpu_options();
+    autotune_library* library = nullptr;
+    REQUIRE(autotune_open(&options, &library) == AUTOTUNE_OK);
+    const autotune_problem problem = problem_of(2, 1, 1);
+    const float a[] = {1, 2};
+    const float b[] = {10};
+    float c[] = {0, 0};
+    autotune_prepared* prepared = nullptr;
+    const auto prepare = [&](std::int32_t which, autotune_prepared** result) {
+      return autotune_prepare_operand(library, &problem, which, b, 0, nullptr, result);
+    };
+    CHECK(prepare(2, &prepared) == AUTOTUNE_USAGE);
+    CHECK(prepare(AUTOTUNE_OPERAND_B, nullptr) == AUTOTUNE_USAGE);
+    REQUIRE(prepare(AUTOTUNE_OPERAND_B, &prepared) == AUTOTUNE_OK);
+    CHECK(autotune_gemm_prepared(library, &problem, 1, a, 0, nullptr, b, 0, prepared, 0, c, 0,
+                                 nullptr, nullptr) == AUTOTUNE_OK);
+    CHECK(c[1] == 20);
+    autotune_plan* plan = nullptr;
+    REQUIRE(autotune_plan_create(library, &problem, 0, &plan) == AUTOTUNE_OK);
+    CHECK(autotune_plan_run_prepared(plan, 2, a, 0, nullptr, b, 0, prepared, 0, c, 0, nullptr,
+                                     nullptr, 0) == AUTOTUNE_OK);
+    CHECK(c[1] == 40);
+    autotune_plan_destroy(plan);
+    autotune_prepared_destroy(prepared);
+    autotune_prepared_destroy(nullptr);
+    autotune_close(library);
+  }
+
+  TEST_CASE("an older structure is taken, and what follows it in memory is not looked at") {
+    const TemporaryStorage storage;
+    autotune_options older = cpu_options();
+    older.size = offsetof(autotune_options, bundle);
+    older.bundle = "what the caller has there";
+    autotune_library* library = nullptr;
+    CHECK(autotune_open(&older, &library) == AUTOTUNE_OK);
+    autotune_close(library);
+  }
+
+  TEST_CASE("a product that only scales C needs no compiler") {
+    const TemporaryStorage storage;
+    const autotune_options options = cpu_options();
+    autotune_library* library = nullptr;
+    REQUIRE(autotune_open(&options, &library) == AUTOTUNE_OK);
+    const autotune_problem problem = problem_of(1, 2, 0);
+    float c[] = {4, 6};
+    std::int32_t match = -1;
+    CHECK(autotune_gemm(library, &problem, 1, nullptr, 0, nullptr, 0, 0.5f, c, 0, nullptr,
+                        &match) == AUTOTUNE_OK);
+    CHECK(match == AUTOTUNE_EXACT);
+    CHECK(c[0] == 2);
+    CHECK(c[1] == 3);
+    autotune_close(library);
+  }
+
+  TEST_CASE("the version is that of the library") {
+    const std::string text = std::to_string(autotune_version() / 10000) + "." +
+                             std::to_string(autotune_version() / 100 % 100) + "." +
+                             std::to_string(autotune_version() % 100);
+    CHECK(text == kVersion);
+  }
+}
+
+}  // namespace
+}  // namespace autotune::test

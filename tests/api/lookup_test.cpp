@@ -1,0 +1,149 @@
+// Which winner answers for a problem.
+#include "select/lookup.hpp"
+
+#include <doctest/doctest.h>
+
+#include "api/device_choice.hpp"
+#include "api/kernel_selector.hpp"
+#include "core/hash.hpp"
+#include "db/shipped_winners.hpp"
+#include "kernel_templates/kernel_registry.hpp"
+#include "tests/api/temporary_storage.hpp"
+#include "tests/support/winner.hpp"
+
+namespace autotune::test {
+namespace {
+
+Winner timed_winner(const std::string& template_name, const GemmProblem& problem, double us) {
+  Winner winner = winner_of(*built_in_kernels().find(template_name), problem, DeviceInfo{});
+  winner.device_class = "class";
+  winner.median_us = winner.low_us = winner.high_us = us;
+  return winner;
+}
+
+TEST_SUITE("lookup") {
+  TEST_CASE("a faster winner that cannot serve a size does not hide one that can") {
+    const GemmProblem tuned{.m = 32, .n = 4096, .k = 4096};
+    const GemmProblem far{.m = 32, .n = 512, .k = 512};
+    TuningDatabase database = TuningDatabase::in_memory();
+    for (const Winner& winner :
+         {timed_winner("gemm_skinny", tuned, 10), timed_winner("gemm_simt", tuned, 11),
+          timed_winner("gemm_simt", far, 1)}) {
+      database.put_winners({&winner, 1});
+    }
+    const DeviceQuery device{"class", "", {}};
+    const auto best = [&](const GemmProblem& problem, bool without_skinny) {
+      return find_best(&database, device, problem, false,
+                       [&](const Winner& winner) {
+                         return !without_skinny || winner.template_name != "gemm_skinny";
+                       })
+          ->winner;
+    };
+    CHECK(best(tuned, false).template_name == "gemm_skinny");
+    const GemmProblem wider{.m = 33, .n = 4096, .k = 4096};  // than gemm_skinny supports
+    CHECK(best(wider, false).template_name == "gemm_simt");
+    CHECK(best(wider, false).problem == tuned);
+    CHECK(best(tuned, true).template_name == "gemm_simt");
+    CHECK(best(tuned, true).problem == tuned);
+  }
+
+  TEST_CASE("a trial that was there at the finals does not hide the winner, a later one does") {
+    const GemmProblem problem{.m = 2, .n = 3000, .k = 4000};
+    TuningDatabase database = TuningDatabase::in_memory();
+    Winner winner = timed_winner("gemm_skinny", problem, 60);
+    winner.confirmed = true;
+    winner.measured_at = "2026-11-21T05:40:44Z";
+    database.put_winners({&winner, 1});
+    const auto store_trial = [&](const std::string& started_at, double us) {
+      const Winner fast = timed_winner("gemm_simt", problem, us);
+      RunInfo run{.guid = started_at, .started_at = started_at};
+      Trial trial{.problem = problem, .configuration = fast.configuration};
+      trial.measurement.median_us = us;
+      database.add_trials({"class", fast.template_name, fast.space_version, fast.source_hash, {}},
+                          run, {&trial, 1});
+    };
+    const DeviceQuery device{"class", "", {}};
+    const auto best = [&](bool without_skinny) {
+      return find_best(&database, device, problem, true,
+                       [&](const Winner& candidate) {
+                         return !without_skinny || candidate.template_name != "gemm_skinny";
+                       })
+          ->winner.template_name;
+    };
+    store_trial("2026-11-21T05:40:10Z", 50);
+    CHECK(best(false) == "gemm_skinny");
+    CHECK(best(true) == "gemm_simt");  // where the winner cannot serve
+    store_trial("2026-11-21T06:00:00Z", 49);
+    CHECK(best(false) == "gemm_simt");
+  }
+
+  TEST_CASE("winners that ship answer unless they are left out") {
+    const Winner shipped = *shipped_winners({}).front();
+    DeviceQuery device{shipped.device_class, "", {}};
+    CHECK(find_best(nullptr, device, shipped.problem, true));
+    device.use_shipped = false;
+    CHECK_FALSE(find_best(nullptr, device, shipped.problem, false));
+    CHECK(list_winners(nullptr, device).empty());
+  }
+
+  TEST_CASE("gemm() takes the template's default where winners that ship are left out") {
+    const TemporaryStorage storage;
+    DeviceInfo h200{.label = "NVIDIA H200"};
+    h200.compute_major = 9;
+    h200.sm_count = 132;
+    h200.l2_bytes = 62914560;
+    h200.memory_bus_bits = 6016;
+    h200.memory_clock_khz = 3201000;
+    h200.memory_bytes = std::int64_t{140} << 30;
+    h200.sm.threads_per_block = 1024;
+    h200.shared_per_block = 48 << 10;
+    h200.sm.shared_per_block = 227 << 10;
+    const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
+    const ResultSource results("");
+    const Log log({});
+    const auto match_with = [&](bool use_shipped, const GemmProblem& asked) {
+      const KernelSelector selector(
+          h200, {.results = &results, .log = &log, .use_shipped_winners = use_shipped});
+      return selector.choose(asked, Placement::anywhere).best.match;
+    };
+    CHECK(match_with(true, problem) != MatchKind::predicted);
+    CHECK(match_with(false, problem) == MatchKind::predicted);
+    // A winner is taken for a problem that is near it, and for no other.
+    CHECK(match_with(true, {.m = 2049, .n = 2047, .k = 2100}) == MatchKind::nearest_size);
+    CHECK(match_with(true, {.m = 1 << 24, .n = 24, .k = 1 << 20}) == MatchKind::predicted);
+  }
+
+  TEST_CASE("results of the CPU device are found by both spellings of its label") {
+    const GemmProblem problem{.m = 8, .n = 8, .k = 8};
+    for (const char* stored : {"host: Some CPU", "cpu: Some CPU"}) {
+      CAPTURE(stored);
+      TuningDatabase database = TuningDatabase::in_memory();
+      Winner winner = timed_winner("gemm_tiled", problem, 1);
+      winner.device_label = stored;
+      database.put_winners({&winner, 1});
+      for (const char* asked : {"host: Some CPU", "cpu: Some CPU", "CPU: some cpu"}) {
+        CAPTURE(asked);
+        CHECK(find_best(&database, {"", asked, {}}, problem, true));
+      }
+      CHECK_FALSE(find_best(&database, {"", "Some CPU", {}}, problem, true));
+    }
+    CHECK(choose_device("cpu").device.label == choose_device("host").device.label);
+  }
+
+  TEST_CASE("what ships is of the templates as they are") {
+    for (const Winner* const shipped : shipped_winners({})) {
+      const Winner& winner = *shipped;
+      CAPTURE(to_string(winner.problem));
+      CAPTURE(winner.template_name);
+      const KernelTemplate* kernel = built_in_kernels().find(winner.template_name);
+      REQUIRE(kernel != nullptr);
+      CHECK(winner.space_version == kernel->space_version);
+      CHECK(winner.source_hash == content_hash(kernel->source));
+      CHECK(kernel->supports(winner.problem));
+      CHECK_NOTHROW(static_cast<void>(kernel->space.validated(winner.configuration)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace autotune::test

@@ -1,0 +1,122 @@
+#include "tuner/run/tuner.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <future>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "autotune/error.hpp"
+
+#include "operation/memory_requirement.hpp"
+#include "tuner/run/tuning_run.hpp"
+
+namespace autotune {
+
+namespace {
+
+bool has_parameter(const KernelTemplate& kernel, const std::string& name) {
+  const auto& all = kernel.space.parameters();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const TuningParameter& parameter) { return parameter.name == name; });
+}
+
+// The templates that have a parameter, as advice; empty where none has it.
+std::string owners(const KernelRegistry& kernels, const std::string& parameter) {
+  std::vector<std::string> names;
+  for (const KernelTemplate& kernel : kernels.templates()) {
+    if (has_parameter(kernel, parameter)) names.push_back(kernel.name);
+  }
+  return names.empty() ? ""
+                       : fmt::format("; name a template that has it (--template): {}",
+                                     fmt::join(names, ", "));
+}
+
+// Names the constraint that rejects most of a space of which no configuration is left.
+// `constraints` are those of the device and of the request, which the enumeration applied last.
+std::string why_empty(const KernelRegistry& kernels, const KernelTemplate& kernel,
+                      const SpaceFilter& filter, const std::vector<Constraint>& constraints,
+                      const Enumeration& enumeration) {
+  for (const auto& [name, values] : filter.only) {
+    if (!has_parameter(kernel, name))
+      return fmt::format("it has no {}{}", name, owners(kernels, name));
+  }
+  const auto first = enumeration.rejected.end() - static_cast<std::ptrdiff_t>(constraints.size());
+  const auto most =
+      std::max_element(first, enumeration.rejected.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto index = static_cast<std::size_t>(most - first);
+  const bool is_filter = index + 1 == constraints.size();
+  return is_filter ? "no valid configuration has the values that are asked for"
+                   : constraints[index].meaning;
+}
+
+}  // namespace
+
+std::vector<Problem> searched_problems(const TuneRequest& request, const KernelTemplate& kernel,
+                                       const Problem& problem) {
+  const auto found = request.alternatives.find(problem);
+  std::vector<Problem> result =
+      found == request.alternatives.end() ? std::vector{problem} : found->second;
+  if (computes(kernel, result.front())) {
+    result.resize(1);
+  } else {
+    std::erase_if(result, [&](const Problem& one) { return !computes(kernel, one); });
+  }
+  return result;
+}
+
+std::vector<SpaceSummary> summarize_space(const TuneRequest& request, const DeviceInfo& device,
+                                          const KernelRegistry& kernels) {
+  const auto summary_of = [&](const KernelTemplate* kernel) {
+    std::vector<Constraint> constraints = device_constraints(*kernel, device);
+    constraints.push_back(request.filter.constraint(*kernel));
+    SpaceSummary summary;
+    summary.kernel = kernel;
+    summary.enumeration = kernel->space.enumerate(constraints);
+    for (const Problem& problem : request.problems) {
+      const std::size_t searches = searched_problems(request, *kernel, problem).size();
+      if (searches == 0) continue;
+      std::string why = why_too_large(*kernel->operation, problem, device);
+      if (why.empty()) ++summary.problems;
+      if (why.empty()) summary.searches += searches;
+      if (!why.empty()) summary.too_large = std::move(why);
+    }
+    if (summary.enumeration.configurations.empty()) {
+      summary.nothing_to_try =
+          why_empty(kernels, *kernel, request.filter, constraints, summary.enumeration);
+    } else if (summary.problems == 0 && summary.too_large.empty()) {
+      summary.nothing_to_try = "it computes none of these problems";
+    }
+    return summary;
+  };
+  // A large space takes some tenths of a second, so the templates are enumerated at the same time.
+  std::vector<std::future<SpaceSummary>> pending;
+  for (const KernelTemplate* kernel :
+       request.templates.empty() ? kernels.for_device(device) : request.templates) {
+    pending.push_back(std::async(summary_of, kernel));
+  }
+  std::vector<SpaceSummary> summaries;
+  for (auto& summary : pending) summaries.push_back(summary.get());
+  return summaries;
+}
+
+void check_not_empty(const std::vector<SpaceSummary>& spaces) {
+  std::string why;
+  for (const SpaceSummary& space : spaces) {
+    if (space.trials() > 0) return;
+    if (space.nothing_to_try.empty()) throw EnvironmentError(space.too_large);
+    why +=
+        fmt::format("{}{}: {}", why.empty() ? "" : "; ", space.kernel->name, space.nothing_to_try);
+  }
+  throw UsageError("no configuration is left to try: " + why);
+}
+
+TuneReport tune(const TuneRequest& request, TunerSetup& setup, const ProgressCallback& progress,
+                std::stop_token stop) {
+  return TuningRun(request, setup, progress, std::move(stop)).execute();
+}
+
+}  // namespace autotune
