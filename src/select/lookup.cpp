@@ -188,20 +188,6 @@ Match match_of(Candidate candidate, const DeviceQuery& device, const Problem& pr
 
 }  // namespace
 
-std::string to_string(MatchKind kind) {
-  switch (kind) {
-    case MatchKind::exact:
-      return "exact";
-    case MatchKind::exact_stale:
-      return "exact, stale";
-    case MatchKind::nearest_size:
-      return "nearest size";
-    case MatchKind::predicted:
-      return "predicted";
-  }
-  throw Error("unknown match kind");
-}
-
 std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery& device,
                                const Problem& problem, bool exact_only,
                                const std::function<bool(const Winner&)>& serves) {

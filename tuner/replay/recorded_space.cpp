@@ -15,8 +15,8 @@
 #include "autotune/error.hpp"
 
 #include "db/shipped_winners.hpp"
+#include "kernel_templates/cost_prior.hpp"
 #include "kernel_templates/kernel_registry.hpp"
-#include "kernel_templates/prior.hpp"
 #include "tuner/replay/objective.hpp"
 #include "tuner/replay/parameter_values.hpp"
 #include "tuner/replay/recorded_result.hpp"

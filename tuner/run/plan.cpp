@@ -12,7 +12,7 @@
 #include "autotune/version.hpp"
 
 #include "db/shipped_winners.hpp"
-#include "kernel_templates/prior.hpp"
+#include "kernel_templates/cost_prior.hpp"
 #include "operation/memory_requirement.hpp"
 #include "tuner/compile/kernel_builder.hpp"
 #include "tuner/run/stopping_rule.hpp"

@@ -15,7 +15,7 @@
 #include "tuner/run/decision.hpp"
 #include "tuner/run/plan.hpp"
 #include "tuner/run/run_report.hpp"
-#include "tuner/run/search.hpp"
+#include "tuner/run/search_loop.hpp"
 #include "tuner/run/tuner.hpp"
 
 namespace autotune {

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tuner/search/model/time_model.hpp"
+#include "tuner/search/surrogate/time_model.hpp"
 
 namespace autotune {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/search/model/prior_mean.hpp"
+#include "tuner/search/surrogate/prior_mean.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,11 +6,11 @@
 #include <map>
 #include <numbers>
 
-#include "tuner/search/model/time_model.hpp"
 #include "tuner/search/strategies/neighbours.hpp"
 #include "tuner/search/strategies/offspring.hpp"
 #include "tuner/search/strategies/untried.hpp"
 #include "tuner/search/strategy.hpp"
+#include "tuner/search/surrogate/time_model.hpp"
 
 namespace autotune {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/search/model/encoding.hpp"
+#include "tuner/search/surrogate/encoding.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tuner/search/model/triangle.hpp"
+#include "tuner/search/surrogate/triangle.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "tuner/search/model/covariance.hpp"
-#include "tuner/search/model/triangle.hpp"
+#include "tuner/search/surrogate/covariance.hpp"
+#include "tuner/search/surrogate/triangle.hpp"
 
 namespace autotune {
 

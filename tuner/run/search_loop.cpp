@@ -1,4 +1,4 @@
-#include "tuner/run/search.hpp"
+#include "tuner/run/search_loop.hpp"
 
 #include <algorithm>
 #include <iterator>

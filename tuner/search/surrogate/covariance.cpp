@@ -1,10 +1,10 @@
-#include "tuner/search/model/covariance.hpp"
+#include "tuner/search/surrogate/covariance.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "tuner/search/model/triangle.hpp"
+#include "tuner/search/surrogate/triangle.hpp"
 
 namespace autotune {
 namespace {

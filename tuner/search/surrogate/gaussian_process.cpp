@@ -1,4 +1,4 @@
-#include "tuner/search/model/gaussian_process.hpp"
+#include "tuner/search/surrogate/gaussian_process.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "kernel_templates/prior.hpp"
+#include "kernel_templates/cost_prior.hpp"
 
 namespace autotune {
 

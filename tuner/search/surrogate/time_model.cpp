@@ -1,4 +1,4 @@
-#include "tuner/search/model/time_model.hpp"
+#include "tuner/search/surrogate/time_model.hpp"
 
 #include <algorithm>
 #include <cmath>

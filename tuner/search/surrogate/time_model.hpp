@@ -10,9 +10,9 @@
 #include "autotune/configuration.hpp"
 
 #include "core/trial.hpp"
-#include "tuner/search/model/encoding.hpp"
-#include "tuner/search/model/gaussian_process.hpp"
-#include "tuner/search/model/prior_mean.hpp"
+#include "tuner/search/surrogate/encoding.hpp"
+#include "tuner/search/surrogate/gaussian_process.hpp"
+#include "tuner/search/surrogate/prior_mean.hpp"
 
 namespace autotune {
 
