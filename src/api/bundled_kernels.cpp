@@ -14,10 +14,17 @@
 namespace autotune {
 namespace {
 
+// The problem as a choice computes it: with the math that its kernel was chosen for.
+GemmProblem computed_as(const BundledChoice& choice, const Problem& problem) {
+  GemmProblem computed = gemm_problem(problem);
+  computed.math = gemm_problem(choice.tuned_for).math;
+  return computed;
+}
+
 // A choice as it is given to a problem, its own or another one.
 KernelChoice given_choice(const KernelTemplate& kernel, const BundledChoice& choice,
                           const Problem& problem) {
-  KernelChoice given{&kernel, {}, ""};
+  KernelChoice given{&kernel, {}, computed_as(choice, problem), ""};
   const bool own = choice.problem == problem;
   given.best.match =
       own || choice.match == MatchKind::predicted ? choice.match : MatchKind::nearest_size;
@@ -66,7 +73,7 @@ void BundledKernels::check_device(const DeviceInfo& device) const {
 }
 
 bool BundledKernels::has_code(const Known& known, const GemmProblem& problem, bool aligned) const {
-  const CodeTraits traits{code_macros(*known.kernel, problem), aligned};
+  const CodeTraits traits{code_macros(*known.kernel, computed_as(known.choice, problem)), aligned};
   return bundle_.has(bundled_key(*known.kernel, known.choice.configuration, traits,
                                  bundle_.target().architecture));
 }

@@ -67,7 +67,7 @@ class CpuGemm : public GemmBackend {
 
  private:
   const CpuPlan& plan_for(const GemmProblem& problem, Placement placement);
-  CpuLaunch launch_of(const KernelChoice& choice, const GemmProblem& problem, Placement placement);
+  CpuLaunch launch_of(const KernelChoice& choice, Placement placement);
   const CpuKernel& load(const KernelChoice& choice, CodeTraits traits);
 
   KernelSelector selector_;
@@ -121,7 +121,7 @@ const CpuPlan& CpuGemm::plan_for(const GemmProblem& problem, Placement placement
   selector_.tune_if_missed(problem, placement);
   const std::uint64_t generation = plans_.generation();
   const KernelChoice choice = selector_.choose(problem, placement);
-  return plans_.insert(key, generation, *this, choice.best, launch_of(choice, problem, placement),
+  return plans_.insert(key, generation, *this, choice.best, launch_of(choice, placement),
                        placement == Placement::aligned);
 }
 
@@ -131,14 +131,14 @@ void CpuGemm::choose_again(const DeviceInfo&, const GemmProblem& problem) {
     const PlanKey key{kOnlyContext, problem, placement};
     if (plans_.find(key) == nullptr) continue;
     const KernelChoice choice = selector_.choose(problem, placement);
-    plans_.replace(key, generation, *this, choice.best, launch_of(choice, problem, placement),
+    plans_.replace(key, generation, *this, choice.best, launch_of(choice, placement),
                    placement == Placement::aligned);
   }
 }
 
-CpuLaunch CpuGemm::launch_of(const KernelChoice& choice, const GemmProblem& problem,
-                             Placement placement) {
+CpuLaunch CpuGemm::launch_of(const KernelChoice& choice, Placement placement) {
   const KernelTemplate& kernel = *choice.kernel;
+  const Problem problem = choice.problem;
   CpuLaunch launch;
   launch.kernel = &load(choice, {code_macros(kernel, problem), placement == Placement::aligned});
   launch.geometry = kernel.geometry(choice.best.configuration, problem)

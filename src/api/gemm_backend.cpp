@@ -14,7 +14,7 @@ BestConfiguration nothing_to_choose(const GemmProblem& problem) {
 
 KernelChoice scaling_choice() {
   const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
-  KernelChoice choice{&kernel, nothing_to_choose(kScaledProblem), ""};
+  KernelChoice choice{&kernel, nothing_to_choose(kScaledProblem), kScaledProblem, ""};
   choice.best.configuration = kernel.default_configuration(kScaledProblem);
   return choice;
 }

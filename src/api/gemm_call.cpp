@@ -217,16 +217,6 @@ void check_max_error(std::optional<double> max_error) {
   throw UsageError(fmt::format("max_error is {}: it must be above 0 and below 1", *max_error));
 }
 
-std::vector<Problem> with_stricter_maths(GemmProblem problem) {
-  const Math most = problem.math;
-  std::vector<Problem> result;
-  for (const Math math : {Math::strict, Math::emulated, Math::tf32}) {
-    problem.math = math;
-    if (math <= most) result.emplace_back(problem);
-  }
-  return result;
-}
-
 GemmCall checked_call(const GemmProblem& problem, float alpha, Matrix a, Matrix b, float beta,
                       MutableMatrix c, Stream stream) {
   GemmCall call{problem.row_major(),

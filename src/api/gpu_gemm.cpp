@@ -83,8 +83,8 @@ class GpuGemm : public GemmBackend {
   // The memory for a plan's results, or where it cannot be had during a capture, that for the plan
   // before it. nullopt where the device has none.
   std::optional<std::uint64_t> workspace_for(const GpuPlan*& plan, Stream stream);
-  GpuLaunch launch_of(std::uint64_t context, const KernelChoice& choice, const GemmProblem& problem,
-                      Placement placement, std::optional<Stream> stream);
+  GpuLaunch launch_of(std::uint64_t context, const KernelChoice& choice, Placement placement,
+                      std::optional<Stream> stream);
   // Throws as refuse_capture() does where it would have to load; without a stream there is no call
   // that could be captured.
   const GpuKernel& load(std::uint64_t context, const KernelChoice& choice, CodeTraits traits,
@@ -228,7 +228,7 @@ const GpuPlan& GpuGemm::plan_for(const Scope& scope, const GemmProblem& problem,
   const std::uint64_t generation = plans_.generation();
   const KernelChoice choice = chooses.choose(problem, placement);
   return plans_.insert(key, generation, *this, scope.id(), choice.best,
-                       launch_of(scope.id(), choice, problem, placement, stream),
+                       launch_of(scope.id(), choice, placement, stream),
                        placement == Placement::aligned);
 }
 
@@ -240,7 +240,7 @@ void GpuGemm::choose_again(const DeviceInfo& device, const GemmProblem& problem)
     if (before == nullptr) return;
     const KernelChoice choice = selector().choose(problem, placement);
     plans_.replace(key, generation, *this, context, choice.best,
-                   launch_of(context, choice, problem, placement, /*stream=*/std::nullopt),
+                   launch_of(context, choice, placement, /*stream=*/std::nullopt),
                    placement == Placement::aligned, before);
   };
   gpu::in_living_primary_context(driver_, device.ordinal, [&](std::uint64_t context) {
@@ -254,10 +254,10 @@ void GpuGemm::choose_again(const DeviceInfo& device, const GemmProblem& problem)
   });
 }
 
-GpuLaunch GpuGemm::launch_of(std::uint64_t context, const KernelChoice& choice,
-                             const GemmProblem& problem, Placement placement,
+GpuLaunch GpuGemm::launch_of(std::uint64_t context, const KernelChoice& choice, Placement placement,
                              std::optional<Stream> stream) {
   const KernelTemplate& kernel = *choice.kernel;
+  const Problem problem = choice.problem;
   const bool aligned = placement == Placement::aligned;
   GpuLaunch launch;
   launch.geometry =

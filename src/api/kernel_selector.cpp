@@ -13,8 +13,8 @@
 #include "core/compile_target.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "operation/gemm/gemm.hpp"
+#include "select/choice.hpp"
 #include "select/lookup.hpp"
-#include "select/portfolio.hpp"
 
 namespace autotune {
 namespace {
@@ -40,35 +40,21 @@ bool can_serve(const KernelTemplate& kernel, const Configuration& configuration,
          is_modest(kernel, configuration, problem, placement, device);
 }
 
-KernelChoice stored_choice(Match match) {
-  Winner& winner = match.winner;
-  KernelChoice choice{built_in_kernels().find(winner.template_name), {}, {}};
-  choice.is_confirmed = winner.confirmed;
-  choice.best = {match.kind,
-                 std::move(match.explanation),
-                 std::move(winner.template_name),
-                 std::move(winner.configuration),
-                 gemm_problem(winner.problem),
-                 winner.median_us};
-  choice.compiler_build = std::move(winner.environment.nvrtc_build);
-  return choice;
-}
-
-// A configuration that won for another shape is the nearest size's, whatever else speaks for it.
-KernelChoice predicted_choice(Prediction prediction, const GemmProblem& problem) {
-  KernelChoice choice{prediction.kernel, {}, {}};
-  choice.best = {match_kind(prediction),
-                 "predicted: " + to_string(prediction),
-                 prediction.kernel->name,
-                 std::move(prediction.configuration),
-                 problem,
-                 std::nullopt};
-  if (prediction.winner) {
-    choice.best.tuned_for = gemm_problem(prediction.winner->problem);
-    choice.best.median_us = prediction.winner->median_us;
-    choice.compiler_build = prediction.winner->environment.nvrtc_build;
-  }
-  return choice;
+KernelChoice kernel_choice(Choice choice) {
+  KernelChoice result{choice.kernel, {}, choice.problem, "", false};
+  result.best = {choice.match(),      choice.explanation(),
+                 choice.kernel->name, std::move(choice.configuration),
+                 choice.problem,      std::nullopt};
+  // A configuration that won for another shape is the nearest size's, whatever else speaks for it.
+  const Prediction* const predicted = choice.predicted();
+  const Winner* const winner =
+      predicted != nullptr ? predicted->winner.get() : &choice.stored()->winner;
+  if (winner == nullptr) return result;
+  result.is_confirmed = predicted == nullptr && winner->confirmed;
+  result.best.tuned_for = gemm_problem(winner->problem);
+  result.best.median_us = winner->median_us;
+  result.compiler_build = winner->environment.nvrtc_build;
+  return result;
 }
 
 Untuned untuned(const KernelChoice& choice, const GemmProblem& problem, const DeviceInfo& device) {
@@ -84,6 +70,16 @@ Untuned untuned(const KernelChoice& choice, const GemmProblem& problem, const De
   return product;
 }
 
+bool is_measured(const KernelChoice& choice) {
+  return choice.best.match == MatchKind::exact || choice.best.match == MatchKind::exact_stale;
+}
+
+// Returns whether a search for the problem itself has found the choice, and not one for a stricter
+// math.
+bool is_tuned(const KernelChoice& choice, const GemmProblem& problem) {
+  return is_measured(choice) && choice.problem == problem;
+}
+
 KernelChoice default_choice(const DeviceInfo& device, const GemmProblem& problem,
                             Placement placement) {
   std::vector<const KernelTemplate*> kernels = built_in_kernels().for_device(device);
@@ -97,6 +93,7 @@ KernelChoice default_choice(const DeviceInfo& device, const GemmProblem& problem
     return {kernel,
             {MatchKind::predicted, "nothing is stored: the template's default for this size",
              kernel->name, std::move(configuration), problem, std::nullopt},
+            problem,
             ""};
   }
   throw EnvironmentError(
@@ -121,58 +118,36 @@ void KernelSelector::read_results(const std::function<void(const TuningDatabase*
   if (!problem.empty()) setup_.log->warning("stored results are left out: {}", problem);
 }
 
-std::optional<KernelChoice> KernelSelector::find(const GemmProblem& problem, Placement placement,
-                                                 bool exact_only) const {
-  const DeviceQuery query = results_of();
-  const auto serves = [&](const Winner& winner) {
-    return can_serve(*built_in_kernels().find(winner.template_name), winner.configuration, problem,
-                     placement, device_);
+std::optional<KernelChoice> KernelSelector::best_choice(const GemmProblem& problem,
+                                                        Placement placement,
+                                                        std::optional<double> max_error) const {
+  ChoiceQuery query{.problem = problem, .device = results_of()};
+  query.device.max_error = max_error;
+  query.limits = setup_.results_of ? predicted_device(setup_.results_of->device_class)
+                                   : predicted_device(device_);
+  query.aligned = placement == Placement::aligned &&
+                  unpadded_traits(built_in_operations().at(kGemm), problem).aligned;
+  query.serves = [&](const KernelTemplate& kernel, const Configuration& configuration,
+                     const GemmProblem& computed) {
+    return can_serve(kernel, configuration, computed, placement, device_);
   };
-  std::optional<KernelChoice> choice;
+  query.most = 1;
+  std::optional<KernelChoice> best;
   read_results([&](const TuningDatabase* results) {
-    if (auto match = find_best(results, query, problem, exact_only, serves)) {
-      choice = stored_choice(std::move(*match));
-    }
+    query.database = results;
+    std::vector<Choice> known = choices(query);
+    if (!known.empty()) best = kernel_choice(std::move(known.front()));
   });
-  return choice;
+  return best;
 }
 
 BestConfiguration KernelSelector::fastest_within(double max_error,
                                                  const GemmProblem& problem) const {
-  std::optional<Match> match;
   if (setup_.bundle == nullptr) {
-    DeviceQuery query = results_of();
-    query.max_error = max_error;
-    const auto serves = [&](const Winner& winner) {
-      return can_serve(*built_in_kernels().find(winner.template_name), winner.configuration,
-                       gemm_problem(winner.problem), Placement::aligned, device_);
-    };
-    read_results([&](const TuningDatabase* results) {
-      match = find_fastest(results, query, with_stricter_maths(problem), serves);
-    });
+    if (auto choice = best_choice(problem, Placement::aligned, max_error)) return choice->best;
   }
-  if (match) return stored_choice(std::move(*match)).best;
   throw NotTunedError(fmt::format("nothing with an error of at most {} is known for {} on {}",
                                   max_error, to_string(problem), device_.label));
-}
-
-std::vector<Prediction> KernelSelector::predictions(const GemmProblem& problem,
-                                                    Placement placement) const {
-  const PredictedDevice device = setup_.results_of
-                                     ? predicted_device(setup_.results_of->device_class)
-                                     : predicted_device(device_);
-  if (!device.has_model() || !setup_.use_shipped_winners) return {};
-  const DeviceQuery query = results_of();
-  std::vector<Winner> known;
-  setup_.results->read([&](const TuningDatabase* results) {
-    known =
-        nearest_winners(results, query, problem, kKnownWinners, [](const Winner&) { return true; });
-  });
-  const bool aligned = placement == Placement::aligned &&
-                       unpadded_traits(built_in_operations().at(kGemm), problem).aligned;
-  return autotune::predict(
-      {.problem = problem, .aligned = aligned, .device = device, .known = known},
-      shipped_portfolios(problem.math));
 }
 
 KernelChoice KernelSelector::predict(const GemmProblem& problem, Placement placement) const {
@@ -183,37 +158,33 @@ KernelChoice KernelSelector::predict(const GemmProblem& problem, Placement place
           return can_serve(kernel, configuration, problem, placement, device_);
         });
   }
-  auto tuned = find(problem, placement, /*exact_only=*/true);
-  if (tuned && tuned->is_confirmed) return std::move(*tuned);
-  for (Prediction& one : predictions(problem, placement)) {
-    if (!can_serve(*one.kernel, one.configuration, problem, placement, device_)) continue;
-    // A search that was cut short may have seen nothing that is as good.
-    const bool is_better = !tuned || one.time_us * (1 + one.error) < *tuned->best.median_us;
-    return is_better ? predicted_choice(std::move(one), problem) : std::move(*tuned);
-  }
-  if (tuned) return std::move(*tuned);
-  // Nothing is predicted on a device that the cost model knows too little of, as the CPU device,
-  // nor without the portfolios, which ship like winners.
-  auto known = find(problem, placement, /*exact_only=*/false);
+  auto known = best_choice(problem, placement, /*max_error=*/std::nullopt);
   return known ? std::move(*known) : default_choice(device_, problem, placement);
 }
 
 void KernelSelector::tune_if_missed(const GemmProblem& problem, Placement placement) const {
-  if (setup_.miss != MissPolicy::tune || find(problem, placement, /*exact_only=*/true)) return;
-  setup_.tune(device_, problem);
+  if (setup_.miss != MissPolicy::tune) return;
+  bool was_tuned = false;
+  read_results([&](const TuningDatabase* results) {
+    was_tuned =
+        find_best(results, results_of(), problem, /*exact_only=*/true, [&](const Winner& winner) {
+          return can_serve(*built_in_kernels().find(winner.template_name), winner.configuration,
+                           problem, placement, device_);
+        }).has_value();
+  });
+  if (!was_tuned) setup_.tune(device_, problem);
 }
 
 KernelChoice KernelSelector::choose(const GemmProblem& problem, Placement placement) const {
   KernelChoice choice = predict(problem, placement);
-  const bool is_tuned =
-      choice.best.match == MatchKind::exact || choice.best.match == MatchKind::exact_stale;
-  if (!is_tuned && setup_.miss == MissPolicy::refuse) {
+  if (!is_measured(choice) && setup_.miss == MissPolicy::refuse) {
     throw NotTunedError(fmt::format("{} was not tuned for {}", to_string(problem), device_.label));
   }
   setup_.log->info("{} on {}: {}, {} {}: {}", to_string(problem), device_.label,
                    to_string(choice.best.match), choice.kernel->name,
                    to_string(choice.best.configuration), choice.best.explanation);
-  const bool is_final = choice.best.match == MatchKind::exact && choice.is_confirmed;
+  const bool is_final =
+      is_tuned(choice, problem) && choice.best.match == MatchKind::exact && choice.is_confirmed;
   if (setup_.miss == MissPolicy::background && !is_final) {
     setup_.in_background(untuned(choice, problem, device_));
   }

@@ -19,7 +19,6 @@
 #include "db/cubin_store.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "select/lookup.hpp"
-#include "select/predictor.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune {
@@ -29,6 +28,7 @@ class BundledKernels;
 struct KernelChoice {
   const KernelTemplate* kernel = nullptr;
   BestConfiguration best;
+  GemmProblem problem;         // as the kernel computes it: see Choice
   std::string compiler_build;  // that it was measured with; empty when it was not
   bool is_confirmed = false;   // it won finals
 };
@@ -85,10 +85,10 @@ class KernelSelector {
   void read_results(const std::function<void(const TuningDatabase*)>& read) const;
   // The device whose results count.
   [[nodiscard]] DeviceQuery results_of() const;
-  [[nodiscard]] std::optional<KernelChoice> find(const GemmProblem& problem, Placement placement,
-                                                 bool exact_only) const;
-  [[nodiscard]] std::vector<Prediction> predictions(const GemmProblem& problem,
-                                                    Placement placement) const;
+  // The best of choices(), if there is any.
+  [[nodiscard]] std::optional<KernelChoice> best_choice(const GemmProblem& problem,
+                                                        Placement placement,
+                                                        std::optional<double> max_error) const;
   [[nodiscard]] StoredCubin compile(const CompileRequest& request);
 
   DeviceInfo device_;

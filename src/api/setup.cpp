@@ -43,7 +43,10 @@ Expectation expectation_of(const DeviceInfo& device, const Problem& problem, boo
   const PredictedDevice predicted = predicted_device(device);
   if (!use_shipped || !predicted.has_model()) return expectation;
   const GemmProblem gemm = gemm_problem(problem);
-  if (const Winner* winner = shipped_winner(device, problem)) {
+  // What is fast by a stricter math is a candidate too.
+  for (const GemmProblem& stricter : with_stricter_maths(gemm)) {
+    const Winner* const winner = shipped_winner(device, stricter);
+    if (winner == nullptr) continue;
     const KernelTemplate* kernel = built_in_kernels().find(winner->template_name);
     if (kernel != nullptr && kernel->space_version == winner->space_version) {
       expectation.suggestions.push_back({kernel, kernel->space.validated(winner->configuration)});

@@ -36,7 +36,9 @@ TuneRequest make_request(const std::vector<GemmProblem>& problems, const TuningO
       request.problems.push_back(row_major);
     }
     if (options.max_error && problem.math != Math::strict) {
-      request.alternatives[row_major] = with_stricter_maths(problem);
+      for (const GemmProblem& one : with_stricter_maths(problem)) {
+        request.alternatives[row_major].emplace_back(one);
+      }
     }
   }
   request.budget = {options.budget_seconds, options.budget_trials};

@@ -20,7 +20,7 @@ constexpr double kModelError = 0.4;       // of the cost model alone
 constexpr double kLikeDeviceError = 0.1;  // that a device which is only like it adds
 constexpr double kMeasuringError = 0.02;
 constexpr double kLeastAlike = 0.1;  // of shapes, for a time of one to say anything about the other
-// A less certain candidate is ranked as if it took longer by this part of its error.
+// The part of its error that a candidate is ranked as if it took longer by.
 constexpr double kCaution = 0.25;
 
 Evidence evidence_of(const PredictedDevice& device, const Portfolio& portfolio) {
@@ -133,7 +133,7 @@ class Candidates {
     correct_by_winners();
     std::vector<std::pair<double, Prediction*>> ranks;  // of like ones the first goes first
     for (Prediction& one : all_) {
-      ranks.emplace_back(one.time_us * std::exp(kCaution * one.error), &one);
+      ranks.emplace_back(cautious_us(one), &one);
     }
     std::sort(ranks.begin(), ranks.end());
     std::vector<Prediction> result;
@@ -264,6 +264,10 @@ bool fits_device(const KernelTemplate& kernel, const Configuration& configuratio
 
 MatchKind match_kind(const Prediction& prediction) {
   return prediction.winner ? MatchKind::nearest_size : MatchKind::predicted;
+}
+
+double cautious_us(const Prediction& prediction) {
+  return prediction.time_us * std::exp(kCaution * prediction.error);
 }
 
 std::string time_text(const Prediction& prediction) {

@@ -80,6 +80,9 @@ struct PredictionQuery {
 // nearest_size for a configuration that won for another shape, else predicted.
 [[nodiscard]] MatchKind match_kind(const Prediction& prediction);
 
+// The time by which predictions are ranked: a less certain one counts as if it took longer.
+[[nodiscard]] double cautious_us(const Prediction& prediction);
+
 // "12.3 us +- 8 %".
 [[nodiscard]] std::string time_text(const Prediction& prediction);
 // "12.3 us +- 8 %, the portfolio, corrected by trials of this device".

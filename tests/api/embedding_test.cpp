@@ -358,6 +358,31 @@ TEST_SUITE("embedding on a GPU") {
     }
   }
 
+  TEST_CASE("a weaker math takes a stricter one's kernel where that is faster") {
+    Machine machine;
+    machine.cuda.set_script("devices=2");
+    const KernelTemplate& kernel = *built_in_kernels().find("gemm_skinny");
+    const GemmProblem strict{.m = 3, .n = 2000, .k = 2000};
+    GemmProblem emulated = strict;
+    emulated.math = Math::emulated;
+    Winner winner = winner_of(kernel, strict, choose_device("0").device);
+    winner.median_us = winner.low_us = winner.high_us = 1;
+    TuningDatabase::open(machine.storage.database()).put_winners({&winner, 1});
+    const Library library;
+    const BestConfiguration best = library.query(emulated);
+    CHECK(best.match == MatchKind::exact);
+    CHECK(best.template_name == "gemm_skinny");
+    CHECK(best.tuned_for == strict);
+
+    // A faster one of its own math goes before it.
+    const KernelTemplate& own = *built_in_kernels().find("gemm_tiled");
+    Winner faster = winner_of(own, emulated, choose_device("0").device);
+    faster.median_us = faster.low_us = faster.high_us = 0.5;
+    TuningDatabase::open(machine.storage.database()).put_winners({&faster, 1});
+    CHECK(library.query(emulated).tuned_for == emulated);
+    CHECK(library.query(strict).tuned_for == strict);
+  }
+
   TEST_CASE("tune() leaves the current context as it found it") {
     Machine machine;
     if (!machine.use_nvrtc()) return;

@@ -310,7 +310,26 @@ TEST_SUITE("query") {
     CHECK(math_of({"--max-error", "1e-3"}) == "tf32");
     CHECK(math_of({"--max-error", "1e-6"}) == "strict");
     CHECK(math_of({"--max-error", "1e-7"}) == "4");
-    CHECK(math_of({"--max-error", "1e-6", "--math", "tf32"}) == "4");
+    CHECK(math_of({"--max-error", "1e-6", "--math", "tf32"}) == "strict");
+    CHECK(math_of({"--max-error", "1e-3", "--math", "strict"}) == "strict");
+  }
+
+  TEST_CASE("a weaker math is answered by a stricter one's kernel where that is faster") {
+    const Program program;
+    for (const char* math : {"strict", "emulated", "tf32"}) {
+      CAPTURE(math);
+      const std::vector<std::string> asked = {"--device",    "NVIDIA H200", "--sizes",
+                                              "1x4096x4096", "--math",      math};
+      std::vector<std::string> query = {"query", "--json", "--exact"};
+      query.insert(query.end(), asked.begin(), asked.end());
+      const json answer = json::parse(program(query).out)["results"][0];
+      CHECK(answer["match"] == "exact");
+      CHECK(answer["math"] == "strict");
+      CHECK(answer["template"] == "gemm_skinny");
+      std::vector<std::string> show = {"show"};
+      show.insert(show.end(), asked.begin(), asked.end());
+      CHECK(program(show).out.find("gemm_skinny") != std::string::npos);
+    }
   }
 
   TEST_CASE("exact refuses what is only near") {

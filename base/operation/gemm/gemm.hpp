@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "autotune/problem.hpp"
 
@@ -33,6 +34,10 @@ inline constexpr std::uint8_t kGemmC = 2;
 // The typed form of a problem. Throws Error for a problem of another operation, or with a size
 // below 1.
 [[nodiscard]] GemmProblem gemm_problem(const Problem& problem);
+
+// The same product by its own and by every stricter math, the problem itself first. A kernel of a
+// stricter math is accurate enough for it.
+[[nodiscard]] std::vector<GemmProblem> with_stricter_maths(const GemmProblem& problem);
 
 // The products of a problem: 1 unless it is a batch.
 [[nodiscard]] std::int64_t batch_of(const Problem& problem);

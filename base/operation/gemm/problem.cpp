@@ -45,6 +45,15 @@ GemmProblem gemm_problem(const Problem& problem) {
   return gemm;
 }
 
+std::vector<GemmProblem> with_stricter_maths(const GemmProblem& problem) {
+  std::vector<GemmProblem> result;
+  for (auto math = static_cast<int>(problem.math); math >= 0; --math) {
+    result.push_back(problem);
+    result.back().math = static_cast<Math>(math);
+  }
+  return result;
+}
+
 std::string to_string(const GemmProblem& problem) {
   std::string text =
       std::to_string(problem.m) + "x" + std::to_string(problem.n) + "x" + std::to_string(problem.k);

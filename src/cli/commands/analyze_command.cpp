@@ -56,7 +56,7 @@ ChosenConfiguration configuration_by_parameters(const AnalyzeOptions& options,
   }
   if (filter.unrolls.empty()) filter.unrolls = {SpaceFilter::kFullUnroll};
   if (auto configuration = plainest_configuration(kernel, filter)) {
-    return {&kernel, *std::move(configuration), "given"};
+    return {&kernel, *std::move(configuration), problem, "given"};
   }
   throw UsageError(
       fmt::format("analyze: {} has no configuration with these parameters", kernel.name));
@@ -68,7 +68,7 @@ ChosenConfiguration configuration_for(const AnalyzeOptions& options, const GemmP
   if (options.names_parameters()) return configuration_by_parameters(options, problem);
   if (options.configuration.empty() && device.label.empty()) {
     const KernelTemplate& kernel = template_or_default(options.one_template());
-    return {&kernel, kernel.default_configuration(problem), "default"};
+    return {&kernel, kernel.default_configuration(problem), problem, "default"};
   }
   return choose_configuration(choice_of(options), problem, database, device.query);
 }

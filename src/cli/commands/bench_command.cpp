@@ -137,7 +137,7 @@ class Bench {
       all.push_back(chosen_sides(problem));
       for (const Side& side : all.back().sides) {
         if (side.chosen.kernel != nullptr) {
-          runner_.prepare(*side.chosen.kernel, side.chosen.configuration, problem);
+          runner_.prepare(*side.chosen.kernel, side.chosen.configuration, side.chosen.problem);
         }
       }
     }
@@ -162,29 +162,23 @@ class Bench {
     SizeComparison result{.problem = problem};
     const TuningDatabase* const own = database_ ? &*database_ : nullptr;
     result.sides[0].chosen =
-        checked(choose_configuration(choice_of(options_), problem, own, query), problem);
+        checked(choose_configuration(choice_of(options_), problem, own, query));
     if (options_.against_cublas()) return result;
     if (!other_) {
       result.sides[1].chosen =
-          checked(choose_configuration(options_.against_choice, problem, own, query), problem);
+          checked(choose_configuration(options_.against_choice, problem, own, query));
       return result;
     }
     const DeviceQuery stored{device_.device_class(), device_.label, std::nullopt, false};
-    if (const auto match = find_best(&*other_, stored, problem, false)) {
-      const Winner& winner = match->winner;
-      result.sides[1].chosen =
-          checked({built_in_kernels().find(winner.template_name), winner.configuration,
-                   match->explanation, winner.problem == problem},
-                  problem);
-    } else {
-      result.is_stored = false;
+    result.is_stored = !known_choices(problem, &*other_, stored).empty();
+    if (result.is_stored) {
+      result.sides[1].chosen = checked(choose_configuration({}, problem, &*other_, stored));
     }
     return result;
   }
 
-  [[nodiscard]] ChosenConfiguration checked(ChosenConfiguration chosen,
-                                            const GemmProblem& problem) const {
-    check_problem(*chosen.kernel, problem);
+  [[nodiscard]] ChosenConfiguration checked(ChosenConfiguration chosen) const {
+    check_problem(*chosen.kernel, chosen.problem);
     check_device(*chosen.kernel, chosen.configuration, device_);
     return chosen;
   }
@@ -203,8 +197,8 @@ class Bench {
       for (std::size_t i = 0; i < 2; ++i) {
         if (stop_.stop_requested()) return;
         Side& side = size.sides[(static_cast<std::size_t>(round) + i) % 2];
-        const bool goes_on = side.chosen.kernel == nullptr ? sample(cublas, side)
-                                                           : sample(side, size.problem, options());
+        const bool goes_on =
+            side.chosen.kernel == nullptr ? sample(cublas, side) : sample(side, options());
         if (!goes_on) return;
       }
     }
@@ -213,9 +207,9 @@ class Bench {
   }
 
   // False if it failed.
-  bool sample(Side& side, const GemmProblem& problem, const MeasureOptions& options) {
+  bool sample(Side& side, const MeasureOptions& options) {
     const Trial trial =
-        runner_.run(*side.chosen.kernel, side.chosen.configuration, problem, options);
+        runner_.run(*side.chosen.kernel, side.chosen.configuration, side.chosen.problem, options);
     if (trial.ok()) side.samples_us.push_back(trial.measurement.median_us);
     if (options.verify || !trial.ok()) side.trial = trial;
     return trial.ok();

@@ -23,10 +23,11 @@
 namespace autotune {
 namespace {
 
-void add_code(BundlePlan& plan, const KernelChoice& choice, const GemmProblem& problem,
-              bool aligned, const std::string& architecture) {
-  BundlePlan::Code code{
-      choice.kernel, choice.best.configuration, {code_macros(*choice.kernel, problem), aligned}};
+void add_code(BundlePlan& plan, const KernelChoice& choice, bool aligned,
+              const std::string& architecture) {
+  BundlePlan::Code code{choice.kernel,
+                        choice.best.configuration,
+                        {code_macros(*choice.kernel, choice.problem), aligned}};
   std::string key = bundled_key(*code.kernel, code.configuration, code.traits, architecture);
   plan.code.try_emplace(std::move(key), std::move(code));
 }
@@ -73,10 +74,10 @@ BundlePlan plan_bundle(const KernelSelector& selector, const std::vector<GemmPro
       if (aligned && !rows_are_aligned(problem)) continue;
       const KernelChoice choice = selector.predict(problem, placement);
       add_choice(plan, choice, problem);
-      add_code(plan, choice, problem, aligned, architecture);
+      add_code(plan, choice, aligned, architecture);
     }
   }
-  add_code(plan, scaling_choice(), kScaledProblem, /*aligned=*/false, architecture);
+  add_code(plan, scaling_choice(), /*aligned=*/false, architecture);
   return plan;
 }
 

@@ -17,7 +17,6 @@
 #include "cli/output/table.hpp"
 #include "export/source/gemm_text.hpp"
 #include "export/source/source_export.hpp"
-#include "select/best_known.hpp"
 
 namespace autotune {
 namespace {
@@ -41,7 +40,7 @@ void check_runs_on(const std::string& architecture, const ChosenConfiguration& c
 bool is_known(const ExportOptions& options, const GemmProblem& problem,
               const TuningDatabase* database, const DeviceQuery& device) {
   if (!options.configuration.empty() || !options.templates.empty()) return true;
-  if (best_known(database, device, problem, nullptr).known()) return true;
+  if (!known_choices(problem, database, device).empty()) return true;
   fmt::print(stderr,
              "autotune: nothing is stored for {} on this device: tune it, name a device "
              "(known: {}), or choose with --template or --config\n",
@@ -58,12 +57,12 @@ SourceRequest request_for(const ExportOptions& options, const GemmProblem& probl
                           const TuningDatabase* database, const Target& target) {
   const ChosenConfiguration chosen =
       choose_configuration(choice_of(options), problem, database, target.query);
-  check_problem(*chosen.kernel, problem);
+  check_problem(*chosen.kernel, chosen.problem);
   const std::string architecture = architecture_of(target, database);
   if (!architecture.starts_with("sm_")) refuse_cpu_device();  // it was named by its label
   check_runs_on(architecture, chosen);
-  return {chosen.kernel, chosen.configuration,     problem,
-          architecture,  printable(chosen.origin), gemm_source_text(problem)};
+  return {chosen.kernel, chosen.configuration,     chosen.problem,
+          architecture,  printable(chosen.origin), gemm_source_text(chosen.problem)};
 }
 
 int run_source_export(const ExportOptions& options) {

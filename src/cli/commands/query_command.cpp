@@ -22,10 +22,10 @@
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/output/top_trials.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "operation/gemm/gemm.hpp"
-#include "select/best_known.hpp"
+#include "select/choice.hpp"
 #include "select/lookup.hpp"
-#include "select/predictor.hpp"
 
 namespace autotune {
 namespace {
@@ -36,142 +36,149 @@ struct QueryOptions : Options {
   bool explain = false;
 };
 
-// The fastest result for exactly this problem that meets the limit of the error, of any
-// arithmetic unless one was asked for. The errors of other problems' results say nothing of it.
-BestKnown accurate_answer(const QueryOptions& options, const TuningDatabase* database,
-                          const DeviceQuery& device, GemmProblem problem) {
-  std::vector<Problem> problems;
-  for (const Math math : options.maths()) {
-    problem.math = math;
-    problems.emplace_back(problem);
-  }
-  auto match = find_fastest(database, device, problems);
-  problem = gemm_problem(match ? match->winner.problem : problems.front());
-  return {problem, std::move(match)};
-}
+// What is known for one of the sizes, the best first.
+struct Answer {
+  GemmProblem problem;  // as it was asked for
+  std::vector<Choice> choices;
 
-std::vector<BestKnown> find_answers(const QueryOptions& options, const TuningDatabase* database,
-                                    const DeviceQuery& device) {
-  std::vector<BestKnown> answers;
+  [[nodiscard]] bool known() const { return !choices.empty(); }
+  // The problem as the answer computes it.
+  [[nodiscard]] const GemmProblem& computed() const {
+    return known() ? choices.front().problem : problem;
+  }
+};
+
+std::vector<Answer> find_answers(const QueryOptions& options, const TuningDatabase* database,
+                                 const DeviceQuery& device) {
+  std::vector<Answer> answers;
   if (options.sizes.empty()) {
     for (Match& match : list_winners(database, device)) {
       const GemmProblem problem = gemm_problem(match.winner.problem);
-      if (options.selects(problem)) answers.push_back({problem, std::move(match)});
+      if (!options.selects(problem)) continue;
+      Choice choice{built_in_kernels().find(match.winner.template_name),
+                    match.winner.configuration,
+                    problem,
+                    {}};
+      choice.evidence = std::move(match);
+      answers.push_back({problem, {std::move(choice)}});
     }
     return answers;
   }
-  for (const GemmProblem& problem : options.problems()) {
-    if (options.max_error) {
-      answers.push_back(accurate_answer(options, database, device, problem));
-    } else if (options.exact) {
-      answers.push_back({problem, find_best(database, device, problem, true)});
-    } else {
-      answers.push_back(best_known(database, device, problem, nullptr));
-    }
+  for (GemmProblem problem : options.problems()) {
+    problem.math = options.maths().back();
+    answers.push_back({problem, known_choices(problem, database, device, nullptr, options.exact)});
   }
   return answers;
 }
 
-std::string match_text(const Prediction& prediction) {
-  const std::string error = fmt::format("predicted, +-{:.0f} %", 100 * prediction.error);
-  if (!prediction.winner) return error;
-  return error + ", won for " + to_string(gemm_problem(prediction.winner->problem));
+std::string match_text(const Choice& choice) {
+  const Prediction* const predicted = choice.predicted();
+  if (predicted == nullptr) {
+    const std::string kind = to_string(choice.match());
+    if (choice.is_measured()) return kind;
+    return kind + " " + to_string(gemm_problem(choice.stored()->winner.problem));
+  }
+  const std::string error = fmt::format("predicted, +-{:.0f} %", 100 * predicted->error);
+  if (!predicted->winner) return error;
+  return error + ", won for " + to_string(gemm_problem(predicted->winner->problem));
 }
 
-Table answer_table(const std::vector<BestKnown>& answers, std::optional<Math> asked, bool wide) {
-  const bool with_math = std::any_of(answers.begin(), answers.end(), [&](const BestKnown& answer) {
-    return answer.problem.math != asked.value_or(answers.front().problem.math);
-  });
+Table answer_table(const std::vector<Answer>& answers, std::optional<Math> asked, bool wide) {
+  const Math usual = asked.value_or(answers.front().computed().math);
+  const bool with_math = std::ranges::any_of(
+      answers, [&](const Answer& answer) { return answer.computed().math != usual; });
   RateColumn rates;
-  for (const auto& [problem, match, predictions] : answers) {
-    if (match) rates.add(gflops(gemm_problem(match->winner.problem), match->winner.median_us));
-    if (!predictions.empty()) rates.add(gflops(problem, predictions.front().time_us));
+  for (const Answer& answer : answers) {
+    if (answer.known() && answer.choices.front().time_us() > 0) {
+      rates.add(gflops(answer.problem, answer.choices.front().time_us()));
+    }
   }
   Table table({"size", "match", "time us", rates.title(), "template", "configuration"});
-  for (const auto& [problem, match, predictions] : answers) {
-    if (!predictions.empty()) {
-      const Prediction& best = predictions.front();
-      // The sign tells predicted figures from measured ones.
-      table.add({size_text(problem, with_math), match_text(best),
-                 fmt::format("~{:.1f}", best.time_us),
-                 "~" + rates.text(gflops(problem, best.time_us)), best.kernel->name,
-                 configuration_text(best.kernel->name, best.configuration, problem, wide)});
+  for (const Answer& answer : answers) {
+    const std::string size = size_text(answer.computed(), with_math);
+    if (!answer.known()) {
+      table.add({size, "none", "-", "-"});
       continue;
     }
-    if (!match) {
-      table.add({size_text(problem, with_math), "none", "-", "-"});
-      continue;
-    }
-    const Winner& winner = match->winner;
-    const bool exact = winner.problem == problem;
-    const std::string tuned_for = exact ? "" : " " + to_string(gemm_problem(winner.problem));
-    table.add({size_text(problem, with_math), to_string(match->kind) + tuned_for,
-               exact ? fmt::format("{:.1f}", winner.median_us) : "-",
-               exact ? rates.text(gflops(problem, winner.median_us)) : "-", winner.template_name,
-               configuration_text(winner.template_name, winner.configuration, problem, wide)});
+    const Choice& best = answer.choices.front();
+    // The sign tells predicted figures from measured ones.
+    const char* const sign = best.predicted() != nullptr ? "~" : "";
+    const double us = best.time_us();
+    table.add({size, match_text(best), us > 0 ? fmt::format("{}{:.1f}", sign, us) : "-",
+               us > 0 ? sign + rates.text(gflops(best.problem, us)) : "-", best.kernel->name,
+               configuration_text(best.kernel->name, best.configuration, best.problem, wide)});
   }
   return table;
 }
 
-nlohmann::ordered_json predicted_entry(const GemmProblem& problem,
-                                       const std::vector<Prediction>& predictions) {
-  const Prediction& best = predictions.front();
+nlohmann::ordered_json predicted_entry(const Choice& best) {
+  const Prediction& predicted = *best.predicted();
   auto entry =
-      borrowed_entry(problem, best.kernel->name, best.configuration, to_string(match_kind(best)));
-  entry["predicted_us"] = best.time_us;
-  entry["predicted_error"] = best.error;
-  if (best.winner) entry["tuned_for"] = to_string(gemm_problem(best.winner->problem));
-  entry["explanation"] = to_string(best);
+      borrowed_entry(best.problem, best.kernel->name, best.configuration, to_string(best.match()));
+  entry["predicted_us"] = predicted.time_us;
+  entry["predicted_error"] = predicted.error;
+  if (predicted.winner) entry["tuned_for"] = to_string(gemm_problem(predicted.winner->problem));
+  entry["explanation"] = to_string(predicted);
   return entry;
 }
 
-nlohmann::ordered_json document_of(const std::vector<BestKnown>& answers,
-                                   const std::string& label) {
+nlohmann::ordered_json stored_entry(const Choice& best) {
+  const Match& match = *best.stored();
+  const std::string kind = to_string(match.kind);
+  auto entry = best.is_measured()
+                   ? result_entry(match.winner, kind)
+                   : borrowed_entry(best.problem, best.kernel->name, best.configuration, kind);
+  entry["tuned_for"] = to_string(gemm_problem(match.winner.problem));
+  entry["shipped"] = match.shipped;
+  entry["explanation"] = match.explanation;
+  return entry;
+}
+
+nlohmann::ordered_json document_of(const std::vector<Answer>& answers, const std::string& label) {
   nlohmann::ordered_json document = results_document("query", nullptr, label);
-  for (const auto& [problem, match, predictions] : answers) {
-    if (!predictions.empty()) {
-      document["results"].push_back(predicted_entry(problem, predictions));
+  for (const Answer& answer : answers) {
+    if (!answer.known()) {
+      document["results"].push_back(empty_entry(answer.problem, "nothing_stored"));
       continue;
     }
-    if (!match) {
-      document["results"].push_back(empty_entry(problem, "nothing_stored"));
-      continue;
-    }
-    const std::string kind = to_string(match->kind);
-    auto entry = match->winner.problem == problem
-                     ? result_entry(match->winner, kind)
-                     : borrowed_entry(problem, match->winner.template_name,
-                                      match->winner.configuration, kind);
-    entry["tuned_for"] = to_string(gemm_problem(match->winner.problem));
-    entry["shipped"] = match->shipped;
-    entry["explanation"] = match->explanation;
-    document["results"].push_back(std::move(entry));
+    const Choice& best = answer.choices.front();
+    document["results"].push_back(best.predicted() != nullptr ? predicted_entry(best)
+                                                              : stored_entry(best));
   }
   document["known"] = answers.size();
   return document;
 }
 
-void print_predictions(const GemmProblem& problem, const std::vector<Prediction>& predictions) {
+void print_predictions(const Answer& answer) {
   constexpr std::size_t kShown = 5;
-  fmt::print("{}: the best predicted of {} candidates\n", to_string(problem), predictions.size());
-  for (std::size_t i = 0; i < std::min(kShown, predictions.size()); ++i) {
-    const Prediction& one = predictions[i];
-    fmt::print("  {}\n    {} {}\n", to_string(one), one.kernel->name, to_string(one.configuration));
-    if (one.winner) {
-      fmt::print("    won for {}: {:.1f} us\n", to_string(gemm_problem(one.winner->problem)),
-                 one.winner->median_us);
+  fmt::print("{}: the best predicted of {} candidates\n", to_string(answer.problem),
+             answer.choices.size());
+  for (std::size_t i = 0; i < std::min(kShown, answer.choices.size()); ++i) {
+    const Choice& one = answer.choices[i];
+    fmt::print("  {}\n    {} {}\n",
+               one.predicted() != nullptr ? to_string(*one.predicted()) : one.explanation(),
+               one.kernel->name, to_string(one.configuration));
+    if (one.predicted() != nullptr && one.predicted()->winner) {
+      fmt::print("    won for {}: {:.1f} us\n",
+                 to_string(gemm_problem(one.predicted()->winner->problem)),
+                 one.predicted()->winner->median_us);
     }
   }
 }
 
-void print_explanations(const std::vector<BestKnown>& answers) {
-  for (const auto& [problem, match, predictions] : answers) {
-    if (!predictions.empty()) print_predictions(problem, predictions);
-    if (!match || !predictions.empty()) continue;
-    const Winner& winner = match->winner;
-    fmt::print("{}: {}\n  {}, driver {}, compiler {}, {}\n", to_string(problem), match->explanation,
-               printable(winner.device_class), printable(winner.environment.driver),
-               printable(winner.environment.nvrtc_build), printable(winner.measured_at));
+void print_explanations(const std::vector<Answer>& answers) {
+  for (const Answer& answer : answers) {
+    if (!answer.known()) continue;
+    if (answer.choices.front().predicted() != nullptr) {
+      print_predictions(answer);
+      continue;
+    }
+    const Match& match = *answer.choices.front().stored();
+    const Winner& winner = match.winner;
+    fmt::print("{}: {}\n  {}, driver {}, compiler {}, {}\n", to_string(answer.problem),
+               match.explanation, printable(winner.device_class),
+               printable(winner.environment.driver), printable(winner.environment.nvrtc_build),
+               printable(winner.measured_at));
   }
 }
 
@@ -234,13 +241,12 @@ int run_query(const QueryOptions& options) {
   device.max_error = options.max_error;
   if (options.top > 0) return run_top(options, database, device);
 
-  const std::vector<BestKnown> answers = find_answers(options, database, device);
-  const bool anything = std::any_of(answers.begin(), answers.end(),
-                                    [](const BestKnown& answer) { return answer.known(); });
-  const bool everything = std::all_of(answers.begin(), answers.end(),
-                                      [](const BestKnown& answer) { return answer.known(); });
-  for (const BestKnown& answer : answers) {  // as it is spelled there
-    if (answer.match) device.label = answer.match->winner.device_label;
+  const std::vector<Answer> answers = find_answers(options, database, device);
+  const bool anything = std::ranges::any_of(answers, &Answer::known);
+  const bool everything = std::ranges::all_of(answers, &Answer::known);
+  for (const Answer& answer : answers) {  // as it is spelled there
+    if (!answer.known() || answer.choices.front().stored() == nullptr) continue;
+    device.label = answer.choices.front().stored()->winner.device_label;
   }
   if (options.json) {
     print_document(document_of(answers, device.label));

@@ -30,7 +30,7 @@ std::vector<ChosenConfiguration> configurations_for(const Options& options,
     const ChosenConfiguration& chosen = all.emplace_back(choose_configuration(
         choice_of(options), problem, database ? &*database : nullptr,
         {device.device_class(), device.label, std::nullopt, !options.no_shipped}));
-    check_problem(*chosen.kernel, problem);
+    check_problem(*chosen.kernel, chosen.problem);
     check_device(*chosen.kernel, chosen.configuration, device);
   }
   return all;
@@ -50,7 +50,7 @@ std::vector<Trial> run_all(const Options& options, const DeviceInfo& device,
     progress.show({.done = static_cast<std::int64_t>(i),
                    .total = static_cast<std::int64_t>(problems.size()),
                    .phase = "run"});
-    trials.push_back(runner.run(*chosen[i].kernel, chosen[i].configuration, problems[i], {}));
+    trials.push_back(runner.run(*chosen[i].kernel, chosen[i].configuration, chosen[i].problem, {}));
   }
   return trials;
 }

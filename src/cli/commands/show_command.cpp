@@ -119,12 +119,11 @@ void print_special_needs(const LaunchGeometry& geometry, const std::vector<Tenso
   }
 }
 
-void print_launch(const ChosenConfiguration& chosen, const GemmProblem& gemm,
-                  const std::vector<std::string>& options) {
+void print_launch(const ChosenConfiguration& chosen, const std::vector<std::string>& options) {
   const KernelTemplate& kernel = *chosen.kernel;
-  const Problem problem = gemm;
+  const Problem problem = chosen.problem;
   const LaunchGeometry geometry = kernel.geometry(chosen.configuration, problem);
-  print_line("size", to_string(gemm));
+  print_line("size", to_string(chosen.problem));
   print_line("template", kernel.name);
   print_line("configuration", to_string(chosen.configuration));
   print_line("origin", printable(chosen.origin));
@@ -168,7 +167,7 @@ int run_show(const ShowOptions& options) {
   const Target target = choose_target(options, database);
   const ChosenConfiguration chosen =
       choose_configuration(choice_of(options), problem, database, target.query);
-  check_problem(*chosen.kernel, problem);
+  check_problem(*chosen.kernel, chosen.problem);
   const std::string architecture = architecture_of(target, database);
   check_architecture(*chosen.kernel, architecture);
   if (names_cpu_device(architecture) && compiles) {
@@ -176,8 +175,9 @@ int run_show(const ShowOptions& options) {
         "--ptx, --log: the CPU device has no PTX: name an architecture, e.g. "
         "--arch sm_90");
   }
-  const std::vector<std::string> compile_with = compile_options(
-      *chosen.kernel, chosen.configuration, code_traits(*chosen.kernel, problem), architecture);
+  const std::vector<std::string> compile_with =
+      compile_options(*chosen.kernel, chosen.configuration,
+                      code_traits(*chosen.kernel, chosen.problem), architecture);
 
   if (options.source) {
     fmt::print("{}", stand_alone_source(*chosen.kernel, compile_with));
@@ -190,7 +190,7 @@ int run_show(const ShowOptions& options) {
     }
     if (!result.ok) return exit_code::kNoneCorrect;
   } else {
-    print_launch(chosen, problem, compile_with);
+    print_launch(chosen, compile_with);
   }
   return exit_code::kDone;
 }

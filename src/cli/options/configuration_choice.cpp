@@ -9,7 +9,7 @@
 
 #include "cli/options/space_options.hpp"
 #include "kernel_templates/kernel_registry.hpp"
-#include "select/best_known.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -147,19 +147,25 @@ ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
                                          const DeviceQuery& device) {
   const KernelTemplate& kernel = chosen_template(choice);
   if (!choice.configuration.empty()) {
-    return {&kernel, completed(kernel, choice.configuration, problem), "given", true};
+    return {&kernel, completed(kernel, choice.configuration, problem), problem, "given", true};
   }
-  const BestKnown best = best_known(database, device, problem, choice.kernel);
-  if (!best.predictions.empty()) {
-    const Prediction& first = best.predictions.front();
-    return {first.kernel, first.configuration, "predicted: " + to_string(first)};
-  }
-  if (best.match) {
-    const Winner& winner = best.match->winner;
-    return {built_in_kernels().find(winner.template_name), winner.configuration,
-            best.match->explanation, winner.problem == problem};
-  }
-  return {&kernel, kernel.default_configuration(problem), "default"};
+  const std::vector<Choice> known = known_choices(problem, database, device, choice.kernel);
+  if (known.empty()) return {&kernel, kernel.default_configuration(problem), problem, "default"};
+  const Choice& best = known.front();
+  return {best.kernel, best.configuration, best.problem, best.explanation(), best.is_measured()};
+}
+
+std::vector<Choice> known_choices(const GemmProblem& problem, const TuningDatabase* database,
+                                  const DeviceQuery& device, const KernelTemplate* kernel,
+                                  bool only_measured) {
+  ChoiceQuery query{.problem = problem, .database = database, .device = device};
+  query.limits = limits_of(database, device);
+  query.aligned = unpadded_traits(built_in_operations().at(kGemm), problem).aligned;
+  query.only_measured = only_measured;
+  query.serves = [kernel](const KernelTemplate& one, const Configuration&, const GemmProblem&) {
+    return kernel == nullptr || &one == kernel;
+  };
+  return choices(query);
 }
 
 std::string configuration_text(const std::string& template_name, const Configuration& configuration,

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/options/options.hpp"
 #include "core/device_info.hpp"
 #include "kernel_templates/kernel_template.hpp"
-#include "select/lookup.hpp"
+#include "select/choice.hpp"
 
 namespace autotune {
 
@@ -21,6 +22,7 @@ struct ConfigurationChoice {
 struct ChosenConfiguration {
   const KernelTemplate* kernel = nullptr;
   Configuration configuration;
+  GemmProblem problem;    // as it is computed, maybe with a stricter math than was asked for
   std::string origin;     // "given", "default", or the reason why it is the best known
   bool is_exact = false;  // given, or tuned for the very problem
 };
@@ -38,11 +40,18 @@ void check_problem(const KernelTemplate& kernel, const GemmProblem& problem);
 
 // Parameters that a spelled-out configuration leaves out are as in the template's default for the
 // problem, as far as the space's rules allow that. Without one: the best known for the device
-// (see best_known()), of the template if one is named, else the template's default.
+// (see choices()), of the template if one is named, else the template's default.
 [[nodiscard]] ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
                                                        const GemmProblem& problem,
                                                        const TuningDatabase* database,
                                                        const DeviceQuery& device);
+
+// The known choices for a problem on a device that need not be here, of a template if one is given.
+[[nodiscard]] std::vector<Choice> known_choices(const GemmProblem& problem,
+                                                const TuningDatabase* database,
+                                                const DeviceQuery& device,
+                                                const KernelTemplate* kernel = nullptr,
+                                                bool only_measured = false);
 
 // The value of --config that stands for a configuration: the parameters that differ from the
 // template's default for the problem, or all of them if `wide`. "default" where none differs.

@@ -257,7 +257,10 @@ void store_text(const Declaration& option, Options& options, const std::string& 
 
 std::vector<Math> Options::maths() const {
   if (math || !max_error) return {arithmetic()};
-  return {Math::strict, Math::emulated, Math::tf32};
+  std::vector<Math> all;
+  for (const GemmProblem& one : with_stricter_maths({.math = Math::tf32})) all.push_back(one.math);
+  std::ranges::reverse(all);
+  return all;
 }
 
 std::vector<GemmProblem> Options::problems() const {
