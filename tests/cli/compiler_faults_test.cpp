@@ -218,6 +218,17 @@ TEST_SUITE("the CPU device's compiler") {
     CHECK(has(query.err, "ulimit -n"));
   }
 
+  TEST_CASE("threads with small stacks are enough") {
+    const Program program;
+    const std::string tune =
+        " --device cpu --sizes 56 --template gemm_tiled --trials 2 --results-per-thread 1";
+    const ProgramResult result = run_program(
+        "/bin/sh", {"-c", std::string("ulimit -s 256; exec ") + AUTOTUNE_PROGRAM + tune},
+        program.environment);
+    CAPTURE(result.err);
+    CHECK((result.exit_code == kSuccess || has(result.err, "Sanitizer")));
+  }
+
   // How little is too little for a thread, a compiler or a worker depends on the build.
   TEST_CASE("whatever memory a command may have, it does its work or says that it has too little") {
     const Program program;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 
 #include "operation/gemm/gemm.hpp"
 
@@ -77,8 +78,10 @@ void multiply(Workspace& work, std::int64_t groups, std::int64_t rows, std::int6
 // Appends the results of a part of one product.
 void append(const OperandView& a, const OperandView& b, const Rectangle& part, std::int64_t k,
             bool with_magnitudes, ReferenceTile& result) {
-  thread_local Workspace work;
-  work = {};
+  // It is too large for a stack, and for thread-local memory, which every thread of an application
+  // would pay for.
+  const auto memory = std::make_unique<Workspace>();
+  Workspace& work = *memory;
   for (std::int64_t first_k = 0; first_k < k; first_k += kDepth) {
     const std::int64_t depth = std::min(kDepth, k - first_k);
     load(work, a, b, part, first_k, depth);
