@@ -307,12 +307,13 @@ class AUTOTUNE_API Library {
   // caller's instead.
   //
   // Throws UsageError for a size below 0 or above 2147483647, an unknown enumerator, a null
-  // or misaligned pointer, an ld that is too small, a stride below 0 or above 2^59 elements for all
-  // matrices together, matrices of C that overlap, C within A or B (of a batch whose operands lie
-  // between each other, its first 16 matrices are checked), a current context of another
-  // device than the options name, a stream where there are none, a cold call on a stream that is
-  // being captured; NotTunedError as the options have it; EnvironmentError when the kernel must be
-  // compiled and there is no compiler; Error, with the driver's code, for what the driver reports.
+  // or misaligned pointer, an ld that is too small, a stride below 0, an ld or a stride that spreads
+  // the matrices over more than 2^59 elements, matrices of C that overlap each other, C that shares
+  // an element with A or B (a batch is also refused where its strides are so unlike that this would
+  // take long to rule out), a current context of another device than the options name, a stream
+  // where there are none, a cold call on a stream that is being captured; NotTunedError as the
+  // options have it; EnvironmentError when the kernel must be compiled and there is no compiler;
+  // Error, with the driver's code, for what the driver reports.
   MatchKind gemm(const GemmProblem& problem, float alpha, Matrix a, Matrix b, float beta,
                  MutableMatrix c, Stream stream = nullptr);
 

@@ -8,6 +8,8 @@
 
 #include "autotune/error.hpp"
 
+#include "api/overlap.hpp"
+
 namespace autotune {
 namespace {
 
@@ -65,13 +67,18 @@ std::int64_t meant_ld(std::int64_t ld, std::int64_t least) {
   return ld == 0 ? std::max<std::int64_t>(least, 1) : ld;
 }
 
+constexpr std::int64_t kMostExtent = std::int64_t{1} << 59;  // elements of all matrices together
+
 void check_matrix(const Lines& matrix, Order order, bool is_used) {
   const bool is_placed =
       !is_used || (matrix.data != nullptr && address_of(matrix.data) % sizeof(float) == 0);
   if (!is_placed || matrix.ld < matrix.length) refuse_matrix(matrix, order, is_placed);
+  const std::int64_t most = kMostExtent / std::max<std::int64_t>(matrix.lines, 1);
+  if (!is_used || matrix.ld <= most) return;
+  throw UsageError(fmt::format("ld{} is {}: it must be at most {} for {} {}", matrix.lower(),
+                               matrix.ld, most, matrix.lines,
+                               order == Order::row_major ? "rows" : "columns"));
 }
-
-constexpr std::int64_t kMostExtent = std::int64_t{1} << 59;  // elements of a batch
 
 void check_stride(const Lines& matrix) {
   const std::int64_t most = kMostExtent / std::max<std::int64_t>(matrix.matrices, 1);
@@ -92,45 +99,24 @@ void check_separate(const Lines& c) {
                   c.stride, c.lines, c.length, c.ld));
 }
 
-// Returns whether one matrix has the first element of the other. Matrices that are different
-// columns of a larger one lie between each other's rows and have no element in common.
-bool holds_first_of(const Lines& matrix, const Lines& other) {
-  const auto distance =
-      static_cast<std::int64_t>(address_of(other.data) - address_of(matrix.data)) / 4;
-  return distance >= 0 && distance / matrix.ld < matrix.lines &&
-         distance % matrix.ld < matrix.length;
-}
-
 // The end of all matrices, or the greatest address if that is beyond it.
 std::uint64_t end_of(const Lines& matrix) {
-  std::int64_t elements = 0;
+  const std::int64_t elements =
+      (matrix.lines - 1) * matrix.ld + matrix.length + (matrix.matrices - 1) * matrix.stride;
   std::uint64_t end = 0;
-  if (__builtin_mul_overflow(matrix.lines, matrix.ld, &elements) ||
-      __builtin_add_overflow(elements, (matrix.matrices - 1) * matrix.stride, &elements) ||
-      __builtin_add_overflow(address_of(matrix.data), 4 * static_cast<std::uint64_t>(elements),
-                             &end)) {
-    return std::numeric_limits<std::uint64_t>::max();
-  }
-  return end;
+  const bool is_beyond = __builtin_add_overflow(address_of(matrix.data),
+                                                4 * static_cast<std::uint64_t>(elements), &end);
+  return is_beyond ? std::numeric_limits<std::uint64_t>::max() : end;
 }
 
-Lines matrix_at(Lines all, std::int64_t number) {
-  all.data += number * all.stride;
-  return all;
-}
-
-// Where the operands of a batch lie between each other, the first products tell.
 void check_apart(const Lines& operand, const Lines& c) {
-  constexpr std::int64_t kChecked = 16;
   if (end_of(operand) <= address_of(c.data) || end_of(c) <= address_of(operand.data)) return;
-  for (std::int64_t i = 0; i < std::min(operand.matrices, kChecked); ++i) {
-    const Lines one = matrix_at(operand, i);
-    for (std::int64_t j = 0; j < std::min(c.matrices, kChecked); ++j) {
-      const Lines other = matrix_at(c, j);
-      if (!holds_first_of(one, other) && !holds_first_of(other, one)) continue;
-      throw UsageError(fmt::format("C overlaps {}", operand.name));
-    }
-  }
+  const auto runs = [](const Lines& of) {
+    return ElementRuns{of.length, {{{of.lines, of.ld}, {of.matrices, of.stride}}}};
+  };
+  const auto bytes = static_cast<std::int64_t>(address_of(c.data) - address_of(operand.data));
+  if (!may_overlap(runs(operand), runs(c), bytes / 4)) return;
+  throw UsageError(fmt::format("C overlaps {}", operand.name));
 }
 
 const PreparedOperand* operand_of(const Matrix& matrix) {
@@ -172,7 +158,7 @@ void check_carefully(const GemmProblem& problem, float alpha, Matrix a, Matrix b
 }
 
 // Returns whether a call is right at first sight, as nearly all are: this is a part of every call.
-// `choices` has the bits of all enumerators.
+// `choices` has the bits of all enumerators but math.
 bool is_plain(const GemmCall& call, unsigned choices) {
   const GemmProblem& p = call.problem;
   const std::int64_t numbers = p.m | p.n | p.k | call.lda | call.ldb | call.ldc;
@@ -180,16 +166,19 @@ bool is_plain(const GemmCall& call, unsigned choices) {
   const std::uint64_t b = address_of(call.b);
   const std::uint64_t c = address_of(call.c);
   if (static_cast<std::uint64_t>(numbers) > kMostSize || p.batch != 1 || choices > 1 ||
-      (a | b | c) % 4 != 0 || call.is_empty() || !call.multiplies() || call.lda < p.lda() ||
-      call.ldb < p.ldb() || call.ldc < p.ldc() || a == 0 || b == 0 || c == 0) {
+      p.math > Math::tf32 || (a | b | c) % 4 != 0 || call.is_empty() || !call.multiplies() ||
+      call.lda < p.lda() || call.ldb < p.ldb() || call.ldc < p.ldc() || a == 0 || b == 0 ||
+      c == 0) {
     return false;
   }
   const auto bytes = [](std::int64_t rows, std::int64_t ld) {
-    return static_cast<std::uint64_t>(4 * rows * ld);
+    return 4 * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(ld);
   };
-  const std::uint64_t end_of_c = c + bytes(p.m, call.ldc);
+  const std::uint64_t rows_c = bytes(p.m, call.ldc);
   const std::uint64_t rows_a = bytes(p.op_a == Transpose::none ? p.m : p.k, call.lda);
   const std::uint64_t rows_b = bytes(p.op_b == Transpose::none ? p.k : p.n, call.ldb);
+  if ((rows_a | rows_b | rows_c) > static_cast<std::uint64_t>(kMostExtent)) return false;
+  const std::uint64_t end_of_c = c + rows_c;
   return (end_of_c <= a || a + rows_a <= c) && (end_of_c <= b || b + rows_b <= c);
 }
 
@@ -244,7 +233,7 @@ GemmCall checked_call(const GemmProblem& problem, float alpha, Matrix a, Matrix 
   call.ldb = meant_ld(call.ldb, call.problem.ldb());
   call.ldc = meant_ld(call.ldc, call.problem.ldc());
   const auto choices = static_cast<unsigned>(problem.op_a) | static_cast<unsigned>(problem.op_b) |
-                       static_cast<unsigned>(problem.math) | static_cast<unsigned>(problem.order);
+                       static_cast<unsigned>(problem.order);
   if (!is_plain(call, choices)) check_carefully(problem, alpha, a, b, c);
   if (call.prepared_a != nullptr || call.prepared_b != nullptr) {
     const bool as_given = problem.order == Order::row_major;
