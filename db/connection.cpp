@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/posix/file_descriptor.hpp"
+#include "core/posix/no_fork.hpp"
 #include "db/file_trust.hpp"
 #include "db/locked_file.hpp"
 #include "db/migrations/field_hash.hpp"
@@ -325,6 +326,7 @@ std::optional<SQLite::Database> open_file_read_only(const fs::path& path, const 
 }
 
 SQLite::Database open_in_memory(const FileKind& kind) {
+  const NoFork until_done;
   SQLite::Database database(":memory:", SQLite::OPEN_READWRITE);
   configure(database, kind);
   migrate(database, ":memory:", kind);
@@ -332,6 +334,8 @@ SQLite::Database open_in_memory(const FileKind& kind) {
 }
 
 void with_storage_errors(const fs::path& path, const std::function<void()>& work) {
+  // A child would believe that it has the locks of this process.
+  const NoFork until_done;
   try {
     work();
   } catch (const SQLite::Exception& error) {

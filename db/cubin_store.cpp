@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/hash.hpp"
+#include "core/posix/no_fork.hpp"
 #include "db/connection.hpp"
 #include "db/cubin_packing.hpp"
 #include "db/locked_file.hpp"
@@ -55,17 +56,25 @@ struct CubinStore::Implementation {
   std::set<std::string> used;  // keys whose last use is to be written
   std::string problem;
 
-  ~Implementation() { commit(); }
+  ~Implementation() {
+    commit();
+    close();
+  }
+
+  void close() {
+    const NoFork until_done;
+    database.reset();
+  }
 
   void connect() {
-    database.reset();
+    close();
     database.emplace(open_file(path, cubin_file()));
     identity = identity_of(path);
   }
 
   // The journal first: a new file must not meet the old one's.
   void start_over() {
-    database.reset();
+    close();
     std::error_code ignored;
     fs::remove(fs::path(path) += "-journal", ignored);
     fs::remove(path, ignored);

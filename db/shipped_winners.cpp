@@ -14,6 +14,7 @@
 
 #include "core/embedded_file.hpp"
 #include "core/json.hpp"
+#include "core/posix/no_fork.hpp"
 
 namespace autotune {
 
@@ -85,6 +86,7 @@ std::deque<ShippedWinner>& all_shipped() {
 }  // namespace
 
 std::vector<const Winner*> shipped_winners(const ResultFilter& filter) {
+  const NoFork until_made;
   std::vector<const Winner*> result;
   for (ShippedWinner& winner : all_shipped()) {
     if (matches(filter, winner.key())) result.push_back(&winner.whole());
@@ -93,6 +95,7 @@ std::vector<const Winner*> shipped_winners(const ResultFilter& filter) {
 }
 
 std::vector<Problem> shipped_problems(const ResultFilter& filter) {
+  const NoFork until_made;
   std::vector<Problem> result;
   for (const ShippedWinner& winner : all_shipped()) {
     if (matches(filter, winner.key())) result.push_back(winner.key().problem);

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include <sqlite3.h>
 
 #include "autotune/error.hpp"
 
+#include "core/posix/no_fork.hpp"
 #include "db/connection.hpp"
 #include "db/default_paths.hpp"
 #include "db/file_trust.hpp"
@@ -54,7 +56,8 @@ constexpr std::chrono::milliseconds kShortWait(100);
 }  // namespace
 
 struct TuningDatabase::Implementation {
-  fs::path path;  // empty in memory
+  fs::path path;                  // empty in memory
+  std::optional<NoFork> closing;  // until the database is closed
   SQLite::Database database;
   fs::path whole_path;  // stays right when the program changes its folder
   FileIdentity identity;
@@ -68,6 +71,7 @@ struct TuningDatabase::Implementation {
     whole_path = fs::absolute(path);
     identity = identity_of(whole_path);
   }
+  ~Implementation() { closing.emplace(); }
 
   // After a wait in vain the next calls do not wait long, until one succeeds. A process that was
   // stopped with its lock would otherwise cost the whole wait for each of them.

@@ -7,6 +7,7 @@
 
 #include "autotune/error.hpp"
 
+#include "core/posix/no_fork.hpp"
 #include "cpu/compiler.hpp"
 
 namespace autotune {
@@ -31,6 +32,7 @@ FileDescriptor memory_file(const std::string& bytes) {
 // path, and the path of an open descriptor is unique.
 LoadedKernel::LoadedKernel(const std::string& image, const std::string& name)
     : file_(memory_file(image)) {
+  const NoFork until_loaded;
   library_ = dlopen(fmt::format("/proc/self/fd/{}", file_.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr) {
     throw Error("the compiled kernel cannot be loaded: " + std::string(dlerror()));
@@ -47,6 +49,7 @@ LoadedKernel::LoadedKernel(const std::string& image, const std::string& name)
 }
 
 LoadedKernel::~LoadedKernel() {
+  const NoFork until_done;
   dlclose(library_);
 }
 

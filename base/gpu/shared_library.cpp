@@ -8,6 +8,8 @@
 #include <link.h>
 #include <string.h>
 
+#include "core/posix/no_fork.hpp"
+
 namespace autotune::gpu {
 
 std::vector<std::string> toolkit_folders() {
@@ -27,6 +29,7 @@ std::vector<std::string> toolkit_folders() {
 }
 
 std::optional<SharedLibrary> SharedLibrary::open(const std::string& name, std::string* problem) {
+  const NoFork until_loaded;
   // Drivers and compilers are not made to be unloaded: they leave threads and memory behind.
   void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {

@@ -7,6 +7,7 @@
 #include "autotune/error.hpp"
 
 #include "core/embedded_file.hpp"
+#include "core/posix/no_fork.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {
@@ -24,6 +25,7 @@ const Operation& OperationRegistry::at(std::string_view name) const {
 }
 
 const OperationRegistry& built_in_operations() {
+  const NoFork until_made;
   // Never destroyed, like all statics here: an application may multiply in its last destructors.
   static const auto& registry = *new OperationRegistry({gemm_operation()});
   return registry;

@@ -16,6 +16,7 @@
 
 #include "core/embedded_file.hpp"
 #include "core/json.hpp"
+#include "core/posix/no_fork.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "operation/gemm/gemm.hpp"
 
@@ -124,6 +125,7 @@ Portfolio parse_portfolio(std::string_view text) {
 }
 
 const std::vector<Portfolio>& shipped_portfolios(Math math) {
+  const NoFork until_made;
   static std::mutex mutex;  // not std::call_once: see ShippedWinner
   static auto& all = *new std::array<std::optional<std::vector<Portfolio>>, kMaths>;
   const std::lock_guard lock(mutex);
