@@ -266,9 +266,12 @@ CpuCompileResult CpuCompiler::compile(const std::string& name, const std::string
                                    "-nodefaultlibs", "-lm", "-DAUTOTUNE_TRACED"});
   }
   ProgramResult result = run_program(command, {"TMPDIR=" + folder.path().string()});
-  if (result.exit_code != 0) {
+  std::error_code ignored;
+  // A compiler that fails leaves no output.
+  const int exit_code = result.exit_code.value_or(fs::exists(output, ignored) ? 0 : 1);
+  if (exit_code != 0) {
     if (result.output.empty()) {
-      result.output = fmt::format("error: {} ended with exit code {}\n", path(), result.exit_code);
+      result.output = fmt::format("error: {} ended with exit code {}\n", path(), exit_code);
     }
     if (is_fault_of_machine(result, input)) {
       throw EnvironmentError(fmt::format("{} was stopped: {}", path(),

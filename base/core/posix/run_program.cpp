@@ -2,11 +2,13 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,11 +42,21 @@ std::string read_to_end(int file) {
   }
 }
 
-int wait_for(pid_t process) {
-  int status = 0;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+// A descriptor of a process, since its number may be another one's when somebody else has waited
+// for it. Linux before 5.4 has none to wait for.
+FileDescriptor descriptor_of(pid_t process) {
+  return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+}
+
+std::optional<int> wait_for(pid_t process, const FileDescriptor& descriptor) {
+  constexpr auto kPidfd = static_cast<idtype_t>(3);  // P_PIDFD, which older C libraries do not name
+  const bool has_descriptor = descriptor.get() >= 0;
+  const auto id = static_cast<id_t>(has_descriptor ? descriptor.get() : process);
+  siginfo_t ended{};
+  while (::waitid(has_descriptor ? kPidfd : P_PID, id, &ended, WEXITED) != 0) {
+    if (errno != EINTR) return std::nullopt;
   }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return ended.si_code == CLD_EXITED ? ended.si_status : 128 + ended.si_status;
 }
 
 }  // namespace
@@ -63,10 +75,11 @@ ProgramResult run_program(const std::vector<std::string>& arguments,
     throw EnvironmentError(
         fmt::format("{} cannot be started: {}", arguments[0], std::strerror(error)));
   }
+  const FileDescriptor descriptor = descriptor_of(process);
   output.writing = {};  // otherwise reading would not end with the program
   ProgramResult result;
   result.output = read_to_end(output.reading.get());
-  result.exit_code = wait_for(process);
+  result.exit_code = wait_for(process, descriptor);
   return result;
 }
 

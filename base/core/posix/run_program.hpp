@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace autotune {
 
 struct ProgramResult {
-  int exit_code = 0;   // 128 + the signal's number when a signal ended it
+  // 128 + the signal's number when a signal ended it. nullopt where the application ignores SIGCHLD
+  // or waits for all children itself, so that the system no longer knows.
+  std::optional<int> exit_code;
   std::string output;  // standard output and error, at most kMaxProgramOutput
 };
 

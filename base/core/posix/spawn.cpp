@@ -49,15 +49,17 @@ class Attributes {
  public:
   explicit Attributes(bool own_group) {
     ::posix_spawnattr_init(&attributes_);
-    sigset_t all, blocked;
-    sigfillset(&all);
+    sigset_t defaults, blocked;
+    sigemptyset(&defaults);
     sigemptyset(&blocked);
-    int flags = POSIX_SPAWN_SETSIGMASK;
+    sigaddset(&defaults, SIGCHLD);
+    int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
     if (own_group) {
       for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&blocked, signal);
-      ::posix_spawnattr_setsigdefault(&attributes_, &all);
-      flags |= POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP;  // to 0: its own number
+      sigfillset(&defaults);
+      flags |= POSIX_SPAWN_SETPGROUP;  // to 0: its own number
     }
+    ::posix_spawnattr_setsigdefault(&attributes_, &defaults);
     ::posix_spawnattr_setsigmask(&attributes_, &blocked);
     ::posix_spawnattr_setflags(&attributes_, static_cast<short>(flags));
   }

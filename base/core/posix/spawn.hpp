@@ -19,7 +19,8 @@ struct SpawnOptions {
   // True: the program leads a process group, to which all processes that it starts belong. It
   // handles every signal by default, whatever this process does with it. SIGINT, SIGTERM and SIGHUP
   // are blocked in it, because terminals and job schedulers send them to many processes, and this
-  // process decides what they mean. False: the program has no signal blocked.
+  // process decides what they mean. False: the program has no signal blocked, and can wait for its
+  // own children though this process may ignore SIGCHLD.
   bool own_group = false;
 };
 
