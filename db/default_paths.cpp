@@ -9,8 +9,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A program that runs with more rights than its caller, as one with the setuid bit, heeds none.
 std::optional<fs::path> from_environment(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = ::secure_getenv(name);
   if (value == nullptr || *value == '\0') return std::nullopt;
   return fs::path(value);
 }

@@ -46,7 +46,7 @@ namespace {
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
 SharedLibrary open_cublas() {
-  const char* chosen = std::getenv("AUTOTUNE_CUBLAS");
+  const char* chosen = ::secure_getenv("AUTOTUNE_CUBLAS");
   std::vector<std::string> names = {"libcublas.so.13", "libcublas.so.12"};
   for (const std::string& folder : toolkit_folders()) {
     names.push_back(folder + "/libcublas.so.13");

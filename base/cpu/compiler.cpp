@@ -118,7 +118,7 @@ std::optional<std::string> find_program(const std::string& name) {
     return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
   };
   if (name.find('/') != std::string::npos) return usable(name) ? std::optional(name) : std::nullopt;
-  const char* const folders = std::getenv("PATH");
+  const char* const folders = ::secure_getenv("PATH");
   std::istringstream list(folders != nullptr ? folders : "/usr/bin:/bin");
   for (std::string folder; std::getline(list, folder, ':');) {
     const std::string path = (folder.empty() ? "." : folder) + "/" + name;
@@ -129,7 +129,7 @@ std::optional<std::string> find_program(const std::string& name) {
 
 // The compiler's path and the arguments that follow it in $CXX.
 std::vector<std::string> find_compiler() {
-  if (const char* const wish = std::getenv("CXX"); wish != nullptr && *wish != '\0') {
+  if (const char* const wish = ::secure_getenv("CXX"); wish != nullptr && *wish != '\0') {
     std::istringstream words(wish);
     std::vector<std::string> command{std::istream_iterator<std::string>(words), {}};
     if (command.empty()) command.emplace_back(wish);
@@ -150,7 +150,7 @@ std::vector<std::string> find_compiler() {
 
 bool sanitized() {
 #if defined(__SANITIZE_ADDRESS__)
-  const char* const wish = std::getenv("AUTOTUNE_CPU_SANITIZE");
+  const char* const wish = ::secure_getenv("AUTOTUNE_CPU_SANITIZE");
   return wish != nullptr && std::string_view(wish) == "1";
 #else
   return false;  // the kernel would lack the sanitizer's library

@@ -35,7 +35,7 @@ std::string plain_name(int code) {
 }
 
 SharedLibrary open_libcuda() {
-  const char* chosen = std::getenv("AUTOTUNE_LIBCUDA");
+  const char* chosen = ::secure_getenv("AUTOTUNE_LIBCUDA");
   const std::string name = chosen != nullptr && *chosen != '\0' ? chosen : "libcuda.so.1";
   std::optional<SharedLibrary> library = SharedLibrary::open(name);
   if (!library) {

@@ -49,7 +49,7 @@ constexpr std::size_t kMaxLogBytes = std::size_t{64} << 10;
 constexpr int kCacheSince = 1209;
 
 std::vector<std::string> candidate_libraries() {
-  const char* chosen = std::getenv("AUTOTUNE_NVRTC");
+  const char* chosen = ::secure_getenv("AUTOTUNE_NVRTC");
   if (chosen != nullptr && *chosen != '\0') return {chosen};
 
   const std::vector<std::string> sonames = {"libnvrtc.so.13", "libnvrtc.so.12"};

@@ -1,5 +1,7 @@
 // The program on systems that are odd: clocks that jump, file systems without locks, long paths.
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/cli/fake_machine.hpp"
 
@@ -143,6 +145,27 @@ TEST_SUITE("odd systems") {
       check_line(result, "File name too long");
       check_line(program({"db", "stats"}), "File name too long");
     }
+  }
+
+  TEST_CASE("with more rights than its caller, it heeds no variable that names code or files") {
+    if (::geteuid() != 0) {
+      std::printf("SKIPPED: no other user's program can be made\n");
+      return;
+    }
+    Program program;
+    program.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
+    const std::string copy = program.folder.path() / "autotune";
+    const auto run = [&](const std::vector<std::string>& arguments) {
+      return run_program(copy, arguments, program.environment);
+    };
+    std::filesystem::copy_file(AUTOTUNE_PROGRAM, copy);
+    CHECK(has(run({"devices"}).out, "H200"));
+    CHECK(has(run({"db", "path"}).out, program.database));
+    constexpr uid_t kNobody = 65534;
+    REQUIRE(::chown(copy.c_str(), kNobody, kNobody) == 0);
+    REQUIRE(::chmod(copy.c_str(), 04755) == 0);
+    CHECK_FALSE(has(run({"devices"}).out, "H200"));
+    CHECK_FALSE(has(run({"db", "path"}).out, program.database));
   }
 }
 
