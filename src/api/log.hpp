@@ -11,7 +11,8 @@
 
 namespace autotune {
 
-// Thread-safe as far as the application's function is.
+// Thread-safe as far as the application's function is. What that throws ends neither a call nor a
+// thread.
 class Log {
  public:
   explicit Log(std::function<void(LogLevel, const std::string&)> write)
@@ -19,16 +20,26 @@ class Log {
 
   template <typename... Arguments>
   void info(fmt::format_string<Arguments...> format, Arguments&&... arguments) const {
-    if (write_) write_(LogLevel::info, fmt::format(format, std::forward<Arguments>(arguments)...));
+    write(LogLevel::info, format, std::forward<Arguments>(arguments)...);
   }
   template <typename... Arguments>
   void warning(fmt::format_string<Arguments...> format, Arguments&&... arguments) const {
-    if (write_) {
-      write_(LogLevel::warning, fmt::format(format, std::forward<Arguments>(arguments)...));
-    }
+    write(LogLevel::warning, format, std::forward<Arguments>(arguments)...);
   }
 
  private:
+  template <typename... Arguments>
+  void write(LogLevel level, fmt::format_string<Arguments...> format,
+             Arguments&&... arguments) const {
+    if (!write_) return;
+    const std::string line = fmt::format(format, std::forward<Arguments>(arguments)...);
+    try {
+      write_(level, line);
+    } catch (...) {
+      // The line is lost.
+    }
+  }
+
   std::function<void(LogLevel, const std::string&)> write_;
 };
 

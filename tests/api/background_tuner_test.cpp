@@ -85,6 +85,25 @@ class Searches {
 
 const Log kSilent({});
 
+// Calls to a log function that throws, from a thread that nobody would catch them in.
+TEST_SUITE("a log function that throws") {
+  TEST_CASE("it ends neither a call nor the thread in the background") {
+    std::atomic<int> lines = 0;
+    const Log log([&](LogLevel, const std::string&) {
+      ++lines;
+      throw 1;
+    });
+    CHECK_NOTHROW(log.warning("a line"));
+    Searches searches;
+    searches.problem = "no device";
+    BackgroundTuner tuner(searches.work(), log);
+    tuner.add(product(64));
+    tuner.add(product(65));
+    CHECK(searches.used(1).front() == product(65).problem);
+    CHECK(lines >= 3);
+  }
+}
+
 TEST_SUITE("BackgroundTuner") {
   TEST_CASE("products are tuned in the order of their first calls, each once, and put to use") {
     Searches searches;
