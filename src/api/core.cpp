@@ -90,6 +90,7 @@ SelectorSetup Core::selector_setup() {
     TuningOptions options;
     options.budget_seconds = options_.miss_budget_seconds;
     tune_on(device, {problem}, options);
+    backend_->choose_again(device, problem);  // calls for others stay warm
   };
   setup.in_background = [this](Untuned product) { background_->add(std::move(product)); };
   return setup;
@@ -131,16 +132,16 @@ std::unique_ptr<BackgroundTuner> Core::make_background_tuner() {
 }
 
 TuningResult Core::tune(const std::vector<GemmProblem>& problems, const TuningOptions& options) {
-  return tune_on(backend().selector().device(), problems, options);
+  TuningResult result = tune_on(backend().selector().device(), problems, options);
+  backend_->forget_choices();  // once the cubins of the search are in their store
+  return result;
 }
 
 TuningResult Core::tune_on(const DeviceInfo& device, const std::vector<GemmProblem>& problems,
                            const TuningOptions& options) {
   if (!tuning_) throw UsageError("this Library has a bundle: one without tunes");
   const BackgroundTuner::Pause pause(background_.get());
-  TuningResult result = tuning_->tune(device, problems, options);
-  backend_->forget_choices();  // once the cubins of the search are in their store
-  return result;
+  return tuning_->tune(device, problems, options);
 }
 
 void Core::end_background() {
