@@ -130,6 +130,10 @@ void Plan::operator()(float alpha, Matrix a, Matrix b, float beta, MutableMatrix
     throw UsageError("the workspace has " + std::to_string(workspace.bytes) +
                      " bytes: this plan needs " + std::to_string(plan.workspace_bytes));
   }
+  if (call.multiplies() && plan.workspace_bytes > 0 && workspace.data == nullptr) {
+    throw UsageError("workspace is a null pointer: this plan needs " +
+                     std::to_string(plan.workspace_bytes) + " bytes");
+  }
   if (plan.workspace_bytes > 0 && reinterpret_cast<std::uintptr_t>(workspace.data) % 256 != 0) {
     throw UsageError("the workspace is not at a multiple of 256 bytes");
   }

@@ -210,6 +210,9 @@ TEST_SUITE("Plan") {
     wrong = workspace_of(plan);
     wrong.data = static_cast<char*>(wrong.data) + 16;
     CHECK_THROWS_AS(run(wrong), UsageError);
+    wrong.data = nullptr;
+    CHECK_THROWS_WITH_AS(run(wrong), doctest::Contains("workspace is a null pointer: this plan"),
+                         UsageError);
   }
 
   TEST_CASE("of an empty product does nothing") {
