@@ -287,9 +287,12 @@ const GpuKernel& GpuGemm::load(std::uint64_t context, const KernelChoice& choice
 }
 
 const Scaling& GpuGemm::scaling_in(const Scope& scope, bool batched, Stream stream) {
-  const std::lock_guard lock(scalings_mutex_);
-  const auto known = scalings_.find({scope.id(), batched});
-  if (known != scalings_.end()) return known->second;
+  const std::pair key(scope.id(), batched);
+  {
+    const std::lock_guard lock(scalings_mutex_);
+    const auto known = scalings_.find(key);
+    if (known != scalings_.end()) return known->second;
+  }
   const KernelChoice choice = scaling_choice();
   const KernelTemplate& kernel = *choice.kernel;
   GemmProblem scaled = kScaledProblem;
@@ -301,7 +304,8 @@ const Scaling& GpuGemm::scaling_in(const Scope& scope, bool batched, Stream stre
                                 scaling.launch.geometry, stream);
   scaling.launch.arguments = ArgumentLayout(kernel.signature(scaled));
   scaling.launch.tensors = kernel.operation->tensors(scaled);
-  return scalings_.emplace(std::pair(scope.id(), batched), std::move(scaling)).first->second;
+  const std::lock_guard lock(scalings_mutex_);
+  return scalings_.emplace(key, std::move(scaling)).first->second;
 }
 
 void GpuGemm::run(const GpuPlan& plan, const GemmCall& call, std::uint64_t workspace) const {
