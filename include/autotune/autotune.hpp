@@ -241,6 +241,8 @@ class AUTOTUNE_API Plan {
   [[nodiscard]] const Configuration& configuration() const;
   // Why this kernel, in one line.
   [[nodiscard]] const std::string& explanation() const;
+  // All of this, and what it was tuned for.
+  [[nodiscard]] const BestConfiguration& choice() const;
   // Bytes that a call needs of a Workspace. 0 for most kernels.
   [[nodiscard]] std::size_t workspace_bytes() const;
 

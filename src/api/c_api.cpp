@@ -1,5 +1,4 @@
 // The C API, above the C++ API.
-#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <new>
@@ -14,7 +13,6 @@ struct autotune_library {
 };
 struct autotune_plan {
   autotune::Plan plan;
-  autotune::GemmProblem problem;
 };
 struct autotune_prepared {
   autotune::PreparedMatrix matrix;
@@ -139,7 +137,7 @@ autotune_status autotune_plan_create(autotune_library* library, const autotune_p
     const GemmProblem asked = problem_of(problem);
     const Alignment alignment =
         truth_value(aligned, "aligned") ? Alignment::of_16_bytes : Alignment::any;
-    result = new autotune_plan{of.plan(asked, alignment), asked};
+    result = new autotune_plan{of.plan(asked, alignment)};
   });
 }
 
@@ -242,13 +240,7 @@ autotune_status autotune_plan_query(const autotune_plan* plan, autotune_choice* 
   return guarded([&] {
     const Plan& of = given(plan, "plan").plan;
     check_size<autotune_choice>(given(choice, "choice").size, "choice");
-    BestConfiguration best;
-    best.match = of.match();
-    best.explanation = of.explanation();
-    best.template_name = of.kernel();
-    best.configuration = of.configuration();
-    best.tuned_for = plan->problem.row_major();
-    write_choice(best, *choice);
+    write_choice(of.choice(), *choice);
   });
 }
 
@@ -267,12 +259,6 @@ autotune_status autotune_tune(autotune_library* library, const autotune_problem*
     Library& of = given(library, "library").library;
     if (result != nullptr) check_size<autotune_tune_result>(result->size, "result");
     const TuningResult tuned = of.tune(problems_of(problems, count), tuning_options_of(options));
-    if (result == nullptr) return;
-    result->measured = tuned.measured;
-    result->known = tuned.known;
-    result->tuned = std::count_if(tuned.problems.begin(), tuned.problems.end(),
-                                  [](const TunedProblem& one) { return one.winner.has_value(); });
-    result->complete = tuned.complete;
-    result->stored = tuned.storage_problem.empty();
+    if (result != nullptr) write_result(tuned, *result);
   });
 }

@@ -24,6 +24,41 @@ Struct known_part(const Struct* from, const char* name) {
   return known;
 }
 
+// Writes what the caller's structure has room for.
+template <typename Struct>
+void write_known(Struct from, Struct& to) {
+  from.size = to.size;
+  std::memcpy(&to, &from, std::min(to.size, sizeof from));
+}
+
+constexpr bool is_same(std::int32_t in_c, auto in_cpp) {
+  return in_c == static_cast<std::int32_t>(in_cpp);
+}
+static_assert(is_same(AUTOTUNE_USAGE, ErrorCode::usage) &&
+              is_same(AUTOTUNE_ENVIRONMENT, ErrorCode::environment) &&
+              is_same(AUTOTUNE_STORAGE, ErrorCode::storage) &&
+              is_same(AUTOTUNE_NOT_TUNED, ErrorCode::not_tuned) &&
+              is_same(AUTOTUNE_NO_MEMORY, ErrorCode::no_memory) &&
+              is_same(AUTOTUNE_DEVICE, ErrorCode::device) &&
+              is_same(AUTOTUNE_INTERNAL, ErrorCode::internal));
+static_assert(is_same(AUTOTUNE_MISS_PREDICT, MissPolicy::predict) &&
+              is_same(AUTOTUNE_MISS_TUNE, MissPolicy::tune) &&
+              is_same(AUTOTUNE_MISS_REFUSE, MissPolicy::refuse) &&
+              is_same(AUTOTUNE_MISS_BACKGROUND, MissPolicy::background));
+static_assert(is_same(AUTOTUNE_LOG_INFO, LogLevel::info) &&
+              is_same(AUTOTUNE_LOG_WARNING, LogLevel::warning));
+static_assert(is_same(AUTOTUNE_NONE, Transpose::none) &&
+              is_same(AUTOTUNE_TRANSPOSED, Transpose::transposed));
+static_assert(is_same(AUTOTUNE_STRICT, Math::strict) &&
+              is_same(AUTOTUNE_EMULATED, Math::emulated) && is_same(AUTOTUNE_TF32, Math::tf32));
+static_assert(is_same(AUTOTUNE_ROW_MAJOR, Order::row_major) &&
+              is_same(AUTOTUNE_COLUMN_MAJOR, Order::column_major));
+static_assert(is_same(AUTOTUNE_EXACT, MatchKind::exact) &&
+              is_same(AUTOTUNE_EXACT_STALE, MatchKind::exact_stale) &&
+              is_same(AUTOTUNE_NEAREST_SIZE, MatchKind::nearest_size) &&
+              is_same(AUTOTUNE_PREDICTED, MatchKind::predicted));
+static_assert(is_same(AUTOTUNE_OPERAND_A, Operand::a) && is_same(AUTOTUNE_OPERAND_B, Operand::b));
+
 Device device_of(const autotune_options& options) {
   if (options.device == AUTOTUNE_DEVICE_GPU && options.gpu >= 0) return Device::gpu(options.gpu);
   if (options.device == AUTOTUNE_DEVICE_GPU || options.gpu != 0) {
@@ -112,7 +147,8 @@ TuningOptions tuning_options_of(const autotune_tune_options* from) {
   return result;
 }
 
-void write_choice(const BestConfiguration& best, autotune_choice& to) {
+void write_choice(const BestConfiguration& best, autotune_choice& caller) {
+  autotune_choice to{};
   to.match = static_cast<std::int32_t>(best.match);
   to.tuned_math = static_cast<std::int32_t>(best.tuned_for.math);
   to.tuned_m = best.tuned_for.m;
@@ -122,7 +158,19 @@ void write_choice(const BestConfiguration& best, autotune_choice& to) {
   copy_text(best.template_name, to.kernel, sizeof to.kernel);
   copy_text(to_string(best.configuration), to.configuration, sizeof to.configuration);
   copy_text(best.explanation, to.explanation, sizeof to.explanation);
-  if (to.size >= sizeof to) to.tuned_batch = best.tuned_for.batch;
+  to.tuned_batch = best.tuned_for.batch;
+  write_known(to, caller);
+}
+
+void write_result(const TuningResult& tuned, autotune_tune_result& caller) {
+  autotune_tune_result to{};
+  to.measured = tuned.measured;
+  to.known = tuned.known;
+  to.tuned = std::count_if(tuned.problems.begin(), tuned.problems.end(),
+                           [](const TunedProblem& one) { return one.winner.has_value(); });
+  to.complete = tuned.complete;
+  to.stored = tuned.storage_problem.empty();
+  write_known(to, caller);
 }
 
 }  // namespace autotune

@@ -31,10 +31,15 @@ constexpr std::size_t kFirstSize<autotune_problem> = offsetof(autotune_problem, 
 template <>
 constexpr std::size_t kFirstSize<autotune_choice> = offsetof(autotune_choice, tuned_batch);
 
-// Throws UsageError for a size that no version of the structure has had.
+template <>
+constexpr std::size_t kFirstSize<autotune_tune_options> = offsetof(autotune_tune_options,
+                                                                   max_error);
+
+// Throws UsageError for a size that is below that of the structure's first version, or that no
+// compiler gives it. Any other may be that of a version before or after this one.
 template <typename Struct>
 void check_size(std::size_t size, const char* name) {
-  if (size >= sizeof(Struct) || size == kFirstSize<Struct>) return;
+  if (size >= kFirstSize<Struct> && size % alignof(Struct) == 0) return;
   throw UsageError(
       fmt::format("{}: size is {}: it must be sizeof, {}", name, size, sizeof(Struct)));
 }
@@ -59,7 +64,8 @@ void copy_text(std::string_view text, char* to, std::size_t size) noexcept;
 [[nodiscard]] LibraryOptions options_of(const autotune_options* from);
 [[nodiscard]] TuningOptions tuning_options_of(const autotune_tune_options* from);
 
-// Writes the members from `match` on.
+// Write the members behind the size, as many as the caller's structure has.
 void write_choice(const BestConfiguration& best, autotune_choice& to);
+void write_result(const TuningResult& tuned, autotune_tune_result& to);
 
 }  // namespace autotune

@@ -113,6 +113,9 @@ const Configuration& Plan::configuration() const {
 const std::string& Plan::explanation() const {
   return planned().best.explanation;
 }
+const BestConfiguration& Plan::choice() const {
+  return planned().best;
+}
 std::size_t Plan::workspace_bytes() const {
   return planned().workspace_bytes;
 }

@@ -320,6 +320,44 @@ TEST_SUITE("C API") {
     autotune_close(library);
   }
 
+  TEST_CASE("structures of all sizes between the first and the newest are taken") {
+    const TemporaryStorage storage;
+    Caller caller;
+    for (std::size_t size = offsetof(autotune_options, bundle); size <= sizeof(autotune_options);
+         size += sizeof(void*)) {
+      caller.options.size = size;
+      CHECK(caller.open() == AUTOTUNE_OK);
+    }
+    caller.options.size = sizeof caller.options;
+    REQUIRE(autotune_open(&caller.options, &caller.library) == AUTOTUNE_OK);
+    caller.tuning.size = offsetof(autotune_tune_options, max_error);
+    caller.tuning.budget_trials = 1;
+    caller.tuning.max_error = 7;  // the caller's
+    CHECK(caller.tune() == AUTOTUNE_OK);
+    CHECK(caller.result.tuned == 1);
+    CHECK(caller.result.size == sizeof caller.result);
+    autotune_close(caller.library);
+  }
+
+  TEST_CASE("a plan tells of its configuration what a query tells") {
+    const TemporaryStorage storage;
+    Caller caller;
+    REQUIRE(autotune_open(&caller.options, &caller.library) == AUTOTUNE_OK);
+    caller.tuning.budget_trials = 1;
+    REQUIRE(caller.tune() == AUTOTUNE_OK);
+    caller.problem = problem_of(3, 4, 5);  // the nearest that is known is 2x3x4
+    REQUIRE(autotune_plan_create(caller.library, &caller.problem, 0, &caller.plan) == AUTOTUNE_OK);
+    autotune_choice planned{};
+    planned.size = sizeof planned;
+    CHECK(autotune_query(caller.library, &caller.problem, &caller.choice) == AUTOTUNE_OK);
+    CHECK(autotune_plan_query(caller.plan, &planned) == AUTOTUNE_OK);
+    CHECK(planned.match == AUTOTUNE_NEAREST_SIZE);
+    CHECK(planned.median_us > 0);
+    CHECK(std::memcmp(&planned, &caller.choice, sizeof planned) == 0);
+    autotune_plan_destroy(caller.plan);
+    autotune_close(caller.library);
+  }
+
   TEST_CASE("a product that only scales C needs no compiler") {
     const TemporaryStorage storage;
     const autotune_options options = cpu_options();
