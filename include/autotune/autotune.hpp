@@ -44,10 +44,10 @@ class Device {
   // The CPU device: it runs kernels on the processor, slowly, and its times say nothing about a
   // GPU.
   static constexpr Device cpu() { return Device(-2); }
-  // A GPU as the driver counts them, from 0.
-  static constexpr Device gpu(int ordinal) { return Device(ordinal); }
+  // A GPU as the driver counts them, from 0. With a number below 0 a Library is a UsageError.
+  static constexpr Device gpu(int ordinal) { return Device(ordinal < 0 ? -3 : ordinal); }
 
-  // A GPU's ordinal; -1 for current(), -2 for cpu().
+  // A GPU's ordinal; -1 for current(), -2 for cpu(), -3 for a GPU below 0.
   [[nodiscard]] constexpr int number() const { return number_; }
 
  private:

@@ -19,8 +19,7 @@ namespace {
 
 void check_options(const LibraryOptions& options) {
   if (options.device.number() < Device::cpu().number()) {
-    throw UsageError(fmt::format("device {}: it must be the number of a GPU, current() or cpu()",
-                                 options.device.number()));
+    throw UsageError("device: the number of a GPU must be 0 or more, e.g. Device::gpu(0)");
   }
   if (options.miss > MissPolicy::background) {
     throw UsageError(

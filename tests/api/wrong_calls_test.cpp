@@ -134,7 +134,11 @@ TEST_SUITE("wrong use of a Library") {
   TEST_CASE("devices and options") {
     const TemporaryStorage storage;
     const EnvironmentVariable no_driver("AUTOTUNE_LIBCUDA", "/nonexistent/libcuda.so.1");
-    CHECK_THROWS_AS(Library({.device = Device::gpu(-3)}), UsageError);
+    for (const int number : {-1, -2, -3, -2147483647 - 1}) {
+      CHECK_THROWS_WITH_AS(Library({.device = Device::gpu(number)}),
+                           "device: the number of a GPU must be 0 or more, e.g. Device::gpu(0)",
+                           UsageError);
+    }
     CHECK_THROWS_AS(Library({.device = Device::gpu(0)}), EnvironmentError);
     CHECK_THROWS_AS(Library({.device = Device::cpu(), .miss = static_cast<MissPolicy>(4)}),
                     UsageError);
