@@ -1,10 +1,18 @@
 /* Tuned matrix multiplication for C, and for languages that call C. autotune.hpp is the same for
- * C++, and says what is left out here; docs/embedding.md has an example.
+ * C++, and says what is left out here; docs/embedding.md says more.
+ *
+ *     autotune_problem problem = {.size = sizeof problem, .m = 512, .n = 512, .k = 512};
+ *     autotune_library *library = NULL;
+ *     if (autotune_open(NULL, &library) != AUTOTUNE_OK ||
+ *         autotune_gemm(library, &problem, 1, a, 0, b, 0, 0, c, 0, stream, NULL) != AUTOTUNE_OK) {
+ *       fprintf(stderr, "%s\n", autotune_last_error());
+ *     }
+ *     autotune_close(library);
  *
  * - Structures with a member `size` begin with it: the caller sets it to sizeof the structure. Later
- *   versions add members behind those of today, which are then 0 for older callers. A structure
- *   that is all 0 but for its size has the defaults. A newer structure is accepted by an older
- *   library if what it does not know is 0.
+ *   versions add members behind those of today, which are then 0 for older callers; results lack
+ *   what the caller's structure has no room for. A structure that is all 0 but for its size has the
+ *   defaults. A newer structure is accepted by an older library if what it does not know is 0.
  * - Every function that can fail returns a status. No exception leaves the library, and no
  *   output is written on failure. The text of a thread's last failure is autotune_last_error().
  * - All functions may be called by several threads at once, but for those that end the use of an

@@ -1,8 +1,8 @@
 // Tuned matrix multiplication inside an application, for C++17 and later.
 //
-//   autotune::Library library;                                       // for the thread's current
-//   GPU const autotune::GemmProblem problem{512, 512, 512};              // m, n, k
-//   library.tune({problem});                                         // once; kept on disk
+//   autotune::Library library;                             // for the thread's current GPU
+//   const autotune::GemmProblem problem{512, 512, 512};    // m, n, k
+//   library.tune({problem});                               // once; kept on disk
 //   library.gemm(problem, 1, {a, 512}, {b, 512}, 0, {c, 512}, stream);  // as often as you like
 //
 // The library and the program `autotune` share a database: each uses what the other has tuned on
@@ -93,8 +93,8 @@ struct LibraryOptions {
   // of this file, the program `autotune` of the same version: a candidate that faults or hangs is
   // then no more than a failed trial.
   std::string worker_program = {};
-  // Gets one line at a time, without a line feed, from whichever thread is at work. It throws
-  // nothing, and calls nothing of this library.
+  // Gets one line at a time, without a line feed, from whichever thread is at work. It calls
+  // nothing of this library. What it throws is caught and dropped.
   std::function<void(LogLevel, const std::string& line)> log = {};
   // A file of `autotune export --bundle`. All kernels then come from it: no compiler, database,
   // cubin store or home directory is looked for, and tune() is a UsageError. It is read once, by
@@ -148,9 +148,10 @@ struct MutableMatrix {
   std::int64_t stride = 0;
 };
 
-// Memory of the device for blocks that share the work of a result. A multiple of 256 bytes as
-// address. Its first kWorkspaceZeroBytes are zero before the first call that uses it, and each call
-// leaves them so. Calls that may run at the same time need memory of their own.
+// Memory of the device for blocks that share the work of a result, and for the planes that kernels
+// of emulated and TF32 products split A and B into. A multiple of 256 bytes as address. Its first
+// kWorkspaceZeroBytes are zero before the first call that uses it, and each call leaves them so.
+// Calls that may run at the same time need memory of their own.
 struct Workspace {
   void* data = nullptr;
   std::size_t bytes = 0;
@@ -295,27 +296,32 @@ class AUTOTUNE_API Library {
   // host memory, `stream` must be nullptr, and the call returns with the result.
   //
   // The first call for a problem in a context is cold: it reads the database and loads the kernel,
-  // compiled if need be, and waits for other calls only where they load the same kernel. Some
-  // kernels need operands as Alignment::of_16_bytes has them: the first call with others is cold
-  // too, and gets another kernel. Later calls find the kernel and launch it: no I/O, no allocation,
-  // no lock, no synchronisation, so they may be captured into a graph. After tune() calls are cold
-  // once more.
+  // compiled if need be, and waits for other calls only where they load the same kernel, or read
+  // results that could not be stored. A kernel that it compiles is kept in the user's cache folder,
+  // $XDG_CACHE_HOME/autotune or ~/.cache/autotune, if that can be written. Some kernels need
+  // operands as Alignment::of_16_bytes has them: the first call with others is cold too, and gets
+  // another kernel. Later calls find the kernel and launch it: no I/O, no allocation, no lock, no
+  // synchronisation, so they may be captured into a graph. A lock is held for a moment by those
+  // that only multiply C by beta, by captured ones that need memory, and in threads that take turns
+  // on more than 8 streams. After tune() calls are cold once more.
   //
-  // A kernel that shares results between blocks needs memory. The first such call on a stream
-  // allocates it, at most an eighth of the device's; where there is none, another kernel is taken.
-  // It belongs to the stream until release() or the end of the Library, on cudaStreamPerThread
-  // until the thread ends. Graphs that were captured on the stream use it too, and must not run at
-  // the same time as other work of this Library on that stream. Plans take memory of the
-  // caller's instead.
+  // A kernel that shares results between blocks needs memory, and so do those of emulated and TF32
+  // products that split A and B first: about as much as A and B themselves have. The first such
+  // call on a stream allocates it, at most an eighth of the device's; where there is none, another
+  // kernel is taken. It belongs to the stream until release() or the end of the Library, on
+  // cudaStreamPerThread until the thread ends. Graphs that were captured on the stream use it too,
+  // and must not run at the same time as other work of this Library on that stream. Plans take
+  // memory of the caller's instead.
   //
   // Throws UsageError for a size below 0 or above 2147483647, an unknown enumerator, a null
-  // or misaligned pointer, an ld that is too small, a stride below 0, an ld or a stride that spreads
-  // the matrices over more than 2^59 elements, matrices of C that overlap each other, C that shares
-  // an element with A or B (a batch is also refused where its strides are so unlike that this would
-  // take long to rule out), a current context of another device than the options name, a stream
-  // where there are none, a cold call on a stream that is being captured; NotTunedError as the
-  // options have it; EnvironmentError when the kernel must be compiled and there is no compiler;
-  // Error, with the driver's code, for what the driver reports.
+  // or misaligned pointer, an ld that is too small, a stride below 0, an ld or a stride that
+  // spreads the matrices over more than 2^59 elements, matrices of C that overlap each other, C
+  // that shares an element with A or B (a batch is also refused where its strides are so unlike
+  // that this would take long to rule out), a current context of another device than the options
+  // name, a stream where there are none, a cold call on a stream that is being captured;
+  // NotTunedError as the options have it; EnvironmentError when the kernel must be compiled and
+  // there is no compiler; StorageError where a database that was named cannot be read; Error, with
+  // the driver's code, for what the driver reports.
   MatchKind gemm(const GemmProblem& problem, float alpha, Matrix a, Matrix b, float beta,
                  MutableMatrix c, Stream stream = nullptr);
 

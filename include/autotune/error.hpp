@@ -1,4 +1,6 @@
-// The exceptions that autotune throws. One family: catch autotune::Error for all of them.
+// The exceptions that autotune throws. One family: catch autotune::Error for all of them. Others
+// are std::bad_alloc, when the process has no memory left, and what a progress function of the
+// application throws.
 //
 // Exceptions are for faults. Outcomes that a tuner expects (a candidate that does not compile, a
 // kernel that returns wrong numbers, a size that was not tuned) are values, never exceptions.

@@ -16,10 +16,12 @@ enum class Transpose : std::uint8_t { none = 0, transposed = 1 };
 
 // The arithmetic that a result may be computed with.
 //   strict: every product and sum in FP32 (FFMA); no tensor cores, no reduced inputs.
-//   emulated: the fastest of strict kernels and those that reach the accuracy of FP32 with tensor
-//     cores, for finite operands (docs/accuracy.md says what differs).
-//   tf32: the fastest of all kernels that are about as accurate as products of operands rounded to
-//     TF32, 11 significant bits (docs/accuracy.md says what differs).
+//   emulated: also kernels that reach the accuracy of FP32 with tensor cores, for finite operands
+//     (docs/accuracy.md says what differs).
+//   tf32: also all kernels that are about as accurate as products of operands rounded to TF32, 11
+//     significant bits (docs/accuracy.md says what differs).
+// tune() chooses the fastest of them. A product that was not tuned gets what is predicted for its
+// math, which may be slower than what is known for a stricter one.
 enum class Math : std::uint8_t { strict = 0, emulated = 1, tf32 = 2 };
 
 // The order of all three matrices in memory: row after row, or column after column as in BLAS.
