@@ -22,9 +22,18 @@ Configuration::Entry parse_entry(std::string_view item) {
   return {std::string(item.substr(0, equals)), value};
 }
 
+// Names are looked for one after the other, and a text from a file may have any number of them.
+void check_names(std::size_t count) {
+  constexpr std::size_t kMostNames = 100;
+  if (count <= kMostNames) return;
+  throw UsageError("configuration has " + std::to_string(count) + " parameters: at most " +
+                   std::to_string(kMostNames) + " are allowed");
+}
+
 }  // namespace
 
 Configuration::Configuration(const std::vector<Entry>& entries) {
+  check_names(entries.size());
   Names names;
   for (const auto& [name, value] : entries) {
     names.push_back(name);
@@ -34,6 +43,7 @@ Configuration::Configuration(const std::vector<Entry>& entries) {
 }
 
 Configuration Configuration::parse(std::string_view text) {
+  check_names(1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), ',')));
   std::vector<Entry> entries;
   while (true) {
     const std::size_t comma = text.find(',');

@@ -68,6 +68,7 @@ class AUTOTUNE_API Configuration {
   };
 
   Configuration() = default;
+  // Throws UsageError for more than 100 names, as parse() does.
   explicit Configuration(const std::vector<Entry>& entries);
   // `names` are those of `values`, in the same order; more names than values stand for nothing.
   Configuration(std::shared_ptr<const Names> names, std::vector<std::int64_t> values)

@@ -1,6 +1,7 @@
 #include "cli/output/trial_export.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -120,9 +121,10 @@ ordered_json full_entry(const StoredTrial& stored, bool with_samples) {
 // The names of entries, in the order of their first appearance.
 std::vector<std::string> names_of(std::span<const StoredTrial> trials, const auto& entries_of) {
   std::vector<std::string> names;
+  std::unordered_set<std::string> known;
   for (const StoredTrial& stored : trials) {
     for (const auto& [name, value] : entries_of(stored.trial)) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      if (known.insert(name).second) names.push_back(name);
     }
   }
   return names;

@@ -49,10 +49,10 @@ TEST_SUITE("Configuration") {
 
   TEST_CASE("each of many names is found, and nothing else") {
     std::vector<Configuration::Entry> entries;
-    for (std::int64_t i = 0; i < 300; ++i) entries.emplace_back("P" + std::to_string(i), i);
+    for (std::int64_t i = 0; i < 100; ++i) entries.emplace_back("P" + std::to_string(i), i);
     const Configuration configuration(entries);
     for (const auto& [name, value] : entries) CHECK(configuration.at(name) == value);
-    CHECK_FALSE(configuration.contains("P300"));
+    CHECK_FALSE(configuration.contains("P100"));
     CHECK_FALSE(configuration.contains(""));
     CHECK_FALSE(Configuration().contains("P1"));
   }
@@ -101,6 +101,23 @@ TEST_SUITE("Configuration") {
         CHECK((own(rows[i]) < rows[j]) == (i < j));
       }
     }
+  }
+
+  TEST_CASE("a text from a file has at most 100 names") {
+    const auto text_of = [](int count) {
+      std::string text;
+      for (int i = 0; i < count; ++i) {
+        text += (i == 0 ? "A" : ",A") + std::to_string(i) + "=1";
+      }
+      return text;
+    };
+    CHECK(Configuration::parse(text_of(100)).entries().size() == 100);
+    CHECK_THROWS_WITH_AS(Configuration::parse(text_of(101)),
+                         "configuration has 101 parameters: at most 100 are allowed", UsageError);
+    // Each name would be compared with all before it.
+    CHECK_THROWS_AS(Configuration::parse(text_of(1'000'000)), UsageError);
+    const std::vector<Configuration::Entry> many(101, {"A", 1});
+    CHECK_THROWS_AS(Configuration{many}, UsageError);
   }
 
   TEST_CASE("a copy keeps its names and values when the other is set") {
