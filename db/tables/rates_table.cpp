@@ -1,5 +1,7 @@
 #include "db/tables/rates_table.hpp"
 
+#include <cmath>
+
 #include <SQLiteCpp/VariadicBind.h>
 
 #include "core/hash.hpp"
@@ -30,6 +32,7 @@ std::optional<DeviceRates> rates_from(const SQLite::Statement& row, const std::s
   if (hash_of(device_class, environment, found) != row.getColumn(2).getString()) {
     return std::nullopt;
   }
+  if (!std::isfinite(found.fma_gflops) || !std::isfinite(found.copy_gbps)) return std::nullopt;
   return found;
 }
 

@@ -14,7 +14,7 @@ std::vector<ResultSummary> select_summaries(SQLite::Database& database, const Re
   SQLite::Statement select(
       database,
       "SELECT problem.key, COUNT(*), SUM(status = 'ok'),"
-      " MIN(CASE WHEN status = 'ok' AND median_us > 0 THEN median_us END),"
+      " MIN(CASE WHEN status = 'ok' AND median_us > 0 AND median_us < 1e12 THEN median_us END),"
       " (SELECT device_label FROM run WHERE device_class = ?2 ORDER BY id DESC LIMIT 1)"
       " FROM trial JOIN problem ON problem.id = trial.problem WHERE scope = ?1"
       " GROUP BY trial.problem");

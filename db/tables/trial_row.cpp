@@ -46,23 +46,27 @@ std::optional<TrialColumns> sound_columns_of(const SQLite::Statement& row, const
   TrialColumns columns = columns_of(row);
   const std::string hash = trial_hash(scope, run_guid, problem, columns);
   if (hash != row.getColumn("row_hash").getString()) return std::nullopt;
+  const bool is_ok = columns.status == to_string(TrialStatus::ok);
+  if (!std::isfinite(columns.median_us) || (is_ok && columns.median_us <= 0)) return std::nullopt;
   return columns;
 }
 
 std::optional<Trial> trial_from(const SQLite::Statement& row, const TrialScope& scope,
                                 const Problem& problem) {
-  using nlohmann::json;
   return unless_damaged([&]() -> std::optional<Trial> {
     const auto columns = sound_columns_of(row, scope, row.getColumn("guid").getString(), problem);
     if (!columns) return std::nullopt;
-    return Trial{.problem = problem,
-                 .template_name = scope.template_name,
-                 .configuration = Configuration::parse(columns->configuration),
-                 .status = trial_status_from_string(columns->status),
-                 .detail = columns->detail,
-                 .measurement = json::parse(columns->measurement).get<Measurement>(),
-                 .verification = json::parse(columns->verification).get<Verification>(),
-                 .resources = json::parse(columns->resources).get<Resources>()};
+    Trial trial{.problem = problem,
+                .template_name = scope.template_name,
+                .configuration = Configuration::parse(columns->configuration),
+                .status = trial_status_from_string(columns->status),
+                .detail = columns->detail,
+                .measurement = json_from(columns->measurement).get<Measurement>(),
+                .verification = json_from(columns->verification).get<Verification>(),
+                .resources = json_from(columns->resources).get<Resources>()};
+    // The row is found by its column, and its JSON is what is shown.
+    if (trial.ok() && trial.measurement.median_us != columns->median_us) return std::nullopt;
+    return trial;
   });
 }
 

@@ -28,7 +28,7 @@ struct TrialColumns {
 
 // The columns of a query's row that has those of trial.
 [[nodiscard]] TrialColumns columns_of(const SQLite::Statement& row);
-// The same; nullopt when they do not match their hash.
+// The same; nullopt when they do not match their hash, or have a time that is none.
 [[nodiscard]] std::optional<TrialColumns> sound_columns_of(const SQLite::Statement& row,
                                                            const TrialScope& scope,
                                                            const std::string& run_guid,

@@ -16,8 +16,6 @@
 namespace autotune {
 namespace {
 
-using nlohmann::json;
-
 // A row of the table. The body is the winner as JSON, and a newer program may have written members
 // into it that this one does not know.
 struct WinnerRow {
@@ -38,7 +36,7 @@ std::string winner_hash(const Winner& winner, const std::string& body) {
 std::optional<WinnerRow> row_from(const SQLite::Statement& row) {
   return unless_damaged([&]() -> std::optional<WinnerRow> {
     std::string body = row.getColumn("body").getString();
-    Winner winner = json::parse(body).get<Winner>();
+    Winner winner = json_from(body).get<Winner>();
     // The columns that it was found by count, whatever the body says; the hash covers them.
     winner.device_class = row.getColumn("device_class").getString();
     winner.template_name = row.getColumn("template").getString();
@@ -46,6 +44,8 @@ std::optional<WinnerRow> row_from(const SQLite::Statement& row) {
     winner.device_label = row.getColumn("device_label").getString();
     if (winner_hash(winner, body) != row.getColumn("row_hash").getString()) return std::nullopt;
     if (!(winner.median_us > 0) || !std::isfinite(winner.median_us)) return std::nullopt;
+    if (!std::isfinite(winner.low_us) || !std::isfinite(winner.high_us)) return std::nullopt;
+    if (!std::isfinite(winner.baseline_us.value_or(0))) return std::nullopt;
     return WinnerRow{std::move(winner), std::move(body)};
   });
 }

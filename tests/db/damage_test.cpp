@@ -1,10 +1,13 @@
 // A file that rotted or was cut gives right rows, fewer rows or an error, never a wrong row.
 #include <algorithm>
+#include <limits>
 #include <set>
+#include <utility>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include "db/migrations/field_hash.hpp"
 #include "db_fixture.hpp"
 
 using namespace autotune;
@@ -185,5 +188,59 @@ TEST_SUITE("damage") {
               .trials(some_scope(), square(512))
               .empty());
     CHECK(after("UPDATE scope SET device_class = 'another'").best_trials({}).empty());
+  }
+
+  // A program that has no such checks may have written them, with the right hash.
+  TEST_CASE("times that are none are skipped, whatever their hash") {
+    TuningDatabase database = TuningDatabase::in_memory();
+    const double infinity = std::numeric_limits<double>::infinity();
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    std::vector<Trial> trials = some_trials(0, 4);
+    trials[0].measurement.median_us = infinity;
+    trials[1].measurement.median_us = nan;
+    trials[2].measurement.median_us = 0;
+    database.add_trials(some_scope(), some_run(), trials);
+    REQUIRE(database.trials(some_scope(), square(1024)).size() == 1);
+    CHECK(database.best_trials({}).front().median_us == 103);
+    int seen = 0;
+    database.visit_trials({}, "", [&](const TrialRow& row) { seen += row.median_us == 103; });
+    CHECK(seen == 1);
+
+    Winner winner = some_winner(1024, 100);
+    for (double* const figure : {&winner.median_us, &winner.low_us, &winner.high_us}) {
+      const double sound = std::exchange(*figure, nan);
+      database.put_winners({&winner, 1});
+      CHECK(database.winners({}).empty());
+      *figure = sound;
+    }
+    winner.baseline_us = infinity;
+    database.put_winners({&winner, 1});
+    CHECK(database.winners({}).empty());
+    database.put_rates("class", some_scope().environment, {infinity, 1});
+    CHECK_FALSE(database.rates("class", some_scope().environment));
+  }
+
+  TEST_CASE("a column and its JSON that differ are no time, whatever their hash") {
+    const TemporaryFolder folder;
+    const fs::path path = small_file(folder);
+    SQLite::Database file(path.string(), SQLite::OPEN_READWRITE);
+    add_field_hash(file);
+    const auto after = [&](const std::string& edit) {
+      file.exec(edit +
+                " WHERE id = 1;"
+                "UPDATE trial SET row_hash = (SELECT field_hash(s.device_class, s.template,"
+                " s.space_version, s.source_hash, s.driver, s.nvrtc_build, s.protocol, r.guid,"
+                " p.key, trial.configuration, trial.status, trial.detail, trial.median_us,"
+                " trial.measurement, trial.verification, trial.resources) FROM scope s, run r,"
+                " problem p WHERE s.id = trial.scope AND r.id = trial.run AND p.id ="
+                " trial.problem) WHERE id = 1");
+      return TuningDatabase::open(path).trials(some_scope(), square(1024)).size();
+    };
+    CHECK(after("UPDATE trial SET detail = 'x'") == 4);
+    CHECK(after("UPDATE trial SET measurement = '{\"median_us\": null}'") == 3);
+    CHECK(after("UPDATE trial SET measurement = '{\"median_us\": 0}'") == 3);
+    CHECK(after("UPDATE trial SET measurement = '{\"median_us\": 100.0}'") == 4);
+    CHECK(after("UPDATE trial SET measurement = '{\"x\": \"' || hex(zeroblob(3000000)) || "
+                "'\", \"median_us\": 100.0}'") == 3);
   }
 }

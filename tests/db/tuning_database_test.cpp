@@ -70,7 +70,8 @@ TEST_SUITE("TuningDatabase") {
           TrialStatus::compile_timeout, TrialStatus::compile_crashed, TrialStatus::load_failed,
           TrialStatus::launch_failed, TrialStatus::wrong_result, TrialStatus::out_of_bounds,
           TrialStatus::out_of_memory, TrialStatus::run_timeout, TrialStatus::run_crashed}) {
-      const Trial trial = failed_trial(1, status, "why");
+      const Trial trial =
+          status == TrialStatus::ok ? some_trial(1) : failed_trial(1, status, "why");
       database.add_trials(some_scope(), some_run(), {&trial, 1});
       const std::vector<Trial> found = database.trials(some_scope(), square(1024));
       REQUIRE(found.size() == 1);
