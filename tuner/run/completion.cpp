@@ -16,12 +16,12 @@ Completion::Completion(TuningDatabase& database, const TuneRequest& request, boo
       device_class_(std::move(device_class)),
       environment_(environment) {}
 
-bool Completion::holds(const SearchTask& task) const {
-  return covers(space_key(task) + environment_key(task));
+std::optional<SearchEnd> Completion::end_of(const SearchTask& task) const {
+  return covering(space_key(task) + environment_key(task));
 }
 
 bool Completion::complete_in_another_environment(const SearchTask& task) const {
-  return covers(space_key(task));
+  return covering(space_key(task)).has_value();
 }
 
 std::vector<CompletedRequest> Completion::rows(const SearchTask& task, SearchEnd end) const {
@@ -64,9 +64,11 @@ std::string Completion::default_key() const {
   return key;
 }
 
-bool Completion::covers(const std::string& key) const {
-  return database_.completed(key) || covers_budget(key + strategy_key()) ||
-         (ends_by_default_ && database_.completed(key + default_key()));
+std::optional<SearchEnd> Completion::covering(const std::string& key) const {
+  if (database_.completed(key)) return SearchEnd::exhausted;
+  if (covers_budget(key + strategy_key())) return SearchEnd::budget;
+  if (ends_by_default_ && database_.completed(key + default_key())) return SearchEnd::good_enough;
+  return std::nullopt;
 }
 
 bool Completion::covers_budget(const std::string& key) const {

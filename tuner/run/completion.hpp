@@ -1,6 +1,7 @@
 // The requests that were completed, so that repeating one of them measures nothing.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ class Completion {
   Completion(TuningDatabase& database, const TuneRequest& request, bool ends_by_default,
              std::string device_class, const Environment& environment);
 
-  [[nodiscard]] bool holds(const SearchTask& task) const;
+  // How the task ended, if it was completed. Its trials may be lost since then.
+  [[nodiscard]] std::optional<SearchEnd> end_of(const SearchTask& task) const;
   // Returns whether the task was completed with another driver, NVRTC, template source or protocol.
   [[nodiscard]] bool complete_in_another_environment(const SearchTask& task) const;
   // The rows that record that the task was completed.
@@ -34,8 +36,9 @@ class Completion {
   [[nodiscard]] std::string strategy_key() const;
   // The templates share a search that is good enough, so some may have few trials.
   [[nodiscard]] std::string default_key() const;
-  // Returns whether what is stored for a key, which lacks the strategy, covers the request.
-  [[nodiscard]] bool covers(const std::string& key) const;
+  // How the search ended that is stored for a key, which lacks the strategy, and covers the
+  // request.
+  [[nodiscard]] std::optional<SearchEnd> covering(const std::string& key) const;
   [[nodiscard]] bool covers_budget(const std::string& key) const;
 
   TuningDatabase& database_;

@@ -152,21 +152,23 @@ void SearchPlan::choose_budget_and_strategy() {
 void SearchPlan::update() {
   // A run stores that a search is complete after the search's trials and winners. They are read in
   // the opposite order, so that what is complete has its results.
-  struct Incomplete {
+  struct Stored {
     SearchTask* task;
+    std::optional<SearchEnd> end;
     bool was_complete;  // in another environment
   };
-  std::vector<Incomplete> incomplete;
+  std::vector<Stored> all;
   for (SearchTask& task : tasks_) {
-    if (!request_.fresh && completion_->holds(task)) continue;
-    incomplete.push_back(
-        {&task, !request_.fresh && completion_->complete_in_another_environment(task)});
+    const auto end = request_.fresh ? std::nullopt : completion_->end_of(task);
+    all.push_back({&task, end,
+                   !request_.fresh && !end && completion_->complete_in_another_environment(task)});
   }
   stored_->load_winners();
   shared_->load(tasks_);
   open_.clear();
   stale_.clear();
-  for (const auto& [task, was_complete] : incomplete) {
+  for (const auto& [task, end, was_complete] : all) {
+    if (end && has_trials_of(*task, *end)) continue;
     (was_complete && stored_->winner(*task) ? stale_ : open_).push_back(task);
   }
 }
@@ -232,6 +234,10 @@ std::vector<CompletedRequest> SearchPlan::completed(SearchEnd end, bool retimed)
   add(open_, end);
   if (retimed) add(stale_, ends_by_default_ ? SearchEnd::good_enough : SearchEnd::budget);
   return completed;
+}
+
+bool SearchPlan::has_trials_of(const SearchTask& task, SearchEnd end) const {
+  return end == SearchEnd::exhausted ? task.exhausted() : was_tried(task);
 }
 
 bool SearchPlan::was_tried(const SearchTask& task) const {

@@ -80,6 +80,9 @@ class SearchPlan {
   void make_spaces();
   void make_tasks();
   void choose_budget_and_strategy();
+  // Returns whether the trials of a search that ended so can be read. Rows may be damaged, or
+  // merged from a file that has lost trials.
+  [[nodiscard]] bool has_trials_of(const SearchTask& task, SearchEnd end) const;
   // Returns false when the budget did not suffice for a single trial of the task's problem.
   [[nodiscard]] bool was_tried(const SearchTask& task) const;
 

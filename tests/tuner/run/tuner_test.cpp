@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include "tests/support/run_program.hpp"
 #include "tests/tuner/tune_fixture.hpp"
 
 namespace autotune::test {
@@ -70,6 +72,35 @@ TEST_SUITE("tune") {
     CHECK(f.script->measures == before);
     CHECK(to_string(again.problems[0].winner->configuration) == "X=7,A=2");
     CHECK(again.problems[0].winner->confirmed);
+  }
+
+  // As after a merge of a file that has lost them, or where they are damaged.
+  TEST_CASE("a search whose trials cannot be read is searched again, for what is missing") {
+    Fixture f;
+    const TemporaryFolder folder;
+    const auto run_without = [&](const std::string& lost, const std::string& guid) {
+      const auto path = folder.path() / (guid + ".db");
+      TuningDatabase full = TuningDatabase::open(path);
+      f.setup.database = &full;
+      f.run();
+      SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec(lost);
+      const TuneReport report = f.run();
+      CHECK(report.measured + report.known == kValid);
+      CHECK(f.run().measured == 0);
+      return report.measured;
+    };
+    CHECK(run_without("DELETE FROM trial; DELETE FROM winner", "1") == kValid);
+    CHECK(run_without("UPDATE trial SET row_hash = '0'; DELETE FROM winner", "2") == kValid);
+    CHECK(run_without("UPDATE trial SET detail = 'x' WHERE id = 3", "3") == 1);
+    f.request.budget.trials = 8;
+    f.request.strategy = "random";
+    const auto path = folder.path() / "budget.db";
+    TuningDatabase database = TuningDatabase::open(path);
+    f.setup.database = &database;
+    CHECK(f.run().measured == 8);
+    CHECK(f.run().measured == 0);
+    SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec("DELETE FROM trial");
+    CHECK(f.run().measured == 8);
   }
 
   TEST_CASE("fresh measures everything again") {
