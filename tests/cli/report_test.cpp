@@ -13,7 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kHostile = "</script><script>window.hacked=true</script><b>\"'&|`*_";
+constexpr const char* kHostile =
+    "</script><script>window.hacked=true</script><b>\"'&|`*_@all https://a.b www.c.d";
 constexpr int kTrialsOfSize = 60;
 constexpr double kLeastUs = 100;
 
@@ -192,6 +193,7 @@ TEST_SUITE("report") {
     CHECK(has(text, "| wrong\\_result | gemm\\_tiled | 12 |"));
     CHECK_FALSE(has(text, "<script>"));
     CHECK(has(text, "\\<script\\>"));
+    CHECK(has(text, "@<!-- -->all https\\://a.b www\\.c.d"));
   }
 
   TEST_CASE("what is not stored is not reported") {

@@ -19,6 +19,25 @@ TEST_SUITE("tables") {
     CHECK(printable("\xf0\x9f\x98\x80") == "\xf0\x9f\x98\x80");
     CHECK(printable("a\r\nb\t", "\r\n") == "a\r\nb?");
   }
+
+  TEST_CASE(
+      "no cell of CSV is a formula, or has an end of line that a reader may take for another") {
+    const auto csv_of = [](const std::string& cell) {
+      Table table({"a"});
+      table.add({cell});
+      return table.csv().substr(2);
+    };
+    CHECK(csv_of("=1+2") == "'=1+2\n");
+    CHECK(csv_of("=HYPERLINK(\"a\",\"b\")") == "\"'=HYPERLINK(\"\"a\"\",\"\"b\"\")\"\n");
+    CHECK(csv_of("@SUM(A1)") == "'@SUM(A1)\n");
+    CHECK(csv_of("+cmd") == "'+cmd\n");
+    CHECK(csv_of("-x") == "'-x\n");
+    CHECK(csv_of("-1.5") == "-1.5\n");
+    CHECK(csv_of("-") == "-\n");
+    CHECK(csv_of("A=1,B=2") == "\"A=1,B=2\"\n");
+    CHECK(csv_of("a\rb") == "a?b\n");
+    CHECK(csv_of("a\nb") == "\"a\nb\"\n");
+  }
 }
 
 }  // namespace

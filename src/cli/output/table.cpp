@@ -15,9 +15,13 @@ bool is_number(const std::string& cell) {
           cell.find_first_of("0123456789") != std::string::npos);
 }
 
+// Spreadsheets take a text that begins with one of four characters for a formula, and do not with
+// an apostrophe before it.
 std::string csv_cell(const std::string& text) {
-  const std::string cell = printable(text, "\r\n");
-  if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
+  std::string cell = printable(text, "\n");
+  const bool is_formula = cell.find_first_of("=+-@") == 0 && !is_number(cell);
+  if (is_formula) cell.insert(0, 1, '\'');
+  if (cell.find_first_of(",\"\n") == std::string::npos) return cell;
   std::string quoted = "\"";
   for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + "\"";

@@ -35,7 +35,8 @@ class Table {
   // In lines of at most `columns` characters, if a number is given: the last columns of a table
   // that is wider follow below each row, indented.
   [[nodiscard]] std::string text(std::optional<std::size_t> columns = std::nullopt) const;
-  // RFC 4180, but for the ends of lines, which are those of Unix.
+  // RFC 4180, but for the ends of lines, which are those of Unix. A text that a spreadsheet would
+  // take for a formula has an apostrophe before it.
   [[nodiscard]] std::string csv() const;
 
  private:

@@ -13,12 +13,19 @@
 namespace autotune {
 namespace {
 
-// Text from a database as a cell: nothing in it is markup.
+// Text from a database as a cell: nothing in it is markup, the address of a page or of a person. An
+// escaped @ is one still to programs that look for names in the result, so a comment follows it.
 std::string cell(const std::string& text) {
+  const std::string shown = printable(text);
   std::string plain;
-  for (const char c : printable(text)) {
-    if (std::string_view("\\`*_[]<>&|#~$!").find(c) != std::string_view::npos) plain += '\\';
-    plain += c;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const std::string_view rest = std::string_view(shown).substr(i);
+    const bool is_address = rest.starts_with("://") || (i >= 3 && shown.substr(i - 3, 4) == "www.");
+    const bool is_markup =
+        std::string_view("\\`*_[]<>&|#~$!").find(shown[i]) != std::string_view::npos;
+    if (is_address || is_markup) plain += '\\';
+    plain += shown[i];
+    if (shown[i] == '@') plain += "<!-- -->";
   }
   return plain;
 }
