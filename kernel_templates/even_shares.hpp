@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "kernel_templates/template_support.hpp"
 
@@ -24,7 +25,9 @@ struct EvenShares {
     const std::int64_t most = takes_turns ? k_tiles : std::min(split_k, k_tiles);
     const bool may_split = takes_turns || may_share(tiles * most * cluster, 1, part_bytes);
     const std::int64_t split = may_split ? most : 1;
-    geometry.grid[0] = tiles * split * cluster;
+    // No device runs more clusters at once; of the largest sizes the product has more than 64 bits.
+    const std::int64_t limit = std::numeric_limits<std::int32_t>::max() / cluster;
+    geometry.grid[0] = (takes_turns && tiles > limit / split ? limit : tiles * split) * cluster;
     if (takes_turns) geometry.resident_blocks_per_sm = resident;
     geometry.blocks_per_cluster = cluster;
     if (split > 1) geometry.workspace_bytes_per_block = part_bytes;

@@ -14,6 +14,17 @@ namespace autotune {
 
 std::span<const EmbeddedFile> embedded_element_kernels();
 
+bool Operation::has(const Problem& problem) const {
+  if (problem.operation() != name) return false;
+  try {
+    return std::ranges::all_of(tensors(problem), [](const TensorDesc& tensor) {
+      return std::min({tensor.rows, tensor.columns, tensor.matrices}) > 0;
+    });
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 OperationRegistry::OperationRegistry(std::vector<Operation> operations)
     : operations_(std::move(operations)) {}
 

@@ -52,7 +52,8 @@ struct ReferenceTile {
 struct Operation {
   std::string name;  // of Problem::operation()
   // The tensors of a problem without padding, in the order by which kernel arguments refer to them.
-  // The last one is the output, all others are inputs.
+  // The last one is the output, all others are inputs. Throws Error for a problem with other sizes
+  // or traits than the operation knows.
   std::function<std::vector<TensorDesc>(const Problem&)> tensors;
   std::function<Work(const Problem&)> work;
   // The distance of two problems that differ in their sizes alone: 0 for equal ones.
@@ -83,6 +84,10 @@ struct Operation {
   std::function<void(const Problem&, std::span<const void* const> inputs, const Rectangle& part,
                      bool with_magnitudes, ReferenceTile& result)>
       reference_tile;
+
+  // Returns whether a problem is one of this operation's. A database may hold others, such as those
+  // of newer versions.
+  [[nodiscard]] bool has(const Problem& problem) const;
 };
 
 // The operations that a program knows. Immutable once built; shared freely between threads.

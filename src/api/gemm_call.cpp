@@ -9,6 +9,7 @@
 #include "autotune/error.hpp"
 
 #include "api/overlap.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -190,7 +191,7 @@ void check_problem(const GemmProblem& problem) {
   if (fits(problem.m) && fits(problem.n) && fits(problem.k) && fits(problem.batch) &&
       is_known(problem.op_a) && is_known(problem.op_b) && problem.math <= Math::tf32 &&
       is_known(problem.order)) {
-    return;
+    return check_operands(problem);
   }
   refuse_problem(problem);
 }

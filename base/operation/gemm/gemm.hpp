@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -31,13 +32,23 @@ inline constexpr std::uint8_t kGemmC = 2;
   return gflops(Work{.operations = problem.operations()}, time_us);
 }
 
-// The typed form of a problem. Throws Error for a problem of another operation, or with a size
-// below 1.
+// Throws UsageError for a batch with an operand of more elements, in all of its products, than the
+// largest single product can have. What follows from the sizes of all others, such as numbers of
+// blocks, has at most 63 bits.
+void check_operands(const GemmProblem& problem);
+
+// The typed form of a problem. Throws Error for a problem that is no matrix multiplication: of
+// another operation, with other sizes and traits than these have, or with a size that is not from 1
+// to 2147483647; also what check_operands() throws.
 [[nodiscard]] GemmProblem gemm_problem(const Problem& problem);
 
 // The same product by its own and by every stricter math, the problem itself first. A kernel of a
 // stricter math is accurate enough for it.
 [[nodiscard]] std::vector<GemmProblem> with_stricter_maths(const GemmProblem& problem);
+
+// The typed form of a problem from a database, in which other versions may have stored others;
+// nullopt where the operation does not have it.
+[[nodiscard]] std::optional<GemmProblem> if_gemm(const Problem& problem);
 
 // The products of a problem: 1 unless it is a batch.
 [[nodiscard]] std::int64_t batch_of(const Problem& problem);

@@ -1,6 +1,8 @@
 #include "autotune/problem.hpp"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -16,16 +18,37 @@
 namespace autotune {
 namespace {
 
-constexpr const char* kBatch = "batch";
-constexpr std::size_t kProductSizes = 3;  // m, n, k
+constexpr std::array<std::string_view, 4> kSizeNames = {"m", "n", "k", "batch"};
+constexpr std::array<std::string_view, 3> kTraitNames = {"type", "layout", "math"};
+constexpr std::int64_t kMostSize = std::numeric_limits<std::int32_t>::max();
+
+// Returns whether the values have the first of these names, in their order, and at least so many.
+template <typename Value, std::size_t kMost>
+bool have_names(const std::vector<Value>& values, const std::array<std::string_view, kMost>& names,
+                std::size_t least) {
+  return values.size() >= least && values.size() <= kMost &&
+         std::equal(values.begin(), values.end(), names.begin(),
+                    [](const Value& value, std::string_view name) { return value.name == name; });
+}
 
 }  // namespace
+
+void check_operands(const GemmProblem& problem) {
+  constexpr double kMostElements = 0x1p62;
+  const auto m = static_cast<double>(problem.m);
+  const auto n = static_cast<double>(problem.n);
+  const auto k = static_cast<double>(problem.k);
+  const double largest = std::max({m * k, k * n, m * n}) * static_cast<double>(problem.batch);
+  if (largest <= kMostElements) return;
+  throw UsageError(to_string(problem) +
+                   " has an operand of more than 2^62 elements: take a smaller batch");
+}
 
 GemmProblem::operator Problem() const {
   const GemmProblem rows = row_major();
   std::vector<Problem::Size> sizes = {{"m", rows.m}, {"n", rows.n}, {"k", rows.k}};
   // A single product has the key that it had before there were batches.
-  if (rows.batch != 1) sizes.push_back({kBatch, rows.batch});
+  if (rows.batch != 1) sizes.push_back({"batch", rows.batch});
   return {kGemm,
           std::move(sizes),
           {{"type", to_string(ElementType::f32)},
@@ -34,14 +57,21 @@ GemmProblem::operator Problem() const {
 }
 
 GemmProblem gemm_problem(const Problem& problem) {
-  if (problem.operation() != kGemm) throw Error("'" + problem.key() + "' is not a " + kGemm);
-  GemmProblem gemm{.m = problem.size("m"), .n = problem.size("n"), .k = problem.size("k")};
-  if (problem.sizes().size() > kProductSizes) gemm.batch = problem.size(kBatch);
-  if (std::min({gemm.m, gemm.n, gemm.k, gemm.batch}) < 1) {
-    throw Error("'" + problem.key() + "' has a size below 1");
+  const std::vector<Problem::Size>& sizes = problem.sizes();
+  const std::vector<Problem::Trait>& traits = problem.traits();
+  if (problem.operation() != kGemm || !have_names(sizes, kSizeNames, 3) ||
+      !have_names(traits, kTraitNames, kTraitNames.size())) {
+    throw Error("'" + problem.key() + "' is not a " + kGemm);
   }
-  set_layout(gemm, problem.trait("layout"));
-  gemm.math = math_from_string(problem.trait("math"));
+  for (const auto& [name, value] : sizes) {
+    if (value >= 1 && value <= kMostSize) continue;
+    throw Error("'" + problem.key() + "' has a size that is not from 1 to 2147483647");
+  }
+  GemmProblem gemm{.m = sizes[0].value, .n = sizes[1].value, .k = sizes[2].value};
+  if (sizes.size() > 3) gemm.batch = sizes[3].value;
+  check_operands(gemm);
+  set_layout(gemm, traits[1].value);
+  gemm.math = math_from_string(traits[2].value);
   return gemm;
 }
 
@@ -52,6 +82,11 @@ std::vector<GemmProblem> with_stricter_maths(const GemmProblem& problem) {
     result.back().math = static_cast<Math>(math);
   }
   return result;
+}
+
+std::optional<GemmProblem> if_gemm(const Problem& problem) {
+  if (!built_in_operations().at(kGemm).has(problem)) return std::nullopt;
+  return gemm_problem(problem);
 }
 
 std::string to_string(const GemmProblem& problem) {

@@ -269,6 +269,7 @@ std::vector<GemmProblem> Options::problems() const {
     problem.math = arithmetic();
     problem.batch = batch.value_or(1);
     set_layout(problem, layout.value_or("NN"));
+    check_operands(problem);
   }
   return problems;
 }

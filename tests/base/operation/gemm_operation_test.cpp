@@ -125,8 +125,11 @@ TEST_SUITE("GEMM operation") {
           9 * bytes_needed(gemm(), one, gpu) -
               9 * 2 * static_cast<double>(guard_bytes(tensors[kGemmC])));
     constexpr std::int64_t kMost = 2147483647;
-    const GemmProblem most{.m = kMost, .n = kMost, .k = kMost, .batch = kMost};
-    CHECK(bytes_needed(gemm(), most, gpu) > 1e28);
+    const GemmProblem most{.m = 65536, .n = 32767, .k = 65536, .batch = 1 << 30};
+    CHECK(bytes_needed(gemm(), most, gpu) > 1e19);
+    CHECK_THROWS_AS(static_cast<void>(gemm().tensors(
+                        GemmProblem{.m = kMost, .n = kMost, .k = kMost, .batch = 2})),
+                    UsageError);
   }
 
   TEST_CASE("a problem with a size below 1 is refused") {

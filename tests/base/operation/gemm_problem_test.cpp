@@ -36,6 +36,40 @@ TEST_SUITE("GemmProblem") {
                     autotune::Error);
   }
 
+  TEST_CASE("a key is a product's only with its sizes and traits, in their order") {
+    const auto& operation = autotune::built_in_operations().at("gemm");
+    const auto has = [&](const std::string& sizes, const std::string& traits) {
+      const Problem problem = Problem::parse("gemm " + sizes + " " + traits);
+      const bool is_gemm = operation.has(problem);
+      CHECK(autotune::if_gemm(problem).has_value() == is_gemm);
+      return is_gemm;
+    };
+    const std::string traits = "type=f32 layout=NN math=strict";
+    CHECK(has("m=3 n=4 k=5", traits));
+    CHECK(has("m=3 n=4 k=5 batch=2", "type=f16 layout=TT math=tf32"));
+    CHECK(has("m=2147483647 n=2147483647 k=2147483647", traits));
+    CHECK_FALSE(has("m=3", traits));
+    CHECK_FALSE(has("x=3 y=4 z=5", traits));
+    CHECK_FALSE(has("n=4 m=3 k=5", traits));
+    CHECK_FALSE(has("m=3 n=4 k=5 groups=2", traits));
+    CHECK_FALSE(has("m=3 n=4 k=5 batch=2 groups=2", traits));
+    CHECK_FALSE(has("m=-1 n=4 k=5", traits));
+    CHECK_FALSE(has("m=3 n=4 k=0", traits));
+    CHECK_FALSE(has("m=2147483648 n=4 k=5", traits));
+    CHECK_FALSE(has("m=9223372036854775807 n=9223372036854775807 k=1", traits));
+    CHECK_FALSE(has("m=65536 n=65536 k=65536 batch=1073741825", traits));
+    CHECK_FALSE(has("m=3 n=4 k=5", "type=f32 layout=NN math=fp8"));
+    CHECK_FALSE(has("m=3 n=4 k=5", "type=fp4 layout=NN math=strict"));
+    CHECK_FALSE(has("m=3 n=4 k=5", "type=f32 layout=NX math=strict"));
+    CHECK_FALSE(has("m=3 n=4 k=5", "type=f32 layout=NN"));
+    CHECK_FALSE(has("m=3 n=4 k=5", traits + " epilogue=relu"));
+    CHECK_THROWS_AS(static_cast<void>(gemm_problem(
+                        Problem::parse("gemm m=3 n=4 k=5 batch=2 groups=2 " + traits))),
+                    autotune::Error);
+    CHECK_FALSE(operation.has(Problem::parse("copy m=3 n=4 k=5 " + traits)));
+    CHECK_FALSE(operation.has(Problem()));
+  }
+
   TEST_CASE("a batch comes back from JSON, and is not in that of a product alone") {
     const GemmProblem gemm{.m = 3, .n = 4, .k = 5, .batch = 64};
     const nlohmann::json json = autotune::exported_problem(gemm);
