@@ -313,10 +313,18 @@ RemovedCounts TuningDatabase::remove(std::span<const ResultKey> results) {
   return counts;
 }
 
-RemovedCounts TuningDatabase::prune(const std::function<bool(const TrialScope&)>& is_current) {
+RemovedCounts TuningDatabase::remove_all() {
   Implementation& self = *implementation_;
   RemovedCounts counts;
-  self.write([&] { counts = prune_trials(self.database, is_current); });
+  self.write([&] { counts = remove_all_results(self.database); });
+  return counts;
+}
+
+RemovedCounts TuningDatabase::prune(const std::function<bool(const TrialScope&)>& is_current,
+                                    const std::function<bool(const Problem&)>& is_known) {
+  Implementation& self = *implementation_;
+  RemovedCounts counts;
+  self.write([&] { counts = prune_results(self.database, is_current, is_known); });
   return counts;
 }
 

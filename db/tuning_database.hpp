@@ -222,9 +222,12 @@ class TuningDatabase {
 
   // Removes trials, winners and completed requests, of all environments. One transaction.
   RemovedCounts remove(std::span<const ResultKey> results);
-  // Removes trials of scopes that are not current, and all but the last trial of a configuration.
-  // One transaction.
-  RemovedCounts prune(const std::function<bool(const TrialScope&)>& is_current);
+  // Removes all trials, winners and completed requests, also those that cannot be read.
+  RemovedCounts remove_all();
+  // Removes trials of scopes that are not current, trials that cannot be read, all but the last of
+  // the others of a configuration, and the results of problems that are not known. One transaction.
+  RemovedCounts prune(const std::function<bool(const TrialScope&)>& is_current,
+                      const std::function<bool(const Problem&)>& is_known);
   // Gives the space of removed rows back. For a moment it takes twice the file's size.
   void shrink();
 

@@ -38,7 +38,8 @@ std::vector<const KernelTemplate*> KernelRegistry::for_device(const DeviceInfo& 
 
 const Operation* KernelRegistry::operation_of(const Problem& problem) const {
   for (const KernelTemplate& kernel : templates_) {
-    if (kernel.operation->name == problem.operation()) return kernel.operation;
+    if (kernel.operation->name != problem.operation()) continue;
+    return kernel.operation->has(problem) ? kernel.operation : nullptr;
   }
   return nullptr;
 }

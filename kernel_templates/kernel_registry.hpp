@@ -22,7 +22,7 @@ class KernelRegistry {
   // `only_named`. On the CPU device, whose times say nothing about a GPU, only the templates that
   // run on any GPU.
   [[nodiscard]] std::vector<const KernelTemplate*> for_device(const DeviceInfo& device) const;
-  // The operation of a problem; nullptr when no template computes it.
+  // The operation that has a problem; nullptr when no template's operation does.
   [[nodiscard]] const Operation* operation_of(const Problem& problem) const;
 
  private:

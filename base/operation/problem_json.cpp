@@ -59,8 +59,10 @@ std::vector<std::pair<std::string, std::string>> exported_columns(const Problem&
 }
 
 Problem problem_from_export(const json& j) {
-  if (j.is_string()) return Problem::parse(j.get<std::string>());
-  return j.get<GemmProblem>();
+  const Problem problem =
+      j.is_string() ? Problem::parse(j.get<std::string>()) : Problem(j.get<GemmProblem>());
+  if (problem.operation() == kGemm) static_cast<void>(gemm_problem(problem));  // which checks it
+  return problem;
 }
 
 }  // namespace autotune

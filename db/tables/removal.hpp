@@ -15,8 +15,12 @@ namespace autotune {
 [[nodiscard]] RemovedCounts remove_results(SQLite::Database& database,
                                            std::span<const ResultKey> results);
 
+// Implements TuningDatabase::remove_all().
+[[nodiscard]] RemovedCounts remove_all_results(SQLite::Database& database);
+
 // Implements TuningDatabase::prune().
-[[nodiscard]] RemovedCounts prune_trials(SQLite::Database& database,
-                                         const std::function<bool(const TrialScope&)>& is_current);
+[[nodiscard]] RemovedCounts prune_results(SQLite::Database& database,
+                                          const std::function<bool(const TrialScope&)>& is_current,
+                                          const std::function<bool(const Problem&)>& is_known);
 
 }  // namespace autotune

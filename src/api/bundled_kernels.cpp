@@ -50,6 +50,8 @@ BundledKernels::BundledKernels(const std::string& path) : bundle_(path) {
   for (const BundledChoice& choice : bundle_.choices()) {
     const KernelTemplate* const kernel = built_in_kernels().find(choice.template_name);
     if (kernel == nullptr || kernel->space_version != choice.space_version) continue;
+    const Operation& operation = *kernel->operation;
+    if (!operation.has(choice.problem) || !operation.has(choice.tuned_for)) continue;
     Known known{kernel, choice};
     try {
       known.choice.configuration = kernel->space.validated(choice.configuration);

@@ -78,7 +78,7 @@ class KnownResults {
     if (device_.max_error && !winner.verification.keeps_to(*device_.max_error)) return false;
     const KernelTemplate* kernel = device_.kernels->find(winner.template_name);
     if (kernel == nullptr || kernel->space_version != winner.space_version ||
-        kernel->operation->name != winner.problem.operation()) {
+        device_.kernels->operation_of(winner.problem) != kernel->operation) {
       return false;
     }
     try {
@@ -127,14 +127,14 @@ class KnownResults {
 // default, and those from further away up to 1.5 times as slow.
 constexpr double kFarthest = 7;
 
-// The keys of other problems with the same traits, by how far they are away. Thousands of problems
-// would take longer to allocate than to find.
+// The keys of other problems with the same traits, by how far they are away, without those that
+// the operation does not have. Thousands of problems would take longer to allocate than to find.
 std::vector<std::pair<double, std::string>> nearest_problems(const KnownResults& known,
                                                              const Problem& problem,
                                                              const Operation& operation) {
   std::vector<std::pair<double, std::string>> result;
   known.visit_problems(problem.operation(), [&](const Problem& other) {
-    if (other != problem && same_traits(other, problem)) {
+    if (other != problem && same_traits(other, problem) && operation.has(other)) {
       result.emplace_back(operation.distance(problem, other), other.key());
     }
   });

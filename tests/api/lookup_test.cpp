@@ -77,6 +77,43 @@ TEST_SUITE("lookup") {
     CHECK(best(false) == "gemm_simt");
   }
 
+  // As a newer version may store, or a file that was made by hand.
+  TEST_CASE("a result of a problem that the operation does not have costs no other one") {
+    const GemmProblem tuned{.m = 64, .n = 64, .k = 64};
+    TuningDatabase database = TuningDatabase::in_memory();
+    Winner winner = timed_winner("gemm_simt", tuned, 10);
+    winner.device_label = "Test GPU";
+    database.put_winners({&winner, 1});
+    for (const char* const key : {"gemm m=65 type=f32 layout=NN math=strict",
+                                  "gemm x=65 y=65 z=65 type=f32 layout=NN math=strict",
+                                  "gemm m=-65 n=65 k=65 type=f32 layout=NN math=strict",
+                                  "gemm m=65 n=65 k=65 groups=2 type=f32 layout=NN math=strict",
+                                  "gemm m=65 n=65 k=65 type=f32 layout=NN math=fp8", "gemm"}) {
+      winner.problem = Problem::parse(key);
+      winner.measured_at = "9999-01-01T00:00:00Z";
+      winner.median_us = 1;
+      database.put_winners({&winner, 1});
+      Trial trial{.problem = winner.problem, .configuration = winner.configuration};
+      trial.measurement.median_us = 1;
+      database.add_trials(
+          {"class", winner.template_name, winner.space_version, winner.source_hash, {}},
+          {.guid = "1", .device_label = "Test GPU"}, {&trial, 1});
+    }
+    for (const DeviceQuery& device :
+         {DeviceQuery{"class", "", {}}, DeviceQuery{"", "Test GPU", {}}}) {
+      for (const std::int64_t size : {64, 66}) {
+        const GemmProblem asked{.m = size, .n = size, .k = size};
+        const std::optional<Match> match = find_best(&database, device, asked, false);
+        REQUIRE(match);
+        CHECK(match->winner.problem == tuned);
+      }
+      CHECK(list_winners(&database, device).size() == 1);
+      CHECK(nearest_winners(&database, device, GemmProblem{.m = 66, .n = 66, .k = 66}, 9,
+                            [](const Winner&) { return true; })
+                .size() == 1);
+    }
+  }
+
   TEST_CASE("winners that ship answer unless they are left out") {
     const Winner shipped = *shipped_winners({}).front();
     DeviceQuery device{shipped.device_class, "", {}};

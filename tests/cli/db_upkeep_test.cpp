@@ -17,11 +17,13 @@ using nlohmann::json;
 // 30 trials of gemm_tiled at 64 and 20 of gemm_simt at 128; a higher number is a slower one.
 struct UpkeepProgram : Program {
   UpkeepProgram() {
-    add("gemm_tiled", 64, 30);
-    add("gemm_simt", 128, 20);
+    add("gemm_tiled", square(64), 30);
+    add("gemm_simt", square(128), 20);
   }
 
-  void add(const std::string& name, std::int64_t size, int count,
+  static Problem square(std::int64_t size) { return GemmProblem{.m = size, .n = size, .k = size}; }
+
+  void add(const std::string& name, const Problem& problem, int count,
            const std::string& source = "") const {
     const KernelTemplate& kernel = *built_in_kernels().find(name);
     const TrialScope scope = {"sm_90 test",
@@ -33,7 +35,7 @@ struct UpkeepProgram : Program {
     std::vector<Trial> trials;
     for (int i = count - 1; i >= 0; --i) {
       Trial& trial = trials.emplace_back();
-      trial.problem = GemmProblem{.m = size, .n = size, .k = size};
+      trial.problem = problem;
       trial.template_name = name;
       trial.configuration = configurations[static_cast<std::size_t>(i)];
       trial.measurement.median_us = 10 + i;
@@ -113,10 +115,48 @@ TEST_SUITE("upkeep of the database") {
     CHECK(program({"db", "rm", "--all"}).out == "20 trials, 0 winners removed\n");
   }
 
+  TEST_CASE("problems that this program does not have are listed and removed, and do no harm") {
+    const UpkeepProgram program;
+    const std::string other = "gemm m=64 n=64 k=64 groups=2 type=f32 layout=NN math=fp8";
+    program.add("gemm_tiled", Problem::parse(other), 3);
+    program.add("gemm_tiled", Problem::parse("gemm m=-1"), 1);
+    Winner winner;
+    winner.device_class = "sm_90 test";
+    winner.device_label = "Test GPU";
+    winner.template_name = "gemm_simt";
+    winner.problem = Problem::parse("gemm x=7 type=f32 layout=NN math=strict");
+    winner.median_us = 1;
+    winner.measured_at = "9999";
+    TuningDatabase::open(program.database).put_winners({&winner, 1});
+    const ProgramResult table = program({"db", "list"});
+    CHECK(table.exit_code == kSuccess);
+    CHECK(lines(table.out) == 6);
+    CHECK(has(table.out, other));
+    CHECK(has(table.out, winner.problem.key()));
+    const json results = json::parse(program({"db", "list", "--json"}).out)["results"];
+    REQUIRE(results.size() == 5);
+    CHECK(std::ranges::count_if(results, [&](const json& result) {
+            return result.value("problem", "") == other && result["trials"] == 3;
+          }) == 1);
+    CHECK(lines(program({"db", "list", "--sizes", "64"}).out) == 2);
+    CHECK(lines(program({"db", "top", "--count", "2", "--csv"}).out) == 5);
+    CHECK(lines(program({"db", "export", "--format", "csv"}).out) == 51);
+    CHECK(program({"db", "export", "--format", "json"}).exit_code == kSuccess);
+    CHECK(program({"query", "--device", "Test GPU", "--sizes", "96"}).exit_code == kSuccess);
+    CHECK(program({"query", "--device", "Test GPU"}).exit_code == kSuccess);
+    CHECK(program({"report", "--output", program.folder.path() / "a.html"}).exit_code == kSuccess);
+    CHECK(has(program({"db", "rm", "--template", "gemm_tiled", "--dry-run"}).out, other));
+    CHECK(program({"db", "rm", "--sizes", "64"}).out == "30 trials, 0 winners removed\n");
+    CHECK(program({"db", "prune"}).out.rfind("4 trials, 1 winner removed, ", 0) == 0);
+    program.add("gemm_tiled", Problem::parse(other), 3);
+    CHECK(program({"db", "rm", "--all"}).out == "23 trials, 0 winners removed\n");
+    CHECK(program({"db", "rm", "--all"}).exit_code == kNothingStored);
+  }
+
   TEST_CASE("db prune removes trials of other sources of a template") {
     const UpkeepProgram program;
-    program.add("gemm_tiled", 64, 25, "another source");
-    CHECK(program({"db", "prune"}).out.rfind("25 trials removed, ", 0) == 0);
+    program.add("gemm_tiled", UpkeepProgram::square(64), 25, "another source");
+    CHECK(program({"db", "prune"}).out.rfind("25 trials, 0 winners removed, ", 0) == 0);
     CHECK(TuningDatabase::open(program.database).stats().trials == 50);
   }
 }

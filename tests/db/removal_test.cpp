@@ -17,6 +17,8 @@ CompletedRequest request_for(const ResultKey& key) {
           .reason = "exhausted"};
 }
 
+constexpr auto kAny = [](const auto&) { return true; };
+
 }  // namespace
 
 TEST_SUITE("removing results") {
@@ -60,7 +62,8 @@ TEST_SUITE("removing results") {
     again.measurement.median_us = 55;
     database.add_trials(some_scope(), some_run("run 3"), {&again, 1});
     const RemovedCounts counts = database.prune(
-        [](const TrialScope& scope) { return scope.source_hash == some_scope().source_hash; });
+        [](const TrialScope& scope) { return scope.source_hash == some_scope().source_hash; },
+        kAny);
     CHECK(counts.trials == 101);
     const std::vector<Trial> left = database.trials(some_scope(), square(1024));
     REQUIRE(left.size() == 3);
@@ -69,6 +72,70 @@ TEST_SUITE("removing results") {
     database.shrink();
     CHECK(database.stats().bytes < before);
     CHECK(database.trials(some_scope(), square(1024)).size() == 3);
+  }
+}
+
+TEST_SUITE("removing what cannot be used") {
+  TEST_CASE("a trial that cannot be read goes, and never in place of one that can") {
+    const TemporaryFolder folder;
+    const auto path = folder / "a.db";
+    {
+      TuningDatabase database = TuningDatabase::open(path);
+      database.add_trials(some_scope(), some_run("run 1"), some_trials(0, 3));
+      database.add_trials(some_scope(), some_run("run 2"), some_trials(0, 3));
+    }
+    execute(path, "UPDATE trial SET detail = 'x' WHERE id IN (2, 3, 4, 6)");
+    TuningDatabase database = TuningDatabase::open(path);
+    CHECK(database.trials(some_scope(), square(1024)).size() == 2);
+    CHECK(database.prune(kAny, kAny).trials == 4);
+    const std::vector<Trial> left = database.trials(some_scope(), square(1024));
+    REQUIRE(left.size() == 2);
+    CHECK(text_of(left[0]) == text_of(some_trial(0)));
+    CHECK(text_of(left[1]) == text_of(some_trial(1)));
+    CHECK(database.stats().trials == 2);
+  }
+
+  TEST_CASE("results of problems that are not known go") {
+    const TemporaryFolder folder;
+    const auto path = folder / "a.db";
+    {
+      TuningDatabase database = TuningDatabase::open(path);
+      database.add_trials(some_scope(), some_run(), some_trials(0, 3, 1024));
+      database.add_trials(some_scope(), some_run(), some_trials(0, 2, 2048));
+      database.add_trials(some_scope(), some_run(), some_trials(0, 1, 4096));
+      const Winner winners[] = {some_winner(1024, 10), some_winner(2048, 20)};
+      database.put_winners(winners);
+    }
+    execute(path, "UPDATE problem SET key = 'gemm m=1' WHERE key = '" + square(4096).key() + "'");
+    execute(path, "UPDATE problem SET key = 'gemm  m' WHERE key = 'gemm m=1'");  // is no key
+    TuningDatabase database = TuningDatabase::open(path);
+    const RemovedCounts counts =
+        database.prune(kAny, [](const Problem& problem) { return problem == square(1024); });
+    CHECK(counts.trials == 3);
+    CHECK(counts.winners == 1);
+    CHECK(database.stats().trials == 3);
+    REQUIRE(database.winners({}).size() == 1);
+    CHECK(database.winners({}).front().problem == square(1024));
+  }
+
+  TEST_CASE("everything goes, whether it can be read or not") {
+    const TemporaryFolder folder;
+    const auto path = folder / "a.db";
+    {
+      TuningDatabase database = TuningDatabase::open(path);
+      database.add_trials(some_scope(), some_run(), some_trials(0, 3));
+      const Winner winner = some_winner(1024, 10);
+      database.put_winners({&winner, 1});
+      database.put_completed({request_for(some_key(1024))});
+    }
+    execute(path, "UPDATE problem SET key = 'gemm  m'; UPDATE winner SET row_hash = ''");
+    TuningDatabase database = TuningDatabase::open(path);
+    const RemovedCounts counts = database.remove_all();
+    CHECK(counts.trials == 3);
+    CHECK(counts.winners == 1);
+    CHECK(database.stats().trials == 0);
+    CHECK(database.stats().winners == 0);
+    CHECK_FALSE(database.completed(request_for(some_key(1024)).key));
   }
 }
 

@@ -96,6 +96,9 @@ void SearchPlan::make_tasks() {
                        });
   });
   std::vector<Winner> winners = setup_.database->winners({});
+  std::erase_if(winners, [this](const Winner& winner) {
+    return setup_.kernels->operation_of(winner.problem) == nullptr;
+  });
   if (request_.use_shipped_winners) {
     for (const Winner* shipped : shipped_winners({})) winners.push_back(*shipped);
   }

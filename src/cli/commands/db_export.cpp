@@ -1,6 +1,7 @@
 #include "cli/commands/db_export.hpp"
 
 #include <filesystem>
+#include <optional>
 
 #include "api/device_choice.hpp"
 #include "cli/exit_codes.hpp"
@@ -22,7 +23,8 @@ std::vector<StoredTrial> chosen_trials(const ExportOptions& options,
       {.device_label = device_named(options, &database).label, .operation = kGemm},
       options.template_name);
   std::erase_if(trials, [&](const StoredTrial& stored) {
-    return !options.selects(gemm_problem(stored.trial.problem));
+    const std::optional<GemmProblem> gemm = if_gemm(stored.trial.problem);
+    return !gemm || !options.selects(*gemm);
   });
   return trials;
 }

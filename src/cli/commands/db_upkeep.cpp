@@ -1,7 +1,10 @@
 #include "cli/commands/db_upkeep.hpp"
 
+#include <array>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -22,16 +25,58 @@ namespace autotune {
 namespace {
 
 ResultFilter filter_of(const DbOptions& options, const TuningDatabase& database) {
-  return {.device_label = device_named(options, &database).label, .operation = kGemm};
+  return {.device_label = device_named(options, &database).label};
 }
 
+bool chooses_problems(const DbOptions& options) {
+  return !options.sizes.empty() || options.layout || options.batch || options.math;
+}
+
+// Rows of problems that this program does not have, such as those of a newer version, are chosen
+// where no sizes, layout, batch or math are.
+bool selects(const DbOptions& options, const Problem& problem) {
+  const std::optional<GemmProblem> gemm = if_gemm(problem);
+  return gemm ? options.selects(*gemm) : !chooses_problems(options);
+}
+
+// The cells "size" and "math". Of a problem that this program does not have there is the key.
+std::array<std::string, 2> problem_cells(const Problem& problem) {
+  const std::optional<GemmProblem> gemm = if_gemm(problem);
+  if (!gemm) return {problem.key(), "-"};
+  return {to_string(*gemm), to_string(gemm->math)};
+}
+
+ResultKey key_of(const ResultSummary& summary) {
+  return {summary.scope.device_class, summary.problem, summary.scope.template_name};
+}
+
+// The rate of the best trial in GFLOP/s; nullopt where there is none, or the work is not known.
+std::optional<double> rate_of(const ResultSummary& summary) {
+  const std::optional<GemmProblem> gemm = if_gemm(summary.problem);
+  if (!gemm || !(summary.best_us > 0)) return std::nullopt;
+  return gflops(*gemm, summary.best_us);
+}
+
+// What the options choose, by scope and problem. A winner alone, as after a merge of winners, has 0
+// trials.
 std::vector<ResultSummary> chosen_summaries(const DbOptions& options,
                                             const TuningDatabase& database) {
-  std::vector<ResultSummary> summaries =
-      database.summaries(filter_of(options, database), options.template_name);
-  std::erase_if(summaries, [&](const ResultSummary& each) {
-    return !options.selects(gemm_problem(each.problem));
-  });
+  const ResultFilter filter = filter_of(options, database);
+  std::vector<ResultSummary> summaries = database.summaries(filter, options.template_name);
+  std::set<ResultKey> with_trials;
+  for (const ResultSummary& each : summaries) with_trials.insert(key_of(each));
+  for (const Winner& winner : database.winners(filter)) {
+    ResultSummary alone{.scope = {.device_class = winner.device_class,
+                                  .template_name = winner.template_name,
+                                  .environment = winner.environment},
+                        .device_label = winner.device_label,
+                        .problem = winner.problem};
+    const bool is_of_template =
+        options.template_name.empty() || options.template_name == winner.template_name;
+    if (is_of_template && !with_trials.contains(key_of(alone))) summaries.push_back(alone);
+  }
+  std::erase_if(summaries,
+                [&](const ResultSummary& each) { return !selects(options, each.problem); });
   return summaries;
 }
 
@@ -39,10 +84,13 @@ nlohmann::ordered_json list_document(const std::vector<ResultSummary>& summaries
   nlohmann::ordered_json document = {
       {"schema", 1}, {"command", "db list"}, {"results", nlohmann::ordered_json::array()}};
   for (const ResultSummary& each : summaries) {
-    const GemmProblem problem = gemm_problem(each.problem);
     nlohmann::ordered_json entry = {{"device", each.device_label},
                                     {"driver", each.scope.environment.driver}};
-    entry.update(problem_json(problem));
+    if (const std::optional<GemmProblem> gemm = if_gemm(each.problem)) {
+      entry.update(problem_json(*gemm));
+    } else {
+      entry["problem"] = each.problem.key();
+    }
     entry["template"] = each.scope.template_name;
     entry["trials"] = each.trials;
     entry["correct"] = each.correct;
@@ -53,20 +101,12 @@ nlohmann::ordered_json list_document(const std::vector<ResultSummary>& summaries
   return document;
 }
 
-// The results that rm removes, each with the number of its trials. A winner alone, as after a merge
-// of winners, has 0.
+// The results that rm removes, each with the number of its trials.
 std::map<ResultKey, std::int64_t> chosen_results(const DbOptions& options,
                                                  const TuningDatabase& database) {
   std::map<ResultKey, std::int64_t> results;
   for (const ResultSummary& each : chosen_summaries(options, database)) {
-    results[{each.scope.device_class, each.problem, each.scope.template_name}] += each.trials;
-  }
-  for (const Winner& winner : database.winners(filter_of(options, database))) {
-    const bool is_of_template =
-        options.template_name.empty() || options.template_name == winner.template_name;
-    if (is_of_template && options.selects(gemm_problem(winner.problem))) {
-      results.try_emplace({winner.device_class, winner.problem, winner.template_name});
-    }
+    results[key_of(each)] += each.trials;
   }
   return results;
 }
@@ -75,6 +115,10 @@ bool is_current(const TrialScope& scope) {
   const KernelTemplate* const kernel = built_in_kernels().find(scope.template_name);
   return kernel != nullptr && kernel->space_version == scope.space_version &&
          content_hash(kernel->source) == scope.source_hash;
+}
+
+std::string text_of(const RemovedCounts& counts) {
+  return counted(counts.trials, "trial") + ", " + counted(counts.winners, "winner");
 }
 
 }  // namespace
@@ -88,21 +132,18 @@ int run_db_list(const DbOptions& options) {
   }
   if (summaries.empty()) return nothing_matches(options.template_name, database);
   RateColumn rates;
-  const auto rate = [](const ResultSummary& each) {
-    return gflops(gemm_problem(each.problem), each.best_us);
-  };
   for (const ResultSummary& each : summaries) {
-    if (each.best_us > 0) rates.add(rate(each));
+    if (const auto rate = rate_of(each)) rates.add(*rate);
   }
   Table table(
       {"device", "size", "math", "template", "trials", "correct", "best us", rates.title()});
   for (const ResultSummary& each : summaries) {
-    const bool any = each.best_us > 0;
-    const GemmProblem problem = gemm_problem(each.problem);
-    table.add({each.device_label, to_string(problem), to_string(problem.math),
-               each.scope.template_name, std::to_string(each.trials), std::to_string(each.correct),
-               any ? fmt::format("{:.1f}", each.best_us) : "-",
-               any ? rates.text(rate(each)) : "-"});
+    const auto [size, math] = problem_cells(each.problem);
+    const std::optional<double> rate = rate_of(each);
+    table.add({each.device_label, size, math, each.scope.template_name, std::to_string(each.trials),
+               std::to_string(each.correct),
+               each.best_us > 0 ? fmt::format("{:.1f}", each.best_us) : "-",
+               rate ? rates.text(*rate) : "-"});
   }
   fmt::print("{}", table.text(output_columns()));
   return exit_code::kDone;
@@ -119,22 +160,24 @@ int run_db_top(const DbOptions& options) {
 }
 
 int run_db_remove(const DbOptions& options) {
-  const bool chooses = !options.device.empty() || !options.sizes.empty() ||
-                       !options.template_name.empty() || options.layout || options.batch ||
-                       options.math;
+  const bool chooses =
+      !options.device.empty() || !options.template_name.empty() || chooses_problems(options);
   if (chooses == options.all) {
     throw UsageError(
         "say what to remove: --device, --sizes, --template and others choose, --all is everything");
   }
   TuningDatabase database = existing_database(options.database);
   const std::map<ResultKey, std::int64_t> chosen = chosen_results(options, database);
-  if (chosen.empty()) return nothing_matches(options.template_name, database);
+  const DatabaseStats stats = database.stats();
+  const bool has_rows = stats.trials + stats.winners > 0;
+  if (chosen.empty() && !(options.all && has_rows)) {
+    return nothing_matches(options.template_name, database);
+  }
   if (options.dry_run) {
     Table table({"class of device", "size", "math", "template", "trials"});
     for (const auto& [result, trials] : chosen) {
-      const GemmProblem problem = gemm_problem(result.problem);
-      table.add({result.device_class, to_string(problem), to_string(problem.math),
-                 result.template_name, std::to_string(trials)});
+      const auto [size, math] = problem_cells(result.problem);
+      table.add({result.device_class, size, math, result.template_name, std::to_string(trials)});
     }
     fmt::print("{}", table.text(output_columns()));
     return exit_code::kDone;
@@ -142,9 +185,8 @@ int run_db_remove(const DbOptions& options) {
   std::vector<ResultKey> results;
   for (const auto& [result, trials] : chosen) results.push_back(result);
   database = TuningDatabase::open(database.path());
-  const RemovedCounts counts = database.remove(results);
-  fmt::print("{}, {} removed\n", counted(counts.trials, "trial"),
-             counted(counts.winners, "winner"));
+  const RemovedCounts counts = options.all ? database.remove_all() : database.remove(results);
+  fmt::print("{} removed\n", text_of(counts));
   return exit_code::kDone;
 }
 
@@ -152,9 +194,11 @@ int run_db_prune(const DbOptions& options) {
   const std::filesystem::path path = existing_database(options.database).path();
   TuningDatabase database = TuningDatabase::open(path);
   const std::int64_t before = database.stats().bytes;
-  const RemovedCounts counts = database.prune(is_current);
+  const RemovedCounts counts = database.prune(is_current, [](const Problem& problem) {
+    return built_in_kernels().operation_of(problem) != nullptr;
+  });
   database.shrink();
-  fmt::print("{} removed, {} of {} bytes given back\n", counted(counts.trials, "trial"),
+  fmt::print("{} removed, {} of {} bytes given back\n", text_of(counts),
              before - database.stats().bytes, before);
   return exit_code::kDone;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -74,7 +75,8 @@ std::vector<StoredTrial> top_trials(const Options& options, const TuningDatabase
   if (options.sizes.empty()) {
     add();
     std::erase_if(trials, [&](const StoredTrial& stored) {
-      return !options.selects(gemm_problem(stored.trial.problem));
+      const std::optional<GemmProblem> gemm = if_gemm(stored.trial.problem);
+      return !gemm || !options.selects(*gemm);
     });
   }
   // One list for each device and problem, of all templates and environments.

@@ -67,15 +67,10 @@ class Collector {
     if (same != report_.sizes.end()) {
       return static_cast<std::size_t>(same - report_.sizes.begin());
     }
-    try {
-      ReportSize size{.device = device,
-                      .problem = row.problem,
-                      .text = operation->text(row.problem),
-                      .work = operation->work(row.problem)};
-      report_.sizes.push_back(std::move(size));
-    } catch (const Error&) {
-      return kUnknown;
-    }
+    report_.sizes.push_back({.device = device,
+                             .problem = row.problem,
+                             .text = operation->text(row.problem),
+                             .work = operation->work(row.problem)});
     return report_.sizes.size() - 1;
   }
 
