@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/cbor.hpp"
 #include "core/compression.hpp"
 #include "core/json.hpp"
 
@@ -37,9 +38,10 @@ std::string pack(const StoredCubin& entry) {
 std::optional<StoredCubin> unpack(const std::string& packed) {
   const std::optional<std::string> plain = decompressed(packed, kMaxPlainBytes);
   if (!plain) return std::nullopt;
-  const json body = json::from_cbor(*plain);
-  return StoredCubin{text(body.at("cubin")), text(body.at("log")),
-                     body.at("resources").get<Resources>()};
+  const std::optional<json> body = parsed_cbor(*plain);
+  if (!body) return std::nullopt;
+  return StoredCubin{text(body->at("cubin")), text(body->at("log")),
+                     body->at("resources").get<Resources>()};
 }
 
 }  // namespace autotune

@@ -1,11 +1,13 @@
 #include "tuner/worker/protocol.hpp"
 
 #include <limits>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
 #include "autotune/error.hpp"
 
+#include "core/cbor.hpp"
 #include "core/json.hpp"
 
 namespace autotune {
@@ -214,45 +216,15 @@ std::string encoded(const Message& message) {
       message);
 }
 
-// The parser recurses into arrays and objects, and a value takes more memory than the byte that it
-// may have in a message. So this pass first rejects a message whose nesting could use up the stack,
-// or whose values could use up the memory.
-class Limits : public json::json_sax_t {
- public:
-  bool null() override { return one_more(); }
-  bool boolean(bool) override { return one_more(); }
-  bool number_integer(number_integer_t) override { return one_more(); }
-  bool number_unsigned(number_unsigned_t) override { return one_more(); }
-  bool number_float(number_float_t, const string_t&) override { return one_more(); }
-  bool string(string_t&) override { return one_more(); }
-  bool binary(binary_t&) override { return one_more(); }
-  bool key(string_t&) override { return one_more(); }
-  bool start_object(std::size_t) override { return one_more() && ++depth_ <= kMaxDepth; }
-  bool start_array(std::size_t) override { return one_more() && ++depth_ <= kMaxDepth; }
-  bool end_object() override { return --depth_ >= 0; }
-  bool end_array() override { return --depth_ >= 0; }
-  bool parse_error(std::size_t, const std::string&, const json::exception&) override {
-    return false;
-  }
-
- private:
-  bool one_more() { return ++values_ <= kMaxValues; }
-
-  static constexpr int kMaxDepth = 8;         // messages have 4
-  static constexpr int kMaxValues = 100'000;  // messages have some hundreds
-  int depth_ = 0;
-  int values_ = 0;
-};
-
 // Reports every fault of the bytes as an Error.
 template <typename Read>
 auto decoded(const std::string& bytes, Read read) {
-  Limits limits;
-  if (!json::sax_parse(bytes, &limits, json::input_format_t::cbor)) {
+  const std::optional<json> message = parsed_cbor(bytes);
+  if (!message) {
     throw Error("malformed worker message: not CBOR, nested too deep, or too many values");
   }
   try {
-    return read(json::from_cbor(bytes));
+    return read(*message);
   } catch (const json::exception& error) {
     throw Error(std::string("malformed worker message: ") + error.what());
   }

@@ -8,6 +8,7 @@
 
 #include "autotune/error.hpp"
 
+#include "core/cbor.hpp"
 #include "core/compression.hpp"
 #include "core/hash.hpp"
 #include "core/json.hpp"
@@ -24,6 +25,8 @@ constexpr std::size_t kLengthAt = kBundleMark.size() + kFormat.size() + 1;
 constexpr std::size_t kHashAt = kLengthAt + kLengthDigits + 1;
 constexpr std::size_t kHeadLine = kHashAt + kHashDigits + 1;
 constexpr std::uint64_t kMostIndexBytes = std::uint64_t{64} << 20;
+// A choice has some 60 values, and each may take 100 bytes of memory.
+constexpr CborLimits kIndexLimits = {.values = 4'000'000};
 
 json as_json(const BundledChoice& choice) {
   json row = {{"problem", choice.problem},
@@ -157,8 +160,10 @@ BundleHead read_bundle_head(std::string_view file) {
   BundleHead head{.index = {}, .bytes = kHeadLine + packed.size()};
   const std::optional<std::string> plain = decompressed(packed, kMostIndexBytes);
   if (!plain) refuse("is damaged: its index cannot be read");
+  const std::optional<json> index = parsed_cbor(*plain, kIndexLimits);
+  if (!index) refuse("is damaged: its index cannot be read");
   try {
-    head.index = index_from(json::from_cbor(*plain));
+    head.index = index_from(*index);
   } catch (const json::exception&) {
     refuse("is damaged: its index cannot be read");
   } catch (const Error&) {

@@ -6,7 +6,7 @@
 
 #include "autotune/autotune.hpp"
 
-#include "tests/app/api/temporary_storage.hpp"
+#include "tests/api/temporary_storage.hpp"
 
 namespace autotune::test {
 namespace {

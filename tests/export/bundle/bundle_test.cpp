@@ -5,11 +5,14 @@
 #include <limits>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include "autotune/error.hpp"
 #include "autotune/version.hpp"
 
+#include "core/compression.hpp"
+#include "core/hash.hpp"
 #include "export/bundle/bundle_writer.hpp"
 #include "tests/support/run_program.hpp"
 
@@ -102,6 +105,22 @@ TEST_SUITE("bundle") {
       changed[at] = static_cast<char>(changed[at] ^ 0x10);
       file.write(changed);
       CHECK(file.fault() != "");
+    }
+  }
+
+  TEST_CASE("an index that would take the stack or the memory is refused") {
+    const std::string sound = bundle_bytes(some_content());
+    const std::string mark = sound.substr(0, sound.find(' ', kBundleMark.size()) + 1);
+    const auto fault_of = [&](const std::string& index) {
+      const std::string packed = compressed(index, 1);
+      const std::string before = fmt::format("{}{:016x} ", mark, packed.size());
+      return BundleFile(before + content_hash(before + packed) + "\n" + packed).fault();
+    };
+    const std::string many(10'000'000, '\x80');
+    for (const std::string& index : {std::string(1'000'000, '\x81') + "\xf6",
+                                     std::string(1'000'000, '\x9f'), std::string(1'000'000, '\x7f'),
+                                     std::string({'\x9a', 0, '\x98', '\x96', '\x80'}) + many}) {
+      CHECK(fault_of(index) == "is damaged: its index cannot be read");
     }
   }
 

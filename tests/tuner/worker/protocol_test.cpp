@@ -238,6 +238,8 @@ TEST_SUITE("Protocol") {
     const std::string bytes = "\x9a\x01\x00\x00\x00"s + std::string(1 << 24, '\xf6');  // nulls
     CHECK_THROWS_WITH_AS(static_cast<void>(decode_reply(bytes)),
                          doctest::Contains("too many values"), Error);
+    const std::string pieces(std::size_t{10} << 20, '\x7f');  // of text, in each other
+    CHECK_THROWS_AS(static_cast<void>(decode_reply(pieces)), Error);
   }
 
   TEST_CASE("a message cut off anywhere is refused") {
