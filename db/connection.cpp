@@ -16,6 +16,7 @@
 
 #include "core/posix/file_descriptor.hpp"
 #include "core/posix/no_fork.hpp"
+#include "core/posix/whole_path.hpp"
 #include "db/file_trust.hpp"
 #include "db/locked_file.hpp"
 #include "db/migrations/field_hash.hpp"
@@ -105,7 +106,7 @@ bool has_other_names(const fs::path& path) {
 // Returns the path with the links of its folder resolved, because SQLite refuses links anywhere in
 // a path, and a home directory may be behind one.
 std::string resolved(const fs::path& path) {
-  const fs::path whole = fs::absolute(path);
+  const fs::path whole = whole_path(path);
   std::error_code error;
   const fs::path folder = fs::canonical(whole.parent_path(), error);
   return (error ? whole : folder / whole.filename()).string();
@@ -169,7 +170,10 @@ void refuse_unwritable(SQLite::Database& database, const fs::path& path) {
   if (sqlite3_db_readonly(database.getHandle(), "main") != 0) {
     fail(path, "cannot be written: check its permissions");
   }
-  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+  // A file without a name tells it. Container runtimes may refuse the system call that asks for
+  // permissions, and some file systems know no such files.
+  const FileDescriptor unnamed(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+  if (unnamed.get() < 0 && (errno == EACCES || errno == EPERM || errno == EROFS)) {
     fail(path, "cannot be written: its folder is read-only");
   }
 }

@@ -12,6 +12,7 @@
 
 #include "core/posix/file_descriptor.hpp"
 #include "core/posix/ownership.hpp"
+#include "core/posix/whole_path.hpp"
 
 namespace autotune {
 namespace {
@@ -70,7 +71,7 @@ std::string reason_not_to_trust(const fs::path& path) {
       (found.st_uid != ::geteuid() || others_may_write(found))) {
     return kNotOurs;
   }
-  const fs::path folder = folder_of_others(fs::absolute(path).parent_path());
+  const fs::path folder = folder_of_others(whole_path(path).parent_path());
   if (folder.empty()) return "";
   return fmt::format("other users can change the folder {}: not used", folder.string());
 }

@@ -37,9 +37,13 @@ std::string plain_name(int code) {
 SharedLibrary open_libcuda() {
   const char* chosen = ::secure_getenv("AUTOTUNE_LIBCUDA");
   const std::string name = chosen != nullptr && *chosen != '\0' ? chosen : "libcuda.so.1";
-  std::optional<SharedLibrary> library = SharedLibrary::open(name);
+  std::string problem;
+  std::optional<SharedLibrary> library = SharedLibrary::open(name, &problem);
   if (!library) {
-    throw NoGpuError(fmt::format("no NVIDIA driver on this machine ({} was not found)", name));
+    const bool is_absent = problem.starts_with(name + ": ") &&
+                           problem.find("No such file or directory") != std::string::npos;
+    throw NoGpuError(fmt::format("no NVIDIA driver on this machine ({})",
+                                 is_absent ? name + " was not found" : problem));
   }
   return std::move(*library);
 }

@@ -7,6 +7,7 @@
 #include "autotune/autotune.hpp"
 
 #include "api/c_structures.hpp"
+#include "core/error_text.hpp"
 
 struct autotune_library {
   autotune::Library library;
@@ -44,7 +45,8 @@ autotune_status guarded(Function function) noexcept try {
 } catch (const std::bad_alloc&) {
   return fail(AUTOTUNE_NO_MEMORY, "the process has no memory left");
 } catch (const std::exception& error) {
-  return fail(AUTOTUNE_INTERNAL, error.what());
+  return fail(is_lack_of_threads(error) ? AUTOTUNE_ENVIRONMENT : AUTOTUNE_INTERNAL,
+              error_text(error));
 } catch (...) {
   return fail(AUTOTUNE_INTERNAL, "a foreign exception");
 }

@@ -148,10 +148,8 @@ int run_program(int argc, char** argv) {
   } catch (const std::exception& error) {
     const auto* system = dynamic_cast<const std::system_error*>(&error);
     if (system != nullptr && std::ferror(stdout) != 0) return report_output(system->code().value());
-    if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
-      return report(exit_code::kEnvironment, "no thread can be started (see ulimit -u and -v)");
-    }
-    return report(exit_code::kInternal, error.what());
+    return report(is_lack_of_threads(error) ? exit_code::kEnvironment : exit_code::kInternal,
+                  error_text(error));
   }
 }
 

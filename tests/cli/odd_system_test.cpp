@@ -52,6 +52,39 @@ TEST_SUITE("odd systems") {
     CHECK(nlohmann::json::parse(result.out)["measured"] == 8);
   }
 
+  TEST_CASE("where nobody may ask for permissions, results are kept") {
+    const OddProgram program("access");
+    const ProgramResult result = program({"--sizes", "8", "--device", "cpu", "--trials", "1"});
+    CHECK_MESSAGE(result.exit_code == kSuccess, result.err);
+    CHECK(trials_in(program.database) == 1);
+  }
+
+  TEST_CASE("where no thread or no program can be started, a line says which") {
+    const std::vector<std::string> tune = {"--sizes", "8", "--device", "cpu", "--trials", "1"};
+    const ProgramResult threads = OddProgram("threads")(tune);
+    CHECK(threads.exit_code == kEnvironment);
+    check_line(threads, "no thread can be started");
+    const ProgramResult null = OddProgram("nonull")(tune);
+    CHECK(null.exit_code == kEnvironment);
+    check_line(null, "/dev/null: No such file or directory");
+  }
+
+  TEST_CASE("in a folder that was deleted, a database without a whole path is told") {
+    const Program program;
+    const std::string folder = program.folder.path() / "gone";
+    const std::string script = "mkdir " + folder + " && cd " + folder + " && rmdir " + folder +
+                               " && exec " AUTOTUNE_PROGRAM " \"$@\"";
+    for (const char* command : {"tune", "query"}) {
+      CAPTURE(command);
+      const ProgramResult result = run_program(
+          "/bin/sh",
+          {"-c", script, "sh", command, "--sizes", "8", "--device", "cpu", "--db", "rel.db"},
+          program.environment);
+      CHECK(result.exit_code == kUsage);
+      check_line(result, "--db: rel.db: the current folder was deleted");
+    }
+  }
+
   TEST_CASE("without a home, or with one that takes no files, everything works in memory") {
     const std::vector<std::string> tune = {"--sizes", "8", "--device", "cpu", "--trials", "1"};
     const std::pair<const char*, const char*> homes[] = {

@@ -1,6 +1,9 @@
 // Stands in for parts of the C library in programs that preload it. ODD_SYSTEM names the part:
 //   clock    the wall clock jumps by years, back and forth
 //   nolocks  no file can be locked, as on a network's file system without its lock service
+//   access   nobody may ask for permissions, as below an old container runtime
+//   threads  no thread may be started, as there
+//   nonull   there is no /dev/null
 //   quota    no file of SQLite's can be written, because the user's share of the disk is used up
 //   worker   a worker sends other answers than it should, now and then
 #include <array>
@@ -13,7 +16,9 @@
 #include <random>
 #include <string>
 
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -130,6 +135,35 @@ extern "C" ssize_t pwrite64(int file, const void* bytes, size_t count, off64_t a
 
 extern "C" ssize_t pwrite(int file, const void* bytes, size_t count, off_t at) {
   return ::pwrite64(file, bytes, count, at);
+}
+
+extern "C" int faccessat(int folder, const char* path, int mode, int flags) noexcept {
+  if (flags != 0 && is("access")) {
+    errno = EPERM;
+    return -1;
+  }
+  const long number = flags == 0 ? SYS_faccessat : SYS_faccessat2;
+  return static_cast<int>(::syscall(number, folder, path, mode, flags));
+}
+
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                              void* (*work)(void*), void* argument) noexcept {
+  if (is("threads")) return EPERM;
+  static const auto next =
+      reinterpret_cast<decltype(&pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
+  return next(thread, attributes, work, argument);
+}
+
+extern "C" int open(const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+  va_end(arguments);
+  if (is("nonull") && std::strcmp(path, "/dev/null") == 0) {
+    errno = ENOENT;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 
 extern "C" int fcntl(int file, int command, ...) {

@@ -7,6 +7,8 @@
 
 #include <unistd.h>
 
+#include "core/posix/whole_path.hpp"
+
 namespace autotune {
 
 namespace fs = std::filesystem;
@@ -26,12 +28,12 @@ bool may_be_planted(const fs::path& path) {
   struct stat found {};
   struct stat folder {};
   return ::lstat(path.c_str(), &found) == 0 && is_foreign(found) &&
-         ::stat(fs::absolute(path).parent_path().c_str(), &folder) == 0 && others_may_write(folder);
+         ::stat(whole_path(path).parent_path().c_str(), &folder) == 0 && others_may_write(folder);
 }
 
 std::vector<fs::path> way_to(const fs::path& path) {
   constexpr int kMostLinks = 40;  // the system follows no more of them
-  const fs::path whole = fs::absolute(path);
+  const fs::path whole = whole_path(path);
   std::deque<fs::path> left(whole.begin(), whole.end());
   std::vector<fs::path> way;
   fs::path each;

@@ -4,16 +4,28 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstring>
 #include <string_view>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spawn.h>
 #include <unistd.h>
+
+#include "autotune/error.hpp"
 
 #include "core/posix/file_descriptor.hpp"
 
 namespace autotune {
 namespace {
+
+// Throws EnvironmentError unless it is this process's limit that forbids it.
+FileDescriptor open_null() {
+  FileDescriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (null.get() >= 0 || errno == EMFILE || errno == ENFILE) return null;
+  throw EnvironmentError(
+      fmt::format("no program can be started: /dev/null: {}", std::strerror(errno)));
+}
 
 class Actions {
  public:
@@ -27,12 +39,11 @@ class Actions {
     const int count = static_cast<int>(descriptors.size());
     for (int target = 0; target < count; ++target) {
       const int source = descriptors[static_cast<std::size_t>(target)];
-      if (source == SpawnOptions::kNull) {
-        ::posix_spawn_file_actions_addopen(&actions_, target, "/dev/null", O_RDWR, 0);
-        continue;
-      }
+      const bool is_null = source == SpawnOptions::kNull;
+      const FileDescriptor null = is_null ? open_null() : FileDescriptor();
+      if (is_null && null.get() < 0) return errno;
       // The copy has a number that no action overwrites.
-      copies_.emplace_back(::fcntl(source, F_DUPFD_CLOEXEC, count));
+      copies_.emplace_back(::fcntl(is_null ? null.get() : source, F_DUPFD_CLOEXEC, count));
       if (copies_.back().get() < 0) return errno;
       ::posix_spawn_file_actions_adddup2(&actions_, copies_.back().get(), target);
     }

@@ -25,7 +25,7 @@ struct SpawnOptions {
 };
 
 // `arguments` begins with the program's path. Returns 0 and sets `process`, or returns the errno of
-// the call that failed.
+// the call that failed. Throws EnvironmentError where /dev/null cannot be opened.
 [[nodiscard]] int spawn(const std::vector<std::string>& arguments, const SpawnOptions& options,
                         pid_t& process);
 

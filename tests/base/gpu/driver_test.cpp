@@ -57,6 +57,9 @@ TEST_SUITE("Driver") {
     const FakeCuda fake;
     ::setenv("AUTOTUNE_LIBCUDA", "/nowhere/libcuda.so.1", 1);
     CHECK(refusal() == "no NVIDIA driver on this machine (/nowhere/libcuda.so.1 was not found)");
+    ::setenv("AUTOTUNE_LIBCUDA", "/etc/passwd", 1);
+    CHECK(has(refusal(), "no NVIDIA driver on this machine (/etc/passwd: "));
+    CHECK_FALSE(has(refusal(), "not found"));
   }
 
   TEST_CASE("a library that is not a driver is told apart") {
