@@ -10,6 +10,7 @@
 
 #include "core/hash.hpp"
 #include "core/posix/no_fork.hpp"
+#include "core/posix/whole_path.hpp"
 #include "db/connection.hpp"
 #include "db/cubin_packing.hpp"
 #include "db/locked_file.hpp"
@@ -27,13 +28,15 @@ constexpr std::int32_t kApplicationId = 0x41544331;  // "ATC1"
 constexpr std::size_t kBatchEntries = 64;
 constexpr std::size_t kBatchBytes = std::size_t{16} << 20;
 constexpr std::int64_t kUseDelay_s = 3600;
-constexpr int kShortWait_ms = 100;
+constexpr std::chrono::milliseconds kUsualWait(2000);
+constexpr std::chrono::milliseconds kWaitAgain(100);
+constexpr std::chrono::seconds kPause(1);  // between two attempts to open a file at use
 
-FileKind cubin_file() {
+FileKind cubin_file(std::chrono::milliseconds busy_timeout) {
   return {.name = "cubin store",
           .application_id = kApplicationId,
           .migrations = embedded_cubin_migrations(),
-          .busy_timeout = std::chrono::seconds(2),
+          .busy_timeout = busy_timeout,
           .disposable = true};
 }
 
@@ -49,6 +52,9 @@ struct CubinStore::Implementation {
   mutable std::mutex mutex;
   fs::path path;
   std::int64_t max_bytes = 0;
+  std::chrono::milliseconds busy_timeout = kUsualWait;
+  bool opens_at_use = false;
+  std::chrono::steady_clock::time_point next_try;
   std::optional<SQLite::Database> database;
   FileIdentity identity;
   std::map<std::string, std::string> unwritten;  // key, body
@@ -68,8 +74,19 @@ struct CubinStore::Implementation {
 
   void connect() {
     close();
-    database.emplace(open_file(path, cubin_file()));
+    database.emplace(open_file(path, cubin_file(busy_timeout)));
     identity = identity_of(path);
+  }
+
+  // Returns whether there is a file to work on, which a store that opens at use has looked for.
+  bool is_open() {
+    const auto now = std::chrono::steady_clock::now();
+    const bool is_here = database && (!opens_at_use || identity_of(path) == identity);
+    if (!is_here && opens_at_use && now >= next_try) {
+      next_try = now + kPause;
+      attempt([&] { connect(); });
+    }
+    return database.has_value();
   }
 
   // The journal first: a new file must not meet the old one's.
@@ -95,7 +112,9 @@ struct CubinStore::Implementation {
       }
     } catch (const LockedFile& locked) {
       problem = locked.what();
-      if (database) database->setBusyTimeout(kShortWait_ms);
+      if (database) {
+        database->setBusyTimeout(static_cast<int>(std::min(kWaitAgain, busy_timeout).count()));
+      }
     } catch (const std::exception& error) {
       problem = error.what();
     }
@@ -126,7 +145,7 @@ struct CubinStore::Implementation {
         evict();
         transaction.commit();
       });
-      database->setBusyTimeout(static_cast<int>(cubin_file().busy_timeout.count()));
+      database->setBusyTimeout(static_cast<int>(busy_timeout.count()));
     });
     unwritten.clear();
     unwritten_bytes = 0;
@@ -183,9 +202,18 @@ CubinStore CubinStore::open(const fs::path& path, std::int64_t max_bytes) {
   Implementation& self = *implementation;
   self.max_bytes = max_bytes;
   self.attempt([&] {
-    self.path = fs::absolute(path);
+    self.path = whole_path(path);
     self.connect();
   });
+  return CubinStore(std::move(implementation));
+}
+
+CubinStore CubinStore::open_at_use(const fs::path& path, std::chrono::milliseconds busy_timeout) {
+  auto implementation = std::make_unique<Implementation>();
+  implementation->path = path;
+  implementation->max_bytes = kUsualBytes;
+  implementation->busy_timeout = busy_timeout;
+  implementation->opens_at_use = true;
   return CubinStore(std::move(implementation));
 }
 
@@ -197,7 +225,7 @@ std::optional<StoredCubin> CubinStore::find(const std::string& key) {
   Implementation& self = *implementation_;
   const std::lock_guard lock(self.mutex);
   std::optional<StoredCubin> result;
-  if (!self.database) return result;
+  if (!self.is_open()) return result;
   self.attempt([&] {
     with_storage_errors(self.path, [&] {
       if (const std::optional<std::string> body = self.body_of(key)) result = unpack(*body);
@@ -209,18 +237,26 @@ std::optional<StoredCubin> CubinStore::find(const std::string& key) {
 void CubinStore::put(const std::string& key, const StoredCubin& entry) {
   Implementation& self = *implementation_;
   const std::lock_guard lock(self.mutex);
-  if (!self.database) return;
+  if (!self.is_open()) return;
   self.attempt([&] {
     std::string body = pack(entry);
     self.unwritten_bytes += body.size();
     self.unwritten.insert_or_assign(key, std::move(body));
   });
-  if (self.unwritten.size() >= kBatchEntries || self.unwritten_bytes >= kBatchBytes) self.commit();
+  if (self.opens_at_use || self.unwritten.size() >= kBatchEntries ||
+      self.unwritten_bytes >= kBatchBytes) {
+    self.commit();
+  }
 }
 
 std::string CubinStore::problem() const {
   const std::lock_guard lock(implementation_->mutex);
   return implementation_->problem;
+}
+
+std::string CubinStore::take_problem() {
+  const std::lock_guard lock(implementation_->mutex);
+  return std::exchange(implementation_->problem, "");
 }
 
 std::string cubin_key(const std::string& nvrtc_build, const std::string& source,

@@ -2,6 +2,7 @@
 // throws: what cannot be read is a miss, what cannot be written is not kept.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -24,10 +25,16 @@ struct StoredCubin {
 // once and written in batches, the last with the destructor. A damaged file is made anew.
 class CubinStore {
  public:
+  static constexpr std::int64_t kUsualBytes = std::int64_t{1} << 30;
+
   // A store that could not be opened serves as an empty one; problem() says why: another user
   // could have written it, a newer version made it, no permission.
-  static CubinStore open(const std::filesystem::path& path,
-                         std::int64_t max_bytes = std::int64_t{1} << 30);
+  static CubinStore open(const std::filesystem::path& path, std::int64_t max_bytes = kUsualBytes);
+  // A store for a process that uses it now and then: the file is opened by the first use and stays
+  // open; one that could not be opened, or was replaced, is opened again. Locks of other processes
+  // are waited for no longer than `busy_timeout`. Each new entry is written at once.
+  static CubinStore open_at_use(const std::filesystem::path& path,
+                                std::chrono::milliseconds busy_timeout);
   // Keeps nothing.
   static CubinStore disabled();
 
@@ -39,6 +46,8 @@ class CubinStore {
   void put(const std::string& key, const StoredCubin& entry);
   // The last fault, empty when there was none.
   [[nodiscard]] std::string problem() const;
+  // The same; the next call returns only what happened since.
+  [[nodiscard]] std::string take_problem();
 
  private:
   struct Implementation;

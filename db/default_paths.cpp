@@ -33,10 +33,9 @@ bool lacks_folder(const fs::path& file) {
   return !file.parent_path().empty() && !fs::exists(file.parent_path(), error) && !error;
 }
 
-void check_folder_of_environment() {
-  const auto path = database_of_environment();
-  if (!path || !lacks_folder(*path)) return;
-  throw StorageError(path->string() +
+void check_folder_of_environment(const fs::path& file) {
+  if (!lacks_folder(file)) return;
+  throw StorageError(file.string() +
                      ": its folder does not exist: make it, or name another file in AUTOTUNE_DB");
 }
 

@@ -14,8 +14,8 @@ namespace autotune {
 // file says why.
 [[nodiscard]] bool lacks_folder(const std::filesystem::path& file);
 
-// Throws StorageError if $AUTOTUNE_DB names a file in a folder that does not exist.
-void check_folder_of_environment();
+// Throws StorageError if the folder of a file that $AUTOTUNE_DB names does not exist.
+void check_folder_of_environment(const std::filesystem::path& file);
 
 // $AUTOTUNE_DB, else $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db.
 // Throws StorageError when neither is set and there is no home directory.

@@ -10,6 +10,7 @@
 #include "autotune/error.hpp"
 
 #include "core/posix/no_fork.hpp"
+#include "core/posix/whole_path.hpp"
 #include "db/connection.hpp"
 #include "db/default_paths.hpp"
 #include "db/file_trust.hpp"
@@ -50,6 +51,11 @@ FileKind tuning_file(std::chrono::milliseconds busy_timeout) {
           .busy_timeout = busy_timeout};
 }
 
+// Changes whenever another connection commits.
+int data_version(SQLite::Database& database) {
+  return database.execAndGet("PRAGMA data_version").getInt();
+}
+
 // A wait after one in vain.
 constexpr std::chrono::milliseconds kShortWait(100);
 
@@ -61,6 +67,7 @@ struct TuningDatabase::Implementation {
   SQLite::Database database;
   fs::path whole_path;  // stays right when the program changes its folder
   FileIdentity identity;
+  int version = 0;  // by data_version(), of a file that is only read
   std::chrono::milliseconds busy_timeout;
   bool waited_in_vain = false;
   std::timed_mutex mutex;
@@ -68,7 +75,7 @@ struct TuningDatabase::Implementation {
   Implementation(fs::path where, SQLite::Database opened, std::chrono::milliseconds wait)
       : path(std::move(where)), database(std::move(opened)), busy_timeout(wait) {
     if (path.empty()) return;
-    whole_path = fs::absolute(path);
+    whole_path = autotune::whole_path(path);
     identity = identity_of(whole_path);
   }
   ~Implementation() { closing.emplace(); }
@@ -149,16 +156,22 @@ std::optional<TuningDatabase> TuningDatabase::open_read_only(
     const fs::path& path, std::chrono::milliseconds busy_timeout) {
   std::optional<SQLite::Database> database = open_file_read_only(path, tuning_file(busy_timeout));
   if (!database) return std::nullopt;
-  return TuningDatabase(std::make_unique<Implementation>(path, std::move(*database), busy_timeout));
+  auto opened = std::make_unique<Implementation>(path, std::move(*database), busy_timeout);
+  with_storage_errors(path, [&] { opened->version = data_version(opened->database); });
+  return TuningDatabase(std::move(opened));
 }
 
-std::optional<TuningDatabase> TuningDatabase::open_default_read_only() {
-  check_folder_of_environment();
-  const fs::path path = default_database_path();
+std::optional<TuningDatabase> TuningDatabase::open_unnamed_read_only(
+    const fs::path& path, std::chrono::milliseconds busy_timeout) {
   if (const std::string reason = reason_not_to_read(path); !reason.empty()) {
     throw StorageError(path.string() + ": " + reason);
   }
-  return open_read_only(path);
+  return open_read_only(path, busy_timeout);
+}
+
+std::optional<TuningDatabase> TuningDatabase::open_default_read_only() {
+  if (const auto path = database_of_environment()) check_folder_of_environment(*path);
+  return open_unnamed_read_only(default_database_path());
 }
 
 TuningDatabase TuningDatabase::in_memory() {
@@ -168,6 +181,22 @@ TuningDatabase TuningDatabase::in_memory() {
 
 const fs::path& TuningDatabase::path() const {
   return implementation_->path;
+}
+
+bool TuningDatabase::is_unchanged() const {
+  Implementation& self = *implementation_;
+  const char* const name = sqlite3_db_filename(self.database.getHandle(), "main");
+  if (name == nullptr || *name == '\0') return false;
+  return identity_of(self.whole_path) == self.identity &&
+         self.read([&] { return data_version(self.database); }) == self.version;
+}
+
+void TuningDatabase::read_together(const std::function<void()>& work) const {
+  Implementation& self = *implementation_;
+  with_storage_errors(self.path, [&] {
+    const SQLite::Transaction reading(self.database);
+    work();
+  });
 }
 
 void TuningDatabase::add_trials(const TrialScope& scope, const RunInfo& run,

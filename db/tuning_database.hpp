@@ -22,6 +22,7 @@
 #include "core/trial.hpp"
 #include "core/winner.hpp"
 #include "db/result_filter.hpp"
+#include "db/result_reader.hpp"
 
 namespace autotune {
 
@@ -123,7 +124,7 @@ struct MergeCounts {
   std::int64_t winners = 0;  // or replaced
 };
 
-class TuningDatabase {
+class TuningDatabase : public ResultReader {
  public:
   // The time that a call waits for another process that writes; once it was in vain, later calls
   // wait less, until one succeeds.
@@ -141,17 +142,27 @@ class TuningDatabase {
   // if there is no file, or an empty one.
   static std::optional<TuningDatabase> open_read_only(
       const std::filesystem::path& path, std::chrono::milliseconds busy_timeout = kBusyTimeout);
-  // Opens the file at default_database_path(), which nobody named, for reading only. Throws
-  // StorageError also where another user may have written it; see docs/database.md.
+  // Does so with a file that nobody named. Throws StorageError also where another user may have
+  // written it; see docs/database.md.
+  static std::optional<TuningDatabase> open_unnamed_read_only(
+      const std::filesystem::path& path, std::chrono::milliseconds busy_timeout = kBusyTimeout);
+  // Does so with the file at default_database_path().
   static std::optional<TuningDatabase> open_default_read_only();
   static TuningDatabase in_memory();
 
   TuningDatabase(TuningDatabase&&) noexcept;
   TuningDatabase& operator=(TuningDatabase&&) noexcept;
-  ~TuningDatabase();
+  ~TuningDatabase() override;
 
   // Empty for a database in memory.
   [[nodiscard]] const std::filesystem::path& path() const;
+
+  // Returns whether the path still names the file that was opened, and no other connection has
+  // changed the file since. False for a copy of an older schema's file.
+  [[nodiscard]] bool is_unchanged() const;
+  // Calls `work`. The file is locked once for all that `work` reads, which is of one moment. Nobody
+  // else may use this object meanwhile.
+  void read_together(const std::function<void()>& work) const;
 
   // One transaction for all of them. Throws StorageError and stores none of them when it fails,
   // also when the file was deleted or replaced under this handle.
@@ -182,12 +193,12 @@ class TuningDatabase {
   void put_winners(std::span<const Winner> winners);
   // Winners, fastest first within a problem. With a device and a problem in the filter this is one
   // seek, however much is stored.
-  [[nodiscard]] std::vector<Winner> winners(const ResultFilter& filter) const;
+  [[nodiscard]] std::vector<Winner> winners(const ResultFilter& filter) const override;
 
   // The fastest correct trial of each problem and scope, as unconfirmed winners: what a search that
   // never came to its finals leaves. With a device and a problem in the filter this is one seek for
   // each scope of the device.
-  [[nodiscard]] std::vector<Winner> best_trials(const ResultFilter& filter) const;
+  [[nodiscard]] std::vector<Winner> best_trials(const ResultFilter& filter) const override;
 
   // The fastest correct trials of each problem and scope, each configuration once, the fastest
   // first. The template name is as in all_trials().
@@ -202,7 +213,7 @@ class TuningDatabase {
   // best_trials() has a result for, in no order. It takes a few seeks for each problem, and does
   // not read the results.
   void visit_problems(const ResultFilter& filter,
-                      const std::function<void(const Problem&)>& visit) const;
+                      const std::function<void(const Problem&)>& visit) const override;
 
   // One transaction for all of them.
   void put_completed(const std::vector<CompletedRequest>& requests);

@@ -76,7 +76,8 @@ enum class LogLevel : std::uint8_t {
 struct LibraryOptions {
   Device device = Device::current();
   // The tuning database, made by the first tune(). Empty: $AUTOTUNE_DB, whose folder must exist,
-  // else $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db.
+  // else $XDG_DATA_HOME/autotune/autotune.db, else ~/.local/share/autotune/autotune.db. A relative
+  // path is one of the folder that is current when the Library is made.
   std::string database = {};
   // False: the winners that ship with the library are left out of the choice of kernels and of the
   // configurations that tune() tries first.
@@ -274,7 +275,7 @@ class AUTOTUNE_API Library {
  public:
   // Looks for the device and does nothing to it. Throws EnvironmentError when it is not here,
   // UsageError for invalid options, StorageError when a database was named and what is there cannot
-  // be read as one.
+  // be read as one. A lock of another process is no error: see gemm().
   explicit Library(const LibraryOptions& options = {});
   ~Library();
   Library(Library&&) noexcept;
@@ -296,9 +297,12 @@ class AUTOTUNE_API Library {
   // host memory, `stream` must be nullptr, and the call returns with the result.
   //
   // The first call for a problem in a context is cold: it reads the database and loads the kernel,
-  // compiled if need be, and waits for other calls only where they load the same kernel, or read
-  // results that could not be stored. A kernel that it compiles is kept in the user's cache folder,
-  // $XDG_CACHE_HOME/autotune or ~/.cache/autotune, if that can be written. Some kernels need
+  // compiled if need be, and waits for other calls where they read the database or load the same
+  // kernel. A file that another process has locked is waited for for less than 0.1 s; then, with a
+  // warning in the log, what is known of it counts, and what ships. A product that ends in a
+  // NotTunedError, EnvironmentError or StorageError ends in the same one again, at no cost, until a
+  // second has passed or tune() was called. A kernel that it compiles is kept in the user's cache
+  // folder, $XDG_CACHE_HOME/autotune or ~/.cache/autotune, if that can be written. Some kernels need
   // operands as Alignment::of_16_bytes has them: the first call with others is cold too, and gets
   // another kernel. Later calls find the kernel and launch it: no I/O, no allocation, no lock, no
   // synchronisation, so they may be captured into a graph. A lock is held for a moment by those
@@ -320,8 +324,8 @@ class AUTOTUNE_API Library {
   // that this would take long to rule out), a current context of another device than the options
   // name, a stream where there are none, a cold call on a stream that is being captured;
   // NotTunedError as the options have it; EnvironmentError when the kernel must be compiled and
-  // there is no compiler; StorageError where a database that was named cannot be read; Error, with
-  // the driver's code, for what the driver reports.
+  // there is no compiler; StorageError when a database that was named can no longer be read as one;
+  // Error, with the driver's code, for what the driver reports.
   MatchKind gemm(const GemmProblem& problem, float alpha, Matrix a, Matrix b, float beta,
                  MutableMatrix c, Stream stream = nullptr);
 

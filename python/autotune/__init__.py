@@ -36,7 +36,7 @@ def use_bundle(path):
     file, which the next call for a GPU reads; None: without one again.
     """
     global _bundle
-    _bundle = None if path is None else os.fsencode(path)
+    _bundle = None if path is None else os.path.abspath(os.fsencode(path))
 
 
 def use_background(program=None, *, share=0.05, seconds=10):
@@ -50,7 +50,7 @@ def use_background(program=None, *, share=0.05, seconds=10):
     program = program or shutil.which("autotune")
     if program is None:
         raise ValueError("program is None, and there is no autotune in PATH: give the program's path")
-    _background = (os.fsencode(program), _positive(share, "share", whole=False),
+    _background = (os.path.abspath(os.fsencode(program)), _positive(share, "share", whole=False),
                    _positive(seconds, "seconds", whole=False))
 
 
@@ -69,6 +69,8 @@ def _library(device, process, bundle, background):
 
     A forked process has objects of its own: `process` is its number.
     """
+    if os.environ.get("AUTOTUNE_DB"):  # later objects too have the file of today's folder
+        os.environ["AUTOTUNE_DB"] = os.path.abspath(os.environ["AUTOTUNE_DB"])
     options = _c_api.Options(bundle=bundle)
     if device == "cpu":
         options.device = _c_api.DEVICE_CPU

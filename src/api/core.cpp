@@ -10,6 +10,8 @@
 #include "autotune/error.hpp"
 
 #include "api/device_choice.hpp"
+#include "api/setup.hpp"
+#include "core/posix/whole_path.hpp"
 #include "cpu/device.hpp"
 #include "gpu/gpu.hpp"
 #include "operation/gemm/gemm.hpp"
@@ -63,8 +65,13 @@ std::shared_ptr<Core> Core::make(const LibraryOptions& options) {
 }
 
 Core::Core(const LibraryOptions& options) : options_(options), log_(options.log) {
+  std::string& program = options_.worker_program;
+  if (!program.empty()) program = whole_path(program).string();
   if (options.bundle.empty()) {
     results_.emplace(options.database);
+    const std::string problem = results_->read([](const ResultReader&) {});
+    if (!problem.empty()) log_.warning("stored results are left out: {}", problem);
+    cubins_.emplace(cubin_store_for_calls());
     tuning_.emplace(options_, *results_, log_);
   } else {
     bundle_.emplace(options.bundle);
@@ -81,6 +88,7 @@ void Core::check_bundle(const std::vector<DeviceInfo>& devices) const {
 
 SelectorSetup Core::selector_setup() {
   SelectorSetup setup{.results = results_ ? &*results_ : nullptr,
+                      .cubins = cubins_ ? &*cubins_ : nullptr,
                       .bundle = bundle_ ? &*bundle_ : nullptr,
                       .log = &log_,
                       .use_shipped_winners = options_.use_shipped_winners,

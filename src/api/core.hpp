@@ -50,7 +50,8 @@ class Core {
   Log log_;
   std::optional<BundledKernels> bundle_;
   std::optional<ResultSource> results_;  // there is a bundle or this
-  std::optional<Tuning> tuning_;         // without a bundle
+  std::optional<CubinStore> cubins_;     // without a bundle
+  std::optional<Tuning> tuning_;         // the same
   std::unique_ptr<GemmBackend> backend_;
   std::unique_ptr<BackgroundTuner> background_;  // with MissPolicy::background
 };

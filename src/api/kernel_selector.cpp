@@ -113,7 +113,7 @@ DeviceQuery KernelSelector::results_of() const {
           .use_shipped = setup_.use_shipped_winners};
 }
 
-void KernelSelector::read_results(const std::function<void(const TuningDatabase*)>& read) const {
+void KernelSelector::read_results(const std::function<void(const ResultReader&)>& read) const {
   const std::string problem = setup_.results->read(read);
   if (!problem.empty()) setup_.log->warning("stored results are left out: {}", problem);
 }
@@ -133,8 +133,8 @@ std::optional<KernelChoice> KernelSelector::best_choice(const GemmProblem& probl
   };
   query.most = 1;
   std::optional<KernelChoice> best;
-  read_results([&](const TuningDatabase* results) {
-    query.database = results;
+  read_results([&](const ResultReader& results) {
+    query.database = &results;
     std::vector<Choice> known = choices(query);
     if (!known.empty()) best = kernel_choice(std::move(known.front()));
   });
@@ -193,7 +193,7 @@ KernelChoice KernelSelector::choose(const GemmProblem& problem, Placement placem
 
 std::string KernelSelector::image(const KernelChoice& choice, const CodeTraits& traits) {
   if (setup_.bundle != nullptr) return setup_.bundle->image(device_, choice, traits);
-  CubinStore store = open_cubin_store();
+  CubinStore& store = *setup_.cubins;
   const auto request_for = [&](const CodeTraits& wanted) {
     return CompileRequest{
         choice.kernel->name, std::string(choice.kernel->source),
@@ -210,7 +210,7 @@ std::string KernelSelector::image(const KernelChoice& choice, const CodeTraits& 
   };
   const CompileRequest request = request_for(traits);
   auto found = stored(request);
-  if (const std::string problem = store.problem(); !problem.empty()) {
+  if (const std::string problem = store.take_problem(); !problem.empty()) {
     setup_.log->warning("compiled kernels: {}", problem);
   }
   if (found) return std::move(found->cubin);

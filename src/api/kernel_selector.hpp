@@ -44,6 +44,7 @@ inline constexpr std::array kPlacements = {Placement::aligned, Placement::anywhe
 // The parts of LibraryOptions that choices depend on, and what they are made from.
 struct SelectorSetup {
   const ResultSource* results = nullptr;       // not used with a bundle
+  CubinStore* cubins = nullptr;                // for image(); not used with a bundle
   const BundledKernels* bundle = nullptr;      // all kernels come from it, if there is one
   std::optional<DeviceQuery> results_of = {};  // of a device that is not here; else its own
   const Log* log = nullptr;
@@ -81,8 +82,8 @@ class KernelSelector {
   [[nodiscard]] std::string image(const KernelChoice& choice, const CodeTraits& traits);
 
  private:
-  // Calls `read` with the stored results, nullptr where there are none.
-  void read_results(const std::function<void(const TuningDatabase*)>& read) const;
+  // Calls `read` with the stored results, and warns if they cannot be read.
+  void read_results(const std::function<void(const ResultReader&)>& read) const;
   // The device whose results count.
   [[nodiscard]] DeviceQuery results_of() const;
   // The best of choices(), if there is any.

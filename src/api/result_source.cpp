@@ -1,31 +1,72 @@
 #include "api/result_source.hpp"
 
+#include <filesystem>
 #include <utility>
 
-#include "api/setup.hpp"
+#include "autotune/error.hpp"
+
+#include "core/posix/whole_path.hpp"
+#include "db/locked_file.hpp"
 
 namespace autotune {
+namespace {
 
-ResultSource::ResultSource(std::string database) : database_(std::move(database)) {
-  static_cast<void>(read_results(database_));  // what cannot be read is said at once
+// A file that could not be read is not tried again for this time, so that one call pays for it.
+constexpr std::chrono::seconds kPause(1);
+
+bool is_there(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+}
+
+}  // namespace
+
+ResultSource::ResultSource(const std::string& database, std::chrono::milliseconds longest_wait)
+    : place_(database_place(database)), longest_wait_(longest_wait) {
+  if (place_.problem.empty()) place_.path = whole_path(place_.path);
+  is_said_ = read([](const ResultReader&) {}).empty();  // what cannot be read is said at once
 }
 
 void ResultSource::keep_in_memory(TuningDatabase results) {
-  const std::lock_guard lock(in_memory_mutex_);
+  const std::lock_guard lock(mutex_);
   in_memory_.emplace(std::move(results));
 }
 
-std::string ResultSource::read(const std::function<void(const TuningDatabase*)>& read) const {
-  {
-    const std::lock_guard lock(in_memory_mutex_);  // for one reader at a time
-    if (in_memory_) {
-      read(&*in_memory_);
-      return "";
-    }
+void ResultSource::refresh() const {
+  try {
+    if (is_open_ && (file_ ? file_->is_unchanged() : !is_there(place_.path))) return;
+  } catch (const LockedFile&) {
+    throw;
+  } catch (const StorageError&) {
+    // Opening the file says what is wrong with it, or puts it right.
   }
-  OpenedResults file = read_results(database_);
-  read(file.database ? &*file.database : nullptr);
-  return std::move(file.problem);
+  file_ = read_results(place_, longest_wait_);
+  known_ = RememberedResults();
+  is_open_ = true;
+}
+
+std::string ResultSource::read(const std::function<void(const ResultReader&)>& read) const {
+  const std::lock_guard lock(mutex_);
+  if (in_memory_) {
+    read(*in_memory_);
+    return "";
+  }
+  if (Clock::now() >= next_try_) try {
+      refresh();
+      known_.read_from(file_ ? &*file_ : nullptr);
+      file_ ? file_->read_together([&] { read(known_); }) : read(known_);
+      problem_.clear();
+      return "";
+    } catch (const StorageError& error) {
+      const bool is_locked = dynamic_cast<const LockedFile*>(&error) != nullptr;
+      if (place_.is_named && !is_locked) throw;
+      is_said_ = is_said_ && problem_ == error.what();
+      problem_ = error.what();
+      next_try_ = Clock::now() + kPause;
+    }
+  known_.read_from(nullptr);
+  read(known_);
+  return std::exchange(is_said_, true) ? "" : problem_;
 }
 
 }  // namespace autotune

@@ -87,30 +87,49 @@ TuningDatabase open_waiting(const std::filesystem::path& path, const DatabaseWai
   return TuningDatabase::open(path, wait.longest);
 }
 
+void check_place(const DatabasePlace& place) {
+  if (!place.problem.empty()) throw StorageError(place.problem);
+  if (place.is_of_environment) check_folder_of_environment(place.path);
+}
+
 }  // namespace
 
-OpenedDatabase open_results(const std::string& named, const DatabaseWait& wait) {
-  if (!named.empty()) return {open_waiting(named, wait), ""};
+DatabasePlace database_place(const std::string& named) {
+  if (!named.empty()) return {.path = named, .is_named = true, .problem = {}};
   try {
-    check_folder_of_environment();
-    return {open_waiting(default_database_path(), wait), ""};
+    return {.path = default_database_path(),
+            .is_of_environment = database_of_environment().has_value(),
+            .problem = {}};
+  } catch (const StorageError& error) {
+    return {.path = {}, .problem = error.what()};
+  }
+}
+
+OpenedDatabase open_results(const DatabasePlace& place, const DatabaseWait& wait) {
+  if (place.is_named) return {open_waiting(place.path, wait), ""};
+  try {
+    check_place(place);
+    return {open_waiting(place.path, wait), ""};
   } catch (const StorageError& error) {
     return {TuningDatabase::in_memory(), error.what()};
   }
 }
 
-OpenedResults read_results(const std::string& named) {
-  if (!named.empty()) return {TuningDatabase::open_read_only(named), ""};
-  try {
-    return {TuningDatabase::open_default_read_only(), ""};
-  } catch (const StorageError& error) {
-    return {std::nullopt, error.what()};
-  }
+std::optional<TuningDatabase> read_results(const DatabasePlace& place,
+                                           std::chrono::milliseconds longest_wait) {
+  if (place.is_named) return TuningDatabase::open_read_only(place.path, longest_wait);
+  check_place(place);
+  return TuningDatabase::open_unnamed_read_only(place.path, longest_wait);
 }
 
 CubinStore open_cubin_store() {
   const auto path = default_cubin_store_path();
   return path ? CubinStore::open(*path) : CubinStore::disabled();
+}
+
+CubinStore cubin_store_for_calls() {
+  const auto path = default_cubin_store_path();
+  return path ? CubinStore::open_at_use(*path, kCallWait) : CubinStore::disabled();
 }
 
 std::unique_ptr<WorkerService> make_service(const DeviceInfo& device) {

@@ -16,6 +16,10 @@
 
 namespace autotune {
 
+// The longest time that a call of an application waits for another process that has a file locked:
+// less than a tenth of a second for the two files that there are.
+inline constexpr std::chrono::milliseconds kCallWait(40);
+
 struct OpenedDatabase {
   TuningDatabase database;
   std::string problem;  // why it is in memory only; empty when it is a file
@@ -28,18 +32,27 @@ struct DatabaseWait {
   std::function<void()> begins;
 };
 
-// The tuning database to write to: the named file, or the default one for "". A named file that
-// cannot be opened throws StorageError; a default one is replaced by one in memory.
-[[nodiscard]] OpenedDatabase open_results(const std::string& named, const DatabaseWait& wait = {});
-struct OpenedResults {
-  std::optional<TuningDatabase> database;  // none: there is no file, or a problem
-  std::string problem;                     // why a default one cannot be read; empty when it can
+// Where a user's results are. The paths are as they were given.
+struct DatabasePlace {
+  std::filesystem::path path;
+  bool is_named = false;           // else it is the default one
+  bool is_of_environment = false;  // $AUTOTUNE_DB, whose folder must exist
+  std::string problem;             // why there is no default one; empty when there is
 };
+// The named file, or the default one for "".
+[[nodiscard]] DatabasePlace database_place(const std::string& named);
 
-// The tuning database for reading. A named one that cannot be read throws StorageError.
-[[nodiscard]] OpenedResults read_results(const std::string& named);
+// The tuning database to write to. A named file that cannot be opened throws StorageError; a
+// default one is replaced by one in memory.
+[[nodiscard]] OpenedDatabase open_results(const DatabasePlace& place,
+                                          const DatabaseWait& wait = {});
+// The same for reading; nullopt if there is no file. Throws StorageError if it cannot be read.
+[[nodiscard]] std::optional<TuningDatabase> read_results(const DatabasePlace& place,
+                                                         std::chrono::milliseconds longest_wait);
 // The cubin store at its default path; a disabled one where there is no such path.
 [[nodiscard]] CubinStore open_cubin_store();
+// The same for calls of an application: see CubinStore::open_at_use().
+[[nodiscard]] CubinStore cubin_store_for_calls();
 
 // Compiles for the device and measures on it, where it is called.
 [[nodiscard]] std::unique_ptr<WorkerService> make_service(const DeviceInfo& device);

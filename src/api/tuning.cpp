@@ -137,7 +137,7 @@ TuneReport Tuning::run(const TuneRequest& request, TunerSetup setup,
     }
     ~Tuner() { id = std::thread::id(); }
   } const tuner(tuner_);
-  OpenedDatabase opened = open_results(options_.database);
+  OpenedDatabase opened = open_results(results_.place());
   CubinStore cubins = open_cubin_store();
   setup.database = &opened.database;
   setup.cubins = &cubins;

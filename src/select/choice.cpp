@@ -127,7 +127,7 @@ std::vector<Choice> choices(const ChoiceQuery& query) {
   return {};
 }
 
-PredictedDevice limits_of(const TuningDatabase* database, const DeviceQuery& device) {
+PredictedDevice limits_of(const ResultReader* database, const DeviceQuery& device) {
   if (!device.device_class.empty()) return predicted_device(device.device_class);
   const std::vector<Match> known = list_winners(database, device);
   const auto newest = std::ranges::max_element(known, {}, [](const Match& match) {

@@ -35,12 +35,12 @@ struct Choice {
 };
 
 struct ChoiceQuery {
-  GemmProblem problem;                       // row-major
-  const TuningDatabase* database = nullptr;  // may be null
-  DeviceQuery device;                        // whose results count
-  PredictedDevice limits = {};               // of that device; without a model nothing is predicted
-  bool aligned = false;                      // the operands are, as CodeTraits has it
-  bool only_measured = false;                // nothing but results of exactly this problem
+  GemmProblem problem;                     // row-major
+  const ResultReader* database = nullptr;  // may be null
+  DeviceQuery device;                      // whose results count
+  PredictedDevice limits = {};             // of that device; without a model nothing is predicted
+  bool aligned = false;                    // the operands are, as CodeTraits has it
+  bool only_measured = false;              // nothing but results of exactly this problem
   // Accepts a kernel for a problem as it is computed; without it all are accepted.
   std::function<bool(const KernelTemplate&, const Configuration&, const GemmProblem&)> serves = {};
   std::size_t most = std::numeric_limits<std::size_t>::max();  // predictions to return
@@ -54,6 +54,6 @@ struct ChoiceQuery {
 [[nodiscard]] std::vector<Choice> choices(const ChoiceQuery& query);
 
 // The limits of a device that only its name or class tells, by what is known of it.
-[[nodiscard]] PredictedDevice limits_of(const TuningDatabase* database, const DeviceQuery& device);
+[[nodiscard]] PredictedDevice limits_of(const ResultReader* database, const DeviceQuery& device);
 
 }  // namespace autotune

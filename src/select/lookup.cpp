@@ -26,7 +26,7 @@ class KnownResults {
  public:
   using Wanted = std::function<bool(const Winner&)>;
 
-  KnownResults(const TuningDatabase* database, const DeviceQuery& device)
+  KnownResults(const ResultReader* database, const DeviceQuery& device)
       : database_(database), device_(device) {
     // A device that is here counts by its class and not by its name.
     filter_.device_class = device.device_class;
@@ -117,7 +117,7 @@ class KnownResults {
     return device_.use_shipped ? shipped_winners(filter) : std::vector<const Winner*>();
   }
 
-  const TuningDatabase* database_;
+  const ResultReader* database_;
   const DeviceQuery& device_;
   ResultFilter filter_;
 };
@@ -188,7 +188,7 @@ Match match_of(Candidate candidate, const DeviceQuery& device, const Problem& pr
 
 }  // namespace
 
-std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery& device,
+std::optional<Match> find_best(const ResultReader* database, const DeviceQuery& device,
                                const Problem& problem, bool exact_only,
                                const std::function<bool(const Winner&)>& serves) {
   const Operation* const operation = device.kernels->operation_of(problem);
@@ -218,20 +218,7 @@ std::optional<Match> find_best(const TuningDatabase* database, const DeviceQuery
   return match_of(std::move(*best), device, problem);
 }
 
-std::optional<Match> find_fastest(const TuningDatabase* database, const DeviceQuery& device,
-                                  std::span<const Problem> problems,
-                                  const std::function<bool(const Winner&)>& serves) {
-  std::optional<Match> fastest;
-  for (const Problem& problem : problems) {
-    std::optional<Match> match = find_best(database, device, problem, true, serves);
-    if (!match) continue;
-    if (fastest && comparable_us(fastest->winner) <= comparable_us(match->winner)) continue;
-    fastest = std::move(match);
-  }
-  return fastest;
-}
-
-std::vector<Winner> nearest_winners(const TuningDatabase* database, const DeviceQuery& device,
+std::vector<Winner> nearest_winners(const ResultReader* database, const DeviceQuery& device,
                                     const Problem& problem, std::size_t count,
                                     const std::function<bool(const Winner&)>& serves) {
   std::vector<Winner> result;
@@ -253,7 +240,7 @@ std::vector<Winner> nearest_winners(const TuningDatabase* database, const Device
   return result;
 }
 
-std::vector<Match> list_winners(const TuningDatabase* database, const DeviceQuery& device) {
+std::vector<Match> list_winners(const ResultReader* database, const DeviceQuery& device) {
   std::vector<Candidate> all =
       KnownResults(database, device).best(Problem(), [](const Winner&) { return true; });
   std::stable_partition(all.begin(), all.end(),

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -12,7 +11,7 @@
 
 #include "core/device_info.hpp"
 #include "core/winner.hpp"
-#include "db/tuning_database.hpp"
+#include "db/result_reader.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
@@ -42,26 +41,21 @@ struct DeviceQuery {
 // answer reads the results of that problem alone. Otherwise the results of other problems are read,
 // nearest problem first and none from very far away, until one is accepted. `serves` accepts a
 // winner; without it all are accepted.
-[[nodiscard]] std::optional<Match> find_best(const TuningDatabase* database,
+[[nodiscard]] std::optional<Match> find_best(const ResultReader* database,
                                              const DeviceQuery& device, const Problem& problem,
                                              bool exact_only,
                                              const std::function<bool(const Winner&)>& serves = {});
 
-// The fastest of the exact answers to some problems.
-[[nodiscard]] std::optional<Match> find_fastest(
-    const TuningDatabase* database, const DeviceQuery& device, std::span<const Problem> problems,
-    const std::function<bool(const Winner&)>& serves = {});
-
 // The results of other problems with the same traits, one a problem, nearest problem first: at most
 // `count` of those that `serves` accepts.
-[[nodiscard]] std::vector<Winner> nearest_winners(const TuningDatabase* database,
+[[nodiscard]] std::vector<Winner> nearest_winners(const ResultReader* database,
                                                   const DeviceQuery& device, const Problem& problem,
                                                   std::size_t count,
                                                   const std::function<bool(const Winner&)>& serves);
 
 // All winners of a device, one a problem: the user's own first, then shipped ones for problems that
 // the user has none of.
-[[nodiscard]] std::vector<Match> list_winners(const TuningDatabase* database,
+[[nodiscard]] std::vector<Match> list_winners(const ResultReader* database,
                                               const DeviceQuery& device);
 
 }  // namespace autotune

@@ -21,10 +21,12 @@ namespace {
 struct Products {
   Machine machine;
   ResultSource results{machine.storage.database()};
+  CubinStore cubins = cubin_store_for_calls();
   Log log{{}};
   DeviceInfo device = choose_device("0").device;
   std::unique_ptr<GemmBackend> backend =
-      make_gpu_gemm(inspect_driver().devices, std::nullopt, {.results = &results, .log = &log});
+      make_gpu_gemm(inspect_driver().devices, std::nullopt,
+                    {.results = &results, .cubins = &cubins, .log = &log});
 
   MatchKind multiply(const GemmProblem& problem, CUstream_st* stream = nullptr, int offset = 0) {
     static_cast<void>(machine.application.take_calls());

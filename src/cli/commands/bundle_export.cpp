@@ -154,7 +154,7 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
                  "--bundle");
   files.check(path.filename());  // before the work, which takes minutes
 
-  const ResultSource results(options.database);
+  const ResultSource results(options.database, TuningDatabase::kBusyTimeout);
   const Log silent({});
   const KernelSelector selector(device->info, {.results = &results,
                                                .results_of = device->results_of,

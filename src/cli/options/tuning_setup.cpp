@@ -207,7 +207,7 @@ void check_database_folder(const std::string& explicit_path) {
 OpenedDatabase open_database(const std::string& explicit_path, const DatabaseWait& wait) {
   check_database_folder(explicit_path);
   try {
-    return open_results(explicit_path, wait);
+    return open_results(database_place(explicit_path), wait);
   } catch (const StorageError& error) {
     throw UsageError(std::string("--db: ") + error.what());
   }

@@ -288,8 +288,10 @@ TEST_SUITE("tuning in the background on the CPU device") {
     const TemporaryStorage storage;
     const Log log({});
     const ResultSource results(storage.database());
+    CubinStore cubins = cubin_store_for_calls();
     const DeviceInfo device = cpu_device_info();
-    const auto backend = make_cpu_gemm(device, {.results = &results, .log = &log});
+    const auto backend =
+        make_cpu_gemm(device, {.results = &results, .cubins = &cubins, .log = &log});
     std::atomic<int> wrong = 0;
     std::vector<std::jthread> threads;
     for (int thread = 0; thread < 16; ++thread) {

@@ -171,6 +171,21 @@ TEST_SUITE("embedding on the CPU device") {
     CHECK(Library(kCpu).tune({kOdd}, fresh).measured == 6);
   }
 
+  TEST_CASE("results go to the folder in which the object was made, whatever folder is current") {
+    const TemporaryStorage storage;
+    const EnvironmentVariable relative("AUTOTUNE_DB", "autotune.db");
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(storage.folder());
+    Library library(kCpu);
+    const TemporaryFolder other;
+    std::filesystem::current_path(other.path());
+    CHECK(library.tune({kOdd}, {.budget_trials = 1}).storage_problem == "");
+    std::filesystem::current_path(before);
+    CHECK(std::filesystem::exists(storage.database()));
+    CHECK_FALSE(std::filesystem::exists(other.path() / "autotune.db"));
+    CHECK(library.query(kOdd).match == MatchKind::exact);
+  }
+
   TEST_CASE("query() says how good the match is, and gemm() uses it") {
     const TemporaryStorage storage;
     Library library(kCpu);
