@@ -11,6 +11,7 @@
 #include "api/gemm_backend.hpp"
 #include "api/kernel_cache.hpp"
 #include "api/plan_table.hpp"
+#include "api/refusals.hpp"
 #include "cpu/launcher.hpp"
 #include "kernel_templates/gemm_template.hpp"
 
@@ -61,7 +62,10 @@ class CpuGemm : public GemmBackend {
   }
   void release(Stream) override {}
   void choose_again(const DeviceInfo& device, const GemmProblem& problem) override;
-  void forget_choices() override { plans_.forget(); }
+  void forget_choices() override {
+    plans_.forget();
+    refusals_.forget();
+  }
 
   void run(const CpuPlan& plan, const GemmCall& call);
 
@@ -76,6 +80,7 @@ class CpuGemm : public GemmBackend {
   std::mutex launching_;
   KernelCache<CpuKernel> kernels_;
   PlanTable<CpuPlan> plans_;
+  Refusals refusals_;
 };
 
 void scale(const GemmCall& call) {
@@ -118,15 +123,18 @@ const CpuPlan& CpuGemm::plan_for(const GemmProblem& problem, Placement placement
     return plans_.insert(key, plans_.generation(), *this, nothing_to_choose(problem), CpuLaunch(),
                          false);
   }
-  selector_.tune_if_missed(problem, placement);
-  const std::uint64_t generation = plans_.generation();
-  const KernelChoice choice = selector_.choose(problem, placement);
-  return plans_.insert(key, generation, *this, choice.best, launch_of(choice, placement),
-                       placement == Placement::aligned);
+  return refusals_.unless_refused(key, [&]() -> const CpuPlan& {
+    selector_.tune_if_missed(problem, placement);
+    const std::uint64_t generation = plans_.generation();
+    const KernelChoice choice = selector_.choose(problem, placement);
+    return plans_.insert(key, generation, *this, choice.best, launch_of(choice, placement),
+                         placement == Placement::aligned);
+  });
 }
 
 void CpuGemm::choose_again(const DeviceInfo&, const GemmProblem& problem) {
   const std::uint64_t generation = plans_.advance();
+  refusals_.forget();
   for (const Placement placement : kPlacements) {
     const PlanKey key{kOnlyContext, problem, placement};
     if (plans_.find(key) == nullptr) continue;

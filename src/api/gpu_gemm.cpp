@@ -14,6 +14,7 @@
 #include "api/gpu_launch.hpp"
 #include "api/kernel_cache.hpp"
 #include "api/plan_table.hpp"
+#include "api/refusals.hpp"
 #include "api/stream_workspace.hpp"
 #include "gpu/context.hpp"
 #include "gpu/memory.hpp"
@@ -73,7 +74,10 @@ class GpuGemm : public GemmBackend {
     workspace_.release(scope.id(), stream);
   }
   void choose_again(const DeviceInfo& device, const GemmProblem& problem) override;
-  void forget_choices() override { plans_.forget(); }
+  void forget_choices() override {
+    plans_.forget();
+    refusals_.forget();
+  }
 
   void run(const GpuPlan& plan, const GemmCall& call, std::uint64_t workspace) const;
 
@@ -98,6 +102,7 @@ class GpuGemm : public GemmBackend {
   std::vector<std::unique_ptr<KernelSelector>> selectors_;  // one a GPU
   KernelCache<GpuKernel> kernels_;
   PlanTable<GpuPlan> plans_;
+  Refusals refusals_;
   std::mutex scalings_mutex_;
   std::map<std::pair<std::uint64_t, bool>, Scaling> scalings_;  // of a context, batched or not
   StreamWorkspace workspace_;
@@ -223,17 +228,20 @@ const GpuPlan& GpuGemm::plan_for(const Scope& scope, const GemmProblem& problem,
                                  Placement placement, Stream stream) {
   const PlanKey key{scope.id(), problem, placement};
   if (const GpuPlan* known = plans_.find(key)) return *known;
-  KernelSelector& chooses = selector();
-  chooses.tune_if_missed(problem, placement);
-  const std::uint64_t generation = plans_.generation();
-  const KernelChoice choice = chooses.choose(problem, placement);
-  return plans_.insert(key, generation, *this, scope.id(), choice.best,
-                       launch_of(scope.id(), choice, placement, stream),
-                       placement == Placement::aligned);
+  return refusals_.unless_refused(key, [&]() -> const GpuPlan& {
+    KernelSelector& chooses = selector();
+    chooses.tune_if_missed(problem, placement);
+    const std::uint64_t generation = plans_.generation();
+    const KernelChoice choice = chooses.choose(problem, placement);
+    return plans_.insert(key, generation, *this, scope.id(), choice.best,
+                         launch_of(scope.id(), choice, placement, stream),
+                         placement == Placement::aligned);
+  });
 }
 
 void GpuGemm::choose_again(const DeviceInfo& device, const GemmProblem& problem) {
   const std::uint64_t generation = plans_.advance();
+  refusals_.forget();
   const auto replace = [&](std::uint64_t context, Placement placement) {
     const PlanKey key{context, problem, placement};
     const GpuPlan* const before = plans_.find(key);
@@ -293,19 +301,23 @@ const Scaling& GpuGemm::scaling_in(const Scope& scope, bool batched, Stream stre
     const auto known = scalings_.find(key);
     if (known != scalings_.end()) return known->second;
   }
-  const KernelChoice choice = scaling_choice();
-  const KernelTemplate& kernel = *choice.kernel;
   GemmProblem scaled = kScaledProblem;
   scaled.batch = batched ? 2 : 1;
-  Scaling scaling;
-  scaling.tile = kernel.tile_shape(choice.best.configuration);
-  scaling.launch.geometry = kernel.geometry(choice.best.configuration, scaled);
-  scaling.launch.kernel = &load(scope.id(), choice, {code_macros(kernel, scaled), false},
-                                scaling.launch.geometry, stream);
-  scaling.launch.arguments = ArgumentLayout(kernel.signature(scaled));
-  scaling.launch.tensors = kernel.operation->tensors(scaled);
-  const std::lock_guard lock(scalings_mutex_);
-  return scalings_.emplace(key, std::move(scaling)).first->second;
+  GemmProblem nothing = scaled;  // which no product that multiplies is
+  nothing.k = 0;
+  return refusals_.unless_refused({scope.id(), nothing}, [&]() -> const Scaling& {
+    const KernelChoice choice = scaling_choice();
+    const KernelTemplate& kernel = *choice.kernel;
+    Scaling scaling;
+    scaling.tile = kernel.tile_shape(choice.best.configuration);
+    scaling.launch.geometry = kernel.geometry(choice.best.configuration, scaled);
+    scaling.launch.kernel = &load(scope.id(), choice, {code_macros(kernel, scaled), false},
+                                  scaling.launch.geometry, stream);
+    scaling.launch.arguments = ArgumentLayout(kernel.signature(scaled));
+    scaling.launch.tensors = kernel.operation->tensors(scaled);
+    const std::lock_guard lock(scalings_mutex_);
+    return scalings_.emplace(key, std::move(scaling)).first->second;
+  });
 }
 
 void GpuGemm::run(const GpuPlan& plan, const GemmCall& call, std::uint64_t workspace) const {

@@ -165,9 +165,9 @@ KernelChoice KernelSelector::predict(const GemmProblem& problem, Placement place
 void KernelSelector::tune_if_missed(const GemmProblem& problem, Placement placement) const {
   if (setup_.miss != MissPolicy::tune) return;
   bool was_tuned = false;
-  read_results([&](const TuningDatabase* results) {
+  read_results([&](const ResultReader& results) {
     was_tuned =
-        find_best(results, results_of(), problem, /*exact_only=*/true, [&](const Winner& winner) {
+        find_best(&results, results_of(), problem, /*exact_only=*/true, [&](const Winner& winner) {
           return can_serve(*built_in_kernels().find(winner.template_name), winner.configuration,
                            problem, placement, device_);
         }).has_value();

@@ -25,6 +25,19 @@ struct PlanKey {
   friend bool operator==(const PlanKey& a, const PlanKey& b) {
     return a.context == b.context && a.problem == b.problem && a.placement == b.placement;
   }
+  [[nodiscard]] std::size_t hash() const noexcept {
+    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+    const GemmProblem& p = problem;
+    const auto choices =
+        static_cast<std::uint64_t>(p.op_a) | static_cast<std::uint64_t>(p.op_b) << 1 |
+        static_cast<std::uint64_t>(p.math) << 2 | static_cast<std::uint64_t>(placement) << 3;
+    std::uint64_t mixed = context << 8 ^ choices;
+    for (const std::int64_t size : {p.m, p.n, p.k, p.batch}) {
+      mixed = (mixed ^ static_cast<std::uint64_t>(size)) * kOdd;
+      mixed ^= mixed >> 32;
+    }
+    return static_cast<std::size_t>(mixed);
+  }
 };
 
 // Plans stay as long as the table: calls may be at work with them. Thread-safe.
@@ -36,7 +49,7 @@ class PlanTable {
   // Returns nullptr when there is none.
   [[nodiscard]] const Plan* find(const PlanKey& key) const noexcept {
     const Slots& slots = *current_.load(std::memory_order_acquire);
-    for (std::size_t i = hash(key);; ++i) {
+    for (std::size_t i = key.hash();; ++i) {
       const Entry* entry = slots[i % slots.size()].load(std::memory_order_acquire);
       if (entry == nullptr || entry->key == key) return entry == nullptr ? nullptr : &entry->plan;
     }
@@ -103,22 +116,8 @@ class PlanTable {
   using Slots = std::vector<std::atomic<const Entry*>>;  // a power of two, half of them empty
   static constexpr std::size_t kFirstSlots = 64;
 
-  static std::size_t hash(const PlanKey& key) noexcept {
-    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
-    const GemmProblem& p = key.problem;
-    const auto choices =
-        static_cast<std::uint64_t>(p.op_a) | static_cast<std::uint64_t>(p.op_b) << 1 |
-        static_cast<std::uint64_t>(p.math) << 2 | static_cast<std::uint64_t>(key.placement) << 3;
-    std::uint64_t mixed = key.context << 8 ^ choices;
-    for (const std::int64_t size : {p.m, p.n, p.k, p.batch}) {
-      mixed = (mixed ^ static_cast<std::uint64_t>(size)) * kOdd;
-      mixed ^= mixed >> 32;
-    }
-    return static_cast<std::size_t>(mixed);
-  }
-
   static void place(Slots& slots, const Entry& entry) {
-    std::size_t i = hash(entry.key);
+    std::size_t i = entry.key.hash();
     while (slots[i % slots.size()].load(std::memory_order_relaxed) != nullptr) ++i;
     slots[i % slots.size()].store(&entry, std::memory_order_release);
   }

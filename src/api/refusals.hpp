@@ -1,0 +1,57 @@
+// Products that could not be had of late: a caller with a fallback asks again and again.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <unordered_map>
+
+#include "autotune/error.hpp"
+
+#include "api/plan_table.hpp"
+
+namespace autotune {
+
+// Thread-safe.
+class Refusals {
+ public:
+  // Returns what `make()` returns. Throws what it throws; once more, without a call, for a key that
+  // was refused less than a second ago and not forgotten since.
+  template <typename Make>
+  auto& unless_refused(const PlanKey& key, Make make) {
+    const std::uint64_t forgotten = throw_again(key);
+    try {
+      return make();
+    } catch (const Error& error) {
+      if (lasts(error.code())) keep(key, forgotten, std::current_exception());
+      throw;
+    }
+  }
+
+  void forget();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Refusal {
+    std::exception_ptr error;
+    Clock::time_point until;
+  };
+  struct Hash {
+    std::size_t operator()(const PlanKey& key) const noexcept { return key.hash(); }
+  };
+
+  // Wrong calls and faults of the device may be gone with the next call.
+  static bool lasts(ErrorCode code) {
+    return code != ErrorCode::usage && code != ErrorCode::device && code != ErrorCode::no_memory;
+  }
+  // Returns how often refusals were forgotten.
+  [[nodiscard]] std::uint64_t throw_again(const PlanKey& key);
+  void keep(const PlanKey& key, std::uint64_t forgotten, std::exception_ptr error);
+
+  std::mutex mutex_;
+  std::unordered_map<PlanKey, Refusal, Hash> refusals_;
+  std::uint64_t forgotten_ = 0;
+};
+
+}  // namespace autotune
