@@ -73,8 +73,9 @@ using namespace autotune_device;
 // is row i of op(A), or column i of op(B), and a result is the product of two rows.
 //   kResults       rows that one thread multiplies; the tile has TILE_WIDTH times as many
 //   kKMajor        global memory holds the elements of a row side by side; otherwise the rows of
-//   one k kSharedKMajor  shared memory holds row after row; otherwise one k after the other kPadded
-//   without kSharedKMajor: there is padding between one k and the next
+//                  one k
+//   kSharedKMajor  shared memory holds row after row; otherwise one k after the other
+//   kPadded        without kSharedKMajor: there is padding between one k and the next
 template <typename T, int kResults, bool kKMajor, bool kSharedKMajor, bool kPadded>
 struct Operand {
   static constexpr int kRows = TILE_WIDTH * kResults;

@@ -14,8 +14,9 @@ namespace autotune_device {
 // is row i of op(A), or column i of op(B), and a result is the product of two rows. Shared memory
 // keeps them MN-major.
 //   kRows         rows of the tile
-//   kKMajor       global memory holds the elements of a row side by side; otherwise the rows of one
-//   k kFirstThread  the first of the kCopyThreads threads that copy elements
+//   kKMajor       global memory holds the elements of a row side by side; otherwise the rows of
+//                 one k
+//   kFirstThread  the first of the kCopyThreads threads that copy elements
 template <typename T, int kRows, bool kKMajor, int kFirstThread, int kCopyThreads>
 struct TmaOperand {
   using Element = T;
