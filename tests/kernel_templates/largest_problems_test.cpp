@@ -20,7 +20,7 @@ std::vector<GemmProblem> largest_problems() {
       {.m = kMost, .n = 1, .k = kMost},
       {.m = 1, .n = kMost, .k = kMost},
       {.m = 1, .n = 1, .k = kMost, .batch = kMost},
-      {.m = 1, .n = kMost, .k = 1 << 20, .batch = kMost},
+      {.m = 1, .n = kMost, .k = 1, .batch = kMost},
       {.m = kMost, .n = 32, .k = 32, .batch = 1 << 26},
       {.m = 65536, .n = 32768, .k = 65536, .batch = 1 << 30},
   };
