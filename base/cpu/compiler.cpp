@@ -28,6 +28,7 @@
 #include "core/posix/host_resources.hpp"
 #include "core/posix/ownership.hpp"
 #include "core/posix/run_program.hpp"
+#include "core/posix/temporary_folder.hpp"
 #include "cpu/frame_limit.hpp"
 
 namespace autotune {
@@ -42,9 +43,9 @@ namespace fs = std::filesystem;
 // of this version leave each other's folders alone.
 constexpr std::string_view kFolderPrefix = "autotune-kernel-";
 
-fs::path temporary_folder() {
+fs::path compilers_folder() {
   std::error_code error;
-  fs::path folder = fs::temp_directory_path(error);
+  fs::path folder = temporary_folder(error);
   if (error) {
     throw EnvironmentError("there is no folder for temporary files: set TMPDIR to one");
   }
@@ -72,7 +73,7 @@ bool is_own(const FileDescriptor& folder) {
 // container.
 void remove_abandoned_folders() {
   std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(temporary_folder(), ignored)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(compilers_folder(), ignored)) {
     if (!entry.path().filename().string().starts_with(kFolderPrefix)) continue;
     const FileDescriptor folder = open_folder(entry.path());
     if (is_own(folder) && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) {
@@ -87,11 +88,11 @@ class PrivateFolder {
   PrivateFolder() {
     std::error_code ignored;
     do {
-      std::string name = (temporary_folder() / fmt::format("{}XXXXXX", kFolderPrefix)).string();
+      std::string name = (compilers_folder() / fmt::format("{}XXXXXX", kFolderPrefix)).string();
       if (mkdtemp(name.data()) == nullptr) {
         throw EnvironmentError(
             fmt::format("no folder for compiling can be made in {}: set TMPDIR to another",
-                        temporary_folder().string()));
+                        compilers_folder().string()));
       }
       path_ = name;
       lock_ = open_folder(path_);

@@ -16,6 +16,7 @@
 #include "autotune/error.hpp"
 
 #include "cli/output/terminal.hpp"
+#include "core/posix/temporary_folder.hpp"
 
 namespace autotune {
 namespace {
@@ -46,7 +47,7 @@ std::variant<FileDescriptor, std::string> open_lock_file(const std::string& path
 DeviceLock::DeviceLock(const std::string& uuid, const std::function<void()>& on_wait,
                        const std::stop_token& stop, const std::optional<Deadline>& deadline) {
   std::error_code error;
-  const auto folder = std::filesystem::temp_directory_path(error);
+  const auto folder = temporary_folder(error);
   if (error) {
     problem_ = "no folder for temporary files: " + error.message();
     return;

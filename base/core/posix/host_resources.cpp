@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -26,7 +27,9 @@ std::int64_t available_on_machine(const fs::path& root) {
   std::string line;
   while (std::getline(file, line)) {
     constexpr std::string_view kName = "MemAvailable:";
-    if (line.rfind(kName, 0) == 0) return std::stoll(line.substr(kName.size())) * 1024;
+    if (line.rfind(kName, 0) != 0) continue;
+    std::int64_t kib = 0;
+    return std::istringstream(line.substr(kName.size())) >> kib ? kib * 1024 : kUnlimited;
   }
   return kUnlimited;
 }
