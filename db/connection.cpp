@@ -49,12 +49,25 @@ bool has_other_names(const fs::path& path) {
   return ::lstat(path.c_str(), &found) == 0 && found.st_nlink > 1;
 }
 
+// Returns why the folder of a file has no room for another one, such as a journal, of which SQLite
+// says only that it cannot be opened; empty if it has room, or does not tell.
+std::string why_no_room(const fs::path& path) {
+  const fs::path folder = path.parent_path().empty() ? "." : path.parent_path();
+  const FileDescriptor probe(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+  const bool is_full = probe.get() < 0 && (errno == ENOSPC || errno == EDQUOT);
+  return is_full ? std::strerror(errno) : "";
+}
+
 [[noreturn]] void fail_as(const SQLite::Exception& error, const fs::path& path) {
   if (error.getExtendedErrorCode() == SQLITE_READONLY_DBMOVED) {
     fail(path, "was deleted or replaced while it was open");
   }
   if (error.getErrorCode() == SQLITE_CANTOPEN) {
     if (lacks_descriptors()) fail(path, "cannot be opened: too many open files (see ulimit -n)");
+    if (const std::string why = why_no_room(path); !why.empty()) {
+      fail(path,
+           fmt::format("cannot be written: its folder takes no journal: {} (see df -i)", why));
+    }
     for (const char* end : {"-journal", "-wal"}) {
       const std::string journal = path.string() + end;
       const char* const reason = reason_to_refuse_journal(journal.c_str());

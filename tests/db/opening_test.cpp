@@ -1,8 +1,11 @@
 // TuningDatabase::open() with all kinds of files.
 #include <chrono>
+#include <fstream>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -186,6 +189,29 @@ TEST_SUITE("opening a database") {
     });
     CHECK(child.next_line() == path.string() + ": cannot be written: check its permissions");
     CHECK(child.next_line() == "3");
+  }
+
+  TEST_CASE("a disk that has no room for a journal is said to have none") {
+    const TemporaryFolder folder;
+    const fs::path path = folder / "a.db";
+    Child child([&](Child& self) {
+      if (::unshare(CLONE_NEWNS) != 0 ||
+          ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+          ::mount("none", folder.path().c_str(), "tmpfs", 0, "nr_inodes=8") != 0) {
+        return self.say("cannot mount");
+      }
+      TuningDatabase database = TuningDatabase::open(path);
+      for (int i = 0; i < 8; ++i) std::ofstream(folder / std::to_string(i));
+      self.say(storage_error([&] { database.put_completed({{"key", "budget", 1, 1}}); }));
+    });
+    const std::string said = child.next_line();
+    if (said == "cannot mount") {
+      MESSAGE("SKIPPED: nothing may be mounted here");
+      return;
+    }
+    CHECK(said == path.string() +
+                      ": cannot be written: its folder takes no journal: No space left on device "
+                      "(see df -i)");
   }
 
   TEST_CASE("a folder that may only be read is told before anything is tuned") {
