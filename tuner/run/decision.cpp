@@ -150,7 +150,7 @@ void Decision::submit_finals() {
     const std::size_t i = to_submit_.front();
     if (!add_built(problems_[i])) {
       if (!plan_.is_over(kFinalsShare)) return;
-      missed_finals_ = true;
+      missed_finals_.insert(problems_[i].result.problem);
       --open_finals_;
       to_submit_.pop_front();
       continue;
@@ -194,8 +194,8 @@ void Decision::record(FinalsDone done) {
   undecided.result.baseline_problem = std::move(done.result.baseline_problem);
   if (done.result.ranking) {
     declare_winner(undecided, done.result);
-  } else {
-    missed_finals_ |= plan_.is_over(kFinalsShare);
+  } else if (plan_.is_over(kFinalsShare)) {
+    missed_finals_.insert(undecided.result.problem);
   }
 }
 
@@ -229,7 +229,7 @@ void Decision::report_results() {
     }
     if (!result.winner) {
       result.winner = plan_.stored().known_best(undecided.tasks, plan_.request().fresh,
-                                                missed_finals_ || stop_.stop_requested());
+                                                !missed_finals_.empty() || stop_.stop_requested());
     }
     if (!result.winner) {
       if (plan_.request().max_error) result.least_error = least_error(undecided.tasks);
@@ -238,7 +238,7 @@ void Decision::report_results() {
     }
     const std::string& baseline = plan_.request().baseline;
     const bool lacks_baseline = !baseline.empty() && !result.baseline_us;
-    if (missed_finals_ && lacks_baseline && result.baseline_problem.empty()) {
+    if (!missed_finals_.empty() && lacks_baseline && result.baseline_problem.empty()) {
       result.baseline_problem = baseline + " was not timed: the budget's time was over";
     }
     report_.add(std::move(result));

@@ -33,8 +33,9 @@ class Decision {
   // those of different problems on different devices at the same time.
   void submit_finals();
   [[nodiscard]] bool has_open_finals() const { return open_finals_ > 0; }
-  // The budget's time was over before some finals had had their first rounds.
-  [[nodiscard]] bool missed_finals() const { return missed_finals_; }
+  // The problems for whose finals the budget's time was over before they had had their first
+  // rounds.
+  [[nodiscard]] const std::set<Problem>& missed_finals() const { return missed_finals_; }
   // Takes the outcome of a problem's finals and stores the winner.
   void record(FinalsDone done);
   // Completes the report once no finals are open.
@@ -68,7 +69,7 @@ class Decision {
   std::vector<Undecided> problems_;
   std::deque<std::size_t> to_submit_;  // the problems whose finals have not been submitted
   std::size_t open_finals_ = 0;
-  bool missed_finals_ = false;
+  std::set<Problem> missed_finals_;
 };
 
 }  // namespace autotune

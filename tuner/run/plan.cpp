@@ -174,6 +174,21 @@ void SearchPlan::update() {
     if (end && has_trials_of(*task, *end)) continue;
     (was_complete && stored_->winner(*task) ? stale_ : open_).push_back(task);
   }
+  find_undecided();
+}
+
+// A limit of the error may keep a winner from being stored, so there it says nothing.
+void SearchPlan::find_undecided() {
+  undecided_.clear();
+  if (request_.max_error) return;
+  for (const auto& [problem, tasks] : tasks_of_) {
+    const bool has_result =
+        std::ranges::any_of(tasks, [](const SearchTask* task) { return task->best() != nullptr; });
+    if (has_result && !has_winner(problem)) undecided_.insert(problem);
+  }
+  for (const auto* const unfinished : {&open_, &stale_}) {
+    for (const SearchTask* task : *unfinished) undecided_.erase(task->asked());
+  }
 }
 
 std::optional<SearchPlan::Clock::time_point> SearchPlan::deadline(double share) const {
@@ -211,14 +226,17 @@ bool SearchPlan::has_winner(const Problem& problem) const {
 bool SearchPlan::lacks_finals(const Problem& problem, SearchEnd end) const {
   const bool is_open = std::any_of(
       open_.begin(), open_.end(), [&](const SearchTask* task) { return task->asked() == problem; });
-  return is_open && (end != SearchEnd::good_enough || ends_by_default_ || !has_winner(problem));
+  return undecided_.contains(problem) ||
+         (is_open && (end != SearchEnd::good_enough || ends_by_default_ || !has_winner(problem)));
 }
 
-std::vector<CompletedRequest> SearchPlan::completed(SearchEnd end, bool retimed) const {
+std::vector<CompletedRequest> SearchPlan::completed(SearchEnd end, bool retimed,
+                                                    const std::set<Problem>& missed_finals) const {
   std::vector<CompletedRequest> completed;
   const auto add = [&](const std::vector<SearchTask*>& tasks, SearchEnd how) {
     for (const SearchTask* task : tasks) {
       if (!was_tried(*task)) continue;
+      if (missed_finals.contains(task->asked()) && has_winner(task->asked())) continue;
       const bool is_good =
           request_.until && reached_share(tasks_of(task->asked())) >= *request_.until;
       SearchEnd own = how;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,7 @@ class SearchPlan {
   // A request with a baseline always has work, because a baseline is timed in finals and not
   // stored.
   [[nodiscard]] bool has_work() const {
-    return !open_.empty() || !stale_.empty() || !request_.baseline.empty();
+    return !open_.empty() || !stale_.empty() || !undecided_.empty() || !request_.baseline.empty();
   }
   // The size of the space over all tasks.
   [[nodiscard]] std::int64_t total_trials() const { return total_trials_; }
@@ -67,12 +68,15 @@ class SearchPlan {
   // True when a winner of the problem is stored for this environment.
   [[nodiscard]] bool has_winner(const Problem& problem) const;
   // True when the problem's winner was not chosen from all that is known: other requests made
-  // trials, or a run ended before its finals. A search to a share that the request names needs no
+  // trials, a run was stopped, or the time of one that completed the search was over before the
+  // finals. A search to a share that the request names needs no
   // finals where what is known reaches it and there is a winner.
   [[nodiscard]] bool lacks_finals(const Problem& problem, SearchEnd end) const;
   // The rows that record that the run's tasks are complete, and its stale tasks if they were
-  // `retimed`.
-  [[nodiscard]] std::vector<CompletedRequest> completed(SearchEnd end, bool retimed) const;
+  // `retimed`. A problem that missed its finals is complete if it has no winner, which tells the
+  // next run that only the finals are left.
+  [[nodiscard]] std::vector<CompletedRequest> completed(
+      SearchEnd end, bool retimed, const std::set<Problem>& missed_finals) const;
 
  private:
   // Returns the time that is left of the budget, within limits.
@@ -83,6 +87,7 @@ class SearchPlan {
   // Returns whether the trials of a search that ended so can be read. Rows may be damaged, or
   // merged from a file that has lost trials.
   [[nodiscard]] bool has_trials_of(const SearchTask& task, SearchEnd end) const;
+  void find_undecided();
   // Returns false when the budget did not suffice for a single trial of the task's problem.
   [[nodiscard]] bool was_tried(const SearchTask& task) const;
 
@@ -95,6 +100,7 @@ class SearchPlan {
   std::map<Problem, std::vector<SearchTask*>> tasks_of_;
   std::vector<SearchTask*> open_;
   std::vector<SearchTask*> stale_;
+  std::set<Problem> undecided_;  // searched to the end, and without a winner
   std::int64_t total_trials_ = 0;
   DescribeCompilerReply compiler_;
   std::optional<StoredResults> stored_;

@@ -196,8 +196,9 @@ TuneReport TuningRun::finish(SearchEnd end) {
   report.rates = plan_.stored().rates();
   report.interrupted = stop_.stop_requested() && (!failure_ || was_interrupted_);
   report.complete = !stop_.stop_requested();
-  if (report.complete && report.storage_problem.empty() && !decision_->missed_finals()) {
-    const std::vector<CompletedRequest> completed = plan_.completed(end, retimed_);
+  if (report.complete && report.storage_problem.empty()) {
+    const std::vector<CompletedRequest> completed =
+        plan_.completed(end, retimed_, decision_->missed_finals());
     if (!completed.empty()) {
       report_.storing([&] { setup_.database->put_completed(completed); });
     }

@@ -79,6 +79,26 @@ TEST_SUITE("finals of a run") {
     CHECK(f.script->measures == measures);
   }
 
+  TEST_CASE("a search whose finals found no time is not made again: the next run has the finals") {
+    TuneFixture f;
+    f.script->measure = [&f, before = f.script->measure](const MeasureRequest& m) {
+      if (f.script->measures == kValid / 2) f.stop.request_stop();
+      return before(m);
+    };
+    CHECK(f.run().interrupted);
+    f.stop = {};
+    f.request.budget.seconds = 60;
+    f.request.began = std::chrono::steady_clock::now() - std::chrono::seconds(61);
+    CHECK_FALSE(f.run().problems.front().winner->confirmed);  // its search is over, too
+    f.request.began.reset();
+    const TuneReport next = f.run();
+    CHECK(next.measured == 0);
+    CHECK(next.problems.front().winner->confirmed);
+    const int measures = f.script->measures;
+    CHECK(f.run().problems.front().winner->confirmed);
+    CHECK(f.script->measures == measures);
+  }
+
   TEST_CASE("a budget that ends before every template had a trial is used up all the same") {
     TuneFixture f;
     KernelTemplate other = fake_template();
