@@ -42,6 +42,18 @@ printf '#!/bin/sh\necho "error: no"\nexit 1\n' > "$scratch/bin/cmake"
 if said=$("$scratch/scripts/autotune" 2>&1); then echo "a failed build ran the program"; exit 1; fi
 [[ $said == *"error: no"*"the build failed"* ]] || { echo "a failed build says: $said"; exit 1; }
 
+# Without apt-get, scripts/setup names what is missing and how to build.
+cp "$root/scripts/setup" "$scratch/scripts"
+mkdir "$scratch/few"
+for tool in bash cat dirname grep; do ln -s "$(command -v $tool)" "$scratch/few/$tool"; done
+if said=$(PATH=$scratch/few "$scratch/scripts/setup" 2>&1); then
+  echo "a setup without apt-get ends well"; exit 1
+fi
+for part in "there is no apt-get here" "libsqlitecpp-dev" "cmake --build --preset release"; do
+  [[ $said == *"$part"* ]] || { echo "a setup without apt-get says: $said"; exit 1; }
+done
+[[ $said != *"not found"* ]] || { echo "a setup without apt-get says: $said"; exit 1; }
+
 # scripts/setup makes what CMake wants of wheels, also of those that an older one has installed.
 cp "$root/scripts/setup" "$scratch/scripts"
 runtime=.deps/cuda/nvidia/runtime
