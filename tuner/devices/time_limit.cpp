@@ -25,6 +25,14 @@ std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * seconds));
 }
 
+// The time of the launches that were asked for, if that of one is known.
+double asked_s(const MeasureOptions& options) {
+  constexpr double kFactor = 4;
+  const TimingPlan& timing = options.timing;
+  return 1e-6 * kFactor * options.expected_launch_us * std::max(1, timing.launches_per_sample) *
+         (timing.samples + 1);
+}
+
 }  // namespace
 
 std::chrono::milliseconds RunTimeLimit::limit(const Problem& problem, double operations,
@@ -32,7 +40,7 @@ std::chrono::milliseconds RunTimeLimit::limit(const Problem& problem, double ope
   const double longest_s = std::min(operations / kSlowestRate, kLongest_s);
   const auto first = first_answer_s_.find(problem);
   if (options.timing.stop_above_us <= 0 || first == first_answer_s_.end()) {
-    return allowance_ + milliseconds(longest_s);
+    return allowance_ + milliseconds(std::min(longest_s + asked_s(options), kLongest_s));
   }
   const int launches = kVerifying + std::max(1, options.timing.launches_per_sample);
   const double work_s = kDataFactor * first->second +

@@ -20,7 +20,8 @@ struct MeasureOptions {
   bool verify = true;
   TimingPlan timing = {};
   InputData input = InputData::uniform;
-  bool once_per_code = false;  // machine code that was measured before is not measured again
+  double expected_launch_us = 0;  // by an earlier launch; the time limit follows it; 0: unknown
+  bool once_per_code = false;     // machine code that was measured before is not measured again
   std::optional<std::chrono::steady_clock::time_point> end = {};  // the deadline
 };
 

@@ -57,6 +57,15 @@ TEST_SUITE("RunTimeLimit") {
     CHECK(limit.limit(kProblem, kOperations, {}) == kMost + kLongestWork);
   }
 
+  TEST_CASE("it grows with the launches that were asked for, once the time of one is known") {
+    RunTimeLimit limit(kMost);
+    MeasureOptions many = {.timing = {.samples = 5, .launches_per_sample = 1000}};
+    CHECK(limit.limit(kProblem, kOperations, many) == kMost + kLongestWork);
+    many.expected_launch_us = 90'000;
+    // Six times 1000 launches, each of at most four times 90 ms.
+    CHECK(limit.limit(kProblem, kOperations, many) >= kMost + std::chrono::seconds(2160));
+  }
+
   TEST_CASE("with one it is some seconds, the data's time and twenty times the best") {
     RunTimeLimit limit(kMost);
     limit.took(kProblem, 0.02);
