@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/time_text.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "select/candidate_features.hpp"
@@ -271,7 +272,7 @@ double cautious_us(const Prediction& prediction) {
 }
 
 std::string time_text(const Prediction& prediction) {
-  return fmt::format("{:.1f} us +- {:.0f} %", prediction.time_us, 100 * prediction.error);
+  return fmt::format("{} +- {:.0f} %", time_text(prediction.time_us), 100 * prediction.error);
 }
 
 std::string to_string(const Prediction& prediction) {

@@ -38,6 +38,29 @@ TEST_SUITE("tables") {
     CHECK(csv_of("a\rb") == "a?b\n");
     CHECK(csv_of("a\nb") == "\"a\nb\"\n");
   }
+
+  TEST_CASE("times are in microseconds, unless one of them is too long") {
+    TimeColumn times;
+    times.add(5);
+    times.add(99'999);
+    CHECK(times.title() == "time us");
+    CHECK(times.text(5) == "5.0");
+    times.add(18'103'645.6);
+    CHECK(times.title("other") == "other");
+    CHECK(times.text(5) == "5.0 us");
+    CHECK(times.text(250'000) == "250.0 ms");
+    CHECK(times.text(18'103'645.6) == "18.10 s");
+    CHECK(times.text(4.3e20) == "4.3e+14 s");
+    Table table({"size", "time"});
+    table.add({"1", times.text(5)});
+    table.add({"2", times.text(18'103'645.6)});
+    CHECK(table.text() == "size     time\n   1   5.0 us\n   2  18.10 s\n");
+  }
+
+  TEST_CASE("a text is folded between words") {
+    CHECK(folded("a note of some words", 10) == "a note of\nsome words\n");
+    CHECK(folded("X=1,Y=2,Z=3 end", 8) == "X=1,Y=2,\nZ=3 end\n");
+  }
 }
 
 }  // namespace

@@ -132,17 +132,18 @@ int run_db_list(const DbOptions& options) {
   }
   if (summaries.empty()) return nothing_matches(options.template_name, database);
   RateColumn rates;
+  TimeColumn times;
   for (const ResultSummary& each : summaries) {
     if (const auto rate = rate_of(each)) rates.add(*rate);
+    if (each.best_us > 0) times.add(each.best_us);
   }
-  Table table(
-      {"device", "size", "math", "template", "trials", "correct", "best us", rates.title()});
+  Table table({"device", "size", "math", "template", "trials", "correct", times.title("best"),
+               rates.title()});
   for (const ResultSummary& each : summaries) {
     const auto [size, math] = problem_cells(each.problem);
     const std::optional<double> rate = rate_of(each);
     table.add({each.device_label, size, math, each.scope.template_name, std::to_string(each.trials),
-               std::to_string(each.correct),
-               each.best_us > 0 ? fmt::format("{:.1f}", each.best_us) : "-",
+               std::to_string(each.correct), each.best_us > 0 ? times.text(each.best_us) : "-",
                rate ? rates.text(*rate) : "-"});
   }
   fmt::print("{}", table.text(output_columns()));

@@ -123,7 +123,7 @@ std::string problem_text(const AnalysisReport& report) {
   }
   std::string bound = "-";
   if (report.roofline) {
-    bound = fmt::format("{:.1f} us, bound by {}", report.roofline->bound_us(),
+    bound = fmt::format("{}, bound by {}", time_text(report.roofline->bound_us()),
                         report.roofline->bound_by());
   }
   return line("size", to_string(*report.problem)) + line("blocks", a.blocks) +

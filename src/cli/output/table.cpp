@@ -9,7 +9,10 @@
 namespace autotune {
 namespace {
 
-bool is_number(const std::string& cell) {
+bool is_number(std::string cell) {
+  for (const std::string_view unit : {" us", " ms", " s"}) {
+    if (cell.ends_with(unit)) cell.resize(cell.size() - unit.size());
+  }
   return cell == "-" || cell.empty() ||
          (cell.find_first_not_of("0123456789.,+-~x%e ()") == std::string::npos &&
           cell.find_first_of("0123456789") != std::string::npos);
@@ -104,23 +107,6 @@ std::string without_spaces_behind(std::string line) {
   return line;
 }
 
-// Indented lines of at most so many characters, broken behind commas and spaces; a longer word has
-// a line of its own.
-std::string folded(const std::string& text, std::size_t columns) {
-  std::string lines;
-  std::string line = kIndent;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find_first_of(", ", start), text.size() - 1) + 1;
-    const std::string word = text.substr(start, end - start);
-    if (line.size() > kIndent.size() && line.size() + word.size() > columns) {
-      lines += without_spaces_behind(std::exchange(line, kIndent)) + "\n";
-    }
-    line += word;
-    start = end;
-  }
-  return lines + without_spaces_behind(line) + "\n";
-}
-
 }  // namespace
 
 std::string printable(std::string_view text, std::string_view kept) {
@@ -133,6 +119,21 @@ std::string printable(std::string_view text, std::string_view kept) {
     text.remove_prefix(std::max<std::size_t>(1, length));
   }
   return shown;
+}
+
+std::string folded(const std::string& text, std::size_t columns, const std::string& indent) {
+  std::string lines;
+  std::string line = indent;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(", ", start), text.size() - 1) + 1;
+    const std::string word = text.substr(start, end - start);
+    if (line.size() > indent.size() && line.size() + word.size() > columns) {
+      lines += without_spaces_behind(std::exchange(line, indent)) + "\n";
+    }
+    line += word;
+    start = end;
+  }
+  return lines + without_spaces_behind(line) + "\n";
 }
 
 std::string size_text(const GemmProblem& problem, bool with_math) {
@@ -168,7 +169,7 @@ std::string Table::text(std::optional<std::size_t> columns) const {
       if (!row[i].empty()) below += (below.empty() ? "" : kBetween) + row[i];
     }
     text += without_spaces_behind(line) + "\n";
-    if (!below.empty()) text += folded(below, *columns);
+    if (!below.empty()) text += folded(below, *columns, kIndent);
   }
   return text;
 }
@@ -184,6 +185,10 @@ std::string Table::csv() const {
   add_line(header_);
   for (const auto& row : rows_) add_line(row);
   return text;
+}
+
+std::string TimeColumn::text(double us) const {
+  return has_units() ? time_text(us) : fmt::format("{:.1f}", us);
 }
 
 std::string RateColumn::text(double gflops) const {

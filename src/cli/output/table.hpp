@@ -10,12 +10,19 @@
 
 #include "autotune/problem.hpp"
 
+#include "core/time_text.hpp"
+
 namespace autotune {
 
 // The text with a question mark in place of each byte that is not UTF-8, of each control character
 // that is not kept, which a terminal would act upon, and of each mark that changes the order of
 // what is shown. For text from databases, files and arguments.
 [[nodiscard]] std::string printable(std::string_view text, std::string_view kept = "");
+
+// Lines of at most so many characters, each behind the indentation, broken behind commas and
+// spaces; a longer word has a line of its own.
+[[nodiscard]] std::string folded(const std::string& text, std::size_t columns,
+                                 const std::string& indent = "");
 
 // "1 size", "2 sizes", "0 sizes".
 template <typename Count>
@@ -26,7 +33,8 @@ template <typename Count>
 // A size as a table's first column; with the math, where results are of more than one.
 [[nodiscard]] std::string size_text(const GemmProblem& problem, bool with_math);
 
-// Rows of cells under a header. Columns whose cells all are numbers (or "-") are right-aligned.
+// Rows of cells under a header. Columns whose cells all are numbers, times or "-" are
+// right-aligned.
 class Table {
  public:
   explicit Table(std::vector<std::string> header);
@@ -42,6 +50,20 @@ class Table {
  private:
   std::vector<std::string> header_;
   std::vector<std::vector<std::string>> rows_;
+};
+
+// A column of times in microseconds. Where one of them is too long for that, each has its unit.
+class TimeColumn {
+ public:
+  void add(double us) { longest_ = std::max(longest_, us); }
+  [[nodiscard]] std::string title(const std::string& name = "time") const {
+    return has_units() ? name : name + " us";
+  }
+  [[nodiscard]] std::string text(double us) const;
+
+ private:
+  [[nodiscard]] bool has_units() const { return longest_ >= kMostMicroseconds; }
+  double longest_ = 0;
 };
 
 // A column of rates in the unit that suits the largest of them.
