@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "autotune/error.hpp"
+
 #include "cli/output/table.hpp"
+#include "kernel_templates/kernel_registry.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {
@@ -34,15 +37,34 @@ Json configuration_part(const Configuration& configuration) {
   return part;
 }
 
-void add_figures(Json& entry, const GemmProblem& problem, double median_us,
-                 const Verification& verification, const Resources& resources) {
+// The shared memory of a block: what the compiler reserves, and what a launch asks for. The latter
+// is unknown of templates that this program does not have.
+void add_shared_bytes(Json& entry, const std::string& template_name,
+                      const Configuration& configuration, const Problem& problem,
+                      const Resources& resources) {
+  const KernelTemplate* const kernel = built_in_kernels().find(template_name);
+  entry["static_shared_bytes"] = known(resources.shared_bytes);
+  entry["dynamic_shared_bytes"] = Json();
+  if (kernel == nullptr) return;
+  try {
+    entry["dynamic_shared_bytes"] =
+        kernel->geometry(kernel->space.validated(configuration), problem).dynamic_shared_bytes;
+  } catch (const UsageError&) {  // a configuration of another version of the template
+  }
+}
+
+// Those of a Winner or a Trial.
+template <typename Result>
+void add_figures(Json& entry, const Result& result, double median_us) {
+  const Verification& verification = result.verification;
   entry["median_us"] = median_us;
-  entry["gflops"] = gflops(problem, median_us);
+  entry["gflops"] = gflops(gemm_problem(result.problem), median_us);
   entry["integers_exact"] = verification.integers_exact;
   entry["max_error_ratio"] = verification.max_error_ratio;
   entry["frobenius_error"] = verification.frobenius_error;
-  entry["registers"] = known(resources.registers);
-  entry["shared_bytes"] = known(resources.shared_bytes);
+  entry["registers"] = known(result.resources.registers);
+  add_shared_bytes(entry, result.template_name, result.configuration, result.problem,
+                   result.resources);
 }
 
 // "TILE_WIDTH=16,UNROLL=8" of a configuration.
@@ -88,8 +110,7 @@ Json result_entry(const Winner& winner, const std::string& match) {
   Json entry = problem_part(gemm_problem(winner.problem), "ok", match);
   entry["template"] = winner.template_name;
   entry["configuration"] = configuration_part(winner.configuration);
-  add_figures(entry, gemm_problem(winner.problem), winner.median_us, winner.verification,
-              winner.resources);
+  add_figures(entry, winner, winner.median_us);
   entry["low_us"] = winner.low_us;
   entry["high_us"] = winner.high_us;
   entry["confirmed"] = winner.confirmed;
@@ -106,8 +127,7 @@ Json result_entry(const Trial& trial) {
   entry["template"] = trial.template_name;
   entry["configuration"] = configuration_part(trial.configuration);
   if (trial.ok()) {
-    add_figures(entry, gemm_problem(trial.problem), trial.measurement.median_us, trial.verification,
-                trial.resources);
+    add_figures(entry, trial, trial.measurement.median_us);
     entry["note"] = trial.detail;
   } else {
     entry["detail"] = trial.detail;
@@ -130,11 +150,27 @@ Json borrowed_entry(const GemmProblem& problem, const std::string& template_name
 }
 
 std::string results_csv(const Json& document) {
-  std::vector<std::string> columns = {
-      "m",         "n",           "k",      "layout",       "math",          "status",
-      "match",     "tuned_for",   "device", "template",     "configuration", "median_us",
-      "low_us",    "high_us",     "gflops", "fma_fraction", "cublas_us",     "confirmed",
-      "registers", "shared_bytes"};
+  std::vector<std::string> columns = {"m",
+                                      "n",
+                                      "k",
+                                      "layout",
+                                      "math",
+                                      "status",
+                                      "match",
+                                      "tuned_for",
+                                      "device",
+                                      "template",
+                                      "configuration",
+                                      "median_us",
+                                      "low_us",
+                                      "high_us",
+                                      "gflops",
+                                      "fma_fraction",
+                                      "cublas_us",
+                                      "confirmed",
+                                      "registers",
+                                      "static_shared_bytes",
+                                      "dynamic_shared_bytes"};
   const Json& results = document.at("results");
   const bool has_batches = std::any_of(results.begin(), results.end(),
                                        [](const Json& entry) { return entry.contains("batch"); });
