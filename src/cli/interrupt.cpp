@@ -1,7 +1,9 @@
 #include "cli/interrupt.hpp"
 
 #include <csignal>
+#include <utility>
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -14,14 +16,16 @@ namespace {
 
 constexpr int kPoll_ms = 100;
 
+// A signal that is ignored when the program starts stays ignored: nohup ignores SIGHUP, and a shell
+// SIGINT for what it runs in the background.
 sigset_t watched_signals() {
   sigset_t signals;
   ::sigemptyset(&signals);
-  ::sigaddset(&signals, SIGINT);
-  ::sigaddset(&signals, SIGTERM);
-  struct sigaction hangup {};
-  ::sigaction(SIGHUP, nullptr, &hangup);
-  if (hangup.sa_handler != SIG_IGN) ::sigaddset(&signals, SIGHUP);  // nohup ignores it
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    ::sigaction(number, nullptr, &now);
+    if (now.sa_handler != SIG_IGN) ::sigaddset(&signals, number);
+  }
   return signals;
 }
 
@@ -53,7 +57,18 @@ void InterruptWatch::watch(const std::stop_token& end) {
     // The workers end with the program: their sockets close, and the kernel kills them.
     if (source_.stop_requested()) ::_exit(exit_code::kInterrupted);
     source_.request_stop();
+    say(fmt::format("finishing {}: a second Ctrl-C ends the program now", step()));
   }
+}
+
+void InterruptWatch::begin_step(std::string name) {
+  const std::lock_guard lock(mutex_);
+  step_ = std::move(name);
+}
+
+std::string InterruptWatch::step() const {
+  const std::lock_guard lock(mutex_);
+  return step_;
 }
 
 }  // namespace autotune

@@ -30,6 +30,7 @@ TEST_SUITE("signals") {
       const std::int64_t stored = trials_in(program.database);
       CHECK(document["measured"] == stored);
       CHECK(document["interrupted"] == true);
+      CHECK(has(result.err, "autotune: finishing what is in flight: a second Ctrl-C ends "));
       CHECK(has(result.err, "autotune: interrupted: these are the results so far\n"));
       CHECK(stored >= 2);
       REQUIRE(document["results"].size() == 3);
@@ -39,6 +40,35 @@ TEST_SUITE("signals") {
       CHECK(next["known"] == stored);
       CHECK(next["measured"] > 0);
     }
+  }
+
+  TEST_CASE("a signal that is ignored at the start stays ignored") {
+    for (const auto& [signal, name] :
+         {std::pair(SIGINT, "INT"), std::pair(SIGTERM, "TERM"), std::pair(SIGHUP, "HUP")}) {
+      CAPTURE(name);
+      const Program program;
+      std::vector<std::string> arguments = {
+          "-c", std::string("trap '' ") + name + "; exec \"$0\" \"$@\"", AUTOTUNE_PROGRAM};
+      RunningProgram running(program, with(arguments, with(kSearch, {"--trials", "6"})), "/bin/sh");
+      running.wait_for_trials(1);
+      const ProgramResult result = running.finish_with(signal);
+      CAPTURE(result.err);
+      CHECK(result.exit_code == kSuccess);
+      CHECK(nlohmann::json::parse(result.out)["measured"] == 6);
+    }
+  }
+
+  TEST_CASE("a sweep that is interrupted names the size that it finishes") {
+    const Program program;
+    RunningProgram running(
+        program, {"sweep", "--sizes", "256", "--device", "cpu", "--tile-width", "16",
+                  "--results-per-thread", "1", "--launches", "100", "--progress", "plain"});
+    running.wait_for_words("sweep [");
+    const ProgramResult result = running.finish_with(SIGINT);
+    CAPTURE(result.err);
+    CHECK(result.exit_code != 1);
+    CHECK(
+        has(result.err, "autotune: finishing 256x256x256: a second Ctrl-C ends the program now\n"));
   }
 
   TEST_CASE("a signal before the first trial leaves no process and no half-made file") {

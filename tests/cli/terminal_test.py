@@ -9,6 +9,7 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import struct
 import sys
 import tempfile
@@ -80,6 +81,7 @@ class Run:
         self.at_end = False
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell ignores it in the background
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
             known = {key: value for key, value in os.environ.items()
                      if key not in ("NO_COLOR", "COLUMNS", "TERM")}
@@ -182,10 +184,27 @@ class TerminalTest(unittest.TestCase):
         self.assertIn("\033[2m", run.output)
 
     def test_dumb_terminal(self):
-        run = self.start(["--sizes", "33", *SMALL_SPACE, "--trials", "3"], 80, TERM="dumb")
-        self.assertEqual(run.finish(), 0)
-        self.assertNotIn("\033", run.output)
-        self.assertNotIn("\r", run.output.replace("\r\n", "\n"))
+        for terminal in ("dumb", ""):
+            run = self.start(["--sizes", "33", *SMALL_SPACE, "--trials", "3", "--fresh"], 80,
+                             TERM=terminal)
+            self.assertEqual(run.finish(), 0)
+            self.assertNotIn("\033", run.output)
+            self.assertNotIn("\r", run.output.replace("\r\n", "\n"))
+
+    def test_a_terminal_of_80_columns_has_the_whole_progress(self):
+        run = self.start(["--sizes", "96", *SMALL_SPACE, "--budget", "3s"], 80)
+        self.assertEqual(run.finish(), 0, run.output)
+        self.assertRegex(run.output, r"search \[[#.]{24}\]  [0-9]+ s left")
+
+    def test_notes_end_between_words(self):
+        run = self.start(["query", "--device", "no such device", "--sizes", "64"], 60)
+        self.assertEqual(run.finish(), 4)
+        lines = [line for line in run.screen().texts() if line]
+        self.assertGreater(len(lines), 1)
+        self.assertLessEqual(max(map(len, lines)), 60)
+        whole = self.start(["query", "--device", "no such device", "--sizes", "64"], 1000)
+        self.assertEqual(whole.finish(), 4)
+        self.assertEqual(" ".join(lines), whole.screen().texts()[0])
 
     def test_an_interrupt_during_a_search_keeps_what_there_is(self):
         for columns in WIDTHS:

@@ -42,12 +42,12 @@ TEST_SUITE("progress") {
 
   TEST_CASE("60 columns have the best rates, and 30 none of them") {
     CHECK(progress_text(some_progress(), 60) ==
-          "search [####....]  15 s  1024 40.0, 2048 53.2 TFLOP/s");
+          "search [####....]  15 s left  1024 40.0, 2048 53.2 TFLOP/s");
     TuneProgress progress = some_progress();
     for (std::int64_t size = 3000; size < 3010; ++size) progress.best_us.push_back(best(size, 60));
     CHECK(progress_text(progress, 60) ==
-          "search [####....]  15 s  1024 40.0, 2048 53.2, +10 TFLOP/s");
-    CHECK(progress_text(some_progress(), 30) == "search [####....]  15 s");
+          "search [####....]  15 s left  1024 40.0, 2048 53.2, +10 TFLOP/s");
+    CHECK(progress_text(some_progress(), 30) == "search [####....]  15 s left");
     CHECK(progress_text(some_progress(), 10) == "search [##");
   }
 

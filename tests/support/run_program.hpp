@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -55,6 +56,7 @@ inline pid_t start_program(const std::string& program, const std::vector<std::st
         std::freopen(err.c_str(), "w", stderr) == nullptr) {
       ::_exit(126);
     }
+    std::signal(SIGINT, SIG_DFL);  // a shell ignores it for tests that run in the background
     for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> argv = {const_cast<char*>(program.c_str())};
     for (const std::string& argument : arguments)

@@ -37,7 +37,7 @@ std::vector<ChosenConfiguration> configurations_for(const Options& options,
 }
 
 std::vector<Trial> run_all(const Options& options, const DeviceInfo& device,
-                           const std::stop_token& stop) {
+                           InterruptWatch& interrupts) {
   const std::vector<GemmProblem> problems = options.problems();
   const std::vector<ChosenConfiguration> chosen = configurations_for(options, device);
   CubinStore cubins = open_cubin_store();
@@ -45,8 +45,9 @@ std::vector<Trial> run_all(const Options& options, const DeviceInfo& device,
   CandidateRunner runner(setup, cubins);
   ProgressLine progress(options.progress);
   std::vector<Trial> trials;
-  while (trials.size() < problems.size() && !stop.stop_requested()) {
+  while (trials.size() < problems.size() && !interrupts.token().stop_requested()) {
     const std::size_t i = trials.size();
+    interrupts.begin_step(to_string(problems[i]));
     progress.show({.done = static_cast<std::int64_t>(i),
                    .total = static_cast<std::int64_t>(problems.size()),
                    .phase = "run"});
@@ -57,16 +58,19 @@ std::vector<Trial> run_all(const Options& options, const DeviceInfo& device,
 
 Table trial_table(const std::vector<Trial>& trials, bool wide) {
   RateColumn rates;
+  TimeColumn times;
   for (const Trial& trial : trials) {
-    if (trial.ok()) rates.add(gflops(gemm_problem(trial.problem), trial.measurement.median_us));
+    if (!trial.ok()) continue;
+    rates.add(gflops(gemm_problem(trial.problem), trial.measurement.median_us));
+    times.add(trial.measurement.median_us);
   }
-  Table table({"size", "status", "time us", rates.title(), "max error ratio", "of bound",
+  Table table({"size", "status", times.title(), rates.title(), "max error ratio", "of bound",
                "template", "configuration"});
   for (const Trial& trial : trials) {
     const double us = trial.measurement.median_us;
     const Verification& check = trial.verification;
     table.add({to_string(gemm_problem(trial.problem)), to_string(trial.status),
-               trial.ok() ? fmt::format("{:.1f}", us) : "-",
+               trial.ok() ? times.text(us) : "-",
                trial.ok() ? rates.text(gflops(gemm_problem(trial.problem), us)) : "-",
                trial.ok() ? fmt::format("{:.2f}", check.max_error_ratio) : "-",
                trial.ok() ? fmt::format("{:.1f}", check.error_bound) : "-", trial.template_name,
@@ -77,12 +81,12 @@ Table trial_table(const std::vector<Trial>& trials, bool wide) {
 }
 
 int run_run(const Options& options) {
-  check_choice(choice_of(options));
-  const InterruptWatch interrupts;
+  check_choice(choice_of(options), options.problems());
+  InterruptWatch interrupts;
   const DeviceInfo device = device_for(options.device);
   check_memory(options.problems(), device);
   const auto lock = lock_device(device, interrupts.token());
-  const std::vector<Trial> trials = run_all(options, device, interrupts.token());
+  const std::vector<Trial> trials = run_all(options, device, interrupts);
   const std::size_t wanted = options.sizes.size();
   print_trial_notes(trials, wanted);
   if (options.json || options.csv) {

@@ -18,22 +18,17 @@ constexpr std::chrono::seconds kPlainInterval(10);
 constexpr std::size_t kDefaultColumns = 80;
 constexpr std::size_t kPlainColumns = 200;
 
-const char* text_of(const char* variable) {
-  const char* const text = std::getenv(variable);
-  return text == nullptr ? "" : text;
-}
-
-// A terminal that a line can be written again on.
-bool is_terminal() {
-  return ::isatty(STDERR_FILENO) != 0 && std::string_view(text_of("TERM")) != "dumb";
+bool has_color() {
+  const char* const without = std::getenv("NO_COLOR");
+  return without == nullptr || *without == '\0';
 }
 
 }  // namespace
 
 ProgressLine::ProgressLine(const std::string& mode)
     : plain_(mode == "plain"),
-      terminal_(mode == "auto" && is_terminal()),
-      color_(std::string_view(text_of("NO_COLOR")).empty()) {}
+      terminal_(mode == "auto" && can_rewrite_lines()),
+      color_(has_color()) {}
 
 void ProgressLine::hide() {
   if (shown_) std::fputs("\r\033[K", stderr);

@@ -10,7 +10,7 @@
 namespace autotune {
 namespace {
 
-constexpr std::size_t kWide = 80;
+constexpr std::size_t kWide = 79;  // a terminal of 80 columns, less one
 
 struct Parts {
   double trials = 0;
@@ -93,7 +93,7 @@ std::string progress_text(const TuneProgress& progress, std::size_t columns) {
     if (!part.empty() && line.size() + 2 + part.size() <= columns) line += "  " + part;
   };
   if (progress.remaining_s) {
-    append(fmt::format("{:.0f} s{}", *progress.remaining_s, is_wide ? " left" : ""));
+    append(fmt::format("{:.0f} s left", *progress.remaining_s));
   }
   append(rates_text(progress, columns - std::min(columns, line.size() + 2)));
   std::string counts = parts.time > parts.trials

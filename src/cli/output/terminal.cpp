@@ -2,9 +2,13 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "cli/table.hpp"
 
 namespace autotune {
 
@@ -18,6 +22,12 @@ std::optional<std::size_t> output_columns() {
   return terminal_columns(STDOUT_FILENO);
 }
 
+bool can_rewrite_lines() {
+  const char* const name = std::getenv("TERM");
+  const std::string_view terminal = name == nullptr ? "" : name;
+  return ::isatty(STDERR_FILENO) != 0 && !terminal.empty() && terminal != "dumb";
+}
+
 int flush_output() {
   static int first_error = 0;
   if (std::fflush(stdout) != 0 && first_error == 0) first_error = errno;
@@ -25,7 +35,11 @@ int flush_output() {
 }
 
 void say(const std::string& line) {
-  std::fputs(("autotune: " + line + "\n").c_str(), stderr);
+  const std::string text = "autotune: " + line;
+  const auto columns = terminal_columns(STDERR_FILENO);
+  // In one call, as the progress may be shown by another thread.
+  const std::string room = can_rewrite_lines() ? "\r\033[K" : "";
+  std::fputs((room + (columns ? folded(text, *columns) : text + "\n")).c_str(), stderr);
 }
 
 }  // namespace autotune
