@@ -206,6 +206,24 @@ TEST_SUITE("analyze") {
     CHECK(d["configuration"]["PREFETCH"] == 0);
     CHECK(d["configuration"]["VECTOR_WIDTH"] == 1);
     CHECK(d["threads"] == 1024);
+    const json plain = AnalyzeWithoutNvrtc()({"--tile-width", "32", "--results-per-thread", "1"});
+    CHECK(d["configuration"] == plain["configuration"]);
+    const json wide = AnalyzeWithoutNvrtc()({"--config", "TILE_WIDTH=32"});
+    CHECK(wide["configuration"]["RESULTS_M"] == 4);  // of the default's 8
+    CHECK(wide["configuration"]["RESULTS_N"] == 4);
+    CHECK(wide["configuration"]["UNROLL"] == 32);
+  }
+
+  TEST_CASE("what does not go with the default is said once") {
+    const Program program;
+    const std::vector<std::string> run = {"run",     "--device", "cpu",
+                                          "--sizes", "64,33,34", "--config"};
+    const ProgramResult adapted = program(with(run, {"TILE_WIDTH=8"}));
+    CHECK(adapted.exit_code == kSuccess);
+    CHECK(adapted.err ==
+          "autotune: --config: TILE_WIDTH=8 goes with UNROLL=8 here, in place of "
+          "the default's UNROLL=16\n");
+    CHECK(program(with(run, {"TILE_WIDTH=16"})).err == "");
   }
 
   TEST_CASE("the text has the same figures") {

@@ -19,6 +19,7 @@
 #include "cli/output/analysis_report.hpp"
 #include "cli/output/results_json.hpp"
 #include "cli/output/table.hpp"
+#include "cli/output/terminal.hpp"
 #include "core/error_text.hpp"
 #include "gpu/nvrtc.hpp"
 
@@ -131,7 +132,7 @@ AnalysisReport make_report(const AnalyzeOptions& options) {
   report.layout = options.layout.value_or("NN");
   if (!options.sizes.empty()) report.problem = options.one_problem();
   const GemmProblem problem = report.problem.value_or(usual);
-  check_choice(choice_of(options));
+  check_choice(choice_of(options), {problem});
   if (options.names_parameters()) {
     static_cast<void>(configuration_by_parameters(options, problem));
   }
@@ -171,7 +172,7 @@ int run_analyze(const AnalyzeOptions& options) {
   }
   fmt::print("{}", analysis_text(report, options.wide));
   for (const std::string& note : report.notes) {
-    fmt::print(stderr, "autotune: {}\n", printable(note));
+    say(printable(note));
   }
   return exit_code::kDone;
 }

@@ -15,6 +15,7 @@
 #include "cli/options/tuning_setup.hpp"
 #include "cli/output/new_files.hpp"
 #include "cli/output/table.hpp"
+#include "cli/output/terminal.hpp"
 #include "export/source/gemm_text.hpp"
 #include "export/source/source_export.hpp"
 
@@ -41,10 +42,10 @@ bool is_known(const ExportOptions& options, const GemmProblem& problem,
               const TuningDatabase* database, const DeviceQuery& device) {
   if (!options.configuration.empty() || !options.templates.empty()) return true;
   if (!known_choices(problem, database, device).empty()) return true;
-  fmt::print(stderr,
-             "autotune: nothing is stored for {} on this device: tune it, name a device "
-             "(known: {}), or choose with --template or --config\n",
-             to_string(problem), known_devices(database, !options.no_shipped));
+  say(
+      fmt::format("nothing is stored for {} on this device: tune it, name a device "
+                  "(known: {}), or choose with --template or --config",
+                  to_string(problem), known_devices(database, !options.no_shipped)));
   return false;
 }
 
@@ -67,7 +68,7 @@ SourceRequest request_for(const ExportOptions& options, const GemmProblem& probl
 
 int run_source_export(const ExportOptions& options) {
   const std::vector<GemmProblem> problems = options.problems();
-  check_choice(choice_of(options));
+  check_choice(choice_of(options), problems);
   if (!options.architecture.empty()) check_known(options.architecture);
   const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
   const TuningDatabase* database = opened ? &*opened : nullptr;

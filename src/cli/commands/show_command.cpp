@@ -16,6 +16,7 @@
 #include "cli/options/target.hpp"
 #include "cli/options/tuning_setup.hpp"
 #include "cli/output/table.hpp"
+#include "cli/output/terminal.hpp"
 #include "gpu/nvrtc.hpp"
 
 namespace autotune {
@@ -155,7 +156,7 @@ gpu::CompileResult compile(const KernelTemplate& kernel, const std::vector<std::
 
 int run_show(const ShowOptions& options) {
   const GemmProblem problem = options.one_problem();
-  check_choice(choice_of(options));
+  check_choice(choice_of(options), {problem});
   if (options.source + options.ptx + options.log > 1) {
     throw UsageError("--source, --ptx and --log exclude each other");
   }
@@ -186,7 +187,7 @@ int run_show(const ShowOptions& options) {
     if (options.log) fmt::print("{}\n", result.log);
     if (result.ok && options.ptx) fmt::print("{}\n", result.ptx);
     if (!result.ok && options.ptx) {
-      fmt::print(stderr, "autotune: the compiler refuses this configuration: --log shows why\n");
+      say("the compiler refuses this configuration: --log shows why");
     }
     if (!result.ok) return exit_code::kNoneCorrect;
   } else {

@@ -1,13 +1,18 @@
 #include "cli/options/configuration_choice.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdlib>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "autotune/error.hpp"
 
 #include "cli/options/space_options.hpp"
+#include "cli/output/terminal.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "operation/gemm/gemm.hpp"
 
@@ -34,21 +39,37 @@ const KernelTemplate& chosen_template(const ConfigurationChoice& choice) {
   return other == all.end() ? usual : *other;
 }
 
-// The valid configuration that has all given values and agrees most with the wanted ones.
+// Returns how far two values of a parameter are apart: in powers of two, or 1 from or to zero.
+double distance(std::int64_t a, std::int64_t b) {
+  if (a == b) return 0;
+  if (a <= 0 || b <= 0) return 1;
+  return std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
+}
+
+bool is_unrolled_fully(const KernelTemplate& kernel, const Configuration& configuration) {
+  const TileShape shape = kernel.tile_shape(configuration);
+  return shape.unroll > 0 && shape.unroll == shape.block_k;
+}
+
+// The valid configuration that has all given values and is nearest to the default. A loop that the
+// default unrolls fully stays so, whatever its new length is.
 std::optional<Configuration> nearest_valid(const KernelTemplate& kernel, const Configuration& given,
-                                           const Configuration& wanted) {
+                                           const Configuration& usual) {
   std::optional<Configuration> nearest;
-  std::ptrdiff_t most = -1;
+  std::pair<bool, double> least;
+  const bool is_full = is_unrolled_fully(kernel, usual);
   for (const Configuration& candidate : kernel.space.enumerate().configurations) {
-    const auto agrees = [&](const auto& entry) {
-      return candidate.contains(entry.first) && candidate.at(entry.first) == entry.second;
-    };
     const auto& must = given.entries();
-    const auto& may = wanted.entries();
-    if (!std::all_of(must.begin(), must.end(), agrees)) continue;
-    const std::ptrdiff_t agreeing = std::count_if(may.begin(), may.end(), agrees);
-    if (agreeing <= most) continue;
-    most = agreeing;
+    const bool has_all = std::all_of(must.begin(), must.end(), [&](const auto& entry) {
+      return candidate.contains(entry.first) && candidate.at(entry.first) == entry.second;
+    });
+    if (!has_all) continue;
+    std::pair<bool, double> apart(is_full && !is_unrolled_fully(kernel, candidate), 0);
+    for (const auto& [name, value] : usual.entries()) {
+      if (!given.contains(name)) apart.second += distance(candidate.at(name), value);
+    }
+    if (nearest && apart >= least) continue;
+    least = apart;
     nearest = candidate;
   }
   return nearest;
@@ -84,18 +105,54 @@ std::string odd_value(const KernelTemplate& kernel, const Configuration& given) 
   return "";
 }
 
+// Returns whether the default with given values in it is valid, and unrolled as the default is.
+bool goes_with_default(const KernelTemplate& kernel, const Configuration& whole,
+                       const Configuration& usual) {
+  try {
+    const Configuration valid = kernel.space.validated(whole);
+    return is_unrolled_fully(kernel, valid) == is_unrolled_fully(kernel, usual);
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
 Configuration completed(const KernelTemplate& kernel, const Configuration& given,
                         const GemmProblem& problem) {
-  Configuration configuration = kernel.default_configuration(problem);
-  for (const auto& [name, value] : given.entries()) configuration.set(name, value);
+  const Configuration usual = kernel.default_configuration(problem);
+  Configuration whole = usual;
+  for (const auto& [name, value] : given.entries()) whole.set(name, value);
+  // The space is enumerated only where it has to be: that may take a tenth of a second.
+  if (goes_with_default(kernel, whole, usual)) return kernel.space.validated(whole);
+  if (auto nearest = nearest_valid(kernel, given, usual)) return *std::move(nearest);
+  const std::string odd = odd_value(kernel, given);
   try {
-    return kernel.space.validated(configuration);
+    return kernel.space.validated(whole);
   } catch (const UsageError& error) {
-    if (const auto nearest = nearest_valid(kernel, given, configuration)) return *nearest;
-    const std::string odd = odd_value(kernel, given);
-    if (odd.empty()) throw;  // a value is unknown, or more than two break a rule
-    throw UsageError(fmt::format("{}; the other values go together without {}", error.what(), odd));
+    if (!odd.empty()) {
+      throw UsageError(
+          fmt::format("{}; the other values go together without {}", error.what(), odd));
+    }
+    // A value is unknown, or more than two break a rule.
+    throw UsageError(
+        fmt::format("{} (template {}: --template names another)", error.what(), kernel.name));
   }
+}
+
+// Says which values of the default the given ones do not go with, and what was taken instead.
+std::string adaptation(const KernelTemplate& kernel, const Configuration& given,
+                       const GemmProblem& problem) {
+  const Configuration usual = kernel.default_configuration(problem);
+  const Configuration whole = completed(kernel, given, problem);
+  Configuration taken;
+  Configuration left;
+  for (const auto& [name, value] : whole.entries()) {
+    if (given.contains(name) || usual.at(name) == value) continue;
+    taken.set(name, value);
+    left.set(name, usual.at(name));
+  }
+  if (taken.empty()) return "";
+  return fmt::format("{} goes with {} here, in place of the default's {}", to_string(given),
+                     to_string(taken), to_string(left));
 }
 
 }  // namespace
@@ -104,14 +161,20 @@ ConfigurationChoice choice_of(const Options& options) {
   return {options.one_template(), options.configuration};
 }
 
-void check_choice(const ConfigurationChoice& choice, const std::string& option) {
+void check_choice(const ConfigurationChoice& choice, const std::vector<GemmProblem>& problems,
+                  const std::string& option) {
   const KernelTemplate& kernel = chosen_template(choice);
   if (choice.configuration.empty()) return;
+  std::set<std::string> adaptations;
   try {
-    static_cast<void>(completed(kernel, choice.configuration, {.m = 1024, .n = 1024, .k = 1024}));
+    for (const GemmProblem& problem : problems) {
+      adaptations.insert(adaptation(kernel, choice.configuration, problem));
+    }
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", option, error.what()));
   }
+  adaptations.erase("");
+  for (const std::string& text : adaptations) say(fmt::format("{}: {}", option, text));
 }
 
 void check_architecture(const KernelTemplate& kernel, const std::string& architecture) {

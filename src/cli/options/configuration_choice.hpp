@@ -27,8 +27,10 @@ struct ChosenConfiguration {
   bool is_exact = false;  // given, or tuned for the very problem
 };
 
-// Throws UsageError, which names the option, for a choice that no device could serve.
-void check_choice(const ConfigurationChoice& choice, const std::string& option = "--config");
+// Throws UsageError, which names the option, for a choice that no device could serve. Says on
+// standard error where the given values do not go with the default's, and what is taken instead.
+void check_choice(const ConfigurationChoice& choice, const std::vector<GemmProblem>& problems,
+                  const std::string& option = "--config");
 
 // Throws UsageError when devices of an architecture cannot run a template. An empty one passes.
 void check_architecture(const KernelTemplate& kernel, const std::string& architecture);
@@ -39,8 +41,9 @@ void check_device(const KernelTemplate& kernel, const Configuration& configurati
 void check_problem(const KernelTemplate& kernel, const GemmProblem& problem);
 
 // Parameters that a spelled-out configuration leaves out are as in the template's default for the
-// problem, as far as the space's rules allow that. Without one: the best known for the device
-// (see choices()), of the template if one is named, else the template's default.
+// problem, else as near to it as the space's rules allow; a loop that the default unrolls fully
+// stays so. Without one: the best known for the device (see choices()), of the template if one is
+// named, else the template's default.
 [[nodiscard]] ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
                                                        const GemmProblem& problem,
                                                        const TuningDatabase* database,

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli/table.hpp"
+#include "cli/output/table.hpp"
 
 namespace autotune {
 
