@@ -10,6 +10,7 @@ inline constexpr int kEnvironment = 3;  // device, driver, compiler absent, or p
 inline constexpr int kNothingStored = 4;
 inline constexpr int kNoneCorrect = 5;  // finished, but some size has no correct configuration
 inline constexpr int kNotStored = 6;    // finished, but the results could not be stored
+inline constexpr int kSlower = 7;       // bench: below the speed-up of --fail-below
 inline constexpr int kInterrupted = 130;
 
 }  // namespace autotune::exit_code

@@ -79,6 +79,17 @@ TEST_SUITE("bench") {
     CHECK(program({"db", "stats", "--json"}).out == before);
   }
 
+  TEST_CASE("a speed-up below the one that is asked for has an exit code of its own") {
+    const Program program;
+    const std::vector<std::string> rest = {"--against", "TILE_WIDTH=8", "--rounds",
+                                           "6",         "--json",       "--fail-below"};
+    const ProgramResult slower = program(bench("16", with(rest, {"1e6"})));
+    CHECK(slower.exit_code == kSlower);
+    CHECK(has(slower.err, "is below 1000000 (--fail-below)\n"));
+    CHECK(json::parse(slower.out)["results"].size() == 1);
+    CHECK(program(bench("16", with(rest, {"1e-6"}))).exit_code == kSuccess);
+  }
+
   TEST_CASE("a database is compared with another") {
     const Program program;
     tune_little(program, "33");

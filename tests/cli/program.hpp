@@ -14,6 +14,7 @@ inline constexpr int kEnvironment = 3;
 inline constexpr int kNothingStored = 4;
 inline constexpr int kNoneCorrect = 5;
 inline constexpr int kNotStored = 6;
+inline constexpr int kSlower = 7;
 inline constexpr int kInterrupted = 130;
 
 // 342 trials of an H200.

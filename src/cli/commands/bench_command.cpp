@@ -1,7 +1,7 @@
 // autotune bench: times the best known configurations in turn with cuBLAS, a given configuration or
 // the configurations of another database.
 
-#include <array>
+#include <optional>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -13,13 +13,13 @@
 #include "cli/candidate_runner.hpp"
 #include "cli/commands/command.hpp"
 #include "cli/device_lock.hpp"
-#include "cli/exit_codes.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options/configuration_choice.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/space_options.hpp"
 #include "cli/options/tuning_setup.hpp"
+#include "cli/output/bench_report.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/output/results_json.hpp"
 #include "cli/output/table.hpp"
@@ -32,32 +32,7 @@
 namespace autotune {
 namespace {
 
-constexpr const char* kCublas = "cublas";
 constexpr std::int64_t kMostRounds = 1000;
-
-struct BenchOptions : Options {
-  std::string against;  // kCublas, TEMPLATE, or [TEMPLATE:]NAME=VALUE,...
-  ConfigurationChoice against_choice;
-  std::string against_database;
-  std::int64_t rounds = 15;
-
-  [[nodiscard]] bool against_cublas() const { return against == kCublas; }
-};
-
-// One of the two sides of a comparison, at one size.
-struct Side {
-  ChosenConfiguration chosen;  // without a template: cuBLAS
-  int algorithm = 0;           // of cuBLAS
-  Trial trial;                 // the verified first one, or the one that failed
-  std::vector<double> samples_us;
-};
-
-struct SizeComparison {
-  GemmProblem problem;
-  std::array<Side, 2> sides;  // the own one and the other
-  bool is_stored = true;      // false: the other database has nothing for the problem
-  std::optional<Comparison> comparison;
-};
 
 // The value of --against.
 void store_against(BenchOptions& options, const std::string& text) {
@@ -83,7 +58,6 @@ void store_against(BenchOptions& options, const std::string& text) {
   } catch (const UsageError& error) {
     throw UsageError(std::string("--against: ") + error.what());
   }
-  check_choice(choice, "--against");
 }
 
 void store_rounds(BenchOptions& options, const std::string& text) {
@@ -96,8 +70,16 @@ void store_rounds(BenchOptions& options, const std::string& text) {
   options.rounds = *rounds;
 }
 
+void store_fail_below(BenchOptions& options, const std::string& text) {
+  options.fail_below = parse_positive_number(text);
+  if (options.fail_below) return;
+  throw UsageError(fmt::format("--fail-below: {} must be a number above 0, e.g. --fail-below 0.98",
+                               in_quotes(text)));
+}
+
 void check_bench(const BenchOptions& options) {
-  check_choice(choice_of(options));
+  check_choice(choice_of(options), options.problems());
+  check_choice(options.against_choice, options.problems(), "--against");
   if (options.against.empty() == options.against_database.empty()) {
     throw UsageError(options.against.empty()
                          ? "say what to compare with, e.g. --against cublas"
@@ -107,20 +89,19 @@ void check_bench(const BenchOptions& options) {
 
 void check_cublas(const BenchOptions& options, const DeviceInfo& device) {
   if (!options.against_cublas() || !device.is_cpu()) return;
-  const std::string why =
+  throw EnvironmentError(
       "--against: cublas needs a GPU; on the CPU device name a configuration, e.g. --against "
-      "TILE_WIDTH=16";
-  if (options.device.empty() || options.device == "auto") throw EnvironmentError(why);
-  throw UsageError(why);
+      "TILE_WIDTH=16");
 }
 
 // Decides what is compared, and times it.
 class Bench {
  public:
-  Bench(const BenchOptions& options, const DeviceInfo& device, std::stop_token stop)
+  Bench(const BenchOptions& options, const DeviceInfo& device, InterruptWatch& interrupts)
       : options_(options),
         device_(device),
-        stop_(std::move(stop)),
+        interrupts_(interrupts),
+        stop_(interrupts.token()),
         database_(open_database_read_only(options.database)),
         setup_(make_setup({device}, 2)),
         cubins_(open_cubin_store()),
@@ -143,6 +124,7 @@ class Bench {
     }
     ProgressLine progress(options_.progress);
     for (std::size_t i = 0; i < all.size(); ++i) {
+      interrupts_.begin_step(to_string(all[i].problem));
       progress.show({.done = static_cast<std::int64_t>(i),
                      .total = static_cast<std::int64_t>(all.size()),
                      .phase = "bench"});
@@ -232,6 +214,7 @@ class Bench {
 
   const BenchOptions& options_;
   const DeviceInfo& device_;
+  InterruptWatch& interrupts_;
   std::stop_token stop_;
   std::optional<TuningDatabase> database_;
   std::optional<TuningDatabase> other_;
@@ -240,116 +223,14 @@ class Bench {
   CandidateRunner runner_;
 };
 
-// Names a side for people: "gemm_simt STAGES=2", "cuBLAS 13.1.0" or "cuBLAS 13.1.0, cublasLt
-// candidate 3".
-std::string name_of(const Side& side, const GemmProblem& problem, bool wide) {
-  if (side.chosen.kernel == nullptr) {
-    const std::string name = "cuBLAS " + side.trial.detail;
-    return side.algorithm == 0 ? name
-                               : fmt::format("{}, cublasLt candidate {}", name, side.algorithm);
-  }
-  const std::string& name = side.chosen.kernel->name;
-  return name + " " + configuration_text(name, side.chosen.configuration, problem, wide);
-}
-
-Table comparison_table(const std::vector<SizeComparison>& sizes, bool wide) {
-  Table table({"size", "time us", "other us", "speed-up", "95 % interval", "verdict",
-               "configuration", "other"});
-  for (const SizeComparison& size : sizes) {
-    if (!size.comparison) {
-      table.add({to_string(size.problem), "-", "-", "-", "-", "not compared"});
-      continue;
-    }
-    const auto& [own, other] = size.sides;
-    const auto& [speedup, interval, verdict] = *size.comparison;
-    table.add({to_string(size.problem), fmt::format("{:.1f}", own.trial.measurement.median_us),
-               fmt::format("{:.1f}", other.trial.measurement.median_us),
-               fmt::format("{:.3f}", speedup),
-               fmt::format("{:.3f} to {:.3f}", interval.low, interval.high), to_string(verdict),
-               name_of(own, size.problem, wide), name_of(other, size.problem, wide)});
-  }
-  return table;
-}
-
-void add_times(nlohmann::ordered_json& entry, const Side& side) {
-  const Interval interval = median_interval(side.samples_us);
-  entry["median_us"] = side.trial.measurement.median_us;
-  entry["low_us"] = interval.low;
-  entry["high_us"] = interval.high;
-}
-
-nlohmann::ordered_json comparison_entry(const SizeComparison& size) {
-  const auto& [own, other] = size.sides;
-  if (!size.is_stored) return empty_entry(size.problem, "nothing_stored");
-  if (!size.comparison) return result_entry(own.trial.ok() ? other.trial : own.trial);
-  nlohmann::ordered_json entry = result_entry(own.trial);
-  add_times(entry, own);
-  entry["origin"] = own.chosen.origin;
-  nlohmann::ordered_json& against = entry["against"];
-  if (other.chosen.kernel == nullptr) {
-    against = {
-        {"library", kCublas}, {"version", other.trial.detail}, {"algorithm", other.algorithm}};
-  } else {
-    const nlohmann::ordered_json measured = result_entry(other.trial);
-    against = {{"template", measured["template"]},
-               {"configuration", measured["configuration"]},
-               {"origin", other.chosen.origin}};
-  }
-  add_times(against, other);
-  entry["speedup"] = size.comparison->speedup;
-  entry["speedup_low"] = size.comparison->interval.low;
-  entry["speedup_high"] = size.comparison->interval.high;
-  entry["verdict"] = to_string(size.comparison->verdict);
-  entry["rounds"] = own.samples_us.size();
-  return entry;
-}
-
-void print_bench_notes(const std::vector<SizeComparison>& sizes, const BenchOptions& options) {
-  for (const SizeComparison& size : sizes) {
-    if (!size.is_stored) {
-      fmt::print(stderr, "autotune: --against-database: {} has nothing for {} on this device\n",
-                 printable(options.against_database), to_string(size.problem));
-    } else if (!size.comparison) {
-      const Trial& failed = size.sides[0].trial.ok() ? size.sides[1].trial : size.sides[0].trial;
-      fmt::print(stderr, "autotune: {}\n", failure_text(failed));
-    }
-    for (const Side& side : size.sides) {
-      if (!size.comparison || side.chosen.kernel == nullptr || side.chosen.is_exact) continue;
-      const std::string& origin = side.chosen.origin;
-      fmt::print(stderr, "autotune: {}: {}: {}\n", to_string(size.problem),
-                 name_of(side, size.problem, options.wide),
-                 origin == "default" ? "nothing is known of it: its default was timed"
-                                     : "not tuned for this size: " + printable(origin));
-    }
-  }
-  if (sizes.size() < options.sizes.size()) {
-    fmt::print(stderr, "autotune: interrupted: {} of {} sizes were compared\n", sizes.size(),
-               options.sizes.size());
-  }
-}
-
-int bench_exit_code(const std::vector<SizeComparison>& sizes, const BenchOptions& options) {
-  if (sizes.size() < options.sizes.size()) return exit_code::kInterrupted;
-  for (const SizeComparison& size : sizes) {
-    if (!size.is_stored) return exit_code::kNothingStored;
-    if (size.comparison) continue;
-    const bool is_own = !size.sides[0].trial.ok();
-    if (!is_own && options.against_cublas()) return exit_code::kEnvironment;
-    const Trial& failed = size.sides[is_own ? 0 : 1].trial;
-    return failed.status == TrialStatus::out_of_memory ? exit_code::kEnvironment
-                                                       : exit_code::kNoneCorrect;
-  }
-  return exit_code::kDone;
-}
-
 int run_bench(const BenchOptions& options) {
   check_bench(options);
-  const InterruptWatch interrupts;
+  InterruptWatch interrupts;
   const DeviceInfo device = device_for(options.device);
   check_cublas(options, device);
   check_memory(options.problems(), device);
   const auto lock = lock_device(device, interrupts.token());
-  const std::vector<SizeComparison> sizes = Bench(options, device, interrupts.token()).run();
+  const std::vector<SizeComparison> sizes = Bench(options, device, interrupts).run();
   print_bench_notes(sizes, options);
   if (options.json) {
     auto document = results_document("bench", &device, device.label);
@@ -385,6 +266,9 @@ void add_bench_command(CommandLine& line) {
                   [&all](const std::string& text) { all.against_database = text; });
   add_text_option(command, "--rounds", "N", "Samples of each, taken in turn (default 15)",
                   [&all](const std::string& text) { store_rounds(all, text); });
+  add_text_option(command, "--fail-below", "SPEEDUP",
+                  "End with exit code 7 where a speed-up is below this, e.g. 0.98",
+                  [&all](const std::string& text) { store_fail_below(all, text); });
   command.footer(
       "autotune bench --sizes 1024,2048 --against cublas\n"
       "autotune bench --sizes 2048 --against TILE_WIDTH=16,RESULTS_M=4,RESULTS_N=4\n"

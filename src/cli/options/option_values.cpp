@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -142,12 +143,15 @@ std::optional<std::vector<std::int64_t>> parse_whole_numbers(std::string_view li
   return values;
 }
 
-std::optional<double> parse_error_limit(std::string_view text) {
+std::optional<double> parse_positive_number(std::string_view text) {
   const auto number = leading_number(text);
-  if (!number || !number->second.empty() || !(number->first > 0) || number->first >= 1) {
-    return std::nullopt;
-  }
-  return number->first;
+  const bool is_one = number && number->second.empty() && number->first > 0;
+  return is_one && std::isfinite(number->first) ? std::optional(number->first) : std::nullopt;
+}
+
+std::optional<double> parse_error_limit(std::string_view text) {
+  const std::optional<double> number = parse_positive_number(text);
+  return number && *number < 1 ? number : std::nullopt;
 }
 
 std::optional<double> parse_share(std::string_view text) {

@@ -25,6 +25,8 @@ inline constexpr std::int64_t kMaxSize = 2147483647;
                                                              std::int64_t most = kMaxSize);
 // "16,32".
 [[nodiscard]] std::optional<std::vector<std::int64_t>> parse_whole_numbers(std::string_view list);
+// "0.98": finite and above 0.
+[[nodiscard]] std::optional<double> parse_positive_number(std::string_view text);
 // "1e-6": above 0 and below 1.
 [[nodiscard]] std::optional<double> parse_error_limit(std::string_view text);
 // "98%" as 0.98.
