@@ -39,6 +39,10 @@ DeviceClass parse_device_class(const std::string& device_class) {
   if (slash == std::string::npos) return result;
   const char* const end = device_class.data() + device_class.size();
   std::from_chars(device_class.data() + slash + 1, end, result.sm_count);
+  if (const std::size_t unit = device_class.find("GiB/"); unit != std::string::npos) {
+    const std::size_t before = device_class.rfind('/', unit);
+    std::from_chars(device_class.data() + before + 1, end, result.memory_gib);
+  }
   return result;
 }
 

@@ -54,10 +54,11 @@ struct DeviceInfo {
   [[nodiscard]] std::string device_class() const;
 };
 
-// The part of a device class that describes the SMs; 0 or empty if it is absent.
+// The parts of a device class that tell about its SMs and its memory; 0 or empty if absent.
 struct DeviceClass {
   std::string architecture;  // "sm_90"
   int sm_count = 0;
+  int memory_gib = 0;
 };
 [[nodiscard]] DeviceClass parse_device_class(const std::string& device_class);
 // Returns whether a kernel that is fast on one of them is mostly fast on the other: the

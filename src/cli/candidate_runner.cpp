@@ -10,6 +10,7 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/output/results_json.hpp"
+#include "cli/output/terminal.hpp"
 #include "core/compile_target.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "operation/memory_requirement.hpp"
@@ -87,10 +88,10 @@ void print_trial_notes(const std::vector<Trial>& trials, std::size_t wanted) {
     const std::string text = failure_text(trial);
     const bool is_too_large = trial.status == TrialStatus::out_of_memory;
     if (is_too_large && !said.insert(text).second) continue;
-    fmt::print(stderr, "autotune: {}\n", text);
+    say(text);
   }
   if (trials.size() < wanted) {
-    fmt::print(stderr, "autotune: interrupted: {} of {} were measured\n", trials.size(), wanted);
+    say(fmt::format("interrupted: {} of {} were measured", trials.size(), wanted));
   }
 }
 

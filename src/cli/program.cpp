@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <set>
 #include <system_error>
 
 #include <CLI/CLI.hpp>
@@ -45,6 +46,12 @@ std::vector<std::string> with_command(int argc, char** argv) {
   return arguments;
 }
 
+// --json is an option of commands, and --version goes without one.
+bool asks_for_version_as_json(int argc, char** argv) {
+  const std::set<std::string> arguments(argv + 1, argv + argc);
+  return arguments == std::set<std::string>{"--json", "--version"};
+}
+
 std::string joined(int argc, char** argv) {
   std::string text = "autotune";
   for (int i = 1; i < argc; ++i) text += std::string(" ") + argv[i];
@@ -52,7 +59,7 @@ std::string joined(int argc, char** argv) {
 }
 
 int report(int code, const std::string& message) {
-  std::fprintf(stderr, "autotune: %s\n", printable(message).c_str());
+  say(printable(message));
   return code;
 }
 
@@ -77,7 +84,7 @@ int parse_and_run(int argc, char** argv) {
   app.require_subcommand(0, 1);
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.set_version_flag("--version", version_text,
-                       "Print the versions of autotune and of what it uses");
+                       "Print the versions of autotune and of what it uses; --json: as JSON");
   CommandLine line{app, joined(argc, argv), nullptr};
 #define AUTOTUNE_ADD_COMMAND(name) add_##name##_command(line);
   AUTOTUNE_COMMANDS(AUTOTUNE_ADD_COMMAND)
@@ -89,6 +96,10 @@ int parse_and_run(int argc, char** argv) {
       "autotune query --device \"NVIDIA H200\" --sizes 2048\n"
       "autotune report --output report.html");
 
+  if (asks_for_version_as_json(argc, argv)) {
+    std::fputs(version_json().c_str(), stdout);
+    return exit_code::kDone;
+  }
   std::vector<std::string> arguments = with_command(argc, argv);
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {

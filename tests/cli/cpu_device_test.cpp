@@ -163,7 +163,8 @@ TEST_SUITE("program on the CPU device") {
     for (const char* column : {"R1 T8", "R1 T16", "R4 T8", "R4 T16"}) {
       CHECK(has(table.out, column));
     }
-    CHECK(has(table.out, "("));  // speed-up against one result
+    CHECK(has(table.out, "speed-up against R1"));
+    CHECK(has(table.out, "("));
   }
 
   TEST_CASE("sweep takes any template, with the values that it has") {
@@ -174,6 +175,11 @@ TEST_SUITE("program on the CPU device") {
     CHECK(simt["results"].size() == 2);
     for (const json& result : simt["results"]) CHECK(result["template"] == "gemm_simt");
     CHECK(simt["interrupted"] == false);
+    const ProgramResult text =
+        program({"sweep", "--device", "cpu", "--sizes", "16", "--template", "gemm_simt",
+                 "--results-per-thread", "16,32", "--launches", "1"});
+    CHECK(has(text.out, "R16"));
+    CHECK_FALSE(has(text.out, "speed-up"));  // there is no column with one result
   }
 
   TEST_CASE("run times the template that is named") {
@@ -192,7 +198,8 @@ TEST_SUITE("program on the CPU device") {
     const Program program;
     const std::string header =
         "m,n,k,layout,math,status,match,tuned_for,device,template,configuration,median_us,low_us,"
-        "high_us,gflops,fma_fraction,cublas_us,confirmed,registers,shared_bytes\n";
+        "high_us,gflops,fma_fraction,cublas_us,confirmed,registers,static_shared_bytes,dynamic_"
+        "shared_bytes\n";
     for (const std::vector<std::string>& command :
          {std::vector<std::string>{"--sizes", "9,8x7x6", "--trials", "2"},
           {"run", "--sizes", "9,8x7x6"},
@@ -308,11 +315,16 @@ TEST_SUITE("program on the CPU device") {
 
   TEST_CASE("output that cannot be written is a failure") {
     const Program program;
+    REQUIRE(program(with(small_search("64"), {"--trials", "1"})).exit_code == kSuccess);
     // The second writes more than a buffer holds.
     for (const auto& [command, reason] :
          {std::pair("devices > /dev/full", "No space left on device"),
           std::pair("query --device H200 --json > /dev/full", "No space left on device"),
           std::pair("run --device cpu --sizes 8 > /dev/full", "No space left on device"),
+          std::pair("doctor > /dev/full", "No space left on device"),
+          std::pair("manual tune > /dev/full", "No space left on device"),
+          std::pair("report > /dev/full", "No space left on device"),
+          std::pair("db export --format json > /dev/full", "No space left on device"),
           std::pair("devices >&-", "Bad file descriptor")}) {
       CAPTURE(command);
       const ProgramResult result = run_program(
@@ -416,7 +428,7 @@ TEST_SUITE("program on the CPU device") {
     const ProgramResult without = program({"doctor"});
     CHECK(without.exit_code == kEnvironment);
     CHECK(has(without.out, "/bin/false does not compile"));
-    CHECK(has(without.out, "-> the CPU device needs a C++ compiler"));
+    CHECK(has(without.out, "-> CXX must name a C++ compiler that works"));
   }
 
   TEST_CASE("a killed run is continued, and nothing that was stored is measured again") {

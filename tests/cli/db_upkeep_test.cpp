@@ -70,6 +70,9 @@ TEST_SUITE("upkeep of the database") {
     CHECK(has(result.out, "64,64,64,NN,strict,ok,measured,,Test GPU,gemm_tiled"));
     CHECK(has(result.out, "128,128,128,NN,strict,ok,measured,,Test GPU,gemm_simt"));
     CHECK(lines(program({"db", "top", "--template", "gemm_simt"}).out) == 11);
+    const json document = json::parse(program({"db", "top", "--json"}).out);
+    CHECK(document["results"].size() > 0);
+    for (const char* figure : {"measured", "known"}) CHECK_FALSE(document.contains(figure));
   }
 
   TEST_CASE("db list counts the trials of each size") {

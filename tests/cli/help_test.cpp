@@ -148,6 +148,8 @@ TEST_SUITE("completion") {
     CHECK(offered(program, {"autotune", "tune", "--template", "gemm_ti"}) == "gemm_tiled\n");
     CHECK(offered(program, {"autotune", "--sizes", "64", "--fre"}) == "--fresh\n");
     CHECK(offered(program, {"autotune", "query", "--fre"}) == "\n");
+    CHECK(offered(program, {"autotune", "query", "--device", ""}) == "auto cpu H100 H200\n");
+    CHECK(offered(program, {"autotune", "tune", "--device", ""}) == "auto cpu\n");
   }
 
   TEST_CASE("zsh can read its own") {

@@ -222,7 +222,7 @@ TEST_SUITE("query") {
     CHECK(has(csv.out,
               "\n1900,1900,1900,NN,strict,ok,nearest size,2048x2048x2048,Test GPU,"
               "gemm_tiled,\"TILE_WIDTH="));
-    CHECK(csv.out.ends_with("\",,,,,,,,,\n"));
+    CHECK(csv.out.ends_with("\",,,,,,,,,,\n"));
   }
 
   TEST_CASE("a part of a name is enough where it means one device") {
@@ -235,9 +235,38 @@ TEST_SUITE("query") {
     }
     for (const char* name : {" ", "NVIDIA"}) {  // of two devices
       const ProgramResult both = program({"query", "--device", name, "--sizes", "1024"});
-      CHECK(both.exit_code == 4);
-      CHECK(has(both.err, std::string("nothing is stored for the device ") + name + ": "));
+      CHECK(both.exit_code == kUsage);
+      CHECK(has(both.err, std::string("--device: '") + name + "' is part of "));
+      CHECK(has(both.err, "names: NVIDIA H100 80GB HBM3, NVIDIA H200"));
     }
+  }
+
+  TEST_CASE("a problem that the device's memory cannot hold has no answer, and the others have") {
+    const Program program;
+    const std::vector<std::string> query = {"query", "--device", "H200", "--sizes"};
+    const ProgramResult text = program(with(query, {"2147483647,2048"}));
+    CHECK(text.exit_code == kEnvironment);
+    CHECK(has(text.err, "2147483647x2147483647x2147483647 does not fit in the device's memory"));
+    CHECK(has(text.out, "too large"));
+    CHECK(has(text.out, "exact"));
+    const json results = json::parse(program(with(query, {"2147483647", "--json"})).out)["results"];
+    CHECK(results[0]["status"] == "too_large");
+    CHECK(results[0]["match"] == "none");
+    // Two and a half seconds.
+    const ProgramResult long_one = program(with(query, {"40000"}));
+    CHECK(long_one.exit_code == kSuccess);
+    CHECK(has(long_one.out, " s  "));
+    CHECK_FALSE(has(long_one.out, "time us"));
+  }
+
+  TEST_CASE("static and dynamic shared memory have names of their own") {
+    const Program program;
+    const ProgramResult result =
+        program({"query", "--device", "NVIDIA H200", "--sizes", "2048", "--json"});
+    const json entry = json::parse(result.out)["results"][0];
+    CHECK(entry["static_shared_bytes"] == 0);
+    CHECK(entry["dynamic_shared_bytes"] == 198720);
+    CHECK_FALSE(entry.contains("shared_bytes"));
   }
 
   TEST_CASE("show and analyze take the best of the template that is named") {
@@ -440,7 +469,13 @@ TEST_SUITE("program") {
     CHECK(version.out.find("SQLite ") != std::string::npos);
     CHECK_FALSE(has(version.out, "driver"));
     CHECK(has(help.out, "--version"));
-    CHECK(program({"--version", "--json"}).out == version.out);
+    for (const std::vector<std::string>& order :
+         {std::vector<std::string>{"--version", "--json"}, {"--json", "--version"}}) {
+      const json document = json::parse(program(order).out);
+      CHECK(document["command"] == "version");
+      CHECK(has(version.out, "autotune " + document["autotune"].get<std::string>() + "\n"));
+      CHECK(has(version.out, "SQLite " + document["sqlite"].get<std::string>() + "\n"));
+    }
   }
 
   TEST_CASE("help and query run without NVRTC") {

@@ -49,8 +49,11 @@ std::string why_empty(const KernelRegistry& kernels, const KernelTemplate& kerne
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   const auto index = static_cast<std::size_t>(most - first);
   const bool is_filter = index + 1 == constraints.size();
-  return is_filter ? "no valid configuration has the values that are asked for"
-                   : constraints[index].meaning;
+  if (!is_filter) return constraints[index].meaning;
+  SpaceFilter without_shards = filter;
+  without_shards.shard = without_shards.shards = 1;
+  return without_shards.empty() ? "no configuration is in this shard: ask for fewer shards"
+                                : "no valid configuration has the values that are asked for";
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "cli/output/new_files.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/output/table.hpp"
+#include "cli/output/terminal.hpp"
 #include "core/posix/host_resources.hpp"
 #include "export/bundle/bundle_writer.hpp"
 #include "operation/gemm/gemm.hpp"
@@ -136,11 +137,11 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
   const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
   const auto device = bundle_device(options, opened ? &*opened : nullptr);
   if (!device) {
-    fmt::print(stderr,
-               "autotune: nothing is known of {}: name a device (known: {}) or an architecture, "
-               "e.g. --arch sm_90\n",
-               printable(options.device),
-               known_devices(opened ? &*opened : nullptr, !options.no_shipped));
+    say(
+        fmt::format("nothing is known of {}: name a device (known: {}) or an architecture, "
+                    "e.g. --arch sm_90",
+                    printable(options.device),
+                    known_devices(opened ? &*opened : nullptr, !options.no_shipped)));
     return exit_code::kNothingStored;
   }
   const std::filesystem::path path = bundle.path;
@@ -167,8 +168,8 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
     problems.insert(problems.end(), others.begin(), others.end());
   }
   const BundlePlan plan = plan_bundle(selector, problems);
-  fmt::print(stderr, "autotune: compiling {} for {}\n", counted(plan.code.size(), "kernel"),
-             printable(device->target.text()));
+  say(fmt::format("compiling {} for {}", counted(plan.code.size(), "kernel"),
+                  printable(device->target.text())));
   const int jobs = options.jobs > 0 ? static_cast<int>(options.jobs)
                                     : compile_jobs_for(usable_cores(), available_memory_bytes());
   ProgressLine line(options.progress);
@@ -179,10 +180,10 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
   });
   line.hide();
   if (!content) {
-    fmt::print(stderr,
-               "autotune: interrupted: {} of {} kernels were compiled, which are kept for the next "
-               "time; no file was written\n",
-               progress.done, progress.total);
+    say(
+        fmt::format("interrupted: {} of {} kernels were compiled, which are kept for the next "
+                    "time; no file was written",
+                    progress.done, progress.total));
     return exit_code::kInterrupted;
   }
   const std::string bytes = bundle_bytes(*content);

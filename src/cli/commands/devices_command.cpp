@@ -20,7 +20,7 @@ namespace {
 int run_devices(const Options& options) {
   const DriverReport driver = driver_report();
   if (!driver.usable && !driver.no_gpu) throw EnvironmentError(driver.problem);
-  if (driver.no_gpu) fmt::print(stderr, "autotune: {}\n", driver.problem);
+  if (driver.no_gpu) say(driver.problem);
   std::vector<DeviceInfo> devices = driver.devices;
   devices.push_back(cpu_device_info());
   nlohmann::ordered_json document = {{"schema", 1}, {"command", "devices"}};

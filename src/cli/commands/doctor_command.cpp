@@ -1,6 +1,6 @@
 // autotune doctor: checks the requirements of tuning, prints what was found and where, and says
 // what to do about what is missing.
-#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +20,7 @@
 #include "cli/options/tuning_setup.hpp"
 #include "cli/output/results_json.hpp"
 #include "cli/output/table.hpp"
+#include "cli/output/terminal.hpp"
 #include "db/cubin_store.hpp"
 #include "db/default_paths.hpp"
 #include "gpu/gpu.hpp"
@@ -64,7 +65,9 @@ Check check_cpu_compiler() {
       std::get<DescribeCompilerReply>(make_cpu_service()->handle(DescribeCompilerRequest{}));
   if (found.problem.empty()) return {"C++", true, found.build + ", " + found.path};
   return {"C++", false, found.problem,
-          "the CPU device needs a C++ compiler: apt install g++, or name one in CXX"};
+          std::getenv("CXX") == nullptr
+              ? "the CPU device needs a C++ compiler: apt install g++, or name one in CXX"
+              : "CXX must name a C++ compiler that works: correct it, or unset it"};
 }
 
 Check check_database() {
@@ -163,7 +166,7 @@ class Findings {
              tuning == "gpu"   ? "possible"
              : tuning == "cpu" ? "possible on the CPU device alone, whose times say nothing "
                                  "about a GPU"
-                               : "impossible before the above is mended"});
+                               : "impossible until the problems above are solved"});
       return;
     }
     Json document = {{"schema", 1}, {"command", "doctor"}, {"tuning", tuning}};
@@ -174,7 +177,7 @@ class Findings {
     }
     document["gpus"] = gpus_;
     print_document(document);
-    std::fflush(stdout);
+    static_cast<void>(flush_output());
   }
 
   // The end where `awaited` does not answer.
@@ -190,7 +193,7 @@ class Findings {
   static void print(const Check& check) {
     fmt::print("{:<10} {}\n", check.name, printable(check.state));
     if (!check.advice.empty()) fmt::print("{:<10} -> {}\n", "", check.advice);
-    std::fflush(stdout);
+    static_cast<void>(flush_output());  // which remembers an error
   }
 
   bool as_json_;

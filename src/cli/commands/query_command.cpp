@@ -40,6 +40,7 @@ struct QueryOptions : Options {
 struct Answer {
   GemmProblem problem;  // as it was asked for
   std::vector<Choice> choices;
+  bool is_too_large = false;  // for the device's memory
 
   [[nodiscard]] bool known() const { return !choices.empty(); }
   // The problem as the answer computes it.
@@ -71,6 +72,32 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
   return answers;
 }
 
+// Returns why a device cannot hold the matrices of a problem; empty if it can, or if its memory is
+// unknown.
+std::string why_unfit(const GemmProblem& problem, const std::string& device_class) {
+  if (device_class.empty()) return "";
+  const double available = parse_device_class(device_class).memory_gib;
+  double needed = 0;
+  for (const TensorDesc& tensor : built_in_operations().at(kGemm).tensors(problem)) {
+    needed += tensor.volume() * 0x1p-30;
+  }
+  if (available == 0 || needed <= available) return "";
+  return fmt::format("{} does not fit in the device's memory: its matrices need {:.4g} GiB of {}",
+                     to_string(problem), needed, available);
+}
+
+// Leaves out answers that were not measured for problems that the device cannot hold, and says so.
+void drop_unfit(std::vector<Answer>& answers, const std::string& device_class) {
+  for (Answer& answer : answers) {
+    if (answer.known() && answer.choices.front().is_measured()) continue;
+    const std::string why = why_unfit(answer.problem, device_class);
+    if (why.empty()) continue;
+    say(why);
+    answer.choices.clear();
+    answer.is_too_large = true;
+  }
+}
+
 std::string match_text(const Choice& choice) {
   const Prediction* const predicted = choice.predicted();
   if (predicted == nullptr) {
@@ -88,23 +115,24 @@ Table answer_table(const std::vector<Answer>& answers, std::optional<Math> asked
   const bool with_math = std::ranges::any_of(
       answers, [&](const Answer& answer) { return answer.computed().math != usual; });
   RateColumn rates;
+  TimeColumn times;
   for (const Answer& answer : answers) {
-    if (answer.known() && answer.choices.front().time_us() > 0) {
-      rates.add(gflops(answer.problem, answer.choices.front().time_us()));
-    }
+    if (!answer.known() || answer.choices.front().time_us() == 0) continue;
+    rates.add(gflops(answer.problem, answer.choices.front().time_us()));
+    times.add(answer.choices.front().time_us());
   }
-  Table table({"size", "match", "time us", rates.title(), "template", "configuration"});
+  Table table({"size", "match", times.title(), rates.title(), "template", "configuration"});
   for (const Answer& answer : answers) {
     const std::string size = size_text(answer.computed(), with_math);
     if (!answer.known()) {
-      table.add({size, "none", "-", "-"});
+      table.add({size, answer.is_too_large ? "too large" : "none", "-", "-"});
       continue;
     }
     const Choice& best = answer.choices.front();
     // The sign tells predicted figures from measured ones.
     const char* const sign = best.predicted() != nullptr ? "~" : "";
     const double us = best.time_us();
-    table.add({size, match_text(best), us > 0 ? fmt::format("{}{:.1f}", sign, us) : "-",
+    table.add({size, match_text(best), us > 0 ? sign + times.text(us) : "-",
                us > 0 ? sign + rates.text(gflops(best.problem, us)) : "-", best.kernel->name,
                configuration_text(best.kernel->name, best.configuration, best.problem, wide)});
   }
@@ -138,7 +166,8 @@ nlohmann::ordered_json document_of(const std::vector<Answer>& answers, const std
   nlohmann::ordered_json document = results_document("query", nullptr, label);
   for (const Answer& answer : answers) {
     if (!answer.known()) {
-      document["results"].push_back(empty_entry(answer.problem, "nothing_stored"));
+      document["results"].push_back(
+          empty_entry(answer.problem, answer.is_too_large ? "too_large" : "nothing_stored"));
       continue;
     }
     const Choice& best = answer.choices.front();
@@ -159,9 +188,8 @@ void print_predictions(const Answer& answer) {
                one.predicted() != nullptr ? to_string(*one.predicted()) : one.explanation(),
                one.kernel->name, to_string(one.configuration));
     if (one.predicted() != nullptr && one.predicted()->winner) {
-      fmt::print("    won for {}: {:.1f} us\n",
-                 to_string(gemm_problem(one.predicted()->winner->problem)),
-                 one.predicted()->winner->median_us);
+      fmt::print("    won for {}: {}\n", to_string(gemm_problem(one.predicted()->winner->problem)),
+                 time_text(one.predicted()->winner->median_us));
     }
   }
 }
@@ -188,29 +216,27 @@ int nothing_stored(const QueryOptions& options, DeviceQuery device, const Tuning
   device.max_error.reset();
   const std::string label = printable(device.label);
   if (!anything && list_winners(database, device).empty()) {
-    fmt::print(stderr,
-               "autotune: nothing is stored for the device {}: tune it, or ask for a known device "
-               "({})\n",
-               label, known_devices(database, device.use_shipped));
+    const std::string known = known_devices(database, device.use_shipped);
+    say(fmt::format("nothing is stored for the device {}: tune it{}", label,
+                    known == "none" ? ", as nothing is known of any device"
+                                    : ", or ask for a known device (" + known + ")"));
     return exit_code::kNothingStored;
   }
   if (options.sizes.empty()) {
-    fmt::print(stderr,
-               "autotune: nothing that these options choose is stored for {}: leave some out\n",
-               label);
+    say(fmt::format("nothing that these options choose is stored for {}: leave some out", label));
     return exit_code::kNothingStored;
   }
   const std::string sizes =
       fmt::format("{}these {}sizes", anything ? "some of " : "", options.exact ? "exact " : "");
   if (options.max_error) {
-    fmt::print(stderr,
-               "autotune: nothing that meets --max-error is stored for {} of {}: tune them, or "
-               "leave it out\n",
-               sizes, label);
+    say(
+        fmt::format("nothing that meets --max-error is stored for {} of {}: tune them, or "
+                    "leave it out",
+                    sizes, label));
   } else {
-    fmt::print(stderr, "autotune: nothing is stored for {}{} of {}: tune them{}\n", sizes,
-               options.exact ? "" : ", or near them,", label,
-               options.exact ? ", or leave --exact out" : "");
+    say(fmt::format("nothing is stored for {}{} of {}: tune them{}", sizes,
+                    options.exact ? "" : ", or near them,", label,
+                    options.exact ? ", or leave --exact out" : ""));
   }
   return exit_code::kNothingStored;
 }
@@ -241,9 +267,12 @@ int run_query(const QueryOptions& options) {
   device.max_error = options.max_error;
   if (options.top > 0) return run_top(options, database, device);
 
-  const std::vector<Answer> answers = find_answers(options, database, device);
+  std::vector<Answer> answers = find_answers(options, database, device);
+  drop_unfit(answers, limits_of(database, device).device_class);
   const bool anything = std::ranges::any_of(answers, &Answer::known);
-  const bool everything = std::ranges::all_of(answers, &Answer::known);
+  const bool unfit = std::ranges::any_of(answers, &Answer::is_too_large);
+  const bool everything = std::ranges::all_of(
+      answers, [](const Answer& answer) { return answer.known() || answer.is_too_large; });
   for (const Answer& answer : answers) {  // as it is spelled there
     if (!answer.known() || answer.choices.front().stored() == nullptr) continue;
     device.label = answer.choices.front().stored()->winner.device_label;
@@ -259,6 +288,7 @@ int run_query(const QueryOptions& options) {
                answer_table(answers, math, options.wide).text(output_columns()));
     if (options.explain) print_explanations(answers);
   }
+  if (everything && unfit) return exit_code::kEnvironment;
   if (anything && everything) return exit_code::kDone;
   return nothing_stored(options, device, database, anything);
 }

@@ -245,8 +245,8 @@ int run_replay(const ReplayCommandOptions& command) {
                       });
   const bool interrupted = done < spaces.size() * strategies.size();
   if (interrupted) {
-    fmt::print(stderr, "autotune: interrupted: {} of {} replays are done\n", done,
-               spaces.size() * strategies.size());
+    say(fmt::format("interrupted: {} of {} replays are done", done,
+                    spaces.size() * strategies.size()));
   }
   if (command.json) {
     print_json(results, strategies, options);

@@ -64,6 +64,9 @@ TuneRequest make_request(const TuneOptions& options) {
   if (options.strategies.size() > 1) {
     throw UsageError("--strategy: tune takes one strategy, e.g. --strategy model");
   }
+  if (options.no_overlap && options.jobs > 0) {
+    throw UsageError("--no-overlap compiles one kernel at a time: leave --jobs out");
+  }
   check_filter(options.filter, options.templates);
   check_math(options);
   if (options.dry_run && options.csv) {
@@ -195,8 +198,8 @@ TuneReport tune_with_progress(const TuneRequest& request, TunerSetup& setup,
   const auto show = [&](const TuneProgress& progress) {
     if (progress.failed != nullptr) {
       line.hide();
-      fmt::print(stderr, "autotune: {} has failed and leaves its work to the others: {}\n",
-                 short_name(progress.failed->device), progress.failed->failure);
+      say(fmt::format("{} has failed and leaves its work to the others: {}",
+                      short_name(progress.failed->device), progress.failed->failure));
     }
     line.show(progress);
   };
@@ -218,8 +221,8 @@ int run_tune(const TuneOptions& options) {
   if (!database_exists(options.database)) check_not_empty(summarize_space(request, device));
   OpenedDatabase opened = open_database_of(request, options.database);
   if (!opened.problem.empty()) {
-    fmt::print(stderr, "autotune: warning: {}; results of this run will not be kept\n",
-               printable(opened.problem));
+    say(fmt::format("warning: {}; results of this run will not be kept",
+                    printable(opened.problem)));
   }
   CubinStore cubins = open_cubin_store();
   TunerSetup setup = make_setup(devices, static_cast<int>(options.jobs));

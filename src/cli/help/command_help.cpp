@@ -1,10 +1,13 @@
 #include "cli/help/command_help.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include <CLI/CLI.hpp>
 
 #include "cli/options/option_values.hpp"
+#include "db/shipped_winners.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 #include "tuner/search/strategy.hpp"
 
@@ -88,12 +91,36 @@ CommandHelp describe_command(const CLI::App& app, const std::string& parent) {
   return help;
 }
 
+// The words that only one of the devices with shipped winners has in its name, the first of each:
+// "H200" stands for "NVIDIA H200".
+std::vector<std::string> words_for_devices() {
+  std::set<std::string> labels;
+  for (const Winner* winner : shipped_winners({})) labels.insert(winner->device_label);
+  std::vector<std::string> words;
+  for (const std::string& label : labels) {
+    for (const std::string& word : items_of(label, ' ')) {
+      const auto has_word = [&](const std::string& other) {
+        return other.find(word) != std::string::npos;
+      };
+      if (std::ranges::count_if(labels, has_word) > 1) continue;
+      words.push_back(word);
+      break;
+    }
+  }
+  return words;
+}
+
 }  // namespace
 
 std::vector<std::string> OptionHelp::choices() const {
   if (value.find('|') != std::string::npos) return items_of(value, '|');
   if (name == "--strategy") return strategy_names();
-  if (name == "--device") return {"auto", "cpu"};
+  if (name == "--device") {
+    std::vector<std::string> devices = {"auto", "cpu"};
+    const bool takes_names = help.find(" name") != std::string::npos;
+    if (takes_names) std::ranges::copy(words_for_devices(), std::back_inserter(devices));
+    return devices;
+  }
   if (name == "--compare") return {value};
   std::vector<std::string> names;
   if (name == "--template") {
@@ -137,6 +164,7 @@ const Meanings& exit_code_meanings() {
       {"4", "nothing is stored for this question"},
       {"5", "finished, but some size has no correct configuration"},
       {"6", "finished, but the results could not be stored"},
+      {"7", "a speed-up is below that of bench --fail-below"},
       {"130", "interrupted; what there is was printed"},
   };
   return meanings;

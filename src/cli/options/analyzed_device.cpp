@@ -46,6 +46,7 @@ const NamedLimit& find_limit(const std::string& name) {
 SmLimits parse_limits(const std::vector<std::string>& limits) {
   SmLimits given;
   given.threads_per_block = 0;
+  std::set<std::string> seen;
   for (const std::string& text : limits) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos) {
@@ -58,6 +59,9 @@ SmLimits parse_limits(const std::vector<std::string>& limits) {
       throw UsageError(
           fmt::format("--limit: {} must have a whole number from 1 to {}, e.g. {}=1024",
                       in_quotes(text), kMaxSize, limit.name));
+    }
+    if (!seen.insert(limit.name).second) {
+      throw UsageError(fmt::format("--limit: {} is given twice: give it once", limit.name));
     }
     given.*limit.member = *value;
   }

@@ -17,6 +17,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/output/table.hpp"
+#include "cli/output/terminal.hpp"
 #include "cpu/device.hpp"
 #include "db/default_paths.hpp"
 #include "db/shipped_winners.hpp"
@@ -40,7 +41,8 @@ std::set<std::string> known_labels(const TuningDatabase* database, bool use_ship
   return labels;
 }
 
-// A label that is known, or the only known one that has the text in it; else the text.
+// A label that is known, or the only known one that has the text in it; else the text. Throws
+// UsageError for a part of several names.
 std::string full_label(const std::string& text, const TuningDatabase* database, bool use_shipped) {
   const ResultFilter filter{.device_label = text};
   bool is_known = use_shipped && !shipped_winners(filter).empty();
@@ -52,7 +54,13 @@ std::string full_label(const std::string& text, const TuningDatabase* database, 
   std::erase_if(labels, [&](const std::string& label) {
     return lower_case(label).find(lower_case(text)) == std::string::npos;
   });
-  return labels.size() == 1 ? *labels.begin() : text;
+  if (labels.size() > 1) {
+    throw UsageError(fmt::format("--device: {} is part of {} names: {}: name one of them",
+                                 in_quotes(text),
+                                 labels.size() == 2 ? "two" : std::to_string(labels.size()),
+                                 printable(fmt::format("{}", fmt::join(labels, ", ")))));
+  }
+  return labels.empty() ? text : *labels.begin();
 }
 
 // Says on standard error that the compiler is waited for, where it takes long to say which one it
@@ -80,7 +88,7 @@ DeviceInfo device_for(const std::string& option) {
   try {
     DeviceChoice choice =
         watched(kDriver, [&] { return choose_device(option.empty() ? "auto" : option); });
-    if (!choice.note.empty()) fmt::print(stderr, "autotune: {}\n", choice.note);
+    if (!choice.note.empty()) say(choice.note);
     return std::move(choice.device);
   } catch (const UsageError& error) {
     throw UsageError(std::string("--device: ") + error.what());
@@ -88,7 +96,15 @@ DeviceInfo device_for(const std::string& option) {
 }
 
 std::vector<DeviceInfo> devices_for(const std::string& option) {
-  if (option != "all") return {device_for(option)};
+  if (option != "all") {
+    try {
+      return {device_for(option)};
+    } catch (const UsageError&) {
+      throw UsageError(
+          fmt::format("--device: {} must be auto, cpu, the number of a GPU or all, e.g. --device 0",
+                      in_quotes(option)));
+    }
+  }
   DriverReport driver = driver_report();
   if (!driver.usable) throw EnvironmentError("--device all: " + driver.problem);
   std::map<std::string, std::vector<std::string>> classes;
@@ -153,10 +169,10 @@ int nothing_matches(const std::string& template_name, const TuningDatabase& data
                     in_quotes(template_name)));
   }
   const std::string devices = known_devices(&database, /*use_shipped=*/false);
-  fmt::print(stderr,
-             "autotune: no stored trials match these options (devices with results: {}): "
-             "'autotune db list' shows what there is\n",
-             printable(devices));
+  say(
+      fmt::format("no stored trials match these options (devices with results: {}): "
+                  "'autotune db list' shows what there is",
+                  printable(devices)));
   return exit_code::kNothingStored;
 }
 
@@ -218,7 +234,7 @@ std::optional<TuningDatabase> open_database_read_only(const std::string& explici
     try {
       return TuningDatabase::open_default_read_only();
     } catch (const StorageError& error) {
-      fmt::print(stderr, "autotune: warning: {}; stored results are left out\n", error.what());
+      say(fmt::format("warning: {}; stored results are left out", error.what()));
       return std::nullopt;
     }
   }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <random>
 #include <string_view>
+#include <system_error>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -73,7 +74,9 @@ void write_file(const std::string& path, const std::string& bytes) {
 
 void write_output(const std::string& path, const std::string& bytes, const std::string& what) {
   if (path.empty()) {
-    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) < bytes.size()) {
+      throw std::system_error(errno, std::generic_category());
+    }
     return;
   }
   write_file(path, bytes);

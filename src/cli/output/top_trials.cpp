@@ -24,13 +24,18 @@ double rate_of(const StoredTrial& stored) {
 
 Table top_table(const std::vector<StoredTrial>& trials, bool wide) {
   RateColumn rates;
-  for (const StoredTrial& stored : trials) rates.add(rate_of(stored));
-  Table table({"device", "size", "math", "search us", rates.title(), "template", "configuration"});
+  TimeColumn times;
+  for (const StoredTrial& stored : trials) {
+    rates.add(rate_of(stored));
+    times.add(stored.trial.measurement.median_us);
+  }
+  Table table({"device", "size", "math", times.title("search"), rates.title(), "template",
+               "configuration"});
   for (const StoredTrial& stored : trials) {
     const GemmProblem problem = gemm_problem(stored.trial.problem);
     table.add({stored.run.device_label, to_string(problem), to_string(problem.math),
-               fmt::format("{:.1f}", stored.trial.measurement.median_us),
-               rates.text(rate_of(stored)), stored.scope.template_name,
+               times.text(stored.trial.measurement.median_us), rates.text(rate_of(stored)),
+               stored.scope.template_name,
                configuration_text(stored.scope.template_name, stored.trial.configuration, problem,
                                   wide)});
   }
@@ -48,7 +53,12 @@ nlohmann::ordered_json top_document(const std::vector<StoredTrial>& trials,
     entry["measured_at"] = stored.run.started_at;
     document["results"].push_back(std::move(entry));
   }
-  document["known"] = trials.size();
+  if (command == "query") {
+    document["known"] = trials.size();
+  } else {  // they count what a run measured and what a query knows
+    document.erase("measured");
+    document.erase("known");
+  }
   return document;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/options/configuration_choice.hpp"
 #include "cli/output/results_json.hpp"
+#include "cli/output/terminal.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {
@@ -101,11 +102,14 @@ Table result_table(const TuneReport& report, bool wide) {
       report.problems.begin(), report.problems.end(),
       [](const ProblemResult& r) { return r.winner && r.winner->problem != r.problem; });
   RateColumn rates;
+  TimeColumn times;
   for (const ProblemResult& result : report.problems) {
-    if (result.winner) rates.add(gflops(gemm_problem(result.problem), result.winner->median_us));
+    if (!result.winner) continue;
+    rates.add(gflops(gemm_problem(result.problem), result.winner->median_us));
+    times.add(std::max(result.winner->median_us, result.baseline_us.value_or(0)));
   }
-  std::vector<std::string> header = {"size", "time us", rates.title(), "of FMA rate"};
-  if (compared) header.insert(header.end(), {"cuBLAS us", "ratio"});
+  std::vector<std::string> header = {"size", times.title(), rates.title(), "of FMA rate"};
+  if (compared) header.insert(header.end(), {times.title("cuBLAS"), "ratio"});
   header.insert(header.end(), {"template", "configuration"});
   Table table(header);
   for (const ProblemResult& result : report.problems) {
@@ -116,11 +120,11 @@ Table result_table(const TuneReport& report, bool wide) {
     const Winner& winner = *result.winner;
     const double rate = gflops(gemm_problem(result.problem), winner.median_us);
     std::vector<std::string> row = {
-        size_text(gemm_problem(winner.problem), with_math), fmt::format("{:.1f}", winner.median_us),
+        size_text(gemm_problem(winner.problem), with_math), times.text(winner.median_us),
         rates.text(rate),
         report.rates ? fmt::format("{:.1f}%", 100 * rate / report.rates->fma_gflops) : "-"};
     if (compared) {
-      row.push_back(result.baseline_us ? fmt::format("{:.1f}", *result.baseline_us) : "-");
+      row.push_back(result.baseline_us ? times.text(*result.baseline_us) : "-");
       row.push_back(
           result.baseline_us ? fmt::format("{:.3f}", *result.baseline_us / winner.median_us) : "-");
     }
@@ -181,7 +185,8 @@ void print_summary(const TuneReport& report, const TuneRequest& request, const T
   fmt::print("\n");
   const std::int64_t kernels = report.compiled + report.cubins_reused;
   if (report.search_s > 0 && report.measured + report.known + kernels == 0) {
-    fmt::print("the compiler finished no kernel: it needs more time, or hangs\n");
+    fmt::print(
+        "no kernel was compiled within the budget: it needs more time, or the compiler hangs\n");
   }
   if (report.duplicate_kernels > 0) {
     fmt::print("{} of these by the time of a configuration with the same machine code\n",
@@ -226,22 +231,22 @@ void print_summary(const TuneReport& report, const TuneRequest& request, const T
 }
 
 void print_notes(const TuneReport& report) {
-  if (!report.note.empty()) fmt::print(stderr, "autotune: {}\n", printable(report.note));
+  if (!report.note.empty()) say(printable(report.note));
   if (!report.storage_problem.empty()) {
-    fmt::print(stderr, "autotune: warning: {}\n", printable(report.storage_problem));
+    say(fmt::format("warning: {}", printable(report.storage_problem)));
   }
   for (const ProblemResult& result : report.problems) {
-    if (!result.too_large.empty()) fmt::print(stderr, "autotune: {}\n", result.too_large);
+    if (!result.too_large.empty()) say(result.too_large);
     if (!result.baseline_problem.empty()) {
-      fmt::print(stderr, "autotune: warning: --compare: {}: {}\n",
-                 to_string(gemm_problem(result.problem)), result.baseline_problem);
+      say(fmt::format("warning: --compare: {}: {}", to_string(gemm_problem(result.problem)),
+                      result.baseline_problem));
     }
   }
   if (report.interrupted) {
-    fmt::print(stderr, "autotune: interrupted: these are the results so far\n");
+    say("interrupted: these are the results so far");
   }
   if (!report.failure.empty()) {
-    fmt::print(stderr, "autotune: {}; these are the results so far\n", printable(report.failure));
+    say(fmt::format("{}; these are the results so far", printable(report.failure)));
   }
 }
 

@@ -36,6 +36,14 @@ TEST_SUITE("DeviceInfo") {
           "sm_90/132sm/l2-62914560/bus-6144/mem-3201000kHz/140GiB/shared-232448");
   }
 
+  TEST_CASE("a device class tells the SMs and the memory") {
+    const autotune::DeviceClass parsed = autotune::parse_device_class(h200().device_class());
+    CHECK(parsed.architecture == "sm_90");
+    CHECK(parsed.sm_count == 132);
+    CHECK(parsed.memory_gib == 140);
+    CHECK(autotune::parse_device_class("cpu/Some CPU/4 cores").memory_gib == 0);
+  }
+
   TEST_CASE("a device class depends on the properties that decide speed and on nothing else") {
     const std::string same = h200().device_class();
     DeviceInfo other = h200();
