@@ -22,9 +22,12 @@ class Error(RuntimeError):
     """
 
     def __init__(self, message, status, cuda_result):
-        super().__init__(message)
+        super().__init__(message, status, cuda_result)  # all of them, or it could not be unpickled
         self.status = status
         self.cuda_result = cuda_result
+
+    def __str__(self):
+        return self.args[0]
 
 
 class Struct(ctypes.Structure):

@@ -1,10 +1,14 @@
 """Wrong calls raise TypeError or ValueError, or Error for what is absent, and do nothing."""
 
+import copy
+import multiprocessing
 import os
+import pickle
 import unittest
+from fractions import Fraction
 
 import arrays
-from arrays import Array, ByDlpack, OnGpu
+from arrays import Array, ByDlpack, ByNewDlpack, OnGpu
 
 storage = arrays.use_temporary_storage()
 os.environ["AUTOTUNE_LIBCUDA"] = "/nonexistent/libcuda.so.1"
@@ -126,6 +130,10 @@ class Recorded:
         raise RuntimeError("a gradient is recorded")
 
 
+def raise_error(_):
+    autotune.query(SIZE, device=0)
+
+
 class WrongCalls(unittest.TestCase):
     def test_table(self):
         self.assertGreaterEqual(len(WRONG_CALLS), 40)
@@ -139,6 +147,21 @@ class WrongCalls(unittest.TestCase):
         with self.assertRaises(autotune.Error) as raised:
             autotune.query(SIZE, device=0)
         self.assertEqual((raised.exception.status, raised.exception.cuda_result), (2, 0))
+        for again in (pickle.loads(pickle.dumps(raised.exception)), copy.copy(raised.exception)):
+            self.assertIs(type(again), autotune.Error)
+            self.assertEqual((str(again), again.status), (str(raised.exception), 2))
+
+    def test_a_process_of_a_pool_hands_an_error_on(self):
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            with self.assertRaises(autotune.Error):
+                pool.map_async(raise_error, [0]).get(timeout=60)
+
+    def test_infinite_factors_are_taken(self):
+        out = Array(OUT)
+        matmul(Array(A, [1.0] * 8), Array(B, [1.0] * 12), out, alpha=float("-inf"), beta=float("nan"))
+        self.assertTrue(all(value != value for value in out.memory))
+        matmul(Array(A, [1.0] * 8), Array(B, [1.0] * 12), out, alpha=3.4028235e38)
+        self.assertEqual(out.memory[0], float("inf"))
 
 
 if __name__ == "__main__":
