@@ -58,8 +58,20 @@ class _ManagedTensor(ctypes.Structure):
     ]
 
 
+class _VersionedTensor(ctypes.Structure):
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _ManagedTensor)]
+
+
+def _capsule(structure, name):
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype = ctypes.py_object
+    new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return new(ctypes.addressof(structure), name, None)
+
+
 class ByDlpack:
-    """An array that others see by DLPack alone."""
+    """An array that others see by DLPack alone, of a version before 1.0."""
 
     def __init__(self, of, code=2, bits=32, device=(1, 0)):
         self.of = of
@@ -77,10 +89,20 @@ class ByDlpack:
         return self.device
 
     def __dlpack__(self, stream=None):
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype = ctypes.py_object
-        new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        return new(ctypes.addressof(self.tensor), b"dltensor", None)
+        return _capsule(self.tensor, b"dltensor")
+
+
+class ByNewDlpack(ByDlpack):
+    """The same by DLPack of a version since 1.0, whose flags say that it is read-only (1) or a copy (2)."""
+
+    def __init__(self, of, flags=0, major=1):
+        super().__init__(of)
+        self.versioned = _VersionedTensor(major=major, flags=flags, tensor=self.tensor)
+
+    def __dlpack__(self, stream=None, max_version=None):
+        if max_version is None:
+            raise BufferError("only who heeds its flags may have this array")
+        return _capsule(self.versioned, b"dltensor_versioned")
 
 
 def use_temporary_storage():

@@ -1,7 +1,10 @@
 """Products, tuning and queries on the CPU device."""
 
 import os
+import threading
+import time
 import unittest
+from unittest import mock
 
 import arrays
 
@@ -95,8 +98,12 @@ class Matmul(unittest.TestCase):
 
     def test_dlpack(self):
         a, b, out = by_rows(M, K, 1), by_columns(K, N, 2), by_rows(M, N, 3)
-        autotune.matmul(arrays.ByDlpack(a), arrays.ByDlpack(b), arrays.ByDlpack(out))
-        self.assertEqual(out.at(2, 3), product(a, b, 2, 3))
+        for kind in (arrays.ByDlpack, arrays.ByNewDlpack):
+            out.memory[11] = -1
+            autotune.matmul(kind(a), kind(b), kind(out))
+            self.assertEqual(out.at(2, 3), product(a, b, 2, 3))
+        read_only = arrays.ByNewDlpack(a, flags=1)
+        autotune.matmul(read_only, b, out)
 
     def test_tune_and_query(self):
         size = (20, 30, 10)
@@ -144,6 +151,29 @@ class Matmul(unittest.TestCase):
             autotune.matmul(a, b, out)
             os._exit(0 if out.at(0, 0) == product(a, b, 0, 0) else 1)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_threads_open_one_library_object(self):
+        opened, call = [], autotune._c_api.call
+
+        def counting(name, *arguments):
+            opened.append(name)
+            if name == "open":
+                time.sleep(0.2)  # for the others to come
+            call(name, *arguments)
+
+        together = threading.Barrier(16)
+
+        def query():
+            together.wait()
+            autotune.query((5, 6, 7), device="cpu")
+
+        with mock.patch.object(autotune._c_api, "call", counting), mock.patch.dict(autotune._libraries, clear=True):
+            threads = [threading.Thread(target=query) for _ in range(16)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual((opened.count("open"), opened.count("query")), (1, 16))
 
     def test_version(self):
         self.assertEqual(len(autotune.version()), 3)

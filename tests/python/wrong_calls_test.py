@@ -59,6 +59,7 @@ WRONG_CALLS = [
      lambda: matmul(a=Array((2, 2, 4)), out=Array((3, 2, 3)))),
     (TypeError, "batch is 2.5: it must be a whole number", lambda: query((2, 3, 4), batch=2.5)),
     (ValueError, "batch is 0: it must be from 1", lambda: query((2, 3, 4), batch=0)),
+    (ValueError, "batch is a number of thousands", lambda: query((2, 3, 4), batch=10**5000)),
     (ValueError, "a is 2 x 4 and b is 5 x 3", lambda: matmul(b=Array((5, 3)))),
     (ValueError, "out is 3 x 2: it must be 2 x 3", lambda: matmul(out=Array((3, 2)))),
     (ValueError, "out is read-only", lambda: matmul(out=Array(OUT, read_only=True))),
@@ -80,7 +81,16 @@ WRONG_CALLS = [
     (TypeError, "stream is -1", lambda: matmul(stream=-1)),
     (ValueError, "the CPU device has none", lambda: matmul(stream=64)),
     (ValueError, "stream is 18446744073709551616", lambda: matmul(stream=2**64)),
-    (ValueError, "alpha is beyond the range of numbers", lambda: matmul(alpha=10**400)),
+    (ValueError, "out is read-only", lambda: matmul(out=ByNewDlpack(Array(OUT), flags=1))),
+    (ValueError, "out is read-only", lambda: matmul(out=ByNewDlpack(Array(OUT), flags=2))),
+    (TypeError, "b has version 2 of DLPack", lambda: matmul(b=ByNewDlpack(Array(B), major=2))),
+    (TypeError, "a has a mask", lambda: matmul(a=Masked(A))),
+    (TypeError, "b has a mask", lambda: matmul(b=Masked(B))),
+    (TypeError, "out has a mask", lambda: matmul(out=Masked(OUT))),
+    (ValueError, "alpha is 1e+39: it must be within the range of FP32", lambda: matmul(alpha=1e39)),
+    (ValueError, "beta is -3.5e+38: it must be within", lambda: matmul(beta=-3.5e38)),
+    (ValueError, "beta is 10", lambda: matmul(beta=Fraction(10**400))),
+    (ValueError, "alpha is a number of thousands of digits", lambda: matmul(alpha=10**5000)),
     (TypeError, "b has an array interface without shape", lambda: matmul(b=without_shape())),
     (TypeError, "a does not give its memory: a gradient is recorded", lambda: matmul(a=Recorded())),
     (ValueError, "math is 'fast'", lambda: matmul(math="fast")),
@@ -89,6 +99,7 @@ WRONG_CALLS = [
     (ValueError, "size is (1, 2)", lambda: query((1, 2))),
     (TypeError, "must be whole numbers", lambda: query((1.5, 2, 3))),
     (ValueError, "that is too large", lambda: query((2**64, 2, 3))),
+    (ValueError, "that is too large", lambda: query((10**5000, 2, 3))),
     (ValueError, "m is -1: it must be from 0", lambda: query((-1, 2, 3))),
     (ValueError, "nothing to multiply", lambda: query((0, 2, 3))),
     (ValueError, "layout is 'NX'", lambda: query(layout="NX")),
@@ -96,15 +107,23 @@ WRONG_CALLS = [
     (TypeError, "device is 'gpu'", lambda: query(device="gpu")),
     (TypeError, "device is 0.5", lambda: query(device=0.5)),
     (ValueError, "device is -1", lambda: query(device=-1)),
+    (ValueError, "device is a number of thousands of digits", lambda: query(device=10**5000)),
     (autotune.Error, "", lambda: query(device=0)),
-    (ValueError, "max_error is 1", lambda: query(max_error=1)),
+    (ValueError, "max_error is 1: it must be above 0 and below 1", lambda: query(max_error=1)),
+    (ValueError, "max_error is 1", lambda: tune(max_error=2**2000)),
     (TypeError, "max_error is '1e-6'", lambda: query(max_error="1e-6")),
     (ValueError, "tune() was given no problem", lambda: tune([])),
     (TypeError, "size is 7", lambda: tune([7])),
     (TypeError, "seconds is '5'", lambda: tune(seconds="5")),
     (ValueError, "seconds is 0", lambda: tune(seconds=0)),
+    (ValueError, "seconds is nan: it must be above 0", lambda: tune(seconds=float("nan"))),
+    (ValueError, "seconds is inf: it must be above 0 and at most 1e+09", lambda: tune(seconds=float("inf"))),
+    (ValueError, "seconds is 10000000000", lambda: tune(seconds=10**400)),
+    (TypeError, "seconds is True", lambda: tune(seconds=True)),
     (TypeError, "trials is 2.5", lambda: tune(trials=2.5)),
     (ValueError, "trials is -1", lambda: tune(trials=-1)),
+    (ValueError, "trials is 9223372036854775808: it must be from 1 to", lambda: tune(trials=2**63)),
+    (ValueError, "trials is 1180591620717411303424", lambda: tune(trials=2**70)),
     (TypeError, "progress is 3", lambda: tune(progress=3)),
 ]
 
@@ -120,6 +139,12 @@ def without_shape():
     matrix = Array(B)
     del matrix.interface["shape"]
     return matrix
+
+
+class Masked(Array):
+    """Like NumPy's masked arrays, whose interface has no mask."""
+
+    mask = Array((2, 2))
 
 
 class Recorded:

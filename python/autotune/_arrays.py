@@ -1,0 +1,220 @@
+"""Arrays of other libraries as the matrices and streams of the C API."""
+
+import ctypes
+import sys
+
+from ._checks import is_whole
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class _ManagedTensor(ctypes.Structure):
+    """DLManagedTensorVersioned, which arrays give since DLPack 1.0."""
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]
+
+
+_READ_ONLY, _IS_COPY = 1, 2  # its flags: neither takes what out gets
+
+
+class Matrix:
+    """An array as the library needs it: a matrix of FP32 in memory, or a batch of them.
+
+    `shape` is that of one matrix, `batch` None for an array of two dimensions.
+    """
+
+    def __init__(self, array, name):
+        self.name = name
+        self.device = "cpu"
+        self.stream = None
+        array = self._from_pytorch(array)
+        self.keeps = array  # what owns the memory
+        self.read_only = False
+        if getattr(getattr(array, "mask", None), "shape", ()) != ():  # NumPy's; it has none in its interface
+            raise TypeError(f"{name} has a mask")
+        if not (self._from_interface(array) or self._from_dlpack(array)):
+            raise TypeError(f"{name} is {type(array).__name__}: it must be an array on a GPU or "
+                            "the CPU (__cuda_array_interface__, __array_interface__ or DLPack)")
+        if type(array).__module__.split(".")[0] == "jaxlib":  # JAX's arrays, which do not all say so
+            self.read_only = True
+        if len(self.shape) not in (2, 3):
+            raise ValueError(f"{name} has {len(self.shape)} dimensions: it must be a matrix, or an array "
+                             "of matrices with 3")
+        self.batch = self.shape[0] if len(self.shape) == 3 else None
+        self.shape = self.shape[-2:]
+        self.batch_stride = self.shape[0] * self.shape[1]
+        if self.batch is not None and self.strides:
+            self.batch_stride, *self.strides = self.strides
+        self._find_layout()
+
+    def _from_pytorch(self, array):
+        """A tensor of PyTorch as one that gives its memory, where no gradient is recorded; others as they are."""
+        torch = _pytorch_of(array)
+        if torch is None:
+            return array
+        if array.is_neg():  # its memory has the opposite numbers
+            raise TypeError(f"{self.name} is a negated view: give its resolve_neg()")
+        return array.detach() if array.requires_grad and not torch.is_grad_enabled() else array
+
+    def _from_interface(self, array):
+        interface = self._read(lambda: getattr(array, "__cuda_array_interface__", None))
+        if interface is not None:
+            self.device = _gpu_of(array)
+            self.stream = interface.get("stream") or _current_stream(array)
+        else:
+            interface = self._read(lambda: getattr(array, "__array_interface__", None))
+        if interface is None:
+            return False
+        missing = {"typestr", "data", "shape"} - set(interface)
+        if missing:
+            raise TypeError(f"{self.name} has an array interface without {', '.join(sorted(missing))}")
+        if interface["typestr"] != "<f4":
+            raise TypeError(f"{self.name} has elements of type {interface['typestr']}: "
+                            "they must be FP32")
+        if interface.get("mask") is not None:
+            raise TypeError(f"{self.name} has a mask")
+        self.data, self.read_only = interface["data"]
+        self.shape = tuple(interface["shape"])
+        strides = interface.get("strides")
+        if strides is not None:
+            if any(stride % 4 for stride in strides):
+                raise ValueError(f"{self.name} has strides that are not whole elements")
+            strides = tuple(stride // 4 for stride in strides)
+        self.strides = strides
+        return True
+
+    def _from_dlpack(self, array):
+        if not hasattr(array, "__dlpack__") or not hasattr(array, "__dlpack_device__"):
+            return False
+        kind, number = self._read(array.__dlpack_device__)
+        if kind not in (1, 2):
+            raise TypeError(f"{self.name} is on a device of DLPack's type {kind}: "
+                            "it must be on a GPU or the CPU")
+        if kind == 2:
+            self.device = int(number)
+            self.stream = _current_stream(array) or 1
+        options = {"stream": self.stream} if kind == 2 else {}
+        self.keeps = self._read(lambda: _capsule_of(array, options))
+        tensor = self._tensor_in(self.keeps)
+        if (tensor.code, tensor.bits, tensor.lanes) != (2, 32, 1):
+            raise TypeError(f"{self.name} has elements of DLPack's type {tensor.code} with "
+                            f"{tensor.bits} bits: they must be FP32")
+        self.data = (tensor.data or 0) + tensor.byte_offset
+        self.shape = tuple(tensor.shape[:tensor.ndim])
+        self.strides = tuple(tensor.strides[:tensor.ndim]) if tensor.strides else None
+        return True
+
+    def _tensor_in(self, capsule):
+        pointer, is_valid = ctypes.pythonapi.PyCapsule_GetPointer, ctypes.pythonapi.PyCapsule_IsValid
+        pointer.restype = ctypes.c_void_p
+        pointer.argtypes = is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+        if not is_valid(capsule, b"dltensor_versioned"):
+            return _DLTensor.from_address(pointer(capsule, b"dltensor"))
+        managed = _ManagedTensor.from_address(pointer(capsule, b"dltensor_versioned"))
+        if managed.major != 1:
+            raise TypeError(f"{self.name} has version {managed.major} of DLPack: it must be 1 or older")
+        self.read_only = bool(managed.flags & (_READ_ONLY | _IS_COPY))
+        return managed.tensor
+
+    def _read(self, get):
+        """What an array says of itself. PyTorch, for one, raises where a gradient is recorded."""
+        try:
+            return get()
+        except Exception as error:
+            raise TypeError(f"{self.name} does not give its memory: {error}") from error
+
+    def stride_in(self, batch):
+        """Elements from one product's matrix to the next in a batch; 0 where all have the same."""
+        return self.batch_stride if self.batch == batch else 0
+
+    def _find_layout(self):
+        """Finds by which of its sides the matrix lies in memory, and its leading dimension."""
+        rows, columns = self.shape
+        along_rows, along_columns = self.strides or (columns, 1)
+        self.by_rows = columns <= 1 or along_columns == 1
+        if rows * columns == 0:
+            self.by_rows, self.ld = True, columns
+        elif self.by_rows and (rows == 1 or along_rows >= columns):
+            self.ld = columns if rows == 1 else along_rows
+        elif (rows == 1 or along_rows == 1) and (columns == 1 or along_columns >= rows):
+            self.by_rows, self.ld = False, rows if columns == 1 else along_columns
+        else:
+            raise ValueError(f"{self.name} has strides of {along_rows} and {along_columns} elements: "
+                             "one must be 1, and the other no less than a row or column")
+
+
+def _capsule_of(array, options):
+    try:
+        return array.__dlpack__(max_version=(1, 0), **options)
+    except TypeError:  # an older array, which does not say whether it may be written to
+        return array.__dlpack__(**options)
+
+
+def _gpu_of(array):
+    """The number of an array's GPU; None where it does not say."""
+    device = getattr(array, "device", None)
+    for name in ("index", "id"):  # PyTorch, CuPy
+        if is_whole(getattr(device, name, None)):
+            return int(getattr(device, name))
+    return None
+
+
+def _pytorch_of(array):
+    """PyTorch, where the array is its tensor; else None."""
+    torch = sys.modules.get("torch")
+    return torch if isinstance(array, getattr(torch, "Tensor", ())) else None
+
+
+def _current_stream(array):
+    """The stream that an array's library works on; None where it does not say."""
+    torch = _pytorch_of(array)
+    return torch and (torch.cuda.current_stream(array.device).cuda_stream or None)
+
+
+def note_written(array):
+    """Has PyTorch refuse gradients that need what was in the array before."""
+    torch = _pytorch_of(array)
+    if hasattr(torch, "autograd") and hasattr(torch.autograd.graph, "increment_version"):  # since 2.1
+        torch.autograd.graph.increment_version(array)
+
+
+def _handle_of(stream):
+    """A CUDA stream as a number, from a number or from PyTorch's, CuPy's or Numba's object."""
+    for name in ("cuda_stream", "ptr", "handle"):
+        value = getattr(stream, name, None)
+        if value is not None:
+            stream = getattr(value, "value", value)
+            break
+    if not is_whole(stream) or stream < 0:
+        raise TypeError(f"stream is {stream!r}: it must be a CUDA stream or the number of one")
+    if stream >= 2**64:
+        raise ValueError(f"stream is {stream}: there is no such stream")
+    return stream
+
+
+def stream_of(matrices, stream):
+    """The stream that is given, else that of the arrays, as a number."""
+    if stream is None:
+        streams = {matrix.stream for matrix in matrices if matrix.stream is not None}
+        if len(streams) > 1:
+            raise ValueError("a, b and out name different streams: give stream")
+        stream = streams.pop() if streams else 0
+    return _handle_of(stream)
+
+
+def empty_like(array, shape):
+    """A new matrix of the kind of an array."""
+    if hasattr(array, "new_empty"):  # PyTorch
+        return array.new_empty(shape)
+    module = sys.modules.get(type(array).__module__.split(".")[0])
+    if not hasattr(module, "empty"):
+        raise TypeError(f"a matrix like {type(array).__name__} cannot be made: "
+                        "give out, an array that can be written to")
+    return module.empty(shape, dtype="float32")

@@ -1,0 +1,90 @@
+"""Tensors as PyTorch's are, by a module that stands for it, and by PyTorch itself where it is there."""
+
+import os
+import sys
+import types
+import unittest
+
+import arrays
+
+storage = arrays.use_temporary_storage()
+os.environ["AUTOTUNE_LIBCUDA"] = "/nonexistent/libcuda.so.1"
+
+import autotune  # noqa: E402: it must see the storage
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+class Tensor(arrays.ByNewDlpack):
+    def __init__(self, of, requires_grad=False, is_negated=False):
+        super().__init__(of)
+        self.requires_grad = requires_grad
+        self.is_neg = lambda: is_negated
+        self.version = [0]
+
+    def __dlpack__(self, **options):
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return super().__dlpack__(**options)
+
+    def detach(self):
+        detached = Tensor(self.of)
+        detached.version = self.version
+        return detached
+
+
+class OfAStandIn(unittest.TestCase):
+    def setUp(self):
+        def increment_version(tensor):
+            tensor.version[0] += 1
+
+        self.records = False
+        graph = types.SimpleNamespace(increment_version=increment_version)
+        stand_in = types.SimpleNamespace(Tensor=Tensor, autograd=types.SimpleNamespace(graph=graph),
+                                         is_grad_enabled=lambda: self.records)
+        before = sys.modules.get("torch")
+        self.addCleanup(lambda: sys.modules.pop("torch") if before is None
+                        else sys.modules.update(torch=before))
+        sys.modules["torch"] = stand_in
+        self.a, self.out = arrays.Array((2, 2), [1.0, 2.0, 3.0, 4.0]), arrays.Array((2, 2))
+        self.ones = arrays.Array((2, 2), [1.0] * 4)
+
+    def test_parameters_where_no_gradient_is_recorded(self):
+        out = Tensor(self.out, requires_grad=True)
+        autotune.matmul(Tensor(self.a, requires_grad=True), Tensor(self.ones), out)
+        self.assertEqual(list(self.out.memory), [3.0, 3.0, 7.0, 7.0])
+        self.assertEqual(out.version, [1])
+
+    def test_parameters_where_a_gradient_is_recorded(self):
+        self.records = True
+        with self.assertRaisesRegex(TypeError, "b does not give its memory: .* use tensor.detach"):
+            autotune.matmul(Tensor(self.a), Tensor(self.ones, requires_grad=True), Tensor(self.out))
+
+    def test_a_negated_view(self):
+        with self.assertRaisesRegex(TypeError, "a is a negated view: give its resolve_neg"):
+            autotune.matmul(Tensor(self.a, is_negated=True), Tensor(self.ones), Tensor(self.out))
+
+
+@unittest.skipIf(torch is None, "no PyTorch")
+class OfPyTorch(unittest.TestCase):
+    def test_parameters(self):
+        a, parameter = torch.randn(3, 4), torch.nn.Parameter(torch.randn(4, 2))
+        for mode in (torch.no_grad, torch.inference_mode):
+            with mode():
+                self.assertTrue(torch.allclose(autotune.matmul(a, parameter), a @ parameter, atol=1e-5))
+        with self.assertRaises(TypeError):
+            autotune.matmul(a, parameter)
+
+    def test_a_gradient_that_needs_what_out_was(self):
+        out = torch.ones(3, 2)
+        loss = (torch.ones(3, 2, requires_grad=True) * out).sum()
+        autotune.matmul(torch.ones(3, 4), torch.ones(4, 2), out)
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            loss.backward()
+
+
+if __name__ == "__main__":
+    unittest.main()
