@@ -247,4 +247,10 @@ class TerminalTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    try:
+        for end in pty.openpty():
+            os.close(end)
+    except OSError as error:
+        print(f"SKIPPED: there are no pseudo-terminals here: {error}")
+        sys.exit()
     unittest.main(argv=sys.argv[:1])
