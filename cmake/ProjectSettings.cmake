@@ -14,10 +14,17 @@ endif()
 
 add_library(autotune_settings INTERFACE)
 target_compile_features(autotune_settings INTERFACE cxx_std_20)
+# In another project, whose flags may have -Werror, warnings of another compiler would end its build.
+set(warnings "")
+set(as_errors "")
+if(PROJECT_IS_TOP_LEVEL)
+  set(warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor)
+  set(as_errors $<$<BOOL:${AUTOTUNE_DEV}>:-Werror>)
+endif()
 target_compile_options(autotune_settings INTERFACE
-  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor
+  ${warnings}
   -Wno-missing-field-initializers  # designated initialisers leave the rest at its default
-  $<$<BOOL:${AUTOTUNE_DEV}>:-Werror>
+  ${as_errors}
   # GCC 12 takes members of std::regex for uninitialized when they are compiled under a sanitizer.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${AUTOTUNE_SANITIZER}>>:-Wno-maybe-uninitialized>)
 target_compile_definitions(autotune_settings INTERFACE
