@@ -44,7 +44,17 @@ install(FILES ${PROJECT_BINARY_DIR}/autotuneConfig.cmake
         DESTINATION ${package_dir} COMPONENT development)
 
 # pkg-config, for Makefiles. What a static library needs is under Libs.private: --static asks for it.
-file(RELATIVE_PATH pkgconfig_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+# The file finds the prefix from where it is, so that the prefix may be moved, unless it is outside of it.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(pkgconfig_prefix ${CMAKE_INSTALL_PREFIX})
+else()
+  file(RELATIVE_PATH pkgconfig_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  set(pkgconfig_prefix "\${pcfiledir}/${pkgconfig_to_prefix}")
+endif()
+foreach(folder IN ITEMS LIBDIR INCLUDEDIR)
+  set(pkgconfig_${folder} "\${prefix}")
+  cmake_path(APPEND pkgconfig_${folder} "${CMAKE_INSTALL_${folder}}")  # an absolute folder replaces it
+endforeach()
 set(pkgconfig_definitions "")
 if(BUILD_SHARED_LIBS)
   set(pkgconfig_definitions " -DAUTOTUNE_SHARED")
@@ -53,12 +63,15 @@ configure_file(${PROJECT_SOURCE_DIR}/cmake/autotune.pc.in ${PROJECT_BINARY_DIR}/
 install(FILES ${PROJECT_BINARY_DIR}/autotune.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
-# Debian keeps a package's licence in the folder of that package.
+# Debian keeps a package's licence in the folder of that package. THIRD_PARTY has the notices of what
+# is compiled into it.
 set(package_of_program autotune)
 set(package_of_library libautotune${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(package_of_development libautotune-dev)
 foreach(component IN ITEMS program library development)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE RENAME copyright COMPONENT ${component}
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package_of_${component}})
+  install(FILES ${PROJECT_SOURCE_DIR}/THIRD_PARTY COMPONENT ${component}
           DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package_of_${component}})
 endforeach()
 include(Packages)

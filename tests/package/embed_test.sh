@@ -40,7 +40,13 @@ case $way in
     "$scratch/prefix/bin/autotune" --help >/dev/null
     build_installed embed_gemm
     build_installed embed_gemm_c
-    [[ -e $(find "$scratch/prefix" -path "*autotune/copyright") ]] || { echo "no licence is installed"; exit 1; }
+    licences=$(find "$scratch/prefix" -name copyright)
+    [[ $(wc -l <<< "$licences") -eq 3 ]] || { echo "not every component has its licence: $licences"; exit 1; }
+    while read -r licence; do
+      for name in nlohmann-json SQLiteCpp xxHash zstd fmt CLI11 Boost.Context SQLite Chart.js zlib; do
+        grep -qF "$name" "${licence%/*}/THIRD_PARTY" || { echo "there is no notice of $name by $licence"; exit 1; }
+      done
+    done <<< "$licences"
     for file in man/man1/autotune.1 man/man1/autotune-tune.1 bash-completion/completions/autotune \
         zsh/site-functions/_autotune fish/vendor_completions.d/autotune.fish; do
       [[ -s $scratch/prefix/share/$file ]] || { echo "$file is not installed"; exit 1; }
@@ -52,6 +58,10 @@ case $way in
     PKG_CONFIG_PATH=$(dirname "$(find "$scratch/prefix" -name autotune.pc)")
     export PKG_CONFIG_PATH
     read -ra flags < <(pkg-config --static --cflags --libs autotune)
+    configure "$root" "$scratch/absolute" -DAUTOTUNE_BUILD_{PROGRAM,TESTS,EXAMPLES}=OFF \
+      -DCMAKE_INSTALL_INCLUDEDIR=/opt/inc -DCMAKE_INSTALL_LIBDIR=/opt/x/lib64
+    found=$(pkg-config --cflags --libs "$scratch/absolute/autotune.pc" | xargs)
+    [[ $found == "-I/opt/inc -L/opt/x/lib64 -lautotune" ]] || { echo "of absolute folders: $found"; exit 1; }
     "${CXX:-c++}" -std=c++17 "$root/examples/embed_gemm/main.cpp" -o "$scratch/in_cpp" "${flags[@]}"
     "${CC:-cc}" -std=c11 "$root/examples/embed_gemm_c/main.c" -o "$scratch/in_c" "${flags[@]}"
     programs=("$scratch/in_cpp" "$scratch/in_c")
