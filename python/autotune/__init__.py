@@ -48,8 +48,8 @@ def use_background(program=None, *, share=0.05, seconds=10):
     global _background
     found = shutil.which(program or "autotune")
     if found is None:
-        where = f"there is no program {program}" if program else "program is None, and there is no autotune in PATH"
-        raise ValueError(f"{where}: give the path of autotune")
+        missing = f"there is no program {program}" if program else "there is no autotune in PATH"
+        raise ValueError(f"program is {program!r}, and {missing}: give the path of autotune")
     _background = (os.fsencode(os.path.abspath(found)), _checks.amount(share, "share", most=1),
                    _checks.amount(seconds, "seconds", most=_checks.LONGEST))
 
@@ -71,7 +71,7 @@ class _Library:
 
     def __init__(self, device, process, bundle, background):
         self._device, self._bundle, self._background = device, bundle, background
-        self._opening = threading.Lock()
+        self._opening = threading.RLock()  # a signal handler may need it meanwhile
         self._handle = None
 
     def handle(self):

@@ -167,7 +167,8 @@ class Matmul(unittest.TestCase):
             together.wait()
             autotune.query((5, 6, 7), device="cpu")
 
-        with mock.patch.object(autotune._c_api, "call", counting), mock.patch.dict(autotune._libraries, clear=True):
+        with mock.patch.object(autotune._c_api, "call", counting), \
+                mock.patch.dict(autotune._libraries, clear=True):
             threads = [threading.Thread(target=query) for _ in range(16)]
             for thread in threads:
                 thread.start()

@@ -30,7 +30,8 @@ class OfNumpy(unittest.TestCase):
     def test_masked_arrays(self):
         masked = numpy.ma.masked_values(numpy.array([[1, 9], [2, 3]], "float32"), 9)
         plain = numpy.ones((2, 2), "float32")
-        for name, call in (("a", lambda: autotune.matmul(masked, plain)), ("b", lambda: autotune.matmul(plain, masked)),
+        for name, call in (("a", lambda: autotune.matmul(masked, plain)),
+                           ("b", lambda: autotune.matmul(plain, masked)),
                            ("out", lambda: autotune.matmul(plain, plain, masked))):
             with self.assertRaisesRegex(TypeError, name + " has a mask"):
                 call()
