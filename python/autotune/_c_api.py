@@ -5,7 +5,7 @@ exceptions.
 import ctypes
 import functools
 import os
-import pathlib
+import sys
 
 MATCHES = ("exact", "exact, stale", "nearest size", "predicted")
 MATHS = ("strict", "emulated", "tf32")
@@ -87,9 +87,10 @@ class TuneResult(Struct):
 @functools.lru_cache(None)
 def library():
     """The shared library: the one that AUTOTUNE_LIBRARY names, that of this package, or any."""
-    own = pathlib.Path(__file__).parent / "libautotune.so"
-    path = os.environ.get("AUTOTUNE_LIBRARY") or (str(own) if own.exists() else "libautotune.so")
-    c = ctypes.CDLL(path)
+    # An editable installation has the module's sources in one folder and the library in another.
+    paths = (os.path.join(folder, "libautotune.so") for folder in sys.modules[__package__].__path__)
+    own = next(filter(os.path.exists, paths), "libautotune.so")
+    c = ctypes.CDLL(os.environ.get("AUTOTUNE_LIBRARY") or own)
     matrix = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
     prepared = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p]
     problem = ctypes.POINTER(Problem)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # `pip install .` without a network, as it stands in README: the module finds the shared library beside it
-# and multiplies NumPy's arrays on the CPU device. usage: pip_test.sh [PYTHON]
+# and multiplies NumPy's arrays on the CPU device. The library needs glibc alone, and has the notices of
+# what is in it. `pip install --editable .` works too. usage: pip_test.sh [PYTHON]
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=${1:-python3}
@@ -11,10 +12,23 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export AUTOTUNE_DB=$scratch/autotune.db XDG_CACHE_HOME=$scratch/cache
 
-# -O0, since it compiles all of the library.
-"$python" -m pip install --quiet --disable-pip-version-check --root-user-action=ignore \
-  --no-index --no-build-isolation --no-deps --target "$scratch/installed" \
-  --config-settings=build-dir="$scratch/build" --config-settings=cmake.build-type=None "$root"
+# install PYTHON PIP_ARGUMENT...: with -O0, since it compiles all of the library.
+install() {
+  "$1" -m pip install --disable-pip-version-check --root-user-action=ignore \
+    --no-index --no-build-isolation --no-deps --config-settings=build-dir="$scratch/build" \
+    --config-settings=cmake.build-type=None --config-settings=install.strip=true "${@:2}" \
+    >"$scratch/pip.txt" 2>&1 || { cat "$scratch/pip.txt"; exit 1; }
+}
+install "$python" --verbose --target "$scratch/installed" "$root"
+if grep -i deprecated "$scratch/pip.txt"; then echo "a deprecated setting is used"; exit 1; fi
+library=$scratch/installed/autotune/libautotune.so
+others=$(ldd "$library" | grep -vE '^\s*(linux-vdso|/lib64/ld-linux|lib(c|m|dl|pthread)\.so)' || true)
+[[ -z $others ]] || { echo "the library needs more than glibc: $others"; exit 1; }
+if readelf --sections --wide "$library" | grep -F .symtab; then echo "the library is not stripped"; exit 1; fi
+notices=$(find "$scratch/installed" -path "*.dist-info/licenses/THIRD_PARTY")
+cmp "$notices" "$root/THIRD_PARTY"
+grep -qx 'License-Expression: MIT' "$(dirname "$notices")/../METADATA" || { echo "METADATA has no licence"; exit 1; }
+
 unset AUTOTUNE_LIBRARY
 cd "$scratch"
 PYTHONPATH=$scratch/installed${PYTHONPATH:+:$PYTHONPATH} "$python" - "$scratch/installed" <<'PYTHON'
@@ -31,4 +45,17 @@ assert numpy.array_equal(autotune.matmul(a, b), a @ b)
 maps = pathlib.Path("/proc/self/maps").read_text(encoding="utf-8")
 assert f"{sys.argv[1]}/autotune/libautotune.so" in maps, "another library was loaded"
 print("autotune", autotune.version())
+PYTHON
+
+# Only a folder that Python takes for site-packages can have an editable installation.
+"$python" -m venv "$scratch/venv"
+PYTHONPATH=$("$python" -c 'import pathlib, scikit_build_core as s; print(pathlib.Path(s.__file__).parents[1])') \
+  install "$scratch/venv/bin/python" --editable "$root"
+"$scratch/venv/bin/python" - "$root" <<'PYTHON'
+import sys
+
+import autotune
+
+assert autotune.__file__.startswith(sys.argv[1]), autotune.__file__
+print("editable: autotune", autotune.version())
 PYTHON
