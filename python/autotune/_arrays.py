@@ -23,6 +23,11 @@ class _ManagedTensor(ctypes.Structure):
 
 _READ_ONLY, _IS_COPY = 1, 2  # its flags: neither takes what out gets
 
+_is_capsule_of = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi))
+_pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi))
+
 
 class Matrix:
     """An array as the library needs it: a matrix of FP32 in memory, or a batch of them.
@@ -42,7 +47,7 @@ class Matrix:
         if not (self._from_interface(array) or self._from_dlpack(array)):
             raise TypeError(f"{name} is {type(array).__name__}: it must be an array on a GPU or "
                             "the CPU (__cuda_array_interface__, __array_interface__ or DLPack)")
-        if type(array).__module__.split(".")[0] == "jaxlib":  # JAX's arrays, which do not all say so
+        if type(array).__module__.startswith("jaxlib"):  # JAX's arrays, which do not all say so
             self.read_only = True
         if len(self.shape) not in (2, 3):
             raise ValueError(f"{name} has {len(self.shape)} dimensions: it must be a matrix, or an array "
@@ -112,12 +117,9 @@ class Matrix:
         return True
 
     def _tensor_in(self, capsule):
-        pointer, is_valid = ctypes.pythonapi.PyCapsule_GetPointer, ctypes.pythonapi.PyCapsule_IsValid
-        pointer.restype = ctypes.c_void_p
-        pointer.argtypes = is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
-        if not is_valid(capsule, b"dltensor_versioned"):
-            return _DLTensor.from_address(pointer(capsule, b"dltensor"))
-        managed = _ManagedTensor.from_address(pointer(capsule, b"dltensor_versioned"))
+        if not _is_capsule_of(capsule, b"dltensor_versioned"):
+            return _DLTensor.from_address(_pointer_in(capsule, b"dltensor"))
+        managed = _ManagedTensor.from_address(_pointer_in(capsule, b"dltensor_versioned"))
         if managed.major != 1:
             raise TypeError(f"{self.name} has version {managed.major} of DLPack: it must be 1 or older")
         self.read_only = bool(managed.flags & (_READ_ONLY | _IS_COPY))
