@@ -435,7 +435,7 @@ const std::vector<Case>& cases() {
       {{"query", "--sizes", "64", "--device", "No Such GPU"}, 4, "for the device No Such GPU"},
       {{"query", "--sizes", "64", "--device", "A100"}, 4, ", NVIDIA H200)"},
       {{"query", "--sizes", "64", "--device", "7"}, 3, "no NVIDIA driver"},
-      {{"query", "--sizes", "2048", "--device", "NVIDIA H200", "--no-shipped"}, 4, "(none)"},
+      {{"query", "--sizes", "2048", "--device", "NVIDIA H200", "--no-shipped"}, 4, "tune it, as "},
       {{"query", "--sizes", "64", "--device", "all"}, 2, "--device: all is for tune"},
       {{"query", "--sizes", "3", "--device", "H200", "--exact"}, 4, "or leave --exact out"},
       {{"query", "--sizes", "2048", "--device", "H200", "--max-error", "1e-9"},

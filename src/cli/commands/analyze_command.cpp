@@ -132,7 +132,7 @@ AnalysisReport make_report(const AnalyzeOptions& options) {
   report.layout = options.layout.value_or("NN");
   if (!options.sizes.empty()) report.problem = options.one_problem();
   const GemmProblem problem = report.problem.value_or(usual);
-  check_choice(choice_of(options), {problem});
+  const std::vector<std::string> adapted = adaptations(choice_of(options), {problem});
   if (options.names_parameters()) {
     static_cast<void>(configuration_by_parameters(options, problem));
   }
@@ -141,6 +141,7 @@ AnalysisReport make_report(const AnalyzeOptions& options) {
   const TuningDatabase* database = opened ? &*opened : nullptr;
   report.device = analyzed_device(options, options.limits, database);
   report.notes = report.device.notes;
+  report.notes.insert(report.notes.end(), adapted.begin(), adapted.end());
   report.chosen = configuration_for(options, problem, report.device, database);
   check_architecture(*report.chosen.kernel, report.device.architecture);
   if (report.problem) check_problem(*report.chosen.kernel, problem);

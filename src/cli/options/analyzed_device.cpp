@@ -61,7 +61,8 @@ SmLimits parse_limits(const std::vector<std::string>& limits) {
                       in_quotes(text), kMaxSize, limit.name));
     }
     if (!seen.insert(limit.name).second) {
-      throw UsageError(fmt::format("--limit: {} is given twice: give it once", limit.name));
+      throw UsageError(fmt::format(
+          "--limit: {0} is given twice: give it once, e.g. --limit {0}={1}", limit.name, *value));
     }
     given.*limit.member = *value;
   }

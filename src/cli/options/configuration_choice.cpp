@@ -57,7 +57,7 @@ std::optional<Configuration> nearest_valid(const KernelTemplate& kernel, const C
                                            const Configuration& usual) {
   std::optional<Configuration> nearest;
   std::pair<bool, double> least;
-  const bool is_full = is_unrolled_fully(kernel, usual);
+  const bool is_full = !given.contains("UNROLL") && is_unrolled_fully(kernel, usual);
   for (const Configuration& candidate : kernel.space.enumerate().configurations) {
     const auto& must = given.entries();
     const bool has_all = std::all_of(must.begin(), must.end(), [&](const auto& entry) {
@@ -105,29 +105,16 @@ std::string odd_value(const KernelTemplate& kernel, const Configuration& given) 
   return "";
 }
 
-// Returns whether the default with given values in it is valid, and unrolled as the default is.
-bool goes_with_default(const KernelTemplate& kernel, const Configuration& whole,
-                       const Configuration& usual) {
-  try {
-    const Configuration valid = kernel.space.validated(whole);
-    return is_unrolled_fully(kernel, valid) == is_unrolled_fully(kernel, usual);
-  } catch (const UsageError&) {
-    return false;
-  }
-}
-
 Configuration completed(const KernelTemplate& kernel, const Configuration& given,
                         const GemmProblem& problem) {
   const Configuration usual = kernel.default_configuration(problem);
   Configuration whole = usual;
   for (const auto& [name, value] : given.entries()) whole.set(name, value);
-  // The space is enumerated only where it has to be: that may take a tenth of a second.
-  if (goes_with_default(kernel, whole, usual)) return kernel.space.validated(whole);
-  if (auto nearest = nearest_valid(kernel, given, usual)) return *std::move(nearest);
-  const std::string odd = odd_value(kernel, given);
   try {
     return kernel.space.validated(whole);
   } catch (const UsageError& error) {
+    if (auto nearest = nearest_valid(kernel, given, usual)) return *std::move(nearest);
+    const std::string odd = odd_value(kernel, given);
     if (!odd.empty()) {
       throw UsageError(
           fmt::format("{}; the other values go together without {}", error.what(), odd));
@@ -161,20 +148,26 @@ ConfigurationChoice choice_of(const Options& options) {
   return {options.one_template(), options.configuration};
 }
 
+std::vector<std::string> adaptations(const ConfigurationChoice& choice,
+                                     const std::vector<GemmProblem>& problems,
+                                     const std::string& option) {
+  const KernelTemplate& kernel = chosen_template(choice);
+  if (choice.configuration.empty()) return {};
+  std::set<std::string> texts;
+  for (const GemmProblem& problem : problems) {
+    try {
+      const std::string text = adaptation(kernel, choice.configuration, problem);
+      if (!text.empty()) texts.insert(fmt::format("{}: {}", option, text));
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{}: {}", option, error.what()));
+    }
+  }
+  return {texts.begin(), texts.end()};
+}
+
 void check_choice(const ConfigurationChoice& choice, const std::vector<GemmProblem>& problems,
                   const std::string& option) {
-  const KernelTemplate& kernel = chosen_template(choice);
-  if (choice.configuration.empty()) return;
-  std::set<std::string> adaptations;
-  try {
-    for (const GemmProblem& problem : problems) {
-      adaptations.insert(adaptation(kernel, choice.configuration, problem));
-    }
-  } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{}: {}", option, error.what()));
-  }
-  adaptations.erase("");
-  for (const std::string& text : adaptations) say(fmt::format("{}: {}", option, text));
+  for (const std::string& text : adaptations(choice, problems, option)) say(text);
 }
 
 void check_architecture(const KernelTemplate& kernel, const std::string& architecture) {

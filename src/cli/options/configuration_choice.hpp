@@ -27,8 +27,13 @@ struct ChosenConfiguration {
   bool is_exact = false;  // given, or tuned for the very problem
 };
 
-// Throws UsageError, which names the option, for a choice that no device could serve. Says on
-// standard error where the given values do not go with the default's, and what is taken instead.
+// Returns where the given values do not go with the default's, and what is taken instead: a line
+// for each difference. Throws UsageError, which names the option, for a choice that no device could
+// serve.
+[[nodiscard]] std::vector<std::string> adaptations(const ConfigurationChoice& choice,
+                                                   const std::vector<GemmProblem>& problems,
+                                                   const std::string& option = "--config");
+// Says them on standard error.
 void check_choice(const ConfigurationChoice& choice, const std::vector<GemmProblem>& problems,
                   const std::string& option = "--config");
 
