@@ -23,8 +23,13 @@ bool is_there(const std::filesystem::path& path) {
 
 ResultSource::ResultSource(const std::string& database, std::chrono::milliseconds longest_wait)
     : place_(database_place(database)), longest_wait_(longest_wait) {
-  if (place_.problem.empty()) place_.path = whole_path(place_.path);
-  is_said_ = read([](const ResultReader&) {}).empty();  // what cannot be read is said at once
+  try {
+    if (place_.problem.empty()) place_.path = whole_path(place_.path);
+  } catch (const StorageError& error) {
+    if (place_.is_named) throw;
+    place_.problem = error.what();
+  }
+  is_said_ = read([](const ResultReader&) {}).empty();  // a caller can ask for it
 }
 
 void ResultSource::keep_in_memory(TuningDatabase results) {
