@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
-
-#include <sqlite3.h>
 
 #include "autotune/error.hpp"
 
@@ -22,6 +21,7 @@
 #include "db/tables/rates_table.hpp"
 #include "db/tables/removal.hpp"
 #include "db/tables/summaries.hpp"
+#include "db/tables/trial_merge.hpp"
 #include "db/tables/trial_table.hpp"
 #include "db/tables/winner_table.hpp"
 
@@ -56,6 +56,11 @@ int data_version(SQLite::Database& database) {
   return database.execAndGet("PRAGMA data_version").getInt();
 }
 
+using Clock = std::chrono::steady_clock;
+
+// The least time between two transactions of a merge: a process that waits for a lock asks for it
+// every 0.1 s.
+constexpr std::chrono::milliseconds kLockPause(110);
 // A wait after one in vain.
 constexpr std::chrono::milliseconds kShortWait(100);
 
@@ -317,21 +322,35 @@ MergeCounts TuningDatabase::merge(const fs::path& other) {
   kind.foreign = true;
   std::optional<SQLite::Database> source = open_file_read_only(other, kind);
   if (!source) throw StorageError(other.string() + ": there is no database, or nothing in it");
-  MergeCounts counts;
-  self.write([&] {
-    const SQLite::Transaction reading(*source);
-    try {
-      repair_indexes(self.database);
-      counts.trials = merge_trials(self.database, *source);
-      counts.winners = merge_winners(self.database, *source);
-      merge_completed(self.database, *source);
-      merge_rates(self.database, *source);
-    } catch (const SQLite::Exception&) {
-      const int code = sqlite3_errcode(source->getHandle());
-      if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) throw;
-      with_storage_errors(other, [] { throw; });
-    }
+  // A running tuner stores the trials of a request before it marks the request as completed, so the
+  // trials are read last.
+  std::vector<WinnerRow> winners;
+  std::vector<CompletedRequest> completed;
+  std::vector<StoredRates> rates;
+  with_storage_errors(other, [&] {
+    winners = select_winner_rows(*source);
+    completed = select_all_completed(*source);
+    rates = select_all_rates(*source);
   });
+  MergeCounts counts;
+  OtherTrials trials(*source);
+  // Other processes can read until a batch is complete, which fits into memory.
+  self.database.exec("PRAGMA cache_spill = OFF");
+  Clock::time_point unlocked_at;
+  for (bool is_first = true; !trials.at_end(); is_first = false) {
+    std::vector<OtherTrial> batch;
+    with_storage_errors(other, [&] { batch = trials.next(); });
+    if (!is_first) std::this_thread::sleep_until(unlocked_at + kLockPause);
+    self.write([&] {
+      if (is_first) repair_indexes(self.database);
+      counts.trials += merge_trials(self.database, batch);
+      if (!trials.at_end()) return;
+      counts.winners = merge_winners(self.database, std::move(winners));
+      merge_completed(self.database, completed);
+      merge_rates(self.database, rates);
+    });
+    unlocked_at = Clock::now();
+  }
   return counts;
 }
 

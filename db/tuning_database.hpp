@@ -226,9 +226,11 @@ class TuningDatabase : public ResultReader {
 
   // Takes in what another database has: its trials with their runs, rates and completed requests,
   // and its winners where there are none or slower ones. Damaged rows of the other are left out,
-  // and damaged ones of this one count as absent. One transaction. The other may be of an older
-  // schema. Throws StorageError as open() does for either file, when there is no other file, and
-  // when the other's tables are not those that this program makes; UsageError when it is this one.
+  // and damaged ones of this one count as absent. Some thousand trials are one transaction, so that
+  // other processes can use both files meanwhile; after a failure, it is to be called again for the
+  // rest. The other may be of an older schema. Throws StorageError as open() does for either file,
+  // when there is no other file, and when the other's tables are not those that this program makes;
+  // UsageError when it is this one.
   MergeCounts merge(const std::filesystem::path& other);
 
   // Removes trials, winners and completed requests, of all environments. One transaction.

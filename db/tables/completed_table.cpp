@@ -49,12 +49,20 @@ std::optional<CompletedRequest> select_completed(SQLite::Database& database,
   return found && found->key == key ? found : std::nullopt;
 }
 
-void merge_completed(SQLite::Database& database, SQLite::Database& other) {
-  SQLite::Statement rows(other, kCompletedColumns);
+std::vector<CompletedRequest> select_all_completed(SQLite::Database& database) {
+  SQLite::Statement rows(database, kCompletedColumns);
+  std::vector<CompletedRequest> result;
   while (rows.executeStep()) {
-    const std::optional<CompletedRequest> request = completed_from(rows);
-    if (!request || select_completed(database, request->key)) continue;
-    insert_completed(database, {&*request, 1});
+    if (std::optional<CompletedRequest> request = completed_from(rows)) {
+      result.push_back(*std::move(request));
+    }
+  }
+  return result;
+}
+
+void merge_completed(SQLite::Database& database, std::span<const CompletedRequest> requests) {
+  for (const CompletedRequest& request : requests) {
+    if (!select_completed(database, request.key)) insert_completed(database, {&request, 1});
   }
 }
 

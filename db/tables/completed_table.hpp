@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -14,8 +15,10 @@ namespace autotune {
 // Wants a transaction around it.
 void insert_completed(SQLite::Database& database, std::span<const CompletedRequest> requests);
 
+// All of them, without the damaged rows.
+[[nodiscard]] std::vector<CompletedRequest> select_all_completed(SQLite::Database& database);
 // Adds the requests of another database that this one lacks. Wants a transaction around it.
-void merge_completed(SQLite::Database& database, SQLite::Database& other);
+void merge_completed(SQLite::Database& database, std::span<const CompletedRequest> requests);
 
 // Implements TuningDatabase::completed().
 [[nodiscard]] std::optional<CompletedRequest> select_completed(SQLite::Database& database,

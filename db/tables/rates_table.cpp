@@ -61,16 +61,24 @@ std::optional<DeviceRates> select_rates(SQLite::Database& database, const std::s
   return rates_from(select, device_class, environment);
 }
 
-void merge_rates(SQLite::Database& database, SQLite::Database& other) {
-  SQLite::Statement rows(other, kRatesColumns);
+std::vector<StoredRates> select_all_rates(SQLite::Database& database) {
+  SQLite::Statement rows(database, kRatesColumns);
+  std::vector<StoredRates> result;
   while (rows.executeStep()) {
     const std::string device_class = rows.getColumn(3);
     const Environment environment = {.driver = rows.getColumn(4),
                                      .nvrtc_build = rows.getColumn(5),
                                      .measuring_protocol = rows.getColumn(6)};
     const std::optional<DeviceRates> rates = rates_from(rows, device_class, environment);
-    if (!rates || select_rates(database, device_class, environment)) continue;
-    insert_rates(database, device_class, environment, *rates);
+    if (rates) result.push_back({device_class, environment, *rates});
+  }
+  return result;
+}
+
+void merge_rates(SQLite::Database& database, std::span<const StoredRates> all) {
+  for (const auto& [device_class, environment, rates] : all) {
+    if (select_rates(database, device_class, environment)) continue;
+    insert_rates(database, device_class, environment, rates);
   }
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -14,8 +16,16 @@ namespace autotune {
 void insert_rates(SQLite::Database& database, const std::string& device_class,
                   const Environment& environment, const DeviceRates& rates);
 
+struct StoredRates {
+  std::string device_class;
+  Environment environment;
+  DeviceRates rates;
+};
+
+// All of them, without the damaged rows.
+[[nodiscard]] std::vector<StoredRates> select_all_rates(SQLite::Database& database);
 // Adds the rates of another database that this one lacks. Wants a transaction around it.
-void merge_rates(SQLite::Database& database, SQLite::Database& other);
+void merge_rates(SQLite::Database& database, std::span<const StoredRates> all);
 
 // Implements TuningDatabase::rates().
 [[nodiscard]] std::optional<DeviceRates> select_rates(SQLite::Database& database,

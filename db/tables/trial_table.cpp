@@ -13,32 +13,9 @@
 #include "db/tables/columns.hpp"
 #include "db/tables/problem_table.hpp"
 #include "db/tables/provenance.hpp"
-#include "db/tables/trial_row.hpp"
 
 namespace autotune {
 namespace {
-
-// Stores rows of the table trial.
-class TrialInsertion {
- public:
-  explicit TrialInsertion(SQLite::Database& database)
-      : insert_(database,
-                "INSERT INTO trial (scope, run, problem, configuration, status, detail, median_us,"
-                " measurement, verification, resources, row_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?,"
-                " ?, ?, ?)") {}
-
-  void add(std::int64_t scope, std::int64_t run, std::int64_t problem, const TrialColumns& columns,
-           const std::string& hash) {
-    SQLite::bind(insert_, scope, run, problem, columns.configuration, columns.status,
-                 columns.detail, columns.median_us, columns.measurement, columns.verification,
-                 columns.resources, hash);
-    insert_.exec();
-    insert_.reset();
-  }
-
- private:
-  SQLite::Statement insert_;
-};
 
 // In the order they were stored; of several trials of one configuration the last.
 std::vector<StoredTrial> trials_of(SQLite::Database& database, const StoredScope& scope,
@@ -93,6 +70,21 @@ std::map<std::int64_t, RunInfo> runs_by_number(SQLite::Database& database) {
 
 }  // namespace
 
+TrialInsertion::TrialInsertion(SQLite::Database& database)
+    : insert_(database,
+              "INSERT INTO trial (scope, run, problem, configuration, status, detail, median_us,"
+              " measurement, verification, resources, row_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?,"
+              " ?, ?, ?)") {}
+
+void TrialInsertion::add(std::int64_t scope, std::int64_t run, std::int64_t problem,
+                         const TrialColumns& columns, const std::string& hash) {
+  SQLite::bind(insert_, scope, run, problem, columns.configuration, columns.status, columns.detail,
+               columns.median_us, columns.measurement, columns.verification, columns.resources,
+               hash);
+  insert_.exec();
+  insert_.reset();
+}
+
 void insert_trials(SQLite::Database& database, const TrialScope& scope, const RunInfo& run,
                    std::span<const Trial> trials) {
   const std::int64_t scope_id = make_scope(database, scope);
@@ -104,55 +96,6 @@ void insert_trials(SQLite::Database& database, const TrialScope& scope, const Ru
     insertion.add(scope_id, run_id, make_problem(database, trial.problem), columns,
                   trial_hash(scope, run.guid, trial.problem, columns));
   }
-}
-
-std::int64_t merge_trials(SQLite::Database& database, SQLite::Database& other) {
-  // The table from its begin to its end: an index of the other file may be damaged.
-  SQLite::Statement rows(
-      other, std::string("SELECT trial.*, problem.key AS problem_key, ") + kRunColumns +
-                 " FROM trial NOT INDEXED CROSS JOIN run ON run.id = trial.run CROSS JOIN problem"
-                 " ON problem.id = trial.problem ORDER BY trial.id");
-  SQLite::Statement same(
-      database,
-      "SELECT trial.*, guid FROM trial JOIN run ON run.id = trial.run WHERE scope = ? AND"
-      " problem = ? AND status = ? AND median_us = ? AND trial.row_hash = ?");
-  TrialInsertion insertion(database);
-  std::map<std::string, std::int64_t> problems;  // their numbers here, by key
-  std::map<std::string, std::int64_t> runs;      // by guid
-  const auto number = [](auto& known, const std::string& name, const auto& make) {
-    const auto [place, is_new] = known.try_emplace(name);
-    if (is_new) place->second = make();
-    return place->second;
-  };
-  std::map<std::int64_t, StoredScope> scopes;  // with their numbers here, by those there
-  for (const auto& [other_scope, scope] : select_scopes(other, {})) {
-    scopes.emplace(other_scope, StoredScope{make_scope(database, scope), scope});
-  }
-  std::int64_t added = 0;
-  while (rows.executeStep()) {
-    const auto place = scopes.find(rows.getColumn("scope").getInt64());
-    const std::optional<Problem> problem = problem_from(rows.getColumn("problem_key"));
-    if (place == scopes.end() || !problem) continue;
-    const auto& [own_scope, scope] = place->second;
-    if (!trial_from(rows, scope, *problem)) continue;
-    const TrialColumns columns = columns_of(rows);
-    const std::string hash = rows.getColumn("row_hash");
-    const std::int64_t own_problem =
-        number(problems, problem->key(), [&] { return make_problem(database, *problem); });
-    const std::string guid = rows.getColumn("guid");
-    // The guid of a run whose row is damaged is known, because the trial's hash covers it.
-    const RunColumns unknown = {{.guid = guid}, scope.device_class, {}};
-    const std::int64_t run =
-        number(runs, guid, [&] { return make_run(database, run_from(rows).value_or(unknown)); });
-    same.reset();
-    SQLite::bind(same, own_scope, own_problem, columns.status, columns.median_us, hash);
-    bool known = false;
-    while (!known && same.executeStep()) known = trial_from(same, scope, *problem).has_value();
-    if (known) continue;
-    insertion.add(own_scope, run, own_problem, columns, hash);
-    ++added;
-  }
-  return added;
 }
 
 std::vector<Trial> select_trials(SQLite::Database& database, std::span<const TrialScope> scopes,

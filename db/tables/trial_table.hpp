@@ -10,16 +10,24 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include "db/tables/trial_row.hpp"
 #include "db/tuning_database.hpp"
 
 namespace autotune {
 
+// Stores rows of the table trial.
+class TrialInsertion {
+ public:
+  explicit TrialInsertion(SQLite::Database& database);
+  void add(std::int64_t scope, std::int64_t run, std::int64_t problem, const TrialColumns& columns,
+           const std::string& hash);
+
+ private:
+  SQLite::Statement insert_;
+};
+
 void insert_trials(SQLite::Database& database, const TrialScope& scope, const RunInfo& run,
                    std::span<const Trial> trials);
-
-// Adds the trials of another database that this one lacks, with their runs, in their order, and
-// returns their number.
-std::int64_t merge_trials(SQLite::Database& database, SQLite::Database& other);
 
 // Implements TuningDatabase::trials().
 [[nodiscard]] std::vector<Trial> select_trials(SQLite::Database& database,

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
+
+#include <SQLiteCpp/VariadicBind.h>
 
 #include "core/hash.hpp"
 #include "core/json.hpp"
@@ -15,13 +16,6 @@
 
 namespace autotune {
 namespace {
-
-// A row of the table. The body is the winner as JSON, and a newer program may have written members
-// into it that this one does not know.
-struct WinnerRow {
-  Winner winner;
-  std::string body;
-};
 
 std::string winner_hash(const Winner& winner, const std::string& body) {
   return FieldHasher()
@@ -120,22 +114,23 @@ std::vector<Winner> select_winners(SQLite::Database& database, const ResultFilte
   return result;
 }
 
-std::int64_t merge_winners(SQLite::Database& database, SQLite::Database& other) {
-  using Key = std::tuple<std::string, Problem, std::string>;
-  const auto key_of = [](const Winner& winner) {
-    return Key(winner.device_class, winner.problem, winner.template_name);
-  };
-  // All rows are read: what is stored in a table that cannot be read would be lost.
-  std::map<Key, double> known;
-  for (const auto& [winner, body] : select_rows(database, {})) {
-    const auto place = known.try_emplace(key_of(winner), winner.median_us).first;
-    place->second = std::min(place->second, winner.median_us);
-  }
-  std::vector<WinnerRow> rows = select_rows(other, {});
+std::vector<WinnerRow> select_winner_rows(SQLite::Database& database) {
+  return select_rows(database, {});
+}
+
+std::int64_t merge_winners(SQLite::Database& database, std::vector<WinnerRow> rows) {
+  SQLite::Statement own(database,
+                        "SELECT winner.*, problem.key AS problem_key FROM winner JOIN problem ON"
+                        " problem.id = winner.problem WHERE device_class = ? AND problem.key = ?"
+                        " AND template = ?");
   std::erase_if(rows, [&](const WinnerRow& row) {
-    const auto own = known.find(key_of(row.winner));
-    return own != known.end() && own->second <= row.winner.median_us;
+    const Winner& winner = row.winner;
+    own.reset();
+    SQLite::bind(own, winner.device_class, winner.problem.key(), winner.template_name);
+    const std::optional<WinnerRow> known = own.executeStep() ? row_from(own) : std::nullopt;
+    return known && known->winner.median_us <= winner.median_us;
   });
+  own.reset();
   insert_rows(database, rows);
   return static_cast<std::int64_t>(rows.size());
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -15,9 +16,18 @@ namespace autotune {
 // Wants a transaction around it.
 void insert_winners(SQLite::Database& database, std::span<const Winner> winners);
 
-// Copies the rows of another database's winners where this one has none or slower ones, and returns
-// their number. Wants a transaction around it.
-std::int64_t merge_winners(SQLite::Database& database, SQLite::Database& other);
+// A row of the table. The body is the winner as JSON, and a newer program may have written members
+// into it that this one does not know.
+struct WinnerRow {
+  Winner winner;
+  std::string body;
+};
+
+// All rows, without the damaged ones.
+[[nodiscard]] std::vector<WinnerRow> select_winner_rows(SQLite::Database& database);
+// Adds rows of another database where this one has none or slower ones, and returns their number.
+// Wants a transaction around it.
+std::int64_t merge_winners(SQLite::Database& database, std::vector<WinnerRow> rows);
 
 // Implements TuningDatabase::winners().
 [[nodiscard]] std::vector<Winner> select_winners(SQLite::Database& database,
