@@ -58,8 +58,8 @@ done
 cp "$root/scripts/setup" "$scratch/scripts"
 runtime=.deps/cuda/nvidia/runtime
 printf '#!/bin/sh\nprintf "install ok installed"\n' > "$scratch/bin/dpkg-query"
-printf '#!/bin/sh\nmkdir -p %s/lib\ncd %s/lib\ntouch libcudart.so.12 libcudart.so.13\n' $runtime $runtime \
-  > "$scratch/bin/python3"
+printf '#!/bin/sh\necho "$*" >> pip.log\nmkdir -p %s/lib\ncd %s/lib\ntouch libcudart.so.12 libcudart.so.13\n' \
+  $runtime $runtime > "$scratch/bin/python3"
 chmod +x "$scratch"/bin/{dpkg-query,python3}
 for wheels in new old; do
   AUTOTUNE_SETUP_IGNORE_TOOLKIT=1 "$scratch/scripts/setup" 2>/dev/null
@@ -67,3 +67,6 @@ for wheels in new old; do
     rm "$scratch/$runtime/$file" || { echo "$wheels wheels lack $file"; exit 1; }
   done
 done
+# It takes wheels of known content alone.
+grep -q -e "install .*--require-hashes .*-r scripts/wheels-1[23]\.txt" "$scratch/pip.log" ||
+  { echo "scripts/setup takes other wheels: $(<"$scratch/pip.log")"; exit 1; }
