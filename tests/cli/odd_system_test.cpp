@@ -34,6 +34,15 @@ TEST_SUITE("odd systems") {
     CHECK(nlohmann::json::parse(program(kTune).out)["measured"] == 0);
   }
 
+  TEST_CASE("a kernel is loaded though signals interrupt that") {
+    const ProgramResult result =
+        OddProgram("signals")({"--sizes", "8", "--device", "cpu", "--template", "gemm_tiled",
+                               "--tile-width", "8", "--trials", "6", "--json"});
+    CHECK(nlohmann::json::parse(result.out)["measured"] == 6);
+    CHECK_FALSE(has(result.out, "load_failed"));
+    CHECK_FALSE(has(result.out, "loaded"));
+  }
+
   TEST_CASE("where no file can be locked the results are printed, and why they are not kept") {
     if (!can_compile()) return;
     const ProgramResult result = OddProgram("nolocks")(kTune);

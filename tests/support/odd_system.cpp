@@ -5,6 +5,7 @@
 //   threads  no thread may be started, as there
 //   nonull   there is no /dev/null
 //   quota    no file of SQLite's can be written, because the user's share of the disk is used up
+//   signals  every third write to a file in memory is interrupted by a signal
 //   worker   a worker sends other answers than it should, now and then
 #include <array>
 #include <cerrno>
@@ -123,6 +124,21 @@ extern "C" ssize_t send(int socket, const void* bytes, size_t count, int flags) 
   }
   send_all(socket, wrong_answer(std::string(static_cast<const char*>(bytes), count), random));
   return static_cast<ssize_t>(count);
+}
+
+extern "C" ssize_t write(int file, const void* bytes, size_t count) {
+  static const bool is_odd = is("signals");
+  static unsigned calls = 0;
+  if (is_odd && ++calls % 3 == 0) {
+    const std::string link = "/proc/self/fd/" + std::to_string(file);
+    std::array<char, 64> name{};
+    if (::readlink(link.c_str(), name.data(), name.size() - 1) > 0 &&
+        std::strstr(name.data(), "memfd:autotune-kernel") != nullptr) {
+      errno = EINTR;
+      return -1;
+    }
+  }
+  return ::syscall(SYS_write, file, bytes, count);
 }
 
 extern "C" ssize_t pwrite64(int file, const void* bytes, size_t count, off64_t at) {

@@ -91,6 +91,8 @@ MeasureReply measure(MeasureBackend& device, const OperationRegistry& operations
     backend.prepare_launch();
     Procedure(backend, operation, request, reply).run();
   } catch (const Error& error) {
+    // A baseline may be absent; all else that a kernel finds absent is a fault of the machine.
+    if (error.code() == ErrorCode::environment && request.baseline.empty()) throw;
     reply = {};
     reply.status = backend.is_out_of_memory(error) ? TrialStatus::out_of_memory : failure;
     reply.detail = error.what();

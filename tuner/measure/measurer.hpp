@@ -64,7 +64,7 @@ class MeasureBackend {
 };
 
 // Runs the procedure. The reply reports every failure of the kernel except a hang or a crash of the
-// process.
+// process. Throws EnvironmentError for a fault of the machine.
 [[nodiscard]] MeasureReply measure(MeasureBackend& device, const OperationRegistry& operations,
                                    const MeasureRequest& request);
 

@@ -15,8 +15,9 @@ namespace {
 class ScriptedBackend : public MeasureBackend {
  public:
   std::vector<std::string> calls;
-  std::string failing;          // the call that finds a wrong result or throws
-  bool is_out_of_host = false;  // it throws std::bad_alloc
+  std::string failing;           // the call that finds a wrong result or throws
+  bool is_out_of_host = false;   // it throws std::bad_alloc
+  bool lacks_something = false;  // it throws EnvironmentError
   bool is_screened = false;
 
   std::string provide(const Operation&, const MeasureRequest&) override {
@@ -47,11 +48,13 @@ class ScriptedBackend : public MeasureBackend {
   void note_call(const std::string& call) {
     calls.push_back(call);
     if (is_out_of_host && call == failing) throw std::bad_alloc();
+    if (lacks_something && call == failing) throw EnvironmentError("no descriptor is left");
   }
 };
 
-MeasureReply measured_by(ScriptedBackend& backend) {
+MeasureReply measured_by(ScriptedBackend& backend, const std::string& baseline = "") {
   MeasureRequest request;
+  request.baseline = baseline;
   request.problem = GemmProblem{.m = 8, .n = 8, .k = 8};
   return measure(backend, built_in_operations(), request);
 }
@@ -98,6 +101,16 @@ TEST_SUITE("measure") {
       CHECK(reply.detail == "8x8x8: there is not enough memory");
       CHECK_FALSE(reply.verification.integers_exact);
       CHECK(backend.calls.back() == "discard out_of_memory");
+    }
+  }
+
+  TEST_CASE("what the machine lacks is not the kernel's fault, and a baseline may be absent") {
+    for (const std::string call : {"load", "launch integers", "time"}) {
+      ScriptedBackend backend;
+      backend.failing = call;
+      backend.lacks_something = true;
+      CHECK_THROWS_AS(static_cast<void>(measured_by(backend)), EnvironmentError);
+      CHECK(measured_by(backend, "cublas").detail == "no descriptor is left");
     }
   }
 }
