@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,6 +94,8 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
     pid_ = -1;
     fail(program.string(), error);
   }
+  // Programs that the child starts may keep its socket open when it has ended.
+  process_ = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
 }
 
 ChildProcess::~ChildProcess() {
@@ -104,8 +107,9 @@ ChildProcess::~ChildProcess() {
 }
 
 bool ChildProcess::hung_up() const {
-  pollfd entry{.fd = socket(), .events = 0, .revents = 0};
-  return ::poll(&entry, 1, 0) > 0;  // POLLHUP is always reported
+  pollfd entries[] = {{.fd = socket(), .events = 0, .revents = 0},
+                      {.fd = process(), .events = POLLIN, .revents = 0}};
+  return ::poll(entries, 2, 0) > 0;  // POLLHUP is always reported
 }
 
 void ChildProcess::hang_up() const {

@@ -27,6 +27,8 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   [[nodiscard]] int socket() const { return socket_.get(); }
+  // A descriptor that becomes readable when the child ends; -1 where the system has none.
+  [[nodiscard]] int process() const { return process_.get(); }
   // Returns whether the child has closed its socket or ended.
   [[nodiscard]] bool hung_up() const;
   // From any thread: closes the socket for both sides, and asks the programs that the child has
@@ -57,6 +59,7 @@ class ChildProcess {
   [[nodiscard]] std::string last_words() const;
 
   FileDescriptor socket_;
+  FileDescriptor process_;
   FileDescriptor errors_;  // a file in memory that is the child's standard error
   int pid_ = -1;
 };

@@ -68,9 +68,9 @@ class ProcessWorker : public Worker {
       start();  // its standard error belongs to this request from the start on
     }
     try {
-      write_message(child_->socket(), question, deadline);
+      write_message(child_->socket(), question, deadline, child_->process());
       std::string answer;
-      if (!read_message(child_->socket(), answer, deadline)) {
+      if (!read_message(child_->socket(), answer, deadline, child_->process())) {
         return failure(WorkerFailure::Kind::died, kHangUpPatience, "");
       }
       WorkerReply reply = decode_reply(answer);

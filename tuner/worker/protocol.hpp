@@ -125,9 +125,12 @@ inline constexpr std::size_t kMaxMessageBytes = 64u << 20;
 // throws Error when the other side has ended. read_message returns false at the end of the stream,
 // and throws Error for a message that is cut short or longer than 64 MiB. Both throw MessageTimeout
 // at the deadline, even in the middle of a message. Time in which this process was stopped for over
-// a second does not count.
+// a second does not count. With the descriptor of a process (pidfd), the stream also ends with that
+// process, though others that it has started may keep the socket open.
 using Deadline = std::chrono::steady_clock::time_point;
-void write_message(int fd, const std::string& bytes, Deadline deadline = Deadline::max());
-[[nodiscard]] bool read_message(int fd, std::string& bytes, Deadline deadline = Deadline::max());
+void write_message(int fd, const std::string& bytes, Deadline deadline = Deadline::max(),
+                   int process = -1);
+[[nodiscard]] bool read_message(int fd, std::string& bytes, Deadline deadline = Deadline::max(),
+                                int process = -1);
 
 }  // namespace autotune

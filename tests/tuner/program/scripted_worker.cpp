@@ -58,6 +58,10 @@ void act(const std::string& action, int fd) {
     die_by(SIGABRT);
   }
   if (action == "exit") ::_exit(3);
+  if (action == "leave") {  // a process that keeps the socket open
+    if (::fork() == 0) sleep_for_ever();
+    ::_exit(3);
+  }
   if (action == "give-up") ::_exit(kNoService);
   if (action == "hog") {
     // The memory is touched, so that it counts.

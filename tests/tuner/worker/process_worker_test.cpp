@@ -236,6 +236,23 @@ TEST_SUITE("ProcessWorker") {
     CHECK_FALSE(has_children());
   }
 
+  TEST_CASE("a worker has ended when its process has, though another one has its socket") {
+    for (const std::string moment : {"before", "after", "inside"}) {
+      CAPTURE(moment);
+      const ScriptGuard script("1 " + moment + " leave");
+      const auto worker = make_worker();
+      const WorkerFailure failure = failure_of(*worker, MeasureRequest{}, kPlenty);
+      CHECK(failure.kind == WorkerFailure::Kind::died);
+      CHECK(failure.reason.ends_with("exited with code 3"));
+    }
+    const auto worker = make_worker();
+    {
+      const ScriptGuard script("1 idle leave");
+      pid_of(*worker);
+    }
+    CHECK(answers(*worker, MeasureRequest{}));
+  }
+
   TEST_CASE("a worker that ignores all signals is killed as well") {
     const ScriptGuard script("1 after stubborn");
     const auto worker = make_worker();
