@@ -298,6 +298,18 @@ void roll_back_killed_writer(const fs::path& path, const FileKind& kind) {
   database.execAndGet("PRAGMA schema_version");
 }
 
+// A write-ahead log, if one was switched on, can lose commits in the SQLite versions that many
+// systems have. It stays while another program has the file open. A file that has none is not
+// written to.
+void end_write_ahead_log(SQLite::Database& database) {
+  try {
+    database.execAndGet("PRAGMA journal_mode = DELETE");
+  } catch (const SQLite::Exception& error) {
+    if (error.getErrorCode() != SQLITE_BUSY) throw;
+    if (database.execAndGet("PRAGMA journal_mode").getString() != "wal") throw;
+  }
+}
+
 }  // namespace
 
 FileIdentity identity_of(const fs::path& path) {
@@ -316,9 +328,7 @@ SQLite::Database open_file(const fs::path& path, const FileKind& kind) {
     refuse_unwritable(*database, path);
     configure(*database, kind);
     migrate(*database, path, kind);
-    // A write-ahead log, if one was switched on, can lose commits in the SQLite versions that
-    // many systems have; a file that has none is not written to.
-    database->execAndGet("PRAGMA journal_mode = DELETE");
+    end_write_ahead_log(*database);
   });
   return std::move(*database);
 }

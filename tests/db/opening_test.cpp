@@ -265,6 +265,22 @@ TEST_SUITE("opening a database") {
     CHECK(database.stats().trials == 4);
   }
 
+  TEST_CASE("a write-ahead log of a file that another program has open is used") {
+    const TemporaryFolder folder;
+    const fs::path path = some_file(folder);
+    {
+      SQLite::Database other(path.string(), SQLite::OPEN_READWRITE);
+      other.execAndGet("PRAGMA journal_mode = WAL");
+      other.execAndGet("SELECT COUNT(*) FROM trial");
+      auto database = TuningDatabase::open(path);
+      database.add_trials(some_scope(), some_run(), some_trials(3, 1));
+      CHECK(other.execAndGet("SELECT COUNT(*) FROM trial").getInt() == 4);
+      CHECK(TuningDatabase::open_read_only(path)->stats().trials == 4);
+    }
+    CHECK(TuningDatabase::open(path).stats().trials == 4);
+    CHECK_FALSE(fs::exists(path.string() + "-wal"));
+  }
+
   TEST_CASE("tables that autotune did not make, and values too large to read, are told") {
     const std::pair<const char*, const char*> changes[] = {
         {"DROP TABLE winner", "has other tables than autotune makes (no such table: winner)"},
