@@ -65,6 +65,26 @@ TEST_SUITE("machine") {
     CHECK(root.available() == 512 * kMiB);
   }
 
+  TEST_CASE("groups of version 1 have a hierarchy for each controller") {
+    const Root root;
+    root.write("proc/self/cgroup",
+               "12:cpuset:/jobs/7\n4:memory:/jobs/7\n3:cpu,cpuacct:/jobs/7\n1:name=systemd:/\n");
+    root.write("sys/fs/cgroup/memory/jobs/7/memory.limit_in_bytes", "9223372036854771712\n");
+    root.write("sys/fs/cgroup/memory/jobs/7/memory.usage_in_bytes", "4096\n");
+    root.write("sys/fs/cgroup/cpu/jobs/7/cpu.cfs_quota_us", "-1\n");
+    root.write("sys/fs/cgroup/cpu/jobs/7/cpu.cfs_period_us", "100000\n");
+    CHECK(root.available() == 4096 * kMiB);
+    CHECK(usable_cores(root.path()) == usable_cores("/nonexistent"));
+    root.write("sys/fs/cgroup/memory/jobs/memory.limit_in_bytes", std::to_string(512 * kMiB));
+    root.write("sys/fs/cgroup/memory/jobs/memory.usage_in_bytes", std::to_string(256 * kMiB));
+    root.write("sys/fs/cgroup/memory/jobs/memory.stat",
+               "active_file 7\ntotal_active_file 1048576\ntotal_inactive_file 2097152\n");
+    CHECK(root.available() == 259 * kMiB);
+    root.write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "100000\n");
+    root.write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    CHECK(usable_cores(root.path()) == 1);
+  }
+
   TEST_CASE("a group that uses more than it may has nothing to spare") {
     const Root root;
     root.write("proc/self/cgroup", "0::/\n");
