@@ -1,5 +1,6 @@
 #include "db/trial_writer.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -26,8 +27,12 @@ TrialWriter::~TrialWriter() {
 }
 
 void TrialWriter::add(const TrialScope& scope, const Trial& trial, std::function<void()> settled) {
+  add(ScopedTrial{scope, trial}, std::move(settled));
+}
+
+void TrialWriter::add(ResultRow row, std::function<void()> settled) {
   const std::lock_guard lock(mutex_);
-  waiting_.push_back({{scope, trial}, std::move(settled)});
+  waiting_.push_back({std::move(row), std::move(settled)});
   ++added_;
 }
 
@@ -46,7 +51,7 @@ bool TrialWriter::flush_for(std::chrono::milliseconds wait) {
 
 std::string TrialWriter::problem() const {
   const std::lock_guard lock(mutex_);
-  if (lost_ == 0) return "";
+  if (lost_ == 0) return problem_;
   return fmt::format("{} ({} not stored)", problem_,
                      lost_ == 1 ? "1 trial was" : fmt::format("{} trials were", lost_));
 }
@@ -76,12 +81,18 @@ void TrialWriter::store(std::span<const Entry> batch) {
   const auto lose = [&](const std::exception& error) {
     const std::lock_guard lock(mutex_);
     problem_ = error_text(error);
-    lost_ += batch.size();
+    lost_ += static_cast<std::size_t>(std::ranges::count_if(
+        batch, [](const Entry& entry) { return std::holds_alternative<ScopedTrial>(entry.row); }));
   };
   try {
-    std::vector<ScopedTrial> trials;
-    for (const Entry& entry : batch) trials.push_back(entry.trial);
-    database_.add_trials(run_, trials);
+    const bool is_whole = problem().empty();
+    std::vector<ResultRow> rows;
+    for (const Entry& entry : batch) {
+      if (is_whole || !std::holds_alternative<CompletedRequest>(entry.row)) {
+        rows.push_back(entry.row);
+      }
+    }
+    database_.add_results(run_, rows);
   } catch (const RefusedRow& error) {
     if (batch.size() == 1) return lose(error);
     for (const Entry& entry : batch) store({&entry, 1});

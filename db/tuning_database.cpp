@@ -18,6 +18,7 @@
 #include "db/tables/completed_table.hpp"
 #include "db/tables/index_repair.hpp"
 #include "db/tables/problem_table.hpp"
+#include "db/tables/provenance.hpp"
 #include "db/tables/rates_table.hpp"
 #include "db/tables/removal.hpp"
 #include "db/tables/summaries.hpp"
@@ -63,6 +64,22 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLockPause(110);
 // A wait after one in vain.
 constexpr std::chrono::milliseconds kShortWait(100);
+
+void insert_result(SQLite::Database& database, const RunInfo& run, const ResultRow& row) {
+  if (const auto* scoped = std::get_if<ScopedTrial>(&row)) {
+    insert_trials(database, scoped->scope, run, {&scoped->trial, 1});
+  } else if (const auto* winner = std::get_if<Winner>(&row)) {
+    // Its run may have made no trials.
+    make_run(database, {run, winner->device_class, winner->environment.tool_version});
+    Winner own = *winner;
+    own.run = run.guid;
+    insert_winners(database, {&own, 1});
+  } else if (const auto* measured = std::get_if<StoredRates>(&row)) {
+    insert_rates(database, measured->device_class, measured->environment, measured->rates);
+  } else {
+    insert_completed(database, {&std::get<CompletedRequest>(row), 1});
+  }
+}
 
 }  // namespace
 
@@ -211,13 +228,11 @@ void TuningDatabase::add_trials(const TrialScope& scope, const RunInfo& run,
   self.write([&] { insert_trials(self.database, scope, run, trials); });
 }
 
-void TuningDatabase::add_trials(const RunInfo& run, std::span<const ScopedTrial> trials) {
-  if (trials.empty()) return;
+void TuningDatabase::add_results(const RunInfo& run, std::span<const ResultRow> rows) {
+  if (rows.empty()) return;
   Implementation& self = *implementation_;
   self.write([&] {
-    for (const auto& [scope, trial] : trials) {
-      insert_trials(self.database, scope, run, {&trial, 1});
-    }
+    for (const ResultRow& row : rows) insert_result(self.database, run, row);
   });
 }
 

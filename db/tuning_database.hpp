@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/device_info.hpp"
@@ -72,12 +73,23 @@ struct ScopedTrial {
   Trial trial;
 };
 
+// Maximum rates of a class of device in an environment.
+struct StoredRates {
+  std::string device_class;
+  Environment environment;
+  DeviceRates rates;
+};
+
+// What a run may store.
+using ResultRow = std::variant<ScopedTrial, Winner, StoredRates, CompletedRequest>;
+
 // A trial with where it is from.
 struct StoredTrial {
   TrialScope scope;
   RunInfo run;
   Trial trial;
-  std::int64_t row = 0;  // those that were stored later have greater ones
+  std::int64_t row = 0;      // those that were stored later have greater ones
+  std::int64_t run_row = 0;  // of fastest_trials(): the run's, in the same way
 };
 
 // A trial without its JSON, for those who look at a million of them. Scope, run and
@@ -167,8 +179,9 @@ class TuningDatabase : public ResultReader {
   // One transaction for all of them. Throws StorageError and stores none of them when it fails,
   // also when the file was deleted or replaced under this handle.
   void add_trials(const TrialScope& scope, const RunInfo& run, std::span<const Trial> trials);
-  // Likewise, in their order.
-  void add_trials(const RunInfo& run, std::span<const ScopedTrial> trials);
+  // Stores results of a run in their order, as add_trials(), put_winners(), put_rates() and
+  // put_completed() do. One transaction for all of them.
+  void add_results(const RunInfo& run, std::span<const ResultRow> rows);
   // In the order they were stored; of several trials of one configuration the last.
   [[nodiscard]] std::vector<Trial> trials(const TrialScope& scope, const Problem& problem) const;
   [[nodiscard]] std::vector<Trial> trials(std::span<const TrialScope> scopes,

@@ -118,6 +118,7 @@ void to_json(json& j, const Winner& w) {
            {"measured_at", w.measured_at}};
   if (w.rates) j["rates"] = *w.rates;
   if (w.baseline_us) j["baseline_us"] = *w.baseline_us;
+  if (!w.run.empty()) j["run"] = w.run;
 }
 
 void from_json(const json& j, Winner& w) {
@@ -138,6 +139,7 @@ void from_json(const json& j, Winner& w) {
   read(j, "resources", w.resources);
   read(j, "note", w.note);
   read(j, "measured_at", w.measured_at);
+  read(j, "run", w.run);
   if (j.contains("rates")) w.rates = j.at("rates").get<DeviceRates>();
   if (j.contains("baseline_us")) w.baseline_us = j.at("baseline_us").get<double>();
 }

@@ -1,6 +1,7 @@
 // The best configuration known for one problem on one class of device.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,10 @@ struct Winner {
   std::optional<double> baseline_us;
   std::string note;         // one line on how it was measured: "12 of 10,000 blocks"; mostly empty
   std::string measured_at;  // UTC by the clock of the machine, "2026-11-21T05:40:44Z"
+  std::string run;          // the guid of the tuner's run that stored it; empty in older ones
+  // Of results from a database: the run's number there. Runs whose results were stored later have
+  // greater ones. 0: unknown.
+  std::int64_t run_row = 0;
 };
 
 // The time by which winners of one problem are compared: a confirmed one is preferred to a

@@ -26,6 +26,8 @@ Winner unconfirmed(StoredTrial&& stored) {
   winner.verification = stored.trial.verification;
   winner.resources = stored.trial.resources;
   winner.measured_at = stored.run.started_at;
+  winner.run = stored.run.guid;
+  winner.run_row = stored.run_row;
   return winner;
 }
 
@@ -39,7 +41,10 @@ void add_first(SQLite::Statement& fastest, const TrialScope& scope, const Proble
     const std::optional<RunColumns> run = run_from(fastest);
     if (trial && filter.max_error && !trial->verification.keeps_to(*filter.max_error)) continue;
     if (!trial || !run || !known.insert(trial->configuration).second) continue;
-    result.push_back({scope, run->info, *std::move(trial)});
+    result.push_back({.scope = scope,
+                      .run = run->info,
+                      .trial = *std::move(trial),
+                      .run_row = fastest.getColumn("run").getInt64()});
     result.back().scope.environment.tool_version = run->tool_version;
   }
 }

@@ -116,9 +116,13 @@ std::int64_t make_run(SQLite::Database& database, RunColumns run) {
   insert.bind(7, run.tool_version);
   insert.bind(8, run_hash(run));
   insert.exec();
+  return must_be_there(find_run(database, run.info.guid));
+}
+
+std::optional<std::int64_t> find_run(SQLite::Database& database, const std::string& guid) {
   SQLite::Statement select(database, "SELECT id FROM run WHERE guid = ?");
-  select.bind(1, run.info.guid);
-  return must_be_there(first_integer(select));
+  select.bind(1, guid);
+  return first_integer(select);
 }
 
 std::optional<RunColumns> run_from(const SQLite::Statement& row) {

@@ -36,6 +36,10 @@ struct RunColumns {
 [[nodiscard]] std::int64_t make_scope(SQLite::Database& database, const TrialScope& scope);
 [[nodiscard]] std::int64_t make_run(SQLite::Database& database, RunColumns run);
 
+// nullopt for a run whose trials and winners are not stored here.
+[[nodiscard]] std::optional<std::int64_t> find_run(SQLite::Database& database,
+                                                   const std::string& guid);
+
 // The columns that run_from() wants of a query that joins run.
 inline constexpr const char* kRunColumns =
     "guid, run.device_class AS run_device_class, device_label, device_uuid, command, started_at,"

@@ -8,19 +8,13 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
-#include "core/device_info.hpp"
+#include "db/tuning_database.hpp"
 
 namespace autotune {
 
 // Replaces the rates of the same device class and environment. Wants a transaction around it.
 void insert_rates(SQLite::Database& database, const std::string& device_class,
                   const Environment& environment, const DeviceRates& rates);
-
-struct StoredRates {
-  std::string device_class;
-  Environment environment;
-  DeviceRates rates;
-};
 
 // All of them, without the damaged rows.
 [[nodiscard]] std::vector<StoredRates> select_all_rates(SQLite::Database& database);

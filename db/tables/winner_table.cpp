@@ -13,6 +13,7 @@
 #include "core/json.hpp"
 #include "db/tables/columns.hpp"
 #include "db/tables/problem_table.hpp"
+#include "db/tables/provenance.hpp"
 
 namespace autotune {
 namespace {
@@ -106,7 +107,10 @@ void insert_winners(SQLite::Database& database, std::span<const Winner> winners)
 
 std::vector<Winner> select_winners(SQLite::Database& database, const ResultFilter& filter) {
   std::vector<Winner> result;
-  for (WinnerRow& row : select_rows(database, filter)) result.push_back(std::move(row.winner));
+  for (WinnerRow& row : select_rows(database, filter)) {
+    Winner& winner = result.emplace_back(std::move(row.winner));
+    if (!winner.run.empty()) winner.run_row = find_run(database, winner.run).value_or(0);
+  }
   std::sort(result.begin(), result.end(), [](const Winner& a, const Winner& b) {
     return std::tie(a.device_class, a.problem, a.median_us) <
            std::tie(b.device_class, b.problem, b.median_us);

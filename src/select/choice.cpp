@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "kernel_templates/kernel_registry.hpp"
@@ -130,9 +129,8 @@ std::vector<Choice> choices(const ChoiceQuery& query) {
 PredictedDevice limits_of(const ResultReader* database, const DeviceQuery& device) {
   if (!device.device_class.empty()) return predicted_device(device.device_class);
   const std::vector<Match> known = list_winners(database, device);
-  const auto newest = std::ranges::max_element(known, {}, [](const Match& match) {
-    return std::pair(!match.shipped, std::string_view(match.winner.measured_at));
-  });
+  const auto newest = std::ranges::max_element(
+      known, {}, [](const Match& match) { return recency(match.winner, match.shipped); });
   return newest == known.end() ? PredictedDevice() : predicted_device(newest->winner.device_class);
 }
 

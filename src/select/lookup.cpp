@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -12,6 +13,7 @@
 
 #include "core/hash.hpp"
 #include "db/shipped_winners.hpp"
+#include "tuner/run/stored_results.hpp"
 
 namespace autotune {
 namespace {
@@ -90,25 +92,34 @@ class KnownResults {
   }
 
   // The wanted winners, and the best trials of searches that never came to their finals. A trial
-  // that is older than a wanted winner of its problem has lost to it, or was no finalist.
+  // whose run was stored no later than that of a wanted winner of its problem has lost to it, or
+  // was no finalist. Where the winner's run is unknown, a trial must be clearly faster. The clocks
+  // of the machines that measured are not asked, because they may be wrong.
   [[nodiscard]] std::vector<Winner> own(const ResultFilter& filter, const Wanted& wanted) const {
     if (database_ == nullptr) return {};
     std::vector<Winner> results;
     std::set<std::tuple<std::string, Problem, std::string>> finished;
-    std::map<std::pair<std::string, Problem>, std::string> decided_at;
+    struct Decided {
+      std::int64_t run_row = 0;
+      double fastest_us = std::numeric_limits<double>::infinity();
+    };
+    std::map<std::pair<std::string, Problem>, Decided> decided;
     for (Winner& winner : database_->winners(filter)) {
       if (!is_usable(winner) || !wanted(winner)) continue;
       finished.emplace(winner.device_class, winner.problem, winner.template_name);
-      std::string& time = decided_at[{winner.device_class, winner.problem}];
-      time = std::max(time, winner.measured_at);
+      Decided& problem = decided[{winner.device_class, winner.problem}];
+      problem.run_row = std::max(problem.run_row, winner.run_row);
+      problem.fastest_us = std::min(problem.fastest_us, winner.median_us);
       results.push_back(std::move(winner));
     }
     for (Winner& trial : database_->best_trials(filter)) {
       if (!is_usable(trial) || !wanted(trial)) continue;
       if (finished.contains({trial.device_class, trial.problem, trial.template_name})) continue;
-      const auto decided = decided_at.find({trial.device_class, trial.problem});
-      if (decided != decided_at.end() && trial.measured_at <= decided->second) continue;
-      results.push_back(std::move(trial));
+      const Decided& problem = decided[{trial.device_class, trial.problem}];
+      const bool counts = problem.run_row > 0
+                              ? trial.run_row > problem.run_row
+                              : kFinalistMargin * trial.median_us < problem.fastest_us;
+      if (counts) results.push_back(std::move(trial));
     }
     return results;
   }
@@ -142,10 +153,9 @@ std::vector<std::pair<double, std::string>> nearest_problems(const KnownResults&
   return result;
 }
 
-// A label may stand for several device classes: the user's own result goes before a shipped one,
-// then the newer one.
+// A label may stand for several device classes.
 bool is_better(const Candidate& a, const Candidate& b) {
-  return std::tie(a.shipped, b.winner.measured_at) < std::tie(b.shipped, a.winner.measured_at);
+  return recency(a.winner, a.shipped) > recency(b.winner, b.shipped);
 }
 
 // Names the parts of the environment that have changed since a winner was measured: "older driver,
@@ -187,6 +197,10 @@ Match match_of(Candidate candidate, const DeviceQuery& device, const Problem& pr
 }
 
 }  // namespace
+
+Recency recency(const Winner& winner, bool shipped) {
+  return {!shipped, winner.run_row, shipped ? winner.measured_at : std::string()};
+}
 
 std::optional<Match> find_best(const ResultReader* database, const DeviceQuery& device,
                                const Problem& problem, bool exact_only,

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "autotune/match_kind.hpp"
@@ -22,6 +24,11 @@ struct Match {
   std::string explanation;  // one line: why this row, and what differs
   bool shipped = false;     // from the winners that came with the program
 };
+
+// Greater for the user's own results than for shipped ones, and for those of runs that were stored
+// later; times of measuring count for shipped ones, whose clocks were right.
+using Recency = std::tuple<bool, std::int64_t, std::string>;
+[[nodiscard]] Recency recency(const Winner& winner, bool shipped);
 
 // Selects results by device: one of this machine, by its class, or any, by its label.
 struct DeviceQuery {

@@ -52,11 +52,10 @@ TEST_SUITE("lookup") {
     TuningDatabase database = TuningDatabase::in_memory();
     Winner winner = timed_winner("gemm_skinny", problem, 60);
     winner.confirmed = true;
-    winner.measured_at = "2026-11-21T05:40:44Z";
-    database.put_winners({&winner, 1});
-    const auto store_trial = [&](const std::string& started_at, double us) {
+    winner.measured_at = "9999-11-21T05:40:44Z";  // by a wrong clock
+    const auto store_trial = [&](const std::string& guid, double us) {
       const Winner fast = timed_winner("gemm_simt", problem, us);
-      RunInfo run{.guid = started_at, .started_at = started_at};
+      const RunInfo run{.guid = guid, .started_at = "2026-11-21T05:40:10Z"};
       Trial trial{.problem = problem, .configuration = fast.configuration};
       trial.measurement.median_us = us;
       database.add_trials({"class", fast.template_name, fast.space_version, fast.source_hash, {}},
@@ -70,10 +69,13 @@ TEST_SUITE("lookup") {
                        })
           ->winner.template_name;
     };
-    store_trial("2026-11-21T05:40:10Z", 50);
+    store_trial("earlier", 50);
+    store_trial("the winner's", 49);
+    const ResultRow row = winner;
+    database.add_results({.guid = "the winner's"}, {&row, 1});
     CHECK(best(false) == "gemm_skinny");
     CHECK(best(true) == "gemm_simt");  // where the winner cannot serve
-    store_trial("2026-11-21T06:00:00Z", 49);
+    store_trial("later", 48);
     CHECK(best(false) == "gemm_simt");
   }
 
@@ -112,6 +114,38 @@ TEST_SUITE("lookup") {
                             [](const Winner&) { return true; })
                 .size() == 1);
     }
+  }
+
+  TEST_CASE("a winner of an unknown run hides trials that are not clearly faster") {
+    const GemmProblem problem{.m = 2, .n = 3000, .k = 4000};
+    for (const auto& [us, best] : {std::pair{58.0, "gemm_skinny"}, {50.0, "gemm_simt"}}) {
+      TuningDatabase database = TuningDatabase::in_memory();
+      Winner winner = timed_winner("gemm_skinny", problem, 60);
+      winner.confirmed = true;
+      winner.measured_at = "9999-11-21T05:40:44Z";
+      database.put_winners({&winner, 1});
+      const Winner fast = timed_winner("gemm_simt", problem, us);
+      Trial trial{.problem = problem, .configuration = fast.configuration};
+      trial.measurement.median_us = us;
+      database.add_trials({"class", fast.template_name, fast.space_version, fast.source_hash, {}},
+                          {.guid = "a"}, {&trial, 1});
+      const auto found = find_best(&database, {"class", "", {}}, problem, true);
+      CHECK(found->winner.template_name == best);
+    }
+  }
+
+  TEST_CASE("of several classes of devices of a name the latest run counts, not the latest time") {
+    const GemmProblem problem{.m = 64, .n = 64, .k = 64};
+    TuningDatabase database = TuningDatabase::in_memory();
+    for (const std::string device_class : {"one", "two"}) {
+      Winner winner = timed_winner("gemm_simt", problem, 60);
+      winner.device_class = device_class;
+      winner.device_label = "GPU";
+      winner.measured_at = device_class == "one" ? "9999-01-01T00:00:00Z" : "2026-01-01T00:00:00Z";
+      const ResultRow row = winner;
+      database.add_results({.guid = device_class}, {&row, 1});
+    }
+    CHECK(find_best(&database, {"", "GPU", {}}, problem, true)->winner.device_class == "two");
   }
 
   TEST_CASE("winners that ship answer unless they are left out") {

@@ -1,5 +1,6 @@
 #include "db/trial_writer.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <thread>
 
@@ -40,6 +41,43 @@ TEST_SUITE("TrialWriter") {
       writer.flush();
     }
     CHECK(stored == std::vector<std::int64_t>{1, 2, 3});
+  }
+
+  TEST_CASE("all that a run finds is stored in one transaction, in its order") {
+    const TemporaryFolder folder;
+    auto database = TuningDatabase::open(folder / "a.db");
+    TrialWriter writer(database, some_run());
+    SQLite::Database other((folder / "a.db").string(), SQLite::OPEN_READWRITE);
+    other.exec("BEGIN IMMEDIATE");  // so that all of them wait
+    for (const Trial& trial : some_trials(0, 3)) writer.add(some_scope(), trial);
+    writer.add(some_winner(1024, 100));
+    writer.add(StoredRates{"class", some_scope().environment, {60000, 4000}});
+    writer.add(CompletedRequest{"key", "exhausted", 0, 0});
+    CHECK_FALSE(writer.flush_for(std::chrono::milliseconds(300)));
+    other.exec("ROLLBACK");
+    writer.flush();
+    CHECK(writer.problem() == "");
+    CHECK(database.stats().trials == 3);
+    const std::vector<Winner> winners = database.winners({});
+    REQUIRE(winners.size() == 1);
+    CHECK(winners[0].run == some_run().guid);
+    CHECK(winners[0].run_row == 1);
+    CHECK(database.rates("class", some_scope().environment)->fma_gflops == 60000);
+    CHECK(database.completed("key"));
+  }
+
+  TEST_CASE("after a result was lost no request is complete") {
+    auto database = TuningDatabase::in_memory();
+    TrialWriter writer(database, some_run());
+    Trial unfit = some_trial(1);
+    unfit.measurement.median_us = 1e13;
+    writer.add(some_scope(), unfit);
+    writer.add(some_winner(1024, 100));
+    writer.add(CompletedRequest{"key", "exhausted", 0, 0});
+    writer.flush();
+    CHECK(writer.problem().ends_with("(1 trial was not stored)"));
+    CHECK(database.winners({}).size() == 1);
+    CHECK_FALSE(database.completed("key"));
   }
 
   TEST_CASE("the destructor stores the rest") {

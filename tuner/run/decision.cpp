@@ -214,10 +214,7 @@ void Decision::declare_winner(Undecided& undecided, const FinalsResult& finals) 
     if (tied.kernel != first.kernel || tied.problem != first.problem) continue;
     winner.ties.push_back(tied.configuration);
   }
-  if (plan_.stored().may_store(winner, undecided.tasks)) {
-    report_.wait_for(writer_);
-    report_.storing([&] { plan_.stored().put_winner(winner); });
-  }
+  if (plan_.stored().may_store(winner, undecided.tasks)) writer_.add(winner);
   undecided.result.winner = std::move(winner);
 }
 

@@ -59,6 +59,7 @@ struct TuneReport {
   std::string failure;
   bool complete = false;  // the space was exhausted or the budget used up
   std::optional<DeviceRates> rates;
+  double storing_s = 0;         // for which the run's end waited for the database
   std::string storage_problem;  // why results could not be stored; empty when they were
   std::string note;             // such as that trials were timed again after a change of driver
 };

@@ -40,7 +40,10 @@ void RunReport::progress(const char* phase, const Trial* last, const DeviceUse* 
 
 void RunReport::wait_for(TrialWriter& writer) {
   constexpr std::chrono::milliseconds kBetweenWords(500);
+  const auto begin = SearchPlan::Clock::now();
   while (!writer.flush_for(kBetweenWords)) progress("waiting for the database");
+  report.storing_s = std::chrono::duration<double>(SearchPlan::Clock::now() - begin).count();
+  report.storage_problem = writer.problem();
 }
 
 void RunReport::add(ProblemResult result) {

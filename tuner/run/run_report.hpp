@@ -1,8 +1,6 @@
 // The reports of a tuning run to its caller: progress while it runs, and the report at its end.
 #pragma once
 
-#include "autotune/error.hpp"
-
 #include "db/trial_writer.hpp"
 #include "tuner/run/plan.hpp"
 #include "tuner/run/report.hpp"
@@ -20,17 +18,9 @@ class RunReport {
   void add(ProblemResult result);
   // Adds the note that the stored finalists of the stale tasks were timed again.
   void note_stale(const std::vector<SearchTask*>& tasks);
-  // Waits until the trials are stored, and says so where that takes long.
+  // Waits until the results are stored, and says so where that takes long. The report has the time
+  // that it took, and why results could not be stored.
   void wait_for(TrialWriter& writer);
-  // Runs a write to the database; the report says why one failed.
-  template <typename Write>
-  void storing(Write write) {
-    try {
-      write();
-    } catch (const StorageError& error) {
-      report.storage_problem = error.what();
-    }
-  }
 
   TuneReport report;
 

@@ -25,14 +25,9 @@ StoredResults::StoredResults(TuningDatabase& database, const DeviceInfo& device,
       spaces_(spaces),
       rates_(database.rates(device.device_class(), environment_)) {}
 
-void StoredResults::set_rates(const DeviceRates& rates) {
+StoredRates StoredResults::set_rates(const DeviceRates& rates) {
   rates_ = rates;
-  has_new_rates_ = true;
-}
-
-void StoredResults::store_rates() {
-  if (!std::exchange(has_new_rates_, false)) return;
-  database_.put_rates(device_.device_class(), environment_, *rates_);
+  return {device_.device_class(), environment_, rates};
 }
 
 TrialScope StoredResults::scope_of(const KernelTemplate& kernel) const {

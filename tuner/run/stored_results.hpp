@@ -29,13 +29,10 @@ class StoredResults {
 
   // The device's measured rates; empty if they were not measured.
   [[nodiscard]] const std::optional<DeviceRates>& rates() const { return rates_; }
-  // Rates that were measured now. A search does not wait for the database, so store_rates() comes
-  // later.
-  void set_rates(const DeviceRates& rates);
-  void store_rates();
+  // Sets rates that were measured now, and returns what is to be stored of them.
+  StoredRates set_rates(const DeviceRates& rates);
 
   void load_winners();
-  void put_winner(const Winner& winner) { database_.put_winners({&winner, 1}); }
 
   // The stored winner of the task's problem and template, from any environment. Its configurations
   // have their parameters in the order of the space.
@@ -63,7 +60,6 @@ class StoredResults {
   Environment environment_;
   const std::vector<CandidateSpace>& spaces_;
   std::optional<DeviceRates> rates_;
-  bool has_new_rates_ = false;
   std::vector<Winner> winners_;  // of this device class, with configurations in these spaces
 };
 

@@ -190,19 +190,15 @@ void TuningRun::decide(SearchEnd end) {
 
 TuneReport TuningRun::finish(SearchEnd end) {
   TuneReport& report = report_.report;
-  report_.wait_for(writer_);
-  report_.storing([&] { plan_.stored().store_rates(); });
-  if (std::string why = writer_.problem(); !why.empty()) report.storage_problem = std::move(why);
   report.rates = plan_.stored().rates();
   report.interrupted = stop_.stop_requested() && (!failure_ || was_interrupted_);
   report.complete = !stop_.stop_requested();
-  if (report.complete && report.storage_problem.empty()) {
-    const std::vector<CompletedRequest> completed =
-        plan_.completed(end, retimed_, decision_->missed_finals());
-    if (!completed.empty()) {
-      report_.storing([&] { setup_.database->put_completed(completed); });
+  if (report.complete) {
+    for (CompletedRequest& completed : plan_.completed(end, retimed_, decision_->missed_finals())) {
+      writer_.add(std::move(completed));
     }
   }
+  report_.wait_for(writer_);
   report.compiled = builder_.compiled();
   report.cubins_reused = builder_.reused();
   report.workers_replaced = pool_.failures();
@@ -228,24 +224,26 @@ void TuningRun::handle(Event event) {
   const bool is_outcome =
       !std::holds_alternative<KernelBuilt>(event) && !std::holds_alternative<DeviceFailed>(event);
   if (is_outcome) devices_->outcome_taken();
-  std::visit(Overloaded{[this](KernelBuilt& built) {
-                          try {
-                            builder_.take(std::move(built));
-                          } catch (const EnvironmentError&) {
-                            give_up(std::current_exception());
-                          }
-                        },
-                        [this](TrialDone& done) { record(std::move(done)); },
-                        [this](FinalsDone& done) { decision_->record(std::move(done)); },
-                        [this](RatesDone& done) {
-                          if (!done.rates.problem.empty()) return;
-                          plan_.stored().set_rates({done.rates.fma_gflops, done.rates.copy_gbps});
-                        },
-                        [this](DeviceFailed& failed) {
-                          if (failed.error) return give_up(failed.error);
-                          report_.progress("search", nullptr, &failed.device);
-                        }},
-             event);
+  std::visit(
+      Overloaded{
+          [this](KernelBuilt& built) {
+            try {
+              builder_.take(std::move(built));
+            } catch (const EnvironmentError&) {
+              give_up(std::current_exception());
+            }
+          },
+          [this](TrialDone& done) { record(std::move(done)); },
+          [this](FinalsDone& done) { decision_->record(std::move(done)); },
+          [this](RatesDone& done) {
+            if (!done.rates.problem.empty()) return;
+            writer_.add(plan_.stored().set_rates({done.rates.fma_gflops, done.rates.copy_gbps}));
+          },
+          [this](DeviceFailed& failed) {
+            if (failed.error) return give_up(failed.error);
+            report_.progress("search", nullptr, &failed.device);
+          }},
+      event);
 }
 
 void TuningRun::give_up(std::exception_ptr error) {

@@ -235,6 +235,13 @@ void print_notes(const TuneReport& report) {
   if (!report.storage_problem.empty()) {
     say(fmt::format("warning: {}", printable(report.storage_problem)));
   }
+  constexpr double kSlow_s = 2;
+  if (report.storing_s > kSlow_s) {
+    fmt::print(stderr,
+               "autotune: warning: storing the results took {:.1f} s: the disk of the database is "
+               "slow, or another process had it locked\n",
+               report.storing_s);
+  }
   for (const ProblemResult& result : report.problems) {
     if (!result.too_large.empty()) say(result.too_large);
     if (!result.baseline_problem.empty()) {
