@@ -1,4 +1,6 @@
 // The program on systems that are odd: clocks that jump, file systems without locks, long paths.
+#include <cstdio>
+
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,6 +43,19 @@ TEST_SUITE("odd systems") {
     CHECK(nlohmann::json::parse(result.out)["measured"] == 6);
     CHECK_FALSE(has(result.out, "load_failed"));
     CHECK_FALSE(has(result.out, "loaded"));
+  }
+
+  TEST_CASE("a slow disk is told, and does not wait once for each row") {
+    if (!can_compile()) return;
+    const OddProgram program("slow");
+    const ProgramResult result = program(kTune);
+    CHECK(result.exit_code == kSuccess);
+    double waited_s = 0;
+    const std::size_t at = result.err.find("storing the results took");
+    REQUIRE(at != std::string::npos);
+    REQUIRE(std::sscanf(result.err.c_str() + at, "storing the results took %lf s", &waited_s) == 1);
+    CHECK(waited_s < 12);  // two transactions
+    CHECK(nlohmann::json::parse(program(kTune).out)["measured"] == 0);
   }
 
   TEST_CASE("where no file can be locked the results are printed, and why they are not kept") {

@@ -6,6 +6,7 @@
 //   nonull   there is no /dev/null
 //   quota    no file of SQLite's can be written, because the user's share of the disk is used up
 //   signals  every third write to a file in memory is interrupted by a signal
+//   slow     the disk takes 0.7 s to write what it was given
 //   worker   a worker sends other answers than it should, now and then
 #include <array>
 #include <cerrno>
@@ -124,6 +125,16 @@ extern "C" ssize_t send(int socket, const void* bytes, size_t count, int flags) 
   }
   send_all(socket, wrong_answer(std::string(static_cast<const char*>(bytes), count), random));
   return static_cast<ssize_t>(count);
+}
+
+extern "C" int fsync(int file) {
+  constexpr useconds_t kSlow_us = 700'000;
+  if (is("slow")) ::usleep(kSlow_us);
+  return static_cast<int>(::syscall(SYS_fsync, file));
+}
+
+extern "C" int fdatasync(int file) {
+  return ::fsync(file);
 }
 
 extern "C" ssize_t write(int file, const void* bytes, size_t count) {
