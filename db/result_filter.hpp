@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "core/possible_time.hpp"
 #include "core/problem.hpp"
 #include "core/winner.hpp"
 
@@ -16,6 +17,8 @@ struct ResultFilter {
   std::string operation;
   Problem problem;
   std::optional<double> max_error;  // of trials: the greatest relative Frobenius error
+  // Of winners and the fastest trials, with the rates that are stored.
+  PossibleTime is_possible = {};
 };
 
 // Compares labels without regard to case, and with "host: <CPU>", as version

@@ -22,6 +22,7 @@
 #include "db/tables/rates_table.hpp"
 #include "db/tables/removal.hpp"
 #include "db/tables/summaries.hpp"
+#include "db/tables/time_check.hpp"
 #include "db/tables/trial_merge.hpp"
 #include "db/tables/trial_table.hpp"
 #include "db/tables/winner_table.hpp"
@@ -70,7 +71,8 @@ void insert_result(SQLite::Database& database, const RunInfo& run, const ResultR
     insert_trials(database, scoped->scope, run, {&scoped->trial, 1});
   } else if (const auto* winner = std::get_if<Winner>(&row)) {
     // Its run may have made no trials.
-    make_run(database, {run, winner->device_class, winner->environment.tool_version});
+    static_cast<void>(
+        make_run(database, {run, winner->device_class, winner->environment.tool_version}));
     Winner own = *winner;
     own.run = run.guid;
     insert_winners(database, {&own, 1});
@@ -328,7 +330,7 @@ std::optional<DeviceRates> TuningDatabase::rates(const std::string& device_class
   return self.read([&] { return select_rates(self.database, device_class, environment); });
 }
 
-MergeCounts TuningDatabase::merge(const fs::path& other) {
+MergeCounts TuningDatabase::merge(const fs::path& other, const PossibleTime& is_possible) {
   Implementation& self = *implementation_;
   if (identity_of(other) == self.identity && !path().empty()) {
     throw UsageError(other.string() + " is the database that it would be merged into");
@@ -358,8 +360,11 @@ MergeCounts TuningDatabase::merge(const fs::path& other) {
     if (!is_first) std::this_thread::sleep_until(unlocked_at + kLockPause);
     self.write([&] {
       if (is_first) repair_indexes(self.database);
+      const TimeCheck check(is_possible, select_all_rates(self.database), rates);
+      counts.impossible += check.erase_impossible(batch);
       counts.trials += merge_trials(self.database, batch);
       if (!trials.at_end()) return;
+      counts.impossible += check.erase_impossible(winners);
       counts.winners = merge_winners(self.database, std::move(winners));
       merge_completed(self.database, completed);
       merge_rates(self.database, rates);

@@ -133,7 +133,8 @@ struct RemovedCounts {
 // The number of rows that merge() added.
 struct MergeCounts {
   std::int64_t trials = 0;
-  std::int64_t winners = 0;  // or replaced
+  std::int64_t winners = 0;     // or replaced
+  std::int64_t impossible = 0;  // trials and winners that were left out for their time
 };
 
 class TuningDatabase : public ResultReader {
@@ -241,10 +242,11 @@ class TuningDatabase : public ResultReader {
   // and its winners where there are none or slower ones. Damaged rows of the other are left out,
   // and damaged ones of this one count as absent. Some thousand trials are one transaction, so that
   // other processes can use both files meanwhile; after a failure, it is to be called again for the
-  // rest. The other may be of an older schema. Throws StorageError as open() does for either file,
-  // when there is no other file, and when the other's tables are not those that this program makes;
-  // UsageError when it is this one.
-  MergeCounts merge(const std::filesystem::path& other);
+  // rest. Results whose time is not possible by the rates in this file, or else the other, are left
+  // out too. The other may be of an older schema. Throws StorageError as open() does for either
+  // file, when there is no other file, and when the other's tables are not those that this program
+  // makes; UsageError when it is this one.
+  MergeCounts merge(const std::filesystem::path& other, const PossibleTime& is_possible = {});
 
   // Removes trials, winners and completed requests, of all environments. One transaction.
   RemovedCounts remove(std::span<const ResultKey> results);

@@ -7,6 +7,7 @@
 
 #include "db/tables/problem_table.hpp"
 #include "db/tables/provenance.hpp"
+#include "db/tables/rates_table.hpp"
 #include "db/tables/trial_row.hpp"
 
 namespace autotune {
@@ -31,15 +32,21 @@ Winner unconfirmed(StoredTrial&& stored) {
   return winner;
 }
 
-// Adds the first rows of a query for a scope and a problem that are not damaged and are accurate
-// enough.
+// Adds the first rows of a query for a scope and a problem that are not damaged, are accurate
+// enough and have a possible time.
 void add_first(SQLite::Statement& fastest, const TrialScope& scope, const Problem& problem,
-               const ResultFilter& filter, std::size_t count, std::vector<StoredTrial>& result) {
+               const ResultFilter& filter, const std::optional<DeviceRates>& rates,
+               std::size_t count, std::vector<StoredTrial>& result) {
   std::set<Configuration> known;
+  const auto is_possible = [&](const Trial& trial) {
+    return !filter.is_possible ||
+           filter.is_possible(scope.template_name, problem, trial.measurement.median_us, rates);
+  };
   while (known.size() < count && fastest.executeStep()) {
     std::optional<Trial> trial = trial_from(fastest, scope, problem);
     const std::optional<RunColumns> run = run_from(fastest);
     if (trial && filter.max_error && !trial->verification.keeps_to(*filter.max_error)) continue;
+    if (trial && !is_possible(*trial)) continue;
     if (!trial || !run || !known.insert(trial->configuration).second) continue;
     result.push_back({.scope = scope,
                       .run = run->info,
@@ -64,11 +71,12 @@ std::vector<StoredTrial> select_fastest_trials(SQLite::Database& database,
   std::vector<StoredTrial> result;
   for (const auto& [scope_id, scope] : select_scopes(database, filter)) {
     if (!template_name.empty() && scope.template_name != template_name) continue;
+    const auto rates = select_rates(database, scope.device_class, scope.environment);
     for (const auto& [problem_id, problem] : problems_of_scope(database, scope_id, filter)) {
       fastest.reset();
       fastest.bind(":scope", scope_id);
       fastest.bind(":problem", problem_id);
-      add_first(fastest, scope, problem, filter, count, result);
+      add_first(fastest, scope, problem, filter, rates, count, result);
     }
   }
   return result;

@@ -14,6 +14,7 @@
 #include "db/tables/columns.hpp"
 #include "db/tables/problem_table.hpp"
 #include "db/tables/provenance.hpp"
+#include "db/tables/rates_table.hpp"
 
 namespace autotune {
 namespace {
@@ -108,6 +109,12 @@ void insert_winners(SQLite::Database& database, std::span<const Winner> winners)
 std::vector<Winner> select_winners(SQLite::Database& database, const ResultFilter& filter) {
   std::vector<Winner> result;
   for (WinnerRow& row : select_rows(database, filter)) {
+    if (filter.is_possible &&
+        !filter.is_possible(
+            row.winner.template_name, row.winner.problem, row.winner.median_us,
+            select_rates(database, row.winner.device_class, row.winner.environment))) {
+      continue;
+    }
     Winner& winner = result.emplace_back(std::move(row.winner));
     if (!winner.run.empty()) winner.run_row = find_run(database, winner.run).value_or(0);
   }

@@ -13,6 +13,7 @@
 
 #include "core/hash.hpp"
 #include "db/shipped_winners.hpp"
+#include "kernel_templates/possible_time.hpp"
 #include "tuner/run/stored_results.hpp"
 
 namespace autotune {
@@ -35,6 +36,7 @@ class KnownResults {
     if (filter_.device_class.empty()) filter_.device_label = device.label;
     filter_.operation = device.operation;
     filter_.max_error = device.max_error;
+    filter_.is_possible = possible_time(*device.kernels);
   }
 
   // Visits the problems of an operation that results are stored or shipped for, some of them twice.

@@ -148,6 +148,28 @@ TEST_SUITE("lookup") {
     CHECK(find_best(&database, {"", "GPU", {}}, problem, true)->winner.device_class == "two");
   }
 
+  TEST_CASE("results whose times the device's rates forbid are not seen") {
+    const GemmProblem problem{.m = 1000, .n = 1000, .k = 1000};
+    TuningDatabase database = TuningDatabase::in_memory();
+    database.put_rates("class", {}, {60'000, 4'000});
+    const auto best_us = [&] {
+      const auto found = find_best(&database, {"class", "", {}}, problem, true);
+      return found ? found->winner.median_us : 0;
+    };
+    Winner winner = timed_winner("gemm_simt", problem, 1e-300);
+    winner.environment = {};
+    database.put_winners({&winner, 1});
+    CHECK(best_us() == 0);
+    for (const double us : {40.0, 1.0}) {
+      Trial trial{.problem = problem, .configuration = winner.configuration};
+      trial.measurement.median_us = us;
+      database.add_trials({"class", winner.template_name, winner.space_version, winner.source_hash,
+                           winner.environment},
+                          {.guid = "a"}, {&trial, 1});
+      CHECK(best_us() == 40);
+    }
+  }
+
   TEST_CASE("winners that ship answer unless they are left out") {
     const Winner shipped = *shipped_winners({}).front();
     DeviceQuery device{shipped.device_class, "", {}};

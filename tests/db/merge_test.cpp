@@ -1,13 +1,10 @@
 // Databases of several machines or shards become one.
 #include <algorithm>
 
-#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
-#include <sqlite3.h>
 
 #include "db/migrations/field_hash.hpp"
 #include "db_fixture.hpp"
-#include "tests/support/vfs_shim.hpp"
 
 using namespace autotune;
 using namespace autotune::test;
@@ -75,60 +72,6 @@ void check_whole(const TuningDatabase& database) {
   CHECK(database.winners({.device_label = "NVIDIA H200"}).size() == 2);
   CHECK(database.trials(some_scope(), square(1024)).size() == 3);
 }
-
-// Tries to lock two files whenever SQLite asks for a lock of one of them, and counts the rows that
-// the first of them gets between two chances.
-class LockChances : public VfsShim {
- public:
-  LockChances(const fs::path& own, const fs::path& other)
-      : own_(own.string(), SQLite::OPEN_READWRITE, 0, "unix"),
-        other_(other.string(), SQLite::OPEN_READWRITE, 0, "unix") {}
-
-  int before(const FileChange& change) override {
-    if (change.kind == FileChange::Kind::lock) look();
-    return SQLITE_OK;
-  }
-  // The rows that were added to `all` without a chance for others, at most.
-  std::int64_t longest_wait(std::int64_t all) {
-    look();
-    CHECK(rows_ == all);
-    return longest_;
-  }
-
- private:
-  void look() {
-    try {
-      for (SQLite::Database* file : {&own_, &other_}) {
-        file->exec("BEGIN EXCLUSIVE");
-        file->exec("ROLLBACK");
-      }
-    } catch (const SQLite::Exception&) {
-      return;
-    }
-    const std::int64_t rows = own_.execAndGet("SELECT COUNT(*) FROM trial").getInt64();
-    longest_ = std::max(longest_, rows - rows_);
-    rows_ = rows;
-  }
-
-  SQLite::Database own_;
-  SQLite::Database other_;
-  std::int64_t rows_ = 0;
-  std::int64_t longest_ = 0;
-};
-
-// Is full after some transactions.
-class FullDisk : public VfsShim {
- public:
-  explicit FullDisk(int transactions) : left_(transactions) {}
-
-  int before(const FileChange& change) override {
-    if (change.kind == FileChange::Kind::remove && change.path.ends_with("-journal")) --left_;
-    return left_ <= 0 && change.kind == FileChange::Kind::write ? SQLITE_FULL : SQLITE_OK;
-  }
-
- private:
-  int left_;
-};
 
 }  // namespace
 
@@ -359,35 +302,30 @@ TEST_SUITE("merging databases") {
     CHECK(database.stats().trials == 2);
   }
 
-  TEST_CASE("other processes write between the batches of a large merge") {
+  TEST_CASE("results with times that are not possible by the stored rates are left out") {
     const TemporaryFolder folder;
-    constexpr int kTrials = 20'000;
-    TuningDatabase::open(folder / "other.db")
-        .add_trials(some_scope(), some_run(), some_trials(0, kTrials));
-    TuningDatabase::open(folder / "own.db").put_winners(std::vector{some_winner(1024, 100)});
-    LockChances chances(folder / "own.db", folder / "other.db");
     auto database = TuningDatabase::open(folder / "own.db");
-    CHECK(database.merge(folder / "other.db").trials == kTrials);
-    CHECK(chances.longest_wait(kTrials) <= 8192);
-  }
-
-  TEST_CASE("an interrupted merge is completed by the next one") {
-    const TemporaryFolder folder;
-    constexpr int kTrials = 10'000;
     auto other = TuningDatabase::open(folder / "other.db");
-    other.add_trials(some_scope(), some_run(), some_trials(0, kTrials));
-    other.put_winners(std::vector{some_winner(1024, 100)});
-    auto database = TuningDatabase::open(folder / "own.db");
-    {
-      FullDisk full(1);
-      auto failed = TuningDatabase::open(folder / "own.db");
-      CHECK(storage_error([&] { failed.merge(folder / "other.db"); }) != "no error");
-    }
-    CHECK(database.stats().trials == 8192);
-    CHECK(database.stats().winners == 0);
-    const MergeCounts rest = database.merge(folder / "other.db");
-    CHECK(rest.trials == kTrials - 8192);
-    CHECK(rest.winners == 1);
+    other.add_trials(some_scope(), some_run(), some_trials(0, 3));
+    other.put_winners(std::vector{some_winner(1024, 100), some_winner(2048, 1e-300)});
+    other.put_rates(kClass, some_scope().environment, {50000, 4000});
+    const double slowest = some_trial(2).measurement.median_us;
+    std::vector<double> rates;
+    const auto is_possible = [&](const std::string& template_name, const Problem&, double us,
+                                 const std::optional<DeviceRates>& known) {
+      CHECK(template_name == some_scope().template_name);
+      rates.push_back(known ? known->fma_gflops : 0);
+      return us >= slowest;
+    };
+    const MergeCounts counts = database.merge(folder / "other.db", is_possible);
+    CHECK(counts.trials == 1);
+    CHECK(counts.winners == 1);
+    CHECK(counts.impossible == 3);
+    CHECK(rates == std::vector<double>(5, 50000));
+    database.put_rates(kClass, some_scope().environment, {60000, 4000});
+    rates.clear();
+    CHECK(database.merge(folder / "other.db", is_possible).impossible == 3);
+    CHECK(rates == std::vector<double>(5, 60000));
   }
 
   TEST_CASE("a database in memory takes others in too") {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/statistics.hpp"
+#include "kernel_templates/possible_time.hpp"
 #include "tuner/run/stopping_rule.hpp"
 
 namespace autotune {
@@ -202,6 +203,10 @@ void Decision::record(FinalsDone done) {
 void Decision::declare_winner(Undecided& undecided, const FinalsResult& finals) {
   const Ranking& ranking = *finals.ranking;
   const Finalist& first = finals.finalists[ranking.winner];
+  if (!is_possible_us(*first.kernel, first.problem, median(first.samples_us),
+                      plan_.stored().rates())) {
+    return;
+  }
   Winner winner = plan_.stored().winner_from(first.last, *first.kernel);
   winner.median_us = median(first.samples_us);
   winner.low_us = ranking.interval.low;

@@ -167,7 +167,7 @@ void SearchPlan::update() {
                    !request_.fresh && !end && completion_->complete_in_another_environment(task)});
   }
   stored_->load_winners();
-  shared_->load(tasks_);
+  shared_->load(tasks_, stored_->rates());
   open_.clear();
   stale_.clear();
   for (const auto& [task, end, was_complete] : all) {

@@ -249,7 +249,7 @@ void Search::follow_others() {
 
 void Search::learn() {
   ++learned_;
-  plan_.shared().learn(plan_.tasks());
+  plan_.shared().learn(plan_.tasks(), plan_.stored().rates());
   next_learning_ = Clock::now() + kBetweenLearning;
 }
 

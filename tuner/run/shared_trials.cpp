@@ -10,6 +10,7 @@
 #include "autotune/error.hpp"
 
 #include "core/hash.hpp"
+#include "kernel_templates/possible_time.hpp"
 
 namespace autotune {
 namespace {
@@ -58,8 +59,13 @@ void SharedTrials::release(Key key) const {
   if (claims_.get() >= 0) set_lock(claims_.get(), F_UNLCK, key);
 }
 
-void SharedTrials::load(std::vector<SearchTask>& tasks) {
+void SharedTrials::load(std::vector<SearchTask>& tasks, const std::optional<DeviceRates>& rates) {
   if (fresh_) return;
+  const auto record = [&](SearchTask& task, const Trial& trial) {
+    const double us = trial.measurement.median_us;
+    if (trial.ok() && !is_possible_us(task.kernel(), trial.problem, us, rates)) return;
+    task.record_known(trial);
+  };
   if (last_rows_.empty()) {
     const std::int64_t last_row = database_.last_trial_row();
     std::map<Problem, std::vector<SearchTask*>> searches;
@@ -72,7 +78,7 @@ void SharedTrials::load(std::vector<SearchTask>& tasks) {
       for (const SearchTask* task : of_problem) scopes.push_back(scope_of(task->kernel()));
       for (const Trial& trial : database_.trials(scopes, problem)) {
         for (SearchTask* task : of_problem) {
-          if (task->kernel().name == trial.template_name) task->record_known(trial);
+          if (task->kernel().name == trial.template_name) record(*task, trial);
         }
       }
     }
@@ -81,15 +87,15 @@ void SharedTrials::load(std::vector<SearchTask>& tasks) {
   for (auto& [kernel, last_row] : last_rows_) {
     for (const Trial& trial : database_.trials_after(last_row, scope_of(*kernel), run_guid_)) {
       for (SearchTask& task : tasks) {
-        if (&task.kernel() == kernel && task.problem() == trial.problem) task.record_known(trial);
+        if (&task.kernel() == kernel && task.problem() == trial.problem) record(task, trial);
       }
     }
   }
 }
 
-void SharedTrials::learn(std::vector<SearchTask>& tasks) {
+void SharedTrials::learn(std::vector<SearchTask>& tasks, const std::optional<DeviceRates>& rates) {
   try {
-    load(tasks);
+    load(tasks, rates);
   } catch (const StorageError&) {
     return;
   }

@@ -43,9 +43,10 @@ class SharedTrials {
 
   // Gives the tasks the stored trials: at the first call all, then those that other runs have
   // stored since the last call. Throws StorageError.
-  void load(std::vector<SearchTask>& tasks);
+  // Trials with times that are not possible by the device's rates are left out.
+  void load(std::vector<SearchTask>& tasks, const std::optional<DeviceRates>& rates);
   // Does the same during the search, but leaves trials that cannot be read for the next call.
-  void learn(std::vector<SearchTask>& tasks);
+  void learn(std::vector<SearchTask>& tasks, const std::optional<DeviceRates>& rates);
 
  private:
   TuningDatabase& database_;

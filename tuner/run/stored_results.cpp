@@ -10,6 +10,7 @@
 
 #include "core/hash.hpp"
 #include "core/statistics.hpp"
+#include "kernel_templates/possible_time.hpp"
 
 namespace autotune {
 
@@ -43,6 +44,11 @@ void StoredResults::load_winners() {
              s.kernel->space_version == winner.space_version;
     });
     if (space == spaces_.end()) continue;
+    const bool is_current = winner.environment == environment_;
+    if (!is_possible_us(*space->kernel, winner.problem, winner.median_us,
+                        is_current ? rates_ : std::nullopt)) {
+      continue;
+    }
     try {
       // JSON keeps parameters in alphabetical order, and the space in the template's order.
       winner.configuration = space->kernel->space.validated(winner.configuration);

@@ -13,6 +13,7 @@
 
 #include "core/compile_target.hpp"
 #include "core/error_text.hpp"
+#include "kernel_templates/possible_time.hpp"
 
 namespace autotune {
 namespace {
@@ -258,7 +259,12 @@ void TuningRun::give_up(std::exception_ptr error) {
 void TuningRun::record(TrialDone done) {
   if (!done.trial) return;
   SearchTask& task = plan_.tasks()[done.id.task];
-  const Trial& trial = *done.trial;
+  Trial& trial = *done.trial;
+  const double us = trial.measurement.median_us;
+  if (trial.ok() && !is_possible_us(task.kernel(), trial.problem, us, plan_.stored().rates())) {
+    trial.status = TrialStatus::run_crashed;
+    trial.detail = fmt::format("the worker gave a time that is not possible: {:g} us", us);
+  }
   ++report_.report.statuses[trial.status];
   SharedTrials& shared = plan_.shared();
   const auto key = shared.key_of(task.kernel(), trial.problem, trial.configuration);

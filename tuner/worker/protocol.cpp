@@ -9,6 +9,7 @@
 
 #include "core/cbor.hpp"
 #include "core/json.hpp"
+#include "core/possible_time.hpp"
 
 namespace autotune {
 
@@ -162,10 +163,13 @@ void check(const MeasureReply& reply) {
   const Measurement& measured = reply.measurement;
   const bool is_ok = reply.status == TrialStatus::ok;
   for (const double us : measured.samples_us) {
-    if (figure(us) == 0 && is_ok) throw Error("malformed worker message: no time at all");
+    if (figure(us) < kLeast_us && is_ok) throw Error("malformed worker message: no such time");
   }
   if (is_ok && (figure(measured.median_us) > 0) == measured.samples_us.empty()) {
     throw Error("malformed worker message: a median without samples, or samples without one");
+  }
+  if (is_ok && !measured.samples_us.empty() && measured.median_us < kLeast_us) {
+    throw Error("malformed worker message: no such time");
   }
   figure(measured.spread_us);
   if (!is_ok) return;  // the errors of a wrong result may be infinite

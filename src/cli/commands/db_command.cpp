@@ -18,6 +18,7 @@
 #include "cli/output/terminal.hpp"
 #include "core/json.hpp"
 #include "db/default_paths.hpp"
+#include "kernel_templates/possible_time.hpp"
 
 namespace autotune {
 
@@ -73,9 +74,12 @@ int run_merge(const DbOptions& options) {
   check_database_folder(options.database);
   TuningDatabase database = TuningDatabase::open(path_of(options));
   for (const std::string& other : options.others) {
-    const MergeCounts counts = database.merge(other);
+    const MergeCounts counts = database.merge(other, possible_time(built_in_kernels()));
     fmt::print("{}: {}, {} merged\n", printable(other), counted(counts.trials, "trial"),
                counted(counts.winners, "winner"));
+    if (counts.impossible == 0) continue;
+    fmt::print(stderr, "autotune: warning: {}: {} left out, faster than the device can be\n",
+               printable(other), counted(counts.impossible, "result"));
   }
   return exit_code::kDone;
 }

@@ -215,9 +215,11 @@ TEST_SUITE("Protocol") {
     CHECK_NOTHROW(
         static_cast<void>(decode_reply(encode(WorkerReply(CalibrateReply{0, 0, "why"})))));
     for (double* figure : {&good.measurement.samples_us[1], &good.measurement.median_us}) {
-      const double before = std::exchange(*figure, 0);
-      CHECK_THROWS_AS(static_cast<void>(decode_reply(encode(WorkerReply(good)))), Error);
-      *figure = before;
+      for (const double too_short : {0.0, 5e-324, 1e-300, 9e-4}) {
+        const double before = std::exchange(*figure, too_short);
+        CHECK_THROWS_AS(static_cast<void>(decode_reply(encode(WorkerReply(good)))), Error);
+        *figure = before;
+      }
     }
     // The errors of a wrong result may be anything.
     good.status = TrialStatus::wrong_result;
