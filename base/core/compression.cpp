@@ -9,6 +9,17 @@
 #include "autotune/error.hpp"
 
 namespace autotune {
+namespace {
+
+using Decompressor = std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)>;
+
+Decompressor make_decompressor() {
+  Decompressor made(ZSTD_createDCtx(), ZSTD_freeDCtx);
+  if (made == nullptr) throw std::bad_alloc();
+  return made;
+}
+
+}  // namespace
 
 std::string compressed(std::string_view plain, int level) {
   std::string packed(ZSTD_compressBound(plain.size()), '\0');
@@ -21,9 +32,7 @@ std::string compressed(std::string_view plain, int level) {
 
 // Decompresses a stream, because files that were compressed as one lack their original size.
 std::optional<std::string> decompressed(std::string_view packed, std::uint64_t max_bytes) {
-  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(),
-                                                                     ZSTD_freeDCtx);
-  if (context == nullptr) throw std::bad_alloc();
+  const Decompressor context = make_decompressor();
   ZSTD_inBuffer in = {packed.data(), packed.size(), 0};
   std::string block(ZSTD_DStreamOutSize(), '\0');
   std::string plain;
@@ -37,6 +46,19 @@ std::optional<std::string> decompressed(std::string_view packed, std::uint64_t m
     if (ZSTD_isError(left) != 0 || plain.size() + out.pos > max_bytes || stuck) return std::nullopt;
     plain.append(block, 0, out.pos);
   }
+  return plain;
+}
+
+std::string decompressed_beginning(std::string_view packed, std::size_t count) {
+  const Decompressor context = make_decompressor();
+  std::string plain(count, '\0');
+  ZSTD_inBuffer in = {packed.data(), packed.size(), 0};
+  ZSTD_outBuffer out = {plain.data(), plain.size(), 0};
+  for (std::size_t before = packed.size(); in.pos != before && out.pos < out.size;) {
+    before = in.pos;
+    if (ZSTD_isError(ZSTD_decompressStream(context.get(), &out, &in)) != 0) break;
+  }
+  plain.resize(out.pos);
   return plain;
 }
 

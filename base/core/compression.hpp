@@ -1,6 +1,7 @@
 // zstd, in memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,10 @@ namespace autotune {
 // `max_bytes`.
 [[nodiscard]] std::optional<std::string> decompressed(std::string_view packed,
                                                       std::uint64_t max_bytes);
+
+// Returns the first bytes, at most `count`, of what a zstd stream holds, as far as the beginning of
+// the stream has them.
+[[nodiscard]] std::string decompressed_beginning(std::string_view packed, std::size_t count);
 
 // Returns whether bytes begin like a zstd stream.
 [[nodiscard]] bool is_compressed(std::string_view bytes);

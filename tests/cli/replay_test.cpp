@@ -2,12 +2,16 @@
 #include <fstream>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include "autotune/problem.hpp"
 
+#include "core/posix/file_descriptor.hpp"
 #include "db/tuning_database.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/cli/running_program.hpp"
 #include "tuner/replay/recorded_space.hpp"
 
 namespace autotune::test {
@@ -244,6 +248,37 @@ TEST_SUITE("replay") {
     const Program program;
     CHECK(program({"replay", kRecording, "--repeats", "2"}).exit_code == 0);
     CHECK_FALSE(std::filesystem::exists(program.database));
+  }
+
+  TEST_CASE("standard input and pipes are read, compressed too") {
+    const Program program;
+    const std::string how = " --strategy random --trials 5 --repeats 1 --json";
+    const auto shell = [&](const std::string& line) {
+      return run_program("/bin/sh", {"-c", line, AUTOTUNE_PROGRAM, kRecording},
+                         program.environment);
+    };
+    const ProgramResult expected = shell("exec \"$0\" replay \"$1\"" + how);
+    REQUIRE(expected.exit_code == kSuccess);
+    for (const char* line : {"cat \"$1\" | \"$0\" replay -", "\"$0\" replay - < \"$1\"",
+                             "zstdcat \"$1\" | \"$0\" replay /dev/stdin",
+                             "cat \"$1\" | \"$0\" replay /proc/self/fd/0"}) {
+      if (has(line, "zstdcat") && shell("command -v zstdcat").exit_code != 0) continue;
+      CAPTURE(line);
+      CHECK(shell(line + how).out == expected.out);
+    }
+    CHECK(has(shell("\"$0\" replay - < /dev/null").err, "autotune: -: is a device"));
+    CHECK(has(shell("printf '' | \"$0\" replay -").err, "autotune: -: is empty"));
+  }
+
+  TEST_CASE("one signal ends the wait for the writer of a pipe") {
+    const Program program;
+    const std::string pipe = program.folder.path() / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    RunningProgram running(program, {"replay", pipe});
+    // A writer that can open the pipe has met its reader.
+    FileDescriptor writer;
+    while (writer.get() < 0) writer = FileDescriptor(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK));
+    CHECK(running.finish_with(SIGTERM).exit_code == 1000 + SIGTERM);
   }
 }
 

@@ -2,6 +2,8 @@
 // are the values of the parameters. An entry has its measurements, and mostly its parameters too. A
 // configuration that failed has the name of its error under "__error__" since version 1.4, and as
 // its time before.
+#include <algorithm>
+#include <map>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -32,33 +34,61 @@ std::vector<std::string> values_in(const std::string& key) {
   return values;
 }
 
-OrderedJson configuration_of(const std::string& key, const OrderedJson& entry,
-                             const std::vector<std::string>& parameters) {
-  OrderedJson configuration = OrderedJson::object();
-  const std::vector<std::string> values = values_in(key);
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const auto own = entry.find(parameters[i]);
-    if (own == entry.end() && values.size() != parameters.size()) {
-      throw UsageError(fmt::format("the entry '{}' has not one value for each of {} parameters",
-                                   key, parameters.size()));
-    }
-    configuration[parameters[i]] = own != entry.end() ? *own : OrderedJson(values[i]);
+struct CacheParameters {
+  std::shared_ptr<const std::vector<std::string>> names;
+  std::map<std::string_view, std::size_t> places;  // of the names
+};
+
+CacheParameters parameters_of(const OrderedJson& document) {
+  auto names = document.at("tune_params_keys").get<std::vector<std::string>>();
+  CacheParameters parameters{std::make_shared<const std::vector<std::string>>(std::move(names)),
+                             {}};
+  for (const std::string& name : *parameters.names) {
+    parameters.places.emplace(name, parameters.places.size());
   }
-  return configuration;
+  if (parameters.places.size() == parameters.names->size()) return parameters;
+  throw UsageError(
+      "its results are not as a cache of Kernel Tuner has them: a parameter is there "
+      "twice");
+}
+
+RecordedConfiguration configuration_of(const std::string& key, const OrderedJson& entry,
+                                       const CacheParameters& parameters) {
+  std::vector<OrderedJson> values(parameters.names->size());
+  std::vector<bool> has(values.size());
+  for (const auto& [name, value] : entry.get_ref<const OrderedJson::object_t&>()) {
+    const auto found = parameters.places.find(name);
+    if (found == parameters.places.end()) continue;
+    values[found->second] = value;
+    has[found->second] = true;
+  }
+  if (std::find(has.begin(), has.end(), false) != has.end()) {
+    const std::vector<std::string> in_key = values_in(key);
+    if (in_key.size() != values.size()) {
+      throw UsageError(fmt::format("the entry '{}' has not one value for each of {} parameters",
+                                   key, values.size()));
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!has[i]) values[i] = in_key[i];
+    }
+  }
+  return {parameters.names, std::move(values)};
 }
 
 RecordedResult read_entry(const std::string& key, const OrderedJson& entry,
-                          const std::vector<std::string>& parameters,
-                          const std::string& objective) {
+                          const CacheParameters& parameters, const std::string& objective) {
   RecordedResult read{.configuration = configuration_of(key, entry, parameters)};
-  const OrderedJson value = entry.value(objective, OrderedJson());
-  if (entry.contains("__error__")) {
-    read.status = status_from_error(entry.at("__error__"));
-  } else if (!value.is_number()) {
-    read.status = status_from_error(value);
+  const auto error = entry.find("__error__");
+  const auto value = entry.find(objective);
+  if (error != entry.end()) {
+    read.status = status_from_error(*error);
+  } else if (value == entry.end()) {
+    read.lacks = objective;
+  } else if (!value->is_number()) {
+    read.status = status_from_error(*value);
   } else {
     const std::string unit = objective.rfind("time", 0) == 0 ? "ms" : "";
-    read.cost = objective_cost(objective, value, unit);
+    read.cost = objective_cost(objective, *value, unit);
   }
   return read;
 }
@@ -72,8 +102,8 @@ std::string objective_of(const OrderedJson& document) {
 }  // namespace
 
 ResultReader kernel_tuner_reader(const OrderedJson& outline) {
-  return [parameters = outline.at("tune_params_keys").get<std::vector<std::string>>(),
-          objective = objective_of(outline)](const std::string& key, const OrderedJson& entry) {
+  return [parameters = parameters_of(outline), objective = objective_of(outline)](
+             const std::string& key, const OrderedJson& entry) {
     return read_entry(key, entry, parameters, objective);
   };
 }

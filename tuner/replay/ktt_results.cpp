@@ -19,11 +19,16 @@ TrialStatus status_of(const OrderedJson& result) {
 ResultReader ktt_reader(const OrderedJson& outline) {
   const std::string unit = outline.at("Metadata").at("TimeUnit");
   return [unit](const std::string&, const OrderedJson& result) {
-    OrderedJson configuration = OrderedJson::object();
+    std::vector<std::string> names;
+    std::vector<OrderedJson> values;
     for (const OrderedJson& parameter : result.at("Configuration")) {
-      configuration[parameter.at("Name").get<std::string>()] = parameter.at("Value");
+      names.push_back(parameter.at("Name"));
+      values.push_back(parameter.at("Value"));
     }
-    RecordedResult read{.configuration = configuration, .status = status_of(result)};
+    RecordedResult read{
+        .configuration = {std::make_shared<const std::vector<std::string>>(std::move(names)),
+                          std::move(values)},
+        .status = status_of(result)};
     if (read.status == TrialStatus::ok) {
       read.cost = objective_cost("time", result.at("TotalDuration"), unit);
     }

@@ -2,47 +2,68 @@
 
 #include <charconv>
 #include <cmath>
-#include <iterator>
+#include <cstdint>
+#include <limits>
 #include <optional>
 
 namespace autotune {
 namespace {
 
-// KTT writes numbers as texts, and the keys of Kernel Tuner's caches are texts of Python.
-std::optional<double> as_number(const OrderedJson& value) {
-  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
-  if (value.is_number()) return value.get<double>();
-  if (!value.is_string()) return std::nullopt;
-  const auto& text = value.get_ref<const std::string&>();
+static_assert(std::numeric_limits<long double>::digits >= 64);  // so it has all integers of 64 bits
+
+// nullopt for what is no number, and for an integer of more than 64 bits, which is taken as a text
+// so that it stays apart from its neighbours. KTT writes numbers as texts, and the keys of Kernel
+// Tuner's caches are texts of Python.
+std::optional<long double> number_in(const std::string& text) {
   if (text == "True" || text == "False") return text == "True" ? 1 : 0;
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && std::isfinite(number) ? std::optional(number) : std::nullopt;
+  const char* const last = text.data() + text.size();
+  const auto parsed = [&](auto number) -> std::optional<long double> {
+    const auto [end, error] = std::from_chars(text.data(), last, number);
+    if (error != std::errc() || end != last) return std::nullopt;
+    return static_cast<long double>(number);
+  };
+  if (const auto number = parsed(std::int64_t{0})) return number;
+  if (const auto number = parsed(std::uint64_t{0})) return number;
+  if (text.find_first_not_of("-0123456789") == std::string::npos) return std::nullopt;
+  const auto number = parsed(0.0);
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
-bool is_whole(double number) {
-  constexpr double kMost = 9007199254740992;  // 2^53: a double has every whole number up to it
+std::optional<long double> as_number(const OrderedJson& value) {
+  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  return value.is_string() ? number_in(value.get_ref<const std::string&>()) : std::nullopt;
+}
+
+bool is_small_whole(long double number) {
+  constexpr long double kMost = 9007199254740992;  // 2^53: strategies calculate with doubles
   return number == std::trunc(number) && std::abs(number) <= kMost;
 }
 
 }  // namespace
 
 void ParameterValues::add(const OrderedJson& value) {
-  if (const std::optional<double> number = as_number(value)) {
-    numbers_.insert(*number);
-    all_whole_ = all_whole_ && is_whole(*number);
+  if (const std::optional<long double> number = as_number(value)) {
+    numbers_.try_emplace(*number, 0);
+    all_small_ = all_small_ && is_small_whole(*number);
   } else {
     texts_.try_emplace(value.dump(), static_cast<std::int64_t>(texts_.size()));
-    all_whole_ = false;
+    all_small_ = false;
   }
 }
 
+void ParameterValues::rank() {
+  std::int64_t next = 0;
+  for (auto& [number, rank] : numbers_) rank = next++;
+}
+
 std::int64_t ParameterValues::number(const OrderedJson& value) const {
-  const std::optional<double> number = as_number(value);
+  const std::optional<long double> number = as_number(value);
   if (!number) return static_cast<std::int64_t>(numbers_.size()) + texts_.at(value.dump());
-  if (all_whole_) return static_cast<std::int64_t>(*number);
-  return std::distance(numbers_.begin(), numbers_.find(*number));
+  if (all_small_) return static_cast<std::int64_t>(*number);
+  return numbers_.at(*number);
 }
 
 }  // namespace autotune

@@ -1,5 +1,4 @@
 // Files of recorded results, of any format.
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -34,8 +33,15 @@ constexpr Format kFormats[] = {
     {"autotune db export", "trials", exported_trials_reader},
 };
 
-std::string plain_content(const std::string& path) {
+[[noreturn]] void refuse_length() {
+  throw UsageError(fmt::format("has more than {} GiB of text: record fewer results in one file",
+                               kMaxPlainBytes >> 30));
+}
+
+// The bytes of a file, or of a pipe until it ends.
+std::string bytes_of(const std::string& path) {
   std::error_code ignored;
+  const bool is_regular = std::filesystem::is_regular_file(path, ignored);
   if (std::filesystem::is_character_file(path, ignored)) {  // which may have no end
     throw UsageError("is a device: name a file of recorded results");
   }
@@ -45,24 +51,39 @@ std::string plain_content(const std::string& path) {
         fmt::format("cannot be read: {}; name a file of recorded results", std::strerror(errno)));
   }
   std::string bytes;
-  std::error_code unknown;  // of a pipe
-  const std::uintmax_t size = std::filesystem::file_size(path, unknown);
-  if (!unknown) bytes.reserve(size);
+  if (is_regular) {
+    const std::uintmax_t size = std::filesystem::file_size(path, ignored);
+    if (size > kMaxPlainBytes) refuse_length();
+    bytes.reserve(size);
+  }
   for (std::string block(std::size_t{1} << 20, '\0'); file;) {
     file.read(block.data(), static_cast<std::streamsize>(block.size()));
-    bytes.append(block, 0, static_cast<std::size_t>(file.gcount()));
+    const auto count = static_cast<std::size_t>(file.gcount());
+    if (bytes.size() + count > kMaxPlainBytes) refuse_length();
+    bytes.append(block, 0, count);
   }
-  if (bytes.empty()) {
+  if (!bytes.empty()) return bytes;
+  throw UsageError(
+      fmt::format("is {}: name a file of recorded results",
+                  std::filesystem::is_directory(path, ignored) ? "a folder" : "empty"));
+}
+
+std::string plain_content(const std::string& path) {
+  std::string bytes = bytes_of(path);
+  if (bytes.starts_with("SQLite format 3")) {  // a likely thing to try
     throw UsageError(
-        fmt::format("is {}: name a file of recorded results",
-                    std::filesystem::is_directory(path, ignored) ? "a folder" : "empty"));
+        fmt::format("is a database: 'autotune db export --db {} --output "
+                    "trials.t4.json' makes the recording to replay",
+                    path));
   }
   const bool by_gzip = is_gzip(bytes);
   if (!by_gzip && !is_compressed(bytes)) return bytes;
   std::optional<std::string> plain =
       by_gzip ? unzipped(bytes, kMaxPlainBytes) : decompressed(bytes, kMaxPlainBytes);
   if (plain) return std::move(*plain);
-  throw UsageError(fmt::format("is not a whole {} file: copy it again", by_gzip ? "gzip" : "zstd"));
+  throw UsageError(
+      fmt::format("is not a whole {} file, or has more than {} GiB of text: copy it again",
+                  by_gzip ? "gzip" : "zstd", kMaxPlainBytes >> 30));
 }
 
 std::deque<RecordedResult> read_as(const Format& format, const RecordedDocument& document) {
@@ -101,6 +122,10 @@ RecordedFile read_content(const std::string& path) {
 
 }  // namespace
 
+RecordedConfiguration::RecordedConfiguration(std::shared_ptr<const std::vector<std::string>> names,
+                                             std::vector<OrderedJson> values)
+    : names_(std::move(names)), values_(std::move(values)) {}
+
 RecordedConfiguration::RecordedConfiguration(const OrderedJson& object) {
   std::vector<std::string> names;
   for (const auto& [name, value] : object.get_ref<const OrderedJson::object_t&>()) {
@@ -119,14 +144,9 @@ const std::vector<std::string>& RecordedConfiguration::names() const {
   return names_ ? *names_ : none;
 }
 
-const OrderedJson& RecordedConfiguration::at(const std::string& name) const {
-  const auto found = std::find(names().begin(), names().end(), name);
-  return values_.at(static_cast<std::size_t>(found - names().begin()));
-}
-
 RecordedFile read_recorded_file(const std::string& path) {
   try {
-    RecordedFile file = read_content(path);
+    RecordedFile file = read_content(path == "-" ? "/dev/stdin" : path);
     if (file.results.empty()) throw UsageError("has no results: record some first");
     return file;
   } catch (const Error& error) {

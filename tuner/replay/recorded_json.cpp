@@ -58,7 +58,11 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
   bool boolean(bool value) override { return add(value); }
   bool number_integer(number_integer_t value) override { return add(value); }
   bool number_unsigned(number_unsigned_t value) override { return add(value); }
-  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  // An integer of more than 64 bits stays as its text, since its neighbours have the same double.
+  bool number_float(number_float_t value, const string_t& text) override {
+    const bool is_integer = text.find_first_of(".eE") == string_t::npos;
+    return is_integer ? add(text) : add(value);
+  }
   bool string(string_t& value) override { return add(std::move(value)); }
   bool binary(binary_t& value) override { return add(std::move(value)); }
   bool start_object(std::size_t) override { return open(OrderedJson::object()); }
@@ -101,12 +105,14 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
     return parent.get_ref<OrderedJson::array_t&>().emplace_back(std::move(value));
   }
   bool add(OrderedJson value) {
+    count();
     place(std::move(value));
     pass_on_result();
     return true;
   }
   bool open(OrderedJson container) {
     if (open_.size() == kMaxDepth) throw UsageError("is nested too deep for recorded results");
+    count();
     open_.push_back(&place(std::move(container)));
     if (open_.size() == 2) {
       in_results_ = document_.is_object() &&
@@ -121,6 +127,14 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
     return true;
   }
 
+  void count() {
+    std::size_t& values = in_results_ && open_.size() > 1 ? values_of_result_ : values_outside_;
+    if (++values <= kMaxValues) return;
+    throw UsageError(
+        fmt::format("has more than {} values {}", kMaxValues,
+                    &values == &values_of_result_ ? "in one result" : "outside of its results"));
+  }
+
   // Passes on what was completed last if it is a result, and forgets it.
   void pass_on_result() {
     if (!in_results_ || open_.size() != 2) return;
@@ -132,16 +146,20 @@ class DocumentBuilder : public nlohmann::json_sax<OrderedJson> {
       visit_("", results.back());
     }
     results.clear();
+    values_of_result_ = 0;
   }
 
-  // A file of some kilobytes could have brackets, unpacked, that take all memory.
-  static constexpr std::size_t kMaxDepth = 64;  // recorded results have 10
+  // A file of some kilobytes could have brackets or values, unpacked, that take all memory.
+  static constexpr std::size_t kMaxDepth = 64;          // recorded results have 10
+  static constexpr std::size_t kMaxValues = 1'000'000;  // theirs have some thousands
 
   OrderedJson document_;
   // The containers that are not closed, from the outermost. They stay in place, since their parents
   // do not grow meanwhile.
   std::vector<OrderedJson*> open_;
   bool in_results_ = false;
+  std::size_t values_outside_ = 0;
+  std::size_t values_of_result_ = 0;
   std::span<const std::string> result_members_;
   const RecordedDocument::Visit& visit_;
   std::optional<Fault> fault_;

@@ -20,13 +20,13 @@ class RecordedConfiguration {
   RecordedConfiguration() = default;
   // Throws an exception of the JSON library for anything but an object.
   RecordedConfiguration(const OrderedJson& object);
+  RecordedConfiguration(std::shared_ptr<const std::vector<std::string>> names,
+                        std::vector<OrderedJson> values);  // as many as names
 
   // Uses the names of another configuration if they are the same.
   void share_names(const RecordedConfiguration& other);
   [[nodiscard]] const std::vector<std::string>& names() const;
   [[nodiscard]] const std::vector<OrderedJson>& values() const { return values_; }
-  // Throws std::out_of_range when there is no parameter of that name.
-  [[nodiscard]] const OrderedJson& at(const std::string& name) const;
 
  private:
   std::shared_ptr<const std::vector<std::string>> names_;  // none: there are no parameters
@@ -41,6 +41,7 @@ struct RecordedResult {
   // A result that is ok and has no cost is a failure all the same.
   TrialStatus status = TrialStatus::ok;
   std::optional<double> cost;  // microseconds, where the objective is a time (objective.hpp)
+  std::string lacks = {};  // the name of the objective if a result that is ok has no value of it
 };
 
 struct RecordedFile {
@@ -48,7 +49,8 @@ struct RecordedFile {
   bool is_whole = true;  // false while a search still writes it, and where that was ended
 };
 
-// Reads a file of any format, plain or compressed. Throws UsageError that names it.
+// Reads a file or a pipe of any format, plain or compressed; "-" is standard input. Throws
+// UsageError that names it.
 [[nodiscard]] RecordedFile read_recorded_file(const std::string& path);
 
 // A ResultReader reads one result of a document, which may have a name there. It and the functions

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -27,23 +26,24 @@ namespace {
 // The parameters of a space, in the order of their first appearance, with their values.
 struct Parameters {
   std::shared_ptr<const Configuration::Names> names;
+  std::map<std::string, std::size_t> places;  // of the names
   std::vector<ParameterValues> values;
 };
 
 Parameters parameters_of(const std::deque<RecordedResult>& results) {
   Configuration::Names names;
   Parameters parameters;
-  std::map<std::string, std::size_t> places;
   for (const RecordedResult& result : results) {
     const RecordedConfiguration& configuration = result.configuration;
     for (std::size_t i = 0; i < configuration.names().size(); ++i) {
       const std::string& name = configuration.names()[i];
-      const auto [place, is_new] = places.try_emplace(name, names.size());
+      const auto [place, is_new] = parameters.places.try_emplace(name, names.size());
       if (is_new) names.push_back(name);
       if (is_new) parameters.values.emplace_back();
       parameters.values[place->second].add(configuration.values()[i]);
     }
   }
+  for (ParameterValues& values : parameters.values) values.rank();
   parameters.names = std::make_shared<const Configuration::Names>(std::move(names));
   return parameters;
 }
@@ -60,16 +60,28 @@ std::string space_name(const RecordedResult& result, const std::string& path, bo
   }
 }
 
-Trial trial_of(const RecordedResult& result, const Parameters& parameters) {
-  std::vector<std::int64_t> values;
-  values.reserve(parameters.values.size());
-  for (std::size_t i = 0; i < parameters.values.size(); ++i) {
-    values.push_back(parameters.values[i].number(result.configuration.at((*parameters.names)[i])));
+// Thrown where a configuration lacks a parameter that others of its space have.
+struct MissingParameter {};
+
+std::vector<std::int64_t> values_of(const RecordedConfiguration& configuration,
+                                    const Parameters& parameters) {
+  std::vector<std::int64_t> values(parameters.values.size());
+  std::vector<bool> has(values.size());
+  for (std::size_t i = 0; i < configuration.names().size(); ++i) {
+    const std::size_t place = parameters.places.at(configuration.names()[i]);
+    values[place] = parameters.values[place].number(configuration.values()[i]);
+    has[place] = true;
   }
-  Trial trial{.problem = result.problem.value_or(Problem()),
-              .template_name = result.template_name,
-              .configuration = Configuration(parameters.names, std::move(values)),
-              .status = result.status};
+  if (std::find(has.begin(), has.end(), false) != has.end()) throw MissingParameter();
+  return values;
+}
+
+Trial trial_of(const RecordedResult& result, const Parameters& parameters) {
+  Trial trial{
+      .problem = result.problem.value_or(Problem()),
+      .template_name = result.template_name,
+      .configuration = Configuration(parameters.names, values_of(result.configuration, parameters)),
+      .status = result.status};
   trial.measurement.median_us = result.cost.value_or(0);
   if (trial.ok() && !result.cost) trial.status = TrialStatus::launch_failed;
   return trial;
@@ -133,6 +145,14 @@ bool has_parameters_of(const KernelTemplate& kernel, const Configuration& record
   return 2 * known > kernel.space.parameters().size();
 }
 
+// The objective that a result lacks though it is ok, or an empty text.
+std::string lacking_objective(const std::deque<RecordedResult>& results) {
+  const auto found = std::find_if(results.begin(), results.end(), [](const RecordedResult& result) {
+    return !result.lacks.empty();
+  });
+  return found == results.end() ? "" : found->lacks;
+}
+
 }  // namespace
 
 Prior prior_for(const RecordedSpace& space) {
@@ -165,13 +185,20 @@ std::vector<RecordedSpace> read_recorded_spaces(const std::string& path) {
   }
   std::vector<RecordedSpace> spaces;
   for (const std::string& name : names) {
+    const std::string lacks = lacking_objective(groups.at(name));
     try {
       spaces.push_back(space_of(std::move(groups.at(name))));
-    } catch (const std::out_of_range&) {
+    } catch (const MissingParameter&) {
       throw UsageError(
           fmt::format("{}: {}: not all configurations have the same parameters", path, name));
     }
     spaces.back().name = name;
+    if (spaces.back().correct == 0 && !lacks.empty()) {
+      throw UsageError(
+          fmt::format("{}: {}: no configuration has a value of the objective {}, so "
+                      "none is the best",
+                      path, name, lacks));
+    }
     if (spaces.back().correct == 0 || spaces.back().best_us >= kWorthless) {
       const char* const why =
           spaces.back().correct == 0 ? "configurations failed" : "scores are 0 or less";

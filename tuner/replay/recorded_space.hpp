@@ -31,8 +31,9 @@ struct RecordedSpace {
 [[nodiscard]] Prior prior_for(const RecordedSpace& space);
 
 // Reads T4 results, cache files of Kernel Tuner, results of KTT and the output of `db export`,
-// plain or compressed with zstd or gzip. Throws UsageError that names the file when it is absent,
-// has none of these formats or has a space without a correct configuration.
+// plain or compressed with zstd or gzip, from a file or a pipe; "-" is standard input. Throws
+// UsageError that names the file when it is absent, has none of these formats or has a space
+// without a correct configuration.
 [[nodiscard]] std::vector<RecordedSpace> read_recorded_spaces(const std::string& path);
 
 }  // namespace autotune

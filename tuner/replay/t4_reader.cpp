@@ -2,6 +2,8 @@
 // unit, which holds for the whole file, and in values that are texts where a configuration failed.
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "core/statistics.hpp"
@@ -29,40 +31,53 @@ TrialStatus status_of(const OrderedJson& result) {
   return TrialStatus::launch_failed;  // any other reason
 }
 
-const OrderedJson* find_measurement(const OrderedJson& result, const std::string& name) {
+using Measurements = std::map<std::string_view, const OrderedJson*>;  // the first of each name
+
+Measurements measurements_of(const OrderedJson& result) {
+  Measurements found;
   const auto measurements = result.find("measurements");
-  if (measurements == result.end()) return nullptr;
+  if (measurements == result.end()) return found;
   for (const OrderedJson& measurement : *measurements) {
-    if (measurement.at("name") == name) return &measurement;
+    const OrderedJson& name = measurement.at("name");
+    if (name.is_string()) found.emplace(name.get_ref<const std::string&>(), &measurement);
   }
-  return nullptr;
+  return found;
 }
 
 // The objective of the search: the first one that was measured, or the time.
 std::pair<std::string, const OrderedJson*> objective_of(const OrderedJson& result) {
+  const Measurements measurements = measurements_of(result);
   for (const OrderedJson& name : result.value("objectives", OrderedJson::array())) {
     if (!name.is_string()) continue;
-    const OrderedJson* found = find_measurement(result, name);
-    if (found != nullptr) return {name, found};
+    const auto found = measurements.find(name.get_ref<const std::string&>());
+    if (found != measurements.end()) return {name, found->second};
   }
-  return {"time", find_measurement(result, "time")};
+  const auto time = measurements.find("time");
+  return {"time", time == measurements.end() ? nullptr : time->second};
 }
 
-std::optional<double> cost_of(const OrderedJson& result, const std::string& time_unit) {
+// The name of what the search should have measured.
+std::string wanted_objective(const OrderedJson& result) {
+  const OrderedJson names = result.value("objectives", OrderedJson::array());
+  return !names.empty() && names.front().is_string() ? names.front() : OrderedJson("time");
+}
+
+void read_cost(RecordedResult& read, const OrderedJson& result, const std::string& time_unit) {
   const auto [name, measurement] = objective_of(result);
   if (measurement != nullptr) {
     const OrderedJson& value = measurement->at("value");
     const std::string unit = measurement->value("unit", "");
-    if (!value.is_number()) return std::nullopt;
     const bool has_unit = !unit.empty() || name != "time";
-    return objective_cost(name, value, has_unit ? unit : time_unit);
+    if (value.is_number()) read.cost = objective_cost(name, value, has_unit ? unit : time_unit);
+    return;
   }
   const OrderedJson runtimes = result.at("times").value("runtimes", OrderedJson::array());
   const auto is_number = [](const OrderedJson& value) { return value.is_number(); };
-  if (runtimes.empty() || !std::all_of(runtimes.begin(), runtimes.end(), is_number)) {
-    return std::nullopt;
+  if (runtimes.empty()) {
+    read.lacks = wanted_objective(result);
+  } else if (std::all_of(runtimes.begin(), runtimes.end(), is_number)) {
+    read.cost = objective_cost("time", median(runtimes.get<std::vector<double>>()), time_unit);
   }
-  return objective_cost("time", median(runtimes.get<std::vector<double>>()), time_unit);
 }
 
 RecordedResult read_result(const OrderedJson& result, const std::string& time_unit) {
@@ -72,7 +87,7 @@ RecordedResult read_result(const OrderedJson& result, const std::string& time_un
     read.template_name = result.at("template");
     read.device = result.value("device", "");
   }
-  if (read.status == TrialStatus::ok) read.cost = cost_of(result, time_unit);
+  if (read.status == TrialStatus::ok) read_cost(read, result, time_unit);
   return read;
 }
 

@@ -1,10 +1,7 @@
 // autotune replay: runs search strategies over spaces that were measured before.
 #include <algorithm>
-#include <fstream>
-#include <limits>
 #include <numeric>
 #include <optional>
-#include <string_view>
 #include <thread>
 
 #include <CLI/CLI.hpp>
@@ -54,23 +51,10 @@ ReplayOptions replay_options(const ReplayCommandOptions& options, std::stop_toke
           .stop = std::move(stop)};
 }
 
-// A database is a likely thing to try.
-void refuse_database(const std::string& file) {
-  constexpr std::string_view kHeader = "SQLite format 3";
-  std::string begin(kHeader.size(), '\0');
-  std::ifstream(file).read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (begin != kHeader) return;
-  throw UsageError(fmt::format(
-      "{0} is a database: 'autotune db export --db {0} --format t4 --output trials.json' makes the "
-      "recording to replay",
-      printable(file)));
-}
-
 // The spaces of the sizes that were asked for, in any layout.
 std::vector<RecordedSpace> read_spaces(const ReplayCommandOptions& options) {
   std::vector<RecordedSpace> spaces;
   for (const std::string& file : options.files) {
-    refuse_database(file);
     for (RecordedSpace& space : read_recorded_spaces(file)) spaces.push_back(std::move(space));
   }
   if (options.sizes.empty()) return spaces;
@@ -231,11 +215,12 @@ void print_json(const std::vector<Replayed>& results, const std::vector<std::str
 }
 
 int run_replay(const ReplayCommandOptions& command) {
+  // Before signals are watched, so that one of them ends a wait for the writer of a pipe.
+  const std::vector<RecordedSpace> spaces = read_spaces(command);
   const InterruptWatch interrupts;
   const ReplayOptions options = replay_options(command, interrupts.token());
   const std::vector<std::string> strategies =
       command.strategies.empty() ? strategy_names() : command.strategies;
-  const std::vector<RecordedSpace> spaces = read_spaces(command);
   const std::vector<Replayed> results =
       replay_all(spaces, strategies, options, command.until, command.progress);
   const std::size_t done =
@@ -265,7 +250,7 @@ void add_replay_command(CommandLine& line) {
   refuse_empty(command.add_option(
                    "FILE", options.files,
                    "T4 results, caches of Kernel Tuner, results of KTT, output of db export; also "
-                   ".gz, .zst"))
+                   ".gz, .zst; - is standard input"))
       ->required()
       ->type_name("");
   const std::string strategies =
@@ -280,8 +265,8 @@ void add_replay_command(CommandLine& line) {
   add_options(command, options,
               {"--seed", "--repeats", "--in-flight", "--no-shipped", "--progress", "--json"});
   command.footer(
-      "autotune db export --format t4 --output trials.json.zst\n"
-      "autotune replay trials.json.zst --strategy model,random");
+      "autotune db export --output trials.t4.json.zst\n"
+      "autotune replay trials.t4.json.zst --strategy model,random");
 }
 
 }  // namespace autotune
