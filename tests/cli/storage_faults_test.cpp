@@ -143,7 +143,7 @@ TEST_SUITE("storage that fails") {
     const std::string precious = folder.path() / "precious";
     std::ofstream(precious) << "precious";
     const std::string path = folder.path() / "out.json";
-    std::ofstream(path) << "before";
+    std::ofstream{path};
     const pid_t last = ::fork();  // pids are given in turn
     if (last == 0) ::_exit(0);
     ::waitpid(last, nullptr, 0);

@@ -1,5 +1,6 @@
 // Stands in for parts of the C library in programs that preload it. ODD_SYSTEM names the part:
 //   clock    the wall clock jumps by years, back and forth
+//   names    a file of kernels' code (.cuh) gets no new name
 //   nolocks  no file can be locked, as on a network's file system without its lock service
 //   access   nobody may ask for permissions, as below an old container runtime
 //   threads  no thread may be started, as there
@@ -17,6 +18,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -108,6 +110,14 @@ extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   const long result = ::syscall(SYS_clock_gettime, clock, time);
   if (clock == CLOCK_REALTIME) time->tv_sec += jump_s();
   return static_cast<int>(result);
+}
+
+extern "C" int rename(const char* from, const char* to) noexcept {
+  if (is("names") && std::string_view(to).ends_with(".cuh")) {
+    errno = EPERM;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_rename, from, to));
 }
 
 extern "C" time_t time(time_t* seconds) noexcept {

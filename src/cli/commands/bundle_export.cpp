@@ -17,7 +17,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/options/target.hpp"
 #include "cli/options/tuning_setup.hpp"
-#include "cli/output/new_files.hpp"
+#include "cli/output/output_files.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
@@ -151,9 +151,12 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
                                  (path / "app.bundle").string()));
   }
   check_folder_exists("--bundle", bundle.path);
-  NewFiles files(path.parent_path().empty() ? "." : path.parent_path(), kBundleMark, bundle.force,
-                 "--bundle");
-  files.check(path.filename());  // before the work, which takes minutes
+  OutputFiles files({.option = "--bundle",
+                     .begins = {kBundleMark},
+                     .read = options.sizes_file,
+                     .force = bundle.force,
+                     .streams = false});
+  files.check(bundle.path);  // before the work, which takes minutes
 
   const ResultSource results(options.database, TuningDatabase::kBusyTimeout);
   const Log silent({});
@@ -187,7 +190,7 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
     return exit_code::kInterrupted;
   }
   const std::string bytes = bundle_bytes(*content);
-  files.add(path.filename(), bytes);
+  files.add(bundle.path, bytes);
   files.commit();
   print_choices(plan, asked);
   fmt::print("{}: {} kernels for {}, {} bytes\n", printable(path.string()), plan.code.size(),

@@ -85,7 +85,7 @@ int run_merge(const DbOptions& options) {
 }
 
 int run_export_command(const DbOptions& options) {
-  return run_export(options, existing_database(options.database));
+  return run_db_export(options);
 }
 
 // Which trials.
@@ -103,10 +103,12 @@ void add_choice(CLI::App& command, DbOptions& options) {
 
 void add_export_options(CLI::App& command, DbOptions& options) {
   add_choice_option(command, "--format", {"t4", "json", "csv"},
-                    "The file format; t4 is tuning results, schema 1.0.0", options.format);
-  command.get_option("--format")->required();
+                    "The file format (default: by the ending of --output); t4 is tuning results, "
+                    "schema 1.0.0",
+                    options.format);
   add_text_option(command, "--output", "FILE",
-                  "The file to write, compressed if it ends in .zst (default: standard output)",
+                  "The file to write: .csv, .t4.json or .json, also with .gz or .zst (default: "
+                  "standard output)",
                   [&options](const std::string& path) { options.output = path; });
   add_choice(command, options);
   command.add_flag("--no-samples", options.no_samples, "Leave out the times of the single samples");
@@ -156,8 +158,8 @@ void add_db_command(CommandLine& line) {
   add("winners", "Print the stored winners as JSON lines, the form of db/tuned/", run_winners,
       "autotune db winners > winners.jsonl");
   add_export_options(add("export", "Print the stored trials for other programs", run_export_command,
-                         "autotune db export --format csv --output trials.csv\n"
-                         "autotune db export --format t4 --sizes 1024 --output trials.json.zst"),
+                         "autotune db export --output trials.csv.gz\n"
+                         "autotune db export --sizes 1024 --output trials.t4.json.zst"),
                      *options);
   CLI::App& list = add("list", "List the sizes that have stored trials", run_db_list,
                        "autotune db list\nautotune db list --device H200 --template gemm_tma");
@@ -183,7 +185,7 @@ void add_db_command(CommandLine& line) {
       "autotune db list\n"
       "autotune db top --sizes 1024 --count 5\n"
       "autotune db rm --template gemm_tiled --dry-run\n"
-      "autotune db export --format csv --output trials.csv");
+      "autotune db export --output trials.csv");
 }
 
 }  // namespace autotune

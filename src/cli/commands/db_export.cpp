@@ -1,12 +1,16 @@
 #include "cli/commands/db_export.hpp"
 
 #include <filesystem>
+#include <iterator>
 #include <optional>
+
+#include "autotune/error.hpp"
 
 #include "api/device_choice.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/options/tuning_setup.hpp"
-#include "cli/output/output_file.hpp"
+#include "cli/output/output_files.hpp"
+#include "cli/output/output_form.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/trial_export.hpp"
 #include "core/compression.hpp"
@@ -14,8 +18,6 @@
 
 namespace autotune {
 namespace {
-
-constexpr int kSmallestLevel = 19;
 
 std::vector<StoredTrial> chosen_trials(const ExportOptions& options,
                                        const TuningDatabase& database) {
@@ -29,20 +31,31 @@ std::vector<StoredTrial> chosen_trials(const ExportOptions& options,
   return trials;
 }
 
-std::string document_of(const ExportOptions& options, std::span<const StoredTrial> trials) {
-  if (options.format == "t4") return trials_as_t4(trials, !options.no_samples);
-  if (options.format == "json") return trials_as_json(trials, !options.no_samples);
+std::string document_of(const std::string& format, const ExportOptions& options,
+                        std::span<const StoredTrial> trials) {
+  if (format == "t4") return trials_as_t4(trials, !options.no_samples);
+  if (format == "json") return trials_as_json(trials, !options.no_samples);
   return trials_as_csv(trials);
 }
 
 }  // namespace
 
-int run_export(const ExportOptions& options, const TuningDatabase& database) {
+int run_db_export(const ExportOptions& options) {
+  const OutputForm form =
+      output_form(options.output, options.format, "",
+                  {{".csv", {"csv"}}, {".t4.json", {"t4"}}, {".json", {"json", "t4"}}},
+                  /*can_be_packed=*/true);
+  if (form.format.empty()) {
+    throw UsageError(
+        "--format is missing: use t4, json or csv, e.g. --format csv, or name a file, "
+        "e.g. --output trials.csv");
+  }
+  const OutputRule rule{.begins = {std::begin(kExportBegins), std::end(kExportBegins)}};
+  OutputFiles(rule).check(options.output);
+  const TuningDatabase database = existing_database(options.database);
   const std::vector<StoredTrial> trials = chosen_trials(options, database);
   if (trials.empty()) return nothing_matches(options.template_name, database);
-  const std::string document = document_of(options, trials);
-  const bool compress = std::filesystem::path(options.output).extension() == ".zst";
-  write_output(options.output, compress ? compressed(document, kSmallestLevel) : document,
+  write_output(rule, options.output, form.packed(document_of(form.format, options, trials)),
                counted(trials.size(), "trial"));
   return exit_code::kDone;
 }

@@ -9,13 +9,13 @@
 namespace autotune {
 
 struct ExportOptions : Options {
-  std::string format;         // t4, json or csv
+  std::string format;         // t4, json or csv; empty: as the output's name has it
   std::string output;         // empty: standard output
   std::string template_name;  // empty: all
   bool no_samples = false;
 };
 
 // Returns the exit code. Throws StorageError when the file cannot be written.
-int run_export(const ExportOptions& options, const TuningDatabase& database);
+int run_db_export(const ExportOptions& options);
 
 }  // namespace autotune

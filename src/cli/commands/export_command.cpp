@@ -1,5 +1,7 @@
 // autotune export: writes kernels for programs that do not link autotune.
 
+#include <filesystem>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -13,7 +15,7 @@
 #include "cli/options/options.hpp"
 #include "cli/options/target.hpp"
 #include "cli/options/tuning_setup.hpp"
-#include "cli/output/new_files.hpp"
+#include "cli/output/output_files.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "export/source/gemm_text.hpp"
@@ -76,7 +78,16 @@ int run_source_export(const ExportOptions& options) {
   if (names_cpu_device(options.device) || names_cpu_device(target.architecture)) {
     refuse_cpu_device();
   }
-  NewFiles files(options.output, kSourceMark, options.force);
+  const std::filesystem::path folder = options.output;
+  std::error_code ignored;
+  if (std::filesystem::exists(folder, ignored) && !std::filesystem::is_directory(folder, ignored)) {
+    throw UsageError(fmt::format("--output: {} is not a folder", options.output));
+  }
+  OutputFiles files({.begins = {kSourceMark},
+                     .read = options.sizes_file,
+                     .force = options.force,
+                     .streams = false,
+                     .makes_folders = true});
   std::string summary;
   for (const GemmProblem& problem : problems) {
     if (!is_known(options, problem, database, target.query)) return exit_code::kNothingStored;
@@ -84,8 +95,8 @@ int run_source_export(const ExportOptions& options) {
     summary += fmt::format("{}: {} {} ({})\n", to_string(problem), request.kernel->name,
                            to_string(request.configuration), request.origin);
     for (const SourceFile& file : stand_alone_source(request)) {
-      files.add(file.name, file.text);
-      summary += fmt::format("  {}\n", printable(files.path_of(file.name)));
+      files.add(folder / file.name, file.text);
+      summary += fmt::format("  {}\n", printable((folder / file.name).string()));
     }
     summary += fmt::format("  {}\n", nvcc_test_command(request));
   }

@@ -14,7 +14,7 @@
 #include "cli/help/command_help.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/options/options.hpp"
-#include "cli/output/output_file.hpp"
+#include "cli/output/output_files.hpp"
 
 namespace autotune {
 namespace {
@@ -24,23 +24,21 @@ struct ManualOptions {
   std::string folder;
 };
 
-// Writes a file of a folder like /usr/share.
-void write_shared(const std::filesystem::path& file, const std::string& text) {
-  std::error_code ignored;  // the file then cannot be written
-  std::filesystem::create_directories(file.parent_path(), ignored);
-  write_output(file.string(), text);
-}
-
+// Writes what a folder like /usr/share has.
 void write_all(const CommandHelp& program, const std::filesystem::path& folder) {
+  OutputFiles files({.begins = {".TH AUTOTUNE", "# Completion of autotune", "#compdef autotune"},
+                     .streams = false,
+                     .makes_folders = true});
   const std::filesystem::path manual = folder / "man" / "man1";
-  write_shared(manual / (program.name + ".1"), manual_page(program));
+  files.add(manual / (program.name + ".1"), manual_page(program));
   for (const CommandHelp& command : program.commands) {
-    write_shared(manual / (program.name + "-" + command.name + ".1"), manual_page(command));
+    files.add(manual / (program.name + "-" + command.name + ".1"), manual_page(command));
   }
   const auto script = [&](const char* shell) { return completion_script(program, shell); };
-  write_shared(folder / "bash-completion" / "completions" / program.name, script("bash"));
-  write_shared(folder / "zsh" / "site-functions" / ("_" + program.name), script("zsh"));
-  write_shared(folder / "fish" / "vendor_completions.d" / (program.name + ".fish"), script("fish"));
+  files.add(folder / "bash-completion" / "completions" / program.name, script("bash"));
+  files.add(folder / "zsh" / "site-functions" / ("_" + program.name), script("zsh"));
+  files.add(folder / "fish" / "vendor_completions.d" / (program.name + ".fish"), script("fish"));
+  files.commit();
 }
 
 int print_manual(const CommandHelp& program, const ManualOptions& options) {

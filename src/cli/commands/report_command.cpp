@@ -6,7 +6,8 @@
 #include "cli/exit_codes.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/tuning_setup.hpp"
-#include "cli/output/output_file.hpp"
+#include "cli/output/output_files.hpp"
+#include "cli/output/output_form.hpp"
 #include "cli/output/table.hpp"
 #include "cli/report/report_page.hpp"
 
@@ -14,18 +15,22 @@ namespace autotune {
 namespace {
 
 struct ReportOptions : Options {
-  std::string format = "html";
+  std::string format;         // empty: as the output's name has it, else html
   std::string output;         // empty: standard output
   std::string template_name;  // empty: all
 };
 
 int run_report(const ReportOptions& options) {
+  const OutputForm form = output_form(options.output, options.format, "html",
+                                      {{".html", {"html"}}, {".htm", {"html"}}, {".md", {"md"}}});
+  const OutputRule rule{.begins = {kReportPageBegin, kReportMarkdownBegin}};
+  OutputFiles(rule).check(options.output);
   const TuningDatabase database = existing_database(options.database);
   const ReportData report = read_report(
       database, {.device_label = device_named(options, &database).label}, options.template_name);
   if (report.trials == 0) return nothing_matches(options.template_name, database);
-  write_output(options.output,
-               options.format == "html" ? report_html(report) : report_markdown(report),
+  write_output(rule, options.output,
+               form.format == "html" ? report_html(report) : report_markdown(report),
                fmt::format("a report of {}", counted(report.trials, "trial")));
   return exit_code::kDone;
 }
@@ -36,7 +41,9 @@ void add_report_command(CommandLine& line) {
   auto [command, options] = add_command(
       line, "report", "Write what is stored as a page with plots and tables", run_report);
   add_choice_option(command, "--format", {"html", "md"},
-                    "html (default): one file with plots; md: tables in Markdown", options.format);
+                    "html: one file with plots; md: tables in Markdown (default: by the ending of "
+                    "--output, else html)",
+                    options.format);
   add_text_option(command, "--output", "FILE", "The file to write (default: standard output)",
                   [&report = options](const std::string& path) { report.output = path; });
   // The database may hold trials of templates that this program does not have.
@@ -44,7 +51,8 @@ void add_report_command(CommandLine& line) {
                   [&report = options](const std::string& name) { report.template_name = name; });
   add_options(command, options,
               {{"--device", "Only the trials of the device of this name (default: all)"}, "--db"});
-  command.footer("autotune report --output report.html\nautotune report --format md --device H200");
+  command.footer(
+      "autotune report --output report.html\nautotune report --device H200 --output report.md");
 }
 
 }  // namespace autotune

@@ -42,6 +42,11 @@ bool store(Options& options, const std::string& text) {
   return assign((options.*....*Members), Parse(text));
 }
 
+bool store_sizes(Options& options, const std::string& text) {
+  if (text.starts_with('@')) options.sizes_file = text.substr(1);
+  return assign(options.sizes, parse_sizes(text));
+}
+
 std::optional<std::int64_t> number(const std::string& text) {
   return parse_whole_number(text);
 }
@@ -165,7 +170,7 @@ constexpr std::int64_t kMostBatch = std::numeric_limits<std::int32_t>::max();
 constexpr Declaration kDeclarations[] = {
     {"--sizes", "LIST",
      "Sizes N or MxNxK, separated by commas, or @FILE with one a line (@-: standard input)", "",
-     "1024,2048x512x1024", store<parse_sizes, &Options::sizes>},
+     "1024,2048x512x1024", store_sizes},
     {"--layout", "NN|NT|TN|TT", "A and B as stored (N) or transposed (T); default NN",
      "NN, NT, TN or TT", "TN", store<one_of<kLayouts>, &Options::layout>},
     {"--batch", "N", "Products of each size that one launch computes (default 1)",

@@ -31,6 +31,7 @@ inline constexpr const char* kDeviceNameHelp =
 // The values of a command's options.
 struct Options {
   std::vector<GemmProblem> sizes;
+  std::string sizes_file;             // that they were read from; "-": standard input
   std::optional<std::string> layout;  // empty: NN
   std::optional<std::int64_t> batch;  // empty: 1
   std::optional<Math> math;           // empty: see arithmetic() and maths()

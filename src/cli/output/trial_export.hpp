@@ -3,10 +3,19 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "db/tuning_database.hpp"
 
 namespace autotune {
+
+// The first words of T4 results, JSON documents and CSV of this program.
+inline constexpr std::string_view kExportBegins[] = {
+    R"({"schema_version":"1.0.0","metadata":{"timeunit":"microseconds"},"results":[)"
+    "\n{\"timestamp\":",
+    R"({"schema":1,"command":"db export","trials":[)",
+    "device,template,m,n,k,",
+};
 
 // T4 results, schema 1.0.0. A result also has keys of this program's own, which the schema allows:
 // "problem", "template" and "device". Times are microseconds.

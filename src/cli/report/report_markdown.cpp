@@ -120,7 +120,7 @@ std::string report_markdown(const ReportData& report) {
   const auto counted = [](std::size_t count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
   };
-  return fmt::format("# autotune report\n\n{} of {} in {}, by autotune {}.\n\n",
+  return fmt::format("{}\n{} of {} in {}, by autotune {}.\n\n", kReportMarkdownBegin,
                      counted(report.trials, "trial"), counted(report.sizes.size(), "size"),
                      counted(report.runs.size(), "run"), kVersion) +
          rates_text(report) + parameters_text(report) + failures_text(report) +
