@@ -41,6 +41,9 @@ struct Winner {
   std::int64_t run_row = 0;
 };
 
+// No finalist is slower than the best trial of its search by more than this factor.
+inline constexpr double kFinalistMargin = 1.05;
+
 // The time by which winners of one problem are compared: a confirmed one is preferred to a
 // screening that looks a little faster.
 [[nodiscard]] inline double comparable_us(const Winner& winner) {

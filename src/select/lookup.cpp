@@ -14,7 +14,6 @@
 #include "core/hash.hpp"
 #include "db/shipped_winners.hpp"
 #include "kernel_templates/possible_time.hpp"
-#include "tuner/run/stored_results.hpp"
 
 namespace autotune {
 namespace {

@@ -11,9 +11,6 @@
 
 namespace autotune {
 
-// No finalist is slower than the best trial by more than this factor.
-inline constexpr double kFinalistMargin = 1.05;
-
 // The current time in the form in which it is stored.
 [[nodiscard]] std::string utc_now();
 

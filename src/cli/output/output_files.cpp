@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <random>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -180,7 +181,9 @@ void OutputFiles::prepare(File& file) const {
 
 void OutputFiles::finish(File& file) const {
   if (file.target.empty()) {
-    std::fwrite(file.bytes.data(), 1, file.bytes.size(), stdout);  // which remembers an error
+    if (std::fwrite(file.bytes.data(), 1, file.bytes.size(), stdout) < file.bytes.size()) {
+      throw std::system_error(errno, std::generic_category());
+    }
   } else if (file.in_place) {
     const FileDescriptor opened(::open(file.target.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
     if (opened.get() < 0 || !write_all(opened.get(), file.bytes)) fail(file.path, errno);
