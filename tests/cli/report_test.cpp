@@ -185,8 +185,9 @@ TEST_SUITE("report") {
   }
 
   TEST_CASE("Markdown has the figures, and no markup of the database") {
-    const StoredReport stored;
-    REQUIRE(stored.report({"--format", "md"}).exit_code == kSuccess);
+    StoredReport stored;
+    stored.page = stored.program.folder.path() / "report.md";
+    REQUIRE(stored.report().exit_code == kSuccess);
     const std::string text = stored.text();
     CHECK(has(text, "120 trials of 2 sizes in 1 run, by"));
     CHECK(has(text, "| 98.00 | 97.00 to 99.00 | 147.00 | 150.0 % |"));
