@@ -16,18 +16,18 @@ namespace {
 namespace fs = std::filesystem;
 using Arguments = std::vector<std::string>;
 
-std::string contents(const fs::path& path) {
+std::string file_bytes(const fs::path& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
 }
 
 // A database with one trial, and files around it.
-struct Writer {
+struct OutputWriter {
   Program program;
   fs::path folder = program.folder.path();
 
-  Writer() {
+  OutputWriter() {
     Trial trial;
     trial.problem = GemmProblem{.m = 64, .n = 64, .k = 64};
     trial.template_name = "gemm_tiled";
@@ -56,18 +56,18 @@ struct Writer {
   }
 };
 
-const std::string kSource = "gemm_64x64x64_f32_nn_strict";
+const std::string kKernelStem = "gemm_64x64x64_f32_nn_strict";
 
-Arguments source_export(const std::string& folder, const std::string& sizes = "64") {
+Arguments to_sources(const std::string& folder, const std::string& sizes = "64") {
   return {"export",  "--source",   "--sizes",    sizes,      "--arch", "sm_90",
           "--force", "--template", "gemm_tiled", "--output", folder};
 }
 
 TEST_SUITE("output files") {
   TEST_CASE("no command replaces a database, whatever its path is called, with --force neither") {
-    const Writer write;
+    const OutputWriter write;
     const std::string database = write.program.database;
-    const std::string before = contents(database);
+    const std::string before = file_bytes(database);
     const std::string sources = write.folder / "sources";
     fs::create_directory(sources);
     std::vector<std::string> names = {database, write.folder / "link", write.folder / "twice",
@@ -75,7 +75,7 @@ TEST_SUITE("output files") {
     fs::create_symlink(database, names[1]);
     fs::create_symlink("link", names[2]);
     fs::create_hard_link(database, names[3]);
-    fs::create_hard_link(database, sources + "/" + kSource + ".cu");
+    fs::create_hard_link(database, sources + "/" + kKernelStem + ".cu");
     const FileDescriptor opened(::open(database.c_str(), O_RDWR));
     names.push_back("/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(opened.get()));
     const auto check_refused = [&](const Arguments& command) {
@@ -84,13 +84,13 @@ TEST_SUITE("output files") {
       CHECK(result.exit_code == kUsage);
       CHECK(has(result.err, " is a database: name another file\n"));
       CHECK(lines(result.err) == 1);
-      CHECK(contents(database) == before);
+      CHECK(file_bytes(database) == before);
     };
     for (const std::string& name : names) {
       CAPTURE(name);
       for (const Arguments& command : write.commands(name)) check_refused(command);
     }
-    check_refused(source_export(sources));
+    check_refused(to_sources(sources));
     CHECK(fs::is_symlink(names[1]));
     CHECK(std::distance(fs::directory_iterator(sources), fs::directory_iterator()) == 1);
     // What standard output is appended to.
@@ -99,27 +99,26 @@ TEST_SUITE("output files") {
                        database},
                       write.program.environment)
               .exit_code == kUsage);
-    CHECK(contents(database) == before);
+    CHECK(file_bytes(database) == before);
   }
 
   TEST_CASE("the file with the sizes is not replaced, with --force neither") {
-    const Writer write;
+    const OutputWriter write;
     fs::create_directory(write.folder / "sources");
-    const std::string sizes = write.folder / "sources" / (kSource + ".h");
+    const std::string sizes = write.folder / "sources" / (kKernelStem + ".h");
     std::ofstream(sizes) << "64\n";
     const Arguments bundle = {"export", "--bundle", sizes,       "--arch",
                               "sm_90",  "--sizes",  "@" + sizes, "--force"};
-    for (const Arguments& command :
-         {bundle, source_export(write.folder / "sources", "@" + sizes)}) {
+    for (const Arguments& command : {bundle, to_sources(write.folder / "sources", "@" + sizes)}) {
       const ProgramResult result = write.program(command);
       CHECK(result.exit_code == kUsage);
       CHECK(has(result.err, sizes + " is what the command reads: name another file\n"));
-      CHECK(contents(sizes) == "64\n");
+      CHECK(file_bytes(sizes) == "64\n");
     }
   }
 
   TEST_CASE("a file is replaced if it is empty or a command's own, others are not") {
-    const Writer write;
+    const OutputWriter write;
     const std::string path = write.folder / "out";
     auto commands = write.commands(path);
     commands.pop_back();
@@ -127,11 +126,11 @@ TEST_SUITE("output files") {
       CAPTURE(command[1] + command[2] + command[3]);
       std::ofstream{path};  // empty
       CHECK(write.program(command).exit_code == kSuccess);
-      const std::string written = contents(path);
+      const std::string written = file_bytes(path);
       CHECK(written.size() > 100);
       std::ofstream(path, std::ios::app) << "more";
       CHECK(write.program(command).exit_code == kSuccess);
-      CHECK(contents(path) == written);
+      CHECK(file_bytes(path) == written);
       for (const char* other : {"<!DOCTYPE html>\n<html lang=\"en\">\n", "# Notes\n", "{\"a\": 1}",
                                 "device,date\n", "SQL", "x"}) {
         std::ofstream(path) << other;
@@ -140,7 +139,7 @@ TEST_SUITE("output files") {
         CHECK(has(result.err, "--output: " + path +
                                   " is there, and autotune has not written it: "
                                   "name another file, or remove it\n"));
-        CHECK(contents(path) == other);
+        CHECK(file_bytes(path) == other);
       }
       fs::remove(path);
     }
@@ -161,7 +160,7 @@ TEST_SUITE("output files") {
   }
 
   TEST_CASE("a manual page or a completion that somebody else wrote stays, and all others too") {
-    const Writer write;
+    const OutputWriter write;
     const fs::path share = write.folder / "share";
     REQUIRE(write.program({"manual", "--output", share}).exit_code == kSuccess);
     CHECK(write.program({"manual", "--output", share}).exit_code == kSuccess);
@@ -170,12 +169,12 @@ TEST_SUITE("output files") {
     std::ofstream(last) << "mine";
     std::ofstream(first) << ".TH AUTOTUNE of before";
     CHECK(write.program({"manual", "--output", share}).exit_code == kUsage);
-    CHECK(contents(last) == "mine");
-    CHECK(contents(first) == ".TH AUTOTUNE of before");
+    CHECK(file_bytes(last) == "mine");
+    CHECK(file_bytes(first) == ".TH AUTOTUNE of before");
   }
 
   TEST_CASE("standard output, devices and pipes can be named where no set of files is written") {
-    const Writer write;
+    const OutputWriter write;
     const std::string page = write.program({"db", "export", "--format", "csv"}).out;
     for (const char* name : {"/dev/stdout", "/proc/self/fd/1"}) {
       CHECK(write.exported({"--format", "csv", "--output", name}).out == page);
@@ -194,18 +193,18 @@ TEST_SUITE("output files") {
     const std::string pipe = write.folder / "pipe";
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
     RunningProgram running(write.program, {"db", "export", "--format", "csv", "--output", pipe});
-    CHECK(contents(pipe) == page);
+    CHECK(file_bytes(pipe) == page);
     CHECK(running.finish_with().exit_code == kSuccess);
   }
 
   TEST_CASE("a pipe in the place of an exported file is refused at once") {
-    const Writer write;
+    const OutputWriter write;
     const std::string sources = write.folder / "sources";
     fs::create_directory(sources);
-    const std::string pipe = sources + "/" + kSource + ".cu";
+    const std::string pipe = sources + "/" + kKernelStem + ".cu";
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
     const Arguments bundle = {"export", "--bundle", pipe, "--arch", "sm_90", "--sizes", "64"};
-    for (const Arguments& command : {bundle, source_export(sources)}) {
+    for (const Arguments& command : {bundle, to_sources(sources)}) {
       const ProgramResult result = write.program(command);
       CHECK(result.exit_code == kUsage);
       CHECK(has(result.err, pipe + " is not a regular file: name a file\n"));
@@ -214,14 +213,14 @@ TEST_SUITE("output files") {
   }
 
   TEST_CASE("a file that cannot get its name is told, with those that have theirs") {
-    Writer write;
+    OutputWriter write;
     const std::string sources = write.folder / "sources";
-    REQUIRE(write.program(source_export(sources)).exit_code == kSuccess);
+    REQUIRE(write.program(to_sources(sources)).exit_code == kSuccess);
     write.program.environment.emplace_back("LD_PRELOAD", AUTOTUNE_ODD_SYSTEM);
     write.program.environment.emplace_back("ODD_SYSTEM", "names");
-    const ProgramResult result = write.program(source_export(sources));
+    const ProgramResult result = write.program(to_sources(sources));
     CHECK(result.exit_code == kUsage);
-    const std::string stem = sources + "/" + kSource;
+    const std::string stem = sources + "/" + kKernelStem;
     CHECK(has(result.err, stem +
                               "_kernel.cuh: cannot be written: Operation not permitted; "
                               "written before it: " +
@@ -230,12 +229,12 @@ TEST_SUITE("output files") {
   }
 
   TEST_CASE("the ending of a name decides the form and the compression") {
-    const Writer write;
+    const OutputWriter write;
     const auto written = [&](const std::string& name, const Arguments& more = {}) {
       const fs::path path = write.folder / name;
       CAPTURE(name);
       CHECK(write.exported(with({"--output", path}, more)).exit_code == kSuccess);
-      return contents(path);
+      return file_bytes(path);
     };
     const auto printed = [&](const char* format) {
       return write.exported({"--format", format}).out;
@@ -261,13 +260,13 @@ TEST_SUITE("output files") {
     const std::string markdown = write.folder / "r.md";
     const std::string page = write.folder / "r.html";
     CHECK(report({"--output", markdown}).exit_code == kSuccess);
-    CHECK(contents(markdown).rfind("# autotune report\n", 0) == 0);
+    CHECK(file_bytes(markdown).rfind("# autotune report\n", 0) == 0);
     CHECK(report({"--output", page}).exit_code == kSuccess);
-    CHECK(contents(page).rfind("<!DOCTYPE html>\n", 0) == 0);
+    CHECK(file_bytes(page).rfind("<!DOCTYPE html>\n", 0) == 0);
   }
 
   TEST_CASE("an ending that contradicts --format, or is not known, is refused by name") {
-    const Writer write;
+    const OutputWriter write;
     const std::string in = "must end in .csv, .t4.json, .json, plain or with .gz or .zst";
     const std::pair<Arguments, std::string> cases[] = {
         {{"db", "export", "--format", "csv", "--output", "a.json"}, "csv contradicts the name 'a."},

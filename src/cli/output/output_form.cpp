@@ -25,7 +25,7 @@ bool is_one_of(const auto& words, std::string_view word) {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-std::string lower_case(std::string text) {
+std::string in_lower_case(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
@@ -49,7 +49,7 @@ std::string OutputForm::packed(std::string document) const {
 
 OutputForm output_form(const std::string& path, const std::string& format, const std::string& usual,
                        const std::vector<OutputEnding>& endings, bool can_be_packed) {
-  std::filesystem::path name = lower_case(std::filesystem::path(path).filename());
+  std::filesystem::path name = in_lower_case(std::filesystem::path(path).filename());
   OutputForm form{format.empty() ? usual : format, ""};
   if (can_be_packed && is_one_of(kPacked, name.extension().string())) {
     form.compression = name.extension();
