@@ -16,6 +16,7 @@ constexpr std::array kTypes = {
     ElementTypeInfo{ElementType::f32, "f32", 4, 0x1p-24, "float"},
     ElementTypeInfo{ElementType::bf16, "bf16", 2, 0x1p-8, "__nv_bfloat16"},
     ElementTypeInfo{ElementType::f16, "f16", 2, 0x1p-11, "__half"},
+    ElementTypeInfo{ElementType::i32, "i32", 4, 0, "int"},
 };
 
 template <typename T>
@@ -102,6 +103,8 @@ double load_element(ElementType type, const void* element) {
           std::bit_cast<float>(std::uint32_t{bits_of<std::uint16_t>(element)} << 16));
     case ElementType::f16:
       return static_cast<double>(from_f16(bits_of<std::uint16_t>(element)));
+    case ElementType::i32:
+      return static_cast<double>(bits_of<std::int32_t>(element));
   }
   throw Error("unknown element type");
 }
@@ -116,6 +119,8 @@ void store_element(ElementType type, void* element, double value) {
       return put(element, to_bf16(value));
     case ElementType::f16:
       return put(element, to_f16(value));
+    case ElementType::i32:
+      return put(element, static_cast<std::int32_t>(std::nearbyint(value)));
   }
 }
 

@@ -8,14 +8,15 @@
 namespace autotune {
 
 // TF32 is a way to multiply f32, not a type of elements.
-enum class ElementType : std::uint8_t { f64, f32, bf16, f16 };
+enum class ElementType : std::uint8_t { f64, f32, bf16, f16, i32 };
 
 // The properties of a type: one row of the table in element_type.cpp.
 struct ElementTypeInfo {
   ElementType type;
   const char* name;  // in keys and on the command line: "f32"
   std::int64_t size_bytes;
-  double unit_roundoff;   // the largest relative error of rounding a number to the type
+  double unit_roundoff;   // the largest relative error of rounding a number to the type; of
+                          // integers 0, since results are exact
   const char* cuda_name;  // "float"
 };
 
@@ -28,8 +29,12 @@ struct ElementTypeInfo {
   return info(type).size_bytes;
 }
 
+[[nodiscard]] inline bool is_integer(ElementType type) {
+  return info(type).unit_roundoff == 0;
+}
+
 // Read the value of an element, and store the element nearest to a value (ties to even), at an
-// address that is aligned for the type.
+// address that is aligned for the type. An integer type must have the value in its range.
 [[nodiscard]] double load_element(ElementType type, const void* element);
 void store_element(ElementType type, void* element, double value);
 

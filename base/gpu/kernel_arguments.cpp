@@ -17,6 +17,8 @@ CUtensorMapDataType map_type(ElementType type) {
       return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
     case ElementType::f16:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case ElementType::i32:
+      return CU_TENSOR_MAP_DATA_TYPE_INT32;
   }
   throw Error("no tensor map has elements of type " + to_string(type));
 }

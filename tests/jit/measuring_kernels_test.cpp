@@ -54,7 +54,7 @@ std::string with_elements(std::string_view source) {
 }
 
 constexpr ElementType kTypes[] = {ElementType::f64, ElementType::f32, ElementType::bf16,
-                                  ElementType::f16};
+                                  ElementType::f16, ElementType::i32};
 
 TEST_SUITE("MeasuringKernels") {
   TEST_CASE("the verification kernels compile for every architecture and type of elements") {

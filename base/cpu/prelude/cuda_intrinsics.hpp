@@ -26,6 +26,21 @@ extern "C" __attribute__((visibility("default"))) autotune_block_state* autotune
 
 extern "C" float fmaf(float, float, float) noexcept;
 extern "C" double fma(double, double, double) noexcept;
+inline float fma(float a, float b, float c) {
+  return fmaf(a, b, c);
+}
+extern "C" double fabs(double) noexcept;
+inline float fabs(float value) {
+  return __builtin_fabsf(value);
+}
+extern "C" double rint(double) noexcept;
+
+inline unsigned __float_as_uint(float value) {
+  return __builtin_bit_cast(unsigned, value);
+}
+inline float __uint_as_float(unsigned bits) {
+  return __builtin_bit_cast(float, bits);
+}
 
 // Calls a kernel with a pointer to each of its arguments; the compiler appends an instance for the
 // kernel that it compiles. Elements of braces are evaluated from left to right.

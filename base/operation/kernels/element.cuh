@@ -1,6 +1,5 @@
 // Elements of any type as FP64 and back, without CUDA's headers. The two 16-bit types are structs
-// of their own, so that a kernel's ELEMENT macro alone selects the type. Where this is compiled
-// as plain C++, float_of_half() and half_of_float() are the includer's.
+// of their own, so that a kernel's ELEMENT macro alone selects the type.
 
 struct __nv_bfloat16 {
   unsigned short bits;
@@ -8,6 +7,31 @@ struct __nv_bfloat16 {
 struct __half {
   unsigned short bits;
 };
+
+#ifndef __CUDACC__
+// Conversions for plain C++, where the compiler need not know FP16.
+inline float float_of_half(unsigned short bits) {
+  const unsigned magnitude = (bits & 0x7fffu) << 13;
+  const bool is_finite = (bits & 0x7c00) != 0x7c00;
+  // The product moves the exponent's bias from FP16's to FP32's, for subnormal numbers too.
+  const float value =
+      is_finite ? __uint_as_float(magnitude) * 0x1p112f : __uint_as_float(magnitude | 0x7f800000);
+  return (bits & 0x8000) != 0 ? -value : value;
+}
+inline unsigned short half_of_float(float value) {
+  const unsigned sign = __float_as_uint(value) >> 16 & 0x8000;
+  const unsigned bits = __float_as_uint(value) & 0x7fffffff;
+  unsigned rounded = 0x7e00;  // NaN
+  if (bits < 0x38800000) {    // below 2^-14: neighbouring numbers from 0.5 on are as far apart
+    rounded = __float_as_uint(__uint_as_float(bits) + 0.5f) - 0x3f000000;
+  } else if (bits < 0x477ff000) {
+    rounded = (bits - 0x38000000 + 0xfff + (bits >> 13 & 1)) >> 13;
+  } else if (bits <= 0x7f800000) {
+    rounded = 0x7c00;
+  }
+  return static_cast<unsigned short>(sign | rounded);
+}
+#endif
 
 __device__ __forceinline__ double to_double(double value) {
   return value;
@@ -26,6 +50,10 @@ __device__ __forceinline__ double to_double(__half value) {
   const float result = float_of_half(value.bits);
 #endif
   return static_cast<double>(result);
+}
+
+__device__ __forceinline__ double to_double(int value) {
+  return static_cast<double>(value);
 }
 
 // Rounds to nearest even.
@@ -47,4 +75,7 @@ __device__ __forceinline__ void from_double(double value, __half& element) {
 #else
   element.bits = half_of_float(static_cast<float>(value));
 #endif
+}
+__device__ __forceinline__ void from_double(double value, int& element) {
+  element = static_cast<int>(rint(value));
 }

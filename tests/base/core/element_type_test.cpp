@@ -23,8 +23,8 @@ double rounded(ElementType type, double value) {
 
 TEST_SUITE("ElementType") {
   TEST_CASE("names read back") {
-    for (const ElementType type :
-         {ElementType::f64, ElementType::f32, ElementType::bf16, ElementType::f16}) {
+    for (const ElementType type : {ElementType::f64, ElementType::f32, ElementType::bf16,
+                                   ElementType::f16, ElementType::i32}) {
       CHECK(autotune::element_type_from_string(to_string(type)) == type);
     }
     CHECK_THROWS_AS(static_cast<void>(autotune::element_type_from_string("tf32")),
@@ -60,6 +60,16 @@ TEST_SUITE("ElementType") {
     CHECK(std::isinf(rounded(ElementType::bf16, 1e300)));
     CHECK(std::isinf(rounded(ElementType::bf16, std::numeric_limits<double>::infinity())));
     CHECK(rounded(ElementType::bf16, 1e-300) == 0);
+  }
+
+  TEST_CASE("integers are exact, other numbers are rounded to nearest even") {
+    CHECK(is_integer(ElementType::i32));
+    CHECK_FALSE(is_integer(ElementType::f64));
+    for (const double value : {0.0, -1.0, 2147483647.0, -2147483648.0}) {
+      CHECK(rounded(ElementType::i32, value) == value);
+    }
+    CHECK(rounded(ElementType::i32, 2.5) == 2);
+    CHECK(rounded(ElementType::i32, -3.5) == -4);
   }
 
   TEST_CASE("the ends of FP16's range") {

@@ -26,6 +26,7 @@ using std::fma;
 using std::fmax;
 using std::isfinite;
 using std::min;
+using std::rint;
 
 struct {
   unsigned x;
@@ -37,16 +38,6 @@ float __uint_as_float(unsigned bits) {
 
 unsigned __float_as_uint(float value) {
   return std::bit_cast<unsigned>(value);
-}
-
-float float_of_half(unsigned short bits) {
-  return static_cast<float>(load_element(autotune::ElementType::f16, &bits));
-}
-
-unsigned short half_of_float(float value) {
-  unsigned short bits = 0;
-  store_element(autotune::ElementType::f16, &bits, static_cast<double>(value));
-  return bits;
 }
 
 #include "tests/tuner/measure/verification_kernels.inc"
@@ -168,6 +159,17 @@ TEST_SUITE("VerificationKernels") {
     kernels::__nv_bfloat16 no_number{};
     kernels::from_double(std::numeric_limits<double>::quiet_NaN(), no_number);
     CHECK(std::isnan(kernels::to_double(no_number)));
+  }
+
+  TEST_CASE("host and device agree on integers") {
+    for (const double value : {0.0, -2.0, 2147483647.0, -2147483648.0, 0.5, 1.5, -2.5, 2.6}) {
+      std::int32_t host = 0;
+      store_element(ElementType::i32, &host, value);
+      int device = 0;
+      kernels::from_double(value, device);
+      CHECK(device == host);
+      CHECK(kernels::to_double(device) == load_element(ElementType::i32, &host));
+    }
   }
 
   TEST_CASE("host and device agree on what a finding is") {
