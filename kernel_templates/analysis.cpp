@@ -45,18 +45,22 @@ Analysis analyze(const KernelTemplate& kernel, const Configuration& configuratio
 
   Analysis result;
   result.threads = geometry.threads();
-  result.loads_per_phase = (tile.block_m + tile.block_n) * tile.block_k;
-  result.operations_per_phase = 2 * tile.block_m * tile.block_n * tile.block_k;
-  result.operations_per_load = static_cast<double>(result.operations_per_phase) /
-                               static_cast<double>(result.loads_per_phase);
-  // A template may keep only a part of the loaded elements in shared memory.
-  result.shared_bytes = std::min(result.loads_per_phase * element_bytes, taken);
+  result.shared_bytes = taken;
+  if (kernel.tile_shape) {
+    const std::int64_t loads = (tile.block_m + tile.block_n) * tile.block_k;
+    const std::int64_t operations = 2 * tile.block_m * tile.block_n * tile.block_k;
+    result.loads_per_phase = loads;
+    result.operations_per_phase = operations;
+    result.operations_per_load = static_cast<double>(operations) / static_cast<double>(loads);
+    // A template may keep only a part of the loaded elements in shared memory.
+    result.shared_bytes = std::min(loads * element_bytes, taken);
+  }
   result.reserved_shared_bytes = taken - result.shared_bytes + sm.shared_reserved_per_block;
   result.registers = registers;
   result.occupancy = occupancy(
       {.threads = result.threads, .shared_bytes = taken, .registers_per_thread = registers}, sm);
-  if (result.occupancy.blocks_per_sm) {
-    result.pending_loads = *result.occupancy.blocks_per_sm * result.loads_per_phase;
+  if (result.occupancy.blocks_per_sm && result.loads_per_phase) {
+    result.pending_loads = *result.occupancy.blocks_per_sm * *result.loads_per_phase;
   }
 
   if (problem) result.blocks = geometry.blocks();

@@ -14,11 +14,13 @@
 namespace autotune {
 
 struct Analysis {
-  std::int64_t threads = 0;               // of a block
-  std::int64_t loads_per_phase = 0;       // elements that a block reads from global memory
-  std::int64_t operations_per_phase = 0;  // a multiply-add counts as two
-  double operations_per_load = 0;
-  std::int64_t shared_bytes = 0;           // of the tiles alone
+  std::int64_t threads = 0;  // of a block
+  // The elements that a block reads from global memory, its operations (a multiply-add counts as
+  // two), and operations for each of the elements. A template without a tile shape has none.
+  std::optional<std::int64_t> loads_per_phase;
+  std::optional<std::int64_t> operations_per_phase;
+  std::optional<double> operations_per_load;
+  std::int64_t shared_bytes = 0;           // of the tiles alone, if there are any
   std::int64_t reserved_shared_bytes = 0;  // the rest that a block takes: padding, the hardware's
   std::optional<std::int64_t> registers;   // a thread; unknown without a compiler
   Occupancy occupancy;

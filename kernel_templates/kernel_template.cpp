@@ -84,7 +84,7 @@ CodeTraits unpadded_traits(const Operation& operation, const Problem& problem) {
 
 TiledLaunch tiled_launch(const KernelTemplate& kernel, const Configuration& configuration,
                          const Problem& problem, int sm_count) {
-  TiledLaunch launch{.tile = kernel.tile_shape(configuration),
+  TiledLaunch launch{.tile = kernel.tile_shape ? kernel.tile_shape(configuration) : TileShape(),
                      .geometry = kernel.geometry(configuration, problem).on_device(sm_count),
                      .copying_threads = kernel.copying_threads};
   launch.shared_bytes = kernel.shared_bytes(configuration) + launch.geometry.dynamic_shared_bytes;

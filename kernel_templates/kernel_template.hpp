@@ -53,7 +53,7 @@ struct CodeTraits {
 
 // The launch of a configuration for a problem on a device, from which cost models compute.
 struct TiledLaunch {
-  TileShape tile;
+  TileShape tile;                    // all 0 of a template without
   LaunchGeometry geometry;           // on the device
   std::int64_t shared_bytes = 0;     // of a block, static and dynamic
   std::int64_t copying_threads = 0;  // of a block
@@ -92,7 +92,8 @@ struct KernelTemplate {
   std::function<Configuration(const Problem&)> default_configuration;
   std::function<LaunchGeometry(const Configuration&, const Problem&)> geometry;
   std::function<std::int64_t(const Configuration&)> shared_bytes;  // static, a block
-  std::function<TileShape(const Configuration&)> tile_shape;
+  // Left out by kernels that do not divide their output so.
+  std::function<TileShape(const Configuration&)> tile_shape = {};
   // The problems whose launches need the most threads and shared memory of a block, and the most
   // workspace: a configuration is valid on a device if they stay within its limits.
   std::vector<Problem> limiting_problems;

@@ -53,6 +53,19 @@ TEST_SUITE("analyze") {
     CHECK(a.pending_loads == 4096);
   }
 
+  TEST_CASE("a template without a tile shape has no figures of a phase") {
+    KernelTemplate kernel = *built_in_kernels().find("gemm_tiled");
+    kernel.tile_shape = {};
+    const Analysis a = analyze(kernel, plain(16, 1, 1), documents_sm(), std::nullopt, nullptr, 0);
+    CHECK(a.threads == 256);
+    CHECK_FALSE(a.loads_per_phase);
+    CHECK_FALSE(a.operations_per_phase);
+    CHECK_FALSE(a.operations_per_load);
+    CHECK_FALSE(a.pending_loads);
+    CHECK(a.shared_bytes == 2048);
+    CHECK(a.occupancy.blocks_per_sm == 8);
+  }
+
   TEST_CASE("one result with tiles of 32") {
     SmLimits sm = documents_sm();
     const Analysis a = analysis_of(plain(32, 1, 1), sm);

@@ -31,6 +31,15 @@ bool allows_unroll(const SpaceFilter& filter, const TileShape& shape) {
          (full && allows(filter.unrolls, SpaceFilter::kFullUnroll));
 }
 
+bool allows_shape(const SpaceFilter& filter, const KernelTemplate& kernel,
+                  const Configuration& configuration) {
+  if (!filter.names_shapes()) return true;
+  if (!kernel.tile_shape) return false;
+  const TileShape shape = kernel.tile_shape(configuration);
+  return allows(filter.tile_widths, shape.tile_width) && allows_results(filter, shape) &&
+         allows_unroll(filter, shape);
+}
+
 bool allows_values(const SpaceFilter& filter, const Configuration& configuration) {
   return std::all_of(filter.only.begin(), filter.only.end(), [&](const auto& one) {
     const auto& [name, values] = one;
@@ -51,18 +60,19 @@ bool in_shard(const SpaceFilter& filter, const KernelTemplate& kernel,
 }  // namespace
 
 bool SpaceFilter::empty() const {
-  return tile_widths.empty() && results_per_thread.empty() && result_shapes.empty() &&
-         unrolls.empty() && only.empty() && shards == 1;
+  return !names_shapes() && only.empty() && shards == 1;
+}
+
+bool SpaceFilter::names_shapes() const {
+  return !tile_widths.empty() || !results_per_thread.empty() || !result_shapes.empty() ||
+         !unrolls.empty();
 }
 
 Constraint SpaceFilter::constraint(const KernelTemplate& kernel) const {
   return {"filter", "the configuration must be one that the request asks for",
           [filter = *this, &kernel](const Configuration& configuration) {
-            if (filter.empty()) return true;
-            const TileShape shape = kernel.tile_shape(configuration);
-            return allows(filter.tile_widths, shape.tile_width) && allows_results(filter, shape) &&
-                   allows_unroll(filter, shape) && allows_values(filter, configuration) &&
-                   in_shard(filter, kernel, configuration);
+            return allows_shape(filter, kernel, configuration) &&
+                   allows_values(filter, configuration) && in_shard(filter, kernel, configuration);
           }};
 }
 

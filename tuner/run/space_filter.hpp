@@ -29,6 +29,8 @@ struct SpaceFilter {
   std::int64_t shards = 1;
 
   [[nodiscard]] bool empty() const;
+  // Returns whether it asks for tile shapes. A template without them then has no configurations.
+  [[nodiscard]] bool names_shapes() const;
   // The filter as a constraint named "filter".
   [[nodiscard]] Constraint constraint(const KernelTemplate& kernel) const;
   // The filter as canonical text, which is a part of a request's key.

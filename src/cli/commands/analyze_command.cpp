@@ -28,11 +28,6 @@ namespace {
 
 struct AnalyzeOptions : Options {
   std::vector<std::string> limits;
-
-  [[nodiscard]] bool names_parameters() const {
-    return !filter.tile_widths.empty() || !filter.results_per_thread.empty() ||
-           !filter.result_shapes.empty() || !filter.unrolls.empty();
-  }
 };
 
 // By default the tile width is the template's, a thread has one result, and the loop is unrolled.
@@ -49,7 +44,7 @@ ChosenConfiguration configuration_by_parameters(const AnalyzeOptions& options,
     throw UsageError(
         "analyze takes one configuration at a time, e.g. --tile-width 16 --results-per-thread 4");
   }
-  if (filter.tile_widths.empty()) {
+  if (filter.tile_widths.empty() && kernel.tile_shape) {
     filter.tile_widths = {kernel.tile_shape(kernel.default_configuration(problem)).tile_width};
   }
   if (filter.results_per_thread.empty() && filter.result_shapes.empty()) {
@@ -66,7 +61,7 @@ ChosenConfiguration configuration_by_parameters(const AnalyzeOptions& options,
 ChosenConfiguration configuration_for(const AnalyzeOptions& options, const GemmProblem& problem,
                                       const AnalyzedDevice& device,
                                       const TuningDatabase* database) {
-  if (options.names_parameters()) return configuration_by_parameters(options, problem);
+  if (options.filter.names_shapes()) return configuration_by_parameters(options, problem);
   if (options.configuration.empty() && device.label.empty()) {
     const KernelTemplate& kernel = template_or_default(options.one_template());
     return {&kernel, kernel.default_configuration(problem), problem, "default"};
@@ -133,7 +128,7 @@ AnalysisReport make_report(const AnalyzeOptions& options) {
   if (!options.sizes.empty()) report.problem = options.one_problem();
   const GemmProblem problem = report.problem.value_or(usual);
   const std::vector<std::string> adapted = adaptations(choice_of(options), {problem});
-  if (options.names_parameters()) {
+  if (options.filter.names_shapes()) {
     static_cast<void>(configuration_by_parameters(options, problem));
   }
 

@@ -51,6 +51,10 @@ SpaceFilter swept_values(SpaceFilter filter, const KernelTemplate& kernel) {
     throw UsageError("--results-per-thread: sweep takes products alone, e.g. 1,4,8,16");
   }
   check_filter(filter, {&kernel});
+  if (!kernel.tile_shape) {
+    throw UsageError(
+        fmt::format("sweep: {} has no tile shape: name another template", kernel.name));
+  }
   const ShapeValues known = shape_values({&kernel});
   if (filter.tile_widths.empty()) filter.tile_widths = usual_values(known.tile_widths, {16, 32});
   if (filter.tile_widths.empty()) filter.tile_widths = {0};

@@ -84,15 +84,14 @@ void check_filter(const SpaceFilter& filter, const std::vector<const KernelTempl
   const std::vector<const KernelTemplate*> kernels =
       templates.empty() ? all_templates() : templates;
   for (const auto& [name, values] : filter.only) check_parameter(kernels, name, values);
-  const bool asks_for_shapes = !filter.tile_widths.empty() || !filter.results_per_thread.empty() ||
-                               !filter.result_shapes.empty() || !filter.unrolls.empty();
-  if (asks_for_shapes) check_shapes(filter, shape_values(kernels));
+  if (filter.names_shapes()) check_shapes(filter, shape_values(kernels));
 }
 
 // Enumerates spaces, which takes a tenth of a second for a large one.
 ShapeValues shape_values(const std::vector<const KernelTemplate*>& templates) {
   ShapeValues values;
   for (const KernelTemplate* kernel : templates) {
+    if (!kernel->tile_shape) continue;
     for (const Configuration& configuration : kernel->space.enumerate().configurations) {
       const TileShape shape = kernel->tile_shape(configuration);
       values.tile_widths.insert(shape.tile_width);
@@ -110,7 +109,8 @@ std::optional<Configuration> plainest_configuration(const KernelTemplate& kernel
                                                     const SpaceFilter& filter,
                                                     std::vector<Constraint> constraints) {
   const auto skew = [&](const Configuration& configuration) {
-    const TileShape t = kernel.tile_shape(configuration);
+    const TileShape t = kernel.tile_shape ? kernel.tile_shape(configuration)
+                                          : TileShape{.results_m = 1, .results_n = 1};
     return std::pair(std::max(t.results_m, t.results_n) / std::min(t.results_m, t.results_n),
                      t.results_m > t.results_n);
   };

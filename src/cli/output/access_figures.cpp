@@ -35,6 +35,9 @@ std::vector<TensorDesc> tensors_of_part(const Operation& operation, const Proble
 std::vector<AccessSummary> access_figures(const KernelTemplate& kernel,
                                           const Configuration& configuration,
                                           const GemmProblem& problem) {
+  if (!kernel.tile_shape) {
+    throw Error(fmt::format("{} has no tile shape, by which accesses are counted", kernel.name));
+  }
   for (const Constraint& constraint : device_constraints(kernel, cpu_device_info())) {
     if (constraint.holds(configuration)) continue;
     throw Error(fmt::format("{} does not run on the CPU device, which traces them: {}", kernel.name,

@@ -156,9 +156,10 @@ void add_figures(Json& document, const AnalysisReport& report) {
     limits[name] = json_or_null(a.occupancy.*blocks);
   }
   document["threads"] = a.threads;
-  document["loads_per_phase"] = a.loads_per_phase;
-  document["operations_per_phase"] = a.operations_per_phase;
-  document["operations_per_load"] = json_number(a.operations_per_load);
+  document["loads_per_phase"] = json_or_null(a.loads_per_phase);
+  document["operations_per_phase"] = json_or_null(a.operations_per_phase);
+  document["operations_per_load"] =
+      a.operations_per_load ? json_number(*a.operations_per_load) : Json();
   document["pending_loads"] = json_or_null(a.pending_loads);
   document["shared_bytes"] = a.shared_bytes;
   document["reserved_shared_bytes"] = a.reserved_shared_bytes;
@@ -198,7 +199,8 @@ std::string analysis_text(const AnalysisReport& report, bool wide) {
   text += line("threads", a.threads);
   text += line("loads per phase", a.loads_per_phase);
   text += line("operations per phase", a.operations_per_phase);
-  text += line("operations per load", number_text(a.operations_per_load));
+  text += line("operations per load",
+               a.operations_per_load ? number_text(*a.operations_per_load) : "-");
   text += line("pending loads", a.pending_loads);
   text += line("shared bytes", a.shared_bytes);
   text += line("reserved shared bytes", a.reserved_shared_bytes);

@@ -46,6 +46,19 @@ TEST_SUITE("tune: selection") {
     CHECK_THROWS_AS(f.run(), UsageError);
   }
 
+  TEST_CASE("filters by tile shape leave out a template without one, others do not") {
+    Fixture f;
+    f.kernel.tile_shape = {};
+    f.request.filter.only = {{"A", {4}}};
+    CHECK(f.run().measured == 5);
+    f.request.filter.only = {};
+    f.request.filter.tile_widths = {1};
+    CHECK_THROWS_AS(f.run(), UsageError);
+    f.request.filter = {};
+    f.request.filter.unrolls = {SpaceFilter::kFullUnroll};
+    CHECK_THROWS_AS(f.run(), UsageError);
+  }
+
   TEST_CASE("shards are the whole space together, and none has what another has") {
     std::set<std::string> all;
     std::int64_t measured = 0;
