@@ -19,25 +19,38 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-Rectangle TileGrid::tile(std::int64_t number, const PoisonedTensor& output) const {
-  const std::int64_t each = ceil_div(output.rows_of_matrix(), tile_rows);
+Rectangle TileGrid::tile(std::int64_t number, const TensorDesc& output) const {
+  const std::int64_t each = ceil_div(output.rows, tile_rows);
   const std::int64_t in_matrix = number / tiles_n % each * tile_rows;
-  const std::int64_t row = number / tiles_n / each * output.rows_of_matrix() + in_matrix;
+  const std::int64_t row = number / tiles_n / each * output.rows + in_matrix;
   const std::int64_t column = number % tiles_n * tile_columns;
-  return {row, column, std::min(tile_rows, output.rows_of_matrix() - in_matrix),
-          std::min(tile_columns, output.columns() - column)};
+  return {row, column, std::min(tile_rows, output.rows - in_matrix),
+          std::min(tile_columns, output.columns - column)};
 }
 
-std::optional<TileGrid> tile_grid(const PoisonedTensor& result, std::int64_t blocks) {
-  TileGrid grid{0, 0, 0, 0};
-  const std::int64_t rows = result.rows_of_matrix();
-  while (grid.tile_rows < rows && result.written(grid.tile_rows, 0)) ++grid.tile_rows;
-  while (grid.tile_columns < result.columns() && result.written(0, grid.tile_columns)) {
-    ++grid.tile_columns;
+std::vector<std::int64_t> TileGrid::overlapping(const Rectangle& part,
+                                                const TensorDesc& output) const {
+  const std::int64_t of_matrix = part.row / output.rows * ceil_div(output.rows, tile_rows);
+  const std::int64_t first_row = part.row % output.rows;
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t m = first_row / tile_rows; m * tile_rows < first_row + part.rows; ++m) {
+    for (std::int64_t n = part.column / tile_columns; n * tile_columns < part.column + part.columns;
+         ++n) {
+      numbers.push_back((of_matrix + m) * tiles_n + n);
+    }
   }
+  return numbers;
+}
+
+std::optional<TileGrid> tile_grid(
+    const TensorDesc& output, std::int64_t blocks,
+    const std::function<bool(std::int64_t row, std::int64_t column)>& written) {
+  TileGrid grid{0, 0, 0, 0};
+  while (grid.tile_rows < output.rows && written(grid.tile_rows, 0)) ++grid.tile_rows;
+  while (grid.tile_columns < output.columns && written(0, grid.tile_columns)) ++grid.tile_columns;
   if (grid.tile_rows == 0 || grid.tile_columns == 0) return std::nullopt;
-  grid.tiles_m = result.rows() / rows * ceil_div(rows, grid.tile_rows);
-  grid.tiles_n = ceil_div(result.columns(), grid.tile_columns);
+  grid.tiles_m = output.matrices * ceil_div(output.rows, grid.tile_rows);
+  grid.tiles_n = ceil_div(output.columns, grid.tile_columns);
   if (grid.tiles_m * grid.tiles_n != blocks) return std::nullopt;
   return grid;
 }
@@ -74,7 +87,7 @@ std::vector<std::int64_t> sample_blocks(const Work& work, std::int64_t blocks,
 std::vector<Rectangle> written_tiles(const PoisonedTensor& result, const TileGrid& grid) {
   std::vector<Rectangle> tiles;
   for (std::int64_t number = 0; number < grid.tiles_m * grid.tiles_n; ++number) {
-    const Rectangle tile = grid.tile(number, result);
+    const Rectangle tile = grid.tile(number, result.description());
     for (std::int64_t row = tile.row; row < tile.row + tile.rows; ++row) {
       if (!result.any_written(row, tile.column, tile.columns)) continue;
       tiles.push_back(tile);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -11,18 +12,34 @@
 
 namespace autotune {
 
+// A rectangle of an output's rows and columns. The rows of a batch are counted through all of its
+// matrices.
+struct Rectangle {
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+
+  bool operator==(const Rectangle&) const = default;
+};
+
 // The result, each of its matrices divided into equal tiles from its first element on; the last
 // tiles may extend beyond it. tiles_m counts those of all matrices.
 struct TileGrid {
   std::int64_t tile_rows, tile_columns, tiles_m, tiles_n;
 
-  [[nodiscard]] Rectangle tile(std::int64_t number, const PoisonedTensor& output) const;
+  [[nodiscard]] Rectangle tile(std::int64_t number, const TensorDesc& output) const;
+  // The numbers of the tiles that overlap a part of the result that lies within one matrix.
+  [[nodiscard]] std::vector<std::int64_t> overlapping(const Rectangle& part,
+                                                      const TensorDesc& output) const;
 };
 
-// Returns the tiles into which a launch divides the result if each block computes one, derived from
-// the elements that block 0, run alone, has written; nullopt if the blocks divide it in another
-// way.
-[[nodiscard]] std::optional<TileGrid> tile_grid(const PoisonedTensor& result, std::int64_t blocks);
+// Returns the tiles into which a launch divides an output if each block computes one, derived from
+// the elements that block 0, run alone, has written: `written` is asked about some of the first row
+// and the first column. Returns nullopt if the blocks divide it in another way.
+[[nodiscard]] std::optional<TileGrid> tile_grid(
+    const TensorDesc& output, std::int64_t blocks,
+    const std::function<bool(std::int64_t row, std::int64_t column)>& written);
 
 // Returns the blocks to run of a launch that does this work, in increasing order: all `blocks`, or
 // a sample if all are too much work. The sample is always the same. It has the blocks at the

@@ -243,17 +243,22 @@ CpuCompiler::CpuCompiler() : command_(find_compiler()) {
   build_ = fmt::format("{}, cpu {:.8}", version.substr(0, version.find('\n')), ours.digest());
 }
 
-CpuCompileResult CpuCompiler::compile(const std::string& name, const std::string& source,
+CpuCompileResult CpuCompiler::compile(const std::vector<std::string>& kernels,
+                                      const std::string& source,
                                       const std::vector<std::string>& options, CpuCode code) const {
   const PrivateFolder folder;
   const fs::path words = folder.path() / "prelude.hpp";
   const fs::path input = folder.path() / "kernel.cu";
   const fs::path output = folder.path() / "kernel.so";
   write_file(words, prelude());
-  write_file(input, fmt::format("#line 1 \"{0}.cu\"\n{1}\n"
-                                "extern \"C\" __global__ void {2}{0}(void** arguments) {{\n"
-                                "  autotune_call_kernel(&{0}, arguments);\n}}\n",
-                                name, source, kCallPrefix));
+  std::string text = fmt::format("#line 1 \"{}.cu\"\n{}\n", kernels.front(), source);
+  for (const std::string& kernel : kernels) {
+    text += fmt::format(
+        "extern \"C\" __global__ void {1}{0}(void** arguments) {{\n"
+        "  autotune_call_kernel(&{0}, arguments);\n}}\n",
+        kernel, kCallPrefix);
+  }
+  write_file(input, text);
 
   std::vector<std::string> command = command_;
   for (const std::string& option : options) {

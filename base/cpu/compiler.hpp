@@ -28,13 +28,19 @@ class CpuCompiler {
   // PATH. Throws EnvironmentError when there is none.
   CpuCompiler();
 
-  // Compiles portable CUDA C++. `name` is the kernel's, a C symbol that the source defines. The
-  // options are written for NVRTC; all but macros (-Dname=value) are ignored. A source that does
-  // not compile gives a result that is not ok. Throws EnvironmentError when the compiler cannot be
-  // run, its files cannot be written, or anything but the source stopped it.
-  [[nodiscard]] CpuCompileResult compile(const std::string& name, const std::string& source,
+  // Compiles portable CUDA C++. `kernels` are the names of its kernels, C symbols that the source
+  // defines. The options are written for NVRTC; all but macros (-Dname=value) are ignored. A source
+  // that does not compile gives a result that is not ok. Throws EnvironmentError when the compiler
+  // cannot be run, its files cannot be written, or anything but the source stopped it.
+  [[nodiscard]] CpuCompileResult compile(const std::vector<std::string>& kernels,
+                                         const std::string& source,
                                          const std::vector<std::string>& options,
                                          CpuCode code = CpuCode::fast) const;
+  [[nodiscard]] CpuCompileResult compile(const std::string& kernel, const std::string& source,
+                                         const std::vector<std::string>& options,
+                                         CpuCode code = CpuCode::fast) const {
+    return compile(std::vector{kernel}, source, options, code);
+  }
 
   // Identifies everything that an image depends on besides source and options: the compiler's
   // version line and the prelude of this program.

@@ -6,8 +6,8 @@
 namespace autotune {
 namespace {
 
-// When it is repeated, these bits are a quiet NaN in every element type, and one that no arithmetic
-// gives.
+// When it is repeated, these bits are a quiet NaN in every type of real numbers, and one that no
+// arithmetic gives. As an i32 they are 2146992120, which results of small integers do not reach.
 constexpr std::uint16_t kPoison = 0x7ff8;
 constexpr std::int64_t kWordBytes = sizeof kPoison;
 constexpr std::int64_t kPiece = std::int64_t{1} << 18;
@@ -86,12 +86,10 @@ ElementBuffer linear(ElementType type, std::int64_t count, double first, double 
 }
 
 PoisonedTensor::PoisonedTensor(const TensorDesc& output)
-    : matrices_(output.matrices),
-      rows_each_(output.rows),
-      columns_(output.columns),
+    : output_(output),
       stride_(output.placed_elements() / output.matrices),
       element_bytes_(size_bytes(output.type)),
-      guard_((columns_ + 1024) / 64 * 64),
+      guard_((output.columns + 1024) / 64 * 64),
       memory_(output.type, output.placed_elements() + 2 * guard_) {}
 
 void PoisonedTensor::poison(ThreadPool& pool) {
@@ -126,8 +124,8 @@ std::int64_t PoisonedTensor::written_of(std::int64_t first, std::int64_t count) 
 
 std::int64_t PoisonedTensor::written_outside() const {
   std::int64_t written = written_of(0, guard_) + written_of(memory_.count() - guard_, guard_);
-  const std::int64_t of_matrix = rows_each_ * columns_;
-  for (std::int64_t matrix = 0; matrix < matrices_; ++matrix) {
+  const std::int64_t of_matrix = output_.matrix_elements();
+  for (std::int64_t matrix = 0; matrix < output_.matrices; ++matrix) {
     written += written_of(guard_ + matrix * stride_ + of_matrix, stride_ - of_matrix);
   }
   return written;

@@ -46,18 +46,18 @@ class ElementBuffer {
                                    ThreadPool& pool);
 
 // An output that tells which of its elements were written. Elements and the guard zones before and
-// behind them, and between the matrices of a batch, are poisoned with one particular NaN. Rows are
-// counted through all matrices.
+// behind them, and between the matrices of a batch, are poisoned: with one particular NaN, or, in
+// an integer type, with one large number. Rows are counted through all matrices.
 class PoisonedTensor {
  public:
   explicit PoisonedTensor(const TensorDesc& output);
 
   [[nodiscard]] std::byte* data() { return memory_.data() + guard_ * element_bytes_; }
   [[nodiscard]] const std::byte* data() const { return memory_.data() + guard_ * element_bytes_; }
-  [[nodiscard]] ElementType type() const { return memory_.type(); }
-  [[nodiscard]] std::int64_t rows() const { return matrices_ * rows_each_; }
-  [[nodiscard]] std::int64_t rows_of_matrix() const { return rows_each_; }
-  [[nodiscard]] std::int64_t columns() const { return columns_; }
+  [[nodiscard]] const TensorDesc& description() const { return output_; }
+  [[nodiscard]] ElementType type() const { return output_.type; }
+  [[nodiscard]] std::int64_t rows() const { return output_.matrices * output_.rows; }
+  [[nodiscard]] std::int64_t columns() const { return output_.columns; }
   [[nodiscard]] double at(std::int64_t row, std::int64_t column) const {
     return memory_.at(place(row, column));
   }
@@ -72,7 +72,7 @@ class PoisonedTensor {
  private:
   // Returns the place of an element, counted from the front guard zone on.
   [[nodiscard]] std::int64_t place(std::int64_t row, std::int64_t column) const {
-    return guard_ + row / rows_each_ * stride_ + row % rows_each_ * columns_ + column;
+    return guard_ + row / output_.rows * stride_ + row % output_.rows * columns() + column;
   }
   // Returns whether any of these elements, counted from the front guard zone on, is not poison.
   [[nodiscard]] bool differs(std::int64_t first, std::int64_t count) const;
@@ -80,7 +80,7 @@ class PoisonedTensor {
   // Returns how many of these elements were written.
   [[nodiscard]] std::int64_t written_of(std::int64_t first, std::int64_t count) const;
 
-  std::int64_t matrices_, rows_each_, columns_;
+  TensorDesc output_;
   std::int64_t stride_;  // elements from one matrix to the next
   std::int64_t element_bytes_;
   std::int64_t guard_;  // elements of a guard zone: a row at least

@@ -23,9 +23,9 @@ TensorDesc with_guard_rows(TensorDesc output) {
   return output;
 }
 
-double bytes_needed(const Operation& operation, const Problem& problem, const DeviceInfo& device) {
+double bytes_needed(std::span<const TensorDesc> tensors, const DeviceInfo& device) {
   double bytes = 0;
-  for (const TensorDesc& tensor : operation.tensors(problem)) {
+  for (const TensorDesc& tensor : tensors) {
     const double own = tensor.volume();
     if (tensor.role == TensorRole::input) {
       bytes += 2 * own;
@@ -35,7 +35,8 @@ double bytes_needed(const Operation& operation, const Problem& problem, const De
     const double guards = static_cast<double>(guarded.matrix_stride - tensor.matrix_stride) *
                           static_cast<double>(tensor.matrices * size_bytes(tensor.type));
     bytes += own + guards;
-    // Only GPUs keep the references of whole outputs.
+    // Only GPUs compute the references of whole outputs. On the CPU device memory that no sampled
+    // block needs is never touched.
     if (device.is_cpu()) continue;
     const double elements = own / static_cast<double>(size_bytes(tensor.type));
     bytes += own + elements * (sizeof(double) + sizeof(float));
@@ -44,9 +45,9 @@ double bytes_needed(const Operation& operation, const Problem& problem, const De
   return bytes;
 }
 
-std::string why_too_large(const Operation& operation, const Problem& problem,
+std::string why_too_large(const std::string& text, std::span<const TensorDesc> tensors,
                           const DeviceInfo& device) {
-  const double needed = bytes_needed(operation, problem, device);
+  const double needed = bytes_needed(tensors, device);
   const auto available = static_cast<double>(device.memory_bytes);
   if (available == 0 || needed <= available) return "";
   const auto gib = [](double bytes) {
@@ -54,8 +55,8 @@ std::string why_too_large(const Operation& operation, const Problem& problem,
     const double value = bytes * 0x1p-30;
     return value < kMany ? fmt::format("{:.1f}", value) : fmt::format("{:.2g}", value);
   };
-  return fmt::format("{} needs {} GiB of memory to be verified and timed, and {} has {}",
-                     operation.text(problem), gib(needed), device.label, gib(available));
+  return fmt::format("{} needs {} GiB of memory to be verified and timed, and {} has {}", text,
+                     gib(needed), device.label, gib(available));
 }
 
 }  // namespace autotune

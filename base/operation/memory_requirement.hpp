@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "core/device_info.hpp"
@@ -18,14 +19,18 @@ namespace autotune {
 // touch, rounded up to a multiple of 16 bytes.
 [[nodiscard]] TensorDesc with_guard_rows(TensorDesc output);
 
-// The bytes that a problem needs on the device: two sets of inputs, the output between its guard
-// zones, and the references.
-[[nodiscard]] double bytes_needed(const Operation& operation, const Problem& problem,
-                                  const DeviceInfo& device);
+// The bytes that a problem with these tensors needs on the device: two sets of inputs, each output
+// between its guard zones, and the references.
+[[nodiscard]] double bytes_needed(std::span<const TensorDesc> tensors, const DeviceInfo& device);
 
-// Returns in one line why the device could not hold the problem even with all of its memory free;
-// empty if it could.
-[[nodiscard]] std::string why_too_large(const Operation& operation, const Problem& problem,
+// Returns in one line why the device could not hold a problem, whose name for people is `text`,
+// even with all of its memory free; empty if it could.
+[[nodiscard]] std::string why_too_large(const std::string& text,
+                                        std::span<const TensorDesc> tensors,
                                         const DeviceInfo& device);
+[[nodiscard]] inline std::string why_too_large(const Operation& operation, const Problem& problem,
+                                               const DeviceInfo& device) {
+  return why_too_large(operation.text(problem), operation.tensors(problem), device);
+}
 
 }  // namespace autotune

@@ -26,34 +26,14 @@ struct Work {
   double bytes = 0;       // the least number that has to be read and written
 };
 
-// A rectangle of the output's rows and columns. The rows of a batch are counted through all of its
-// matrices.
-struct Rectangle {
-  std::int64_t row = 0;
-  std::int64_t column = 0;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-
-  bool operator==(const Rectangle&) const = default;
-};
-
-// The reference results of a rectangle, row by row: each element in FP64, and the magnitude that
-// its rounding errors are relative to, in most operations the sum of the absolute values of its
-// terms.
-struct ReferenceTile {
-  static constexpr std::int64_t kSide = 64;  // rows and columns at most
-  std::vector<double> values;
-  std::vector<double> magnitudes;
-};
-
 // A result is right when every element equals the reference bit for bit on small integers, and when
 // |error| <= error_bound * (unit roundoff of its type) * magnitude holds for every element on other
 // data.
 struct Operation {
   std::string name;  // of Problem::operation()
   // The tensors of a problem without padding, in the order by which kernel arguments refer to them.
-  // The last one is the output, all others are inputs. Throws Error for a problem with other sizes
-  // or traits than the operation knows.
+  // Their roles say which are outputs; there is one at least. Throws Error for a problem with other
+  // sizes or traits than the operation knows.
   std::function<std::vector<TensorDesc>(const Problem&)> tensors;
   std::function<Work(const Problem&)> work;
   // The distance of two problems that differ in their sizes alone: 0 for equal ones.
@@ -70,25 +50,24 @@ struct Operation {
   };
 
   std::function<double(const Problem&, InputData)> error_bound;
-  // The reference on a GPU: CUDA C++ with two kernels of 256 threads a block and reference_blocks()
-  // blocks. They take the address of each input, reference_numbers() as 64-bit integers, and the
-  // address of what they write, for the whole output row by row:
+  // The reference: CUDA C++ with two kernels of kReferenceThreads a block and reference_blocks()
+  // blocks, which divide the outputs in the same way. They take the address of each input,
+  // reference_numbers() as 64-bit integers, and for each output the addresses of what they write,
+  // for the whole output row by row:
   //   reference_integers(..., ELEMENT_<output>* values)
   //   reference_real(..., double* values, float* magnitudes)
-  // It is compiled after element.cuh, with a macro ELEMENT_<NAME> for each tensor.
+  // A magnitude is what an element's rounding errors are relative to, in most operations the sum of
+  // the absolute values of its terms. The text is compiled after element.cuh, with a macro
+  // ELEMENT_<NAME> for each tensor: by NVRTC, and for the CPU device as plain C++.
   std::string_view reference_source = {};
   std::function<std::vector<std::int64_t>(const Problem&)> reference_numbers;
   std::function<std::int64_t(const Problem&)> reference_blocks;
-  // The reference on the CPU, for a part of at most ReferenceTile::kSide rows and columns. It must
-  // be safe to call from several threads. It may leave out magnitudes that are not wanted.
-  std::function<void(const Problem&, std::span<const void* const> inputs, const Rectangle& part,
-                     bool with_magnitudes, ReferenceTile& result)>
-      reference_tile;
 
   // Returns whether a problem is one of this operation's. A database may hold others, such as those
   // of newer versions.
   [[nodiscard]] bool has(const Problem& problem) const;
 };
+inline constexpr std::int64_t kReferenceThreads = 256;
 
 // The operations that a program knows. Immutable once built; shared freely between threads.
 class OperationRegistry {

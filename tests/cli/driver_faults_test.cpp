@@ -7,6 +7,7 @@
 
 #include "tests/cli/fake_machine.hpp"
 #include "tests/support/fake_cuda.hpp"
+#include "tests/support/measure_request.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune::test {
@@ -241,11 +242,10 @@ TEST_SUITE("ProcessWorker on a driver") {
   TEST_CASE("a driver that hangs is given up and the next worker answers") {
     if (!can_compile()) return;
     FakeCuda fake;
-    const MeasureRequest request{.problem = GemmProblem{.m = 8, .n = 8, .k = 8},
-                                 .kernel_name = "any",
-                                 .cubin = "// PTX",
-                                 .geometry = {},
-                                 .timing = {.samples = 0}};
+    MeasureRequest request = test::request_for({.m = 8, .n = 8, .k = 8});
+    request.kernel_name = "any";
+    request.cubin = "// PTX";
+    request.timing.samples = 0;
     for (const char* script : {"cuInit:hang", "cuStreamSynchronize:hang@1"}) {
       CAPTURE(script);
       fake.set_script(script);

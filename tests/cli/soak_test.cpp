@@ -12,6 +12,7 @@
 
 #include "gpu/shared_library.hpp"
 #include "tests/cli/fake_machine.hpp"
+#include "tests/support/measure_request.hpp"
 #include "tuner/measure/gpu_service.hpp"
 
 namespace autotune::test {
@@ -64,11 +65,10 @@ TEST_SUITE("soak") {
     const auto service = make_gpu_service(0);
     const auto measure = [&](int first, int count) {
       for (int i = first; i < first + count; ++i) {
-        MeasureRequest request{.problem = GemmProblem{.m = 8, .n = 8 + i % 3, .k = 8},
-                               .kernel_name = "any",
-                               .cubin = "// PTX of candidate " + std::to_string(i),
-                               .geometry = {},
-                               .timing = {.samples = 3}};
+        MeasureRequest request = test::request_for({.m = 8, .n = 8 + i % 3, .k = 8});
+        request.kernel_name = "any";
+        request.cubin = "// PTX of candidate " + std::to_string(i);
+        request.timing.samples = 3;
         if (i % 10 == 0)
           request.cubin =
               "\x7f"

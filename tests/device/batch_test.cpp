@@ -7,6 +7,7 @@
 #include "kernel_templates/kernel_registry.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "tests/device/gpu_fixture.hpp"
+#include "tests/support/measure_request.hpp"
 #include "tuner/measure/gpu_service.hpp"
 #include "tuner/worker/worker.hpp"
 
@@ -27,8 +28,7 @@ std::vector<Configuration> some_configurations(const KernelTemplate& kernel,
 
 MeasureReply measured(const Gpu& gpu, WorkerService& service, const KernelTemplate& kernel,
                       const Configuration& configuration, const GemmProblem& problem) {
-  MeasureRequest request;
-  request.problem = problem;
+  MeasureRequest request = test::request_for(problem);
   request.kernel_name = kernel.name;
   request.signature = kernel.signature(problem);
   const gpu::CompileResult compiled =

@@ -12,6 +12,7 @@
 #include "operation/gemm/gemm.hpp"
 #include "tests/device/gpu_fixture.hpp"
 #include "tests/device/planted_kernels.hpp"
+#include "tests/support/measure_request.hpp"
 #include "tuner/measure/gpu_service.hpp"
 #include "tuner/measure/gpu_workspace.hpp"
 #include "tuner/worker/worker.hpp"
@@ -31,8 +32,7 @@ std::string image_of(const Gpu& gpu, const std::string& fault) {
 
 MeasureRequest request_for(const Gpu& gpu, const std::string& fault,
                            const GemmProblem& problem = kProblem) {
-  MeasureRequest request;
-  request.problem = problem;
+  MeasureRequest request = test::request_for(problem);
   request.kernel_name = "planted";
   request.signature = gemm_signature();
   request.cubin = image_of(gpu, fault);
@@ -119,11 +119,8 @@ TEST_SUITE("MeasuringOnDevice") {
     MeasuringKernels kernels(*gpu->driver, *gpu->nvrtc, gpu->target);
     WorkspaceCache workspaces(kernels, stream, gpu->device);
     const auto workspace_of = [&](const GemmProblem& problem) {
-      MeasureRequest request;
-      request.problem = problem;
       std::string why;
-      const GpuWorkspace* found =
-          workspaces.find_or_make(built_in_operations().at(kGemm), request, why);
+      const GpuWorkspace* found = workspaces.find_or_make(test::request_for(problem), why);
       CAPTURE(why);
       REQUIRE(found != nullptr);
       return found;
@@ -150,7 +147,8 @@ TEST_SUITE("MeasuringOnDevice") {
         set_layout(problem, layout);
         const Configuration configuration = kernel.default_configuration(problem);
         MeasureRequest request;
-        request.problem = problem;
+        request.input = input;
+        test::set_problem(request, problem);
         request.kernel_name = kernel.name;
         request.signature = kernel.signature(request.problem);
         request.cubin =
@@ -160,7 +158,6 @@ TEST_SUITE("MeasuringOnDevice") {
                                           unpadded_traits(*kernel.operation, problem), gpu->target))
                 .image;
         request.geometry = kernel.geometry(configuration, problem);
-        request.input = input;
         request.timing.samples = 1;
         const MeasureReply reply = measured(*service, request);
         CAPTURE(layout);
@@ -223,8 +220,7 @@ TEST_SUITE("MeasuringOnDevice") {
     const std::optional<Gpu> gpu = open_gpu();
     if (!gpu) return;
     const auto service = make_gpu_service(0);
-    MeasureRequest request;
-    request.problem = kProblem;
+    MeasureRequest request = test::request_for(kProblem);
     request.baseline = "cublas";
     const MeasureReply reply = measured(*service, request);
     if (reply.status == TrialStatus::load_failed) {
@@ -264,7 +260,7 @@ TEST_SUITE("MeasuringOnDevice") {
     if (!gpu) return;
     const auto service = make_gpu_service(0);
     MeasureRequest request = request_for(*gpu, PlantedFault::kNone);
-    request.problem = GemmProblem{.m = 2147483647, .n = 2147483647, .k = 2147483647};
+    test::set_problem(request, GemmProblem{.m = 2147483647, .n = 2147483647, .k = 2147483647});
     const MeasureReply reply = measured(*service, request);
     CHECK(reply.status == TrialStatus::out_of_memory);
     CHECK(reply.detail.find("GiB are free") != std::string::npos);

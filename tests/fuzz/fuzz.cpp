@@ -38,6 +38,7 @@
 #include "tests/db/db_fixture.hpp"
 #include "tests/fuzz/bundle_target.hpp"
 #include "tests/fuzz/damaged_input.hpp"
+#include "tests/support/measure_request.hpp"
 #include "tuner/replay/recorded_space.hpp"
 #include "tuner/worker/protocol.hpp"
 
@@ -237,11 +238,13 @@ struct MessageTarget {
   Corpus corpus;
 
   MessageTarget() {
-    const Problem problem = square(64);
+    MeasureRequest measure = test::request_for({.m = 64, .n = 64, .k = 64});
+    measure.data.reference.source.resize(64);
+    measure.kernel_name = "k";
+    measure.cubin = "cubin";
     for (const WorkerRequest& request : std::initializer_list<WorkerRequest>{
-             CompileRequest{"k", "source", {"-DX=1", "-arch=sm_90"}},
-             MeasureRequest{.problem = problem, .kernel_name = "k", .cubin = "cubin"},
-             CalibrateRequest{}, DescribeCompilerRequest{}}) {
+             CompileRequest{"k", "source", {"-DX=1", "-arch=sm_90"}}, measure, CalibrateRequest{},
+             DescribeCompilerRequest{}}) {
       corpus.push_back(encode(request));
     }
     MeasureReply measured{.detail = "detail"};

@@ -21,7 +21,7 @@ TuneReport tune_one(const Problem& problem, TunerSetup& setup) {
 
 }  // namespace
 
-TunerSetup transpose_setup(const DeviceInfo& device, const WorkerFactory& make_worker,
+TunerSetup operation_setup(const DeviceInfo& device, const WorkerFactory& make_worker,
                            TuningDatabase& database, CubinStore& cubins,
                            const KernelRegistry& kernels) {
   TunerSetup setup;
@@ -38,7 +38,7 @@ void check_journey(const DeviceInfo& device, const WorkerFactory& make_worker) {
   const KernelRegistry kernels = transpose_kernels();
   TuningDatabase database = TuningDatabase::in_memory();
   CubinStore cubins = CubinStore::disabled();
-  TunerSetup setup = transpose_setup(device, make_worker, database, cubins, kernels);
+  TunerSetup setup = operation_setup(device, make_worker, database, cubins, kernels);
 
   const Problem problem = transpose_problem(70, 33);
   const TuneReport report = tune_one(problem, setup);
@@ -86,7 +86,7 @@ void check_faults(const DeviceInfo& device, const WorkerFactory& make_worker) {
     const KernelRegistry kernels = transpose_kernels(fault);
     TuningDatabase database = TuningDatabase::in_memory();
     CubinStore cubins = CubinStore::disabled();
-    TunerSetup setup = transpose_setup(device, make_worker, database, cubins, kernels);
+    TunerSetup setup = operation_setup(device, make_worker, database, cubins, kernels);
     const TuneReport report = tune_one(transpose_problem(65, 33), setup);
     CHECK_FALSE(report.problems.at(0).winner);
     REQUIRE(report.statuses.size() == 1);

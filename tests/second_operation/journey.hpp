@@ -8,8 +8,8 @@
 
 namespace autotune::test {
 
-// A device and workers in this process that know the second operation alone.
-[[nodiscard]] TunerSetup transpose_setup(const DeviceInfo& device, const WorkerFactory& make_worker,
+// A device with workers, and the templates of an operation that no worker knows.
+[[nodiscard]] TunerSetup operation_setup(const DeviceInfo& device, const WorkerFactory& make_worker,
                                          TuningDatabase& database, CubinStore& cubins,
                                          const KernelRegistry& kernels);
 

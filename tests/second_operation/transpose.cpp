@@ -68,21 +68,7 @@ std::vector<TensorDesc> tensors(const Problem& problem) {
           {"out", TensorRole::output, ElementType::f64, columns, rows, rows}};
 }
 
-void reference_tile(const Problem& problem, std::span<const void* const> inputs,
-                    const Rectangle& part, bool, ReferenceTile& result) {
-  const auto* const in = static_cast<const double*>(inputs.front());
-  const std::int64_t columns = problem.size("columns");
-  result.values.clear();
-  result.magnitudes.clear();
-  for (std::int64_t row = part.row; row < part.row + part.rows; ++row) {
-    for (std::int64_t column = part.column; column < part.column + part.columns; ++column) {
-      result.values.push_back(in[column * columns + row]);
-      result.magnitudes.push_back(std::fabs(result.values.back()));
-    }
-  }
-}
-
-Operation transpose_operation() {
+Operation make_operation() {
   return {.name = kName,
           .tensors = tensors,
           .work =
@@ -104,8 +90,7 @@ Operation transpose_operation() {
           .reference_blocks =
               [](const Problem& problem) {
                 return ceil_div(problem.size("rows") * problem.size("columns"), 256);
-              },
-          .reference_tile = reference_tile};
+              }};
 }
 
 // Sources with faults, which templates refer to.
@@ -120,9 +105,9 @@ Problem transpose_problem(std::int64_t rows, std::int64_t columns) {
   return {kName, {{"rows", rows}, {"columns", columns}}, {{"type", "f64"}}};
 }
 
-const OperationRegistry& transpose_operations() {
-  static const OperationRegistry registry({transpose_operation()});
-  return registry;
+const Operation& transpose_operation() {
+  static const Operation operation = make_operation();
+  return operation;
 }
 
 KernelRegistry transpose_kernels(const std::string& fault) {
@@ -133,7 +118,7 @@ KernelRegistry transpose_kernels(const std::string& fault) {
   templates.push_back(
       {.name = "transpose_tiled",
        .space_version = 1,
-       .operation = &transpose_operations().at(kName),
+       .operation = &transpose_operation(),
        .source = kept_source(std::move(source)),
        .space = ConfigSpace(
            {{"TILE", "rows and columns of a block's tile", {4, 8, 16, 32}},
@@ -161,10 +146,6 @@ KernelRegistry transpose_kernels(const std::string& fault) {
        .shared_bytes =
            [](const Configuration& c) {
              return c.at("TILE") * (c.at("TILE") + c.at("PADDING")) * std::int64_t{sizeof(double)};
-           },
-       .tile_shape =
-           [](const Configuration& c) {
-             return TileShape{.tile_width = c.at("TILE"), .results_m = 1, .results_n = 1};
            },
        .limiting_problems = {transpose_problem(1, 1)}});
   return KernelRegistry(std::move(templates));

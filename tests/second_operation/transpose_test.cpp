@@ -1,5 +1,3 @@
-#include "tests/second_operation/transpose.hpp"
-
 #include <doctest/doctest.h>
 
 #include "cpu/device.hpp"
@@ -7,21 +5,19 @@
 #include "tuner/measure/cpu_service.hpp"
 
 namespace autotune::test {
-namespace {
-
-std::unique_ptr<Worker> make_cpu_worker() {
-  return make_in_process_worker(make_cpu_service(transpose_operations()));
-}
-
-}  // namespace
 
 TEST_SUITE("a second operation on the CPU device") {
   TEST_CASE("goes all the way from its space to an export") {
-    check_journey(cpu_device_info(), make_cpu_worker);
+    check_journey(cpu_device_info(), [] { return make_in_process_worker(make_cpu_service()); });
+  }
+
+  TEST_CASE("goes all the way with the program's own worker processes, which do not know it") {
+    check_journey(cpu_device_info(),
+                  [] { return make_process_worker(AUTOTUNE_PROGRAM, kCpuOrdinal); });
   }
 
   TEST_CASE("has its faults found") {
-    check_faults(cpu_device_info(), make_cpu_worker);
+    check_faults(cpu_device_info(), [] { return make_in_process_worker(make_cpu_service()); });
   }
 }
 

@@ -87,6 +87,7 @@ CalibrateReply TrialRunner::calibrate() {
 Trial TrialRunner::measure(const Operation& operation, MeasureRequest request,
                            const MeasureOptions& options, Trial trial) {
   request.problem = trial.problem;
+  request.data = problem_data(operation, trial.problem, options.input);
   request.verify = options.verify;
   request.timing = options.timing;
   request.input = options.input;
@@ -94,9 +95,8 @@ Trial TrialRunner::measure(const Operation& operation, MeasureRequest request,
   if (share_ < 1) request.timing.min_sample_us = kSharedSampleUs;
 
   const double busy_before_s = busy_s_;
-  const double operations = operation.work(trial.problem).operations;
   const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(
-      time_limit_.limit(trial.problem, operations, options) / share_);
+      time_limit_.limit(trial.problem, request.data.work.operations, options) / share_);
   WorkerOutcome outcome = call(request, CallLimit(timeout, options.end));
   if (auto* failure = std::get_if<WorkerFailure>(&outcome)) {
     const bool timed_out = failure->kind == WorkerFailure::Kind::timed_out;

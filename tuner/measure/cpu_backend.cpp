@@ -36,46 +36,27 @@ std::string with_thousands(std::int64_t number) {
 
 }  // namespace
 
-std::string CpuBackend::provide(const Operation& operation, const MeasureRequest& request) {
-  loaded_.reset();
-  std::string too_large = why_too_large(operation, request.problem, cpu_device_info());
-  if (!too_large.empty()) return too_large;
-  const bool is_there = tensors_ && tensors_->problem == request.problem &&
-                        tensors_->input == request.input && tensors_->seed == request.seed;
-  try {
-    if (!is_there) make_tensors(operation, request);
-  } catch (const std::bad_alloc&) {
-    tensors_.reset();
-    return fmt::format("{}: there is not enough memory", operation.text(request.problem));
-  }
-  loaded_ = std::make_unique<Loaded>(Loaded{operation, request, {}, {}, {}});
-  return "";
+void CpuBackend::compile_kernels(const ProblemData& data) {
+  const ReferenceCode code = reference_code(data);
+  if (!references_.contains(code)) references_.try_emplace(code, compiler_(), launcher_, code);
 }
 
-void CpuBackend::make_tensors(const Operation& operation, const MeasureRequest& request) {
-  tensors_.reset();
-  std::vector<TensorDesc> descriptions = operation.tensors(request.problem);
-  descriptions.back() = with_guard_rows(descriptions.back());
-  Tensors made{.problem = request.problem,
-               .input = request.input,
-               .seed = request.seed,
-               .descriptions = {},
-               .integers = {},
-               .reals = {},
-               .output = PoisonedTensor(descriptions.back())};
-  const std::size_t count = descriptions.size() - 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    const ElementType type = descriptions[i].type;
-    const std::int64_t elements = descriptions[i].elements();
-    const std::uint64_t seed = count * request.seed + i;
-    made.integers.push_back(random_integers(type, elements, seed, pool()));
-    const double first = i == 0 ? 0 : 1;
-    made.reals.push_back(request.input == InputData::linear
-                             ? linear(type, elements, first, 1 - first, pool())
-                             : random_uniform(type, elements, seed, pool()));
+std::string CpuBackend::provide(const MeasureRequest& request) {
+  loaded_.reset();
+  const ProblemData& data = request.data;
+  std::string too_large = why_too_large(data.text, data.tensors, cpu_device_info());
+  if (!too_large.empty()) return too_large;
+  if (request.verify) compile_kernels(data);
+  try {
+    if (!tensors_ || !tensors_->serves(request)) {
+      tensors_.reset();  // before the next ones take memory
+      tensors_.emplace(launcher_, request);
+    }
+  } catch (const std::bad_alloc&) {
+    return fmt::format("{}: there is not enough memory", data.text);
   }
-  made.descriptions = std::move(descriptions);
-  tensors_.emplace(std::move(made));
+  loaded_ = std::make_unique<Loaded>(Loaded{request, {}, {}, {}});
+  return "";
 }
 
 std::string CpuBackend::load(const MeasureRequest& request) {
@@ -85,7 +66,7 @@ std::string CpuBackend::load(const MeasureRequest& request) {
 }
 
 void CpuBackend::poison() {
-  tensors_->output.poison(pool());
+  tensors_->poison();
 }
 
 double CpuBackend::launch(DataSet data) {
@@ -101,28 +82,26 @@ void CpuBackend::choose_blocks(DataSet data) {
   poison();
   run_blocks(data);
   const std::int64_t all = run.request.geometry.blocks();
-  run.grid = tile_grid(tensors_->output, all);
-  run.blocks = sample_blocks(run.operation.work(run.request.problem), all, run.grid);
+  for (const CpuWorkspace::Output& output : tensors_->outputs()) {
+    const PoisonedTensor& result = output.result;
+    const auto grid = tile_grid(
+        result.description(), all,
+        [&](std::int64_t row, std::int64_t column) { return result.written(row, column); });
+    if (grid) run.grids.push_back(*grid);
+  }
+  if (run.grids.size() < tensors_->outputs().size()) run.grids.clear();
+  run.blocks = sample_blocks(run.request.data.work, all,
+                             run.grids.empty() ? std::nullopt : std::optional(run.grids.front()));
   poison();
 }
 
 double CpuBackend::run_blocks(DataSet data) {
   const Loaded& run = *loaded_;
-  std::vector<LaunchValues::Tensor> placed;
-  for (const void* input : inputs(data)) {
-    const TensorDesc& tensor = tensors_->descriptions[placed.size()];
-    placed.push_back(
-        {reinterpret_cast<std::uint64_t>(input), tensor.row_stride, tensor.matrix_stride});
-  }
-  const TensorDesc& output = tensors_->descriptions.back();
-  placed.push_back({reinterpret_cast<std::uint64_t>(tensors_->output.data()), output.row_stride,
-                    output.matrix_stride});
-  std::vector<std::int64_t> sizes;
-  for (const Problem::Size& size : run.request.problem.sizes()) sizes.push_back(size.value);
+  const std::vector<LaunchValues::Tensor> placed = tensors_->placed(data);
   ArgumentPack arguments(ArgumentLayout(run.request.signature),
                          {.tensors = placed,
-                          .sizes = sizes,
-                          .scalars = run.operation.scalars,
+                          .sizes = run.request.data.sizes,
+                          .scalars = run.request.data.scalars,
                           .raster = static_cast<std::uint32_t>(run.request.geometry.raster)});
   const Clock::time_point start = Clock::now();
   const auto fault =
@@ -163,22 +142,38 @@ Timing CpuBackend::time(const TimingPlan& plan, double estimate_us) {
   return timing;
 }
 
-CheckOutcome CpuBackend::check(DataSet data, double error_bound, const std::string& when,
-                               Finding& finding) {
+std::vector<std::vector<Rectangle>> CpuBackend::parts_with_references(DataSet data) {
+  const CpuReference& reference = references_.at(reference_code(loaded_->request.data));
+  std::vector<std::vector<Rectangle>> parts;
+  for (const CpuWorkspace::Output& output : tensors_->outputs()) {
+    const PoisonedTensor& result = output.result;
+    parts.push_back(loaded_->is_sample()
+                        ? written_tiles(result, loaded_->grids[parts.size()])
+                        : std::vector{Rectangle{0, 0, result.rows(), result.columns()}});
+  }
+  tensors_->compute_references(
+      reference, data, loaded_->is_sample() ? parts : std::vector<std::vector<Rectangle>>());
+  return parts;
+}
+
+CheckOutcome CpuBackend::check(DataSet data, const std::string& when, Finding& finding) {
   const Loaded& run = *loaded_;
-  const PoisonedTensor& output = tensors_->output;
-  std::vector<Rectangle> parts = {{0, 0, output.rows(), output.columns()}};
-  if (run.is_sample()) {
-    parts = written_tiles(output, *run.grid);
-    if (parts.size() < run.blocks.size()) {
+  const std::vector<std::vector<Rectangle>> parts = parts_with_references(data);
+  std::vector<Finding> findings;
+  for (const CpuWorkspace::Output& output : tensors_->outputs()) {
+    const std::vector<Rectangle>& written = parts[findings.size()];
+    if (run.is_sample() && written.size() < run.blocks.size()) {
       return {TrialStatus::wrong_result,
-              fmt::format("{} of {} blocks wrote no result {}", run.blocks.size() - parts.size(),
+              fmt::format("{} of {} blocks wrote no result {}", run.blocks.size() - written.size(),
                           run.blocks.size(), when)};
     }
+    findings.push_back(compare(output, written, data, run.request.data.error_bound, pool()));
+    finding = merged(findings);
+    CheckOutcome outcome =
+        outcome_of(findings.back(), output.result.description(), when, parts.size() > 1);
+    if (!outcome.ok()) return outcome;
   }
-  finding = compare(run.operation, run.request.problem, inputs(data), output, parts, data,
-                    error_bound, pool());
-  return outcome_of(finding, tensors_->descriptions.back(), when);
+  return {};
 }
 
 std::string CpuBackend::note() const {
@@ -187,18 +182,13 @@ std::string CpuBackend::note() const {
                      with_thousands(loaded_->request.geometry.blocks()));
 }
 
+// A kernel with a wrong result may have written to inputs and references too.
 void CpuBackend::discard(TrialStatus status) {
   loaded_.reset();
-  if (status == TrialStatus::out_of_memory) tensors_.reset();
-}
-
-std::vector<const void*> CpuBackend::inputs(DataSet data) const {
-  std::vector<const void*> addresses;
-  for (const ElementBuffer& input :
-       data == DataSet::integers ? tensors_->integers : tensors_->reals) {
-    addresses.push_back(input.data());
+  if (status == TrialStatus::out_of_memory || status == TrialStatus::wrong_result ||
+      status == TrialStatus::out_of_bounds) {
+    tensors_.reset();
   }
-  return addresses;
 }
 
 }  // namespace autotune

@@ -18,8 +18,6 @@ using Clock = std::chrono::steady_clock;
 
 class CpuService : public WorkerService {
  public:
-  explicit CpuService(const OperationRegistry& operations) : operations_(operations) {}
-
   WorkerReply handle(const WorkerRequest& request) override {
     return std::visit([this](const auto& one) { return WorkerReply(answer(one)); }, request);
   }
@@ -51,34 +49,31 @@ class CpuService : public WorkerService {
     return {.problem = error.what()};
   }
 
-  MeasureReply answer(const MeasureRequest& request) {
-    return measure(device(), operations_, request);
-  }
+  MeasureReply answer(const MeasureRequest& request) { return measure(device(), request); }
 
   CalibrateReply answer(const CalibrateRequest&) {
     ThreadPool& pool = device().pool();
     return {measure_multiply_adds(pool), measure_copying(pool), ""};
   }
 
-  // A worker either compiles or measures: each is made when it is first needed.
+  // A worker may never measure, so each is made when it is first needed.
   CpuCompiler& compiler() {
     if (!compiler_) compiler_.emplace();
     return *compiler_;
   }
   CpuBackend& device() {
-    if (!device_) device_.emplace();
+    if (!device_) device_.emplace([this]() -> const CpuCompiler& { return compiler(); });
     return *device_;
   }
 
-  const OperationRegistry& operations_;
   std::optional<CpuCompiler> compiler_;
   std::optional<CpuBackend> device_;
 };
 
 }  // namespace
 
-std::unique_ptr<WorkerService> make_cpu_service(const OperationRegistry& operations) {
-  return std::make_unique<CpuService>(operations);
+std::unique_ptr<WorkerService> make_cpu_service() {
+  return std::make_unique<CpuService>();
 }
 
 }  // namespace autotune

@@ -5,13 +5,10 @@
 
 #include <memory>
 
-#include "operation/operation.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune {
 
-// `operations` outlives the service.
-[[nodiscard]] std::unique_ptr<WorkerService> make_cpu_service(
-    const OperationRegistry& operations = built_in_operations());
+[[nodiscard]] std::unique_ptr<WorkerService> make_cpu_service();
 
 }  // namespace autotune

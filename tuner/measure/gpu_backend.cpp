@@ -60,8 +60,7 @@ struct GpuBackend::Objects {
 struct GpuBackend::Loaded {
   const GpuWorkspace& tensors;
   Problem problem;
-  std::vector<std::int64_t> sizes;
-  std::vector<double> scalars;
+  ProblemData data;
   ArgumentLayout arguments = ArgumentLayout();
   LaunchGeometry geometry;
   std::uint64_t workspace = 0;
@@ -88,25 +87,23 @@ GpuBackend::~GpuBackend() {
   }
 }
 
-void GpuBackend::compile_kernels(const Operation& operation, const Problem& problem) {
-  const std::vector<TensorDesc> tensors = operation.tensors(problem);
+void GpuBackend::compile_kernels(const ProblemData& data) {
   try {
-    for (const TensorDesc& tensor : tensors) objects_->kernels.of(tensor.type);
-    objects_->kernels.of(operation, tensors);
+    for (const TensorDesc& tensor : data.tensors) objects_->kernels.of(tensor.type);
+    objects_->kernels.of(reference_code(data));
   } catch (const gpu::DriverError& error) {
     // provide() tries again, and says how much memory is lacking.
     if (!gpu::is_out_of_memory(error.cuda_result())) throw;
   }
 }
 
-std::string GpuBackend::provide(const Operation& operation, const MeasureRequest& request) {
+std::string GpuBackend::provide(const MeasureRequest& request) {
   loaded_.reset();
   std::string problem;
-  const GpuWorkspace* tensors = objects_->workspaces.find_or_make(operation, request, problem);
+  const GpuWorkspace* tensors = objects_->workspaces.find_or_make(request, problem);
   if (tensors == nullptr) return problem;
-  loaded_ = std::make_unique<Loaded>(Loaded{.tensors = *tensors, .problem = request.problem});
-  for (const Problem::Size& size : request.problem.sizes()) loaded_->sizes.push_back(size.value);
-  loaded_->scalars = operation.scalars;
+  loaded_ = std::make_unique<Loaded>(
+      Loaded{.tensors = *tensors, .problem = request.problem, .data = request.data});
   return "";
 }
 
@@ -148,8 +145,8 @@ void GpuBackend::poison() {
 LaunchValues GpuBackend::values(DataSet data) const {
   const Loaded& run = *loaded_;
   return {.tensors = run.tensors.placed(data),
-          .sizes = run.sizes,
-          .scalars = run.scalars,
+          .sizes = run.data.sizes,
+          .scalars = run.data.scalars,
           .workspace = run.workspace,
           .raster = static_cast<std::uint32_t>(run.geometry.raster)};
 }
@@ -173,15 +170,22 @@ double GpuBackend::launch(DataSet data) {
   return objects_->end.elapsed_us_since(objects_->start);
 }
 
-CheckOutcome GpuBackend::check(DataSet data, double error_bound, const std::string& when,
-                               Finding& finding) {
+CheckOutcome GpuBackend::check(DataSet data, const std::string& when, Finding& finding) {
   const gpu::Stream& stream = objects_->stream;
-  loaded_->tensors.check(data, error_bound, objects_->findings.address());
-  objects_->findings.copy_to_host(objects_->host_findings.data(), kFindingsBytes, stream);
-  stream.synchronize();
-  finding =
-      merged(std::span(static_cast<const Finding*>(objects_->host_findings.data()), kFindings));
-  return outcome_of(finding, loaded_->tensors.tensors().back(), when);
+  const GpuWorkspace& tensors = loaded_->tensors;
+  std::vector<Finding> findings;
+  for (std::size_t i = 0; i < tensors.outputs(); ++i) {
+    tensors.check(i, data, loaded_->data.error_bound, objects_->findings.address());
+    objects_->findings.copy_to_host(objects_->host_findings.data(), kFindingsBytes, stream);
+    stream.synchronize();
+    findings.push_back(
+        merged(std::span(static_cast<const Finding*>(objects_->host_findings.data()), kFindings)));
+    finding = merged(findings);
+    CheckOutcome outcome =
+        outcome_of(findings.back(), tensors.output(i), when, tensors.outputs() > 1);
+    if (!outcome.ok()) return outcome;
+  }
+  return {};
 }
 
 Timing GpuBackend::time(const TimingPlan& plan, double estimate_us) {

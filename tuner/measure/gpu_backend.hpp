@@ -22,14 +22,13 @@ class GpuBackend : public MeasureBackend {
 
   CalibrateReply calibrate();
 
-  void compile_kernels(const Operation& operation, const Problem& problem) override;
-  std::string provide(const Operation& operation, const MeasureRequest& request) override;
+  void compile_kernels(const ProblemData& data) override;
+  std::string provide(const MeasureRequest& request) override;
   std::string load(const MeasureRequest& request) override;
   void prepare_launch() override;
   void poison() override;
   double launch(DataSet data) override;
-  CheckOutcome check(DataSet data, double error_bound, const std::string& when,
-                     Finding& finding) override;
+  CheckOutcome check(DataSet data, const std::string& when, Finding& finding) override;
   Timing time(const TimingPlan& plan, double estimate_us) override;
   [[nodiscard]] bool is_out_of_memory(const Error& error) const override;
   [[nodiscard]] bool is_poisoned(const Error& error) const override;

@@ -17,8 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 class GpuService : public WorkerService {
  public:
-  GpuService(int ordinal, const OperationRegistry& operations)
-      : ordinal_(ordinal), operations_(operations) {}
+  explicit GpuService(int ordinal) : ordinal_(ordinal) {}
 
   WorkerReply handle(const WorkerRequest& request) override {
     return std::visit([this](const auto& one) { return WorkerReply(answer(one)); }, request);
@@ -46,7 +45,7 @@ class GpuService : public WorkerService {
 
   MeasureReply answer(const MeasureRequest& request) {
     const gpu::ContextGuard guard = backend().enter();
-    return measure(backend(), operations_, request);
+    return measure(backend(), request);
   }
 
   CalibrateReply answer(const CalibrateRequest&) {
@@ -64,16 +63,14 @@ class GpuService : public WorkerService {
   }
 
   int ordinal_;
-  const OperationRegistry& operations_;
   std::shared_ptr<const gpu::Nvrtc> nvrtc_;
   std::optional<GpuBackend> backend_;
 };
 
 }  // namespace
 
-std::unique_ptr<WorkerService> make_gpu_service(int device_ordinal,
-                                                const OperationRegistry& operations) {
-  return std::make_unique<GpuService>(device_ordinal, operations);
+std::unique_ptr<WorkerService> make_gpu_service(int device_ordinal) {
+  return std::make_unique<GpuService>(device_ordinal);
 }
 
 }  // namespace autotune

@@ -4,13 +4,10 @@
 
 #include <memory>
 
-#include "operation/operation.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune {
 
-// `operations` outlives the service.
-[[nodiscard]] std::unique_ptr<WorkerService> make_gpu_service(
-    int device_ordinal, const OperationRegistry& operations = built_in_operations());
+[[nodiscard]] std::unique_ptr<WorkerService> make_gpu_service(int device_ordinal);
 
 }  // namespace autotune

@@ -1,4 +1,4 @@
-// The tensors of a problem on the device: inputs, the output between guard zones, references. All
+// The tensors of a problem on the device: inputs, outputs between guard zones, references. All
 // calls must come from one thread, with the context current in which the object was made.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gpu/memory.hpp"
-#include "operation/operation.hpp"
+#include "operation/problem_data.hpp"
 #include "tuner/measure/measurer.hpp"
 #include "tuner/measure/verification_kernels.hpp"
 
@@ -24,52 +24,67 @@ class MeasuringKernels {
 
   [[nodiscard]] const gpu::Driver& driver() const { return driver_; }
   const VerificationKernels& of(ElementType type);
-  // Operations outlive this object.
-  const ReferenceKernels& of(const Operation& operation, std::span<const TensorDesc> tensors);
+  const ReferenceKernels& of(const ReferenceCode& code);
 
  private:
   const gpu::Driver& driver_;
   const gpu::Nvrtc& nvrtc_;
   std::string target_;
   std::map<ElementType, VerificationKernels> of_types_;
-  std::map<std::string, ReferenceKernels> references_;  // by operation and macros
+  std::map<ReferenceCode, ReferenceKernels> references_;
 };
 
 class GpuWorkspace {
  public:
   // Fills in the data and computes the references, on the stream.
-  GpuWorkspace(MeasuringKernels& kernels, const gpu::Stream& stream, const Operation& operation,
-               const MeasureRequest& request);
+  GpuWorkspace(MeasuringKernels& kernels, const gpu::Stream& stream, const MeasureRequest& request);
 
-  // Problems with the same tensors and reference share a workspace: one product by any arithmetic.
-  [[nodiscard]] bool serves(const Operation& operation, const MeasureRequest& request) const;
+  // Problems with the same results share a workspace.
+  [[nodiscard]] bool serves(const MeasureRequest& request) const;
 
+  // The tensors as they are placed, outputs with guard rows.
   [[nodiscard]] const std::vector<TensorDesc>& tensors() const { return tensors_; }
+  [[nodiscard]] std::size_t outputs() const { return outputs_.size(); }
+  [[nodiscard]] const TensorDesc& output(std::size_t number) const {
+    return tensors_[outputs_[number].tensor];
+  }
   // The tensors' addresses and row strides for launches on this data, in the order of the tensors.
   [[nodiscard]] const std::vector<LaunchValues::Tensor>& placed(DataSet data) const {
     return data == DataSet::integers ? integers_placed_ : reals_placed_;
   }
 
-  // Both are asynchronous on the stream of the constructor. A check writes
+  // Both are asynchronous on the stream of the constructor. A check of an output writes
   // VerificationKernels::kFindings findings.
   void poison() const;
-  void check(DataSet data, double error_bound, std::uint64_t findings) const;
+  void check(std::size_t output, DataSet data, double error_bound, std::uint64_t findings) const;
 
  private:
-  void fill(MeasuringKernels& kernels);
-  [[nodiscard]] std::vector<std::uint64_t> inputs(DataSet data) const;
+  struct Input {
+    gpu::DeviceBuffer integers, reals;
+  };
+  struct Output {
+    std::size_t tensor;  // its place among all
+    const VerificationKernels& checks;
+    gpu::DeviceBuffer memory;             // with the guard zones
+    gpu::DeviceBuffer expected_integers;  // in its type
+    gpu::DeviceBuffer expected;           // FP64
+    gpu::DeviceBuffer magnitudes;         // FP32
+  };
+
+  void add_input(const gpu::Driver& driver, const VerificationKernels& fills,
+                 const TensorDesc& tensor, std::uint64_t seed);
+  void add_output(const gpu::Driver& driver, const VerificationKernels& checks,
+                  const TensorDesc& tensor);
+  void place(const TensorDesc& tensor, std::uint64_t integers, std::uint64_t reals);
+  void compute_references(const ReferenceKernels& kernels) const;
 
   const gpu::Stream& stream_;
-  Problem problem_;
+  ProblemData data_;
   InputData input_;
   std::uint64_t seed_;
-  std::vector<TensorDesc> tensors_;  // the last is the output
-  const VerificationKernels& checks_;
-  std::vector<gpu::DeviceBuffer> integers_, reals_;  // one for each input
-  gpu::DeviceBuffer output_;                         // with the guard zones
-  gpu::DeviceBuffer expected_integers_;              // in the output's type
-  gpu::DeviceBuffer expected_;                       // FP64
-  gpu::DeviceBuffer magnitudes_;                     // FP32
+  std::vector<TensorDesc> tensors_;
+  std::vector<Input> inputs_;
+  std::vector<Output> outputs_;
   std::vector<LaunchValues::Tensor> integers_placed_, reals_placed_;
 };
 
@@ -81,8 +96,7 @@ class WorkspaceCache {
 
   // Returns the workspace for a request, which is valid until the next call. Returns nullptr when
   // the device cannot hold it; `problem` then has the needed and the available memory.
-  GpuWorkspace* find_or_make(const Operation& operation, const MeasureRequest& request,
-                             std::string& problem);
+  GpuWorkspace* find_or_make(const MeasureRequest& request, std::string& problem);
   // Forgets the workspace that was returned last, since a kernel may have overwritten its data.
   void discard_last() { used_.pop_front(); }
 

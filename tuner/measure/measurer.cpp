@@ -12,9 +12,8 @@ namespace {
 // Runs the steps of one request, up to the first failure.
 class Procedure {
  public:
-  Procedure(MeasureBackend& backend, const Operation& operation, const MeasureRequest& request,
-            MeasureReply& reply)
-      : backend_(backend), operation_(operation), request_(request), reply_(reply) {}
+  Procedure(MeasureBackend& backend, const MeasureRequest& request, MeasureReply& reply)
+      : backend_(backend), request_(request), reply_(reply) {}
 
   void run() {
     if (request_.verify && !verify()) return;
@@ -47,12 +46,11 @@ class Procedure {
   }
 
   bool check(DataSet data, const std::string& when) {
-    const double bound = operation_.error_bound(request_.problem, request_.input);
     Finding finding;
-    CheckOutcome outcome = backend_.check(data, bound, when, finding);
+    CheckOutcome outcome = backend_.check(data, when, finding);
     if (data == DataSet::reals) {
       Verification& verification = reply_.verification;
-      verification.error_bound = bound;
+      verification.error_bound = request_.data.error_bound;
       verification.max_error_ratio = finding.max_error_ratio;
       verification.frobenius_error = frobenius_error(finding);
     }
@@ -63,7 +61,6 @@ class Procedure {
   }
 
   MeasureBackend& backend_;
-  const Operation& operation_;
   const MeasureRequest& request_;
   MeasureReply& reply_;
   double estimate_us_ = 0;
@@ -71,14 +68,12 @@ class Procedure {
 
 }  // namespace
 
-MeasureReply measure(MeasureBackend& device, const OperationRegistry& operations,
-                     const MeasureRequest& request) {
+MeasureReply measure(MeasureBackend& device, const MeasureRequest& request) {
   Pace pace(request.share);
   PacedBackend paced(device, pace);
   MeasureBackend& backend = request.share < 1 ? paced : device;
-  const Operation& operation = operations.of(request.problem);
   MeasureReply reply;
-  reply.detail = backend.provide(operation, request);
+  reply.detail = backend.provide(request);
   if (!reply.detail.empty()) {
     reply.status = TrialStatus::out_of_memory;
     return reply;
@@ -89,7 +84,7 @@ MeasureReply measure(MeasureBackend& device, const OperationRegistry& operations
     reply.detail = backend.load(request);
     failure = TrialStatus::launch_failed;
     backend.prepare_launch();
-    Procedure(backend, operation, request, reply).run();
+    Procedure(backend, request, reply).run();
   } catch (const Error& error) {
     // A baseline may be absent; all else that a kernel finds absent is a fault of the machine.
     if (error.code() == ErrorCode::environment && request.baseline.empty()) throw;
@@ -100,7 +95,7 @@ MeasureReply measure(MeasureBackend& device, const OperationRegistry& operations
   } catch (const std::bad_alloc&) {
     reply = {};
     reply.status = TrialStatus::out_of_memory;
-    reply.detail = operation.text(request.problem) + ": there is not enough memory";
+    reply.detail = request.data.text + ": there is not enough memory";
   }
   if (reply.status != TrialStatus::ok) backend.discard(reply.status);
   return reply;

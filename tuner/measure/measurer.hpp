@@ -7,7 +7,7 @@
 
 #include "autotune/error.hpp"
 
-#include "operation/operation.hpp"
+#include "operation/problem_data.hpp"
 #include "tuner/measure/verification.hpp"
 #include "tuner/worker/protocol.hpp"
 
@@ -32,24 +32,24 @@ class MeasureBackend {
 
   // Compiles the kernels that provide() and check() use, which takes the processor alone. provide()
   // compiles what was not compiled before.
-  virtual void compile_kernels(const Operation&, const Problem&) {}
+  virtual void compile_kernels(const ProblemData&) {}
   // Makes the problem's tensors and references, unless it has them. Returns why the device cannot
   // hold them, or an empty text.
-  virtual std::string provide(const Operation& operation, const MeasureRequest& request) = 0;
+  virtual std::string provide(const MeasureRequest& request) = 0;
   // Makes the kernel or baseline ready to be launched. Returns a note for the result: the version
   // of a baseline. Throws Error.
   virtual std::string load(const MeasureRequest& request) = 0;
   // Reserves the resources of a launch: shared memory and workspace. Throws Error.
   virtual void prepare_launch() {}
 
-  // Fills the output and its guard zones with poison, which shows which words a launch has written.
+  // Fills the outputs and their guard zones with poison, which shows which words a launch has
+  // written.
   virtual void poison() = 0;
   // Launches once, waits for the end and returns the microseconds. Throws Error for a fault.
   virtual double launch(DataSet data) = 0;
-  // Compares the output with the reference of the data: bit for bit for integers, within
-  // `error_bound` for reals. `when` completes "wrong ...".
-  virtual CheckOutcome check(DataSet data, double error_bound, const std::string& when,
-                             Finding& finding) = 0;
+  // Compares the outputs with the references of the data: bit for bit for integers, within the
+  // error bound for reals. `when` completes "wrong ...".
+  virtual CheckOutcome check(DataSet data, const std::string& when, Finding& finding) = 0;
   // Times launches on the reals. `estimate_us` is the time of a verified launch; 0: there was none.
   virtual Timing time(const TimingPlan& plan, double estimate_us) = 0;
 
@@ -65,7 +65,6 @@ class MeasureBackend {
 
 // Runs the procedure. The reply reports every failure of the kernel except a hang or a crash of the
 // process. Throws EnvironmentError for a fault of the machine.
-[[nodiscard]] MeasureReply measure(MeasureBackend& device, const OperationRegistry& operations,
-                                   const MeasureRequest& request);
+[[nodiscard]] MeasureReply measure(MeasureBackend& device, const MeasureRequest& request);
 
 }  // namespace autotune

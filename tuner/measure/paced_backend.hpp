@@ -46,9 +46,9 @@ class PacedBackend : public MeasureBackend {
  public:
   PacedBackend(MeasureBackend& backend, Pace& pace) : backend_(backend), pace_(pace) {}
 
-  std::string provide(const Operation& operation, const MeasureRequest& request) override {
-    backend_.compile_kernels(operation, request.problem);  // no work of the device
-    return pace_.keep([&] { return backend_.provide(operation, request); });
+  std::string provide(const MeasureRequest& request) override {
+    backend_.compile_kernels(request.data);  // no work of the device
+    return pace_.keep([&] { return backend_.provide(request); });
   }
   std::string load(const MeasureRequest& request) override { return backend_.load(request); }
   void prepare_launch() override { backend_.prepare_launch(); }
@@ -56,9 +56,8 @@ class PacedBackend : public MeasureBackend {
   double launch(DataSet data) override {
     return pace_.keep([&] { return backend_.launch(data); });
   }
-  CheckOutcome check(DataSet data, double error_bound, const std::string& when,
-                     Finding& finding) override {
-    return pace_.keep([&] { return backend_.check(data, error_bound, when, finding); });
+  CheckOutcome check(DataSet data, const std::string& when, Finding& finding) override {
+    return pace_.keep([&] { return backend_.check(data, when, finding); });
   }
   Timing time(const TimingPlan& plan, double estimate_us) override;
   // Says that others may have disturbed the measurement.

@@ -8,8 +8,8 @@
 namespace autotune {
 
 Finding merged(std::span<const Finding> blocks) {
-  Finding all = blocks.front();
-  for (const Finding& block : blocks.subspan(1)) {
+  Finding all;
+  for (const Finding& block : blocks) {
     all.max_error_ratio = std::max(all.max_error_ratio, block.max_error_ratio);
     all.error_squares += block.error_squares;
     all.reference_squares += block.reference_squares;
@@ -25,18 +25,20 @@ double frobenius_error(const Finding& finding) {
   return std::sqrt(finding.error_squares / finding.reference_squares);
 }
 
-CheckOutcome outcome_of(const Finding& finding, const TensorDesc& output, const std::string& when) {
+CheckOutcome outcome_of(const Finding& finding, const TensorDesc& output, const std::string& when,
+                        bool is_one_of_several) {
   if (finding.outside > 0) {
     return {TrialStatus::out_of_bounds,
-            fmt::format("wrote to {} {} outside of the output {}", finding.outside,
-                        finding.outside == 1 ? "word" : "words", when)};
+            fmt::format("wrote to {} {} outside of the output {}{}", finding.outside,
+                        finding.outside == 1 ? "word" : "words",
+                        is_one_of_several ? output.name + " " : "", when)};
   }
   if (finding.wrong > 0) {
-    return {
-        TrialStatus::wrong_result,
-        fmt::format("{} of {} elements are wrong {}, the first in row {}, column {}", finding.wrong,
-                    output.elements(), when, finding.first_wrong / output.columns,
-                    finding.first_wrong % output.columns)};
+    return {TrialStatus::wrong_result,
+            fmt::format(
+                "{} of {} elements{} are wrong {}, the first in row {}, column {}", finding.wrong,
+                output.elements(), is_one_of_several ? " of " + output.name : "", when,
+                finding.first_wrong / output.columns, finding.first_wrong % output.columns)};
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -13,16 +14,17 @@ namespace autotune {
 
 // The findings of one block of a check kernel; the kernels write this struct.
 struct Finding {
+  static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
   double max_error_ratio = 0;  // of the elements whose ratio is a finite number
   double error_squares = 0;    // sums over these elements
   double reference_squares = 0;
-  std::int64_t wrong = 0;        // the number of wrong elements, NaN included
-  std::int64_t first_wrong = 0;  // the least index of them, counted row by row
-  std::int64_t outside = 0;      // the number of words of the guard zones that were written to
+  std::int64_t wrong = 0;            // the number of wrong elements, NaN included
+  std::int64_t first_wrong = kNone;  // the least index of them, counted row by row
+  std::int64_t outside = 0;          // the number of words of the guard zones that were written to
 };
 static_assert(sizeof(Finding) == 48);
 
-// Returns the findings of all blocks together. There must be at least one.
+// Returns the findings of all blocks together.
 [[nodiscard]] Finding merged(std::span<const Finding> blocks);
 
 // ||result - reference||_F / ||reference||_F.
@@ -36,8 +38,9 @@ struct CheckOutcome {
   [[nodiscard]] bool ok() const { return status == TrialStatus::ok; }
 };
 
-// `when` completes "wrong ...": "on integers", "on random data", "after repeated launches".
+// `when` completes "wrong ...": "on integers", "on random data", "after repeated launches". The
+// output is named if it is one of several.
 [[nodiscard]] CheckOutcome outcome_of(const Finding& finding, const TensorDesc& output,
-                                      const std::string& when);
+                                      const std::string& when, bool is_one_of_several = false);
 
 }  // namespace autotune

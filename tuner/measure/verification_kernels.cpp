@@ -98,40 +98,17 @@ void VerificationKernels::check_real(const Area& area, std::uint64_t expected,
 }
 
 ReferenceKernels::ReferenceKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc,
-                                   const std::string& target, const Operation& operation,
-                                   std::span<const TensorDesc> tensors)
-    : operation_(operation),
-      module_(load_measuring_kernels(
-          driver, nvrtc, target, operation.name + "_reference.cu",
-          std::string(element_source()) + std::string(operation.reference_source),
-          element_macros(tensors))),
+                                   const std::string& target, const ReferenceCode& code)
+    : module_(
+          load_measuring_kernels(driver, nvrtc, target, "reference.cu", code.text, code.macros)),
       integers_(module_->kernel("reference_integers")),
       reals_(module_->kernel("reference_real")) {}
 
-void ReferenceKernels::integers(const Problem& problem, std::span<const std::uint64_t> inputs,
-                                std::uint64_t values, const gpu::Stream& stream) const {
-  launch(integers_, problem, inputs, {values}, stream);
-}
-
-void ReferenceKernels::reals(const Problem& problem, std::span<const std::uint64_t> inputs,
-                             std::uint64_t values, std::uint64_t magnitudes,
-                             const gpu::Stream& stream) const {
-  launch(reals_, problem, inputs, {values, magnitudes}, stream);
-}
-
-// Addresses and numbers are 64 bits each, so all arguments lie in one row of words.
-void ReferenceKernels::launch(const gpu::Kernel& kernel, const Problem& problem,
+void ReferenceKernels::launch(const gpu::Kernel& kernel, const ProblemData::Reference& reference,
                               std::span<const std::uint64_t> inputs,
-                              std::vector<std::uint64_t> outputs, const gpu::Stream& stream) const {
-  std::vector<std::uint64_t> words(inputs.begin(), inputs.end());
-  for (const std::int64_t number : operation_.reference_numbers(problem)) {
-    words.push_back(static_cast<std::uint64_t>(number));
-  }
-  words.insert(words.end(), outputs.begin(), outputs.end());
-  std::vector<void*> pointers;
-  for (std::uint64_t& word : words) pointers.push_back(&word);
-  kernel.launch({.grid = {operation_.reference_blocks(problem), 1, 1}, .block = {kThreads, 1, 1}},
-                pointers.data(), stream);
+                              std::span<const std::uint64_t> outputs, const gpu::Stream& stream) {
+  ReferenceArguments arguments(reference, inputs, outputs);
+  kernel.launch(reference_geometry(reference), arguments.pointers(), stream);
 }
 
 }  // namespace autotune

@@ -12,7 +12,7 @@
 
 #include "gpu/module.hpp"
 #include "gpu/nvrtc.hpp"
-#include "operation/operation.hpp"
+#include "operation/problem_data.hpp"
 
 namespace autotune {
 
@@ -69,21 +69,24 @@ class VerificationKernels {
 class ReferenceKernels {
  public:
   ReferenceKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc, const std::string& target,
-                   const Operation& operation, std::span<const TensorDesc> tensors);
+                   const ReferenceCode& code);
 
-  // `inputs` and the outputs are device addresses. Operation::reference_source defines the results
-  // that are written.
-  void integers(const Problem& problem, std::span<const std::uint64_t> inputs, std::uint64_t values,
-                const gpu::Stream& stream) const;
-  void reals(const Problem& problem, std::span<const std::uint64_t> inputs, std::uint64_t values,
-             std::uint64_t magnitudes, const gpu::Stream& stream) const;
+  // `inputs` and `outputs` are device addresses. Operation::reference_source defines what is
+  // written to the outputs.
+  void integers(const ProblemData::Reference& reference, std::span<const std::uint64_t> inputs,
+                std::span<const std::uint64_t> outputs, const gpu::Stream& stream) const {
+    launch(integers_, reference, inputs, outputs, stream);
+  }
+  void reals(const ProblemData::Reference& reference, std::span<const std::uint64_t> inputs,
+             std::span<const std::uint64_t> outputs, const gpu::Stream& stream) const {
+    launch(reals_, reference, inputs, outputs, stream);
+  }
 
  private:
-  void launch(const gpu::Kernel& kernel, const Problem& problem,
-              std::span<const std::uint64_t> inputs, std::vector<std::uint64_t> outputs,
-              const gpu::Stream& stream) const;
+  static void launch(const gpu::Kernel& kernel, const ProblemData::Reference& reference,
+                     std::span<const std::uint64_t> inputs, std::span<const std::uint64_t> outputs,
+                     const gpu::Stream& stream);
 
-  const Operation& operation_;
   std::unique_ptr<gpu::Module> module_;
   gpu::Kernel integers_, reals_;
 };

@@ -1,5 +1,6 @@
 #include "tuner/worker/protocol.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -50,6 +51,56 @@ KernelSignature signature_from(const json& form) {
   return signature;
 }
 
+json form_of(const ProblemData& data) {
+  json tensors = json::array();
+  for (const TensorDesc& tensor : data.tensors) {
+    tensors.push_back({tensor.name, tensor.role == TensorRole::output, to_string(tensor.type),
+                       tensor.rows, tensor.columns, tensor.row_stride, tensor.matrices,
+                       tensor.matrix_stride});
+  }
+  return {{"text", data.text},
+          {"tensors", std::move(tensors)},
+          {"sizes", data.sizes},
+          {"scalars", data.scalars},
+          {"operations", data.work.operations},
+          {"bytes", data.work.bytes},
+          {"error_bound", data.error_bound},
+          {"reference", binary(data.reference.source)},
+          {"reference_numbers", data.reference.numbers},
+          {"reference_blocks", data.reference.blocks}};
+}
+
+TensorDesc tensor_from(const json& form) {
+  const auto number = [&](std::size_t place) { return form.at(place).get<std::int64_t>(); };
+  const TensorDesc tensor{form.at(0).get<std::string>(),
+                          form.at(1).get<bool>() ? TensorRole::output : TensorRole::input,
+                          element_type_from_string(form.at(2).get<std::string>()),
+                          number(3),
+                          number(4),
+                          number(5),
+                          number(6),
+                          number(7)};
+  if (std::min({tensor.rows, tensor.columns, tensor.matrices}) < 1 ||
+      std::min(tensor.row_stride, tensor.matrix_stride) < 0) {
+    throw Error("malformed worker message: no such tensor");
+  }
+  return tensor;
+}
+
+ProblemData data_from(const json& form) {
+  ProblemData data{.text = form.at("text"),
+                   .tensors = {},
+                   .sizes = form.at("sizes"),
+                   .scalars = form.at("scalars"),
+                   .work = {form.at("operations"), form.at("bytes")},
+                   .error_bound = form.at("error_bound"),
+                   .reference = {bytes_of(form.at("reference")), form.at("reference_numbers"),
+                                 form.at("reference_blocks")}};
+  for (const json& tensor : form.at("tensors")) data.tensors.push_back(tensor_from(tensor));
+  if (data.reference.blocks < 0) throw Error("malformed worker message: no such reference");
+  return data;
+}
+
 json form_of(const TimingPlan& plan) {
   return {{"samples", plan.samples},
           {"min_sample_us", plan.min_sample_us},
@@ -79,6 +130,7 @@ json body(const CompileRequest& request) {
 json body(const MeasureRequest& request) {
   return {{"kind", "measure"},
           {"problem", request.problem},
+          {"data", form_of(request.data)},
           {"kernel_name", request.kernel_name},
           {"cubin", binary(request.cubin)},
           {"signature", form_of(request.signature)},
@@ -136,6 +188,7 @@ WorkerRequest request_from(const json& message) {
   if (kind != "measure") throw Error("malformed worker message: no such request");
   MeasureRequest request;
   message.at("problem").get_to(request.problem);
+  request.data = data_from(message.at("data"));
   message.at("kernel_name").get_to(request.kernel_name);
   request.cubin = bytes_of(message.at("cubin"));
   request.signature = signature_from(message.at("signature"));

@@ -1,8 +1,8 @@
 // The messages between the program and its workers: one request, one reply.
 //
-// A worker knows nothing of templates or databases: a compile request carries source text and
-// options, a measuring request carries a cubin, its signature and how to launch it. So any kernel
-// of an operation that the worker knows can be given to it, faulty ones included.
+// A worker knows nothing of operations, templates or databases: a compile request carries source
+// text and options, a measuring request carries a cubin, its signature, how to launch it, and all
+// of the problem's data. So any kernel can be given to it, faulty ones included.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 #include "core/launch_geometry.hpp"
 #include "core/problem.hpp"
 #include "core/trial.hpp"
-#include "operation/operation.hpp"
+#include "operation/problem_data.hpp"
 
 namespace autotune {
 
@@ -55,7 +55,8 @@ struct TimingPlan {
 // Asks to run one kernel on one problem: to verify it, then to time it. Whatever the kernel does,
 // the caller gets a reply or a WorkerFailure.
 struct MeasureRequest {
-  Problem problem;
+  Problem problem;  // for the baseline, which knows operations
+  ProblemData data;
   std::string kernel_name;  // its C symbol in the cubin
   std::string cubin;
   KernelSignature signature;

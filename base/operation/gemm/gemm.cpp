@@ -7,7 +7,6 @@
 #include "autotune/error.hpp"
 
 #include "core/embedded_file.hpp"
-#include "operation/gemm/reference_tile.hpp"
 
 namespace autotune {
 
@@ -118,8 +117,7 @@ Operation gemm_operation() {
           .error_bound = error_bound,
           .reference_source = embedded_gemm_kernels().front().text,
           .reference_numbers = reference_numbers,
-          .reference_blocks = reference_blocks,
-          .reference_tile = gemm_reference_tile};
+          .reference_blocks = reference_blocks};
 }
 
 // The last size, of a problem that has one more than a product.

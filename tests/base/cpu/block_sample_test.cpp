@@ -26,18 +26,25 @@ PoisonedTensor poisoned(std::int64_t rows, std::int64_t columns) {
   return matrix;
 }
 
+// The grid of what was written.
+std::optional<TileGrid> tile_grid(const PoisonedTensor& result, std::int64_t blocks) {
+  return autotune::tile_grid(
+      result.description(), blocks,
+      [&](std::int64_t row, std::int64_t column) { return result.written(row, column); });
+}
+
 }  // namespace
 
 TEST_SUITE("block sample") {
   TEST_CASE("the tile of block 0 tells how the result is divided") {
     PoisonedTensor result = poisoned(70, 33);
     write(result, {0, 0, 16, 32});
-    const TileGrid grid = autotune::tile_grid(result, 10).value();
+    const TileGrid grid = tile_grid(result, 10).value();
     CHECK(grid.tile_rows == 16);
     CHECK(grid.tile_columns == 32);
     CHECK(grid.tiles_m == 5);
     CHECK(grid.tiles_n == 2);
-    const Rectangle last = grid.tile(9, result);
+    const Rectangle last = grid.tile(9, result.description());
     CHECK(last.row == 64);
     CHECK(last.column == 32);
     CHECK(last.rows == 6);
@@ -46,10 +53,10 @@ TEST_SUITE("block sample") {
 
   TEST_CASE("blocks that do not match the tile give no grid") {
     PoisonedTensor result = poisoned(70, 33);
-    CHECK_FALSE(autotune::tile_grid(result, 1));  // nothing was written
-    write(result, {0, 0, 15, 32});                // the tile's last row is missing
-    CHECK_FALSE(autotune::tile_grid(result, 9));
-    CHECK_FALSE(autotune::tile_grid(result, 20));  // as with two blocks a tile
+    CHECK_FALSE(tile_grid(result, 1));  // nothing was written
+    write(result, {0, 0, 15, 32});      // the tile's last row is missing
+    CHECK_FALSE(tile_grid(result, 9));
+    CHECK_FALSE(tile_grid(result, 20));  // as with two blocks a tile
   }
 
   TEST_CASE("a small problem is run whole and a large one in part") {
@@ -72,6 +79,17 @@ TEST_SUITE("block sample") {
     const auto sample = autotune::sample_blocks(flat, 1 << 14, TileGrid{8, 64, 1, 1 << 14});
     CHECK(sample.size() == 8);
     CHECK(std::adjacent_find(sample.begin(), sample.end()) == sample.end());
+  }
+
+  TEST_CASE("the tiles that a part overlaps are found, in each matrix of a batch") {
+    const TensorDesc output{.rows = 70, .columns = 33, .row_stride = 33, .matrices = 2};
+    const TileGrid grid{16, 32, 10, 2};  // 5 rows of tiles in a matrix
+    using Numbers = std::vector<std::int64_t>;
+    CHECK(grid.overlapping({0, 0, 1, 1}, output) == Numbers{0});
+    CHECK(grid.overlapping({15, 31, 2, 2}, output) == Numbers{0, 1, 2, 3});
+    CHECK(grid.overlapping({64, 0, 6, 33}, output) == Numbers{8, 9});
+    CHECK(grid.overlapping({70, 0, 1, 1}, output) == Numbers{10});
+    CHECK(grid.overlapping({70 + 64, 32, 6, 1}, output) == Numbers{19});
   }
 
   TEST_CASE("tiles with any number in them are found") {

@@ -1,7 +1,6 @@
 // Matrix multiplication as an operation, compared with its definition.
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <tuple>
 #include <utility>
 
@@ -11,6 +10,7 @@
 
 #include "operation/gemm/gemm.hpp"
 #include "operation/memory_requirement.hpp"
+#include "operation/problem_data.hpp"
 
 namespace autotune {
 namespace {
@@ -40,73 +40,7 @@ std::vector<Extents> extents(const std::string& layout) {
   return result;
 }
 
-// Random elements of a type, as memory has them.
-struct Matrix {
-  ElementType type;
-  std::vector<std::uint64_t> memory;  // aligned for all types
-
-  Matrix(const TensorDesc& tensor, unsigned seed)
-      : type(tensor.type), memory(static_cast<std::size_t>(tensor.elements())) {
-    std::mt19937 random(seed);
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    for (std::int64_t i = 0; i < tensor.elements(); ++i)
-      store_element(type, at(i), uniform(random));
-  }
-  std::byte* at(std::int64_t i) {
-    return reinterpret_cast<std::byte*>(memory.data()) + i * size_bytes(type);
-  }
-  double value(std::int64_t i) { return load_element(type, at(i)); }
-};
-
-// Elements of a part that are far from the naive sums.
-int wrong_elements(const Problem& given, const Rectangle& part) {
-  const GemmProblem p = gemm_problem(given);
-  const std::vector<TensorDesc> tensors = gemm().tensors(given);
-  Matrix a(tensors[kGemmA], 1);
-  Matrix b(tensors[kGemmB], 2);
-  const void* const inputs[] = {a.at(0), b.at(0)};
-  ReferenceTile with;
-  gemm().reference_tile(given, inputs, part, true, with);
-  ReferenceTile without;
-  gemm().reference_tile(given, inputs, part, false, without);
-  const auto count = static_cast<std::size_t>(part.rows * part.columns);
-  REQUIRE(with.values.size() == count);
-  REQUIRE(with.magnitudes.size() == count);
-  CHECK(without.values == with.values);
-  int wrong = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::int64_t row_of_all = part.row + static_cast<std::int64_t>(i) / part.columns;
-    const std::int64_t row = row_of_all % p.m;
-    const std::int64_t product_number = row_of_all / p.m;
-    const std::int64_t column = part.column + static_cast<std::int64_t>(i) % part.columns;
-    double sum = 0;
-    double magnitude = 0;
-    for (std::int64_t k = 0; k < p.k; ++k) {
-      const double product =
-          a.value(product_number * p.m * p.k +
-                  (p.op_a == Transpose::none ? row * p.k + k : k * p.m + row)) *
-          b.value(product_number * p.k * p.n +
-                  (p.op_b == Transpose::none ? k * p.n + column : column * p.k + k));
-      sum += product;
-      magnitude += std::abs(product);
-    }
-    const double tolerance = 1e-13 * magnitude;
-    if (!(std::abs(with.values[i] - sum) <= tolerance)) ++wrong;
-    if (!(std::abs(with.magnitudes[i] - magnitude) <= tolerance)) ++wrong;
-  }
-  return wrong;
-}
-
 TEST_SUITE("GEMM operation") {
-  TEST_CASE("the reference of a batch has each product's own matrices") {
-    GemmProblem batch{.m = 5, .n = 9, .k = 130, .batch = 4};
-    for (const char* layout : {"NN", "TT"}) {
-      set_layout(batch, layout);
-      CHECK(wrong_elements(batch, {0, 0, 20, 9}) == 0);
-      CHECK(wrong_elements(batch, {7, 2, 9, 3}) == 0);
-    }
-  }
-
   TEST_CASE("a batch needs the memory, and does the work, of all of its products") {
     const GemmProblem one{.m = 64, .n = 32, .k = 16};
     GemmProblem batch = one;
@@ -121,12 +55,12 @@ TEST_SUITE("GEMM operation") {
     CHECK(with_guard_rows({.rows = 3, .columns = 5, .matrices = 2, .matrix_stride = 15})
               .matrix_stride == 15 + 8);
     const DeviceInfo gpu;
-    CHECK(bytes_needed(gemm(), batch, gpu) >
-          9 * bytes_needed(gemm(), one, gpu) -
+    CHECK(bytes_needed(gemm().tensors(batch), gpu) >
+          9 * bytes_needed(gemm().tensors(one), gpu) -
               9 * 2 * static_cast<double>(guard_bytes(tensors[kGemmC])));
     constexpr std::int64_t kMost = 2147483647;
     const GemmProblem most{.m = 65536, .n = 32767, .k = 65536, .batch = 1 << 30};
-    CHECK(bytes_needed(gemm(), most, gpu) > 1e19);
+    CHECK(bytes_needed(gemm().tensors(most), gpu) > 1e19);
     CHECK_THROWS_AS(static_cast<void>(gemm().tensors(
                         GemmProblem{.m = kMost, .n = kMost, .k = kMost, .batch = 2})),
                     UsageError);
@@ -233,28 +167,7 @@ TEST_SUITE("GEMM operation") {
     CHECK(gemm().text(problem(1024, 512, 2048, "TN")) == "1024x512x2048 TN");
   }
 
-  TEST_CASE("the reference is the product in every layout and type") {
-    for (const ElementType type : kTypes) {
-      for (const char* layout : kLayouts) {
-        CAPTURE(to_string(type));
-        CAPTURE(layout);
-        const Problem given = problem(70, 67, 300, layout, type);
-        CHECK(wrong_elements(given, {0, 0, 64, 64}) == 0);
-        CHECK(wrong_elements(given, {64, 64, 6, 3}) == 0);
-        CHECK(wrong_elements(given, {5, 9, 17, 31}) == 0);
-        CHECK(wrong_elements(problem(1, 1, 1, layout, type), {0, 0, 1, 1}) == 0);
-      }
-    }
-  }
-
-  TEST_CASE("a part of the reference does not depend on the one before") {
-    const Problem given = problem(64, 64, 200);
-    CHECK(wrong_elements(given, {0, 0, 64, 64}) == 0);
-    CHECK(wrong_elements(given, {3, 3, 2, 2}) == 0);
-    CHECK(wrong_elements(given, {0, 0, 64, 64}) == 0);
-  }
-
-  TEST_CASE("the reference on a GPU is told sizes and strides, and has a block a tile") {
+  TEST_CASE("the reference is told sizes and strides, and has a block a tile") {
     using Numbers = std::vector<std::int64_t>;
     CHECK(gemm().reference_numbers(problem(2, 3, 5, "NN")) == Numbers{2, 3, 5, 5, 1, 3, 1, 1});
     CHECK(gemm().reference_numbers(problem(2, 3, 5, "NT")) == Numbers{2, 3, 5, 5, 1, 1, 5, 1});
@@ -276,6 +189,46 @@ TEST_SUITE("GEMM operation") {
     mapped.resize(13);
     CHECK(mapped == plain);
     CHECK(gemm().scalars == std::vector<double>{1, 0});
+  }
+}
+
+TEST_SUITE("problem_data") {
+  TEST_CASE("all that an operation says of a problem is in its data") {
+    const Problem given = problem(70, 67, 300, "TN");
+    const ProblemData data = problem_data(gemm(), given, InputData::linear);
+    CHECK(data.text == "70x67x300 TN");
+    CHECK(data.tensors == gemm().tensors(given));
+    CHECK(data.sizes == std::vector<std::int64_t>{70, 67, 300});
+    CHECK(data.scalars == gemm().scalars);
+    CHECK(data.work.operations == gemm().work(given).operations);
+    CHECK(data.work.bytes == gemm().work(given).bytes);
+    CHECK(data.error_bound == 303);
+    CHECK(data.reference.source == gemm().reference_source);
+    CHECK(data.reference.numbers == gemm().reference_numbers(given));
+    CHECK(data.reference.blocks == 4);
+    CHECK(problem_data(gemm(), given, InputData::uniform).error_bound < 80);
+  }
+
+  TEST_CASE("one product has the same results by any arithmetic") {
+    const auto data_of = [](const GemmProblem& gemm_problem) {
+      return problem_data(gemm(), gemm_problem, InputData::uniform);
+    };
+    const GemmProblem strict{.m = 64, .n = 32, .k = 16};
+    GemmProblem other = strict;
+    other.math = Math::tf32;
+    CHECK(same_results(data_of(strict), data_of(other)));
+    other.op_a = Transpose::transposed;
+    CHECK_FALSE(same_results(data_of(strict), data_of(other)));
+  }
+
+  TEST_CASE("an operation without an output is refused") {
+    Operation none = gemm();
+    none.tensors = [](const Problem&) {
+      return std::vector<TensorDesc>{{.name = "a", .rows = 1, .columns = 1, .row_stride = 1}};
+    };
+    CHECK_THROWS_WITH_AS(
+        static_cast<void>(problem_data(none, problem(1, 1, 1), InputData::uniform)),
+        "the operation gemm has no output", Error);
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "operation/gemm/gemm.hpp"
+#include "tests/support/measure_request.hpp"
 
 namespace autotune {
 namespace {
@@ -20,7 +20,7 @@ class ScriptedBackend : public MeasureBackend {
   bool lacks_something = false;  // it throws EnvironmentError
   bool is_screened = false;
 
-  std::string provide(const Operation&, const MeasureRequest&) override {
+  std::string provide(const MeasureRequest&) override {
     note_call("provide");
     return "";
   }
@@ -33,7 +33,7 @@ class ScriptedBackend : public MeasureBackend {
     note_call(data == DataSet::integers ? "launch integers" : "launch reals");
     return 10;
   }
-  CheckOutcome check(DataSet, double, const std::string& when, Finding&) override {
+  CheckOutcome check(DataSet, const std::string& when, Finding&) override {
     note_call("check " + when);
     if (failing == "check " + when) return {TrialStatus::wrong_result, when};
     return {};
@@ -53,10 +53,9 @@ class ScriptedBackend : public MeasureBackend {
 };
 
 MeasureReply measured_by(ScriptedBackend& backend, const std::string& baseline = "") {
-  MeasureRequest request;
+  MeasureRequest request = test::request_for({.m = 8, .n = 8, .k = 8});
   request.baseline = baseline;
-  request.problem = GemmProblem{.m = 8, .n = 8, .k = 8};
-  return measure(backend, built_in_operations(), request);
+  return measure(backend, request);
 }
 
 using Calls = std::vector<std::string>;

@@ -7,8 +7,6 @@
 
 #include <doctest/doctest.h>
 
-#include "operation/gemm/gemm.hpp"
-
 namespace autotune {
 namespace {
 
@@ -62,8 +60,8 @@ class TimedBackend : public MeasureBackend {
   double too_slow_us = 0;
   double compile_s = 0;
 
-  void compile_kernels(const Operation&, const Problem&) override { clock_.work_for(compile_s); }
-  std::string provide(const Operation&, const MeasureRequest&) override {
+  void compile_kernels(const ProblemData&) override { clock_.work_for(compile_s); }
+  std::string provide(const MeasureRequest&) override {
     clock_.work_for(0.02);
     return "";
   }
@@ -73,7 +71,7 @@ class TimedBackend : public MeasureBackend {
     clock_.work_for(0.001);
     return 10;
   }
-  CheckOutcome check(DataSet, double, const std::string&, Finding&) override {
+  CheckOutcome check(DataSet, const std::string&, Finding&) override {
     clock_.work_for(0.003);
     return {};
   }
@@ -103,9 +101,9 @@ TEST_SUITE("PacedBackend") {
       PacedBackend paced(backend, pace);
       Finding finding;
       for (int trial = 0; trial < 50; ++trial) {
-        if (trial % 10 == 0) paced.provide(built_in_operations().at(kGemm), {});
+        if (trial % 10 == 0) paced.provide({});
         paced.launch(DataSet::integers);
-        paced.check(DataSet::integers, 1, "", finding);
+        paced.check(DataSet::integers, "", finding);
         static_cast<void>(paced.time({.samples = 5}, 10));
       }
       CHECK(clock.worked_s() == doctest::Approx(share * clock.now_s));
@@ -153,7 +151,7 @@ TEST_SUITE("PacedBackend") {
     TimedBackend backend(clock);
     backend.compile_s = 1;
     FakePace pace(0.05, clock);
-    PacedBackend(backend, pace).provide(built_in_operations().at(kGemm), {});
+    PacedBackend(backend, pace).provide({});
     CHECK(clock.now_s == doctest::Approx(1 + 0.02 / 0.05));
   }
 

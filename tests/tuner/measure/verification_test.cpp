@@ -41,6 +41,15 @@ TEST_SUITE("Verification") {
     CHECK(outcome.detail == "2 of 16 elements are wrong on integers, the first in row 2, column 2");
   }
 
+  TEST_CASE("one of several outputs is named") {
+    TensorDesc counts = output(4, 4);
+    counts.name = "counts";
+    CHECK(outcome_of({.wrong = 2, .first_wrong = 10}, counts, "on integers", true).detail ==
+          "2 of 16 elements of counts are wrong on integers, the first in row 2, column 2");
+    CHECK(outcome_of({.outside = 1}, counts, "on integers", true).detail ==
+          "wrote to 1 word outside of the output counts on integers");
+  }
+
   TEST_CASE("a write outside of the output counts more than wrong elements") {
     const CheckOutcome outcome =
         outcome_of({.wrong = 2, .outside = 1}, output(4, 4), "on random data");

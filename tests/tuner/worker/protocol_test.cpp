@@ -19,6 +19,14 @@ const std::string kBytes =
 
 MeasureRequest full_measure_request() {
   return {.problem = Problem("gemm", {{"m", 129}, {"n", 2147483647}}, {{"layout", "TN"}}),
+          .data = {.text = "129 TN",
+                   .tensors = {{"a", TensorRole::input, ElementType::i32, 2, 3, 4, 5, 20},
+                               {"c", TensorRole::output, ElementType::f64, 7, 8, 8}},
+                   .sizes = {129, 2147483647},
+                   .scalars = {1.5, -1.0 / 3},
+                   .work = {1e30, 0.1},
+                   .error_bound = 19.25,
+                   .reference = {kBytes, {-1, 1LL << 40}, 12}},
           .kernel_name = "gemm",
           .cubin = kBytes,
           .signature = {{ArgumentKind::tensor, 1},
@@ -96,6 +104,14 @@ TEST_SUITE("Protocol") {
         std::get<MeasureRequest>(decode_request(encode(WorkerRequest(full_measure_request()))));
     const MeasureRequest expected = full_measure_request();
     CHECK(request.problem == expected.problem);
+    CHECK(request.data.text == expected.data.text);
+    CHECK(request.data.tensors == expected.data.tensors);
+    CHECK(request.data.sizes == expected.data.sizes);
+    CHECK(request.data.scalars == expected.data.scalars);
+    CHECK(request.data.work.operations == expected.data.work.operations);
+    CHECK(request.data.work.bytes == expected.data.work.bytes);
+    CHECK(request.data.error_bound == expected.data.error_bound);
+    CHECK(request.data.reference == expected.data.reference);
     CHECK(request.kernel_name == expected.kernel_name);
     CHECK(request.cubin == expected.cubin);
     CHECK(request.geometry == expected.geometry);
@@ -186,6 +202,29 @@ TEST_SUITE("Protocol") {
         CHECK_THROWS_AS(static_cast<void>(decode_request({bytes.begin(), bytes.end()})), Error);
       }
     }
+  }
+
+  TEST_CASE("tensors and references that no problem has are refused") {
+    using nlohmann::json;
+    const json message = json::from_cbor(encode(WorkerRequest(full_measure_request())));
+    const auto check_refused = [](const json& changed) {
+      const std::vector<std::uint8_t> bytes = json::to_cbor(changed);
+      CHECK_THROWS_AS(static_cast<void>(decode_request({bytes.begin(), bytes.end()})), Error);
+    };
+    const std::vector<std::pair<std::size_t, json>> wrong = {
+        {1, "output"}, {2, "f31"}, {3, 0}, {4, -1}, {5, -1}, {6, 0}, {7, -1}};
+    for (const auto& [place, value] : wrong) {
+      json changed = message;
+      changed["data"]["tensors"][0][place] = value;
+      CAPTURE(place);
+      check_refused(changed);
+    }
+    json changed = message;
+    changed["data"]["reference_blocks"] = -1;
+    check_refused(changed);
+    changed = message;
+    changed["data"]["reference"] = "text";
+    check_refused(changed);
   }
 
   TEST_CASE("figures that no measurement has are refused") {

@@ -7,6 +7,7 @@
 #include "cpu/device.hpp"
 #include "cpu_kernels.hpp"
 #include "operation/gemm/gemm.hpp"
+#include "tests/support/measure_request.hpp"
 
 using namespace autotune;
 
@@ -26,7 +27,7 @@ class Bench {
   }
 
   MeasureReply measure(const GemmProblem& problem) {
-    request.problem = problem;
+    test::set_problem(request, problem);
     request.geometry.block = {8, 8, 1};
     request.geometry.grid = {(problem.m + 7) / 8 * ((problem.n + 7) / 8), 1, 1};
     return std::get<MeasureReply>(service_->handle(request));
@@ -158,6 +159,19 @@ TEST_SUITE("CpuService") {
     const MeasureReply reply = Bench(wrong).measure({.m = 8, .n = 8, .k = 4});
     CHECK(reply.status == TrialStatus::wrong_result);
     CHECK(reply.detail.find("on random data") != std::string::npos);
+  }
+
+  TEST_CASE("a wrong kernel that writes to its inputs does not spoil the data for the next") {
+    Bench bench(right());
+    const std::string right_image = bench.request.cubin;
+    CHECK(bench.measure(kSmall).status == TrialStatus::ok);
+    bench.request.cubin = Bench(host_kernels::simple("", R"(
+        if (row == 0 && column == 0) const_cast<float*>(a)[0] += 1;
+        c[row * ldc + column] = alpha * sum + 1;)"))
+                              .request.cubin;
+    CHECK(bench.measure(kSmall).status == TrialStatus::wrong_result);
+    bench.request.cubin = right_image;
+    CHECK(bench.measure(kSmall).status == TrialStatus::ok);
   }
 
   TEST_CASE("rounding to half precision is found") {

@@ -7,6 +7,7 @@
 #include "cpu/device.hpp"
 #include "cpu_kernels.hpp"
 #include "operation/gemm/gemm.hpp"
+#include "tests/support/measure_request.hpp"
 #include "tuner/worker/worker.hpp"
 
 using namespace autotune;
@@ -22,8 +23,7 @@ class Workers {
     auto compiled = std::get<CompileReply>(std::get<WorkerReply>(
         worker_->call(CompileRequest{"simple", source, {"-arch=host"}}, kPatience)));
     REQUIRE_MESSAGE(compiled.ok, compiled.log);
-    MeasureRequest request;
-    request.problem = GemmProblem{.m = 8, .n = 8, .k = 8};
+    MeasureRequest request = test::request_for({.m = 8, .n = 8, .k = 8});
     request.kernel_name = "simple";
     request.signature = gemm_signature();
     request.cubin = std::move(compiled.cubin);
