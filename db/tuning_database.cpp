@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include <sqlite3.h>
+
 #include "autotune/error.hpp"
 
 #include "core/posix/no_fork.hpp"

@@ -18,9 +18,9 @@ std::function<Result(const Problem&)> on_problem(
   };
 }
 
-// A GemmProblem always has FP32 elements; a Problem may have others.
+// The element types that these templates compute.
 bool is_of_fp32(const Problem& problem) {
-  return problem.trait("type") == to_string(ElementType::f32);
+  return gemm_problem(problem).types == GemmTypes();
 }
 
 // A K of 1, with which no blocks share work, and a large K; the former also with both operands

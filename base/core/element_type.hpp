@@ -1,14 +1,13 @@
-// The types that elements of tensors have.
+// The properties of the types that elements of tensors have.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace autotune {
+#include "autotune/element_type.hpp"
 
-// TF32 is a way to multiply f32, not a type of elements.
-enum class ElementType : std::uint8_t { f64, f32, bf16, f16, i32 };
+namespace autotune {
 
 // The properties of a type: one row of the table in element_type.cpp.
 struct ElementTypeInfo {

@@ -29,6 +29,7 @@ void to_json(json& j, const GemmProblem& p) {
   j = json{
       {"m", p.m}, {"n", p.n}, {"k", p.k}, {"layout", layout_text(p)}, {"math", to_string(p.math)}};
   if (p.batch != 1) j["batch"] = p.batch;
+  if (p.types != GemmTypes()) j["type"] = to_string(p.types);
 }
 
 void from_json(const json& j, GemmProblem& p) {
@@ -38,6 +39,7 @@ void from_json(const json& j, GemmProblem& p) {
   if (j.contains("batch")) p.batch = size_from(j.at("batch"));
   set_layout(p, j.value("layout", "NN"));
   p.math = math_from_string(j.value("math", "strict"));
+  p.types = types_from_string(j.value("type", to_string(GemmTypes())));
 }
 
 json exported_problem(const Problem& problem) {
@@ -51,8 +53,8 @@ std::vector<std::pair<std::string, std::string>> exported_columns(const Problem&
     columns.emplace_back(name, std::to_string(value));
   }
   for (const auto& [name, value] : problem.traits()) {
-    // A GemmProblem always has FP32 elements.
-    if (problem.operation() == kGemm && name == "type") continue;
+    // FP32 is what a file without the column has.
+    if (problem.operation() == kGemm && name == "type" && value == to_string(GemmTypes())) continue;
     columns.emplace_back(name, value);
   }
   return columns;

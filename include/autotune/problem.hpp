@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "autotune/element_type.hpp"
 #include "autotune/export.hpp"
 
 namespace autotune {
@@ -27,8 +28,8 @@ enum class Math : std::uint8_t { strict = 0, emulated = 1, tf32 = 2 };
 // The order of all three matrices in memory: row after row, or column after column as in BLAS.
 enum class Order : std::uint8_t { row_major = 0, column_major = 1 };
 
-// One shape, of one product or of a batch of them. op(A) is m x k, op(B) is k x n, C is m x n, in
-// elements of FP32. 0 <= m, n, k, batch <= 2147483647.
+// One shape, of one product or of a batch of them. op(A) is m x k, op(B) is k x n, C is m x n.
+// 0 <= m, n, k, batch <= 2147483647.
 struct GemmProblem {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -38,6 +39,7 @@ struct GemmProblem {
   Math math = Math::strict;
   Order order = Order::row_major;
   std::int64_t batch = 1;  // products, each of the sizes above
+  GemmTypes types = {};    // Library computes products of FP32 matrices with FP32 sums
 
   friend bool operator==(const GemmProblem& a, const GemmProblem& b) {
     return a.members() == b.members();
@@ -51,7 +53,15 @@ struct GemmProblem {
   // X transposed by rows, and C^T = op(B)^T op(A)^T.
   [[nodiscard]] GemmProblem row_major() const {
     if (order == Order::row_major) return *this;
-    return {n, m, k, op_b, op_a, math, Order::row_major, batch};
+    return {n,
+            m,
+            k,
+            op_b,
+            op_a,
+            math,
+            Order::row_major,
+            batch,
+            {types.b, types.a, types.c, types.accumulate}};
   }
 
   operator Problem() const;  // NOLINT(google-explicit-constructor): row_major(), in names
@@ -73,21 +83,26 @@ struct GemmProblem {
 
  private:
   [[nodiscard]] std::tuple<std::int64_t, std::int64_t, std::int64_t, Transpose, Transpose, Math,
-                           Order, std::int64_t>
+                           Order, std::int64_t, GemmTypes>
   members() const {
-    return {m, n, k, op_a, op_b, math, order, batch};
+    return {m, n, k, op_a, op_b, math, order, batch, types};
   }
 };
 
 // "1024x512x2048" (m x n x k), with " TN" and the like behind it when an operand is transposed, and
-// " column-major" and " batch 64" behind that.
+// " column-major", " batch 64" and the types, unless they are FP32, behind that.
 [[nodiscard]] AUTOTUNE_API std::string to_string(const GemmProblem& problem);
 [[nodiscard]] AUTOTUNE_API std::string to_string(Math math);
+// The types of A, B, C and the sums: "f32", "bf16" or "f16" for matrices of one type with FP32
+// sums, "f64" for FP64 throughout, "bf16-f32" where C is FP32, else all four: "bf16-f16-f32-f32".
+[[nodiscard]] AUTOTUNE_API std::string to_string(const GemmTypes& types);
 // "NN", "NT", "TN" or "TT": op(A), then op(B).
 [[nodiscard]] AUTOTUNE_API std::string layout_text(const GemmProblem& problem);
 
-// Inverse of to_string(Math) and layout_text; throw UsageError for anything else.
+// Inverse of to_string(Math), to_string(GemmTypes) and layout_text; throw UsageError for anything
+// else.
 [[nodiscard]] AUTOTUNE_API Math math_from_string(const std::string& text);
+[[nodiscard]] AUTOTUNE_API GemmTypes types_from_string(const std::string& text);
 AUTOTUNE_API void set_layout(GemmProblem& problem, const std::string& layout);
 
 }  // namespace autotune

@@ -33,6 +33,9 @@ constexpr std::int64_t kMostSize = std::numeric_limits<std::int32_t>::max();
   for (const auto& [name, value] : choices) {
     if (value > 1) throw UsageError(fmt::format("{} is {}: it must be 0 or 1", name, value));
   }
+  if (problem.types != GemmTypes()) {
+    throw UsageError("types: A, B, C and the sums must be f32, the default");
+  }
   throw Error("a problem was refused that is right");
 }
 
@@ -159,7 +162,7 @@ void check_carefully(const GemmProblem& problem, float alpha, Matrix a, Matrix b
 }
 
 // Returns whether a call is right at first sight, as nearly all are: this is a part of every call.
-// `choices` has the bits of all enumerators but math.
+// `choices` has the bits of all enumerators but math: FP32 has none.
 bool is_plain(const GemmCall& call, unsigned choices) {
   const GemmProblem& p = call.problem;
   const std::int64_t numbers = p.m | p.n | p.k | call.lda | call.ldb | call.ldc;
@@ -190,7 +193,7 @@ void check_problem(const GemmProblem& problem) {
   const auto is_known = [](auto choice) { return static_cast<int>(choice) <= 1; };
   if (fits(problem.m) && fits(problem.n) && fits(problem.k) && fits(problem.batch) &&
       is_known(problem.op_a) && is_known(problem.op_b) && problem.math <= Math::tf32 &&
-      is_known(problem.order)) {
+      is_known(problem.order) && problem.types == GemmTypes()) {
     return check_operands(problem);
   }
   refuse_problem(problem);
@@ -234,7 +237,7 @@ GemmCall checked_call(const GemmProblem& problem, float alpha, Matrix a, Matrix 
   call.ldb = meant_ld(call.ldb, call.problem.ldb());
   call.ldc = meant_ld(call.ldc, call.problem.ldc());
   const auto choices = static_cast<unsigned>(problem.op_a) | static_cast<unsigned>(problem.op_b) |
-                       static_cast<unsigned>(problem.order);
+                       static_cast<unsigned>(problem.order) | problem.types.number();
   if (!is_plain(call, choices)) check_carefully(problem, alpha, a, b, c);
   if (call.prepared_a != nullptr || call.prepared_b != nullptr) {
     const bool as_given = problem.order == Order::row_major;

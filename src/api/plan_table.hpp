@@ -30,7 +30,8 @@ struct PlanKey {
     const GemmProblem& p = problem;
     const auto choices =
         static_cast<std::uint64_t>(p.op_a) | static_cast<std::uint64_t>(p.op_b) << 1 |
-        static_cast<std::uint64_t>(p.math) << 2 | static_cast<std::uint64_t>(placement) << 3;
+        static_cast<std::uint64_t>(p.math) << 2 | static_cast<std::uint64_t>(placement) << 4 |
+        std::uint64_t{p.types.number()} << 6;
     std::uint64_t mixed = context << 8 ^ choices;
     for (const std::int64_t size : {p.m, p.n, p.k, p.batch}) {
       mixed = (mixed ^ static_cast<std::uint64_t>(size)) * kOdd;

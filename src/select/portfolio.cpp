@@ -98,6 +98,7 @@ void read_line(Portfolio& portfolio, std::string row) {
     portfolio.device_class = line.at("device_class").get<std::string>();
     portfolio.device_label = line.at("device_label").get<std::string>();
     portfolio.math = math_from_string(line.at("math").get<std::string>());
+    portfolio.types = types_from_string(line.value("type", to_string(GemmTypes())));
   } else if (const KernelTemplate* kernel = template_of(line)) {
     const std::string text = line.at("configuration").get<std::string>();
     portfolio.entries.push_back({kernel, kernel->space.validated(Configuration::parse(text))});

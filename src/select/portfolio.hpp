@@ -28,6 +28,7 @@ struct Portfolio {
   std::string device_class;
   std::string device_label;
   Math math = Math::strict;
+  GemmTypes types;
   CorrectionTrees trees;
   CandidateFeatures features;  // those that the trees ask for
   // log2 of the least and the greatest m, n and k that were measured.

@@ -31,12 +31,12 @@ Evidence evidence_of(const PredictedDevice& device, const Portfolio& portfolio) 
   return is_like ? Evidence::like_device : Evidence::model;
 }
 
-// The portfolio of the most similar device; nullptr when there is none for the math.
-const Portfolio* most_similar(const PredictedDevice& device, Math math,
+// The portfolio of the most similar device; nullptr when there is none for the math and the types.
+const Portfolio* most_similar(const PredictedDevice& device, const GemmProblem& problem,
                               std::span<const Portfolio> portfolios) {
   const Portfolio* best = nullptr;
   for (const Portfolio& one : portfolios) {
-    if (one.math != math) continue;
+    if (one.math != problem.math || one.types != problem.types) continue;
     if (best == nullptr || evidence_of(device, one) < evidence_of(device, *best)) best = &one;
   }
   return best;
@@ -251,7 +251,7 @@ PredictedDevice predicted_device(const std::string& device_class) {
 std::vector<Prediction> predict(const PredictionQuery& query,
                                 std::span<const Portfolio> portfolios) {
   if (!query.device.has_model()) return {};
-  const Portfolio* portfolio = most_similar(query.device, query.problem.math, portfolios);
+  const Portfolio* portfolio = most_similar(query.device, query.problem, portfolios);
   if (portfolio == nullptr) return {};
   return Candidates(query, *portfolio).ranked();
 }

@@ -23,16 +23,17 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 
 std::vector<TensorDesc> tensors(const Problem& problem) {
   const GemmProblem gemm = gemm_problem(problem);
-  const ElementType type = element_type_from_string(problem.trait("type"));
-  const auto tensor = [&](const char* name, TensorRole role, std::int64_t rows,
+  const auto tensor = [&](const char* name, TensorRole role, ElementType type, std::int64_t rows,
                           std::int64_t columns) {
     return TensorDesc{name, role, type, rows, columns, columns, gemm.batch, rows * columns};
   };
   const bool a_as_is = gemm.op_a == Transpose::none;
   const bool b_as_is = gemm.op_b == Transpose::none;
-  return {tensor("a", TensorRole::input, a_as_is ? gemm.m : gemm.k, a_as_is ? gemm.k : gemm.m),
-          tensor("b", TensorRole::input, b_as_is ? gemm.k : gemm.n, b_as_is ? gemm.n : gemm.k),
-          tensor("c", TensorRole::output, gemm.m, gemm.n)};
+  const GemmTypes& types = gemm.types;
+  return {
+      tensor("a", TensorRole::input, types.a, a_as_is ? gemm.m : gemm.k, a_as_is ? gemm.k : gemm.m),
+      tensor("b", TensorRole::input, types.b, b_as_is ? gemm.k : gemm.n, b_as_is ? gemm.n : gemm.k),
+      tensor("c", TensorRole::output, types.c, gemm.m, gemm.n)};
 }
 
 Work work(const Problem& problem) {
@@ -64,6 +65,14 @@ std::vector<std::string> code_macros(const Problem& problem) {
   return macros;
 }
 
+// A bound of the sums' error in units of the output: the sums are rounded once more to a coarser
+// type, and their own errors are then a part of its unit.
+double in_units_of_output(double bound, const GemmTypes& types) {
+  const double unit = info(types.c).unit_roundoff;
+  const double sums = info(types.accumulate).unit_roundoff;
+  return unit == sums ? bound : 1 + bound * sums / unit;
+}
+
 // The lesser of two bounds: one holds for every order of summation, and random rounding errors stay
 // within the other almost certainly. Both allow for the store and at least one more rounding.
 // Linear data is all of one sign, so its sums are rounded in one direction again and again; only
@@ -74,12 +83,14 @@ std::vector<std::string> code_macros(const Problem& problem) {
 // less than 2^17 / sqrt(K).
 double error_bound(const Problem& problem, InputData input) {
   const auto terms = static_cast<double>(problem.size("k"));
-  const bool is_tf32 = gemm_problem(problem).math == Math::tf32;
+  const GemmProblem gemm = gemm_problem(problem);
+  const bool is_tf32 = gemm.math == Math::tf32;
   const double operands = is_tf32 ? 0x1p14 : 0;
   const double any_order = terms + 3 + operands;
-  if (input == InputData::linear) return any_order;
+  if (input == InputData::linear) return in_units_of_output(any_order, gemm.types);
   const double random_operands = is_tf32 ? 0x1p17 / std::sqrt(terms) : 0;
-  return std::min(any_order, 4 + 4 * std::sqrt(terms) + random_operands);
+  const double random = 4 + 4 * std::sqrt(terms) + random_operands;
+  return in_units_of_output(std::min(any_order, random), gemm.types);
 }
 
 std::vector<std::int64_t> reference_numbers(const Problem& problem) {

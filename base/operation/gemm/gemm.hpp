@@ -37,9 +37,10 @@ inline constexpr std::uint8_t kGemmC = 2;
 // blocks, has at most 63 bits.
 void check_operands(const GemmProblem& problem);
 
-// The typed form of a problem. Throws Error for a problem that is no matrix multiplication: of
-// another operation, with other sizes and traits than these have, or with a size that is not from 1
-// to 2147483647; also what check_operands() throws.
+// The typed form of a problem; Problem(gemm_problem(p)) == p. Throws Error for a problem that is no
+// matrix multiplication: of another operation, with other sizes and traits than these have, or with
+// a size that is not from 1 to 2147483647; UsageError for unknown traits; also what
+// check_operands() throws.
 [[nodiscard]] GemmProblem gemm_problem(const Problem& problem);
 
 // The same product by its own and by every stricter math, the problem itself first. A kernel of a

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <limits>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,11 +51,10 @@ GemmProblem::operator Problem() const {
   std::vector<Problem::Size> sizes = {{"m", rows.m}, {"n", rows.n}, {"k", rows.k}};
   // A single product has the key that it had before there were batches.
   if (rows.batch != 1) sizes.push_back({"batch", rows.batch});
-  return {kGemm,
-          std::move(sizes),
-          {{"type", to_string(ElementType::f32)},
-           {"layout", layout_text(rows)},
-           {"math", to_string(math)}}};
+  return {
+      kGemm,
+      std::move(sizes),
+      {{"type", to_string(rows.types)}, {"layout", layout_text(rows)}, {"math", to_string(math)}}};
 }
 
 GemmProblem gemm_problem(const Problem& problem) {
@@ -69,9 +70,13 @@ GemmProblem gemm_problem(const Problem& problem) {
   }
   GemmProblem gemm{.m = sizes[0].value, .n = sizes[1].value, .k = sizes[2].value};
   if (sizes.size() > 3) gemm.batch = sizes[3].value;
+  if (sizes.size() > 3 && gemm.batch == 1) {
+    throw Error("'" + problem.key() + "' is one product: it has no batch");
+  }
   check_operands(gemm);
   set_layout(gemm, traits[1].value);
   gemm.math = math_from_string(traits[2].value);
+  gemm.types = types_from_string(traits[0].value);
   return gemm;
 }
 
@@ -95,7 +100,41 @@ std::string to_string(const GemmProblem& problem) {
   const std::string layout = layout_text(problem);
   if (layout != "NN") text += " " + layout;
   if (problem.order != Order::row_major) text += " column-major";
-  return problem.batch == 1 ? text : text + " batch " + std::to_string(problem.batch);
+  if (problem.batch != 1) text += " batch " + std::to_string(problem.batch);
+  return problem.types == GemmTypes() ? text : text + " " + to_string(problem.types);
+}
+
+std::string to_string(const GemmTypes& types) {
+  const auto join = [](std::initializer_list<ElementType> all) {
+    std::string text;
+    for (const ElementType type : all) text += (text.empty() ? "" : "-") + to_string(type);
+    return text;
+  };
+  const bool is_double = types.c == ElementType::f64;
+  const bool is_usual =
+      types.a == types.b && types.accumulate == (is_double ? ElementType::f64 : ElementType::f32);
+  if (!is_usual) return join({types.a, types.b, types.c, types.accumulate});
+  return types.a == types.c ? to_string(types.a) : join({types.a, types.c});
+}
+
+GemmTypes types_from_string(const std::string& text) {
+  if (text == "f32") return {};  // what cost models ask of every configuration
+  std::vector<ElementType> all;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('-', begin), text.size());
+    all.push_back(element_type_from_string(std::string_view(text).substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  GemmTypes types;
+  if (all.size() <= 2) {
+    types = {all.front(), all.front(), all.back(),
+             all.back() == ElementType::f64 ? ElementType::f64 : ElementType::f32};
+  } else if (all.size() == 4) {
+    types = {all[0], all[1], all[2], all[3]};
+  }
+  if (to_string(types) == text) return types;
+  throw UsageError(
+      fmt::format("element types '{}' are unknown: use f32, bf16-f32 and the like", text));
 }
 
 std::string to_string(Math math) {

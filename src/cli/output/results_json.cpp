@@ -86,6 +86,7 @@ Json problem_json(const GemmProblem& problem) {
   if (problem.batch > 1) part["batch"] = problem.batch;
   part["layout"] = layout_text(problem);
   part["math"] = to_string(problem.math);
+  if (problem.types != GemmTypes()) part["type"] = to_string(problem.types);
   return part;
 }
 

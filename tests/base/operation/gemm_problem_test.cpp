@@ -1,3 +1,6 @@
+#include <set>
+#include <string>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -79,6 +82,71 @@ TEST_SUITE("GemmProblem") {
     CHECK_THROWS_AS(static_cast<void>(autotune::problem_from_export(
                         {{"m", 3}, {"n", 4}, {"k", 5}, {"batch", 0}})),
                     autotune::Error);
+  }
+
+  TEST_CASE("every problem comes back from its key, of every type, layout, order, math and batch") {
+    using autotune::ElementType;
+    constexpr ElementType kTypes[] = {ElementType::f32, ElementType::f64, ElementType::bf16,
+                                      ElementType::f16};
+    std::set<std::string> keys;
+    std::size_t problems = 0;
+    const auto check = [&](const GemmProblem& gemm) {
+      const Problem problem = gemm;
+      CHECK(autotune::gemm_problem(problem) == gemm.row_major());
+      CHECK(autotune::gemm_problem(Problem::parse(problem.key())) == gemm.row_major());
+      CHECK(autotune::problem_from_export(autotune::exported_problem(problem)) == problem);
+      keys.insert(problem.key());
+      ++problems;
+    };
+    for (int types = 0; types < 4 * 4 * 4 * 4; ++types) {
+      for (int rest = 0; rest < 2 * 2 * 3 * 2; ++rest) {
+        GemmProblem gemm{.m = 3, .n = 4, .k = 5};
+        gemm.types = {kTypes[types % 4], kTypes[types / 4 % 4], kTypes[types / 16 % 4],
+                      kTypes[types / 64]};
+        gemm.op_a = static_cast<Transpose>(rest % 2);
+        gemm.op_b = static_cast<Transpose>(rest / 2 % 2);
+        gemm.math = static_cast<autotune::Math>(rest / 4 % 3);
+        gemm.batch = rest / 12 == 0 ? 1 : 7;
+        check(gemm);
+      }
+    }
+    CHECK(keys.size() == problems);
+    GemmProblem columns{.m = 3, .n = 4, .k = 5, .op_a = Transpose::transposed};
+    columns.order = autotune::Order::column_major;
+    columns.types = {ElementType::bf16, ElementType::f16, ElementType::f32, ElementType::f32};
+    check(columns);
+    CHECK(autotune::gemm_problem(columns).types.a == ElementType::f16);
+  }
+
+  TEST_CASE("types are told by a word, and the usual ones by a short word") {
+    const auto text_of = [](const char* text) {
+      return to_string(autotune::types_from_string(text));
+    };
+    for (const char* text : {"f32", "f64", "bf16", "bf16-f32", "f16-bf16", "bf16-f16-f32-f32",
+                             "f16-f16-f16-f16", "f32-f32-f32-f64"}) {
+      CHECK(text_of(text) == text);
+    }
+    CHECK(autotune::types_from_string("bf16-f32") ==
+          autotune::GemmTypes{autotune::ElementType::bf16, autotune::ElementType::bf16,
+                              autotune::ElementType::f32, autotune::ElementType::f32});
+    for (const char* text : {"", "f8", "f32-", "-f32", "f32-f32", "f32-f32-f32", "f32-f32-f32-f32",
+                             "bf16-bf16-f32-f32", "F32"}) {
+      CHECK_THROWS_AS(text_of(text), autotune::UsageError);
+    }
+    CHECK(to_string(GemmProblem{
+              .m = 1, .n = 2, .k = 3, .types = autotune::types_from_string("bf16-f32")}) ==
+          "1x2x3 bf16-f32");
+  }
+
+  TEST_CASE("a key with more than a product has is refused") {
+    for (const char* key : {"gemm m=3 n=4 k=5 batch=1 type=f32 layout=NN math=strict",
+                            "gemm m=3 n=4 k=5 batch=2 groups=2 type=f32 layout=NN math=strict",
+                            "gemm m=3 n=4 k=5 type=f32 layout=NN math=strict bias=yes",
+                            "gemm m=3 n=4 k=5 type=f8 layout=NN math=strict",
+                            "gemm m=3 n=4 type=f32 layout=NN math=strict"}) {
+      CHECK_THROWS_AS(static_cast<void>(autotune::gemm_problem(Problem::parse(key))),
+                      autotune::Error);
+    }
   }
 
   TEST_CASE("layout text survives the way there and back") {
