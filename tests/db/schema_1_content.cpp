@@ -155,7 +155,7 @@ Content content_of_schema_1(const fs::path& path) {
 Content content_of(const TuningDatabase& database, const fs::path& schema_1) {
   Content content;
   std::set<std::pair<std::string, std::string>> devices;
-  for (const auto& [scope, run, trial, row] : database.all_trials({})) {
+  for (const auto& [scope, run, trial, row, run_row] : database.all_trials({})) {
     std::ostringstream text;
     text << scope.device_class << '#' << scope.template_name << '#' << scope.space_version << '#'
          << scope.source_hash << '#' << scope.environment.driver << '#'

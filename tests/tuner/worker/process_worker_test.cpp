@@ -248,7 +248,9 @@ TEST_SUITE("ProcessWorker") {
     const auto worker = make_worker();
     {
       const ScriptGuard script("1 idle leave");
-      pid_of(*worker);
+      const int pid = pid_of(*worker);
+      siginfo_t info{};
+      REQUIRE(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) == 0);
     }
     CHECK(answers(*worker, MeasureRequest{}));
   }
