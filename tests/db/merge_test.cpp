@@ -307,9 +307,9 @@ TEST_SUITE("merging databases") {
     auto database = TuningDatabase::open(folder / "own.db");
     auto other = TuningDatabase::open(folder / "other.db");
     other.add_trials(some_scope(), some_run(), some_trials(0, 3));
-    other.put_winners(std::vector{some_winner(1024, 100), some_winner(2048, 1e-300)});
-    other.put_rates(kClass, some_scope().environment, {50000, 4000});
     const double slowest = some_trial(2).measurement.median_us;
+    other.put_winners(std::vector{some_winner(1024, slowest), some_winner(2048, 1e-300)});
+    other.put_rates(kClass, some_scope().environment, {50000, 4000});
     std::vector<double> rates;
     const auto is_possible = [&](const std::string& template_name, const Problem&, double us,
                                  const std::optional<DeviceRates>& known) {
