@@ -30,7 +30,7 @@ constexpr std::size_t kBatchBytes = std::size_t{16} << 20;
 constexpr std::int64_t kUseDelay_s = 3600;
 constexpr std::chrono::milliseconds kUsualWait(2000);
 constexpr std::chrono::milliseconds kWaitAgain(100);
-constexpr std::chrono::seconds kPause(1);  // between two attempts to open a file at use
+constexpr std::chrono::seconds kPause(1);  // of a store that opens at use, after a wait in vain
 
 FileKind cubin_file(std::chrono::milliseconds busy_timeout) {
   return {.name = "cubin store",
@@ -80,12 +80,9 @@ struct CubinStore::Implementation {
 
   // Returns whether there is a file to work on, which a store that opens at use has looked for.
   bool is_open() {
-    const auto now = std::chrono::steady_clock::now();
-    const bool is_here = database && (!opens_at_use || identity_of(path) == identity);
-    if (!is_here && opens_at_use && now >= next_try) {
-      next_try = now + kPause;
-      attempt([&] { connect(); });
-    }
+    if (!opens_at_use) return database.has_value();
+    if (std::chrono::steady_clock::now() < next_try) return false;
+    if (!database || identity_of(path) != identity) attempt([&] { connect(); });
     return database.has_value();
   }
 
@@ -112,6 +109,7 @@ struct CubinStore::Implementation {
       }
     } catch (const LockedFile& locked) {
       problem = locked.what();
+      next_try = std::chrono::steady_clock::now() + kPause;
       if (database) {
         database->setBusyTimeout(static_cast<int>(std::min(kWaitAgain, busy_timeout).count()));
       }

@@ -300,8 +300,8 @@ class AUTOTUNE_API Library {
   // compiled if need be, and waits for other calls where they read the database or load the same
   // kernel. A file that another process has locked is waited for for less than 0.1 s; then, with a
   // warning in the log, what is known of it counts, and what ships. A product that ends in a
-  // NotTunedError, EnvironmentError or StorageError ends in the same one within microseconds, until a
-  // second has passed or tune() was called. A kernel that it compiles is kept in the user's cache
+  // NotTunedError, or twice in the same EnvironmentError or StorageError, ends in it again, within
+  // microseconds, until a second has passed or tune() was called. A kernel that it compiles is kept in the user's cache
   // folder, $XDG_CACHE_HOME/autotune or ~/.cache/autotune, if that can be written. Some kernels need
   // operands as Alignment::of_16_bytes has them: the first call with others is cold too, and gets
   // another kernel. Later calls find the kernel and launch it: no I/O, no allocation, no lock, no

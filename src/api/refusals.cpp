@@ -15,7 +15,7 @@ std::uint64_t Refusals::throw_again(const PlanKey& key) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = refusals_.find(key);
-    if (found == refusals_.end()) return forgotten_;
+    if (found == refusals_.end() || found->second.error == nullptr) return forgotten_;
     if (Clock::now() >= found->second.until) {
       refusals_.erase(found);
       return forgotten_;
@@ -25,11 +25,14 @@ std::uint64_t Refusals::throw_again(const PlanKey& key) {
   std::rethrow_exception(std::move(error));
 }
 
-void Refusals::keep(const PlanKey& key, std::uint64_t forgotten, std::exception_ptr error) {
+// An error of the environment may be that of a moment, such as a lack of memory.
+void Refusals::keep(const PlanKey& key, std::uint64_t forgotten, const Error& error) {
   const std::lock_guard lock(mutex_);
   if (forgotten != forgotten_) return;  // what was refused then may be there now
   if (refusals_.size() >= kMost) refusals_.clear();
-  refusals_.insert_or_assign(key, Refusal{std::move(error), Clock::now() + kKept});
+  Refusal& refusal = refusals_[key];
+  const bool is_sure = error.code() == ErrorCode::not_tuned || refusal.text == error.what();
+  refusal = {is_sure ? std::current_exception() : nullptr, error.what(), Clock::now() + kKept};
 }
 
 void Refusals::forget() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 
 #include "autotune/error.hpp"
@@ -17,14 +18,15 @@ namespace autotune {
 class Refusals {
  public:
   // Returns what `make()` returns. Throws what it throws; once more, without a call, for a key that
-  // was refused less than a second ago and not forgotten since.
+  // ended in a NotTunedError less than a second ago, or twice in the same other error, and was not
+  // forgotten since.
   template <typename Make>
   auto& unless_refused(const PlanKey& key, Make make) {
     const std::uint64_t forgotten = throw_again(key);
     try {
       return make();
     } catch (const Error& error) {
-      if (lasts(error.code())) keep(key, forgotten, std::current_exception());
+      if (lasts(error.code())) keep(key, forgotten, error);
       throw;
     }
   }
@@ -34,7 +36,8 @@ class Refusals {
  private:
   using Clock = std::chrono::steady_clock;
   struct Refusal {
-    std::exception_ptr error;
+    std::exception_ptr error;  // nullptr before it is sure to come again
+    std::string text;
     Clock::time_point until;
   };
   struct Hash {
@@ -47,7 +50,8 @@ class Refusals {
   }
   // Returns how often refusals were forgotten.
   [[nodiscard]] std::uint64_t throw_again(const PlanKey& key);
-  void keep(const PlanKey& key, std::uint64_t forgotten, std::exception_ptr error);
+  // Called while the error is handled.
+  void keep(const PlanKey& key, std::uint64_t forgotten, const Error& error);
 
   std::mutex mutex_;
   std::unordered_map<PlanKey, Refusal, Hash> refusals_;

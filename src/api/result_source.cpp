@@ -37,6 +37,11 @@ void ResultSource::keep_in_memory(TuningDatabase results) {
   in_memory_.emplace(std::move(results));
 }
 
+void ResultSource::look_again() {
+  const std::lock_guard lock(mutex_);
+  next_try_ = {};
+}
+
 void ResultSource::refresh() const {
   try {
     if (is_open_ && (file_ ? file_->is_unchanged() : !is_there(place_.path))) return;

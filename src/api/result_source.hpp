@@ -27,6 +27,9 @@ class ResultSource {
   // From now on these are what is read.
   void keep_in_memory(TuningDatabase results);
 
+  // The next call reads the file even if one before it could not: this process has changed it.
+  void look_again();
+
   // Calls `read` with the results as they are now, or if these cannot be read, with those that are
   // known; perhaps twice, of which the second call counts. Returns why they cannot be read if no
   // call has returned that yet, else an empty text. Throws as the constructor.

@@ -142,6 +142,7 @@ TuneReport Tuning::run(const TuneRequest& request, TunerSetup setup,
   setup.database = &opened.database;
   setup.cubins = &cubins;
   TuneReport report = autotune::tune(request, setup, progress, stop);
+  results_.look_again();
   if (!opened.problem.empty()) {
     log_.warning("results are kept in memory only: {}", opened.problem);
     report.storage_problem = opened.problem;

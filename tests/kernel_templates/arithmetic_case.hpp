@@ -93,7 +93,7 @@ using Sum = std::function<float(std::int64_t row, std::int64_t column,
 // `sum` adds up one result in the order that the kernel promises.
 inline int wrong_elements(const KernelTemplate& kernel, const KernelInstance& instance,
                           const ArithmeticCase& test, const Sum& sum) {
-  const auto [m, n, k, op_a, op_b, math, order, batch] = test.problem;
+  const auto [m, n, k, op_a, op_b, math, order, batch, types] = test.problem;
   const bool plain_a = op_a == Transpose::none;
   const bool plain_b = op_b == Transpose::none;
   Matrix a(plain_a ? m : k, plain_a ? k : m, test.gap, test.shift);
