@@ -30,7 +30,6 @@ constexpr std::size_t kBatchBytes = std::size_t{16} << 20;
 constexpr std::int64_t kUseDelay_s = 3600;
 constexpr std::chrono::milliseconds kUsualWait(2000);
 constexpr std::chrono::milliseconds kWaitAgain(100);
-constexpr std::chrono::seconds kPause(1);  // of a store that opens at use, after a wait in vain
 
 FileKind cubin_file(std::chrono::milliseconds busy_timeout) {
   return {.name = "cubin store",
@@ -53,8 +52,8 @@ struct CubinStore::Implementation {
   fs::path path;
   std::int64_t max_bytes = 0;
   std::chrono::milliseconds busy_timeout = kUsualWait;
+  std::chrono::milliseconds wait = kUsualWait;  // less after one in vain
   bool opens_at_use = false;
-  std::chrono::steady_clock::time_point next_try;
   std::optional<SQLite::Database> database;
   FileIdentity identity;
   std::map<std::string, std::string> unwritten;  // key, body
@@ -74,16 +73,20 @@ struct CubinStore::Implementation {
 
   void connect() {
     close();
-    database.emplace(open_file(path, cubin_file(busy_timeout)));
+    database.emplace(open_file(path, cubin_file(wait)));
     identity = identity_of(path);
   }
 
   // Returns whether there is a file to work on, which a store that opens at use has looked for.
   bool is_open() {
     if (!opens_at_use) return database.has_value();
-    if (std::chrono::steady_clock::now() < next_try) return false;
     if (!database || identity_of(path) != identity) attempt([&] { connect(); });
     return database.has_value();
+  }
+
+  void wait_for_locks(std::chrono::milliseconds longest) {
+    wait = longest;
+    if (database) database->setBusyTimeout(static_cast<int>(longest.count()));
   }
 
   // The journal first: a new file must not meet the old one's.
@@ -109,10 +112,7 @@ struct CubinStore::Implementation {
       }
     } catch (const LockedFile& locked) {
       problem = locked.what();
-      next_try = std::chrono::steady_clock::now() + kPause;
-      if (database) {
-        database->setBusyTimeout(static_cast<int>(std::min(kWaitAgain, busy_timeout).count()));
-      }
+      wait_for_locks(std::min(kWaitAgain, busy_timeout / 10));
     } catch (const std::exception& error) {
       problem = error.what();
     }
@@ -143,7 +143,7 @@ struct CubinStore::Implementation {
         evict();
         transaction.commit();
       });
-      database->setBusyTimeout(static_cast<int>(busy_timeout.count()));
+      wait_for_locks(busy_timeout);
     });
     unwritten.clear();
     unwritten_bytes = 0;
@@ -210,7 +210,7 @@ CubinStore CubinStore::open_at_use(const fs::path& path, std::chrono::millisecon
   auto implementation = std::make_unique<Implementation>();
   implementation->path = path;
   implementation->max_bytes = kUsualBytes;
-  implementation->busy_timeout = busy_timeout;
+  implementation->busy_timeout = implementation->wait = busy_timeout;
   implementation->opens_at_use = true;
   return CubinStore(std::move(implementation));
 }
@@ -227,6 +227,7 @@ std::optional<StoredCubin> CubinStore::find(const std::string& key) {
   self.attempt([&] {
     with_storage_errors(self.path, [&] {
       if (const std::optional<std::string> body = self.body_of(key)) result = unpack(*body);
+      self.wait_for_locks(self.busy_timeout);
     });
   });
   return result;

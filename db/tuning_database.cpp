@@ -65,8 +65,12 @@ using Clock = std::chrono::steady_clock;
 // The least time between two transactions of a merge: a process that waits for a lock asks for it
 // every 0.1 s.
 constexpr std::chrono::milliseconds kLockPause(110);
-// A wait after one in vain.
-constexpr std::chrono::milliseconds kShortWait(100);
+
+// The wait after one in vain.
+std::chrono::milliseconds short_wait(std::chrono::milliseconds usual) {
+  constexpr std::chrono::milliseconds kLongest(100);
+  return std::min(kLongest, usual / 10);
+}
 
 void insert_result(SQLite::Database& database, const RunInfo& run, const ResultRow& row) {
   if (const auto* scoped = std::get_if<ScopedTrial>(&row)) {
@@ -114,7 +118,7 @@ struct TuningDatabase::Implementation {
       with_storage_errors(path, work);
       if (std::exchange(waited_in_vain, false)) wait_for_locks(busy_timeout);
     } catch (const LockedFile&) {
-      if (!std::exchange(waited_in_vain, true)) wait_for_locks(std::min(kShortWait, busy_timeout));
+      if (!std::exchange(waited_in_vain, true)) wait_for_locks(short_wait(busy_timeout));
       throw;
     }
   }
@@ -154,7 +158,7 @@ struct TuningDatabase::Implementation {
     const std::unique_lock lock(mutex, std::chrono::system_clock::now() + kSoon);
     if (!lock) throw LockedFile(path.string() + ": another thread waits for it");
     decltype(work()) result{};
-    const auto usual = waited_in_vain ? std::min(kShortWait, busy_timeout) : busy_timeout;
+    const auto usual = waited_in_vain ? short_wait(busy_timeout) : busy_timeout;
     wait_for_locks(std::min(kSoon, usual));
     try {
       with_storage_errors(path, [&] { result = work(); });

@@ -11,7 +11,7 @@
 namespace autotune {
 namespace {
 
-// A file that could not be read is not tried again for this time, so that one call pays for it.
+// A file that is not fit to be read is not tried again for this time, so that one call pays for it.
 constexpr std::chrono::seconds kPause(1);
 
 bool is_there(const std::filesystem::path& path) {
@@ -50,7 +50,8 @@ void ResultSource::refresh() const {
   } catch (const StorageError&) {
     // Opening the file says what is wrong with it, or puts it right.
   }
-  file_ = read_results(place_, longest_wait_);
+  constexpr std::chrono::milliseconds kNone(0);
+  file_ = read_results(place_, waited_in_vain_ ? kNone : longest_wait_);
   known_ = RememberedResults();
   is_open_ = true;
 }
@@ -65,14 +66,15 @@ std::string ResultSource::read(const std::function<void(const ResultReader&)>& r
       refresh();
       known_.read_from(file_ ? &*file_ : nullptr);
       file_ ? file_->read_together([&] { read(known_); }) : read(known_);
+      waited_in_vain_ = false;
       problem_.clear();
       return "";
     } catch (const StorageError& error) {
-      const bool is_locked = dynamic_cast<const LockedFile*>(&error) != nullptr;
-      if (place_.is_named && !is_locked) throw;
+      waited_in_vain_ = dynamic_cast<const LockedFile*>(&error) != nullptr;
+      if (place_.is_named && !waited_in_vain_) throw;
       is_said_ = is_said_ && problem_ == error.what();
       problem_ = error.what();
-      next_try_ = Clock::now() + kPause;
+      if (!waited_in_vain_) next_try_ = Clock::now() + kPause;
     }
   known_.read_from(nullptr);
   read(known_);

@@ -18,7 +18,8 @@ class ResultSource {
  public:
   // `database`: as LibraryOptions has it; a relative path is one of today's folder. Throws
   // StorageError when it is named and cannot be read for another reason than a lock. A file that
-  // another process has locked is waited for by each call, here too, for `longest_wait`.
+  // another process has locked is waited for by a call, here too, for `longest_wait`, and after a
+  // wait in vain by the next calls hardly at all, until one succeeds.
   explicit ResultSource(const std::string& database,
                         std::chrono::milliseconds longest_wait = kCallWait);
 
@@ -48,7 +49,8 @@ class ResultSource {
   mutable std::optional<TuningDatabase> file_;
   mutable bool is_open_ = false;  // perhaps without a file, where there is none
   mutable RememberedResults known_;
-  mutable Clock::time_point next_try_;  // before it the file is left alone
+  mutable bool waited_in_vain_ = false;
+  mutable Clock::time_point next_try_;  // before it a file with another fault is left alone
   mutable std::string problem_;         // why it cannot be read
   mutable bool is_said_ = false;
 };
