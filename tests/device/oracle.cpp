@@ -124,7 +124,7 @@ PreparedCase::PreparedCase(const Oracle& oracle, const GemmCase& gemm)
       c_(oracle.driver(), before_.size()),
       count_(oracle.driver(), sizeof(std::uint64_t)) {
   const gpu::Stream& stream = oracle.stream();
-  const auto& [m, n, k, op_a, op_b, math, order, batch] = gemm.problem;
+  const auto& [m, n, k, op_a, op_b, math, order, batch, types] = gemm.problem;
   launch(oracle.fill_, words_of(a_), stream, a_.address(), words_of(a_), 1U);
   launch(oracle.fill_, words_of(b_), stream, b_.address(), words_of(b_), 2U);
   before_.fill(kUntouched, 0, before_.size(), stream);

@@ -1,7 +1,5 @@
 #include "core/posix/no_fork.hpp"
 
-#include <atomic>
-
 #include <pthread.h>
 
 namespace autotune {
@@ -10,7 +8,7 @@ namespace {
 // Whoever forks goes first, or a process whose threads are always at work could never fork.
 constexpr pthread_rwlock_t kUnlocked = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 constinit pthread_rwlock_t at_rest = kUnlocked;
-constinit std::atomic<bool> is_registered = false;
+constinit pthread_once_t registered = PTHREAD_ONCE_INIT;
 // Objects of this thread. One that forks in the midst of its own work waits for nobody.
 thread_local constinit int held = 0;
 
@@ -26,12 +24,15 @@ void after_fork_in_child() {
   if (held > 0) ::pthread_rwlock_rdlock(&at_rest);
 }
 
+void register_handlers() {
+  ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
 }  // namespace
 
+// No thread goes on before the handlers are there, whichever thread registers them.
 NoFork::NoFork() noexcept {
-  if (!is_registered.load(std::memory_order_relaxed) && !is_registered.exchange(true)) {
-    ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-  }
+  ::pthread_once(&registered, register_handlers);
   if (held++ == 0) ::pthread_rwlock_rdlock(&at_rest);
 }
 

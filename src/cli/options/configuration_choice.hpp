@@ -6,6 +6,7 @@
 
 #include "cli/options/options.hpp"
 #include "core/device_info.hpp"
+#include "db/tuning_database.hpp"
 #include "kernel_templates/kernel_template.hpp"
 #include "select/choice.hpp"
 

@@ -7,6 +7,7 @@
 #include "autotune/error.hpp"
 
 #include "cli/options/options.hpp"
+#include "db/tuning_database.hpp"
 #include "select/lookup.hpp"
 
 namespace autotune {

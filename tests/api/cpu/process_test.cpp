@@ -17,7 +17,7 @@
 namespace autotune::test {
 namespace {
 
-const LibraryOptions kCpu{.device = Device::cpu()};
+const LibraryOptions kOnCpu{.device = Device::cpu()};
 
 void multiply(Library& library, std::int64_t m) {
   const std::vector<float> a(static_cast<std::size_t>(3 * m), 1);
@@ -30,14 +30,14 @@ void multiply(Library& library, std::int64_t m) {
 TEST_SUITE("embedding in a process with children") {
   TEST_CASE("children that are forked while other threads make cold calls use a library too") {
     const TemporaryStorage storage;
-    Library library(kCpu);
+    Library library(kOnCpu);
     library.tune({{.m = 2, .n = 2, .k = 3}}, {.budget_trials = 1});
     std::atomic<bool> stop = false;
     std::vector<std::jthread> threads;
     for (const std::int64_t first : {1, 2}) {
       threads.emplace_back([&, first] {
         for (std::int64_t m = first; !stop; m = m % 2000 + 2) {
-          Library own(kCpu);  // opens what a child opens
+          Library own(kOnCpu);  // opens what a child opens
           multiply(own, m);
           multiply(library, m);
         }
@@ -48,7 +48,7 @@ TEST_SUITE("embedding in a process with children") {
       const pid_t child = ::fork();
       if (child == 0) {
         ::alarm(60);
-        Library own(kCpu);
+        Library own(kOnCpu);
         multiply(own, 2);
         ::_exit(0);
       }
@@ -69,7 +69,7 @@ TEST_SUITE("embedding in a process with children") {
     std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
     const EnvironmentVariable chosen("CXX", compiler);
     const auto before = std::signal(SIGCHLD, SIG_IGN);
-    Library library(kCpu);
+    Library library(kOnCpu);
     const TuningResult result = library.tune({{.m = 31, .n = 33, .k = 36}}, {.budget_trials = 12});
     std::signal(SIGCHLD, before);
     CHECK(result.statuses.at("ok") > 0);
