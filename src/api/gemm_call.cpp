@@ -237,7 +237,7 @@ GemmCall checked_call(const GemmProblem& problem, float alpha, Matrix a, Matrix 
   call.ldb = meant_ld(call.ldb, call.problem.ldb());
   call.ldc = meant_ld(call.ldc, call.problem.ldc());
   const auto choices = static_cast<unsigned>(problem.op_a) | static_cast<unsigned>(problem.op_b) |
-                       static_cast<unsigned>(problem.order) | problem.types.number();
+                       static_cast<unsigned>(problem.order) | problem.types.number() << 1;
   if (!is_plain(call, choices)) check_carefully(problem, alpha, a, b, c);
   if (call.prepared_a != nullptr || call.prepared_b != nullptr) {
     const bool as_given = problem.order == Order::row_major;
