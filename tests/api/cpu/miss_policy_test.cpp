@@ -24,10 +24,11 @@ TEST_SUITE("products that are tuned when they are first called") {
     const auto multiply = [&](std::int64_t m) {
       const std::vector<float> a(8, 1);
       std::vector<float> c(8);
-      return library.gemm({.m = m, .n = 1, .k = 1}, 1, {a.data()}, {a.data()}, 0, {c.data()});
+      library.gemm({.m = m, .n = 1, .k = 1}, 1, {a.data()}, {a.data()}, 0, {c.data()});
     };
-    for (std::int64_t m = 1; m <= 3; ++m) CHECK(multiply(m) == MatchKind::exact);
-    for (std::int64_t m = 1; m <= 3; ++m) CHECK(multiply(m) == MatchKind::exact);
+    for (int i = 0; i < 2; ++i) {
+      for (std::int64_t m = 1; m <= 3; ++m) multiply(m);
+    }
     CHECK(choices == 3);
   }
 }
