@@ -21,8 +21,7 @@ enum class Transpose : std::uint8_t { none = 0, transposed = 1 };
 //     (docs/accuracy.md says what differs).
 //   tf32: also all kernels that are about as accurate as products of operands rounded to TF32, 11
 //     significant bits (docs/accuracy.md says what differs).
-// tune() chooses the fastest of them. A product that was not tuned gets what is predicted for its
-// math, which may be slower than what is known for a stricter one.
+// The fastest of them is chosen: what is known of a stricter math counts for a weaker one.
 enum class Math : std::uint8_t { strict = 0, emulated = 1, tf32 = 2 };
 
 // The order of all three matrices in memory: row after row, or column after column as in BLAS.
