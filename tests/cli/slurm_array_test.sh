@@ -4,7 +4,7 @@
 # started for it, where Slurm is installed; else the tasks are plain processes.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-script=$here/../../../examples/slurm/tune.sbatch
+script=$here/../../examples/slurm/tune.sbatch
 folder=$(mktemp -d)
 daemons=()
 end() {

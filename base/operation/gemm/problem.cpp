@@ -43,7 +43,7 @@ void check_operands(const GemmProblem& problem) {
   const double largest = std::max({m * k, k * n, m * n}) * static_cast<double>(problem.batch);
   if (largest <= kMostElements) return;
   throw UsageError(to_string(problem) +
-                   " has an operand of more than 2^62 elements: take a smaller batch");
+                   " has an operand of more than 2^62 elements: the batch must be smaller");
 }
 
 GemmProblem::operator Problem() const {
