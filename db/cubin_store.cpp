@@ -60,6 +60,7 @@ struct CubinStore::Implementation {
   std::size_t unwritten_bytes = 0;
   std::set<std::string> used;  // keys whose last use is to be written
   std::string problem;
+  std::string said;  // the last problem that was taken
 
   ~Implementation() {
     commit();
@@ -255,7 +256,10 @@ std::string CubinStore::problem() const {
 
 std::string CubinStore::take_problem() {
   const std::lock_guard lock(implementation_->mutex);
-  return std::exchange(implementation_->problem, "");
+  std::string problem = std::exchange(implementation_->problem, "");
+  if (problem == implementation_->said) return "";
+  if (!problem.empty()) implementation_->said = problem;
+  return problem;
 }
 
 std::string cubin_key(const std::string& nvrtc_build, const std::string& source,

@@ -46,7 +46,7 @@ class CubinStore {
   void put(const std::string& key, const StoredCubin& entry);
   // The last fault, empty when there was none.
   [[nodiscard]] std::string problem() const;
-  // The same; the next call returns only what happened since.
+  // The same; later calls return only what happened since, and not the same fault again.
   [[nodiscard]] std::string take_problem();
 
  private:

@@ -357,14 +357,14 @@ MergeCounts TuningDatabase::merge(const fs::path& other, const PossibleTime& is_
   });
   MergeCounts counts;
   OtherTrials trials(*source);
-  // Other processes can read until a batch is complete, which fits into memory.
-  self.database.exec("PRAGMA cache_spill = OFF");
   Clock::time_point unlocked_at;
   for (bool is_first = true; !trials.at_end(); is_first = false) {
     std::vector<OtherTrial> batch;
     with_storage_errors(other, [&] { batch = trials.next(); });
     if (!is_first) std::this_thread::sleep_until(unlocked_at + kLockPause);
     self.write([&] {
+      // Other processes can read until a batch is complete, which fits into memory.
+      if (is_first) self.database.exec("PRAGMA cache_spill = OFF");
       if (is_first) repair_indexes(self.database);
       const TimeCheck check(is_possible, select_all_rates(self.database), rates);
       counts.impossible += check.erase_impossible(batch);

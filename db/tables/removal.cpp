@@ -56,7 +56,9 @@ std::vector<std::int64_t> needless_trials(SQLite::Database& database, const Stor
 
 void remove_unused_rows(SQLite::Database& database) {
   database.exec(
-      "DELETE FROM run WHERE id NOT IN (SELECT run FROM trial);"
+      "DELETE FROM run WHERE id NOT IN (SELECT run FROM trial) AND guid NOT IN"
+      " (SELECT json_extract(body, '$.run') FROM winner"
+      "  WHERE json_valid(body) AND json_extract(body, '$.run') IS NOT NULL);"
       "DELETE FROM scope WHERE id NOT IN (SELECT scope FROM trial);"
       "DELETE FROM problem WHERE id NOT IN (SELECT problem FROM trial)"
       " AND id NOT IN (SELECT problem FROM winner)");

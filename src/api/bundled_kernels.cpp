@@ -94,8 +94,9 @@ KernelChoice BundledKernels::choose(const DeviceInfo& device, const GemmProblem&
   for (const auto& [distance, known] : nearest) {
     const bool has = (placement == Placement::aligned && has_code(*known, problem, true)) ||
                      has_code(*known, problem, false);
-    if (has && computes(*known->kernel, asked) &&
-        serves(*known->kernel, known->choice.configuration)) {
+    const GemmProblem computed = computed_as(known->choice, asked);
+    if (has && computes(*known->kernel, computed) &&
+        serves(*known->kernel, known->choice.configuration, computed)) {
       return given_choice(*known->kernel, known->choice, asked);
     }
   }

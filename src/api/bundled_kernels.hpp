@@ -19,7 +19,9 @@ namespace autotune {
 // Immutable, so thread-safe.
 class BundledKernels {
  public:
-  using Serves = std::function<bool(const KernelTemplate&, const Configuration&)>;
+  // Accepts a kernel for a problem as it is computed.
+  using Serves =
+      std::function<bool(const KernelTemplate&, const Configuration&, const GemmProblem&)>;
 
   // Throws StorageError as Bundle does.
   explicit BundledKernels(const std::string& path);

@@ -139,7 +139,14 @@ std::unique_ptr<BackgroundTuner> Core::make_background_tuner() {
 }
 
 TuningResult Core::tune(const std::vector<GemmProblem>& problems, const TuningOptions& options) {
-  TuningResult result = tune_on(backend().selector().device(), problems, options);
+  const DeviceInfo& device = backend().selector().device();
+  TuningResult result;
+  try {
+    result = tune_on(device, problems, options);
+  } catch (...) {
+    backend_->forget_choices();  // what was measured counts
+    throw;
+  }
   backend_->forget_choices();  // once the cubins of the search are in their store
   return result;
 }

@@ -47,7 +47,8 @@ void refuse_stream(Stream stream) {
 
 class CpuGemm : public GemmBackend {
  public:
-  CpuGemm(const DeviceInfo& device, const SelectorSetup& setup) : selector_(device, setup) {}
+  CpuGemm(const DeviceInfo& device, const SelectorSetup& setup)
+      : log_(*setup.log), selector_(device, setup) {}
 
   KernelSelector& selector() override { return selector_; }
   MatchKind gemm(const GemmCall& call) override;
@@ -74,6 +75,7 @@ class CpuGemm : public GemmBackend {
   CpuLaunch launch_of(const KernelChoice& choice, Placement placement);
   const CpuKernel& load(const KernelChoice& choice, CodeTraits traits);
 
+  const Log& log_;
   KernelSelector selector_;
   std::mutex launcher_mutex_;
   std::optional<CpuLauncher> launcher_;  // with threads, so made with the first kernel
@@ -138,9 +140,13 @@ void CpuGemm::choose_again(const DeviceInfo&, const GemmProblem& problem) {
   for (const Placement placement : kPlacements) {
     const PlanKey key{kOnlyContext, problem, placement};
     if (plans_.find(key) == nullptr) continue;
-    const KernelChoice choice = selector_.choose(problem, placement);
-    plans_.replace(key, generation, *this, choice.best, launch_of(choice, placement),
-                   placement == Placement::aligned);
+    try {
+      const KernelChoice choice = selector_.choose(problem, placement);
+      plans_.replace(key, generation, *this, choice.best, launch_of(choice, placement),
+                     placement == Placement::aligned);
+    } catch (const std::exception& error) {
+      log_.warning("{} keeps its kernel: {}", to_string(problem), error.what());
+    }
   }
 }
 

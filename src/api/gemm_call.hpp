@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "autotune/autotune.hpp"
 
@@ -80,7 +79,6 @@ void check_problem(const GemmProblem& problem);
 void check_tunable(const GemmProblem& problem);
 // Throws UsageError for a limit of the error that is not above 0 and below 1.
 void check_max_error(std::optional<double> max_error);
-// The problem in each math from the strictest up to its own.
 // The call with an operand as Library::prepare_operand() gets it, and nothing else. Throws
 // UsageError.
 [[nodiscard]] GemmCall checked_operand(const GemmProblem& problem, Operand which, Matrix matrix,

@@ -58,10 +58,11 @@ KernelChoice kernel_choice(Choice choice) {
 }
 
 Untuned untuned(const KernelChoice& choice, const GemmProblem& problem, const DeviceInfo& device) {
-  Untuned product{.device = device,
-                  .problem = problem,
-                  .in_use = {},
-                  .is_stale = choice.best.match == MatchKind::exact_stale};
+  Untuned product{
+      .device = device,
+      .problem = problem,
+      .in_use = {},
+      .is_stale = choice.best.match == MatchKind::exact_stale && choice.problem == problem};
   product.in_use.problem = problem;
   product.in_use.template_name = choice.kernel->name;
   product.in_use.space_version = choice.kernel->space_version;
@@ -136,6 +137,7 @@ std::optional<KernelChoice> KernelSelector::best_choice(const GemmProblem& probl
   read_results([&](const ResultReader& results) {
     query.database = &results;
     std::vector<Choice> known = choices(query);
+    best.reset();
     if (!known.empty()) best = kernel_choice(std::move(known.front()));
   });
   return best;
@@ -154,8 +156,9 @@ KernelChoice KernelSelector::predict(const GemmProblem& problem, Placement place
   if (setup_.bundle != nullptr) {
     return setup_.bundle->choose(
         device_, problem, placement,
-        [&](const KernelTemplate& kernel, const Configuration& configuration) {
-          return can_serve(kernel, configuration, problem, placement, device_);
+        [&](const KernelTemplate& kernel, const Configuration& configuration,
+            const GemmProblem& computed) {
+          return can_serve(kernel, configuration, computed, placement, device_);
         });
   }
   auto known = best_choice(problem, placement, /*max_error=*/std::nullopt);

@@ -37,8 +37,9 @@ void ResultSource::keep_in_memory(TuningDatabase results) {
   in_memory_.emplace(std::move(results));
 }
 
-void ResultSource::look_again() {
+void ResultSource::look_again(bool from_file) {
   const std::lock_guard lock(mutex_);
+  if (from_file) in_memory_.reset();
   next_try_ = {};
 }
 
@@ -51,9 +52,11 @@ void ResultSource::refresh() const {
     // Opening the file says what is wrong with it, or puts it right.
   }
   constexpr std::chrono::milliseconds kNone(0);
-  file_ = read_results(place_, waited_in_vain_ ? kNone : longest_wait_);
+  // The connection keeps its wait, so one that was opened in haste is opened again by the next call.
+  const bool in_haste = waited_in_vain_;
+  file_ = read_results(place_, in_haste ? kNone : longest_wait_);
   known_ = RememberedResults();
-  is_open_ = true;
+  is_open_ = !in_haste;
 }
 
 std::string ResultSource::read(const std::function<void(const ResultReader&)>& read) const {

@@ -29,7 +29,8 @@ class ResultSource {
   void keep_in_memory(TuningDatabase results);
 
   // The next call reads the file even if one before it could not: this process has changed it.
-  void look_again();
+  // With `from_file` results that were kept in memory no longer stand in its place.
+  void look_again(bool from_file);
 
   // Calls `read` with the results as they are now, or if these cannot be read, with those that are
   // known; perhaps twice, of which the second call counts. Returns why they cannot be read if no

@@ -36,9 +36,8 @@ TuneRequest make_request(const std::vector<GemmProblem>& problems, const TuningO
       request.problems.push_back(row_major);
     }
     if (options.max_error && problem.math != Math::strict) {
-      for (const GemmProblem& one : with_stricter_maths(problem)) {
-        request.alternatives[row_major].emplace_back(one);
-      }
+      const std::vector<GemmProblem> maths = with_stricter_maths(problem);
+      request.alternatives[row_major].assign(maths.rbegin(), maths.rend());  // the strictest first
     }
   }
   request.budget = {options.budget_seconds, options.budget_trials};
@@ -141,13 +140,21 @@ TuneReport Tuning::run(const TuneRequest& request, TunerSetup setup,
   CubinStore cubins = open_cubin_store();
   setup.database = &opened.database;
   setup.cubins = &cubins;
-  TuneReport report = autotune::tune(request, setup, progress, stop);
-  results_.look_again();
-  if (!opened.problem.empty()) {
+  const auto use_results = [&] {
+    results_.look_again(/*from_file=*/opened.problem.empty());
+    if (opened.problem.empty()) return;
     log_.warning("results are kept in memory only: {}", opened.problem);
-    report.storage_problem = opened.problem;
     results_.keep_in_memory(std::move(opened.database));
+  };
+  TuneReport report;
+  try {
+    report = autotune::tune(request, setup, progress, stop);
+  } catch (...) {
+    use_results();  // what was measured counts
+    throw;
   }
+  use_results();
+  if (!opened.problem.empty()) report.storage_problem = opened.problem;
   return report;
 }
 

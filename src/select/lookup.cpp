@@ -117,9 +117,9 @@ class KnownResults {
       if (!is_usable(trial) || !wanted(trial)) continue;
       if (finished.contains({trial.device_class, trial.problem, trial.template_name})) continue;
       const Decided& problem = decided[{trial.device_class, trial.problem}];
-      const bool counts = problem.run_row > 0
-                              ? trial.run_row > problem.run_row
-                              : kFinalistMargin * trial.median_us < problem.fastest_us;
+      // A trial that is hardly faster may have lost the finals, whichever run made it.
+      const bool is_newer = problem.run_row == 0 || trial.run_row > problem.run_row;
+      const bool counts = is_newer && kFinalistMargin * trial.median_us < problem.fastest_us;
       if (counts) results.push_back(std::move(trial));
     }
     return results;

@@ -236,7 +236,9 @@ std::vector<CompletedRequest> SearchPlan::completed(SearchEnd end, bool retimed,
   const auto add = [&](const std::vector<SearchTask*>& tasks, SearchEnd how) {
     for (const SearchTask* task : tasks) {
       if (!was_tried(*task)) continue;
-      if (missed_finals.contains(task->asked()) && has_winner(task->asked())) continue;
+      // find_undecided() finds the others.
+      const bool is_held = !request_.max_error && !has_winner(task->asked());
+      if (missed_finals.contains(task->asked()) && !is_held) continue;
       const bool is_good =
           request_.until && reached_share(tasks_of(task->asked())) >= *request_.until;
       SearchEnd own = how;

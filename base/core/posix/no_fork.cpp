@@ -1,5 +1,8 @@
 #include "core/posix/no_fork.hpp"
 
+#include <ctime>
+#include <utility>
+
 #include <pthread.h>
 
 namespace autotune {
@@ -12,15 +15,23 @@ constinit pthread_once_t registered = PTHREAD_ONCE_INIT;
 // Objects of this thread. One that forks in the midst of its own work waits for nobody.
 thread_local constinit int held = 0;
 
+thread_local constinit bool has_waited = false;  // this thread has the lock for its fork
+
+// Work that waits for another process's database takes longer than a fork can wait.
 void before_fork() {
-  if (held == 0) ::pthread_rwlock_wrlock(&at_rest);
+  if (held > 0) return;
+  timespec until{};
+  ::clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += 2;
+  has_waited = ::pthread_rwlock_timedwrlock(&at_rest, &until) == 0;
 }
 void after_fork_in_parent() {
-  if (held == 0) ::pthread_rwlock_unlock(&at_rest);
+  if (std::exchange(has_waited, false)) ::pthread_rwlock_unlock(&at_rest);
 }
 // The lock knows its owner by a number that the thread has in the parent only.
 void after_fork_in_child() {
   at_rest = kUnlocked;
+  has_waited = false;
   if (held > 0) ::pthread_rwlock_rdlock(&at_rest);
 }
 

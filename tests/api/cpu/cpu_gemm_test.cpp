@@ -404,6 +404,19 @@ TEST_SUITE("embedding on the CPU device") {
     }
   }
 
+  TEST_CASE("with a limit of the error a kernel of FP32 is searched, and found, in strict math") {
+    const TemporaryStorage storage;
+    Library library(kCpu);
+    const GemmProblem tf32{.m = 24, .n = 24, .k = 24, .math = Math::tf32};
+    GemmProblem strict = tf32;
+    strict.math = Math::strict;
+    CHECK(library.tune({tf32, tf32}, {.budget_trials = 1, .max_error = 1e-3}).measured == 1);
+    CHECK(library.query(strict).match == MatchKind::exact);
+    const BestConfiguration best = library.query(tf32);
+    CHECK(best.match == MatchKind::exact);
+    CHECK(best.tuned_for == strict);
+  }
+
   TEST_CASE("progress is reported, and its function may end the search") {
     const TemporaryStorage storage;
     TuningProgress last;
