@@ -2,11 +2,14 @@
 
 #include <utility>
 
+#include "core/start_thread.hpp"
+
 namespace autotune {
 
 ThreadPool::ThreadPool(std::size_t threads) {
   try {
-    for (std::size_t i = 1; i < threads; ++i) threads_.emplace_back([this, i] { serve(i); });
+    for (std::size_t i = 1; i < threads; ++i)
+      threads_.push_back(start_thread([this, i] { serve(i); }));
   } catch (...) {
     stop();  // the threads that there are would wait for ever
     throw;

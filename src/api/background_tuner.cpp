@@ -6,6 +6,7 @@
 
 #include "core/error_text.hpp"
 #include "core/posix/quiet_thread.hpp"
+#include "core/start_thread.hpp"
 #include "kernel_templates/kernel_registry.hpp"
 
 namespace autotune {
@@ -27,7 +28,7 @@ void BackgroundTuner::add(Untuned product) {
   if (!seen_.emplace(product.device.device_class(), product.problem).second) return;
   queue_.push_back(std::make_unique<const Untuned>(std::move(product)));
   if (!thread_.joinable()) {
-    thread_ = std::jthread([this](const std::stop_token& closing) { work(closing); });
+    thread_ = start_thread([this](const std::stop_token& closing) { work(closing); });
   }
   changed_.notify_all();
 }

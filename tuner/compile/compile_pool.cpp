@@ -5,6 +5,7 @@
 #include "autotune/error.hpp"
 
 #include "core/error_text.hpp"
+#include "core/start_thread.hpp"
 
 namespace autotune {
 
@@ -33,7 +34,7 @@ void CompilePool::submit(CompileJob job) {
     const std::lock_guard lock(mutex_);
     jobs_.push_back(std::move(job));
     if (jobs_.size() > idle_ && threads_.size() < most_workers_) {
-      threads_.emplace_back([this](std::stop_token stop) { work(std::move(stop)); });
+      threads_.push_back(start_thread([this](std::stop_token stop) { work(std::move(stop)); }));
     }
   }
   job_arrived_.notify_one();

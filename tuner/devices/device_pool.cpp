@@ -9,6 +9,7 @@
 #include "autotune/error.hpp"
 
 #include "core/error_text.hpp"
+#include "core/start_thread.hpp"
 
 namespace autotune {
 namespace {
@@ -37,8 +38,8 @@ DevicePool::DevicePool(const std::vector<MeasuringDevice>& devices,
     devices_.push_back({.setup = device, .use = {.device = device.info}});
   }
   for (std::size_t i = 0; i < devices_.size(); ++i) {
-    threads_.emplace_back(
-        [this, i, allowance](const std::stop_token& closing) { work(closing, i, allowance); });
+    threads_.push_back(start_thread(
+        [this, i, allowance](const std::stop_token& closing) { work(closing, i, allowance); }));
   }
 }
 
