@@ -68,6 +68,13 @@ struct LaunchGeometry {
 
   [[nodiscard]] std::int64_t threads() const { return block[0] * block[1] * block[2]; }
   [[nodiscard]] std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
+  // Returns whether a device launches so many blocks: it takes 31 bits of them along x, 16 along y
+  // and z.
+  [[nodiscard]] bool is_launchable() const {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    constexpr std::int64_t kMostRows = std::numeric_limits<std::uint16_t>::max();
+    return grid[0] <= kMost && grid[1] <= kMostRows && grid[2] <= kMostRows;
+  }
 
   [[nodiscard]] std::int64_t workspace_bytes() const {
     const std::int64_t bytes = blocks() * workspace_bytes_per_block + workspace_bytes_shared;

@@ -301,13 +301,13 @@ class AUTOTUNE_API Library {
   // kernel. A file that another process has locked is waited for for less than 0.1 s; then, with a
   // warning in the log, what is known of it counts, and what ships. A product that ends in a
   // NotTunedError, or twice in the same EnvironmentError or StorageError, ends in it again, within
-  // microseconds, until a second has passed or tune() was called. A kernel that it compiles is kept in the user's cache
-  // folder, $XDG_CACHE_HOME/autotune or ~/.cache/autotune, if that can be written. Some kernels need
-  // operands as Alignment::of_16_bytes has them: the first call with others is cold too, and gets
-  // another kernel. Later calls find the kernel and launch it: no I/O, no allocation, no lock, no
-  // synchronisation, so they may be captured into a graph. A lock is held for a moment by those
-  // that only multiply C by beta, by captured ones that need memory, and in threads that take turns
-  // on more than 8 streams. After tune() calls are cold once more.
+  // microseconds, until a second has passed or tune() was called. A kernel that it compiles is kept
+  // in the user's cache folder, $XDG_CACHE_HOME/autotune or ~/.cache/autotune, if that can be
+  // written. Some kernels need operands as Alignment::of_16_bytes has them: the first call with
+  // others is cold too, and gets another kernel. Later calls find the kernel and launch it: no I/O,
+  // no allocation, no lock, no synchronisation, so they may be captured into a graph. A lock is
+  // held for a moment by those that only multiply C by beta, by captured ones that need memory, and
+  // in threads that take turns on more than 8 streams. After tune() calls are cold once more.
   //
   // A kernel that shares results between blocks needs memory, and so do those of emulated and TF32
   // products that split A and B first: about as much as A and B themselves have. The first such

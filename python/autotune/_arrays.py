@@ -66,6 +66,8 @@ class Matrix:
             return array
         if array.is_neg():  # its memory has the opposite numbers
             raise TypeError(f"{self.name} is a negated view: give its resolve_neg()")
+        if hasattr(array, "fake_mode"):
+            raise TypeError(f"{self.name} is a fake tensor: it has no elements")
         return array.detach() if array.requires_grad and not torch.is_grad_enabled() else array
 
     def _from_interface(self, array):

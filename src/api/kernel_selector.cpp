@@ -23,12 +23,14 @@ namespace {
 // found where there is no compiler to ask for its build.
 constexpr const char* kAnyBuild = "any";
 
-// Returns whether the workspace of a kernel is a small part of the device's memory.
+// Returns whether a device launches a kernel, and its workspace is a small part of the memory.
 bool is_modest(const KernelTemplate& kernel, const Configuration& configuration,
                const GemmProblem& problem, Placement placement, const DeviceInfo& device) {
   constexpr std::int64_t kShare = 8;
-  const std::int64_t bytes =
-      kernel.geometry(configuration, problem).on_device(device.sm_count).workspace_bytes();
+  const LaunchGeometry geometry =
+      kernel.geometry(configuration, problem).on_device(device.sm_count);
+  if (!geometry.is_launchable()) return false;
+  const std::int64_t bytes = geometry.workspace_bytes();
   if (bytes == 0 || placement == Placement::frugal) return bytes == 0;
   return device.memory_bytes == 0 ||
          bytes <= static_cast<std::int64_t>(device.memory_bytes) / kShare;

@@ -321,6 +321,7 @@ const std::vector<Case>& cases() {
         "--output", "/nowhere", "--template", "gemm_tiled"},
        2,
        "has an operand of more than 2^62 elements"},
+      {{"show", "--device", "H200", "--sizes", "2147483647"}, 2, "more than a launch has"},
       {{"query", "--device", "H200", "--sizes", "2147483647", "--batch", "2"},
        2,
        "has an operand of more than 2^62 elements"},

@@ -67,6 +67,12 @@ class OfAStandIn(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "a is a negated view: give its resolve_neg"):
             autotune.matmul(Tensor(self.a, is_negated=True), Tensor(self.ones), Tensor(self.out))
 
+    def test_a_fake_tensor_is_refused_by_name(self):
+        fake = Tensor(self.a)
+        fake.fake_mode = object()
+        with self.assertRaisesRegex(TypeError, "a is a fake tensor"):
+            autotune.matmul(fake, Tensor(self.ones), Tensor(self.out))
+
 
 @unittest.skipIf(torch is None, "no PyTorch")
 class OfPyTorch(unittest.TestCase):

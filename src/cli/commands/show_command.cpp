@@ -124,6 +124,10 @@ void print_launch(const ChosenConfiguration& chosen, const std::vector<std::stri
   const KernelTemplate& kernel = *chosen.kernel;
   const Problem problem = chosen.problem;
   const LaunchGeometry geometry = kernel.geometry(chosen.configuration, problem);
+  if (!geometry.is_launchable()) {
+    throw UsageError(fmt::format("{} would need {} blocks, more than a launch has",
+                                 to_string(chosen.problem), fmt::join(geometry.grid, " x ")));
+  }
   print_line("size", to_string(chosen.problem));
   print_line("template", kernel.name);
   print_line("configuration", to_string(chosen.configuration));
