@@ -24,12 +24,18 @@ std::size_t python_number_at(const std::string& text, std::size_t place) {
 }
 
 // The numbers become texts of the same length, so that the positions of syntax errors stay correct.
+// Throws UsageError for a text in quotes that is longer than any that a recording has: the parser
+// takes several times its memory.
 std::string without_python_numbers(std::string text) {
+  constexpr std::size_t kMostQuoted = std::size_t{16} << 20;
   bool quoted = false;
+  std::size_t begin = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '"') {
       quoted = !quoted;
+      begin = i;
     } else if (quoted) {
+      if (i - begin > kMostQuoted) throw UsageError("has a text of more than 16 MiB in quotes");
       if (text[i] == '\\') ++i;
     } else if (const std::size_t length = python_number_at(text, i); length > 0) {
       text[i] = '"';

@@ -88,6 +88,13 @@ TEST_SUITE("bounds of recordings") {
               .correct == 1);
   }
 
+  TEST_CASE("a text in quotes has a bound") {
+    const std::string longest = R"({"x": ")" + std::string(17 << 20, 'a') + R"(", "results": []})";
+    CHECK(has(refused(longest), "has a text of more than 16 MiB in quotes"));
+    const std::string shorter = R"({"x": ")" + std::string(1 << 20, 'a') + R"(", "results": []})";
+    CHECK_FALSE(has(refused(shorter), "16 MiB"));
+  }
+
   TEST_CASE("the text of a plain file has a bound") {
     const test::TemporaryFolder folder;
     const std::string path = folder.path() / "large.json";
