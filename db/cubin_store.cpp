@@ -222,6 +222,7 @@ CubinStore CubinStore::disabled() {
 
 std::optional<StoredCubin> CubinStore::find(const std::string& key) {
   Implementation& self = *implementation_;
+  const NoFork until_done;
   const std::lock_guard lock(self.mutex);
   std::optional<StoredCubin> result;
   if (!self.is_open()) return result;
@@ -236,6 +237,7 @@ std::optional<StoredCubin> CubinStore::find(const std::string& key) {
 
 void CubinStore::put(const std::string& key, const StoredCubin& entry) {
   Implementation& self = *implementation_;
+  const NoFork until_done;
   const std::lock_guard lock(self.mutex);
   if (!self.is_open()) return;
   self.attempt([&] {
@@ -250,11 +252,13 @@ void CubinStore::put(const std::string& key, const StoredCubin& entry) {
 }
 
 std::string CubinStore::problem() const {
+  const NoFork until_done;
   const std::lock_guard lock(implementation_->mutex);
   return implementation_->problem;
 }
 
 std::string CubinStore::take_problem() {
+  const NoFork until_done;
   const std::lock_guard lock(implementation_->mutex);
   std::string problem = std::exchange(implementation_->problem, "");
   if (problem == implementation_->said) return "";

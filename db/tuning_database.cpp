@@ -129,6 +129,7 @@ struct TuningDatabase::Implementation {
   // Runs `work` in one immediate transaction.
   template <typename Work>
   void write(Work work) {
+    const NoFork until_done;  // whoever has the mutex must not wait for a fork
     const std::lock_guard lock(mutex);
     access([&] {
       SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
@@ -143,6 +144,7 @@ struct TuningDatabase::Implementation {
 
   template <typename Work>
   auto read(Work work) -> decltype(work()) {
+    const NoFork until_done;  // whoever has the mutex must not wait for a fork
     const std::lock_guard lock(mutex);
     decltype(work()) result{};
     access([&] { result = work(); });
@@ -154,6 +156,7 @@ struct TuningDatabase::Implementation {
   template <typename Work>
   auto read_soon(Work work) -> decltype(work()) {
     constexpr std::chrono::milliseconds kSoon(1000);
+    const NoFork until_done;
     // By the system's clock, since thread sanitizers do not know the locks by the steady one.
     const std::unique_lock lock(mutex, std::chrono::system_clock::now() + kSoon);
     if (!lock) throw LockedFile(path.string() + ": another thread waits for it");
@@ -263,6 +266,7 @@ std::vector<StoredTrial> TuningDatabase::all_trials(const ResultFilter& filter,
 void TuningDatabase::visit_trials(const ResultFilter& filter, const std::string& template_name,
                                   const std::function<void(const TrialRow&)>& visit) const {
   Implementation& self = *implementation_;
+  const NoFork until_done;
   const std::lock_guard lock(self.mutex);
   self.access([&] { autotune::visit_trials(self.database, filter, template_name, visit); });
 }
@@ -310,6 +314,7 @@ std::vector<ResultSummary> TuningDatabase::summaries(const ResultFilter& filter,
 void TuningDatabase::visit_problems(const ResultFilter& filter,
                                     const std::function<void(const Problem&)>& visit) const {
   Implementation& self = *implementation_;
+  const NoFork until_done;
   const std::lock_guard lock(self.mutex);
   self.access([&] { autotune::visit_problems(self.database, filter, visit); });
 }
@@ -404,6 +409,7 @@ RemovedCounts TuningDatabase::prune(const std::function<bool(const TrialScope&)>
 
 void TuningDatabase::shrink() {
   Implementation& self = *implementation_;
+  const NoFork until_done;
   const std::lock_guard lock(self.mutex);
   self.access([&] { self.database.exec("VACUUM"); });
 }
