@@ -17,7 +17,7 @@ struct ResultFilter {
   std::string operation;
   Problem problem;
   std::optional<double> max_error;  // of trials: the greatest relative Frobenius error
-  // Of winners and the fastest trials, with the rates that are stored.
+  // Leaves out winners and fastest trials whose time is not possible by the stored rates.
   PossibleTime is_possible = {};
 };
 

@@ -80,7 +80,7 @@ struct StoredRates {
   DeviceRates rates;
 };
 
-// What a run may store.
+// One result of a run, of any kind that the database stores.
 using ResultRow = std::variant<ScopedTrial, Winner, StoredRates, CompletedRequest>;
 
 // A trial with where it is from.

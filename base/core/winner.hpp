@@ -36,8 +36,8 @@ struct Winner {
   std::string note;         // one line on how it was measured: "12 of 10,000 blocks"; mostly empty
   std::string measured_at;  // UTC by the clock of the machine, "2026-11-21T05:40:44Z"
   std::string run;          // the guid of the tuner's run that stored it; empty in older ones
-  // Of results from a database: the run's number there. Runs whose results were stored later have
-  // greater ones. 0: unknown.
+  // The number of the run in the database that the result came from, 0 where it is unknown. Runs
+  // whose results were stored later have greater numbers.
   std::int64_t run_row = 0;
 };
 

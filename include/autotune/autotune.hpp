@@ -275,7 +275,7 @@ class AUTOTUNE_API Library {
  public:
   // Looks for the device and does nothing to it. Throws EnvironmentError when it is not here,
   // UsageError for invalid options, StorageError when a database was named and what is there cannot
-  // be read as one. A lock of another process is no error: see gemm().
+  // be read as one. A database that another process has locked does not throw: see gemm().
   explicit Library(const LibraryOptions& options = {});
   ~Library();
   Library(Library&&) noexcept;
