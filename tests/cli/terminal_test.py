@@ -17,7 +17,7 @@ import termios
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
-RECORDED = os.path.join(os.path.dirname(__file__), "../../data/h200-gemm_simt.t4.json.zst")
+RECORDED = os.path.join(os.path.dirname(__file__), "../data/h200-gemm_simt.t4.json.zst")
 WIDTHS = (60, 80, 200)
 SMALL_SPACE = ["--device", "cpu", "--tile-width", "8", "--results-per-thread", "2"]
 PHASE = re.compile(r"^(search|finals|run|sweep|bench|replay|compile) \[")
