@@ -1,60 +1,62 @@
-"""The C API (autotune/autotune.h) by ctypes: its structures and functions, with statuses as
-exceptions.
-"""
+"""The C API (autotune/autotune.h) by ctypes. Its structures, functions and numbers are known here only."""
 
+from __future__ import annotations
+
+import atexit
 import ctypes
 import functools
 import os
 import sys
+import weakref
+from typing import Any, Callable, NamedTuple, Sequence
+
+from . import _signals
+from .errors import error_of
 
 MATCHES = ("exact", "exact, stale", "nearest size", "predicted")
 MATHS = ("strict", "emulated", "tf32")
-USAGE = 1
+MISSES = ("predict", "tune", "refuse", "background")
+LEVELS = ("info", "warning")
 OPERAND_A, OPERAND_B = 0, 1
-DEVICE_CPU, DEVICE_GPU = 1, 2
-MISS_BACKGROUND = 3
+_BACKGROUND = 3
+_USAGE = 1
+_DEVICE_CPU, _DEVICE_GPU = 1, 2
 
 
-class Error(RuntimeError):
-    """A fault outside of the call. `status` is the C API's, `cuda_result` the driver's code or 0.
-
-    A call that is itself wrong raises TypeError or ValueError.
-    """
-
-    def __init__(self, message, status, cuda_result):
-        super().__init__(message, status, cuda_result)  # all of them, or it could not be unpickled
-        self.status = status
-        self.cuda_result = cuda_result
-
-    def __str__(self):
-        return self.args[0]
-
-
-class Struct(ctypes.Structure):
+class _Struct(ctypes.Structure):
     """A structure of the C API, which begins with its size."""
 
-    def __init__(self, **members):
+    def __init__(self, **members: Any) -> None:
         super().__init__(size=ctypes.sizeof(self), **members)
 
 
-class Options(Struct):
+_Log = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_char_p)
+_Progress = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64,
+                             ctypes.c_double, ctypes.c_double)
+
+
+class _Options(_Struct):
     _fields_ = [
         ("size", ctypes.c_size_t), ("device", ctypes.c_int32), ("gpu", ctypes.c_int32),
         ("database", ctypes.c_char_p), ("worker_program", ctypes.c_char_p),
         ("no_shipped_winners", ctypes.c_int32), ("miss", ctypes.c_int32),
-        ("miss_budget_seconds", ctypes.c_double), ("log", ctypes.c_void_p),
+        ("miss_budget_seconds", ctypes.c_double), ("log", _Log),
         ("user", ctypes.c_void_p), ("bundle", ctypes.c_char_p),
         ("background_share", ctypes.c_double),
     ]
 
 
-class Problem(Struct):
+class Problem(_Struct):
+    """A product: sizes, layouts, arithmetic and number."""
+
     _fields_ = [("size", ctypes.c_size_t)] + [(name, ctypes.c_int64) for name in "mnk"] + [
         (name, ctypes.c_int32) for name in ("op_a", "op_b", "math", "order")] + [
             ("batch", ctypes.c_int64)]
 
 
-class Choice(Struct):
+class Choice(_Struct):
+    """A configuration, and why it was chosen."""
+
     _fields_ = [
         ("size", ctypes.c_size_t), ("match", ctypes.c_int32), ("tuned_math", ctypes.c_int32),
         ("tuned_m", ctypes.c_int64), ("tuned_n", ctypes.c_int64), ("tuned_k", ctypes.c_int64),
@@ -64,20 +66,18 @@ class Choice(Struct):
     ]
 
 
-Progress = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64,
-                             ctypes.c_double, ctypes.c_double)
-
-
-class TuneOptions(Struct):
+class _TuneOptions(_Struct):
     _fields_ = [
         ("size", ctypes.c_size_t), ("budget_seconds", ctypes.c_double),
         ("budget_trials", ctypes.c_int64), ("strategy", ctypes.c_char_p),
         ("seed", ctypes.c_uint64), ("fresh", ctypes.c_int32), ("reserved", ctypes.c_int32),
-        ("progress", Progress), ("user", ctypes.c_void_p), ("max_error", ctypes.c_double),
+        ("progress", _Progress), ("user", ctypes.c_void_p), ("max_error", ctypes.c_double),
     ]
 
 
-class TuneResult(Struct):
+class TuneResult(_Struct):
+    """What a search did."""
+
     _fields_ = [
         ("size", ctypes.c_size_t), ("measured", ctypes.c_int64), ("known", ctypes.c_int64),
         ("tuned", ctypes.c_int64), ("complete", ctypes.c_int32), ("stored", ctypes.c_int32),
@@ -85,45 +85,204 @@ class TuneResult(Struct):
 
 
 @functools.lru_cache(None)
-def library():
+def _c() -> ctypes.CDLL:
     """The shared library: the one that AUTOTUNE_LIBRARY names, that of this package, or any."""
     # An editable installation has the module's sources in one folder and the library in another.
-    paths = (os.path.join(folder, "libautotune.so") for folder in sys.modules[__package__].__path__)
+    package = sys.modules[__package__ or ""]
+    paths = (os.path.join(folder, "libautotune.so") for folder in package.__path__)
     own = next(filter(os.path.exists, paths), "libautotune.so")
     c = ctypes.CDLL(os.environ.get("AUTOTUNE_LIBRARY") or own)
-    matrix = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
-    prepared = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p]
-    problem = ctypes.POINTER(Problem)
-    for name, arguments in {
-            "open": [ctypes.POINTER(Options), ctypes.POINTER(ctypes.c_void_p)],
-            "gemm_strided_batched": [ctypes.c_void_p, problem, ctypes.c_float, *matrix, *matrix,
-                                     ctypes.c_float, *matrix, ctypes.c_void_p,
-                                     ctypes.POINTER(ctypes.c_int32)],
-            "prepare_operand": [ctypes.c_void_p, problem, ctypes.c_int32, ctypes.c_void_p,
-                                ctypes.c_int64, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)],
-            "gemm_prepared": [ctypes.c_void_p, problem, ctypes.c_float, *prepared, *prepared,
-                              ctypes.c_float, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,
-                              ctypes.POINTER(ctypes.c_int32)],
-            "prepared_destroy": [ctypes.c_void_p],
-            "stop_background": [ctypes.c_void_p],
-            "query": [ctypes.c_void_p, problem, ctypes.POINTER(Choice)],
-            "query_within": [ctypes.c_void_p, problem, ctypes.c_double, ctypes.POINTER(Choice)],
-            "tune": [ctypes.c_void_p, problem, ctypes.c_size_t, ctypes.POINTER(TuneOptions),
-                     ctypes.POINTER(TuneResult)],
-    }.items():
+    pointer, integer, number = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
+    matrix, prepared = [pointer, integer, integer], [pointer, integer, pointer]
+    problem, choice, match = ctypes.POINTER(Problem), ctypes.POINTER(Choice), ctypes.POINTER(ctypes.c_int32)
+    new = ctypes.POINTER(ctypes.c_void_p)
+    functions: dict[str, Sequence[Any]] = {
+        "open": [ctypes.POINTER(_Options), new],
+        "close": [pointer],
+        "gemm_strided_batched": [pointer, problem, number, *matrix, *matrix, number, *matrix, pointer, match],
+        "gemm_prepared": [pointer, problem, number, *prepared, *prepared, number, pointer, integer, pointer, match],
+        "prepare_operand": [pointer, problem, ctypes.c_int32, pointer, integer, pointer, new],
+        "prepared_destroy": [pointer],
+        "stop_background": [pointer],
+        "query": [pointer, problem, choice],
+        "query_within": [pointer, problem, ctypes.c_double, choice],
+        "tune": [pointer, problem, ctypes.c_size_t, ctypes.POINTER(_TuneOptions), ctypes.POINTER(TuneResult)],
+    }
+    for name, arguments in functions.items():
         getattr(c, "autotune_" + name).argtypes = arguments
-    c.autotune_prepared_destroy.restype = None
+    for name in "close", "prepared_destroy":
+        getattr(c, "autotune_" + name).restype = None
     c.autotune_version.restype = ctypes.c_uint32
     c.autotune_last_error.restype = ctypes.c_char_p
     return c
 
 
-def call(name, *arguments):
+def _call(name: str, *arguments: Any) -> None:
     """Calls a function. Raises ValueError for a wrong call, Error for a fault."""
-    status = getattr(library(), "autotune_" + name)(*arguments)
+    status = getattr(_c(), "autotune_" + name)(*arguments)
     if status == 0:
         return
-    message = library().autotune_last_error().decode(errors="replace")
-    if status == USAGE:
+    message = _c().autotune_last_error().decode(errors="replace")
+    if status == _USAGE:
         raise ValueError(message)
-    raise Error(message, status, library().autotune_last_cuda_result())
+    raise error_of(message, status, _c().autotune_last_cuda_result())
+
+
+class Handle:
+    """An object of the C API, which `free` ends with the last reference to it.
+
+    It is not freed in a forked process, to which memory of a GPU does not belong, or at the process's end, when
+    threads may still be at work with it.
+    """
+
+    def __init__(self, pointer: ctypes.c_void_p, free: str, keeps: object = None) -> None:
+        self._as_parameter_ = pointer
+        self._keeps = keeps
+        self.free = weakref.finalize(self, _free, free, pointer, os.getpid(), keeps)
+        self.free.atexit = False
+
+
+def _free(function: str, pointer: ctypes.c_void_p, process: int, _: object) -> None:
+    if process == os.getpid():
+        getattr(_c(), "autotune_" + function)(pointer)
+
+
+class Library(Handle):
+    """A library object of the C API."""
+
+    def __init__(self, pointer: ctypes.c_void_p, log: Any) -> None:
+        super().__init__(pointer, "close", log)
+        self._logs = log is not None
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Calls a function of the library, during which its log function cannot lose a signal."""
+        if not self._logs:
+            _call(name, self, *arguments)
+            return
+        with _signals.Deferred():
+            _call(name, self, *arguments)
+
+
+class Settings(NamedTuple):
+    """How library objects are opened, but for their device. Paths are absolute."""
+
+    database: bytes | None = None
+    bundle: bytes | None = None
+    shipped_winners: bool = True
+    miss: int = 0
+    miss_seconds: float = 0.0
+    program: bytes | None = None
+    share: float = 0.0
+    log: Callable[[str, str], object] | None = None
+
+
+def open_library(device: int | str | None, settings: Settings) -> Library:
+    """Opens a library object for "cpu", the number of a GPU, or None, the current GPU."""
+    if os.environ.get("AUTOTUNE_DB"):  # later objects too have the file of today's folder
+        os.environ["AUTOTUNE_DB"] = os.path.abspath(os.environ["AUTOTUNE_DB"])
+    options = _Options(
+        database=settings.database, bundle=settings.bundle, worker_program=settings.program,
+        no_shipped_winners=not settings.shipped_winners, miss=settings.miss,
+        miss_budget_seconds=settings.miss_seconds, background_share=settings.share)
+    if device == "cpu":
+        options.device = _DEVICE_CPU
+    elif device is not None:
+        options.device, options.gpu = _DEVICE_GPU, device
+    log = settings.log and _log_of(settings.log)
+    if log is not None:
+        options.log = log
+    pointer = ctypes.c_void_p()
+    _call("open", ctypes.byref(options), ctypes.byref(pointer))
+    library = Library(pointer, log)
+    if settings.miss == _BACKGROUND:
+        atexit.register(_stop_at_exit, weakref.ref(library), os.getpid())
+    return library
+
+
+def _log_of(function: Callable[[str, str], object]) -> Any:
+    def log(_: object, level: int, line: bytes) -> None:
+        function(LEVELS[level], line.decode(errors="replace"))
+
+    return _Log(log)
+
+
+def _stop_at_exit(reference: weakref.ref[Library], process: int) -> None:
+    library = reference()
+    if library is not None and process == os.getpid():
+        stop_background(library)
+
+
+def stop_background(library: Library) -> None:
+    """Ends tuning in the background."""
+    library.call("stop_background")
+
+
+class Operand(NamedTuple):
+    """The place of a matrix, or of those of a batch; distances are in elements."""
+
+    data: int
+    ld: int
+    stride: int = 0
+    prepared: Handle | None = None
+
+
+def gemm(library: Library, problem: Problem, alpha: float, a: Operand, b: Operand, beta: float, c: Operand,
+         stream: int) -> str:
+    """Multiplies. Returns the match. Operands of a batch are not prepared."""
+    match = ctypes.c_int32()
+    if a.prepared or b.prepared:
+        library.call("gemm_prepared", ctypes.byref(problem), alpha, a.data, a.ld, a.prepared, b.data, b.ld, b.prepared,
+                     beta, c.data, c.ld, stream, ctypes.byref(match))
+    else:
+        library.call("gemm_strided_batched", ctypes.byref(problem), alpha, *a[:3], *b[:3], beta, *c[:3], stream,
+                     ctypes.byref(match))
+    return MATCHES[match.value]
+
+
+def prepare_operand(library: Library, problem: Problem, which: int, place: Operand, stream: int) -> Handle:
+    """Prepares an operand for many products."""
+    prepared = ctypes.c_void_p()
+    library.call("prepare_operand", ctypes.byref(problem), which, place.data, place.ld, stream, ctypes.byref(prepared))
+    return Handle(prepared, "prepared_destroy")
+
+
+def query(library: Library, problem: Problem, max_error: float | None) -> Choice:
+    """Asks for the configuration of a problem, or for that which keeps to a limit of the error."""
+    choice = Choice()
+    if max_error is None:
+        library.call("query", ctypes.byref(problem), ctypes.byref(choice))
+    else:
+        library.call("query_within", ctypes.byref(problem), max_error, ctypes.byref(choice))
+    return choice
+
+
+def tune(library: Library, problems: Sequence[Problem], progress: Callable[[int, int, float], object] | None,
+         **options: Any) -> TuneResult:
+    """Tunes problems. Signal handlers and progress() run during the search, and what they raise ends it."""
+    signals = _signals.Deferred()
+    raised: list[BaseException] = []
+
+    def report(_: object, done: int, total: int, elapsed_seconds: float, best_us: float) -> bool:
+        try:
+            if not raised:
+                return signals.run(lambda: progress is None or progress(done, total, elapsed_seconds) is not False)
+        except BaseException as error:  # which must not pass through the library
+            raised.append(error)
+        return False
+
+    arguments = _TuneOptions(progress=_Progress(report), **options)
+    result = TuneResult()
+    try:
+        with signals:
+            _call("tune", library, (Problem * len(problems))(*problems), len(problems), ctypes.byref(arguments),
+                  ctypes.byref(result))
+    finally:
+        if raised:
+            raise raised[0]
+    return result
+
+
+def version() -> tuple[int, int, int]:
+    """Returns the version of the library that is loaded, as (major, minor, patch)."""
+    number = int(_c().autotune_version())
+    return number // 10000, number // 100 % 100, number % 100

@@ -1,6 +1,12 @@
 """Signals that arrive while the library works and calls back."""
 
+from __future__ import annotations
+
 import signal
+from types import FrameType
+from typing import Any, Callable, TypeVar
+
+T = TypeVar("T")
 
 
 class Deferred:
@@ -11,12 +17,13 @@ class Deferred:
     is still replaced when an exception has ended the block early is called as ever.
     """
 
-    def __init__(self):
-        self._handlers = {}
-        self._arrived = {}  # frames by signals, of which each is pending once, as with Python's own
+    def __init__(self) -> None:
+        self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
+        # Each signal is pending once, as with Python's own.
+        self._arrived: dict[int, FrameType | None] = {}
         self._deferring = False
 
-    def __enter__(self):
+    def __enter__(self) -> Deferred:
         for number in signal.valid_signals():
             handler = signal.getsignal(number)
             if callable(handler):
@@ -28,14 +35,14 @@ class Deferred:
         self._deferring = True
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self._deferring = False
         for number, handler in self._handlers.items():
             if signal.getsignal(number) == self._note:
                 signal.signal(number, handler)
         self._deliver()
 
-    def run(self, function):
+    def run(self, function: Callable[[], T]) -> T:
         """Calls a function. Handlers of signals that have arrived run first, those of others meanwhile."""
         try:
             self._deferring = False
@@ -44,13 +51,13 @@ class Deferred:
         finally:
             self._deferring = True
 
-    def _note(self, number, frame):
+    def _note(self, number: int, frame: FrameType | None) -> None:
         if self._deferring:
             self._arrived[number] = frame
         else:
             self._handlers[number](number, frame)
 
-    def _deliver(self):
+    def _deliver(self) -> None:
         if self._arrived:
             number, frame = self._arrived.popitem()
             try:

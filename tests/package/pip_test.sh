@@ -29,6 +29,10 @@ notices=$(find "$scratch/installed" -path "*.dist-info/licenses/THIRD_PARTY")
 cmp "$notices" "$root/THIRD_PARTY"
 grep -qx 'License-Expression: MIT' "$(dirname "$notices")/../METADATA" || { echo "METADATA has no licence"; exit 1; }
 
+for file in "$root"/python/autotune/*.py "$root/python/autotune/py.typed"; do
+  cmp "$file" "$scratch/installed/autotune/$(basename "$file")"
+done
+
 unset AUTOTUNE_LIBRARY
 cd "$scratch"
 PYTHONPATH=$scratch/installed${PYTHONPATH:+:$PYTHONPATH} "$python" - "$scratch/installed" <<'PYTHON'
@@ -57,5 +61,6 @@ import sys
 import autotune
 
 assert autotune.__file__.startswith(sys.argv[1]), autotune.__file__
+assert autotune.Library("cpu").query((2, 3, 4))["kernel"]
 print("editable: autotune", autotune.version())
 PYTHON

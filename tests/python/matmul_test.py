@@ -153,28 +153,26 @@ class Matmul(unittest.TestCase):
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_threads_open_one_library_object(self):
-        opened, call = [], autotune._c_api.call
+        opened, queried, open_library = [], [], autotune._c_api.open_library
 
-        def counting(name, *arguments):
-            opened.append(name)
-            if name == "open":
-                time.sleep(0.2)  # for the others to come
-            call(name, *arguments)
+        def counting(*arguments):
+            opened.append(arguments)
+            time.sleep(0.2)  # for the others to come
+            return open_library(*arguments)
 
-        together = threading.Barrier(16)
+        together, library = threading.Barrier(16), autotune.Library("cpu")
 
         def query():
             together.wait()
-            autotune.query((5, 6, 7), device="cpu")
+            queried.append(library.query((5, 6, 7))["match"])
 
-        with mock.patch.object(autotune._c_api, "call", counting), \
-                mock.patch.dict(autotune._libraries, clear=True):
+        with mock.patch.object(autotune._c_api, "open_library", counting):
             threads = [threading.Thread(target=query) for _ in range(16)]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
-        self.assertEqual((opened.count("open"), opened.count("query")), (1, 16))
+        self.assertEqual((len(opened), len(queried)), (1, 16))
 
     def test_version(self):
         self.assertEqual(len(autotune.version()), 3)

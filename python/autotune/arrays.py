@@ -1,9 +1,16 @@
 """Arrays of other libraries as the matrices and streams of the C API."""
 
+from __future__ import annotations
+
 import ctypes
 import sys
+from typing import Any, Callable, Iterable, TypeVar, cast
 
-from ._checks import is_whole
+from . import _c_api
+from .problem import whole
+
+T = TypeVar("T")
+ArrayT = TypeVar("ArrayT")
 
 
 class _DLTensor(ctypes.Structure):
@@ -32,13 +39,19 @@ _pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char
 class Matrix:
     """An array as the library needs it: a matrix of FP32 in memory, or a batch of them.
 
-    `shape` is that of one matrix, `batch` None for an array of two dimensions.
+    `shape` is that of one matrix, `batch` None for an array of two dimensions. Strides and `ld` are in elements.
     """
 
-    def __init__(self, array, name):
+    data: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    by_rows: bool
+    ld: int
+
+    def __init__(self, array: Any, name: str) -> None:
         self.name = name
-        self.device = "cpu"
-        self.stream = None
+        self.device: int | str | None = "cpu"
+        self.stream: int | None = None
         array = self._from_pytorch(array)
         self.keeps = array  # what owns the memory
         self.read_only = False
@@ -56,10 +69,10 @@ class Matrix:
         self.shape = self.shape[-2:]
         self.batch_stride = self.shape[0] * self.shape[1]
         if self.batch is not None and self.strides:
-            self.batch_stride, *self.strides = self.strides
+            self.batch_stride, self.strides = self.strides[0], self.strides[1:]
         self._find_layout()
 
-    def _from_pytorch(self, array):
+    def _from_pytorch(self, array: Any) -> Any:
         """A tensor of PyTorch as one that gives its memory, where no gradient is recorded; others as they are."""
         torch = _pytorch_of(array)
         if torch is None:
@@ -70,7 +83,7 @@ class Matrix:
             raise TypeError(f"{self.name} is a fake tensor: it has no elements")
         return array.detach() if array.requires_grad and not torch.is_grad_enabled() else array
 
-    def _from_interface(self, array):
+    def _from_interface(self, array: Any) -> bool:
         interface = self._read(lambda: getattr(array, "__cuda_array_interface__", None))
         if interface is not None:
             self.device = _gpu_of(array)
@@ -97,7 +110,7 @@ class Matrix:
         self.strides = strides
         return True
 
-    def _from_dlpack(self, array):
+    def _from_dlpack(self, array: Any) -> bool:
         if not hasattr(array, "__dlpack__") or not hasattr(array, "__dlpack_device__"):
             return False
         kind, number = self._read(array.__dlpack_device__)
@@ -118,27 +131,27 @@ class Matrix:
         self.strides = tuple(tensor.strides[:tensor.ndim]) if tensor.strides else None
         return True
 
-    def _tensor_in(self, capsule):
+    def _tensor_in(self, capsule: object) -> _DLTensor:
         if not _is_capsule_of(capsule, b"dltensor_versioned"):
             return _DLTensor.from_address(_pointer_in(capsule, b"dltensor"))
         managed = _ManagedTensor.from_address(_pointer_in(capsule, b"dltensor_versioned"))
         if managed.major != 1:
             raise TypeError(f"{self.name} has version {managed.major} of DLPack: it must be 1 or older")
         self.read_only = bool(managed.flags & (_READ_ONLY | _IS_COPY))
-        return managed.tensor
+        return cast(_DLTensor, managed.tensor)
 
-    def _read(self, get):
+    def _read(self, get: Callable[[], T]) -> T:
         """What an array says of itself. PyTorch, for one, raises where a gradient is recorded."""
         try:
             return get()
         except Exception as error:
             raise TypeError(f"{self.name} does not give its memory: {error}") from error
 
-    def stride_in(self, batch):
-        """Elements from one product's matrix to the next in a batch; 0 where all have the same."""
-        return self.batch_stride if self.batch == batch else 0
+    def operand(self, batch: int | None, prepared: _c_api.Handle | None = None) -> _c_api.Operand:
+        """The matrix in a batch of products, all of which have it where it is a single one."""
+        return _c_api.Operand(self.data, self.ld, self.batch_stride if self.batch == batch else 0, prepared)
 
-    def _find_layout(self):
+    def _find_layout(self) -> None:
         """Finds by which of its sides the matrix lies in memory, and its leading dimension."""
         rows, columns = self.shape
         along_rows, along_columns = self.strides or (columns, 1)
@@ -154,56 +167,58 @@ class Matrix:
                              "one must be 1, and the other no less than a row or column")
 
 
-def _capsule_of(array, options):
+def _capsule_of(array: Any, options: dict[str, int | None]) -> object:
     try:
         return array.__dlpack__(max_version=(1, 0), **options)
     except TypeError:  # an older array, which does not say whether it may be written to
         return array.__dlpack__(**options)
 
 
-def _gpu_of(array):
+def _gpu_of(array: object) -> int | None:
     """The number of an array's GPU; None where it does not say."""
     device = getattr(array, "device", None)
     for name in ("index", "id"):  # PyTorch, CuPy
-        if is_whole(getattr(device, name, None)):
-            return int(getattr(device, name))
+        number = whole(getattr(device, name, None))
+        if number is not None:
+            return number
     return None
 
 
-def _pytorch_of(array):
+def _pytorch_of(array: object) -> Any:
     """PyTorch, where the array is its tensor; else None."""
     torch = sys.modules.get("torch")
     return torch if isinstance(array, getattr(torch, "Tensor", ())) else None
 
 
-def _current_stream(array):
+def _current_stream(array: Any) -> int | None:
     """The stream that an array's library works on; None where it does not say."""
     torch = _pytorch_of(array)
-    return torch and (torch.cuda.current_stream(array.device).cuda_stream or None)
+    return (torch.cuda.current_stream(array.device).cuda_stream or None) if torch else None
 
 
-def note_written(array):
+def note_written(array: object) -> None:
     """Has PyTorch refuse gradients that need what was in the array before."""
     torch = _pytorch_of(array)
     if hasattr(torch, "autograd") and hasattr(torch.autograd.graph, "increment_version"):  # since 2.1
         torch.autograd.graph.increment_version(array)
 
 
-def _handle_of(stream):
+def _handle_of(stream: object) -> int:
     """A CUDA stream as a number, from a number or from PyTorch's, CuPy's or Numba's object."""
     for name in ("cuda_stream", "ptr", "handle"):
         value = getattr(stream, name, None)
         if value is not None:
             stream = getattr(value, "value", value)
             break
-    if not is_whole(stream) or stream < 0:
+    number = whole(stream)
+    if number is None or number < 0:
         raise TypeError(f"stream is {stream!r}: it must be a CUDA stream or the number of one")
-    if stream >= 2**64:
+    if number >= 2**64:
         raise ValueError(f"stream is {stream}: there is no such stream")
-    return stream
+    return number
 
 
-def stream_of(matrices, stream):
+def stream_of(matrices: Iterable[Matrix], stream: object) -> int:
     """The stream that is given, else that of the arrays, as a number."""
     if stream is None:
         streams = {matrix.stream for matrix in matrices if matrix.stream is not None}
@@ -213,12 +228,52 @@ def stream_of(matrices, stream):
     return _handle_of(stream)
 
 
-def empty_like(array, shape):
+def empty_like(array: ArrayT, shape: tuple[int, ...]) -> ArrayT:
     """A new matrix of the kind of an array."""
     if hasattr(array, "new_empty"):  # PyTorch
-        return array.new_empty(shape)
-    module = sys.modules.get(type(array).__module__.split(".")[0])
+        return cast(ArrayT, array.new_empty(shape))
+    module: Any = sys.modules.get(type(array).__module__.split(".")[0])
     if not hasattr(module, "empty"):
         raise TypeError(f"a matrix like {type(array).__name__} cannot be made: "
                         "give out, an array that can be written to")
-    return module.empty(shape, dtype="float32")
+    return cast(ArrayT, module.empty(shape, dtype="float32"))
+
+
+class Product:
+    """The matrices of out = a @ b, which fit each other; `out` is made where it is None."""
+
+    def __init__(self, a: Any, b: Any, out: Any, name: str = "out") -> None:
+        self.a, self.b = Matrix(a, "a"), Matrix(b, "b")
+        (m, k), (k_of_b, n) = self.a.shape, self.b.shape
+        if k != k_of_b:
+            raise ValueError(f"a is {m} x {k} and b is {k_of_b} x {n}: they cannot be multiplied")
+        self.batch = _batch_of(self.a, self.b)
+        self.out = empty_like(a, (m, n) if self.batch is None else (self.batch, m, n)) if out is None else out
+        self.c = Matrix(self.out, name)
+        if self.c.shape != (m, n):
+            raise ValueError(f"{name} is {self.c.shape[0]} x {self.c.shape[1]}: it must be {m} x {n}")
+        if self.c.batch != self.batch:
+            raise ValueError(f"{name} has {_matrices(self.c.batch)}: it must have {_matrices(self.batch)}")
+        if self.c.read_only:
+            raise ValueError(f"{name} is read-only")
+        devices = [matrix.device for matrix in self.matrices()]
+        if len(set(devices)) > 1:
+            raise ValueError(f"a, b and {name} are on different devices: {devices}")
+        self.size = m, n, k
+
+    def matrices(self) -> tuple[Matrix, Matrix, Matrix]:
+        """a, b and out."""
+        return self.a, self.b, self.c
+
+
+def _matrices(batch: int | None) -> str:
+    return "two dimensions" if batch is None else f"{batch} matrices in three dimensions"
+
+
+def _batch_of(a: Matrix, b: Matrix) -> int | None:
+    """The number of products; None for one of two dimensions."""
+    if a.batch is None or b.batch is None:
+        return b.batch if a.batch is None else a.batch
+    if a.batch != b.batch and 1 not in (a.batch, b.batch):
+        raise ValueError(f"a has {a.batch} matrices and b has {b.batch}: they must be as many, or one")
+    return b.batch if a.batch == 1 else a.batch

@@ -1,0 +1,140 @@
+"""The problem of a call and the answer to it, with checks that refuse a value by its argument's name."""
+
+from __future__ import annotations
+
+import ctypes
+import math as maths
+import numbers
+from typing import Dict, Optional, Sequence, Tuple, TypedDict, Union
+
+from . import _c_api
+
+LONGEST = 1e9  # seconds: some 30 years, which the library's clock can count
+LAYOUTS = ("NN", "NT", "TN", "TT")
+
+Device = Union[int, str, None]
+Size = Sequence[int]
+
+
+class Choice(TypedDict):
+    """What query() returns: the configuration that a product runs with, and why.
+
+    `match` is "exact", "exact, stale" (measured with another driver, compiler or source), "nearest size" or
+    "predicted". `median_us` is the time of one launch in microseconds, as measured for `tuned_for`, (m, n, k),
+    and None where nothing was measured.
+    """
+
+    match: str
+    kernel: str
+    configuration: Dict[str, int]
+    tuned_for: Tuple[int, int, int]
+    tuned_for_batch: int
+    tuned_for_math: str
+    median_us: Optional[float]
+    explanation: str
+
+
+class Tuned(TypedDict):
+    """What tune() returns.
+
+    The trials that were `measured` by this call and that were `known` before, the number of sizes that are
+    `tuned` now, whether the search is `complete`, so that the same call again measures nothing, and whether
+    the results were `stored`.
+    """
+
+    measured: int
+    known: int
+    tuned: int
+    complete: bool
+    stored: bool
+
+
+def whole(value: object) -> int | None:
+    """A whole number of any type as an int; None for any other value."""
+    return int(value) if isinstance(value, numbers.Integral) and not isinstance(value, bool) else None
+
+
+def _text(value: object) -> str:
+    try:
+        return str(value)
+    except ValueError:  # Python refuses to write whole numbers of several thousand digits
+        return "a number of thousands of digits"
+
+
+def _float(value: object, name: str) -> float:
+    """A number as a float, infinite where it is beyond the range of one."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise TypeError(f"{name} is {value!r}: it must be a number")
+    try:
+        return float(value)
+    except OverflowError:
+        return -maths.inf if value < 0 else maths.inf
+
+
+def scalar(value: object, name: str) -> float:
+    """A factor of a product, which the library takes in FP32."""
+    result = _float(value, name)
+    if maths.isinf(ctypes.c_float(result).value) and value not in (maths.inf, -maths.inf):
+        raise ValueError(f"{name} is {_text(value)}: it must be within the range of FP32, e.g. 3e38")
+    return result
+
+
+def count(value: object, name: str, least: int = 1, most: int = 2**31 - 1) -> int:
+    """A whole number in a range."""
+    result = whole(value)
+    if result is None:
+        raise TypeError(f"{name} is {value!r}: it must be a whole number")
+    if not least <= result <= most:
+        raise ValueError(f"{name} is {_text(value)}: it must be from {least} to {most}")
+    return result
+
+
+def amount(value: object, name: str, most: float = maths.inf, below: float = maths.inf) -> float:
+    """A number above 0; 0 stands for None in the C API."""
+    result = _float(value, name)
+    if not (result > 0 and result <= most and result < below):
+        limit = f" and at most {most:g}" if most < maths.inf else f" and below {below:g}"
+        raise ValueError(f"{name} is {_text(value)}: it must be above 0{limit}")
+    return result
+
+
+def one_of(value: object, name: str, names: Sequence[str]) -> int:
+    """The index of a name among those that an argument may have."""
+    known = f"one of {', '.join(map(repr, names))}"
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {value!r}: it must be {known}")
+    if value not in names:
+        raise ValueError(f"{name} is {value!r}: it must be {known}")
+    return names.index(value)
+
+
+def math_of(name: object) -> int:
+    """The C API's number of an arithmetic."""
+    return one_of(name, "math", _c_api.MATHS)
+
+
+def device_of(value: object) -> Device:
+    """A device as None, "cpu" or the number of a GPU."""
+    number = whole(value)
+    if number is None:
+        if value is None or value == "cpu":
+            return None if value is None else "cpu"
+        raise TypeError(f"device is {value!r}: it must be None, 'cpu' or the number of a GPU")
+    if not 0 <= number < 2**31:
+        raise ValueError(f"device is {_text(value)}: there is no such GPU")
+    return number
+
+
+def problem_of(size: Size, layout: str, batch: int, math: str) -> _c_api.Problem:
+    """The C API's problem of a size (m, n, k), with C by rows."""
+    try:
+        m, n, k = map(whole, size)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"size is {size!r}: it must be (m, n, k)") from None
+    if m is None or n is None or k is None:
+        raise TypeError(f"size is {size!r}: m, n and k must be whole numbers")
+    if not all(-2**63 <= side < 2**63 for side in (m, n, k)):
+        raise ValueError(f"size is ({', '.join(map(_text, (m, n, k)))}): that is too large")
+    one_of(layout, "layout", LAYOUTS)
+    return _c_api.Problem(m=m, n=n, k=k, op_a=layout[0] == "T", op_b=layout[1] == "T",
+                          math=math_of(math), batch=count(batch, "batch"))

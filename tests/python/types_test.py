@@ -1,0 +1,36 @@
+"""The annotations, as `mypy --strict` has them: in the module, and for those who call it."""
+
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+MODULE = pathlib.Path(__file__).resolve().parents[2] / "python"
+CALLER = """
+import autotune
+
+class Array: ...
+
+array: Array = autotune.matmul(Array(), Array())
+with autotune.Library("cpu", database="a.db") as library:
+    weights: autotune.Prepared[Array] = library.prepare(array, m=3, math="tf32")
+    array = library.matmul(weights, Array(), out=Array())
+    array = library.matmul(weights, Array())
+    match: str = library.gemm(Array(), weights, Array())
+    choice: autotune.Choice = library.query((1, 2, 3))
+    tuned: int = library.tune([(1, 2, 3)], trials=3)["tuned"]
+"""
+
+mypy = [sys.executable, "-m", "mypy"] if importlib.util.find_spec("mypy") else [shutil.which("mypy")]
+if mypy[-1] is None:
+    print("SKIPPED: there is no mypy")
+    sys.exit()
+with tempfile.TemporaryDirectory() as folder:
+    caller = pathlib.Path(folder) / "caller.py"
+    caller.write_text(CALLER, encoding="utf-8")
+    for checked in MODULE / "autotune", caller:
+        subprocess.run([*mypy, "--strict", "--cache-dir", folder + "/cache", checked],
+                       env={**os.environ, "MYPYPATH": str(MODULE)}, check=True)
