@@ -13,14 +13,17 @@ All may be called by several threads at once.
 from ._c_api import version
 from ._default import DEFAULT as _default
 from .errors import Error, NotTunedError, StorageError
-from .library import Library, Prepared
+from .library import Library
+from .plans import Plan
+from .prepared import Prepared
 from .problem import Choice, Tuned
 
-__all__ = ["Choice", "Error", "Library", "NotTunedError", "Prepared", "StorageError", "Tuned", "gemm", "matmul",
-           "prepare", "query", "stop_background", "tune", "use_background", "use_bundle", "version"]
+__all__ = ["Choice", "Error", "Library", "NotTunedError", "Plan", "Prepared", "StorageError", "Tuned", "gemm", "matmul",
+           "plan", "prepare", "query", "stop_background", "tune", "use_background", "use_bundle", "version"]
 
 gemm = _default.gemm
 matmul = _default.matmul
+plan = _default.plan
 prepare = _default.prepare
 query = _default.query
 stop_background = _default.stop_background

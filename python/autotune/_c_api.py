@@ -104,13 +104,24 @@ def _c() -> ctypes.CDLL:
         "prepare_operand": [pointer, problem, ctypes.c_int32, pointer, integer, pointer, new],
         "prepared_destroy": [pointer],
         "stop_background": [pointer],
+        "prepare": [pointer, problem, pointer],
+        "release": [pointer, pointer],
+        "device_name": [pointer, ctypes.c_char_p, ctypes.c_size_t],
+        "plan_create": [pointer, problem, ctypes.c_int32, new],
+        "plan_destroy": [pointer],
+        "plan_workspace_bytes": [pointer, ctypes.POINTER(ctypes.c_size_t)],
+        "plan_query": [pointer, choice],
+        "plan_run_strided_batched": [pointer, number, *matrix, *matrix, number, *matrix, pointer, pointer,
+                                     ctypes.c_size_t],
+        "plan_run_prepared": [pointer, number, *prepared, *prepared, number, pointer, integer, pointer, pointer,
+                              ctypes.c_size_t],
         "query": [pointer, problem, choice],
         "query_within": [pointer, problem, ctypes.c_double, choice],
         "tune": [pointer, problem, ctypes.c_size_t, ctypes.POINTER(_TuneOptions), ctypes.POINTER(TuneResult)],
     }
     for name, arguments in functions.items():
         getattr(c, "autotune_" + name).argtypes = arguments
-    for name in "close", "prepared_destroy":
+    for name in "close", "plan_destroy", "prepared_destroy":
         getattr(c, "autotune_" + name).restype = None
     c.autotune_version.restype = ctypes.c_uint32
     c.autotune_last_error.restype = ctypes.c_char_p
@@ -129,38 +140,30 @@ def _call(name: str, *arguments: Any) -> None:
 
 
 class Handle:
-    """An object of the C API, which `free` ends with the last reference to it.
+    """An object of the C API, which `free` ends with the last reference to it. It keeps what it needs.
 
     It is not freed in a forked process, to which memory of a GPU does not belong, or at the process's end, when
     threads may still be at work with it.
     """
 
-    def __init__(self, pointer: ctypes.c_void_p, free: str, keeps: object = None) -> None:
+    def __init__(self, pointer: ctypes.c_void_p, free: str, keeps: object, logs: bool) -> None:
         self._as_parameter_ = pointer
-        self._keeps = keeps
+        self.logs = logs
         self.free = weakref.finalize(self, _free, free, pointer, os.getpid(), keeps)
         self.free.atexit = False
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Calls a function of the object, during which a log function loses no signal."""
+        if not self.logs:
+            _call(name, self, *arguments)
+            return
+        with _signals.Deferred():
+            _call(name, self, *arguments)
 
 
 def _free(function: str, pointer: ctypes.c_void_p, process: int, _: object) -> None:
     if process == os.getpid():
         getattr(_c(), "autotune_" + function)(pointer)
-
-
-class Library(Handle):
-    """A library object of the C API."""
-
-    def __init__(self, pointer: ctypes.c_void_p, log: Any) -> None:
-        super().__init__(pointer, "close", log)
-        self._logs = log is not None
-
-    def call(self, name: str, *arguments: Any) -> None:
-        """Calls a function of the library, during which its log function cannot lose a signal."""
-        if not self._logs:
-            _call(name, self, *arguments)
-            return
-        with _signals.Deferred():
-            _call(name, self, *arguments)
 
 
 class Settings(NamedTuple):
@@ -176,7 +179,7 @@ class Settings(NamedTuple):
     log: Callable[[str, str], object] | None = None
 
 
-def open_library(device: int | str | None, settings: Settings) -> Library:
+def open_library(device: int | str | None, settings: Settings) -> Handle:
     """Opens a library object for "cpu", the number of a GPU, or None, the current GPU."""
     if os.environ.get("AUTOTUNE_DB"):  # later objects too have the file of today's folder
         os.environ["AUTOTUNE_DB"] = os.path.abspath(os.environ["AUTOTUNE_DB"])
@@ -193,7 +196,7 @@ def open_library(device: int | str | None, settings: Settings) -> Library:
         options.log = log
     pointer = ctypes.c_void_p()
     _call("open", ctypes.byref(options), ctypes.byref(pointer))
-    library = Library(pointer, log)
+    library = Handle(pointer, "close", log, log is not None)
     if settings.miss == _BACKGROUND:
         atexit.register(_stop_at_exit, weakref.ref(library), os.getpid())
     return library
@@ -206,13 +209,13 @@ def _log_of(function: Callable[[str, str], object]) -> Any:
     return _Log(log)
 
 
-def _stop_at_exit(reference: weakref.ref[Library], process: int) -> None:
+def _stop_at_exit(reference: weakref.ref[Handle], process: int) -> None:
     library = reference()
     if library is not None and process == os.getpid():
         stop_background(library)
 
 
-def stop_background(library: Library) -> None:
+def stop_background(library: Handle) -> None:
     """Ends tuning in the background."""
     library.call("stop_background")
 
@@ -226,7 +229,7 @@ class Operand(NamedTuple):
     prepared: Handle | None = None
 
 
-def gemm(library: Library, problem: Problem, alpha: float, a: Operand, b: Operand, beta: float, c: Operand,
+def gemm(library: Handle, problem: Problem, alpha: float, a: Operand, b: Operand, beta: float, c: Operand,
          stream: int) -> str:
     """Multiplies. Returns the match. Operands of a batch are not prepared."""
     match = ctypes.c_int32()
@@ -239,14 +242,14 @@ def gemm(library: Library, problem: Problem, alpha: float, a: Operand, b: Operan
     return MATCHES[match.value]
 
 
-def prepare_operand(library: Library, problem: Problem, which: int, place: Operand, stream: int) -> Handle:
+def prepare_operand(library: Handle, problem: Problem, which: int, place: Operand, stream: int) -> Handle:
     """Prepares an operand for many products."""
     prepared = ctypes.c_void_p()
     library.call("prepare_operand", ctypes.byref(problem), which, place.data, place.ld, stream, ctypes.byref(prepared))
-    return Handle(prepared, "prepared_destroy")
+    return Handle(prepared, "prepared_destroy", None, library.logs)
 
 
-def query(library: Library, problem: Problem, max_error: float | None) -> Choice:
+def query(library: Handle, problem: Problem, max_error: float | None) -> Choice:
     """Asks for the configuration of a problem, or for that which keeps to a limit of the error."""
     choice = Choice()
     if max_error is None:
@@ -256,7 +259,55 @@ def query(library: Library, problem: Problem, max_error: float | None) -> Choice
     return choice
 
 
-def tune(library: Library, problems: Sequence[Problem], progress: Callable[[int, int, float], object] | None,
+def warm_up(library: Handle, problem: Problem, stream: int) -> None:
+    """Does the work of a first product on a stream."""
+    library.call("prepare", ctypes.byref(problem), stream)
+
+
+def release(library: Handle, stream: int) -> None:
+    """Frees the memory that was allocated for a stream."""
+    library.call("release", stream)
+
+
+def device_name(library: Handle) -> str:
+    """The name that results of the device are kept under."""
+    name = ctypes.create_string_buffer(1024)
+    library.call("device_name", name, len(name))
+    return name.value.decode(errors="replace")
+
+
+def plan(library: Handle, problem: Problem, aligned: bool) -> Handle:
+    """Chooses and loads a kernel."""
+    made = ctypes.c_void_p()
+    library.call("plan_create", ctypes.byref(problem), aligned, ctypes.byref(made))
+    return Handle(made, "plan_destroy", library, library.logs)
+
+
+def plan_workspace_bytes(planned: Handle) -> int:
+    """Bytes of memory that each run of a plan needs."""
+    needed = ctypes.c_size_t()
+    planned.call("plan_workspace_bytes", ctypes.byref(needed))
+    return needed.value
+
+
+def plan_query(planned: Handle) -> Choice:
+    """Asks for the configuration of a plan."""
+    choice = Choice()
+    planned.call("plan_query", ctypes.byref(choice))
+    return choice
+
+
+def plan_run(planned: Handle, alpha: float, a: Operand, b: Operand, beta: float, c: Operand, stream: int,
+             workspace: tuple[int, int]) -> None:
+    """Multiplies. workspace: address and bytes. Operands of a batch are not prepared."""
+    if a.prepared or b.prepared:
+        planned.call("plan_run_prepared", alpha, a.data, a.ld, a.prepared, b.data, b.ld, b.prepared, beta, c.data,
+                     c.ld, stream, *workspace)
+    else:
+        planned.call("plan_run_strided_batched", alpha, *a[:3], *b[:3], beta, *c[:3], stream, *workspace)
+
+
+def tune(library: Handle, problems: Sequence[Problem], progress: Callable[[int, int, float], object] | None,
          **options: Any) -> TuneResult:
     """Tunes problems. Signal handlers and progress() run during the search, and what they raise ends it."""
     signals = _signals.Deferred()

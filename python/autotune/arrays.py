@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from math import prod
 from typing import Any, Callable, Iterable, TypeVar, cast
 
 from . import _c_api
-from .problem import whole
+from .problem import Device, whole
 
 T = TypeVar("T")
 ArrayT = TypeVar("ArrayT")
@@ -36,21 +37,16 @@ _pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char
     ("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
-class Matrix:
-    """An array as the library needs it: a matrix of FP32 in memory, or a batch of them.
-
-    `shape` is that of one matrix, `batch` None for an array of two dimensions. Strides and `ld` are in elements.
-    """
+class Memory:
+    """An array of FP32 in memory, with its strides in elements."""
 
     data: int
     shape: tuple[int, ...]
-    strides: tuple[int, ...] | None
-    by_rows: bool
-    ld: int
+    strides: tuple[int, ...]
 
     def __init__(self, array: Any, name: str) -> None:
         self.name = name
-        self.device: int | str | None = "cpu"
+        self.device: Device = "cpu"
         self.stream: int | None = None
         array = self._from_pytorch(array)
         self.keeps = array  # what owns the memory
@@ -62,15 +58,10 @@ class Matrix:
                             "the CPU (__cuda_array_interface__, __array_interface__ or DLPack)")
         if type(array).__module__.startswith("jaxlib"):  # JAX's arrays, which do not all say so
             self.read_only = True
-        if len(self.shape) not in (2, 3):
-            raise ValueError(f"{name} has {len(self.shape)} dimensions: it must be a matrix, or an array "
-                             "of matrices with 3")
-        self.batch = self.shape[0] if len(self.shape) == 3 else None
-        self.shape = self.shape[-2:]
-        self.batch_stride = self.shape[0] * self.shape[1]
-        if self.batch is not None and self.strides:
-            self.batch_stride, self.strides = self.strides[0], self.strides[1:]
-        self._find_layout()
+
+    def packed(self) -> tuple[int, ...]:
+        """The strides of an array whose elements lie behind each other, the last index first."""
+        return tuple(prod(self.shape[i + 1:]) for i in range(len(self.shape)))
 
     def _from_pytorch(self, array: Any) -> Any:
         """A tensor of PyTorch as one that gives its memory, where no gradient is recorded; others as they are."""
@@ -106,8 +97,7 @@ class Matrix:
         if strides is not None:
             if any(stride % 4 for stride in strides):
                 raise ValueError(f"{self.name} has strides that are not whole elements")
-            strides = tuple(stride // 4 for stride in strides)
-        self.strides = strides
+        self.strides = self.packed() if strides is None else tuple(stride // 4 for stride in strides)
         return True
 
     def _from_dlpack(self, array: Any) -> bool:
@@ -128,7 +118,7 @@ class Matrix:
                             f"{tensor.bits} bits: they must be FP32")
         self.data = (tensor.data or 0) + tensor.byte_offset
         self.shape = tuple(tensor.shape[:tensor.ndim])
-        self.strides = tuple(tensor.strides[:tensor.ndim]) if tensor.strides else None
+        self.strides = tuple(tensor.strides[:tensor.ndim]) if tensor.strides else self.packed()
         return True
 
     def _tensor_in(self, capsule: object) -> _DLTensor:
@@ -147,24 +137,44 @@ class Matrix:
         except Exception as error:
             raise TypeError(f"{self.name} does not give its memory: {error}") from error
 
-    def operand(self, batch: int | None, prepared: _c_api.Handle | None = None) -> _c_api.Operand:
-        """The matrix in a batch of products, all of which have it where it is a single one."""
-        return _c_api.Operand(self.data, self.ld, self.batch_stride if self.batch == batch else 0, prepared)
 
-    def _find_layout(self) -> None:
-        """Finds by which of its sides the matrix lies in memory, and its leading dimension."""
-        rows, columns = self.shape
-        along_rows, along_columns = self.strides or (columns, 1)
-        self.by_rows = columns <= 1 or along_columns == 1
-        if rows * columns == 0:
-            self.by_rows, self.ld = True, columns
-        elif self.by_rows and (rows == 1 or along_rows >= columns):
-            self.ld = columns if rows == 1 else along_rows
-        elif (rows == 1 or along_rows == 1) and (columns == 1 or along_columns >= rows):
-            self.by_rows, self.ld = False, rows if columns == 1 else along_columns
-        else:
-            raise ValueError(f"{self.name} has strides of {along_rows} and {along_columns} elements: "
+class Matrix(Memory):
+    """An array as a matrix, or as a batch of matrices.
+
+    `shape` and `strides` are those of one matrix, `batch` None for an array of two dimensions.
+    """
+
+    def __init__(self, array: Any, name: str) -> None:
+        super().__init__(array, name)
+        if len(self.shape) not in (2, 3):
+            raise ValueError(f"{name} has {len(self.shape)} dimensions: it must be a matrix, or an array "
+                             "of matrices with 3")
+        self.batch = self.shape[0] if len(self.shape) == 3 else None
+        self.shape = self.shape[-2:]
+        self.batch_stride = self.strides[0] if self.batch is not None else prod(self.shape)
+        self.strides = self.strides[-2:]
+        self.by_rows = self.ld(True) is not None
+        if not self.by_rows and self.ld(False) is None:
+            raise ValueError(f"{name} has strides of {self.strides[0]} and {self.strides[1]} elements: "
                              "one must be 1, and the other no less than a row or column")
+
+    def ld(self, by_rows: bool) -> int | None:
+        """The elements from one row, or column, to the next; None where the matrix does not lie so."""
+        lines, length = self.shape if by_rows else self.shape[::-1]
+        between, within = self.strides if by_rows else self.strides[::-1]
+        if lines * length == 0:
+            return length
+        if (length == 1 or within == 1) and (lines == 1 or between >= length):
+            return length if lines == 1 else between
+        return None
+
+    def operand(self, by_rows: bool, batch: int | None, prepared: _c_api.Handle | None = None) -> _c_api.Operand:
+        """The matrix by rows or columns in a batch of products, which all have it where it is a single one."""
+        ld = self.ld(by_rows)
+        if ld is None:
+            raise ValueError(f"{self.name} lies by {'columns' if by_rows else 'rows'}: the plan is for matrices by "
+                             f"{'rows' if by_rows else 'columns'}")
+        return _c_api.Operand(self.data, ld, self.batch_stride if self.batch == batch else 0, prepared)
 
 
 def _capsule_of(array: Any, options: dict[str, int | None]) -> object:
@@ -228,6 +238,23 @@ def stream_of(matrices: Iterable[Matrix], stream: object) -> int:
     return _handle_of(stream)
 
 
+def may_be_same(device: Device, other: Device) -> bool:
+    """Whether devices can be the same: None is a GPU whose number is not known."""
+    return device == other or (None in (device, other) and "cpu" not in (device, other))
+
+
+def workspace_of(array: object, device: Device) -> tuple[int, int]:
+    """The address and the bytes of the memory that an array gives to products on a device."""
+    memory = Memory(array, "workspace")
+    if not may_be_same(memory.device, device):
+        raise ValueError(f"workspace is on another device than the matrices: {memory.device!r} and {device!r}")
+    if memory.read_only:
+        raise ValueError("workspace is read-only")
+    if memory.strides != memory.packed():
+        raise ValueError("workspace has gaps between its elements: it must be contiguous")
+    return memory.data, 4 * prod(memory.shape)
+
+
 def empty_like(array: ArrayT, shape: tuple[int, ...]) -> ArrayT:
     """A new matrix of the kind of an array."""
     if hasattr(array, "new_empty"):  # PyTorch
@@ -264,6 +291,13 @@ class Product:
     def matrices(self) -> tuple[Matrix, Matrix, Matrix]:
         """a, b and out."""
         return self.a, self.b, self.c
+
+    def operands(self, op_a: bool, op_b: bool, by_columns: bool, prepared: Iterable[_c_api.Handle | None],
+                 ) -> tuple[_c_api.Operand, _c_api.Operand, _c_api.Operand]:
+        """a, b and out for the C API, by these layouts. Operands of a batch are used as their arrays are."""
+        left, right = prepared if self.batch is None else (None, None)
+        return (self.a.operand(op_a == by_columns, self.batch, left),
+                self.b.operand(op_b == by_columns, self.batch, right), self.c.operand(not by_columns, self.batch))
 
 
 def _matrices(batch: int | None) -> str:

@@ -1,4 +1,4 @@
-"""The class Library, and the operands that it prepares."""
+"""The class Library."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import os
 import shutil
 import threading
 from types import TracebackType
-from typing import Any, Callable, Generic, Iterable, TypeVar, Union, overload
+from typing import Any, Callable, Iterable, TypeVar, Union, overload
 
 from . import _c_api, arrays, problem
+from .plans import Plan
+from .prepared import Prepared, array_of, handles_of
 from .problem import Choice, Device, Size, Tuned
 
 ArrayT = TypeVar("ArrayT")
@@ -16,42 +18,12 @@ Progress = Callable[[int, int, float], object]
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 
-class Prepared(Generic[ArrayT]):
-    """A matrix that Library.prepare() has prepared, which takes the array's place as a or b of products.
-
-    It holds a reference to `array`. Its own memory is freed by close(), at the end of a `with` block, or with the
-    object. The work that uses it must have ended by then.
-    """
-
-    def __init__(self, array: ArrayT, handle: _c_api.Handle) -> None:
-        self.array = array
-        self._handle: _c_api.Handle | None = handle
-
-    def close(self) -> None:
-        """Frees its memory. It must not run while another thread multiplies with the object."""
-        if self._handle is not None:
-            self._handle.free()
-            self._handle = None
-
-    def __enter__(self) -> Prepared[ArrayT]:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def handle_as(self, name: str) -> _c_api.Handle:
-        """The C API's object, for an argument of this name. Raises ValueError after close()."""
-        if self._handle is None:
-            raise ValueError(f"{name} was closed")
-        return self._handle
-
-
 class _Opening:
     """A C library object that one thread opens at its first use, while others wait."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()  # a signal handler may need it meanwhile
-        self.library: _c_api.Library | None = None
+        self.library: _c_api.Handle | None = None
 
 
 class Library:
@@ -108,7 +80,7 @@ class Library:
                  trace: TracebackType | None) -> None:
         self.close()
 
-    def _on(self, device: Device) -> _c_api.Library:
+    def _on(self, device: Device) -> _c_api.Handle:
         """The C library object for a device, from the arguments of a call."""
         device = self._device if device is None else problem.device_of(device)
         if self._device not in (None, device):
@@ -151,7 +123,7 @@ class Library:
         """
         if out is None and problem.scalar(beta, "beta") != 0:
             raise ValueError("beta is not 0, and there is no out to add to")
-        product = arrays.Product(_array_of(a), _array_of(b), out)
+        product = arrays.Product(array_of(a), array_of(b), out)
         self._multiply(product, (a, b), alpha, beta, stream, math)
         if out is not None:
             arrays.note_written(out)
@@ -163,7 +135,7 @@ class Library:
 
         The match is as query() has it: "exact", "exact, stale", "nearest size" or "predicted".
         """
-        product = arrays.Product(_array_of(a), _array_of(b), c, "c")
+        product = arrays.Product(array_of(a), array_of(b), c, "c")
         match = self._multiply(product, (a, b), alpha, beta, stream, math)
         arrays.note_written(c)
         return match
@@ -171,18 +143,15 @@ class Library:
     def _multiply(self, product: arrays.Product, operands: tuple[object, object], alpha: float, beta: float,
                   stream: object, math: str) -> str:
         factors = problem.scalar(alpha, "alpha"), problem.scalar(beta, "beta")
-        (a, b, c), batch = product.matrices(), product.batch
-        left, right = (x.handle_as(name) if isinstance(x, Prepared) else None for x, name in zip(operands, "ab"))
-        if batch is not None:
-            left = right = None  # operands of a batch are used as their arrays are
         m, n, k = product.size
-        asked = _c_api.Problem(m=m, n=n, k=k, op_a=a.by_rows != c.by_rows, op_b=b.by_rows != c.by_rows,
-                               math=problem.math_of(math), order=not c.by_rows, batch=batch or 1)
-        library, stream = self._on(c.device), arrays.stream_of((a, b, c), stream)
-        if batch == 0:
+        a, b, c = (matrix.by_rows for matrix in product.matrices())
+        asked = _c_api.Problem(m=m, n=n, k=k, op_a=a != c, op_b=b != c, order=not c, math=problem.math_of(math),
+                               batch=product.batch or 1)
+        left, right, result = product.operands(a != c, b != c, not c, handles_of(*operands))
+        library, stream = self._on(product.c.device), arrays.stream_of(product.matrices(), stream)
+        if product.batch == 0:
             return _c_api.MATCHES[0]
-        return _c_api.gemm(library, asked, factors[0], a.operand(batch, left), b.operand(batch, right),
-                           factors[1], c.operand(batch), stream)
+        return _c_api.gemm(library, asked, factors[0], left, right, factors[1], result, stream)
 
     def prepare(self, array: ArrayT, *, math: str, m: int | None = None, n: int | None = None,
                 stream: object = None) -> Prepared[ArrayT]:
@@ -211,9 +180,47 @@ class Library:
             which, asked.op_a = _c_api.OPERAND_A, not matrix.by_rows
             (asked.m, asked.k), asked.n = matrix.shape, problem.count(n, "n")
         library = self._on(matrix.device)
-        handle = _c_api.prepare_operand(library, asked, which, matrix.operand(None),
+        handle = _c_api.prepare_operand(library, asked, which, matrix.operand(matrix.by_rows, None),
                                         arrays.stream_of([matrix], stream))
         return Prepared(array, handle)
+
+    def plan(self, size: Size, *, layout: str = "NN", batch: int = 1, math: str = "strict", device: Device = None,
+             aligned: bool = False) -> Plan:
+        """Chooses and loads the kernel of a product of (m, n, k), and returns it as a Plan.
+
+        layout: N or T for a and for b, T where it lies by columns; c lies by rows. batch: products of
+        one launch. device: None for that of the Library or the current GPU, "cpu" or the number of a
+        GPU. aligned: whether all addresses will be multiples of 16 bytes, and all distances of rows,
+        columns and matrices multiples of 4 elements, which some kernels need.
+
+        Raises TypeError or ValueError for arguments that do not fit, NotTunedError where the Library
+        refuses what was not tuned, and Error for other faults.
+        """
+        asked = problem.problem_of(size, layout, batch, math)
+        device = self._device if device is None else problem.device_of(device)
+        return Plan(_c_api.plan(self._on(device), asked, bool(aligned)), asked, device)
+
+    def warm_up(self, size: Size, *, layout: str = "NN", batch: int = 1, math: str = "strict",
+                device: Device = None, stream: object = None) -> None:
+        """Does a first product's work on a stream without the product, so that later ones may be captured.
+
+        The arguments are those of plan(), and the stream that of matmul(), by default the default stream.
+        Raises what plan() raises.
+        """
+        asked = problem.problem_of(size, layout, batch, math)
+        _c_api.warm_up(self._on(device), asked, arrays.stream_of((), stream))
+
+    def release(self, stream: object = None, *, device: Device = None) -> None:
+        """Frees the memory that products allocated for a stream, before that is destroyed.
+
+        The work and the graphs of the stream must have ended. It does nothing on the CPU device.
+        Raises TypeError or ValueError for arguments that do not fit, Error for faults.
+        """
+        _c_api.release(self._on(device), arrays.stream_of((), stream))
+
+    def device_name(self, device: Device = None) -> str:
+        """Returns the name that results of the device are kept under, as "NVIDIA H200". Raises Error without it."""
+        return _c_api.device_name(self._on(device))
 
     def query(self, size: Size, *, layout: str = "NN", batch: int = 1, math: str = "strict", device: Device = None,
               max_error: float | None = None) -> Choice:
@@ -229,18 +236,7 @@ class Library:
         """
         asked = problem.problem_of(size, layout, batch, math)
         limit = None if max_error is None else problem.amount(max_error, "max_error", below=1)
-        choice = _c_api.query(self._on(device), asked, limit)
-        entries = (entry.split("=") for entry in choice.configuration.decode().split(","))
-        return {
-            "match": _c_api.MATCHES[choice.match],
-            "kernel": choice.kernel.decode(),
-            "configuration": {name: int(value) for name, value in entries},
-            "tuned_for": (choice.tuned_m, choice.tuned_n, choice.tuned_k),
-            "tuned_for_batch": choice.tuned_batch,
-            "tuned_for_math": _c_api.MATHS[choice.tuned_math],
-            "median_us": choice.median_us or None,
-            "explanation": choice.explanation.decode(),
-        }
+        return problem.choice_of(_c_api.query(self._on(device), asked, limit))
 
     def tune(self, sizes: Iterable[Size], *, layout: str = "NN", batch: int = 1, math: str = "strict",
              device: Device = None, seconds: float | None = None, trials: int | None = None, fresh: bool = False,
@@ -280,10 +276,6 @@ class Library:
         for (_, process, _), opening in list(self._opened.items()):
             if opening.library is not None and process == os.getpid():
                 _c_api.stop_background(opening.library)
-
-
-def _array_of(operand: Any) -> Any:
-    return operand.array if isinstance(operand, Prepared) else operand
 
 
 def absolute(path: Path | None) -> bytes | None:

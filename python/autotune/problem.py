@@ -138,3 +138,18 @@ def problem_of(size: Size, layout: str, batch: int, math: str) -> _c_api.Problem
     one_of(layout, "layout", LAYOUTS)
     return _c_api.Problem(m=m, n=n, k=k, op_a=layout[0] == "T", op_b=layout[1] == "T",
                           math=math_of(math), batch=count(batch, "batch"))
+
+
+def choice_of(choice: _c_api.Choice) -> Choice:
+    """An answer of the C API as a dictionary."""
+    entries = (entry.split("=") for entry in choice.configuration.decode().split(",") if entry)
+    return {
+        "match": _c_api.MATCHES[choice.match],
+        "kernel": choice.kernel.decode(),
+        "configuration": {name: int(value) for name, value in entries},
+        "tuned_for": (choice.tuned_m, choice.tuned_n, choice.tuned_k),
+        "tuned_for_batch": choice.tuned_batch,
+        "tuned_for_math": _c_api.MATHS[choice.tuned_math],
+        "median_us": choice.median_us or None,
+        "explanation": choice.explanation.decode(),
+    }

@@ -29,6 +29,11 @@ def ones(library):
     return library.gemm(a, b, c, beta=2), list(c.memory)
 
 
+def closed_operand(array):
+    with autotune.prepare(array, m=6, math="strict") as prepared:
+        return prepared
+
+
 def closed(function):
     """The number of C library objects that are closed while a function runs."""
     c = autotune._c_api._c()
@@ -108,6 +113,72 @@ class Libraries(unittest.TestCase):
                 (ValueError, "seed is 0: it must be from 1", {"seed": 0})]:
             with self.assertRaisesRegex(error, message):
                 library.tune([SIZE], trials=3, **wrong)
+
+    def test_a_plan_multiplies(self):
+        library = autotune.Library("cpu", database=path("plan.db"))
+        a, b = Array((6, 5), [1.0] * 30), Array((5, 4), [2.0] * 20)
+        plan = library.plan(SIZE)
+        self.assertEqual(plan.workspace_bytes, 0)
+        self.assertEqual(plan.choice, library.query(SIZE))
+        library.tune([SIZE], trials=3)
+        self.assertEqual((plan.choice["match"], library.plan(SIZE).choice["match"]), ("predicted", "exact"))
+        library.close()
+        for operands in (a, b), (library.prepare(a, n=4, math="strict"), library.prepare(b, m=6, math="strict")):
+            c = Array((6, 4), [3.0] * 24)
+            self.assertIsNone(plan(*operands, c, alpha=2, beta=-1))
+            self.assertEqual(list(c.memory), [17.0] * 24)
+        many = library.plan(SIZE, layout="TN", batch=2)
+        c = Array((2, 6, 4))
+        many(Array((6, 5), [1.0] * 30, strides=(1, 6)), Array((2, 5, 4), [2.0] * 40), c)
+        self.assertEqual(list(c.memory), [10.0] * 48)
+
+    def test_a_plan_on_a_gpu_takes_a_workspace(self):
+        library = autotune.Library(0, database=path("workspace.db"))
+        a, b, c = OnGpu((1024, 1024)), OnGpu((1024, 1024)), OnGpu((1024, 1024))
+        try:
+            plan = library.plan((1024, 1024, 1024), math="emulated", aligned=True)
+        except autotune.Error as error:
+            self.skipTest(str(error))
+        self.assertGreater(plan.workspace_bytes, 0)
+        size = plan.workspace_bytes // 4
+        memory = OnGpu((size,), [0.0] * (size + 64))
+        address, read_only = memory.interface["data"]
+        memory.interface["data"] = (address + -address % 256, read_only)
+        plan(a, b, c, workspace=memory)
+        for error, message, wrong in [
+                (ValueError, "workspace", None),
+                (ValueError, "workspace", OnGpu((1, 64))),
+                (ValueError, "workspace has gaps", OnGpu((size, 1), [0.0] * 2 * size, strides=(2, 1))),
+                (ValueError, "workspace is read-only", OnGpu((size,), read_only=True)),
+                (ValueError, "workspace is on another device", Array((size,))),
+                (TypeError, "workspace is int: it must be an array", 3)]:
+            with self.subTest(message), self.assertRaisesRegex(error, message):
+                plan(a, b, c, workspace=wrong)
+
+    def test_wrong_calls_of_a_plan(self):
+        plan = autotune.Library("cpu").plan(SIZE)
+        a, b, c = Array((6, 5)), Array((5, 4)), Array((6, 4))
+        for error, message, call in [
+                (ValueError, "are of 6x4x3: the plan is for 6x4x5", lambda: plan(Array((6, 3)), Array((3, 4)), c)),
+                (ValueError, "6x4x5 in a batch of 2", lambda: plan(Array((2, 6, 5)), b, Array((2, 6, 4)))),
+                (ValueError, "a lies by columns: the plan is for matrices by rows",
+                 lambda: plan(Array((6, 5), strides=(1, 6)), b, c)),
+                (ValueError, "c lies by columns", lambda: plan(a, b, Array((6, 4), strides=(1, 6)))),
+                (ValueError, "are on the device None: the plan is for 'cpu'",
+                 lambda: plan(OnGpu((6, 5)), OnGpu((5, 4)), OnGpu((6, 4)))),
+                (TypeError, "alpha is None", lambda: plan(a, b, c, alpha=None)),
+                (ValueError, "b was closed", lambda: plan(a, closed_operand(b), c)),
+                (ValueError, "layout is 'XX'", lambda: autotune.plan(SIZE, layout="XX", device="cpu"))]:
+            with self.subTest(message), self.assertRaisesRegex(error, message):
+                call()
+
+    def test_names_and_memory_of_devices(self):
+        library = autotune.Library("cpu")
+        self.assertRegex(library.device_name(), "^cpu: ")
+        library.warm_up(SIZE)
+        library.release()
+        with self.assertRaisesRegex(ValueError, "the CPU device has none"):
+            library.warm_up(SIZE, stream=64)
 
     def test_it_is_closed_with_its_last_use(self):
         self.assertEqual(closed(lambda: ones(autotune.Library("cpu"))), 1)

@@ -20,6 +20,8 @@ with autotune.Library("cpu", database="a.db") as library:
     array = library.matmul(weights, Array(), out=Array())
     array = library.matmul(weights, Array())
     match: str = library.gemm(Array(), weights, Array())
+    plan: autotune.Plan = library.plan((1, 2, 3))
+    plan(weights, Array(), Array(), workspace=Array() if plan.workspace_bytes else None)
     choice: autotune.Choice = library.query((1, 2, 3))
     tuned: int = library.tune([(1, 2, 3)], trials=3)["tuned"]
 """
