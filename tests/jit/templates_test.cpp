@@ -59,21 +59,27 @@ class Compiler {
   autotune::DescribeCompilerReply about_;
 };
 
-// Few configurations from all over the space in which every value of every parameter occurs.
-std::vector<Configuration> sample(const KernelTemplate& kernel) {
-  std::vector<Configuration> all = kernel.space.enumerate().configurations;
+// Few configurations from all over the space in which every value of every parameter occurs: the
+// next one is always that with the most values that did not occur before.
+std::vector<Configuration> sample(std::vector<Configuration> all) {
   std::shuffle(all.begin(), all.end(), std::mt19937(1));
   std::vector<Configuration> chosen;
   std::set<Configuration::Entry> covered;
-  for (const Configuration& configuration : all) {
+  const auto count_new = [&](const Configuration& configuration) {
     const auto entries = configuration.entries();
-    const bool is_new = std::any_of(entries.begin(), entries.end(),
-                                    [&](const auto& entry) { return covered.count(entry) == 0; });
-    if (!is_new) continue;
+    return std::count_if(entries.begin(), entries.end(),
+                         [&](const auto& entry) { return covered.count(entry) == 0; });
+  };
+  while (true) {
+    // What brings nothing new now never will.
+    std::erase_if(all, [&](const Configuration& each) { return count_new(each) == 0; });
+    if (all.empty()) return chosen;
+    chosen.push_back(*std::max_element(
+        all.begin(), all.end(),
+        [&](const auto& one, const auto& other) { return count_new(one) < count_new(other); }));
+    const auto entries = chosen.back().entries();
     covered.insert(entries.begin(), entries.end());
-    chosen.push_back(configuration);
   }
-  return chosen;
 }
 
 // Returns the blocks of an SM that the compiler leaves registers for.
@@ -105,12 +111,13 @@ void check_resources(const KernelTemplate& kernel, const Configuration& configur
 
 // Compiles only a few configurations of large spaces for most architectures: ptxas takes long.
 void compile_sample(const KernelTemplate& kernel, Compiler& compiler, const std::string& target) {
-  std::vector<Configuration> chosen = sample(kernel);
+  std::vector<Configuration> usable = kernel.space.enumerate().configurations;
   const std::int64_t most_shared = autotune::sm_limits(target)->shared_per_block;
-  std::erase_if(chosen, [&](const Configuration& configuration) {
+  std::erase_if(usable, [&](const Configuration& configuration) {
     return autotune::needed_capability(kernel, configuration) > std::stoi(target.substr(3)) ||
            kernel.geometry(configuration, kTiny).dynamic_shared_bytes > most_shared;
   });
+  std::vector<Configuration> chosen = sample(std::move(usable));
   if (kernel.space.raw_count() > 100'000 && target != "sm_90")
     chosen.resize(std::min<std::size_t>(4, chosen.size()));
   autotune::CodeTraits traits = unpadded_traits(*kernel.operation, kTiny);
