@@ -127,9 +127,8 @@ TEST_SUITE("the CPU device's compiler") {
     const ProgramResult result = program(tune);
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));  // not 30
     CHECK(result.exit_code == kNoneCorrect);
-    CHECK(
-        has(result.out,
-            "no kernel was compiled within the budget: it needs more time, or the compiler hangs"));
+    CHECK(has(result.out, "no kernel was compiled in "));
+    CHECK(has(result.out, " s of search: the budget is too short, or the compiler hangs"));
     CHECK(OrphanWatch::has_no_children());
     CHECK_FALSE(has_folders());
     CHECK(trials_in(program.database) == 0);

@@ -1,4 +1,5 @@
 // The program on systems that are odd: clocks that jump, file systems without locks, long paths.
+#include <chrono>
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
@@ -56,6 +57,19 @@ TEST_SUITE("odd systems") {
     REQUIRE(std::sscanf(result.err.c_str() + at, "storing the results took %lf s", &waited_s) == 1);
     CHECK(waited_s < 12);  // two transactions
     CHECK(nlohmann::json::parse(program(kTune).out)["measured"] == 0);
+  }
+
+  TEST_CASE("a slow disk takes nothing from the budget for a new database") {
+    if (!can_compile()) return;
+    const auto start = std::chrono::steady_clock::now();
+    const ProgramResult result = OddProgram("slow")(kTune);
+    const std::chrono::duration<double> all_s = std::chrono::steady_clock::now() - start;
+    double waited_s = 0;
+    const std::size_t at = result.err.find("opening the database took");
+    REQUIRE(at != std::string::npos);
+    REQUIRE(std::sscanf(result.err.c_str() + at, "opening the database took %lf", &waited_s) == 1);
+    CHECK(waited_s < 3);  // not five times 0.7 s
+    CHECK(all_s.count() - nlohmann::json::parse(result.out)["wall_s"].get<double>() > 2);
   }
 
   TEST_CASE("where no file can be locked the results are printed, and why they are not kept") {

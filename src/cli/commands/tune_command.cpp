@@ -170,7 +170,7 @@ std::function<Reservation(const std::stop_token&)> reservation(const DeviceInfo&
 }
 
 // Opens the database to write to. A budget of time bounds how long a lock of another process is
-// waited for, and that wait is not taken from the budget.
+// waited for. The time that it takes to open is not taken from the budget.
 OpenedDatabase open_database_of(TuneRequest& request, const std::string& path) {
   using std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kLeastWait(5000);
@@ -181,6 +181,7 @@ OpenedDatabase open_database_of(TuneRequest& request, const std::string& path) {
     const double longest_ms = std::min(static_cast<double>(wait.longest.count()), share_ms);
     wait.longest = std::max(kLeastWait, std::chrono::milliseconds(std::lround(longest_ms)));
   }
+  constexpr double kSlow_s = 2;
   const steady_clock::time_point before = steady_clock::now();
   bool waited = false;
   wait.begins = [&] {
@@ -188,7 +189,12 @@ OpenedDatabase open_database_of(TuneRequest& request, const std::string& path) {
     say("waiting for another process, which has the database locked");
   };
   OpenedDatabase opened = open_database(path, wait);
-  if (waited) *request.began += steady_clock::now() - before;
+  const steady_clock::duration took = steady_clock::now() - before;
+  *request.began += took;
+  const double took_s = std::chrono::duration<double>(took).count();
+  if (!waited && took_s > kSlow_s) {
+    say(fmt::format("warning: opening the database took {:.1f} s: its disk is slow", took_s));
+  }
   return opened;
 }
 

@@ -186,7 +186,9 @@ void print_summary(const TuneReport& report, const TuneRequest& request, const T
   const std::int64_t kernels = report.compiled + report.cubins_reused;
   if (report.search_s > 0 && report.measured + report.known + kernels == 0) {
     fmt::print(
-        "no kernel was compiled within the budget: it needs more time, or the compiler hangs\n");
+        "no kernel was compiled in {:.1f} s of search: the budget is too short, or the compiler "
+        "hangs\n",
+        report.search_s);
   }
   if (report.duplicate_kernels > 0) {
     fmt::print("{} of these by the time of a configuration with the same machine code\n",
