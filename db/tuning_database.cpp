@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include <sqlite3.h>
@@ -16,16 +15,14 @@
 #include "db/default_paths.hpp"
 #include "db/file_trust.hpp"
 #include "db/locked_file.hpp"
+#include "db/merge.hpp"
 #include "db/tables/best_trials.hpp"
 #include "db/tables/completed_table.hpp"
-#include "db/tables/index_repair.hpp"
 #include "db/tables/problem_table.hpp"
 #include "db/tables/provenance.hpp"
 #include "db/tables/rates_table.hpp"
 #include "db/tables/removal.hpp"
 #include "db/tables/summaries.hpp"
-#include "db/tables/time_check.hpp"
-#include "db/tables/trial_merge.hpp"
 #include "db/tables/trial_table.hpp"
 #include "db/tables/winner_table.hpp"
 
@@ -59,12 +56,6 @@ FileKind tuning_file(std::chrono::milliseconds busy_timeout) {
 int data_version(SQLite::Database& database) {
   return database.execAndGet("PRAGMA data_version").getInt();
 }
-
-using Clock = std::chrono::steady_clock;
-
-// The least time between two transactions of a merge: a process that waits for a lock asks for it
-// every 0.1 s.
-constexpr std::chrono::milliseconds kLockPause(110);
 
 // The wait after one in vain.
 std::chrono::milliseconds short_wait(std::chrono::milliseconds usual) {
@@ -346,43 +337,8 @@ MergeCounts TuningDatabase::merge(const fs::path& other, const PossibleTime& is_
   if (identity_of(other) == self.identity && !path().empty()) {
     throw UsageError(other.string() + " is the database that it would be merged into");
   }
-  FileKind kind = tuning_file(kBusyTimeout);
-  kind.foreign = true;
-  std::optional<SQLite::Database> source = open_file_read_only(other, kind);
-  if (!source) throw StorageError(other.string() + ": there is no database, or nothing in it");
-  // A running tuner stores the trials of a request before it marks the request as completed, so the
-  // trials are read last.
-  std::vector<WinnerRow> winners;
-  std::vector<CompletedRequest> completed;
-  std::vector<StoredRates> rates;
-  with_storage_errors(other, [&] {
-    winners = select_winner_rows(*source);
-    completed = select_all_completed(*source);
-    rates = select_all_rates(*source);
-  });
-  MergeCounts counts;
-  OtherTrials trials(*source);
-  Clock::time_point unlocked_at;
-  for (bool is_first = true; !trials.at_end(); is_first = false) {
-    std::vector<OtherTrial> batch;
-    with_storage_errors(other, [&] { batch = trials.next(); });
-    if (!is_first) std::this_thread::sleep_until(unlocked_at + kLockPause);
-    self.write([&] {
-      // Other processes can read until a batch is complete, which fits into memory.
-      if (is_first) self.database.exec("PRAGMA cache_spill = OFF");
-      if (is_first) repair_indexes(self.database);
-      const TimeCheck check(is_possible, select_all_rates(self.database), rates);
-      counts.impossible += check.erase_impossible(batch);
-      counts.trials += merge_trials(self.database, batch);
-      if (!trials.at_end()) return;
-      counts.impossible += check.erase_impossible(winners);
-      counts.winners = merge_winners(self.database, std::move(winners));
-      merge_completed(self.database, completed);
-      merge_rates(self.database, rates);
-    });
-    unlocked_at = Clock::now();
-  }
-  return counts;
+  const auto write = [&](const std::function<void()>& work) { self.write(work); };
+  return merge_file(self.database, write, other, tuning_file(kBusyTimeout), is_possible);
 }
 
 RemovedCounts TuningDatabase::remove(std::span<const ResultKey> results) {

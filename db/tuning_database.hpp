@@ -130,11 +130,12 @@ struct RemovedCounts {
   std::int64_t winners = 0;
 };
 
-// The number of rows that merge() added.
+// The number of rows that merge() added, or left out.
 struct MergeCounts {
   std::int64_t trials = 0;
   std::int64_t winners = 0;     // or replaced
   std::int64_t impossible = 0;  // trials and winners that were left out for their time
+  std::int64_t damaged = 0;     // rows of any table that were left out
 };
 
 class TuningDatabase : public ResultReader {

@@ -49,12 +49,15 @@ std::optional<CompletedRequest> select_completed(SQLite::Database& database,
   return found && found->key == key ? found : std::nullopt;
 }
 
-std::vector<CompletedRequest> select_all_completed(SQLite::Database& database) {
+std::vector<CompletedRequest> select_all_completed(SQLite::Database& database,
+                                                   std::int64_t* damaged) {
   SQLite::Statement rows(database, kCompletedColumns);
   std::vector<CompletedRequest> result;
   while (rows.executeStep()) {
     if (std::optional<CompletedRequest> request = completed_from(rows)) {
       result.push_back(*std::move(request));
+    } else {
+      ++*damaged;
     }
   }
   return result;

@@ -1,6 +1,7 @@
 // Completed requests as rows, with the hash over them. SQLite's exceptions pass through.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,8 +16,9 @@ namespace autotune {
 // Wants a transaction around it.
 void insert_completed(SQLite::Database& database, std::span<const CompletedRequest> requests);
 
-// All of them, without the damaged rows.
-[[nodiscard]] std::vector<CompletedRequest> select_all_completed(SQLite::Database& database);
+// All of them, without the damaged rows, whose number is added to `damaged`.
+[[nodiscard]] std::vector<CompletedRequest> select_all_completed(SQLite::Database& database,
+                                                                 std::int64_t* damaged);
 // Adds the requests of another database that this one lacks. Wants a transaction around it.
 void merge_completed(SQLite::Database& database, std::span<const CompletedRequest> requests);
 

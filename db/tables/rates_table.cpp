@@ -61,7 +61,7 @@ std::optional<DeviceRates> select_rates(SQLite::Database& database, const std::s
   return rates_from(select, device_class, environment);
 }
 
-std::vector<StoredRates> select_all_rates(SQLite::Database& database) {
+std::vector<StoredRates> select_all_rates(SQLite::Database& database, std::int64_t* damaged) {
   SQLite::Statement rows(database, kRatesColumns);
   std::vector<StoredRates> result;
   while (rows.executeStep()) {
@@ -71,6 +71,7 @@ std::vector<StoredRates> select_all_rates(SQLite::Database& database) {
                                      .measuring_protocol = rows.getColumn(6)};
     const std::optional<DeviceRates> rates = rates_from(rows, device_class, environment);
     if (rates) result.push_back({device_class, environment, *rates});
+    if (!rates && damaged != nullptr) ++*damaged;
   }
   return result;
 }

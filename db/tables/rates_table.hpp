@@ -1,6 +1,7 @@
 // A device's measured rates as rows, with the hash over them. SQLite's exceptions pass through.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,8 +17,9 @@ namespace autotune {
 void insert_rates(SQLite::Database& database, const std::string& device_class,
                   const Environment& environment, const DeviceRates& rates);
 
-// All of them, without the damaged rows.
-[[nodiscard]] std::vector<StoredRates> select_all_rates(SQLite::Database& database);
+// All of them, without the damaged rows, whose number is added to `damaged`.
+[[nodiscard]] std::vector<StoredRates> select_all_rates(SQLite::Database& database,
+                                                        std::int64_t* damaged = nullptr);
 // Adds the rates of another database that this one lacks. Wants a transaction around it.
 void merge_rates(SQLite::Database& database, std::span<const StoredRates> all);
 

@@ -61,7 +61,7 @@ std::vector<OtherTrial> OtherTrials::next() {
   // The table itself is read, because an index of the other file may be damaged.
   SQLite::Statement rows(
       other_, std::string("SELECT trial.*, problem.key AS problem_key, ") + kRunColumns +
-                  " FROM trial NOT INDEXED CROSS JOIN run ON run.id = trial.run CROSS JOIN problem"
+                  " FROM trial NOT INDEXED LEFT JOIN run ON run.id = trial.run LEFT JOIN problem"
                   " ON problem.id = trial.problem WHERE trial.id > ? ORDER BY trial.id");
   rows.bind(1, last_row_);
   std::vector<OtherTrial> batch;
@@ -72,8 +72,10 @@ std::vector<OtherTrial> OtherTrials::next() {
     last_row_ = rows.getColumn("id").getInt64();
     const auto scope = scopes_.find(rows.getColumn("scope").getInt64());
     std::optional<Problem> problem = problem_from(rows.getColumn("problem_key"));
-    if (scope == scopes_.end() || !problem) continue;
-    if (!trial_from(rows, scope->second, *problem)) continue;
+    if (scope == scopes_.end() || !problem || !trial_from(rows, scope->second, *problem)) {
+      ++damaged_;
+      continue;
+    }
     const auto [run, is_new] = runs_.try_emplace(rows.getColumn("guid").getString());
     if (is_new) {
       // The guid of a run whose row is damaged is known, because the trial's hash covers it.

@@ -34,12 +34,15 @@ class OtherTrials {
   // some megabytes.
   [[nodiscard]] std::vector<OtherTrial> next();
   [[nodiscard]] bool at_end() const { return at_end_; }
+  // The number of rows that were left out so far.
+  [[nodiscard]] std::int64_t damaged() const { return damaged_; }
 
  private:
   SQLite::Database& other_;
   std::map<std::int64_t, TrialScope> scopes_;
   std::map<std::string, RunColumns> runs_;  // by guid
   std::int64_t last_row_ = 0;
+  std::int64_t damaged_ = 0;
   bool at_end_ = false;
 };
 

@@ -50,7 +50,7 @@ std::optional<WinnerRow> row_from(const SQLite::Statement& row) {
 std::string query(const ResultFilter& filter) {
   std::string text =
       "SELECT winner.*, problem.key AS problem_key FROM winner"
-      " JOIN problem ON problem.id = winner.problem WHERE true";
+      " LEFT JOIN problem ON problem.id = winner.problem WHERE true";
   if (filter.problem != Problem()) {
     text += " AND winner.problem = (SELECT id FROM problem WHERE key = :key)";
   }
@@ -60,7 +60,8 @@ std::string query(const ResultFilter& filter) {
   return text;
 }
 
-std::vector<WinnerRow> select_rows(SQLite::Database& database, const ResultFilter& filter) {
+std::vector<WinnerRow> select_rows(SQLite::Database& database, const ResultFilter& filter,
+                                   std::int64_t* damaged = nullptr) {
   SQLite::Statement select(database, query(filter));
   if (filter.problem != Problem()) select.bind(":key", filter.problem.key());
   if (!filter.operation.empty()) select.bind(":operation", filter.operation);
@@ -73,6 +74,7 @@ std::vector<WinnerRow> select_rows(SQLite::Database& database, const ResultFilte
     std::optional<WinnerRow> row = row_from(select);
     // An index that is damaged may lead to a sound row of another device.
     if (row && matches(filter, row->winner)) result.push_back(std::move(*row));
+    if (!row && damaged != nullptr) ++*damaged;
   }
   return result;
 }
@@ -125,8 +127,8 @@ std::vector<Winner> select_winners(SQLite::Database& database, const ResultFilte
   return result;
 }
 
-std::vector<WinnerRow> select_winner_rows(SQLite::Database& database) {
-  return select_rows(database, {});
+std::vector<WinnerRow> select_winner_rows(SQLite::Database& database, std::int64_t* damaged) {
+  return select_rows(database, {}, damaged);
 }
 
 std::int64_t merge_winners(SQLite::Database& database, std::vector<WinnerRow> rows) {

@@ -23,8 +23,9 @@ struct WinnerRow {
   std::string body;
 };
 
-// All rows, without the damaged ones.
-[[nodiscard]] std::vector<WinnerRow> select_winner_rows(SQLite::Database& database);
+// All rows, without the damaged ones, whose number is added to `damaged`.
+[[nodiscard]] std::vector<WinnerRow> select_winner_rows(SQLite::Database& database,
+                                                        std::int64_t* damaged);
 // Adds rows of another database where this one has none or slower ones, and returns their number.
 // Wants a transaction around it.
 std::int64_t merge_winners(SQLite::Database& database, std::vector<WinnerRow> rows);

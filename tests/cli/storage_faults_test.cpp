@@ -168,6 +168,19 @@ TEST_SUITE("storage that fails") {
     CHECK_FALSE(std::filesystem::exists(target));
   }
 
+  TEST_CASE("a merge counts the damaged rows that it leaves out") {
+    const Program program;
+    REQUIRE(program(search("32")).exit_code == kSuccess);
+    const std::string target = program.database + ".target";
+    SQLite::Database(program.database, SQLite::OPEN_READWRITE)
+        .exec("UPDATE trial SET detail = 'x' WHERE id <= 2; UPDATE winner SET body = 'x'");
+    const ProgramResult result = program({"db", "merge", program.database, "--db", target});
+    CHECK(result.exit_code == kSuccess);
+    CHECK(result.out ==
+          program.database + ": " + std::to_string(kTrials - 2) + " trials, 0 winners merged\n");
+    CHECK(result.err == "autotune: warning: " + program.database + ": 3 rows left out, damaged\n");
+  }
+
   TEST_CASE("a file that is deleted while the program tunes is told") {
     const Program program;
     RunningProgram tuning(program, search("40,41"));

@@ -200,11 +200,15 @@ TEST_SUITE("merging databases") {
     };
     fill("good.db");
     const std::string sound = bytes_of(folder / "good.db");
-    for (const char* damage :
-         {"UPDATE winner SET body = json_set(body, '$.median_us', 0.001)",
-          "UPDATE winner SET body = '{x'", "UPDATE trial SET measurement = 'x' WHERE id = 2",
-          "UPDATE rates SET fma_gflops = 1", "UPDATE completed SET trials = 1",
-          "UPDATE run SET device_label = 'x'"}) {
+    for (const auto& [damage, count] :
+         {std::pair{"UPDATE winner SET body = json_set(body, '$.median_us', 0.001)", 1},
+          {"UPDATE winner SET body = '{x'", 1},
+          {"UPDATE winner SET problem = 99", 1},
+          {"UPDATE trial SET measurement = 'x' WHERE id = 2", 1},
+          {"UPDATE trial SET run = 99, problem = 99 - id", 3},
+          {"UPDATE rates SET fma_gflops = 1", 1},
+          {"UPDATE completed SET trials = 1", 1},
+          {"UPDATE run SET device_label = 'x'", 0}}) {  // the run's trials are sound
       CAPTURE(damage);
       write_bytes(folder / "bad.db", sound);
       execute(folder / "bad.db", damage);
@@ -212,6 +216,7 @@ TEST_SUITE("merging databases") {
       auto bad = TuningDatabase::open(folder / "bad.db");
       const MergeCounts none = good.merge(folder / "bad.db");
       CHECK(none.trials + none.winners == 0);
+      CHECK(none.damaged == count);
       CHECK(bytes_of(folder / "good.db") == sound);
       bad.merge(folder / "good.db");
       CHECK(sorted_texts(bad, 1024) == sorted_texts(good, 1024));

@@ -77,9 +77,12 @@ int run_merge(const DbOptions& options) {
     const MergeCounts counts = database.merge(other, possible_time(built_in_kernels()));
     fmt::print("{}: {}, {} merged\n", printable(other), counted(counts.trials, "trial"),
                counted(counts.winners, "winner"));
-    if (counts.impossible == 0) continue;
-    fmt::print(stderr, "autotune: warning: {}: {} left out, faster than the device can be\n",
-               printable(other), counted(counts.impossible, "result"));
+    const auto warn = [&](std::int64_t count, const char* what, const char* why) {
+      if (count == 0) return;
+      say(fmt::format("warning: {}: {} left out, {}", printable(other), counted(count, what), why));
+    };
+    warn(counts.impossible, "result", "faster than the device can be");
+    warn(counts.damaged, "row", "damaged");
   }
   return exit_code::kDone;
 }
