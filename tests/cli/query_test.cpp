@@ -1,42 +1,15 @@
-// The output of query and db, from databases that the test makes, without driver and NVRTC.
+// The output of query, from databases that the test makes, without driver and NVRTC.
 #include <algorithm>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "autotune/problem.hpp"
-
-#include "db/tuning_database.hpp"
-#include "kernel_templates/kernel_registry.hpp"
-#include "select/portfolio.hpp"
-#include "tests/cli/program.hpp"
-#include "tests/support/winner.hpp"
+#include "tests/cli/stored_winners.hpp"
 
 namespace autotune::test {
 namespace {
 
 using nlohmann::json;
-
-Winner winner_for(std::int64_t size, double median_us) {
-  Winner winner = winner_of(*built_in_kernels().find("gemm_tiled"),
-                            {.m = size, .n = size, .k = size}, DeviceInfo{});
-  winner.device_class = "test/132sm";  // of which no cost model knows anything
-  winner.device_label = "Test GPU";
-  winner.environment = {"580.1", "13.0.88", "0.1.0", kMeasuringProtocol};
-  winner.median_us = median_us;
-  winner.low_us = median_us - 1;
-  winner.high_us = median_us + 1;
-  winner.measured_at = "2026-01-02T03:04:05Z";
-  return winner;
-}
-
-struct StoredWinners : Program {
-  StoredWinners() {
-    TuningDatabase opened = TuningDatabase::open(database);
-    const Winner winners[] = {winner_for(1024, 100), winner_for(2048, 600)};
-    opened.put_winners(winners);
-  }
-};
 
 // Neither stream has a control character besides the ends of lines.
 void check_plain(const ProgramResult& result) {
@@ -156,51 +129,6 @@ TEST_SUITE("query") {
     CHECK(entry["shipped"] == false);
   }
 
-  TEST_CASE("on a device with a portfolio a size nobody tuned gets a prediction") {
-    const Program program;
-    const std::vector<std::string> query = {"query", "--device", "NVIDIA H200", "--sizes",
-                                            "1234x568x892"};
-    const auto with = [&](const std::string& option) {
-      std::vector<std::string> arguments = query;
-      arguments.push_back(option);
-      const ProgramResult result = program(arguments);
-      CHECK(result.exit_code == 0);
-      return result.out;
-    };
-    const bool has_portfolio = !shipped_portfolios(Math::strict).empty();
-    const json entry = json::parse(with("--json"))["results"][0];
-    CHECK(entry["median_us"].is_null());
-    CHECK(entry.contains("predicted_us") == has_portfolio);
-    CHECK(has(with("--explain"), " candidates\n") == has_portfolio);
-    if (has_portfolio) {
-      CHECK(entry["predicted_us"] > 0);
-      CHECK(entry["predicted_error"] > 0);
-      CHECK(has(with("--wide"), ", +-"));
-      CHECK(has(with("--wide"), " ~"));
-    }
-    std::vector<std::string> exact = query;
-    exact.emplace_back("--exact");
-    CHECK(program(exact).exit_code != 0);
-  }
-
-  TEST_CASE("a device that is known by strict results alone gets predictions in any arithmetic") {
-    const auto& portfolios = shipped_portfolios(Math::emulated);
-    if (portfolios.empty()) return;  // they can be left out of the build
-    const Program program;
-    {
-      Winner winner = winner_for(1024, 100);
-      winner.device_class = portfolios.front().device_class;
-      TuningDatabase::open(program.database).put_winners(std::vector{winner});
-    }
-    const ProgramResult result = program(
-        {"query", "--device", "Test GPU", "--sizes", "1900", "--math", "emulated", "--json"});
-    CAPTURE(result.err);
-    REQUIRE(result.exit_code == 0);
-    const json entry = json::parse(result.out)["results"][0];
-    CHECK(entry["math"] == "emulated");
-    CHECK(entry["predicted_us"] > 0);
-  }
-
   TEST_CASE("a size nobody tuned gets the nearest one and says so") {
     const StoredWinners program;
     const ProgramResult result =
@@ -293,28 +221,6 @@ TEST_SUITE("query") {
     CHECK(json::parse(result.out)["device"]["label"] == "\xef\xbf\xbd");
   }
 
-  TEST_CASE("shipped winners answer without a home, and beside a database that is none") {
-    Program homeless;
-    homeless.environment[0] = {"AUTOTUNE_DB", ""};
-    homeless.environment.emplace_back("HOME", "");
-    homeless.environment.emplace_back("XDG_DATA_HOME", "");
-    Program damaged;
-    std::filesystem::create_directories(std::filesystem::path(damaged.database).parent_path());
-    std::ofstream(damaged.database) << "no database at all, however long the text is";
-    for (const Program* program : {&homeless, &damaged}) {
-      for (const char* command : {"query", "show", "analyze"}) {
-        const ProgramResult result =
-            (*program)({command, "--device", "NVIDIA H200", "--sizes", "1024"});
-        CAPTURE(result.err);
-        CHECK(result.exit_code == 0);
-        CHECK(has(result.out, "gemm_tma"));
-        CHECK(result.err.rfind("autotune: warning: ", 0) == 0);
-        CHECK(has(result.err, "stored results are left out"));
-      }
-      CHECK((*program)({"db", "stats"}).exit_code == 2);
-    }
-  }
-
   TEST_CASE("a limit of the error chooses among the results of every arithmetic") {
     const Program program;
     {
@@ -341,24 +247,6 @@ TEST_SUITE("query") {
     CHECK(math_of({"--max-error", "1e-7"}) == "4");
     CHECK(math_of({"--max-error", "1e-6", "--math", "tf32"}) == "strict");
     CHECK(math_of({"--max-error", "1e-3", "--math", "strict"}) == "strict");
-  }
-
-  TEST_CASE("a weaker math is answered by a stricter one's kernel where that is faster") {
-    const Program program;
-    for (const char* math : {"strict", "emulated", "tf32"}) {
-      CAPTURE(math);
-      const std::vector<std::string> asked = {"--device",    "NVIDIA H200", "--sizes",
-                                              "1x4096x4096", "--math",      math};
-      std::vector<std::string> query = {"query", "--json", "--exact"};
-      query.insert(query.end(), asked.begin(), asked.end());
-      const json answer = json::parse(program(query).out)["results"][0];
-      CHECK(answer["match"] == "exact");
-      CHECK(answer["math"] == "strict");
-      CHECK(answer["template"] == "gemm_skinny");
-      std::vector<std::string> show = {"show"};
-      show.insert(show.end(), asked.begin(), asked.end());
-      CHECK(program(show).out.find("gemm_skinny") != std::string::npos);
-    }
   }
 
   TEST_CASE("exact refuses what is only near") {
@@ -397,18 +285,6 @@ TEST_SUITE("query") {
     CHECK(result.out.find("2026-01-02T03:04:05Z") != std::string::npos);
   }
 
-  TEST_CASE("the user's own winners alone answer without those that ship") {
-    const StoredWinners program;
-    CHECK(program({"query", "--device", "NVIDIA H200"}).exit_code == 0);
-    const ProgramResult result = program({"query", "--device", "NVIDIA H200", "--no-shipped"});
-    CHECK(result.exit_code == 4);
-    CHECK(result.err.find("(Test GPU)") != std::string::npos);
-    CHECK(program({"query", "--device", "Test GPU", "--no-shipped"}).exit_code == 0);
-    CHECK(program({"show", "--device", "NVIDIA H200", "--sizes", "64", "--no-shipped"}).exit_code ==
-          2);
-    CHECK(program({"analyze", "--device", "NVIDIA H200", "--no-shipped"}).exit_code == 2);
-  }
-
   TEST_CASE("a winner of another source is stale") {
     const StoredWinners program;
     Winner winner = winner_for(512, 10);
@@ -425,65 +301,6 @@ TEST_SUITE("query") {
     const auto before = std::filesystem::last_write_time(program.database);
     CHECK(program({"query", "--device", "Test GPU", "--sizes", "1024"}).exit_code == 0);
     CHECK(std::filesystem::last_write_time(program.database) == before);
-  }
-}
-
-TEST_SUITE("db") {
-  TEST_CASE("stats count what is stored") {
-    const StoredWinners program;
-    const ProgramResult result = program({"db", "stats", "--json"});
-    REQUIRE(result.exit_code == 0);
-    const json document = json::parse(result.out);
-    CHECK(document["winners"] == 2);
-    CHECK(document["trials"] == 0);
-    CHECK(document["path"] == program.database);
-  }
-
-  TEST_CASE("winners come as lines that read back") {
-    const StoredWinners program;
-    const ProgramResult result = program({"db", "winners"});
-    REQUIRE(lines(result.out) == 2);
-    const json first = json::parse(result.out.substr(0, result.out.find('\n')));
-    CHECK(first["problem"] == "gemm m=1024 n=1024 k=1024 type=f32 layout=NN math=strict");
-    CHECK(first["template"] == "gemm_tiled");
-  }
-
-  TEST_CASE("path prints where the database lies") {
-    const Program program;
-    CHECK(program({"db", "path"}).out == program.database + "\n");
-  }
-}
-
-TEST_SUITE("program") {
-  TEST_CASE("help and version end well") {
-    const Program program;
-    const ProgramResult help = program({"--help"});
-    CHECK(help.exit_code == 0);
-    for (const char* command : {"tune", "query", "show", "run", "sweep", "analyze", "devices",
-                                "doctor", "db", "replay"}) {
-      CHECK(help.out.find(command) != std::string::npos);
-    }
-    const ProgramResult version = program({"--version"});
-    CHECK(version.exit_code == 0);
-    CHECK(version.out.rfind("autotune ", 0) == 0);
-    CHECK(version.out.find("SQLite ") != std::string::npos);
-    CHECK_FALSE(has(version.out, "driver"));
-    CHECK(has(help.out, "--version"));
-    for (const std::vector<std::string>& order :
-         {std::vector<std::string>{"--version", "--json"}, {"--json", "--version"}}) {
-      const json document = json::parse(program(order).out);
-      CHECK(document["command"] == "version");
-      CHECK(has(version.out, "autotune " + document["autotune"].get<std::string>() + "\n"));
-      CHECK(has(version.out, "SQLite " + document["sqlite"].get<std::string>() + "\n"));
-    }
-  }
-
-  TEST_CASE("help and query run without NVRTC") {
-    StoredWinners program;
-    program.environment.emplace_back("AUTOTUNE_NVRTC", "/nonexistent/libnvrtc.so");
-    CHECK(program({"--help"}).exit_code == 0);
-    CHECK(program({"query", "--device", "Test GPU", "--sizes", "1024"}).exit_code == 0);
-    CHECK(program({"--version"}).out.find("NVRTC not found") != std::string::npos);
   }
 }
 
