@@ -49,6 +49,9 @@ for tool in bash cat dirname grep; do ln -s "$(command -v $tool)" "$scratch/few/
 if said=$(PATH=$scratch/few "$scratch/scripts/setup" 2>&1); then
   echo "a setup without apt-get ends well"; exit 1
 fi
+[[ $said != *doctest* ]] || { echo "a setup without --tests wants doctest"; exit 1; }
+[[ $(PATH=$scratch/few "$scratch/scripts/setup" --tests 2>&1 || true) == *doctest* ]] ||
+  { echo "a setup with --tests does without doctest"; exit 1; }
 for part in "there is no apt-get here" "libsqlitecpp-dev" "cmake --build --preset release"; do
   [[ $said == *"$part"* ]] || { echo "a setup without apt-get says: $said"; exit 1; }
 done
