@@ -110,6 +110,8 @@ TEST_SUITE("report") {
                             0) == 0);
     const json document = stored.document();
     CHECK(document["trials"] == 2 * kTrialsOfSize);
+    CHECK(document["database"] ==
+          std::filesystem::path(stored.program.database).filename().string());
     REQUIRE(document["sizes"].size() == 2);
     const json& first = document["sizes"][0];
     CHECK(first["text"] == "512x512x512");

@@ -227,7 +227,7 @@ double ReportSize::limit(const DeviceRates& rates) const {
 ReportData read_report(const TuningDatabase& database, const ResultFilter& filter,
                        const std::string& template_name) {
   ReportData report;
-  report.database = database.path().string();
+  report.database = database.path().filename().string();
   Collector collector(report);
   database.visit_trials(filter, template_name, [&](const TrialRow& row) { collector.add(row); });
   for (ReportDevice& device : report.devices) {

@@ -81,7 +81,7 @@ struct ReportRun {
 };
 
 struct ReportData {
-  std::string database;  // its path
+  std::string database;  // the name of its file
   std::vector<ReportDevice> devices;
   std::vector<ReportSize> sizes;  // by device, then by problem
   std::vector<ReportSpace> spaces;
