@@ -11,7 +11,7 @@ All may be called by several threads at once.
 """
 
 from ._c_api import version
-from ._default import DEFAULT as _default
+from ._default import DEFAULT
 from .errors import Error, NotTunedError, StorageError
 from .library import Library
 from .plans import Plan
@@ -21,12 +21,12 @@ from .problem import Choice, Tuned
 __all__ = ["Choice", "Error", "Library", "NotTunedError", "Plan", "Prepared", "StorageError", "Tuned", "gemm", "matmul",
            "plan", "prepare", "query", "stop_background", "tune", "use_background", "use_bundle", "version"]
 
-gemm = _default.gemm
-matmul = _default.matmul
-plan = _default.plan
-prepare = _default.prepare
-query = _default.query
-stop_background = _default.stop_background
-tune = _default.tune
-use_background = _default.use_background
-use_bundle = _default.use_bundle
+gemm = DEFAULT.gemm
+matmul = DEFAULT.matmul
+plan = DEFAULT.plan
+prepare = DEFAULT.prepare
+query = DEFAULT.query
+stop_background = DEFAULT.stop_background
+tune = DEFAULT.tune
+use_background = DEFAULT.use_background
+use_bundle = DEFAULT.use_bundle

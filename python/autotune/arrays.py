@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from itertools import accumulate
 from math import prod
+from operator import mul
 from typing import Any, Callable, Iterable, TypeVar, cast
 
 from . import _c_api
@@ -61,7 +63,7 @@ class Memory:
 
     def packed(self) -> tuple[int, ...]:
         """The strides of an array whose elements lie behind each other, the last index first."""
-        return tuple(prod(self.shape[i + 1:]) for i in range(len(self.shape)))
+        return tuple(accumulate(self.shape[:0:-1], mul, initial=1))[::-1]
 
     def _from_pytorch(self, array: Any) -> Any:
         """A tensor of PyTorch as one that gives its memory, where no gradient is recorded; others as they are."""
@@ -153,15 +155,16 @@ class Matrix(Memory):
         self.shape = self.shape[-2:]
         self.batch_stride = self.strides[0] if self.batch is not None else prod(self.shape)
         self.strides = self.strides[-2:]
-        self.by_rows = self.ld(True) is not None
-        if not self.by_rows and self.ld(False) is None:
+        self._lds = self._ld_by(columns=True), self._ld_by(columns=False)
+        self.by_rows = self._lds[1] is not None
+        if self._lds == (None, None):
             raise ValueError(f"{name} has strides of {self.strides[0]} and {self.strides[1]} elements: "
                              "one must be 1, and the other no less than a row or column")
 
-    def ld(self, by_rows: bool) -> int | None:
+    def _ld_by(self, columns: bool) -> int | None:
         """The elements from one row, or column, to the next; None where the matrix does not lie so."""
-        lines, length = self.shape if by_rows else self.shape[::-1]
-        between, within = self.strides if by_rows else self.strides[::-1]
+        lines, length = self.shape[::-1] if columns else self.shape
+        between, within = self.strides[::-1] if columns else self.strides
         if lines * length == 0:
             return length
         if (length == 1 or within == 1) and (lines == 1 or between >= length):
@@ -170,7 +173,7 @@ class Matrix(Memory):
 
     def operand(self, by_rows: bool, batch: int | None, prepared: _c_api.Handle | None = None) -> _c_api.Operand:
         """The matrix by rows or columns in a batch of products, which all have it where it is a single one."""
-        ld = self.ld(by_rows)
+        ld = self._lds[by_rows]
         if ld is None:
             raise ValueError(f"{self.name} lies by {'columns' if by_rows else 'rows'}: the plan is for matrices by "
                              f"{'rows' if by_rows else 'columns'}")
@@ -283,14 +286,11 @@ class Product:
             raise ValueError(f"{name} has {_matrices(self.c.batch)}: it must have {_matrices(self.batch)}")
         if self.c.read_only:
             raise ValueError(f"{name} is read-only")
-        devices = [matrix.device for matrix in self.matrices()]
+        self.matrices = self.a, self.b, self.c
+        devices = [matrix.device for matrix in self.matrices]
         if len(set(devices)) > 1:
             raise ValueError(f"a, b and {name} are on different devices: {devices}")
         self.size = m, n, k
-
-    def matrices(self) -> tuple[Matrix, Matrix, Matrix]:
-        """a, b and out."""
-        return self.a, self.b, self.c
 
     def operands(self, op_a: bool, op_b: bool, by_columns: bool, prepared: Iterable[_c_api.Handle | None],
                  ) -> tuple[_c_api.Operand, _c_api.Operand, _c_api.Operand]:

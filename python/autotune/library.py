@@ -144,11 +144,11 @@ class Library:
                   stream: object, math: str) -> str:
         factors = problem.scalar(alpha, "alpha"), problem.scalar(beta, "beta")
         m, n, k = product.size
-        a, b, c = (matrix.by_rows for matrix in product.matrices())
+        a, b, c = (matrix.by_rows for matrix in product.matrices)
         asked = _c_api.Problem(m=m, n=n, k=k, op_a=a != c, op_b=b != c, order=not c, math=problem.math_of(math),
                                batch=product.batch or 1)
         left, right, result = product.operands(a != c, b != c, not c, handles_of(*operands))
-        library, stream = self._on(product.c.device), arrays.stream_of(product.matrices(), stream)
+        library, stream = self._on(product.c.device), arrays.stream_of(product.matrices, stream)
         if product.batch == 0:
             return _c_api.MATCHES[0]
         return _c_api.gemm(library, asked, factors[0], left, right, factors[1], result, stream)

@@ -50,7 +50,7 @@ class Plan:
         left, right, result = product.operands(asked.op_a, asked.op_b, False, handles_of(a, b))
         memory = (0, 0) if workspace is None else arrays.workspace_of(workspace, product.c.device)
         _c_api.plan_run(self._handle, factors[0], left, right, factors[1], result,
-                        arrays.stream_of(product.matrices(), stream), memory)
+                        arrays.stream_of(product.matrices, stream), memory)
         arrays.note_written(c)
 
 
