@@ -18,6 +18,7 @@ SERIES = (
     ("cuBLAS", "tab:gray", "s", lambda s: s["hot_cublas"]["median_us"]),
     ("limit", "black", "_", lambda s: s["floor_us"]),
 )
+MATHS = {"strict": "Strict FP32", "emulated": "FP32 emulated on tensor cores", "tf32": "TF32"}
 
 
 def tflops(shape, us):
@@ -35,9 +36,8 @@ def is_cube(shape):
 
 def draw_cubes(axes, cubes, series):
     for label, color, marker, time in series:
-        axes.plot([s["m"] for s in cubes], [tflops(s, time(s)) for s in cubes],
-                  color=color, marker=marker, label=label)
-    axes.set_xscale("log", base=2)
+        axes.plot(range(len(cubes)), [tflops(s, time(s)) for s in cubes], color=color, marker=marker, label=label)
+    axes.set_xticks(range(len(cubes)), [s["m"] for s in cubes], rotation=20)
     axes.set_xlabel("M = N = K")
     axes.set_ylabel("TFLOP/s")
 
@@ -64,7 +64,7 @@ def main(source, target):
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
         axes.legend()
-    title = "--math " + math + " on {device}, driver {driver}, cuBLAS {cublas}".format(**document)
+    title = MATHS[math] + " on {device}, driver {driver}, cuBLAS {cublas}".format(**document)
     figure.suptitle(title, wrap=True)
     figure.tight_layout()
     figure.savefig(target, metadata={"Date": None})
