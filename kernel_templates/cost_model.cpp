@@ -9,7 +9,6 @@ namespace autotune {
 namespace {
 
 constexpr std::int64_t kWarp = 32;
-constexpr double kElementBytes = 4;    // of FP32, which FFMA multiplies
 constexpr double kFmasPerCycle = 128;  // of an SM
 
 // The costs that agree best with trials of three templates on an H200 (docs/search.md), in
@@ -43,7 +42,7 @@ std::int64_t estimated_registers(const TileShape& tile) {
   return tile.results() + 2 * (tile.results_m + tile.results_n) + 24;
 }
 
-TileWork work_of(const TiledLaunch& launch, const Problem& problem, const SmLimits& sm) {
+TileWork work_of(const TiledLaunch& launch, const GemmProblem& problem, const SmLimits& sm) {
   TileWork work{.launch = launch};
   const TileShape& tile = launch.tile;
   const std::int64_t threads = launch.geometry.threads();
@@ -54,11 +53,11 @@ TileWork work_of(const TiledLaunch& launch, const Problem& problem, const SmLimi
       .shared_bytes = launch.shared_bytes,
       .registers_per_thread = estimated_registers(tile) * work.threads / threads};
   work.resident = std::max<std::int64_t>(1, occupancy(block, sm).blocks_per_sm.value_or(1));
-  work.tiles = static_cast<double>(ceil_div(problem.size("m"), tile.block_m)) *
-               static_cast<double>(ceil_div(problem.size("n"), tile.block_n)) *
-               static_cast<double>(batch_of(problem));
-  work.block_k = static_cast<double>(problem.size("k")) * work.tiles /
-                 static_cast<double>(launch.geometry.blocks());
+  work.tiles = static_cast<double>(ceil_div(problem.m, tile.block_m)) *
+               static_cast<double>(ceil_div(problem.n, tile.block_n)) *
+               static_cast<double>(problem.batch);
+  work.block_k =
+      static_cast<double>(problem.k) * work.tiles / static_cast<double>(launch.geometry.blocks());
   return work;
 }
 
@@ -89,7 +88,7 @@ double round_cycles(const TileWork& work, std::int64_t blocks) {
 
 }  // namespace
 
-double ffma_cycles(const TiledLaunch& launch, const Problem& problem, const SmLimits& sm,
+double ffma_cycles(const TiledLaunch& launch, const GemmProblem& problem, const SmLimits& sm,
                    int sm_count) {
   const TileWork work = work_of(launch, problem, sm);
   const std::int64_t at_once = work.resident * sm_count;
@@ -97,9 +96,10 @@ double ffma_cycles(const TiledLaunch& launch, const Problem& problem, const SmLi
   const std::int64_t rest = launch.geometry.blocks() % at_once;
   double cycles = static_cast<double>(full_rounds) * round_cycles(work, work.resident);
   if (rest > 0) cycles += round_cycles(work, ceil_div(rest, sm_count));
-  const double bytes = kElementBytes *
-                       static_cast<double>(launch.tile.block_m + launch.tile.block_n) *
-                       static_cast<double>(problem.size("k")) * work.tiles;
+  const std::int64_t line_bytes = size_bytes(problem.types.a) * launch.tile.block_m +
+                                  size_bytes(problem.types.b) * launch.tile.block_n;
+  const double bytes =
+      static_cast<double>(line_bytes) * static_cast<double>(problem.k) * work.tiles;
   return std::max(cycles, bytes / sm_count / kBytesPerCycle);
 }
 

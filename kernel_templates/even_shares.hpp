@@ -16,10 +16,11 @@ struct EvenShares {
   std::int64_t cluster = 1;   // blocks
   std::int64_t resident = 1;  // blocks of an SM
   std::int64_t block_results = 0;
+  ElementType sums = ElementType::f32;
 
   // Sets the grid, the blocks that run at once, and the workspace for parts of tiles.
   void apply_to(LaunchGeometry& geometry) const {
-    const std::int64_t part_bytes = 2 * 4 * block_results;
+    const std::int64_t part_bytes = 2 * size_bytes(sums) * block_results;
     // Kernels count the k_tiles of all tiles in 32 bits where clusters do not take tiles in turn.
     const bool takes_turns = split_k == 0 || tiles >= (std::int64_t{1} << 32) / k_tiles;
     const std::int64_t most = takes_turns ? k_tiles : std::min(split_k, k_tiles);

@@ -11,7 +11,6 @@ KernelTemplate make_gemm_skinny(std::string_view source);
 
 namespace {
 
-constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kMostFew = 32;
 
@@ -31,12 +30,12 @@ struct Values {
     return c.at("WARPS") * lines() * (kWarp / lanes_k());
   }
   [[nodiscard]] std::int64_t batch() const { return unroll() * lanes_k(); }
-  [[nodiscard]] std::int64_t tile_bytes() const { return kFloatBytes * few() * block_lines(); }
+  [[nodiscard]] std::int64_t tile_bytes() const { return kElementBytes * few() * block_lines(); }
   // Dynamic shared memory of a block: a chunk of the few rows, then the slices' sums.
   [[nodiscard]] std::int64_t shared_bytes() const {
     const std::int64_t step = few() * slices() * batch();
     const std::int64_t chunk = step * std::max<std::int64_t>(1, 8192 / step);
-    return std::max(kFloatBytes * chunk, slices() * tile_bytes());
+    return std::max(kElementBytes * chunk, slices() * tile_bytes());
   }
   // An estimate: results, two batches of the large operand, some of the few rows, addresses.
   [[nodiscard]] std::int64_t registers() const {

@@ -80,8 +80,9 @@ KernelTemplate kernel_template(GemmTemplate gemm) {
   result.cost_model = [cycles = std::move(gemm.cost_model)](
                           const Configuration& configuration, const TiledLaunch& launch,
                           const Problem& problem, const SmLimits& sm, int sm_count) {
-    if (!cycles) return ffma_cycles(launch, problem, sm, sm_count);
-    return cycles(configuration, launch, gemm_problem(problem), sm, sm_count);
+    const GemmProblem product = gemm_problem(problem);
+    return cycles ? cycles(configuration, launch, product, sm, sm_count)
+                  : ffma_cycles(launch, product, sm, sm_count);
   };
   return result;
 }

@@ -9,6 +9,7 @@
 
 #include "autotune/problem.hpp"
 
+#include "core/element_type.hpp"
 #include "kernel_templates/kernel_template.hpp"
 
 namespace autotune {
@@ -51,9 +52,10 @@ struct GemmTemplate {
 // Whether rows of all three matrices are multiples of 16 bytes where nothing pads them. Asked of
 // every configuration of a space and by every gemm(), so without the problem's tensors.
 [[nodiscard]] inline bool rows_are_aligned(const GemmProblem& problem) {
-  constexpr std::int64_t kVector = 4;  // elements of 16 bytes
-  return problem.lda() % kVector == 0 && problem.ldb() % kVector == 0 &&
-         problem.ldc() % kVector == 0;
+  const std::int64_t bytes = problem.lda() * size_bytes(problem.types.a) |
+                             problem.ldb() * size_bytes(problem.types.b) |
+                             problem.ldc() * size_bytes(problem.types.c);
+  return bytes % 16 == 0;
 }
 
 }  // namespace autotune

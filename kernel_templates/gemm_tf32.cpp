@@ -13,7 +13,6 @@ KernelTemplate make_gemm_tf32(std::string_view source);
 
 namespace {
 
-constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kGapKMajor = 4;  // elements behind each line in shared memory
 constexpr std::int64_t kGap = 8;
 
@@ -35,7 +34,7 @@ struct Values {
     const auto operand = [this](std::int64_t rows, bool k_major) {
       return k_major ? rows * (block_k() + kGapKMajor) : block_k() * (rows + kGap);
     };
-    return kFloatBytes * stages() * (operand(tile_m(), a_k_major) + operand(tile_n(), b_k_major));
+    return kElementBytes * stages() * (operand(tile_m(), a_k_major) + operand(tile_n(), b_k_major));
   }
   [[nodiscard]] std::int64_t most_shared_bytes() const {
     std::int64_t most = 0;
@@ -114,7 +113,8 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
              .split_k = v.split_k(),
              .cluster = 1,
              .resident = v.min_blocks(),
-             .block_results = v.tile_m() * v.tile_n()}
+             .block_results = v.tile_m() * v.tile_n(),
+             .sums = problem.types.accumulate}
       .apply_to(result);
   result.block[0] = 32 * v.warps();
   result.dynamic_shared_bytes =

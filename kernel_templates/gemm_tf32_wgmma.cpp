@@ -13,7 +13,6 @@ KernelTemplate make_gemm_tf32_wgmma(std::string_view source);
 
 namespace {
 
-constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kBlockK = 32;
 constexpr std::int64_t kCopyThreads = 128;
 
@@ -41,14 +40,15 @@ struct Values {
   [[nodiscard]] std::int64_t shared_bytes(const GemmProblem& problem) const {
     const bool a_k_major = problem.op_a == Transpose::none;
     const bool b_k_major = problem.op_b == Transpose::transposed;
-    const auto copied = [](std::int64_t lines, bool k_major) {
-      return kFloatBytes * (k_major ? lines * (kBlockK + 4) : kBlockK * (lines + 8));
+    const std::int64_t bytes = size_bytes(problem.types.a);  // the same of B and of sums
+    const auto copied = [bytes](std::int64_t lines, bool k_major) {
+      return bytes * (k_major ? lines * (kBlockK + 4) : kBlockK * (lines + 8));
     };
     const std::int64_t stage = copied(rows(), swaps() ? b_k_major : a_k_major) +
                                copied(columns(), swaps() ? a_k_major : b_k_major);
     const std::int64_t parts = tf32_products(problem) == 1 ? 1 : 2;
-    const std::int64_t splits = 2 * parts * columns() * kBlockK * kFloatBytes;
-    const std::int64_t exchange = kFloatBytes * (3 * 128 * warpgroups() + rows() + columns());
+    const std::int64_t splits = 2 * parts * columns() * kBlockK * bytes;
+    const std::int64_t exchange = bytes * (3 * 128 * warpgroups() + rows() + columns());
     const std::int64_t stages = std::min<std::int64_t>((226 * 1024 - exchange - splits) / stage, 8);
     return splits + stages * stage + exchange;
   }
@@ -86,7 +86,8 @@ LaunchGeometry geometry(const Configuration& configuration, const GemmProblem& p
     EvenShares{.tiles = v.tiles(problem),
                .k_tiles = ceil_div(problem.k, kBlockK),
                .split_k = v.split_k(),
-               .block_results = v.tile_m() * v.tile_n()}
+               .block_results = v.tile_m() * v.tile_n(),
+               .sums = problem.types.accumulate}
         .apply_to(result);
   }
   result.block[0] = 128 * v.warpgroups() + kCopyThreads;
@@ -111,8 +112,9 @@ double cost_model(const Configuration& configuration, const TiledLaunch& launch,
   const auto columns = static_cast<double>(v.columns());
   const double multiplying =
       tf32_products(problem) * rows * columns * static_cast<double>(kBlockK) / kFmasPerCycle;
-  const double reading =
-      (rows + columns) * static_cast<double>(kBlockK * kFloatBytes) / kBytesPerCycle;
+  const double reading = (rows + columns) *
+                         static_cast<double>(kBlockK * size_bytes(problem.types.a)) /
+                         kBytesPerCycle;
   const double k_tile =
       std::max(multiplying + kIdleCycles / static_cast<double>(v.warpgroups()), reading);
   const auto blocks = static_cast<double>(launch.geometry.blocks());

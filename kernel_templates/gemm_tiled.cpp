@@ -11,7 +11,6 @@ KernelTemplate make_gemm_tiled(std::string_view source);
 
 namespace {
 
-constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kSharedBytesLimit = 48 * 1024;  // static, on every device
 constexpr std::int64_t kRegistersPerBlock = 64 * 1024;
 constexpr std::int64_t kBanks = 32;
@@ -41,13 +40,13 @@ struct Values {
 // side.
 std::int64_t padding_bytes(std::int64_t tile_width, std::int64_t results) {
   const std::int64_t space = std::max(kBanks / tile_width, std::min<std::int64_t>(results, 4));
-  return tile_width * space * kFloatBytes;
+  return tile_width * space * kElementBytes;
 }
 
 // Returns the bytes for op(B) = B; the tile of a transposed B is always padded.
 std::int64_t shared_bytes(const Configuration& configuration) {
   const Values v(configuration);
-  const std::int64_t tiles = (v.rows() + v.columns()) * v.tile_width * kFloatBytes;
+  const std::int64_t tiles = (v.rows() + v.columns()) * v.tile_width * kElementBytes;
   return tiles + (v.padding != 0 ? padding_bytes(v.tile_width, v.results_m) : 0);
 }
 

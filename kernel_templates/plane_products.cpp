@@ -10,7 +10,6 @@
 namespace autotune {
 namespace {
 
-constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kCopyThreads = 128;
 constexpr std::int64_t kExchangeBytes = 80;  // of the epilogue, for each thread that multiplies
 // Copies of a tile's last rows read up to this many bytes behind the planes.
@@ -27,7 +26,7 @@ struct Operand {
 };
 
 std::int64_t plane_bytes(const Operand& operand, const GemmProblem& problem, std::int64_t planes) {
-  return kFloatBytes * ((operand.rows + 511) / 256 * 256) +
+  return size_bytes(problem.types.accumulate) * ((operand.rows + 511) / 256 * 256) +
          planes * k_tiles(problem) * ceil_div(operand.rows, 8) * 8 * PlaneProducts::kRowBytes;
 }
 
@@ -75,7 +74,8 @@ LaunchGeometry PlaneProducts::geometry(const GemmProblem& problem, std::int64_t 
                .split_k = split_k(),
                .cluster = cluster(),
                .resident = min_blocks(),
-               .block_results = tile_m() * tile_n()}
+               .block_results = tile_m() * tile_n(),
+               .sums = problem.types.accumulate}
         .apply_to(result);
   }
   result.block[0] = 128 * warpgroups() + kCopyThreads;
@@ -97,7 +97,7 @@ LaunchGeometry PlaneProducts::geometry(const GemmProblem& problem, std::int64_t 
   };
   result.preparation = {.blocks = share(a).blocks + share(b).blocks,
                         .threads = threads,
-                        .dynamic_shared_bytes = kFloatBytes * floats,
+                        .dynamic_shared_bytes = size_bytes(problem.types.a) * floats,
                         .shares = {share(a), share(b)}};
   return result;
 }

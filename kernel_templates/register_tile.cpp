@@ -8,8 +8,6 @@
 namespace autotune {
 namespace {
 
-constexpr std::int64_t kFloatBytes = 4;
-
 constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kMeanings = {{
     {"RESULTS_M", "results of one lane along M"},
     {"RESULTS_N", "results of one lane along N"},
@@ -33,7 +31,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kMeaning
 
 std::int64_t RegisterTile::buffer_bytes(std::int64_t stage) const {
   const std::int64_t exchanged = slices() > 1 ? threads() * results() / 2 : 0;
-  return kFloatBytes * std::max(stages() * stage, exchanged) +
+  return kElementBytes * std::max(stages() * stage, exchanged) +
          cluster_bytes(cluster(), threads() * results() / slices());
 }
 
@@ -71,7 +69,7 @@ LaunchGeometry register_tile_geometry(const RegisterTile& tile, const GemmProble
   const std::int64_t clusters = std::max<std::int64_t>(1, std::min(split_k, k_tiles) / cluster);
   const std::int64_t blocks = tiles_each * clusters * cluster;  // of a product
   // Two parts of tiles for each block.
-  const std::int64_t bytes = 2 * kFloatBytes * tile_m * tile_n;
+  const std::int64_t bytes = 2 * size_bytes(problem.types.accumulate) * tile_m * tile_n;
   const bool evenly = split_k == kEvenly;
   // Blocks share the tiles of all products, unless these are more than they count.
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config_space.hpp"
+#include "core/element_type.hpp"
 #include "kernel_templates/kernel_template.hpp"
 
 namespace autotune {
@@ -16,6 +17,10 @@ namespace autotune {
 [[nodiscard]] constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
+
+// Bytes of an element of the operands, and of a sum, in templates whose spaces do not depend on the
+// types of a problem.
+inline constexpr std::int64_t kElementBytes = size_bytes(ElementType::f32);
 
 // Registers of every SM since compute capability 8.0.
 inline constexpr std::int64_t kRegistersPerSm = 64 * 1024;
@@ -60,7 +65,7 @@ using ParameterNames = std::vector<std::string>;
 // Returns the bytes of shared memory through which each block of a cluster receives sums.
 // `results`: of one tile.
 [[nodiscard]] constexpr std::int64_t cluster_bytes(std::int64_t blocks, std::int64_t results) {
-  return blocks == 1 ? 0 : 4 * (results / blocks * (blocks - 1)) + 16;
+  return blocks == 1 ? 0 : kElementBytes * (results / blocks * (blocks - 1)) + 16;
 }
 
 // The value of SPLIT_K for as many blocks as run at once, which share the last tiles evenly.

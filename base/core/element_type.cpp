@@ -1,7 +1,6 @@
 #include "core/element_type.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -10,14 +9,6 @@
 
 namespace autotune {
 namespace {
-
-constexpr std::array kTypes = {
-    ElementTypeInfo{ElementType::f64, "f64", 8, 0x1p-53, "double"},
-    ElementTypeInfo{ElementType::f32, "f32", 4, 0x1p-24, "float"},
-    ElementTypeInfo{ElementType::bf16, "bf16", 2, 0x1p-8, "__nv_bfloat16"},
-    ElementTypeInfo{ElementType::f16, "f16", 2, 0x1p-11, "__half"},
-    ElementTypeInfo{ElementType::i32, "i32", 4, 0, "int"},
-};
 
 template <typename T>
 T bits_of(const void* element) {
@@ -72,10 +63,7 @@ std::uint16_t to_bf16(double value) {
 
 }  // namespace
 
-const ElementTypeInfo& info(ElementType type) {
-  for (const ElementTypeInfo& one : kTypes) {
-    if (one.type == type) return one;
-  }
+void refuse_element_type(ElementType type) {
   throw Error("unknown element type " + std::to_string(static_cast<int>(type)));
 }
 
@@ -85,7 +73,7 @@ std::string to_string(ElementType type) {
 
 ElementType element_type_from_string(std::string_view name) {
   std::string known;
-  for (const ElementTypeInfo& one : kTypes) {
+  for (const ElementTypeInfo& one : kElementTypes) {
     if (one.name == name) return one.type;
     known += (known.empty() ? "" : ", ") + std::string(one.name);
   }

@@ -1,6 +1,8 @@
 // The properties of the types that elements of tensors have.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,7 +11,7 @@
 
 namespace autotune {
 
-// The properties of a type: one row of the table in element_type.cpp.
+// The properties of a type.
 struct ElementTypeInfo {
   ElementType type;
   const char* name;  // in keys and on the command line: "f32"
@@ -19,12 +21,30 @@ struct ElementTypeInfo {
   const char* cuda_name;  // "float"
 };
 
-[[nodiscard]] const ElementTypeInfo& info(ElementType type);
+// All types, in the order of their numbers.
+inline constexpr std::array kElementTypes = {
+    ElementTypeInfo{ElementType::f32, "f32", 4, 0x1p-24, "float"},
+    ElementTypeInfo{ElementType::f64, "f64", 8, 0x1p-53, "double"},
+    ElementTypeInfo{ElementType::bf16, "bf16", 2, 0x1p-8, "__nv_bfloat16"},
+    ElementTypeInfo{ElementType::f16, "f16", 2, 0x1p-11, "__half"},
+    ElementTypeInfo{ElementType::i32, "i32", 4, 0, "int"},
+};
+
+[[nodiscard]] constexpr bool is_known(ElementType type) {
+  return static_cast<std::size_t>(type) < kElementTypes.size();
+}
+[[noreturn]] void refuse_element_type(ElementType type);
+
+// Throws Error for a type that is not in the table.
+[[nodiscard]] constexpr const ElementTypeInfo& info(ElementType type) {
+  if (!is_known(type)) refuse_element_type(type);
+  return kElementTypes[static_cast<std::size_t>(type)];
+}
 [[nodiscard]] std::string to_string(ElementType type);
 // Throws UsageError for a name that is not in the table.
 [[nodiscard]] ElementType element_type_from_string(std::string_view name);
 
-[[nodiscard]] inline std::int64_t size_bytes(ElementType type) {
+[[nodiscard]] constexpr std::int64_t size_bytes(ElementType type) {
   return info(type).size_bytes;
 }
 
