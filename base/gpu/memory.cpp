@@ -49,8 +49,8 @@ void DeviceBuffer::copy_from_host(const void* from, std::size_t bytes, const Str
 void zero_rows(const Driver& driver, std::uint64_t address, std::int64_t row_stride,
                std::int64_t rows, std::int64_t columns, CUstream_st* stream) {
   const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
-  driver.check(driver.api().cuMemsetD2D32Async(address, size(4 * row_stride), 0, size(columns),
-                                               size(rows), stream),
+  driver.check(driver.api().cuMemsetD2D32Async(address, size(kWordBytes * row_stride), 0,
+                                               size(columns), size(rows), stream),
                "cuMemsetD2D32Async");
 }
 

@@ -37,7 +37,8 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
-// Sets a matrix of elements of 4 bytes to zero, row after row, asynchronously on the stream.
+// Sets a matrix of words to zero, row after row, asynchronously on the stream.
+inline constexpr std::int64_t kWordBytes = 4;
 void zero_rows(const Driver& driver, std::uint64_t address, std::int64_t row_stride,
                std::int64_t rows, std::int64_t columns, CUstream_st* stream);
 

@@ -21,19 +21,15 @@
 #include "autotune/configuration.hpp"
 #include "autotune/error.hpp"
 #include "autotune/export.hpp"
+#include "autotune/gemm_arguments.hpp"
 #include "autotune/match_kind.hpp"
 #include "autotune/problem.hpp"
 #include "autotune/version.hpp"
 
-struct CUstream_st;  // what cudaStream_t and CUstream point to
-
 namespace autotune {
 
-class Core;              // the inside of a Library
-struct PlannedGemm;      // the inside of a Plan
-struct PreparedOperand;  // the inside of a PreparedMatrix
-
-using Stream = CUstream_st*;  // nullptr: the default stream
+class Core;          // the inside of a Library
+struct PlannedGemm;  // the inside of a Plan
 
 // What calls work on.
 class Device {
@@ -104,67 +100,6 @@ struct LibraryOptions {
   // throw StorageError for a kernel whose bytes are not those that were written, EnvironmentError
   // for a problem that no kernel of it computes. Not together with `database` or MissPolicy::tune.
   std::string bundle = {};
-};
-
-// What a kernel makes of an operand before it multiplies, kept for many products: the emulated
-// kernels split A and B into planes of FP16. A value that is cheap to copy, and that any thread may
-// use. It refers to the matrix that it was made of: that must stay in its place, and must not
-// change, as long as products are given this. It keeps its memory on the device, and its Library's
-// inside, alive; work that uses it must be done with before its last copy is destroyed.
-class AUTOTUNE_API PreparedMatrix {
- public:
-  // Nothing is prepared.
-  PreparedMatrix() = default;
-  explicit PreparedMatrix(std::shared_ptr<const PreparedOperand> prepared);
-
-  // Bytes of the device's memory. 0 where the kernel works on the operand itself.
-  [[nodiscard]] std::size_t bytes() const;
-  [[nodiscard]] const PreparedOperand* operand() const { return operand_.get(); }
-
- private:
-  std::shared_ptr<const PreparedOperand> operand_;
-};
-
-// Which operand.
-enum class Operand : std::uint8_t { a = 0, b = 1 };
-
-// A matrix in memory, or the matrices of a batch: A or B. On a GPU the address is one of the
-// device.
-struct Matrix {
-  const float* data = nullptr;  // a multiple of 4 bytes
-  // Elements from the beginning of one row to that of the next; of one column, in column-major
-  // order. 0: there is nothing between them.
-  std::int64_t ld = 0;
-  // Elements from the beginning of one product's matrix to that of the next, in a batch of several.
-  // 0: all products have the same matrix.
-  std::int64_t stride = 0;
-  // What prepare_operand() returned for this matrix, or nullptr. Kernels that have no use for it
-  // multiply as they do without.
-  const PreparedMatrix* prepared = nullptr;
-};
-// The same for C, whose matrices must not overlap: in a batch of several, stride is not 0.
-struct MutableMatrix {
-  float* data = nullptr;
-  std::int64_t ld = 0;
-  std::int64_t stride = 0;
-};
-
-// Memory of the device for blocks that share the work of a result, and for the planes that kernels
-// of emulated and TF32 products split A and B into. A multiple of 256 bytes as address. Its first
-// kWorkspaceZeroBytes are zero before the first call that uses it, and each call leaves them so.
-// Calls that may run at the same time need memory of their own.
-struct Workspace {
-  void* data = nullptr;
-  std::size_t bytes = 0;
-};
-inline constexpr std::size_t kWorkspaceZeroBytes = 262144;
-
-// What is known of the operands' places in memory.
-enum class Alignment : std::uint8_t {
-  any = 0,
-  // All addresses are multiples of 16 bytes; all lds, given or packed, and all strides of a batch
-  // are multiples of 4 elements, less than 2^38.
-  of_16_bytes = 1,
 };
 
 // The configuration that a product runs with, and why.
@@ -254,8 +189,11 @@ class AUTOTUNE_API Plan {
   // alpha = 0 with a beta other than 0 and 1, where plan() found no compiler for the kernel that
   // scales C. It neither locks, allocates, compiles nor reads files, so it may be captured into a
   // graph; on the CPU device it locks and allocates.
+  void operator()(const GemmArguments& arguments) const;
   void operator()(float alpha, Matrix a, Matrix b, float beta, MutableMatrix c,
-                  Stream stream = nullptr, Workspace workspace = {}) const;
+                  Stream stream = nullptr, Workspace workspace = {}) const {
+    (*this)({alpha, a, b, beta, c, stream, workspace});
+  }
 
  private:
   friend class Library;
@@ -284,8 +222,9 @@ class AUTOTUNE_API Library {
   // The name that results of the device are kept under: "NVIDIA H200", "cpu: <CPU model>".
   [[nodiscard]] std::string device_name() const;
 
-  // C = alpha * op(A) * op(B) + beta * C in FP32: op(A) m x k, op(B) k x n, C m x n; for each of
-  // problem.batch products, in one launch. Returns the kind of the match.
+  // C = alpha * op(A) * op(B) + beta * C: op(A) m x k, op(B) k x n, C m x n; for each of
+  // problem.batch products, in one launch. Returns the kind of the match. The matrices have the
+  // types of problem.types; kernels compute FP32 so far.
   //
   // As BLAS has it: C overlaps neither A nor B. With beta = 0 C is not read, with alpha = 0 or
   // k = 0 neither A nor B is, and with m = 0, n = 0 or batch = 0 nothing is done; matrices that
@@ -314,20 +253,25 @@ class AUTOTUNE_API Library {
   // call on a stream allocates it, at most an eighth of the device's; where there is none, another
   // kernel is taken. It belongs to the stream until release() or the end of the Library, on
   // cudaStreamPerThread until the thread ends. Graphs that were captured on the stream use it too,
-  // and must not run at the same time as other work of this Library on that stream. Plans take
-  // memory of the caller's instead.
+  // and must not run at the same time as other work of this Library on that stream. A call with a
+  // workspace of its own uses that instead and allocates nothing: where it is too small, another
+  // kernel is taken, which needs none. Plans only take memory of the caller's.
   //
-  // Throws UsageError for a size below 0 or above 2147483647, an unknown enumerator, a null
-  // or misaligned pointer, an ld that is too small, a stride below 0, an ld or a stride that
-  // spreads the matrices over more than 2^59 elements, matrices of C that overlap each other, C
-  // that shares an element with A or B (a batch is also refused where its strides are so unlike
-  // that this would take long to rule out), a current context of another device than the options
-  // name, a stream where there are none, a cold call on a stream that is being captured;
+  // Throws UsageError for a size below 0 or above 2147483647, an unknown enumerator, types that
+  // no kernel computes, a matrix of another type than the problem's, a null or misaligned pointer, an
+  // ld that is too small, a stride below 0, an ld or a stride that spreads the matrices over more
+  // than 2^59 elements, matrices of C that overlap each other, C that shares an element with A or B
+  // (a batch is also refused where its strides are so unlike that this would take long to rule
+  // out), a current context of another device than the options name, a stream where there are
+  // none, a cold call on a stream that is being captured;
   // NotTunedError as the options have it; EnvironmentError when the kernel must be compiled and
   // there is no compiler; StorageError when a database that was named can no longer be read as one;
   // Error, with the driver's code, for what the driver reports.
+  MatchKind gemm(const GemmProblem& problem, const GemmArguments& arguments);
   MatchKind gemm(const GemmProblem& problem, float alpha, Matrix a, Matrix b, float beta,
-                 MutableMatrix c, Stream stream = nullptr);
+                 MutableMatrix c, Stream stream = nullptr) {
+    return gemm(problem, {alpha, a, b, beta, c, stream, {}});
+  }
 
   // Does a cold gemm()'s work on that stream, for operands of any alignment, without the product.
   // Throws what gemm() throws.

@@ -38,7 +38,7 @@ struct GemmProblem {
   Math math = Math::strict;
   Order order = Order::row_major;
   std::int64_t batch = 1;  // products, each of the sizes above
-  GemmTypes types = {};    // Library computes products of FP32 matrices with FP32 sums
+  GemmTypes types = {};    // kernels compute FP32 matrices with FP32 sums so far
 
   friend bool operator==(const GemmProblem& a, const GemmProblem& b) {
     return a.members() == b.members();

@@ -35,7 +35,7 @@ struct CpuPlan : PlannedGemm {
     needs_alignment = for_aligned;
   }
 
-  void run(const GemmCall& call, const Workspace& workspace) const override;
+  void run(const GemmCall& call) const override;
 
   CpuGemm& gemm;
   const CpuLaunch launch;
@@ -86,11 +86,14 @@ class CpuGemm : public GemmBackend {
 };
 
 void scale(const GemmCall& call) {
+  const ElementType type = call.c.type;
+  const double beta = call.beta;
   for (std::int64_t i = 0; i < call.problem.m * call.problem.batch; ++i) {
     const std::int64_t row = i % call.problem.m;
-    float* const elements = call.c + i / call.problem.m * call.stride_c + row * call.ldc;
+    const std::int64_t first = i / call.problem.m * call.c.stride + row * call.c.ld;
     for (std::int64_t column = 0; column < call.problem.n; ++column) {
-      elements[column] = call.beta == 0 ? 0 : call.beta * elements[column];
+      void* const element = static_cast<char*>(call.c.data) + (first + column) * size_bytes(type);
+      store_element(type, element, beta == 0 ? 0 : beta * load_element(type, element));
     }
   }
 }
@@ -195,7 +198,7 @@ void CpuGemm::run(const CpuPlan& plan, const GemmCall& call) {
   if (fault) throw Error("gemm: " + *fault);
 }
 
-void CpuPlan::run(const GemmCall& call, const Workspace&) const {
+void CpuPlan::run(const GemmCall& call) const {
   gemm.run(*this, call);
 }
 

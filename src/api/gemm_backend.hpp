@@ -38,7 +38,7 @@ class GemmBackend {
 template <typename Prepared>
 [[nodiscard]] std::shared_ptr<Prepared> unprepared(const GemmCall& call) {
   auto operand = std::make_shared<Prepared>();
-  operand->place = call.a != nullptr ? place_of_a(call) : place_of_b(call);
+  operand->place = call.a.data != nullptr ? place_of_a(call) : place_of_b(call);
   return operand;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +16,16 @@ namespace autotune {
 namespace {
 
 constexpr std::int64_t kMostSize = std::numeric_limits<std::int32_t>::max();
+
+bool is_computed(const GemmTypes& types) {
+  return types == GemmTypes();
+}
+
+void check_type(std::string_view name, ElementType type) {
+  if (is_known(type)) return;
+  throw UsageError(fmt::format("{}: {} must be the number of a type, from 0 to {}", name,
+                               static_cast<int>(type), kElementTypes.size() - 1));
+}
 
 [[noreturn]] void refuse_problem(const GemmProblem& problem) {
   const std::pair<const char*, std::int64_t> sizes[] = {
@@ -33,8 +44,13 @@ constexpr std::int64_t kMostSize = std::numeric_limits<std::int32_t>::max();
   for (const auto& [name, value] : choices) {
     if (value > 1) throw UsageError(fmt::format("{} is {}: it must be 0 or 1", name, value));
   }
-  if (problem.types != GemmTypes()) {
-    throw UsageError("types: A, B, C and the sums must be f32, the default");
+  for (const ElementType type :
+       {problem.types.a, problem.types.b, problem.types.c, problem.types.accumulate}) {
+    check_type("types", type);
+  }
+  if (!is_computed(problem.types)) {
+    throw UsageError(fmt::format("types: '{}' must be f32, the default: no kernel computes others",
+                                 to_string(problem.types)));
   }
   throw Error("a problem was refused that is right");
 }
@@ -43,7 +59,8 @@ constexpr std::int64_t kMostSize = std::numeric_limits<std::int32_t>::max();
 // column-major order.
 struct Lines {
   char name;
-  const float* data;
+  const void* data;
+  ElementType type;
   std::int64_t ld;
   std::int64_t lines;
   std::int64_t length;
@@ -51,20 +68,10 @@ struct Lines {
   std::int64_t stride;    // elements from one of them to the next
 
   [[nodiscard]] char lower() const { return static_cast<char>(name - 'A' + 'a'); }
+  [[nodiscard]] std::uint64_t element_bytes() const {
+    return static_cast<std::uint64_t>(size_bytes(type));
+  }
 };
-
-[[noreturn]] void refuse_matrix(const Lines& matrix, Order order, bool is_placed) {
-  if (!is_placed && matrix.data == nullptr) {
-    throw UsageError(fmt::format("{} is a null pointer", matrix.name));
-  }
-  if (!is_placed) {
-    throw UsageError(fmt::format("{} is not at a multiple of {} bytes: its elements are FP32",
-                                 matrix.name, sizeof(float)));
-  }
-  throw UsageError(fmt::format("ld{} is {}: {} of {} elements need {} at least", matrix.lower(),
-                               matrix.ld, order == Order::row_major ? "rows" : "columns",
-                               matrix.length, matrix.length));
-}
 
 // The ld that is meant, 0 being the least.
 std::int64_t meant_ld(std::int64_t ld, std::int64_t least) {
@@ -73,15 +80,29 @@ std::int64_t meant_ld(std::int64_t ld, std::int64_t least) {
 
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 59;  // elements of all matrices together
 
-void check_matrix(const Lines& matrix, Order order, bool is_used) {
-  const bool is_placed =
-      !is_used || (matrix.data != nullptr && address_of(matrix.data) % sizeof(float) == 0);
-  if (!is_placed || matrix.ld < matrix.length) refuse_matrix(matrix, order, is_placed);
+// `of`: what the problem has as the type of this matrix.
+void check_matrix(const Lines& matrix, ElementType of, Order order, bool is_used) {
+  const char* const lines = order == Order::row_major ? "rows" : "columns";
+  if (is_used) {
+    check_type(fmt::format("type of {}", matrix.name), matrix.type);
+    if (matrix.type != of) {
+      throw UsageError(fmt::format("type of {}: '{}' must be {}, as the problem's types have it",
+                                   matrix.name, to_string(matrix.type), to_string(of)));
+    }
+    if (matrix.data == nullptr) throw UsageError(fmt::format("{} is a null pointer", matrix.name));
+    if (address_of(matrix.data) % matrix.element_bytes() != 0) {
+      throw UsageError(fmt::format("{} is not at a multiple of {} bytes: its elements are {}",
+                                   matrix.name, matrix.element_bytes(), to_string(matrix.type)));
+    }
+  }
+  if (matrix.ld < matrix.length) {
+    throw UsageError(fmt::format("ld{} is {}: {} of {} elements need {} at least", matrix.lower(),
+                                 matrix.ld, lines, matrix.length, matrix.length));
+  }
   const std::int64_t most = kMostExtent / std::max<std::int64_t>(matrix.lines, 1);
   if (!is_used || matrix.ld <= most) return;
   throw UsageError(fmt::format("ld{} is {}: it must be at most {} for {} {}", matrix.lower(),
-                               matrix.ld, most, matrix.lines,
-                               order == Order::row_major ? "rows" : "columns"));
+                               matrix.ld, most, matrix.lines, lines));
 }
 
 void check_stride(const Lines& matrix) {
@@ -108,35 +129,37 @@ std::uint64_t end_of(const Lines& matrix) {
   const std::int64_t elements =
       (matrix.lines - 1) * matrix.ld + matrix.length + (matrix.matrices - 1) * matrix.stride;
   std::uint64_t end = 0;
-  const bool is_beyond = __builtin_add_overflow(address_of(matrix.data),
-                                                4 * static_cast<std::uint64_t>(elements), &end);
+  const bool is_beyond = __builtin_add_overflow(
+      address_of(matrix.data), matrix.element_bytes() * static_cast<std::uint64_t>(elements), &end);
   return is_beyond ? std::numeric_limits<std::uint64_t>::max() : end;
 }
 
 void check_apart(const Lines& operand, const Lines& c) {
   if (end_of(operand) <= address_of(c.data) || end_of(c) <= address_of(operand.data)) return;
-  const auto runs = [](const Lines& of) {
-    return ElementRuns{of.length, {{{of.lines, of.ld}, {of.matrices, of.stride}}}};
+  // Counted in the smaller one's elements: both begin at multiples of these.
+  const std::uint64_t unit = std::min(operand.element_bytes(), c.element_bytes());
+  const auto runs = [unit](const Lines& of) {
+    const auto scale = static_cast<std::int64_t>(of.element_bytes() / unit);
+    return ElementRuns{of.length * scale,
+                       {{{of.lines, of.ld * scale}, {of.matrices, of.stride * scale}}}};
   };
   const auto bytes = static_cast<std::int64_t>(address_of(c.data) - address_of(operand.data));
-  if (!may_overlap(runs(operand), runs(c), bytes / 4)) return;
+  if (!may_overlap(runs(operand), runs(c), bytes / static_cast<std::int64_t>(unit))) return;
   throw UsageError(fmt::format("C overlaps {}", operand.name));
 }
 
-const PreparedOperand* operand_of(const Matrix& matrix) {
-  return matrix.prepared == nullptr ? nullptr : matrix.prepared->operand();
-}
-
 // `name`: the caller's, which in column-major order is not the kernel's.
-void check_prepared(const PreparedOperand* prepared, const OperandPlace& place, char name) {
-  if (prepared == nullptr || prepared->place == place) return;
+void check_prepared(const PreparedMatrix* prepared, const OperandPlace& place, char name) {
+  if (prepared == nullptr || prepared->operand()->place == place) return;
   throw UsageError(fmt::format(
-      "{} is not the matrix that was prepared: its address, ld, shape or layout differs", name));
+      "{} is not the matrix that was prepared: its address, type, ld, shape or layout differs",
+      name));
 }
 
 // Throws UsageError for whatever is wrong, in the caller's terms.
-void check_carefully(const GemmProblem& problem, float alpha, Matrix a, Matrix b, MutableMatrix c) {
+void check_carefully(const GemmProblem& problem, const GemmArguments& arguments) {
   check_problem(problem);
+  const auto& [alpha, a, b, beta, c, stream, workspace] = arguments;
   const bool empty = problem.m == 0 || problem.n == 0 || problem.batch == 0;
   const bool multiplies = !empty && alpha != 0 && problem.k > 0;
   const std::int64_t lda = problem.lda();
@@ -144,15 +167,15 @@ void check_carefully(const GemmProblem& problem, float alpha, Matrix a, Matrix b
   const std::int64_t ldc = problem.ldc();
   const auto lines_of = [&](char name, const auto& matrix, std::int64_t packed_ld,
                             std::int64_t count) {
-    return Lines{name,      matrix.data,   meant_ld(matrix.ld, packed_ld),       count,
-                 packed_ld, problem.batch, problem.batch > 1 ? matrix.stride : 0};
+    return Lines{name,  matrix.data, matrix.type,   meant_ld(matrix.ld, packed_ld),
+                 count, packed_ld,   problem.batch, problem.batch > 1 ? matrix.stride : 0};
   };
   const Lines lines_a = lines_of('A', a, lda, lda == problem.k ? problem.m : problem.k);
   const Lines lines_b = lines_of('B', b, ldb, ldb == problem.n ? problem.k : problem.n);
   const Lines lines_c = lines_of('C', c, ldc, ldc == problem.n ? problem.m : problem.n);
-  check_matrix(lines_a, problem.order, multiplies);
-  check_matrix(lines_b, problem.order, multiplies);
-  check_matrix(lines_c, problem.order, !empty);
+  check_matrix(lines_a, problem.types.a, problem.order, multiplies);
+  check_matrix(lines_b, problem.types.b, problem.order, multiplies);
+  check_matrix(lines_c, problem.types.c, problem.order, !empty);
   for (const Lines& matrix : {lines_a, lines_b, lines_c}) check_stride(matrix);
   if (!empty) check_separate(lines_c);
   if (multiplies) {
@@ -161,29 +184,39 @@ void check_carefully(const GemmProblem& problem, float alpha, Matrix a, Matrix b
   }
 }
 
+// The bytes of a matrix of a plain call.
+struct Extent {
+  std::uint64_t begin;
+  std::uint64_t end;
+  bool is_right;
+
+  Extent(const void* data, ElementType type, std::int64_t lines, std::int64_t ld)
+      : begin(address_of(data)) {
+    const auto element_bytes = static_cast<std::uint64_t>(size_bytes(type));
+    const auto elements = static_cast<std::uint64_t>(lines * ld);
+    constexpr auto kMost = static_cast<std::uint64_t>(kMostExtent) / 8;
+    end = begin + element_bytes * elements;
+    is_right = begin != 0 && (begin & (element_bytes - 1)) == 0 && elements <= kMost;
+  }
+  [[nodiscard]] bool is_apart_from(const Extent& other) const {
+    return end <= other.begin || other.end <= begin;
+  }
+};
+
 // Returns whether a call is right at first sight, as nearly all are: this is a part of every call.
-// `choices` has the bits of all enumerators but math: FP32 has none.
+// `choices` has the bits of all enumerators but math, and none for types that are right.
 bool is_plain(const GemmCall& call, unsigned choices) {
   const GemmProblem& p = call.problem;
-  const std::int64_t numbers = p.m | p.n | p.k | call.lda | call.ldb | call.ldc;
-  const std::uint64_t a = address_of(call.a);
-  const std::uint64_t b = address_of(call.b);
-  const std::uint64_t c = address_of(call.c);
+  const std::int64_t numbers = p.m | p.n | p.k | call.a.ld | call.b.ld | call.c.ld;
   if (static_cast<std::uint64_t>(numbers) > kMostSize || p.batch != 1 || choices > 1 ||
-      p.math > Math::tf32 || (a | b | c) % 4 != 0 || call.is_empty() || !call.multiplies() ||
-      call.lda < p.lda() || call.ldb < p.ldb() || call.ldc < p.ldc() || a == 0 || b == 0 ||
-      c == 0) {
+      p.math > Math::tf32 || call.is_empty() || !call.multiplies() || call.a.ld < p.lda() ||
+      call.b.ld < p.ldb() || call.c.ld < p.ldc()) {
     return false;
   }
-  const auto bytes = [](std::int64_t rows, std::int64_t ld) {
-    return 4 * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(ld);
-  };
-  const std::uint64_t rows_c = bytes(p.m, call.ldc);
-  const std::uint64_t rows_a = bytes(p.op_a == Transpose::none ? p.m : p.k, call.lda);
-  const std::uint64_t rows_b = bytes(p.op_b == Transpose::none ? p.k : p.n, call.ldb);
-  if ((rows_a | rows_b | rows_c) > static_cast<std::uint64_t>(kMostExtent)) return false;
-  const std::uint64_t end_of_c = c + rows_c;
-  return (end_of_c <= a || a + rows_a <= c) && (end_of_c <= b || b + rows_b <= c);
+  const Extent a(call.a.data, p.types.a, p.op_a == Transpose::none ? p.m : p.k, call.a.ld);
+  const Extent b(call.b.data, p.types.b, p.op_b == Transpose::none ? p.k : p.n, call.b.ld);
+  const Extent c(call.c.data, p.types.c, p.m, call.c.ld);
+  return a.is_right && b.is_right && c.is_right && c.is_apart_from(a) && c.is_apart_from(b);
 }
 
 }  // namespace
@@ -193,7 +226,7 @@ void check_problem(const GemmProblem& problem) {
   const auto is_known = [](auto choice) { return static_cast<int>(choice) <= 1; };
   if (fits(problem.m) && fits(problem.n) && fits(problem.k) && fits(problem.batch) &&
       is_known(problem.op_a) && is_known(problem.op_b) && problem.math <= Math::tf32 &&
-      is_known(problem.order) && problem.types == GemmTypes()) {
+      is_known(problem.order) && is_computed(problem.types)) {
     return check_operands(problem);
   }
   refuse_problem(problem);
@@ -210,41 +243,37 @@ void check_max_error(std::optional<double> max_error) {
   throw UsageError(fmt::format("max_error is {}: it must be above 0 and below 1", *max_error));
 }
 
-GemmCall checked_call(const GemmProblem& problem, float alpha, Matrix a, Matrix b, float beta,
-                      MutableMatrix c, Stream stream) {
-  GemmCall call{problem.row_major(),
-                alpha,
-                a.data,
-                a.ld,
-                b.data,
-                b.ld,
-                beta,
-                c.data,
-                c.ld,
-                stream,
-                a.stride,
-                b.stride,
-                c.stride,
-                operand_of(a),
-                operand_of(b)};
-  if (problem.order != Order::row_major) {
-    std::swap(call.a, call.b);
-    std::swap(call.lda, call.ldb);
-    std::swap(call.stride_a, call.stride_b);
-    std::swap(call.prepared_a, call.prepared_b);
-  }
-  call.lda = meant_ld(call.lda, call.problem.lda());
-  call.ldb = meant_ld(call.ldb, call.problem.ldb());
-  call.ldc = meant_ld(call.ldc, call.problem.ldc());
+GemmCall checked_call(const GemmProblem& problem, const GemmArguments& arguments) {
+  GemmCall call{arguments, problem.row_major()};
+  if (problem.order != Order::row_major) std::swap(call.a, call.b);
+  call.a.ld = meant_ld(call.a.ld, call.problem.lda());
+  call.b.ld = meant_ld(call.b.ld, call.problem.ldb());
+  call.c.ld = meant_ld(call.c.ld, call.problem.ldc());
+  const GemmTypes types{arguments.a.type, arguments.b.type, arguments.c.type,
+                        problem.types.accumulate};
   const auto choices = static_cast<unsigned>(problem.op_a) | static_cast<unsigned>(problem.op_b) |
-                       static_cast<unsigned>(problem.order) | problem.types.number() << 1;
-  if (!is_plain(call, choices)) check_carefully(problem, alpha, a, b, c);
-  if (call.prepared_a != nullptr || call.prepared_b != nullptr) {
+                       static_cast<unsigned>(problem.order) |
+                       (is_computed(problem.types) && types == problem.types ? 0U : 2U);
+  if (!is_plain(call, choices)) check_carefully(problem, arguments);
+  for (Matrix* const matrix : {&call.a, &call.b}) {
+    const bool is_prepared = matrix->prepared != nullptr && matrix->prepared->operand() != nullptr;
+    if (!is_prepared) matrix->prepared = nullptr;
+  }
+  if (call.a.prepared != nullptr || call.b.prepared != nullptr) {
     const bool as_given = problem.order == Order::row_major;
-    check_prepared(call.prepared_a, place_of_a(call), as_given ? 'A' : 'B');
-    check_prepared(call.prepared_b, place_of_b(call), as_given ? 'B' : 'A');
+    check_prepared(call.a.prepared, place_of_a(call), as_given ? 'A' : 'B');
+    check_prepared(call.b.prepared, place_of_b(call), as_given ? 'B' : 'A');
   }
   return call;
+}
+
+void check_workspace(const Workspace& workspace) {
+  if (address_of(workspace.data) % 256 != 0) {
+    throw UsageError("the workspace is not at a multiple of 256 bytes");
+  }
+  if (workspace.data == nullptr && workspace.bytes > 0) {
+    throw UsageError(fmt::format("the workspace of {} bytes is a null pointer", workspace.bytes));
+  }
 }
 
 GemmCall checked_operand(const GemmProblem& problem, Operand which, Matrix matrix, Stream stream) {
@@ -258,15 +287,14 @@ GemmCall checked_operand(const GemmProblem& problem, Operand which, Matrix matri
   const bool is_a = which == Operand::a;
   const std::int64_t least = is_a ? problem.lda() : problem.ldb();
   const std::int64_t elements = problem.k * (is_a ? problem.m : problem.n);
-  const std::int64_t ld = meant_ld(matrix.ld, least);
-  check_matrix({is_a ? 'A' : 'B', matrix.data, ld, elements / least, least, 1, 0}, problem.order,
-               /*is_used=*/true);
-  GemmCall call{};
-  call.problem = problem.row_major();
+  matrix.ld = meant_ld(matrix.ld, least);
+  check_matrix(
+      {is_a ? 'A' : 'B', matrix.data, matrix.type, matrix.ld, elements / least, least, 1, 0},
+      is_a ? problem.types.a : problem.types.b, problem.order, /*is_used=*/true);
+  GemmCall call{{}, problem.row_major()};
   call.stream = stream;
   const bool becomes_a = is_a == (problem.order == Order::row_major);
-  (becomes_a ? call.a : call.b) = matrix.data;
-  (becomes_a ? call.lda : call.ldb) = ld;
+  (becomes_a ? call.a : call.b) = matrix;
   return call;
 }
 

@@ -40,7 +40,7 @@ struct GpuPlan : PlannedGemm {
     needs_alignment = for_aligned;
   }
 
-  void run(const GemmCall& call, const Workspace& workspace) const override;
+  void run(const GemmCall& call) const override;
 
   GpuGemm& gemm;
   const std::uint64_t context;
@@ -79,14 +79,14 @@ class GpuGemm : public GemmBackend {
     refusals_.forget();
   }
 
-  void run(const GpuPlan& plan, const GemmCall& call, std::uint64_t workspace) const;
+  void run(const GpuPlan& plan, const GemmCall& call) const;
 
  private:
   const GpuPlan& plan_for(const Scope& scope, const GemmProblem& problem, Placement placement,
                           Stream stream);
-  // The memory for a plan's results, or where it cannot be had during a capture, that for the plan
-  // before it. nullopt where the device has none.
-  std::optional<std::uint64_t> workspace_for(const GpuPlan*& plan, Stream stream);
+  // The memory for a plan's results: the call's own, or the stream's; or where that cannot be had
+  // during a capture, that for the plan before it. nullopt where there is too little.
+  std::optional<std::uint64_t> workspace_for(const GpuPlan*& plan, const GemmCall& call);
   GpuLaunch launch_of(std::uint64_t context, const KernelChoice& choice, Placement placement,
                       std::optional<Stream> stream);
   // Throws as refuse_capture() does where it would have to load; without a stream there is no call
@@ -143,7 +143,7 @@ MatchKind GpuGemm::gemm(const GemmCall& call) {
   }
   const Placement placement = call.is_aligned() ? Placement::aligned : Placement::anywhere;
   const GpuPlan* plan = &plan_for(scope, call.problem, placement, call.stream);
-  auto workspace = workspace_for(plan, call.stream);
+  auto workspace = workspace_for(plan, call);
   if (!workspace) {
     plan = &plan_for(scope, call.problem, Placement::frugal, call.stream);
     workspace = 0;
@@ -152,10 +152,14 @@ MatchKind GpuGemm::gemm(const GemmCall& call) {
   return plan->best.match;
 }
 
-std::optional<std::uint64_t> GpuGemm::workspace_for(const GpuPlan*& plan, Stream stream) {
+std::optional<std::uint64_t> GpuGemm::workspace_for(const GpuPlan*& plan, const GemmCall& call) {
+  if (call.workspace.data != nullptr) {
+    if (plan->workspace_bytes > call.workspace.bytes) return std::nullopt;
+    return address_of(call.workspace.data);
+  }
   while (true) try {
       return workspace_.reserve(plan->context, static_cast<std::int64_t>(plan->workspace_bytes),
-                                stream, /*again=*/false);
+                                call.stream, /*again=*/false);
     } catch (const UsageError&) {
       if (plan->before == nullptr) throw;
       plan = plan->before;
@@ -187,8 +191,9 @@ MatchKind GpuGemm::prepare(const GemmProblem& problem, Stream stream) {
 std::shared_ptr<PreparedOperand> GpuGemm::prepare_operand(const GemmCall& call) {
   const Scope scope(contexts_);
   auto operand = unprepared<GpuPrepared>(call);
-  const std::size_t index = call.a != nullptr ? 0 : 1;
-  const bool aligned = rows_are_aligned(call.problem) && operand->place.ld % 4 == 0 &&
+  const std::size_t index = call.a.data != nullptr ? 0 : 1;
+  const std::int64_t row_bytes = operand->place.ld * size_bytes(operand->place.type);
+  const bool aligned = rows_are_aligned(call.problem) && row_bytes % 16 == 0 &&
                        address_of(operand->place.data) % 16 == 0;
   const GpuPlan& plan = plan_for(scope, call.problem,
                                  aligned ? Placement::aligned : Placement::anywhere, call.stream);
@@ -320,12 +325,14 @@ const Scaling& GpuGemm::scaling_in(const Scope& scope, bool batched, Stream stre
   });
 }
 
-void GpuGemm::run(const GpuPlan& plan, const GemmCall& call, std::uint64_t workspace) const {
+void GpuGemm::run(const GpuPlan& plan, const GemmCall& call) const {
   const Scope scope(contexts_);
   if (scope.id() != plan.context) {
     throw UsageError("the plan was made in another CUDA context than the thread's current one");
   }
-  if (call.multiplies()) return multiply(*driver_, plan.launch, call, workspace);
+  if (call.multiplies()) {
+    return multiply(*driver_, plan.launch, call, address_of(call.workspace.data));
+  }
   if (scaled_by_driver(*driver_, call)) return;
   const Scaling* const scaling = plan.scaling;
   if (scaling == nullptr) {
@@ -335,9 +342,8 @@ void GpuGemm::run(const GpuPlan& plan, const GemmCall& call, std::uint64_t works
   scale(*driver_, *scaling, call);
 }
 
-void GpuPlan::run(const GemmCall& call, const Workspace& workspace) const {
-  gemm.run(*this, call,
-           static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(workspace.data)));
+void GpuPlan::run(const GemmCall& call) const {
+  gemm.run(*this, call);
 }
 
 }  // namespace

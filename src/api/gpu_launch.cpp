@@ -12,10 +12,9 @@ void enqueue(const gpu::Driver& driver, const GpuLaunch& launch, const LaunchGeo
              const GemmCall& call, std::uint64_t workspace) {
   auto placed = placed_tensors(call);
   std::uint32_t prepares = ~0U;
-  for (const auto& [prepared, index] :
-       {std::pair(call.prepared_a, 0U), std::pair(call.prepared_b, 1U)}) {
-    if (prepared == nullptr) continue;
-    placed[index].prepared = prepared->address;
+  for (const auto& [matrix, index] : {std::pair(&call.a, 0U), std::pair(&call.b, 1U)}) {
+    if (matrix->prepared == nullptr) continue;
+    placed[index].prepared = matrix->prepared->operand()->address;
     prepares &= ~(1U << index);
   }
   const auto sizes = sizes_of(call.problem);
@@ -49,20 +48,22 @@ GpuPrepared::~GpuPrepared() {
 
 void multiply(const gpu::Driver& driver, const GpuLaunch& launch, const GemmCall& call,
               std::uint64_t workspace) {
-  if (call.prepared_a == nullptr && call.prepared_b == nullptr) {
+  if (call.a.prepared == nullptr && call.b.prepared == nullptr) {
     return enqueue(driver, launch, launch.geometry, call, workspace);
   }
   LaunchGeometry geometry = launch.geometry;
   GemmCall used = call;
   const std::uint64_t context = gpu::current_context_id(driver);
-  const auto use = [&](const PreparedOperand*& prepared, std::size_t index) {
+  const auto use = [&](Matrix& matrix, std::size_t index) {
+    const PreparedOperand* const prepared =
+        matrix.prepared == nullptr ? nullptr : matrix.prepared->operand();
     const bool fits =
         prepared != nullptr && prepared->kernel == *launch.name && prepared->context == context;
-    if (!fits) prepared = nullptr;
+    if (!fits) matrix.prepared = nullptr;
     if (fits) geometry.preparation.blocks -= geometry.preparation.shares[index].blocks;
   };
-  use(used.prepared_a, 0);
-  use(used.prepared_b, 1);
+  use(used.a, 0);
+  use(used.b, 1);
   enqueue(driver, launch, geometry, used, workspace);
 }
 
@@ -83,12 +84,12 @@ void prepare_operand(const gpu::Driver& driver, const GpuLaunch& launch, const G
 
 bool scaled_by_driver(const gpu::Driver& driver, const GemmCall& call) {
   if (call.beta == 1) return true;
-  if (call.beta == 0 && call.problem.batch == 1) {
-    gpu::zero_rows(driver, placed_tensors(call)[2].address, call.ldc, call.problem.m,
-                   call.problem.n, call.stream);
-    return true;
-  }
-  return false;
+  if (call.beta != 0 || call.problem.batch != 1) return false;
+  const std::int64_t words = size_bytes(call.c.type) / gpu::kWordBytes;  // of an element
+  if (words == 0) return false;
+  gpu::zero_rows(driver, address_of(call.c.data), words * call.c.ld, call.problem.m,
+                 words * call.problem.n, call.stream);
+  return true;
 }
 
 void scale(const gpu::Driver& driver, const Scaling& scaling, const GemmCall& call) {
@@ -100,8 +101,8 @@ void scale(const gpu::Driver& driver, const Scaling& scaling, const GemmCall& ca
   GemmCall deep = call;
   deep.problem.k = 0;
   deep.alpha = 0;
-  deep.a = deep.b = call.c;  // not read, but an address is made of it
-  deep.prepared_a = deep.prepared_b = nullptr;
+  deep.a.data = deep.b.data = call.c.data;  // not read, but an address is made of it
+  deep.a.prepared = deep.b.prepared = nullptr;
   enqueue(driver, scaling.launch, geometry, deep, /*workspace=*/0);
 }
 

@@ -36,9 +36,10 @@ std::string Library::device_name() const {
   return of(core_).backend().selector().device().label;
 }
 
-MatchKind Library::gemm(const GemmProblem& problem, float alpha, Matrix a, Matrix b, float beta,
-                        MutableMatrix c, Stream stream) {
-  return of(core_).backend().gemm(checked_call(problem, alpha, a, b, beta, c, stream));
+MatchKind Library::gemm(const GemmProblem& problem, const GemmArguments& arguments) {
+  const GemmCall call = checked_call(problem, arguments);
+  check_workspace(call.workspace);
+  return of(core_).backend().gemm(call);
 }
 
 MatchKind Library::prepare(const GemmProblem& problem, Stream stream) {
@@ -120,27 +121,20 @@ std::size_t Plan::workspace_bytes() const {
   return planned().workspace_bytes;
 }
 
-void Plan::operator()(float alpha, Matrix a, Matrix b, float beta, MutableMatrix c, Stream stream,
-                      Workspace workspace) const {
+void Plan::operator()(const GemmArguments& arguments) const {
   const PlannedGemm& plan = planned();
   check_not_forked(plan.forks);
-  const GemmCall call = checked_call(problem_, alpha, a, b, beta, c, stream);
+  const GemmCall call = checked_call(problem_, arguments);
   if (call.is_empty()) return;
   if (call.multiplies() && plan.needs_alignment && !call.is_aligned()) {
     throw UsageError("the operands are not aligned as the plan was told: use Alignment::any");
   }
-  if (call.multiplies() && workspace.bytes < plan.workspace_bytes) {
-    throw UsageError("the workspace has " + std::to_string(workspace.bytes) +
+  if (call.multiplies() && call.workspace.bytes < plan.workspace_bytes) {
+    throw UsageError("the workspace has " + std::to_string(call.workspace.bytes) +
                      " bytes: this plan needs " + std::to_string(plan.workspace_bytes));
   }
-  if (call.multiplies() && plan.workspace_bytes > 0 && workspace.data == nullptr) {
-    throw UsageError("workspace is a null pointer: this plan needs " +
-                     std::to_string(plan.workspace_bytes) + " bytes");
-  }
-  if (plan.workspace_bytes > 0 && reinterpret_cast<std::uintptr_t>(workspace.data) % 256 != 0) {
-    throw UsageError("the workspace is not at a multiple of 256 bytes");
-  }
-  plan.run(call, workspace);
+  if (plan.workspace_bytes > 0) check_workspace(call.workspace);
+  plan.run(call);
 }
 
 }  // namespace autotune

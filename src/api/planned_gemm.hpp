@@ -20,7 +20,7 @@ struct PlannedGemm {
   PlannedGemm& operator=(const PlannedGemm&) = delete;
 
   // Computes a product of the problem that was planned.
-  virtual void run(const GemmCall& call, const Workspace& workspace) const = 0;
+  virtual void run(const GemmCall& call) const = 0;
 
   const BestConfiguration best;
   const std::uint32_t forks = fork_count();  // when it was made

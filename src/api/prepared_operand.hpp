@@ -6,18 +6,21 @@
 #include <memory>
 #include <string>
 
+#include "autotune/element_type.hpp"
+
 namespace autotune {
 
 // A matrix as a kernel sees it: rows of op(A), or columns of op(B), along K.
 struct OperandPlace {
-  const float* data = nullptr;
+  const void* data = nullptr;
+  ElementType type = ElementType::f32;
   std::int64_t ld = 0;
   std::int64_t rows = 0;
   std::int64_t k = 0;
   bool k_major = false;  // the elements of a row lie side by side
 
   friend bool operator==(const OperandPlace& a, const OperandPlace& b) {
-    return a.data == b.data && a.ld == b.ld && a.rows == b.rows && a.k == b.k &&
+    return a.data == b.data && a.type == b.type && a.ld == b.ld && a.rows == b.rows && a.k == b.k &&
            a.k_major == b.k_major;
   }
 };

@@ -30,8 +30,9 @@ struct Products {
 
   MatchKind multiply(const GemmProblem& problem, CUstream_st* stream = nullptr, int offset = 0) {
     static_cast<void>(machine.application.take_calls());
-    return backend->gemm(checked_call(problem, 1, {kMemory + offset, problem.k},
-                                      {kMemory, problem.n}, 0, {kResult, problem.n}, stream));
+    return backend->gemm(checked_call(
+        problem,
+        {1, {kMemory + offset, problem.k}, {kMemory, problem.n}, 0, {kResult, problem.n}, stream}));
   }
 
   // Stores a winner with its compiled kernel: a template's default for another problem.
@@ -112,7 +113,7 @@ TEST_SUITE("kernels that are chosen again") {
   TEST_CASE("sixteen threads multiply while kernels take the places of others") {
     Products products;
     products.machine.application.stay_silent(true);
-    const GemmCall call = checked_call(kProblem, 1, {kMemory}, {kMemory}, 0, {kResult}, nullptr);
+    const GemmCall call = checked_call(kProblem, {1, {kMemory}, {kMemory}, 0, {kResult}, nullptr});
     constexpr int kThreads = 16;
     std::latch all_have_called(kThreads);
     std::atomic<int> changed = 0;

@@ -140,7 +140,7 @@ TEST_SUITE("a product that is refused") {
                                        {.results = &results, .cubins = &cubins, .log = &log});
     const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
     const auto multiply_by = [&] {
-      return backend->gemm(checked_call(problem, 1, {kMemory}, {kMemory}, 0, {kResult}, nullptr));
+      return backend->gemm(checked_call(problem, {1, {kMemory}, {kMemory}, 0, {kResult}, nullptr}));
     };
     for (int times = 0; times < 2; ++times) CHECK_THROWS_AS(multiply_by(), EnvironmentError);
     const std::string kernel =

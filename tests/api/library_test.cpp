@@ -211,8 +211,32 @@ TEST_SUITE("Plan") {
     wrong.data = static_cast<char*>(wrong.data) + 16;
     CHECK_THROWS_AS(run(wrong), UsageError);
     wrong.data = nullptr;
-    CHECK_THROWS_WITH_AS(run(wrong), doctest::Contains("workspace is a null pointer: this plan"),
+    CHECK_THROWS_WITH_AS(run(wrong), doctest::Contains("bytes is a null pointer"), UsageError);
+  }
+
+  TEST_CASE("gemm() uses one that it is given, and another kernel where that is too small") {
+    const Machine machine;
+    Machine::compile_both("gemm_simt", kDeep);
+    Machine::compile_both("gemm_simt", kProblem);
+    Library library;
+    GemmArguments call{.a = {kMemory}, .b = {kMemory}, .c = {kResult}};
+    call.workspace = workspace_of(library.plan(kDeep));
+    const auto calls_of_gemm = [&] {
+      static_cast<void>(machine.application.take_calls());
+      library.gemm(kDeep, call);
+      return machine.application.take_calls();
+    };
+    for (int times = 0; times < 2; ++times) CHECK_FALSE(has(calls_of_gemm(), "cuMemAlloc"));
+    call.workspace.bytes /= 2;
+    CHECK_THROWS_WITH_AS(calls_of_gemm(), doctest::Contains("not in the cubin store"),
+                         EnvironmentError);  // that kernel was not compiled
+    call.workspace.data = static_cast<char*>(call.workspace.data) + 16;
+    CHECK_THROWS_WITH_AS(calls_of_gemm(), "the workspace is not at a multiple of 256 bytes",
                          UsageError);
+    call.workspace.data = nullptr;
+    CHECK_THROWS_WITH_AS(calls_of_gemm(), doctest::Contains("bytes is a null pointer"), UsageError);
+    call.workspace = {};
+    CHECK(has(calls_of_gemm(), "cuMemAlloc"));
   }
 
   TEST_CASE("of an empty product does nothing") {

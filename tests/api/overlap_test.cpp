@@ -45,9 +45,12 @@ bool share(const Placed& a, const Placed& b) {
 // Returns what is said of a call; "" when it is right.
 std::string said_of(const GemmProblem& problem, const Placed& a, const Placed& b, const Placed& c) {
   try {
-    static_cast<void>(checked_call(problem, 1, {element(a.first), a.ld, a.stride},
-                                   {element(b.first), b.ld, b.stride}, 0,
-                                   {element(c.first), c.ld, c.stride}, nullptr));
+    static_cast<void>(checked_call(problem, {1,
+                                             {element(a.first), a.ld, a.stride},
+                                             {element(b.first), b.ld, b.stride},
+                                             0,
+                                             {element(c.first), c.ld, c.stride},
+                                             nullptr}));
     return "";
   } catch (const UsageError& error) {
     return error.what();

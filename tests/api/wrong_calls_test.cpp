@@ -35,9 +35,11 @@ const Call kWrongCalls[] = {
      .problem = {.m = 2, .n = 3, .k = 4, .math = static_cast<Math>(9)}},
     {.message = "order is 255: it must be 0 or 1",
      .problem = {.m = 2, .n = 3, .k = 4, .order = static_cast<Order>(255)}},
-    {.message = "types: A, B, C and the sums must be f32, the default",
+    {.message = "types: 'f32-bf16' must be f32, the default: no kernel computes others",
      .problem = {.m = 2, .n = 3, .k = 4, .types = {.c = ElementType::bf16}}},
-    {.message = "types: A, B, C and the sums must be f32, the default",
+    {.message = "types: 9 must be the number of a type, from 0 to 4",
+     .problem = {.m = 2, .n = 3, .k = 4, .types = {.b = static_cast<ElementType>(9)}}},
+    {.message = "types: 'f32-f32-f32-f64' must be f32, the default: no kernel computes others",
      .problem = {.m = 2, .n = 3, .k = 4, .types = {.accumulate = ElementType::f64}}},
     {.message = "lda is 3: rows of 4 elements need 4 at least", .lda = 3},
     {.message = "ldb is 2: rows of 3 elements need 3 at least", .ldb = 2},
@@ -55,9 +57,9 @@ const Call kWrongCalls[] = {
     {.message = "B is a null pointer", .b = -1},
     {.message = "C is a null pointer", .c = -1},
     {.message = "C is a null pointer", .problem = {.m = 2, .n = 3, .k = 0}, .c = -1},
-    {.message = "A is not at a multiple of 4 bytes: its elements are FP32", .a = 1},
-    {.message = "B is not at a multiple of 4 bytes: its elements are FP32", .b = 2},
-    {.message = "C is not at a multiple of 4 bytes: its elements are FP32", .c = 3},
+    {.message = "A is not at a multiple of 4 bytes: its elements are f32", .a = 1},
+    {.message = "B is not at a multiple of 4 bytes: its elements are f32", .b = 2},
+    {.message = "C is not at a multiple of 4 bytes: its elements are f32", .c = 3},
     {.message = "C overlaps A", .c = -400},
     {.message = "C overlaps B", .c = -272},
     {.message = "stream: the CPU device has none", .stream = kSomeStream},
@@ -81,6 +83,35 @@ TEST_SUITE("wrong use of a Library") {
                                         {c, call.ldc}, call.stream),
                            call.message, UsageError);
     }
+  }
+
+  TEST_CASE("matrices of another type than the problem's") {
+    const TemporaryStorage storage;
+    Library library(kCpu);
+    static float memory[192];
+    const GemmProblem problem{.m = 2, .n = 3, .k = 4};
+    const GemmArguments right{.a = {memory}, .b = {memory + 32}, .c = {memory + 100}};
+    const auto refuses = [&](const GemmArguments& call, const char* message) {
+      CHECK_THROWS_WITH_AS(library.gemm(problem, call), message, UsageError);
+    };
+    GemmArguments call = right;
+    call.a = {memory, ElementType::bf16};
+    refuses(call, "type of A: 'bf16' must be f32, as the problem's types have it");
+    call = right;
+    call.b.type = ElementType::i32;
+    refuses(call, "type of B: 'i32' must be f32, as the problem's types have it");
+    call = right;
+    call.c = {memory + 100, ElementType::f64};
+    refuses(call, "type of C: 'f64' must be f32, as the problem's types have it");
+    call.c.type = static_cast<ElementType>(5);
+    refuses(call, "type of C: 5 must be the number of a type, from 0 to 4");
+    call = right;
+    call.a.type = ElementType::f16;  // of a matrix that is not used
+    call.alpha = 0;
+    CHECK_NOTHROW(library.gemm(problem, call));
+    CHECK_THROWS_WITH_AS(
+        static_cast<void>(library.prepare_operand(problem, Operand::a, {memory, ElementType::f16})),
+        "type of A: 'f16' must be f32, as the problem's types have it", UsageError);
   }
 
   TEST_CASE("matrices of a batch") {

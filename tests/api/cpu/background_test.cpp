@@ -294,8 +294,8 @@ TEST_SUITE("tuning in the background on the CPU device") {
         make_cpu_gemm(device, {.results = &results, .cubins = &cubins, .log = &log});
     std::atomic<int> wrong = 0;
     const auto multiply = [&](Numbers& mine) {
-      backend->gemm(checked_call(mine.problem, 1, {mine.a.data()}, {mine.b.data()}, 0,
-                                 {mine.c.data()}, nullptr));
+      backend->gemm(checked_call(
+          mine.problem, {1, {mine.a.data()}, {mine.b.data()}, 0, {mine.c.data()}, nullptr}));
       wrong += mine.is_right() ? 0 : 1;
     };
     // A product whose first call meets the lock of a writer keeps what was known before.
@@ -320,8 +320,9 @@ TEST_SUITE("tuning in the background on the CPU device") {
     threads.clear();
     CHECK(wrong == 0);
     Numbers last({8, 11, 6});
-    CHECK(backend->gemm(checked_call(last.problem, 1, {last.a.data()}, {last.b.data()}, 0,
-                                     {last.c.data()}, nullptr)) == MatchKind::exact);
+    CHECK(backend->gemm(checked_call(
+              last.problem, {1, {last.a.data()}, {last.b.data()}, 0, {last.c.data()}, nullptr})) ==
+          MatchKind::exact);
     CHECK(last.is_right());
   }
 }
