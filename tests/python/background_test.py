@@ -1,6 +1,9 @@
 """Tuning in the background, in processes of the program, on the CPU device."""
 
 import os
+import subprocess
+import sys
+import time
 import unittest
 
 import arrays
@@ -12,6 +15,19 @@ os.environ["AUTOTUNE_LIBCUDA"] = "/nonexistent/libcuda.so.1"
 import autotune  # noqa: E402: it must see the storage
 
 PROGRAM = os.environ["AUTOTUNE_PROGRAM"]
+
+
+AT_EXIT = """
+import sys
+import time
+
+import autotune
+from arrays import Array
+
+library = autotune.Library("cpu", miss="background", program=sys.argv[1], share=0.9, log=lambda *line: None)
+library.matmul(Array((16, 15)), Array((15, 14)), Array((16, 14)))
+time.sleep(0.3)
+"""
 
 
 def multiply():
@@ -29,6 +45,21 @@ class Background(unittest.TestCase):
             pass
         autotune.stop_background()
         multiply()
+
+    def test_a_library_tunes_what_it_multiplies(self):
+        lines = []
+        with autotune.Library("cpu", database=storage.name + "/own.db", miss="background", program=PROGRAM, share=0.9,
+                              miss_seconds=1e6, log=lambda *line: lines.append(line)) as library:
+            library.matmul(Array((6, 5)), Array((5, 4)), Array((6, 4)))
+            while library.query((6, 4, 5))["match"] != "exact":
+                time.sleep(0.01)
+            library.stop_background()
+        self.assertTrue(lines)
+
+    def test_a_process_ends_while_it_is_tuned(self):
+        done = subprocess.run([sys.executable, "-c", AT_EXIT, PROGRAM], capture_output=True, text=True, timeout=100,
+                              check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_wrong_calls(self):
         for wrong, kind, message in [

@@ -4,6 +4,7 @@ import gc
 import multiprocessing
 import os
 import pathlib
+import pickle
 import signal
 import unittest
 from unittest import mock
@@ -81,8 +82,10 @@ class Libraries(unittest.TestCase):
         self.assertEqual(either.query(SIZE)["kernel"], gpu.query(SIZE)["kernel"])
 
     def test_what_was_not_tuned_may_be_refused_or_tuned_first(self):
-        with self.assertRaisesRegex(autotune.NotTunedError, "was not tuned"):
+        with self.assertRaisesRegex(autotune.NotTunedError, "was not tuned") as raised:
             ones(autotune.Library("cpu", database=path("refused.db"), miss="refuse"))
+        again = pickle.loads(pickle.dumps(raised.exception))
+        self.assertEqual((type(again), again.status, str(again)), (autotune.NotTunedError, 4, str(raised.exception)))
         tuning = autotune.Library("cpu", database=path("missed.db"), miss="tune", miss_seconds=5)
         self.assertEqual(ones(tuning)[0], "exact")
 
