@@ -53,6 +53,8 @@ class Memory:
         array = self._from_pytorch(array)
         self.keeps = array  # what owns the memory
         self.read_only = False
+        if self._from_tensor(array):
+            return
         if getattr(getattr(array, "mask", None), "shape", ()) != ():  # NumPy's; it has none in its interface
             raise TypeError(f"{name} has a mask")
         if not (self._from_interface(array) or self._from_dlpack(array)):
@@ -75,6 +77,18 @@ class Memory:
         if hasattr(array, "fake_mode"):
             raise TypeError(f"{self.name} is a fake tensor: it has no elements")
         return array.detach() if array.requires_grad and not torch.is_grad_enabled() else array
+
+    def _from_tensor(self, array: Any) -> bool:
+        """A plain tensor of PyTorch, in less time than by the ways below, which say what is wrong with others."""
+        torch = _pytorch_of(array)
+        if (torch is None or type(array).__module__ not in ("torch", "torch.nn.parameter")
+                or array.dtype is not torch.float32 or array.layout is not torch.strided
+                or array.device.type not in ("cpu", "cuda") or array.requires_grad):
+            return False
+        self.data, self.shape, self.strides = self._read(array.data_ptr), tuple(array.shape), array.stride()
+        if array.is_cuda:
+            self.device, self.stream = array.device.index, _current_stream(array)
+        return True
 
     def _from_interface(self, array: Any) -> bool:
         interface = self._read(lambda: getattr(array, "__cuda_array_interface__", None))

@@ -74,6 +74,13 @@ class OfAStandIn(unittest.TestCase):
             autotune.matmul(fake, Tensor(self.ones), Tensor(self.out))
 
 
+class OnlyDlpack:
+    """A tensor of which no more is known than DLPack says."""
+
+    def __init__(self, tensor):
+        self.__dlpack__, self.__dlpack_device__ = tensor.__dlpack__, tensor.__dlpack_device__
+
+
 @unittest.skipIf(torch is None, "no PyTorch")
 class OfPyTorch(unittest.TestCase):
     def test_parameters(self):
@@ -83,6 +90,26 @@ class OfPyTorch(unittest.TestCase):
                 self.assertTrue(torch.allclose(autotune.matmul(a, parameter), a @ parameter, atol=1e-5))
         with self.assertRaises(TypeError):
             autotune.matmul(a, parameter)
+
+    def test_tensors_say_the_same_as_dlpack(self):
+        def places(tensor):
+            of = autotune.arrays.Matrix(tensor, "a")
+            return of.data, of.device, of.stream, of.shape, of.strides, of.batch, of.batch_stride, of.read_only
+
+        whole = torch.randn(5, 6, 7)
+        for tensor in (whole, whole[1], whole[2].t(), whole[:, 1:3, 2:], whole[:1, 2, 3:], whole.transpose(1, 2)):
+            self.assertEqual(places(tensor), places(OnlyDlpack(tensor)))
+
+    def test_tensors_that_are_not_plain(self):
+        plain = torch.ones(2, 2)
+        for message, other in [
+                ("a has elements of", plain.double()), ("a has elements of", plain.bool()),
+                ("a is a negated view", torch.ones(2, 2, dtype=torch.complex64).conj().imag),
+                ("a does not give its memory", plain.to_sparse()), ("a ", plain.to("meta"))]:
+            with self.subTest(message), self.assertRaisesRegex(TypeError, message):
+                autotune.matmul(other, plain)
+        with self.assertRaisesRegex(TypeError, "a does not give its memory"):
+            torch.vmap(lambda matrix: autotune.matmul(matrix, plain))(torch.ones(3, 2, 2))
 
     def test_a_gradient_that_needs_what_out_was(self):
         out = torch.ones(3, 2)
