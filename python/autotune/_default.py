@@ -13,7 +13,7 @@ class Default(Library):
         """From now on products on GPUs run with the kernels of a file of `autotune export --bundle`.
 
         No compiler, database or cubin store is looked for then, and tune() raises ValueError. path: of the
-        file, which the next call for a GPU reads; None: without one again.
+        file, which the next call for a GPU reads; None: without one again. Raises TypeError for another path.
         """
         self._settings = self._settings._replace(bundle=absolute(path))
 
@@ -22,7 +22,8 @@ class Default(Library):
 
         It is tuned in processes of `program` (None: the `autotune` that the shell would start), for at most
         `share` of any second of the device's time and `seconds` of it for each size; later products run
-        with the kernels that win. Ends with the process or with stop_background().
+        with the kernels that win. Ends with the process or with stop_background(). Raises TypeError or
+        ValueError for arguments that do not fit, and where there is no program.
         """
         self._settings = self._settings._replace(
             program=absolute(found_program(program)), miss=_c_api.MISSES.index("background"),

@@ -134,6 +134,7 @@ class Library:
         """Does c = alpha * a @ b + beta * c, as matmul() does, and returns the match of the kernel that did it.
 
         The match is as query() has it: "exact", "exact, stale", "nearest size" or "predicted".
+        Raises what matmul() raises.
         """
         product = arrays.Product(array_of(a), array_of(b), c, "c")
         match = self._multiply(product, (a, b), alpha, beta, stream, math)

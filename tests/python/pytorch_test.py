@@ -4,6 +4,7 @@ import os
 import sys
 import types
 import unittest
+from unittest import mock
 
 import arrays
 
@@ -62,6 +63,21 @@ class OfAStandIn(unittest.TestCase):
         self.records = True
         with self.assertRaisesRegex(TypeError, "b does not give its memory: .* use tensor.detach"):
             autotune.matmul(Tensor(self.a), Tensor(self.ones, requires_grad=True), Tensor(self.out))
+
+    def test_a_plain_tensor_on_a_gpu(self):
+        torch = sys.modules["torch"]
+        torch.float32 = torch.strided = object()
+        streams = {1: 0, 2: 64}  # the default stream is 0
+        torch.cuda = types.SimpleNamespace(
+            current_stream=lambda device: types.SimpleNamespace(cuda_stream=streams[device.index]))
+        for gpu, stream in (1, None), (2, 64):
+            tensor = Tensor(self.a)
+            vars(tensor).update(
+                dtype=torch.float32, layout=torch.strided, is_cuda=True, shape=(2, 2), stride=lambda: (1, 2),
+                device=types.SimpleNamespace(type="cuda", index=gpu), data_ptr=lambda: 4096)
+            with mock.patch.object(Tensor, "__module__", "torch"):
+                found = autotune.arrays.Matrix(tensor, "a")
+            self.assertEqual((found.data, found.device, found.stream, found.by_rows), (4096, gpu, stream, False))
 
     def test_a_negated_view(self):
         with self.assertRaisesRegex(TypeError, "a is a negated view: give its resolve_neg"):
