@@ -44,6 +44,11 @@ class Bundle(unittest.TestCase):
         autotune.use_bundle(None)
         self.assertNotIn("bundle", autotune.query(SIZE, device=0)["explanation"])
 
+    def test_libraries_with_a_bundle_and_without(self):
+        by_bundle, plain = autotune.Library(0, bundle=export("sm_90")), autotune.Library(0)
+        answers = [library.query(SIZE)["explanation"] for library in (by_bundle, plain, autotune)]
+        self.assertEqual(["from the bundle" in answer for answer in answers], [True, False, False])
+
     def test_arrays_in_host_memory_take_no_bundle(self):
         autotune.use_bundle("/nowhere/app.bundle")
         out = Array((1, 1))
