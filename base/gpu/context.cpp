@@ -39,10 +39,11 @@ const PrimaryContext& CallerContexts::primary() const {
   return *primary_;
 }
 
-CallerContexts::Scope::Scope(const CallerContexts& contexts) {
+CallerContexts::Scope::Scope(const CallerContexts& contexts, bool may_create) {
   const Driver& driver = *contexts.driver_;
   CUcontext current = nullptr;
   driver.check(driver.api().cuCtxGetCurrent(&current), "cuCtxGetCurrent");
+  if (current == nullptr && !may_create && contexts.known_ == nullptr) return;
   if (current == nullptr) primary_.emplace(contexts.primary());
   id_ = current_context_id(driver);
 }

@@ -55,8 +55,10 @@ class CallerContexts {
   // until the scope ends.
   class Scope {
    public:
-    explicit Scope(const CallerContexts& contexts);
-    // Identifies the context; the number is never used again for another one.
+    // Without `may_create` the primary context must have been current in another scope before, or
+    // else nothing is.
+    explicit Scope(const CallerContexts& contexts, bool may_create = true);
+    // Identifies the context; the number is never used again for another one. 0: there is none.
     [[nodiscard]] std::uint64_t id() const { return id_; }
 
    private:

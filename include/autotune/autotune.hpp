@@ -102,6 +102,15 @@ struct LibraryOptions {
   std::string bundle = {};
 };
 
+// What became of a product that was tried.
+enum class Outcome : std::uint8_t {
+  done = 0,       // as gemm() does it
+  not_ready = 1,  // a cold gemm(), or prepare() on this stream, has to come first
+  // The arguments are wrong, gemm() has refused the product of late, or the device reports a fault:
+  // gemm() says which.
+  refused = 2,
+};
+
 // The configuration that a product runs with, and why.
 struct BestConfiguration {
   MatchKind match = MatchKind::predicted;
@@ -272,6 +281,11 @@ class AUTOTUNE_API Library {
                  MutableMatrix c, Stream stream = nullptr) {
     return gemm(problem, {alpha, a, b, beta, c, stream, {}});
   }
+
+  // Multiplies as gemm() does where that needs nothing that is not here. It never compiles,
+  // allocates, reads or writes files, throws, or waits for a call that does; on the CPU device it
+  // locks and allocates.
+  Outcome try_gemm(const GemmProblem& problem, const GemmArguments& arguments) noexcept;
 
   // Does a cold gemm()'s work on that stream, for operands of any alignment, without the product.
   // Throws what gemm() throws.

@@ -51,6 +51,7 @@ class CpuGemm : public GemmBackend {
       : log_(*setup.log), selector_(device, setup) {}
 
   KernelSelector& selector() override { return selector_; }
+  Tried try_gemm(const GemmCall& call) override;
   MatchKind gemm(const GemmCall& call) override;
   MatchKind prepare(const GemmProblem& problem, Stream stream) override;
   // Portable kernels work on the operands themselves.
@@ -98,12 +99,21 @@ void scale(const GemmCall& call) {
   }
 }
 
+Tried CpuGemm::try_gemm(const GemmCall& call) {
+  if (call.stream != nullptr) return {Outcome::refused};
+  if (!call.is_empty() && !call.multiplies()) scale(call);
+  if (call.is_empty() || !call.multiplies()) return {Outcome::done};
+  const PlanKey key{kOnlyContext, call.problem, placement_of(call)};
+  const CpuPlan* const plan = plans_.find(key);
+  if (plan == nullptr) return {refusals_.refuses(key) ? Outcome::refused : Outcome::not_ready};
+  run(*plan, call);
+  return {Outcome::done, plan->best.match};
+}
+
 MatchKind CpuGemm::gemm(const GemmCall& call) {
   refuse_stream(call.stream);
-  if (!call.is_empty() && !call.multiplies()) scale(call);
-  if (call.is_empty() || !call.multiplies()) return MatchKind::exact;
-  const CpuPlan& plan =
-      plan_for(call.problem, call.is_aligned() ? Placement::aligned : Placement::anywhere);
+  if (const Tried tried = try_gemm(call); tried.outcome == Outcome::done) return tried.match;
+  const CpuPlan& plan = plan_for(call.problem, placement_of(call));
   run(plan, call);
   return plan.best.match;
 }

@@ -12,6 +12,12 @@ BestConfiguration nothing_to_choose(const GemmProblem& problem) {
   return best;
 }
 
+GemmProblem scaled_problem(bool batched) {
+  GemmProblem scaled = kScaledProblem;
+  scaled.batch = batched ? 2 : 1;
+  return scaled;
+}
+
 KernelChoice scaling_choice() {
   const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
   KernelChoice choice{&kernel, nothing_to_choose(kScaledProblem), kScaledProblem, ""};

@@ -13,12 +13,20 @@
 
 namespace autotune {
 
+// What became of a product.
+struct Tried {
+  Outcome outcome = Outcome::not_ready;
+  MatchKind match = MatchKind::exact;  // where it is done
+};
+
 // Thread-safe. Problems are row-major.
 class GemmBackend {
  public:
   virtual ~GemmBackend() = default;
   // The device that this thread's calls work on. Throws UsageError when it is not to be used.
   [[nodiscard]] virtual KernelSelector& selector() = 0;
+  // Does what Library::try_gemm() does with a right call; throws what the device reports.
+  [[nodiscard]] virtual Tried try_gemm(const GemmCall& call) = 0;
   virtual MatchKind gemm(const GemmCall& call) = 0;
   virtual MatchKind prepare(const GemmProblem& problem, Stream stream) = 0;
   // Prepares A or B of a call, the one that is not null.
@@ -49,6 +57,12 @@ template <typename Prepared>
 [[nodiscard]] KernelChoice scaling_choice();
 // The problem that it is compiled for.
 inline constexpr GemmProblem kScaledProblem{1024, 1024, 1};
+// The same for batches of any number of products, or for single ones.
+[[nodiscard]] GemmProblem scaled_problem(bool batched);
+
+[[nodiscard]] inline Placement placement_of(const GemmCall& call) {
+  return call.is_aligned() ? Placement::aligned : Placement::anywhere;
+}
 
 // Returns whether a problem has anything to multiply.
 [[nodiscard]] inline bool multiplies(const GemmProblem& problem) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <string_view>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,38 +21,44 @@ bool is_computed(const GemmTypes& types) {
   return types == GemmTypes();
 }
 
-void check_type(std::string_view name, ElementType type) {
-  if (is_known(type)) return;
-  throw UsageError(fmt::format("{}: {} must be the number of a type, from 0 to {}", name,
-                               static_cast<int>(type), kElementTypes.size() - 1));
+// Throws UsageError with a text, or returns false.
+template <typename... Values>
+bool wrong(OnFault on_fault, fmt::format_string<Values...> text, Values&&... values) {
+  if (on_fault == OnFault::throws)
+    throw UsageError(fmt::vformat(text, fmt::make_format_args(values...)));
+  return false;
 }
 
-[[noreturn]] void refuse_problem(const GemmProblem& problem) {
+bool has_right_types(const GemmTypes& types, OnFault on_fault) {
+  for (const ElementType type : {types.a, types.b, types.c, types.accumulate}) {
+    if (is_known(type)) continue;
+    return wrong(on_fault, "types: {} must be the number of a type, from 0 to {}",
+                 static_cast<int>(type), kElementTypes.size() - 1);
+  }
+  if (is_computed(types)) return true;
+  const std::string text = on_fault == OnFault::throws ? to_string(types) : "";
+  return wrong(on_fault, "types: '{}' must be f32, the default: no kernel computes others", text);
+}
+
+bool is_right_problem(const GemmProblem& problem, OnFault on_fault) {
   const std::pair<const char*, std::int64_t> sizes[] = {
       {"m", problem.m}, {"n", problem.n}, {"k", problem.k}, {"batch", problem.batch}};
   for (const auto& [name, size] : sizes) {
     if (size >= 0 && size <= kMostSize) continue;
-    throw UsageError(fmt::format("{} is {}: it must be from 0 to {}", name, size, kMostSize));
+    return wrong(on_fault, "{} is {}: it must be from 0 to {}", name, size, kMostSize);
   }
   if (problem.math > Math::tf32) {
-    throw UsageError(
-        fmt::format("math is {}: it must be from 0 to 2", static_cast<int>(problem.math)));
+    return wrong(on_fault, "math is {}: it must be from 0 to 2", static_cast<int>(problem.math));
   }
   const std::pair<const char*, int> choices[] = {{"op_a", static_cast<int>(problem.op_a)},
                                                  {"op_b", static_cast<int>(problem.op_b)},
                                                  {"order", static_cast<int>(problem.order)}};
   for (const auto& [name, value] : choices) {
-    if (value > 1) throw UsageError(fmt::format("{} is {}: it must be 0 or 1", name, value));
+    if (value > 1) return wrong(on_fault, "{} is {}: it must be 0 or 1", name, value);
   }
-  for (const ElementType type :
-       {problem.types.a, problem.types.b, problem.types.c, problem.types.accumulate}) {
-    check_type("types", type);
-  }
-  if (!is_computed(problem.types)) {
-    throw UsageError(fmt::format("types: '{}' must be f32, the default: no kernel computes others",
-                                 to_string(problem.types)));
-  }
-  throw Error("a problem was refused that is right");
+  if (!has_right_types(problem.types, on_fault)) return false;
+  if (on_fault == OnFault::throws) check_operands(problem);
+  return operands_fit(problem);
 }
 
 // A matrix as the caller sees it: `lines` rows of `length` elements in row-major order, columns in
@@ -81,47 +87,51 @@ std::int64_t meant_ld(std::int64_t ld, std::int64_t least) {
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 59;  // elements of all matrices together
 
 // `of`: what the problem has as the type of this matrix.
-void check_matrix(const Lines& matrix, ElementType of, Order order, bool is_used) {
+bool is_right_matrix(const Lines& matrix, ElementType of, Order order, bool is_used,
+                     OnFault on_fault) {
   const char* const lines = order == Order::row_major ? "rows" : "columns";
   if (is_used) {
-    check_type(fmt::format("type of {}", matrix.name), matrix.type);
-    if (matrix.type != of) {
-      throw UsageError(fmt::format("type of {}: '{}' must be {}, as the problem's types have it",
-                                   matrix.name, to_string(matrix.type), to_string(of)));
+    if (!is_known(matrix.type)) {
+      return wrong(on_fault, "type of {}: {} must be the number of a type, from 0 to {}",
+                   matrix.name, static_cast<int>(matrix.type), kElementTypes.size() - 1);
     }
-    if (matrix.data == nullptr) throw UsageError(fmt::format("{} is a null pointer", matrix.name));
+    if (matrix.type != of) {
+      return wrong(on_fault, "type of {}: '{}' must be {}, as the problem's types have it",
+                   matrix.name, info(matrix.type).name, info(of).name);
+    }
+    if (matrix.data == nullptr) return wrong(on_fault, "{} is a null pointer", matrix.name);
     if (address_of(matrix.data) % matrix.element_bytes() != 0) {
-      throw UsageError(fmt::format("{} is not at a multiple of {} bytes: its elements are {}",
-                                   matrix.name, matrix.element_bytes(), to_string(matrix.type)));
+      return wrong(on_fault, "{} is not at a multiple of {} bytes: its elements are {}",
+                   matrix.name, matrix.element_bytes(), info(matrix.type).name);
     }
   }
   if (matrix.ld < matrix.length) {
-    throw UsageError(fmt::format("ld{} is {}: {} of {} elements need {} at least", matrix.lower(),
-                                 matrix.ld, lines, matrix.length, matrix.length));
+    return wrong(on_fault, "ld{} is {}: {} of {} elements need {} at least", matrix.lower(),
+                 matrix.ld, lines, matrix.length, matrix.length);
   }
   const std::int64_t most = kMostExtent / std::max<std::int64_t>(matrix.lines, 1);
-  if (!is_used || matrix.ld <= most) return;
-  throw UsageError(fmt::format("ld{} is {}: it must be at most {} for {} {}", matrix.lower(),
-                               matrix.ld, most, matrix.lines, lines));
+  if (!is_used || matrix.ld <= most) return true;
+  return wrong(on_fault, "ld{} is {}: it must be at most {} for {} {}", matrix.lower(), matrix.ld,
+               most, matrix.lines, lines);
 }
 
-void check_stride(const Lines& matrix) {
+bool is_right_stride(const Lines& matrix, OnFault on_fault) {
   const std::int64_t most = kMostExtent / std::max<std::int64_t>(matrix.matrices, 1);
-  if (matrix.matrices <= 1 || (matrix.stride >= 0 && matrix.stride <= most)) return;
-  throw UsageError(fmt::format("stride_{} is {}: it must be from 0 to {} for {} matrices",
-                               matrix.lower(), matrix.stride, most, matrix.matrices));
+  if (matrix.matrices <= 1 || (matrix.stride >= 0 && matrix.stride <= most)) return true;
+  return wrong(on_fault, "stride_{} is {}: it must be from 0 to {} for {} matrices", matrix.lower(),
+               matrix.stride, most, matrix.matrices);
 }
 
 // Matrices of C lie behind each other, or all between the lines of the first one.
-void check_separate(const Lines& c) {
-  if (c.matrices <= 1) return;
+bool are_separate(const Lines& c, OnFault on_fault) {
+  if (c.matrices <= 1) return true;
   const bool behind =
       c.stride / c.ld >= c.lines || (c.stride / c.ld == c.lines - 1 && c.stride % c.ld >= c.length);
   const bool between = c.stride >= c.length && c.stride <= (c.ld - c.length) / (c.matrices - 1);
-  if (behind || between) return;
-  throw UsageError(
-      fmt::format("stride_c is {}: the matrices of C overlap, as {} lines of {} elements, {} apart",
-                  c.stride, c.lines, c.length, c.ld));
+  if (behind || between) return true;
+  return wrong(on_fault,
+               "stride_c is {}: the matrices of C overlap, as {} lines of {} elements, {} apart",
+               c.stride, c.lines, c.length, c.ld);
 }
 
 // The end of all matrices, or the greatest address if that is beyond it.
@@ -134,8 +144,8 @@ std::uint64_t end_of(const Lines& matrix) {
   return is_beyond ? std::numeric_limits<std::uint64_t>::max() : end;
 }
 
-void check_apart(const Lines& operand, const Lines& c) {
-  if (end_of(operand) <= address_of(c.data) || end_of(c) <= address_of(operand.data)) return;
+bool are_apart(const Lines& operand, const Lines& c, OnFault on_fault) {
+  if (end_of(operand) <= address_of(c.data) || end_of(c) <= address_of(operand.data)) return true;
   // Counted in the smaller one's elements: both begin at multiples of these.
   const std::uint64_t unit = std::min(operand.element_bytes(), c.element_bytes());
   const auto runs = [unit](const Lines& of) {
@@ -144,21 +154,24 @@ void check_apart(const Lines& operand, const Lines& c) {
                        {{{of.lines, of.ld * scale}, {of.matrices, of.stride * scale}}}};
   };
   const auto bytes = static_cast<std::int64_t>(address_of(c.data) - address_of(operand.data));
-  if (!may_overlap(runs(operand), runs(c), bytes / static_cast<std::int64_t>(unit))) return;
-  throw UsageError(fmt::format("C overlaps {}", operand.name));
+  if (!may_overlap(runs(operand), runs(c), bytes / static_cast<std::int64_t>(unit))) return true;
+  return wrong(on_fault, "C overlaps {}", operand.name);
 }
 
 // `name`: the caller's, which in column-major order is not the kernel's.
-void check_prepared(const PreparedMatrix* prepared, const OperandPlace& place, char name) {
-  if (prepared == nullptr || prepared->operand()->place == place) return;
-  throw UsageError(fmt::format(
+bool is_right_prepared(const PreparedMatrix* prepared, const OperandPlace& place, char name,
+                       OnFault on_fault) {
+  if (prepared == nullptr || prepared->operand()->place == place) return true;
+  return wrong(
+      on_fault,
       "{} is not the matrix that was prepared: its address, type, ld, shape or layout differs",
-      name));
+      name);
 }
 
-// Throws UsageError for whatever is wrong, in the caller's terms.
-void check_carefully(const GemmProblem& problem, const GemmArguments& arguments) {
-  check_problem(problem);
+// Finds whatever is wrong, in the caller's terms.
+bool is_right_at_length(const GemmProblem& problem, const GemmArguments& arguments,
+                        OnFault on_fault) {
+  if (!is_right_problem(problem, on_fault)) return false;
   const auto& [alpha, a, b, beta, c, stream, workspace] = arguments;
   const bool empty = problem.m == 0 || problem.n == 0 || problem.batch == 0;
   const bool multiplies = !empty && alpha != 0 && problem.k > 0;
@@ -173,15 +186,25 @@ void check_carefully(const GemmProblem& problem, const GemmArguments& arguments)
   const Lines lines_a = lines_of('A', a, lda, lda == problem.k ? problem.m : problem.k);
   const Lines lines_b = lines_of('B', b, ldb, ldb == problem.n ? problem.k : problem.n);
   const Lines lines_c = lines_of('C', c, ldc, ldc == problem.n ? problem.m : problem.n);
-  check_matrix(lines_a, problem.types.a, problem.order, multiplies);
-  check_matrix(lines_b, problem.types.b, problem.order, multiplies);
-  check_matrix(lines_c, problem.types.c, problem.order, !empty);
-  for (const Lines& matrix : {lines_a, lines_b, lines_c}) check_stride(matrix);
-  if (!empty) check_separate(lines_c);
-  if (multiplies) {
-    check_apart(lines_a, lines_c);
-    check_apart(lines_b, lines_c);
+  if (!is_right_matrix(lines_a, problem.types.a, problem.order, multiplies, on_fault) ||
+      !is_right_matrix(lines_b, problem.types.b, problem.order, multiplies, on_fault) ||
+      !is_right_matrix(lines_c, problem.types.c, problem.order, !empty, on_fault)) {
+    return false;
   }
+  for (const Lines& matrix : {lines_a, lines_b, lines_c}) {
+    if (!is_right_stride(matrix, on_fault)) return false;
+  }
+  return empty || (are_separate(lines_c, on_fault) &&
+                   (!multiplies || (are_apart(lines_a, lines_c, on_fault) &&
+                                    are_apart(lines_b, lines_c, on_fault))));
+}
+
+bool is_right_workspace(const Workspace& workspace, OnFault on_fault) {
+  if (address_of(workspace.data) % 256 != 0) {
+    return wrong(on_fault, "the workspace is not at a multiple of 256 bytes");
+  }
+  if (workspace.data != nullptr || workspace.bytes == 0) return true;
+  return wrong(on_fault, "the workspace of {} bytes is a null pointer", workspace.bytes);
 }
 
 // The bytes of a matrix of a plain call.
@@ -222,14 +245,7 @@ bool is_plain(const GemmCall& call, unsigned choices) {
 }  // namespace
 
 void check_problem(const GemmProblem& problem) {
-  const auto fits = [](std::int64_t size) { return size >= 0 && size <= kMostSize; };
-  const auto is_known = [](auto choice) { return static_cast<int>(choice) <= 1; };
-  if (fits(problem.m) && fits(problem.n) && fits(problem.k) && fits(problem.batch) &&
-      is_known(problem.op_a) && is_known(problem.op_b) && problem.math <= Math::tf32 &&
-      is_known(problem.order) && is_computed(problem.types)) {
-    return check_operands(problem);
-  }
-  refuse_problem(problem);
+  static_cast<void>(is_right_problem(problem, OnFault::throws));
 }
 
 void check_tunable(const GemmProblem& problem) {
@@ -243,37 +259,38 @@ void check_max_error(std::optional<double> max_error) {
   throw UsageError(fmt::format("max_error is {}: it must be above 0 and below 1", *max_error));
 }
 
-GemmCall checked_call(const GemmProblem& problem, const GemmArguments& arguments) {
+GemmCall unchecked_call(const GemmProblem& problem, const GemmArguments& arguments) {
   GemmCall call{arguments, problem.row_major()};
   if (problem.order != Order::row_major) std::swap(call.a, call.b);
   call.a.ld = meant_ld(call.a.ld, call.problem.lda());
   call.b.ld = meant_ld(call.b.ld, call.problem.ldb());
   call.c.ld = meant_ld(call.c.ld, call.problem.ldc());
+  for (Matrix* const matrix : {&call.a, &call.b}) {
+    const bool is_prepared = matrix->prepared != nullptr && matrix->prepared->operand() != nullptr;
+    if (!is_prepared) matrix->prepared = nullptr;
+  }
+  return call;
+}
+
+bool is_right(const GemmCall& call, const GemmProblem& problem, const GemmArguments& arguments,
+              OnFault on_fault) {
   const GemmTypes types{arguments.a.type, arguments.b.type, arguments.c.type,
                         problem.types.accumulate};
   const auto choices = static_cast<unsigned>(problem.op_a) | static_cast<unsigned>(problem.op_b) |
                        static_cast<unsigned>(problem.order) |
                        (is_computed(problem.types) && types == problem.types ? 0U : 2U);
-  if (!is_plain(call, choices)) check_carefully(problem, arguments);
-  for (Matrix* const matrix : {&call.a, &call.b}) {
-    const bool is_prepared = matrix->prepared != nullptr && matrix->prepared->operand() != nullptr;
-    if (!is_prepared) matrix->prepared = nullptr;
-  }
-  if (call.a.prepared != nullptr || call.b.prepared != nullptr) {
-    const bool as_given = problem.order == Order::row_major;
-    check_prepared(call.a.prepared, place_of_a(call), as_given ? 'A' : 'B');
-    check_prepared(call.b.prepared, place_of_b(call), as_given ? 'B' : 'A');
-  }
-  return call;
+  if (!is_plain(call, choices) && !is_right_at_length(problem, arguments, on_fault)) return false;
+  if (!is_right_workspace(call.workspace, on_fault)) return false;
+  if (call.a.prepared == nullptr && call.b.prepared == nullptr) return true;
+  const bool as_given = problem.order == Order::row_major;
+  return is_right_prepared(call.a.prepared, place_of_a(call), as_given ? 'A' : 'B', on_fault) &&
+         is_right_prepared(call.b.prepared, place_of_b(call), as_given ? 'B' : 'A', on_fault);
 }
 
-void check_workspace(const Workspace& workspace) {
-  if (address_of(workspace.data) % 256 != 0) {
-    throw UsageError("the workspace is not at a multiple of 256 bytes");
-  }
-  if (workspace.data == nullptr && workspace.bytes > 0) {
-    throw UsageError(fmt::format("the workspace of {} bytes is a null pointer", workspace.bytes));
-  }
+GemmCall checked_call(const GemmProblem& problem, const GemmArguments& arguments) {
+  GemmCall call = unchecked_call(problem, arguments);
+  is_right(call, problem, arguments, OnFault::throws);
+  return call;
 }
 
 GemmCall checked_operand(const GemmProblem& problem, Operand which, Matrix matrix, Stream stream) {
@@ -288,9 +305,9 @@ GemmCall checked_operand(const GemmProblem& problem, Operand which, Matrix matri
   const std::int64_t least = is_a ? problem.lda() : problem.ldb();
   const std::int64_t elements = problem.k * (is_a ? problem.m : problem.n);
   matrix.ld = meant_ld(matrix.ld, least);
-  check_matrix(
+  is_right_matrix(
       {is_a ? 'A' : 'B', matrix.data, matrix.type, matrix.ld, elements / least, least, 1, 0},
-      is_a ? problem.types.a : problem.types.b, problem.order, /*is_used=*/true);
+      is_a ? problem.types.a : problem.types.b, problem.order, /*is_used=*/true, OnFault::throws);
   GemmCall call{{}, problem.row_major()};
   call.stream = stream;
   const bool becomes_a = is_a == (problem.order == Order::row_major);

@@ -62,6 +62,9 @@ struct GemmCall : GemmArguments {
           call.problem.n, call.problem.k, call.problem.op_b == Transpose::transposed};
 }
 
+// What a check does where something is wrong: it throws UsageError, or returns false.
+enum class OnFault : bool { throws, returns };
+
 // Throws UsageError for sizes out of range, unknown enumerators, and types that no kernel computes.
 void check_problem(const GemmProblem& problem);
 // The same, and for problems without anything to multiply.
@@ -72,9 +75,11 @@ void check_max_error(std::optional<double> max_error);
 // UsageError.
 [[nodiscard]] GemmCall checked_operand(const GemmProblem& problem, Operand which, Matrix matrix,
                                        Stream stream);
-// Throws UsageError as Library::gemm() says.
+[[nodiscard]] GemmCall unchecked_call(const GemmProblem& problem, const GemmArguments& arguments);
+// Returns whether a call is right, as Library::gemm() says. `call`: that of the others.
+bool is_right(const GemmCall& call, const GemmProblem& problem, const GemmArguments& arguments,
+              OnFault on_fault);
+// Throws UsageError where it is not.
 [[nodiscard]] GemmCall checked_call(const GemmProblem& problem, const GemmArguments& arguments);
-// Throws UsageError for a workspace that is not at a multiple of 256 bytes, or that has none.
-void check_workspace(const Workspace& workspace);
 
 }  // namespace autotune

@@ -65,6 +65,7 @@ class GpuGemm : public GemmBackend {
   ~GpuGemm() override;
 
   KernelSelector& selector() override;
+  Tried try_gemm(const GemmCall& call) override;
   MatchKind gemm(const GemmCall& call) override;
   MatchKind prepare(const GemmProblem& problem, Stream stream) override;
   std::shared_ptr<PreparedOperand> prepare_operand(const GemmCall& call) override;
@@ -84,8 +85,9 @@ class GpuGemm : public GemmBackend {
  private:
   const GpuPlan& plan_for(const Scope& scope, const GemmProblem& problem, Placement placement,
                           Stream stream);
-  // The memory for a plan's results: the call's own, or the stream's; or where that cannot be had
-  // during a capture, that for the plan before it. nullopt where there is too little.
+  // The memory for a plan's results: the call's own, or that which its stream has.
+  StreamWorkspace::Found memory_for(const GpuPlan& plan, const GemmCall& call);
+  // The same, allocated if need be, or in a capture that of the plan before; nullopt: too little.
   std::optional<std::uint64_t> workspace_for(const GpuPlan*& plan, const GemmCall& call);
   GpuLaunch launch_of(std::uint64_t context, const KernelChoice& choice, Placement placement,
                       std::optional<Stream> stream);
@@ -93,7 +95,11 @@ class GpuGemm : public GemmBackend {
   // that could be captured.
   const GpuKernel& load(std::uint64_t context, const KernelChoice& choice, CodeTraits traits,
                         const LaunchGeometry& geometry, std::optional<Stream> stream);
-  // batched: for batches of any number of products.
+  Tried missing(const PlanKey& key) {
+    return {refusals_.refuses(key) ? Outcome::refused : Outcome::not_ready};
+  }
+  Tried try_scaling(const Scope& scope, const GemmCall& call);
+  const Scaling* known_scaling(const Scope& scope, bool batched);
   const Scaling& scaling_in(const Scope& scope, bool batched, Stream stream);
   std::shared_ptr<const gpu::Driver> driver_;
   std::optional<int> only_;
@@ -120,6 +126,13 @@ GpuGemm::~GpuGemm() {
   kernels_.visit_loaded([](GpuKernel& kernel) { kernel.module.leave_to_context(); });
 }
 
+// Of the kernel that scales C, as no product that multiplies has it.
+PlanKey key_of_scaling(const Scope& scope, bool batched) {
+  PlanKey key{scope.id(), scaled_problem(batched)};
+  key.problem.k = 0;
+  return key;
+}
+
 KernelSelector& GpuGemm::selector() {
   const int wanted = only_.value_or(0);
   const int here = gpu::current_device(*driver_).value_or(wanted);
@@ -131,8 +144,43 @@ KernelSelector& GpuGemm::selector() {
   return *selectors_.at(static_cast<std::size_t>(here));
 }
 
+Tried GpuGemm::try_gemm(const GemmCall& call) {
+  if (call.is_empty()) return {Outcome::done};
+  const Scope scope(contexts_, /*may_create=*/false);
+  if (scope.id() == 0) return {Outcome::not_ready};
+  if (!call.multiplies()) return try_scaling(scope, call);
+  PlanKey key{scope.id(), call.problem, placement_of(call)};
+  const GpuPlan* plan = plans_.find(key);
+  StreamWorkspace::Found workspace;
+  if (plan != nullptr) workspace = memory_for(*plan, call);
+  if (workspace.is_short) {
+    key.placement = Placement::frugal;
+    plan = plans_.find(key);
+    workspace.address = 0;
+  }
+  if (plan == nullptr) return missing(key);
+  if (!workspace.address) return {Outcome::not_ready};
+  multiply(*driver_, plan->launch, call, *workspace.address);
+  return {Outcome::done, plan->best.match};
+}
+
+StreamWorkspace::Found GpuGemm::memory_for(const GpuPlan& plan, const GemmCall& call) {
+  const auto bytes = static_cast<std::int64_t>(plan.workspace_bytes);
+  if (call.workspace.data == nullptr) return workspace_.find(plan.context, bytes, call.stream);
+  return {address_of(call.workspace.data), call.workspace.bytes < plan.workspace_bytes};
+}
+
+Tried GpuGemm::try_scaling(const Scope& scope, const GemmCall& call) {
+  if (only_ && gpu::current_device(*driver_) != only_) return {Outcome::not_ready};
+  if (scaled_by_driver(*driver_, call)) return {Outcome::done};
+  const Scaling* const known = known_scaling(scope, call.problem.batch > 1);
+  if (known == nullptr) return missing(key_of_scaling(scope, call.problem.batch > 1));
+  scale(*driver_, *known, call);
+  return {Outcome::done};
+}
+
 MatchKind GpuGemm::gemm(const GemmCall& call) {
-  if (call.is_empty()) return MatchKind::exact;
+  if (const Tried tried = try_gemm(call); tried.outcome == Outcome::done) return tried.match;
   const Scope scope(contexts_);
   if (!call.multiplies()) {
     static_cast<void>(selector());
@@ -141,8 +189,7 @@ MatchKind GpuGemm::gemm(const GemmCall& call) {
     }
     return MatchKind::exact;
   }
-  const Placement placement = call.is_aligned() ? Placement::aligned : Placement::anywhere;
-  const GpuPlan* plan = &plan_for(scope, call.problem, placement, call.stream);
+  const GpuPlan* plan = &plan_for(scope, call.problem, placement_of(call), call.stream);
   auto workspace = workspace_for(plan, call);
   if (!workspace) {
     plan = &plan_for(scope, call.problem, Placement::frugal, call.stream);
@@ -153,10 +200,9 @@ MatchKind GpuGemm::gemm(const GemmCall& call) {
 }
 
 std::optional<std::uint64_t> GpuGemm::workspace_for(const GpuPlan*& plan, const GemmCall& call) {
-  if (call.workspace.data != nullptr) {
-    if (plan->workspace_bytes > call.workspace.bytes) return std::nullopt;
-    return address_of(call.workspace.data);
-  }
+  const StreamWorkspace::Found found = memory_for(*plan, call);
+  if (found.is_short) return std::nullopt;
+  if (found.address) return found.address;
   while (true) try {
       return workspace_.reserve(plan->context, static_cast<std::int64_t>(plan->workspace_bytes),
                                 call.stream, /*again=*/false);
@@ -299,18 +345,16 @@ const GpuKernel& GpuGemm::load(std::uint64_t context, const KernelChoice& choice
   return loaded;
 }
 
+const Scaling* GpuGemm::known_scaling(const Scope& scope, bool batched) {
+  const std::lock_guard lock(scalings_mutex_);
+  const auto known = scalings_.find({scope.id(), batched});
+  return known == scalings_.end() ? nullptr : &known->second;
+}
+
 const Scaling& GpuGemm::scaling_in(const Scope& scope, bool batched, Stream stream) {
-  const std::pair key(scope.id(), batched);
-  {
-    const std::lock_guard lock(scalings_mutex_);
-    const auto known = scalings_.find(key);
-    if (known != scalings_.end()) return known->second;
-  }
-  GemmProblem scaled = kScaledProblem;
-  scaled.batch = batched ? 2 : 1;
-  GemmProblem nothing = scaled;  // which no product that multiplies is
-  nothing.k = 0;
-  return refusals_.unless_refused({scope.id(), nothing}, [&]() -> const Scaling& {
+  if (const Scaling* const known = known_scaling(scope, batched)) return *known;
+  return refusals_.unless_refused(key_of_scaling(scope, batched), [&]() -> const Scaling& {
+    const GemmProblem scaled = scaled_problem(batched);
     const KernelChoice choice = scaling_choice();
     const KernelTemplate& kernel = *choice.kernel;
     Scaling scaling;
@@ -321,7 +365,7 @@ const Scaling& GpuGemm::scaling_in(const Scope& scope, bool batched, Stream stre
     scaling.launch.arguments = ArgumentLayout(kernel.signature(scaled));
     scaling.launch.tensors = kernel.operation->tensors(scaled);
     const std::lock_guard lock(scalings_mutex_);
-    return scalings_.emplace(key, std::move(scaling)).first->second;
+    return scalings_.emplace(std::pair(scope.id(), batched), std::move(scaling)).first->second;
   });
 }
 
@@ -330,9 +374,8 @@ void GpuGemm::run(const GpuPlan& plan, const GemmCall& call) const {
   if (scope.id() != plan.context) {
     throw UsageError("the plan was made in another CUDA context than the thread's current one");
   }
-  if (call.multiplies()) {
-    return multiply(*driver_, plan.launch, call, address_of(call.workspace.data));
-  }
+  const std::uint64_t workspace = address_of(call.workspace.data);
+  if (call.multiplies()) return multiply(*driver_, plan.launch, call, workspace);
   if (scaled_by_driver(*driver_, call)) return;
   const Scaling* const scaling = plan.scaling;
   if (scaling == nullptr) {

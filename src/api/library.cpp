@@ -37,9 +37,15 @@ std::string Library::device_name() const {
 }
 
 MatchKind Library::gemm(const GemmProblem& problem, const GemmArguments& arguments) {
-  const GemmCall call = checked_call(problem, arguments);
-  check_workspace(call.workspace);
-  return of(core_).backend().gemm(call);
+  return of(core_).backend().gemm(checked_call(problem, arguments));
+}
+
+Outcome Library::try_gemm(const GemmProblem& problem, const GemmArguments& arguments) noexcept try {
+  const GemmCall call = unchecked_call(problem, arguments);
+  if (!is_right(call, problem, arguments, OnFault::returns)) return Outcome::refused;
+  return of(core_).backend().try_gemm(call).outcome;
+} catch (...) {
+  return Outcome::refused;
 }
 
 MatchKind Library::prepare(const GemmProblem& problem, Stream stream) {
@@ -133,7 +139,6 @@ void Plan::operator()(const GemmArguments& arguments) const {
     throw UsageError("the workspace has " + std::to_string(call.workspace.bytes) +
                      " bytes: this plan needs " + std::to_string(plan.workspace_bytes));
   }
-  if (plan.workspace_bytes > 0) check_workspace(call.workspace);
   plan.run(call);
 }
 

@@ -10,17 +10,25 @@ constexpr std::size_t kMost = 1024;
 
 }  // namespace
 
+std::exception_ptr Refusals::lasting(const PlanKey& key) {
+  const auto found = refusals_.find(key);
+  if (found == refusals_.end() || found->second.error == nullptr) return nullptr;
+  if (Clock::now() < found->second.until) return found->second.error;
+  refusals_.erase(found);
+  return nullptr;
+}
+
+bool Refusals::refuses(const PlanKey& key) {
+  const std::lock_guard lock(mutex_);
+  return lasting(key) != nullptr;
+}
+
 std::uint64_t Refusals::throw_again(const PlanKey& key) {
   std::exception_ptr error;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = refusals_.find(key);
-    if (found == refusals_.end() || found->second.error == nullptr) return forgotten_;
-    if (Clock::now() >= found->second.until) {
-      refusals_.erase(found);
-      return forgotten_;
-    }
-    error = found->second.error;
+    error = lasting(key);
+    if (error == nullptr) return forgotten_;
   }
   std::rethrow_exception(std::move(error));
 }

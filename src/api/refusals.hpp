@@ -31,6 +31,8 @@ class Refusals {
     }
   }
 
+  // Returns whether unless_refused() would throw without a call.
+  [[nodiscard]] bool refuses(const PlanKey& key);
   void forget();
 
  private:
@@ -40,6 +42,9 @@ class Refusals {
     std::string text;
     Clock::time_point until;
   };
+  // Returns nullptr where none lasts. The mutex must be held.
+  [[nodiscard]] std::exception_ptr lasting(const PlanKey& key);
+
   struct Hash {
     std::size_t operator()(const PlanKey& key) const noexcept { return key.hash(); }
   };

@@ -44,6 +44,11 @@ struct Recent {
 thread_local constinit std::array<Recent, 8> recent;
 thread_local constinit std::size_t next_place = 0;
 
+void remember(const Recent& answer) {
+  recent[next_place] = answer;
+  next_place = (next_place + 1) % recent.size();
+}
+
 }  // namespace
 
 void refuse_capture(const gpu::Driver& driver, CUstream_st* stream) {
@@ -71,8 +76,11 @@ class StreamWorkspace::Streams {
     return {context, gpu::stream_id(*driver_, stream), thread_of(stream)};
   }
   // The key that this handle had last. The driver has no id for a stream that is being captured.
-  [[nodiscard]] std::optional<Key> last_key_of(std::uint64_t context, CUstream_st* stream) {
-    const std::lock_guard lock(mutex_);
+  [[nodiscard]] std::optional<Key> last_key_of(std::uint64_t context, CUstream_st* stream,
+                                               bool may_wait) {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock && !may_wait) return std::nullopt;
+    if (!lock) lock.lock();
     std::optional<Key> last;
     for (const auto& [key, own] : all_) {  // ids grow
       const bool is_same = key.context == context && key.thread == thread_of(stream);
@@ -80,7 +88,23 @@ class StreamWorkspace::Streams {
     }
     return last;
   }
+  // Of a stream that may be captured; nullopt where its handle had none before, or where that
+  // cannot be seen without waiting for an allocation.
+  [[nodiscard]] std::optional<Key> key_at_any_time(std::uint64_t context, CUstream_st* stream,
+                                                   bool may_wait) {
+    if (gpu::is_capturing(*driver_, stream)) return last_key_of(context, stream, may_wait);
+    return key_of(context, stream);
+  }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
+
+  [[nodiscard]] Found find(const Key& key, std::int64_t bytes, CUstream_st* stream) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return {};
+    const auto own = all_.find(key);
+    if (own == all_.end()) return {};
+    if (!own->second.workspace.has(bytes)) return {std::nullopt, bytes >= own->second.too_much};
+    return {own->second.workspace.reserve(bytes, stream)};
+  }
 
   // Allocates where it has to. Returns whether the stream had no memory before.
   bool reserve(const Key& key, std::int64_t bytes, CUstream_st* stream, bool again,
@@ -189,32 +213,36 @@ StreamWorkspace::~StreamWorkspace() {
   streams_->leave_all();
 }
 
-std::optional<std::uint64_t> StreamWorkspace::reserve(std::uint64_t context, std::int64_t bytes,
-                                                      CUstream_st* stream, bool again) {
-  if (bytes == 0) return 0;
+StreamWorkspace::Found StreamWorkspace::find(std::uint64_t context, std::int64_t bytes,
+                                             CUstream_st* stream) {
+  if (bytes == 0) return {0};
   const std::uint64_t epoch = streams_->epoch();
-  std::optional<Streams::Key> key;
-  if (gpu::is_capturing(streams_->driver(), stream)) {
-    key = streams_->last_key_of(context, stream);
-    if (!key) refuse_capture(streams_->driver(), stream);
-  } else {
-    key = streams_->key_of(context, stream);
-  }
+  const auto key = streams_->key_at_any_time(context, stream, /*may_wait=*/false);
+  if (!key) return {};
   const auto known = std::find_if(recent.begin(), recent.end(), [&](const Recent& one) {
     return one.epoch == epoch && one.context == context && one.stream == key->stream &&
            one.bytes >= bytes;
   });
-  if (known != recent.end()) return known->address;
+  if (known != recent.end()) return {known->address};
+  const Found found = streams_->find(*key, bytes, stream);
+  if (found.address) remember({epoch, context, key->stream, *found.address, bytes});
+  return found;
+}
+
+std::optional<std::uint64_t> StreamWorkspace::reserve(std::uint64_t context, std::int64_t bytes,
+                                                      CUstream_st* stream, bool again) {
+  const std::uint64_t epoch = streams_->epoch();
+  const Found found = find(context, bytes, stream);
+  if (found.address || (found.is_short && !again)) return found.address;
+  const auto key = streams_->key_at_any_time(context, stream, /*may_wait=*/true);
+  if (!key) refuse_capture(streams_->driver(), stream);
   std::optional<std::uint64_t> address;
   const bool is_first = streams_->reserve(*key, bytes, stream, again, address);
   if (is_first && key->thread != 0) {
     thread_local ThreadEnd<Streams> end;
     end.owned.emplace_back(streams_, *key);
   }
-  if (address) {
-    recent[next_place] = {epoch, context, key->stream, *address, bytes};
-    next_place = (next_place + 1) % recent.size();
-  }
+  if (address) remember({epoch, context, key->stream, *address, bytes});
   return address;
 }
 

@@ -22,6 +22,14 @@ class StreamWorkspace {
   StreamWorkspace(const StreamWorkspace&) = delete;
   StreamWorkspace& operator=(const StreamWorkspace&) = delete;
 
+  // What reserve() would return without an allocation; nothing where it would have to allocate, or
+  // would wait for a call that does.
+  struct Found {
+    std::optional<std::uint64_t> address;
+    bool is_short = false;  // the last allocation of this size or less failed
+  };
+  [[nodiscard]] Found find(std::uint64_t context, std::int64_t bytes, CUstream_st* stream);
+
   // An address in the current context, whose number is `context`; 0 for 0 bytes. nullopt if the
   // last allocation of this size or less failed; `again` allocates in any case. Throws as
   // refuse_capture() does where it would have to allocate, and DriverError. Outside of captures it

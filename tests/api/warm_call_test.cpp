@@ -26,6 +26,7 @@ namespace {
 
 thread_local constinit bool counting = false;
 thread_local constinit long locks = 0;
+thread_local constinit long exceptions = 0;
 
 // The kernel reports this thread's system calls while it is 1 (Linux 5.11, Syscall User Dispatch).
 thread_local constinit volatile char reporting = 0;
@@ -35,6 +36,7 @@ struct Counts {
   long allocations = 0;
   long locks = 0;
   long system_calls = 0;  // more than one count as one
+  long exceptions = 0;
 
   bool operator==(const Counts&) const = default;
 };
@@ -42,7 +44,8 @@ struct Counts {
 doctest::String toString(const Counts& counts) {
   const auto text = std::to_string(counts.allocations) + " allocations, " +
                     std::to_string(counts.locks) + " locks, " +
-                    std::to_string(counts.system_calls) + " system calls";
+                    std::to_string(counts.system_calls) + " system calls, " +
+                    std::to_string(counts.exceptions) + " exceptions";
   return text.c_str();
 }
 
@@ -58,6 +61,7 @@ std::optional<Counts> counts_of(const std::function<void()>& work) {
   ::sigaction(SIGSYS, &action, &before);
   if (::prctl(kDispatch, kOn, 0, 0, &reporting) != 0) return std::nullopt;
   locks = 0;
+  exceptions = 0;
   system_calls = 0;
   const long allocations = count_allocations([&] {
     counting = true;
@@ -68,7 +72,7 @@ std::optional<Counts> counts_of(const std::function<void()>& work) {
   });
   ::prctl(kDispatch, kOff, 0, 0, 0);
   ::sigaction(SIGSYS, &before, nullptr);
-  return Counts{allocations, locks, system_calls};
+  return Counts{allocations, locks, system_calls, exceptions};
 }
 
 // Returns false, and says why, where the kernel cannot count.
@@ -97,7 +101,14 @@ bool can_count() {
     ::prctl(PR_GET_DUMPABLE);
   });
   ::sem_destroy(&semaphore);
-  if (something) REQUIRE(*something == Counts{2, 8, 1});
+  if (something) REQUIRE(*something == Counts{2, 8, 1, 0});
+  const auto thrown = counts_of([] {
+    try {
+      throw 1;
+    } catch (int) {
+    }
+  });
+  if (thrown) REQUIRE(thrown->exceptions == 1);
   if (!something) MESSAGE("SKIPPED: the kernel cannot report system calls");
   return something.has_value();
 }
@@ -133,6 +144,7 @@ TEST_SUITE("a warm call") {
       CAPTURE(to_string(problem));
       const Plan plan = library.plan(problem, Alignment::of_16_bytes);
       const std::int64_t c_stride = problem.m * problem.n;
+      int undone = 0;
       std::int64_t moved = 0;  // each call has its operands elsewhere
       const auto multiply_on = [&](CUstream_st* where) {
         moved += 4;
@@ -140,6 +152,13 @@ TEST_SUITE("a warm call") {
                      {kResult + moved, 0, c_stride}, where);
       };
       CHECK(counts_of_warm(machine, [&] { multiply_on(nullptr); }) == Counts{});
+      CHECK(
+          counts_of_warm(machine, [&] {
+            moved += 4;
+            const GemmArguments call{
+                1, {kMemory + moved, 0, moved}, {kMemory, 0, 0}, 0, {kResult + moved, 0, c_stride}};
+            undone += library.try_gemm(problem, call) == Outcome::done ? 0 : 1;
+          }) == Counts{});
       CHECK(counts_of_warm(machine, [&] {
               multiply_on(kPerThreadStream);
               multiply_on(stream);
@@ -150,7 +169,22 @@ TEST_SUITE("a warm call") {
               plan(1, {kMemory, 0, moved}, {kMemory + moved, 0, 0}, 0, {kResult, 0, c_stride},
                    kPerThreadStream, {kMemory, plan.workspace_bytes()});
             }) == Counts{});
+      CHECK(undone == 0);
     }
+  }
+
+  TEST_CASE("that is refused again throws nothing inside of try_gemm()") {
+    if (!can_count()) return;
+    const Machine machine;
+    LibraryOptions options;
+    options.miss = MissPolicy::refuse;
+    Library library(options);
+    const GemmArguments call{.a = {kMemory}, .b = {kMemory}, .c = {kResult}};
+    CHECK_THROWS_AS(library.gemm(kProblem, call), NotTunedError);
+    Outcome outcome = Outcome::done;
+    const auto refuse = [&] { outcome = library.try_gemm(kProblem, call); };
+    CHECK(counts_of_warm(machine, refuse) == Counts{.locks = 3});
+    CHECK(outcome == Outcome::refused);
   }
 
   TEST_CASE("with prepared operands, too") {
@@ -174,31 +208,33 @@ TEST_SUITE("a warm call") {
 // Counts a call of the C library's function that this one takes the place of. A wait for a
 // condition needs none: it holds a mutex.
 template <typename... Arguments>
-int counted(std::atomic<int (*)(Arguments...)>& next, const char* name, Arguments... arguments) {
+int counted(long& count, std::atomic<int (*)(Arguments...)>& next, const char* name,
+            Arguments... arguments) {
   if (next == nullptr) next = reinterpret_cast<int (*)(Arguments...)>(::dlsym(RTLD_NEXT, name));
-  if (counting) ++locks;
+  if (counting) ++count;
   return next.load()(arguments...);
 }
 
 }  // namespace
 }  // namespace autotune::test
 
-#define AUTOTUNE_COUNTED(name, Type)                            \
-  extern "C" int name(Type object) {                            \
-    static constinit std::atomic<int (*)(Type)> next = nullptr; \
-    return autotune::test::counted(next, #name, object);        \
+#define AUTOTUNE_COUNTED(count, name, Type)                                     \
+  extern "C" int name(Type object) {                                            \
+    static constinit std::atomic<int (*)(Type)> next = nullptr;                 \
+    return autotune::test::counted(autotune::test::count, next, #name, object); \
   }
-AUTOTUNE_COUNTED(pthread_mutex_lock, pthread_mutex_t*)
-AUTOTUNE_COUNTED(pthread_mutex_trylock, pthread_mutex_t*)
-AUTOTUNE_COUNTED(pthread_rwlock_rdlock, pthread_rwlock_t*)
-AUTOTUNE_COUNTED(pthread_rwlock_tryrdlock, pthread_rwlock_t*)
-AUTOTUNE_COUNTED(pthread_rwlock_wrlock, pthread_rwlock_t*)
-AUTOTUNE_COUNTED(pthread_rwlock_trywrlock, pthread_rwlock_t*)
-AUTOTUNE_COUNTED(sem_wait, sem_t*)
+AUTOTUNE_COUNTED(exceptions, _Unwind_RaiseException, void*)
+AUTOTUNE_COUNTED(locks, pthread_mutex_lock, pthread_mutex_t*)
+AUTOTUNE_COUNTED(locks, pthread_mutex_trylock, pthread_mutex_t*)
+AUTOTUNE_COUNTED(locks, pthread_rwlock_rdlock, pthread_rwlock_t*)
+AUTOTUNE_COUNTED(locks, pthread_rwlock_tryrdlock, pthread_rwlock_t*)
+AUTOTUNE_COUNTED(locks, pthread_rwlock_wrlock, pthread_rwlock_t*)
+AUTOTUNE_COUNTED(locks, pthread_rwlock_trywrlock, pthread_rwlock_t*)
+AUTOTUNE_COUNTED(locks, sem_wait, sem_t*)
 #undef AUTOTUNE_COUNTED
 extern "C" int pthread_once(pthread_once_t* once, void (*function)()) {
   static constinit std::atomic<int (*)(pthread_once_t*, void (*)())> next = nullptr;
-  return autotune::test::counted(next, "pthread_once", once, function);
+  return autotune::test::counted(autotune::test::locks, next, "pthread_once", once, function);
 }
 
 #endif

@@ -82,6 +82,10 @@ TEST_SUITE("wrong use of a Library") {
       CHECK_THROWS_WITH_AS(library.gemm(call.problem, call.alpha, {a, call.lda}, {b, call.ldb}, 0,
                                         {c, call.ldc}, call.stream),
                            call.message, UsageError);
+      CHECK(library.try_gemm(
+                call.problem,
+                {call.alpha, {a, call.lda}, {b, call.ldb}, 0, {c, call.ldc}, call.stream}) ==
+            Outcome::refused);
     }
   }
 
@@ -93,6 +97,7 @@ TEST_SUITE("wrong use of a Library") {
     const GemmArguments right{.a = {memory}, .b = {memory + 32}, .c = {memory + 100}};
     const auto refuses = [&](const GemmArguments& call, const char* message) {
       CHECK_THROWS_WITH_AS(library.gemm(problem, call), message, UsageError);
+      CHECK(library.try_gemm(problem, call) == Outcome::refused);
     };
     GemmArguments call = right;
     call.a = {memory, ElementType::bf16};
@@ -140,6 +145,9 @@ TEST_SUITE("wrong use of a Library") {
       CHECK_THROWS_WITH_AS(
           library.gemm(batch, 1, {memory, 4, a}, {memory + 50, 3, b}, 0, {memory + 200, ldc, c}),
           message, UsageError);
+      CHECK(library.try_gemm(batch,
+                             {1, {memory, 4, a}, {memory + 50, 3, b}, 0, {memory + 200, ldc, c}}) ==
+            Outcome::refused);
     }
     GemmProblem negative = batch;
     negative.batch = -1;
@@ -161,6 +169,8 @@ TEST_SUITE("wrong use of a Library") {
     CHECK_THROWS_AS(library.gemm({2, 2, 2}, 1, {all, 10}, {all + 3, 10}, 0, {all + 1, 10}),
                     UsageError);
     library.gemm({2, 2, 2}, 1, {all, 10}, {all + 3, 10}, 0, {all + 6, 10});
+    CHECK(library.try_gemm({2, 2, 2}, {1, {all, 10}, {all + 3, 10}, 0, {all + 6, 10}}) ==
+          Outcome::done);
     CHECK(memory[6] == 2);
     CHECK(memory[8] == 1);
     CHECK(memory[17] == 2);

@@ -36,6 +36,7 @@ inline constexpr std::uint8_t kGemmC = 2;
 // largest single product can have. What follows from the sizes of all others, such as numbers of
 // blocks, has at most 63 bits.
 void check_operands(const GemmProblem& problem);
+[[nodiscard]] bool operands_fit(const GemmProblem& problem);
 
 // The typed form of a problem; Problem(gemm_problem(p)) == p. Throws Error for a problem that is no
 // matrix multiplication: of another operation, with other sizes and traits than these have, or with

@@ -35,13 +35,17 @@ bool have_names(const std::vector<Value>& values, const std::array<std::string_v
 
 }  // namespace
 
-void check_operands(const GemmProblem& problem) {
+bool operands_fit(const GemmProblem& problem) {
   constexpr double kMostElements = 0x1p62;
   const auto m = static_cast<double>(problem.m);
   const auto n = static_cast<double>(problem.n);
   const auto k = static_cast<double>(problem.k);
   const double largest = std::max({m * k, k * n, m * n}) * static_cast<double>(problem.batch);
-  if (largest <= kMostElements) return;
+  return largest <= kMostElements;
+}
+
+void check_operands(const GemmProblem& problem) {
+  if (operands_fit(problem)) return;
   throw UsageError(to_string(problem) +
                    " has an operand of more than 2^62 elements: the batch must be smaller");
 }
