@@ -22,7 +22,14 @@ int main(void) {
   for (int i = 0; i < 70 * 51; ++i) a[i] = 2;
   for (int i = 0; i < 51 * 33; ++i) b[i] = 3;
   int32_t match = -1;
-  if (failed(autotune_gemm(library, &problem, 1, a, 0, b, 0, 0, c, 0, NULL, &match))) return 1;
+  const autotune_gemm_call call = {.size = sizeof call,
+                                   .problem = &problem,
+                                   .alpha = 1,
+                                   .a.data = a,
+                                   .b.data = b,
+                                   .c.data = c,
+                                   .match = &match};
+  if (failed(autotune_gemm(library, &call))) return 1;
 
   char name[128];
   if (failed(autotune_device_name(library, name, sizeof name))) return 1;

@@ -2,9 +2,11 @@
  * C++, and says what is left out here; docs/embedding.md says more.
  *
  *     autotune_problem problem = {.size = sizeof problem, .m = 512, .n = 512, .k = 512};
+ *     autotune_gemm_call call = {.size = sizeof call, .problem = &problem, .alpha = 1,
+ *                                .a.data = a, .b.data = b, .c.data = c, .stream = stream};
  *     autotune_library *library = NULL;
  *     if (autotune_open(NULL, &library) != AUTOTUNE_OK ||
- *         autotune_gemm(library, &problem, 1, a, 0, b, 0, 0, c, 0, stream, NULL) != AUTOTUNE_OK) {
+ *         autotune_gemm(library, &call) != AUTOTUNE_OK) {
  *       fprintf(stderr, "%s\n", autotune_last_error());
  *     }
  *     autotune_close(library);
@@ -49,7 +51,9 @@ enum {
   AUTOTUNE_NOT_TUNED = 4,   /* a product that was not tuned is refused */
   AUTOTUNE_NO_MEMORY = 5,   /* the device or the process has no memory left */
   AUTOTUNE_DEVICE = 6,      /* any other fault that the driver reports */
-  AUTOTUNE_INTERNAL = 7     /* a fault of this library */
+  AUTOTUNE_INTERNAL = 7,    /* a fault of this library */
+  AUTOTUNE_NOT_READY = 8,   /* autotune_try_gemm(): another call has to come first */
+  AUTOTUNE_REFUSED = 9      /* autotune_try_gemm(): autotune_gemm() fails, and says why */
 };
 
 /* 10000 * major + 100 * minor + patch of the library that is loaded. */
@@ -94,9 +98,16 @@ AUTOTUNE_C_API autotune_status autotune_stop_background(autotune_library *librar
 enum { AUTOTUNE_NONE = 0, AUTOTUNE_TRANSPOSED = 1 };
 enum { AUTOTUNE_STRICT = 0, AUTOTUNE_EMULATED = 1, AUTOTUNE_TF32 = 2 };
 enum { AUTOTUNE_ROW_MAJOR = 0, AUTOTUNE_COLUMN_MAJOR = 1 };
+enum {
+  AUTOTUNE_F32 = 0,
+  AUTOTUNE_F64 = 1,
+  AUTOTUNE_BF16 = 2,
+  AUTOTUNE_F16 = 3,
+  AUTOTUNE_I32 = 4
+};
 
-/* C = alpha * op(A) * op(B) + beta * C in FP32: op(A) m x k, op(B) k x n, C m x n; for one product
- * or for each of a batch. 0 <= m, n, k, batch <= 2147483647. */
+/* C = alpha * op(A) * op(B) + beta * C: op(A) m x k, op(B) k x n, C m x n; for one product or for
+ * each of a batch. 0 <= m, n, k, batch <= 2147483647. Kernels compute FP32 so far. */
 typedef struct {
   size_t size;
   int64_t m, n, k;
@@ -104,6 +115,7 @@ typedef struct {
   int32_t math;       /* AUTOTUNE_STRICT, _EMULATED or _TF32 */
   int32_t order;      /* AUTOTUNE_ROW_MAJOR or AUTOTUNE_COLUMN_MAJOR */
   int64_t batch;      /* products; 0: 1 */
+  int32_t type_a, type_b, type_c, type_sums; /* of matrices and sums: AUTOTUNE_F32, ... */
 } autotune_problem;
 
 enum {
@@ -113,20 +125,47 @@ enum {
   AUTOTUNE_PREDICTED = 3
 };
 
-/* Multiplies. a, b, c: addresses of the device, of host memory on the CPU device. lda, ldb, ldc:
- * elements from one row (column-major: column) to the next; 0: there is nothing between them.
- * match: NULL, or where the kind of the match goes. */
+/* A matrix, or the matrices of a batch: A or B. */
+typedef struct {
+  const void *data; /* an address of the device, of host memory on the CPU device */
+  int64_t ld;       /* elements from one row (column-major: column) to the next; 0: the least */
+  int64_t stride;   /* elements from one product's matrix to the next one's; 0: all have the same */
+  const autotune_prepared *prepared; /* of this matrix, or NULL */
+  int32_t type;                      /* as the problem has it: AUTOTUNE_F32, ... */
+  int32_t reserved;                  /* 0 */
+} autotune_matrix;
+/* C, or the matrices of a batch, which must not overlap. */
+typedef struct {
+  void *data;
+  int64_t ld, stride;
+  int32_t type;
+  int32_t reserved;
+} autotune_mutable_matrix;
+
+/* The arguments of a product. alpha is 0 too where it is not set. */
+typedef struct {
+  size_t size;
+  const autotune_problem *problem; /* for autotune_plan_run(): NULL, or the plan's */
+  float alpha, beta;
+  autotune_matrix a, b;
+  autotune_mutable_matrix c;
+  autotune_stream stream;
+  void *workspace; /* the caller's memory, as autotune_plan_workspace_bytes() has it; or NULL */
+  size_t workspace_bytes;
+  int32_t *match; /* where the kind of the match goes, or NULL */
+} autotune_gemm_call;
+
+/* Multiplies. Without a workspace of the caller's it keeps memory for each stream, where kernels
+ * need it; with one that is too small another kernel is taken. */
 AUTOTUNE_C_API autotune_status autotune_gemm(autotune_library *library,
-                                             const autotune_problem *problem, float alpha,
-                                             const float *a, int64_t lda, const float *b,
-                                             int64_t ldb, float beta, float *c, int64_t ldc,
-                                             autotune_stream stream, int32_t *match);
-/* Multiplies the matrices of a batch. stride_a, stride_b, stride_c: elements from one product's
- * matrix to that of the next; 0 for A or B: all products have the same one. */
-AUTOTUNE_C_API autotune_status autotune_gemm_strided_batched(
-    autotune_library *library, const autotune_problem *problem, float alpha, const float *a,
-    int64_t lda, int64_t stride_a, const float *b, int64_t ldb, int64_t stride_b, float beta,
-    float *c, int64_t ldc, int64_t stride_c, autotune_stream stream, int32_t *match);
+                                             const autotune_gemm_call *call);
+/* Multiplies where that needs nothing that is not here: it never compiles, allocates, reads or
+ * writes files, or waits for a call that does. Else AUTOTUNE_NOT_READY: autotune_gemm(), or
+ * autotune_prepare() on this stream, has to come first; or AUTOTUNE_REFUSED: the arguments are
+ * wrong, autotune_gemm() has refused the product of late, or the device reports a fault. It leaves
+ * *match as it is. */
+AUTOTUNE_C_API autotune_status autotune_try_gemm(autotune_library *library,
+                                                 const autotune_gemm_call *call);
 /* Does a first call's work on that stream without the product. */
 AUTOTUNE_C_API autotune_status autotune_prepare(autotune_library *library,
                                                 const autotune_problem *problem,
@@ -134,8 +173,8 @@ AUTOTUNE_C_API autotune_status autotune_prepare(autotune_library *library,
 /* Frees the memory that autotune_gemm() allocated for a stream, before that is destroyed. */
 AUTOTUNE_C_API autotune_status autotune_release(autotune_library *library, autotune_stream stream);
 
-/* Chooses and loads a kernel. aligned: 1 if all addresses will be multiples of 16 bytes, and all
- * lds, given or not, and all strides of a batch multiples of 4; else 0. */
+/* Chooses and loads a kernel. aligned: 1 if all addresses, all lds, given or not, and all
+ * strides of a batch will be multiples of 16 bytes; else 0. */
 AUTOTUNE_C_API autotune_status autotune_plan_create(autotune_library *library,
                                                     const autotune_problem *problem,
                                                     int32_t aligned, autotune_plan **plan);
@@ -145,18 +184,9 @@ AUTOTUNE_C_API void autotune_plan_destroy(autotune_plan *plan);
  * the first call. 0 for most plans. */
 AUTOTUNE_C_API autotune_status autotune_plan_workspace_bytes(const autotune_plan *plan,
                                                              size_t *bytes);
-/* Multiplies, without a lock, an allocation or a file. workspace: NULL where none is needed. */
-AUTOTUNE_C_API autotune_status autotune_plan_run(const autotune_plan *plan, float alpha,
-                                                 const float *a, int64_t lda, const float *b,
-                                                 int64_t ldb, float beta, float *c, int64_t ldc,
-                                                 autotune_stream stream, void *workspace,
-                                                 size_t workspace_bytes);
-
-/* The same for a batch, as autotune_gemm_strided_batched() has it. */
-AUTOTUNE_C_API autotune_status autotune_plan_run_strided_batched(
-    const autotune_plan *plan, float alpha, const float *a, int64_t lda, int64_t stride_a,
-    const float *b, int64_t ldb, int64_t stride_b, float beta, float *c, int64_t ldc,
-    int64_t stride_c, autotune_stream stream, void *workspace, size_t workspace_bytes);
+/* Multiplies, without a lock, an allocation or a file. workspace: where none is needed, NULL. */
+AUTOTUNE_C_API autotune_status autotune_plan_run(const autotune_plan *plan,
+                                                 const autotune_gemm_call *call);
 
 /* Prepares an operand that does not change, on a stream, for the kernel that the problem has now:
  * products that get the same kernel and this matrix, behind this work, need not prepare it again.
@@ -165,23 +195,12 @@ AUTOTUNE_C_API autotune_status autotune_plan_run_strided_batched(
 enum { AUTOTUNE_OPERAND_A = 0, AUTOTUNE_OPERAND_B = 1 };
 AUTOTUNE_C_API autotune_status autotune_prepare_operand(autotune_library *library,
                                                         const autotune_problem *problem,
-                                                        int32_t which, const float *matrix,
-                                                        int64_t ld, autotune_stream stream,
+                                                        int32_t which,
+                                                        const autotune_matrix *matrix,
+                                                        autotune_stream stream,
                                                         autotune_prepared **prepared);
 /* Frees its memory, when the work that uses it is done with. NULL does nothing. */
 AUTOTUNE_C_API void autotune_prepared_destroy(autotune_prepared *prepared);
-/* Multiplies with what was prepared of A and of B; either may be NULL. */
-AUTOTUNE_C_API autotune_status autotune_gemm_prepared(
-    autotune_library *library, const autotune_problem *problem, float alpha, const float *a,
-    int64_t lda, const autotune_prepared *prepared_a, const float *b, int64_t ldb,
-    const autotune_prepared *prepared_b, float beta, float *c, int64_t ldc, autotune_stream stream,
-    int32_t *match);
-AUTOTUNE_C_API autotune_status autotune_plan_run_prepared(
-    const autotune_plan *plan, float alpha, const float *a, int64_t lda,
-    const autotune_prepared *prepared_a, const float *b, int64_t ldb,
-    const autotune_prepared *prepared_b, float beta, float *c, int64_t ldc, autotune_stream stream,
-    void *workspace, size_t workspace_bytes);
-
 /* The configuration that a product runs with. Texts are cut where they are too long. */
 typedef struct {
   size_t size;

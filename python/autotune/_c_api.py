@@ -51,7 +51,32 @@ class Problem(_Struct):
 
     _fields_ = [("size", ctypes.c_size_t)] + [(name, ctypes.c_int64) for name in "mnk"] + [
         (name, ctypes.c_int32) for name in ("op_a", "op_b", "math", "order")] + [
-            ("batch", ctypes.c_int64)]
+            ("batch", ctypes.c_int64)] + [
+                (name, ctypes.c_int32) for name in ("type_a", "type_b", "type_c", "type_sums")]
+
+
+class _Matrix(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("ld", ctypes.c_int64), ("stride", ctypes.c_int64),
+        ("prepared", ctypes.c_void_p), ("type", ctypes.c_int32), ("reserved", ctypes.c_int32),
+    ]
+
+
+class _MutableMatrix(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("ld", ctypes.c_int64), ("stride", ctypes.c_int64),
+        ("type", ctypes.c_int32), ("reserved", ctypes.c_int32),
+    ]
+
+
+class _GemmCall(_Struct):
+    _fields_ = [
+        ("size", ctypes.c_size_t), ("problem", ctypes.POINTER(Problem)),
+        ("alpha", ctypes.c_float), ("beta", ctypes.c_float),
+        ("a", _Matrix), ("b", _Matrix), ("c", _MutableMatrix),
+        ("stream", ctypes.c_void_p), ("workspace", ctypes.c_void_p),
+        ("workspace_bytes", ctypes.c_size_t), ("match", ctypes.POINTER(ctypes.c_int32)),
+    ]
 
 
 class Choice(_Struct):
@@ -92,16 +117,14 @@ def _c() -> ctypes.CDLL:
     paths = (os.path.join(folder, "libautotune.so") for folder in package.__path__)
     own = next(filter(os.path.exists, paths), "libautotune.so")
     c = ctypes.CDLL(os.environ.get("AUTOTUNE_LIBRARY") or own)
-    pointer, integer, number = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
-    matrix, prepared = [pointer, integer, integer], [pointer, integer, pointer]
-    problem, choice, match = ctypes.POINTER(Problem), ctypes.POINTER(Choice), ctypes.POINTER(ctypes.c_int32)
+    pointer = ctypes.c_void_p
+    problem, choice, call = ctypes.POINTER(Problem), ctypes.POINTER(Choice), ctypes.POINTER(_GemmCall)
     new = ctypes.POINTER(ctypes.c_void_p)
     functions: dict[str, Sequence[Any]] = {
         "open": [ctypes.POINTER(_Options), new],
         "close": [pointer],
-        "gemm_strided_batched": [pointer, problem, number, *matrix, *matrix, number, *matrix, pointer, match],
-        "gemm_prepared": [pointer, problem, number, *prepared, *prepared, number, pointer, integer, pointer, match],
-        "prepare_operand": [pointer, problem, ctypes.c_int32, pointer, integer, pointer, new],
+        "gemm": [pointer, call],
+        "prepare_operand": [pointer, problem, ctypes.c_int32, ctypes.POINTER(_Matrix), pointer, new],
         "prepared_destroy": [pointer],
         "stop_background": [pointer],
         "prepare": [pointer, problem, pointer],
@@ -111,10 +134,7 @@ def _c() -> ctypes.CDLL:
         "plan_destroy": [pointer],
         "plan_workspace_bytes": [pointer, ctypes.POINTER(ctypes.c_size_t)],
         "plan_query": [pointer, choice],
-        "plan_run_strided_batched": [pointer, number, *matrix, *matrix, number, *matrix, pointer, pointer,
-                                     ctypes.c_size_t],
-        "plan_run_prepared": [pointer, number, *prepared, *prepared, number, pointer, integer, pointer, pointer,
-                              ctypes.c_size_t],
+        "plan_run": [pointer, call],
         "query": [pointer, problem, choice],
         "query_within": [pointer, problem, ctypes.c_double, choice],
         "tune": [pointer, problem, ctypes.c_size_t, ctypes.POINTER(_TuneOptions), ctypes.POINTER(TuneResult)],
@@ -229,23 +249,26 @@ class Operand(NamedTuple):
     prepared: Handle | None = None
 
 
+def _matrix_of(operand: Operand) -> _Matrix:
+    prepared = operand.prepared and operand.prepared._as_parameter_
+    return _Matrix(operand.data, operand.ld, operand.stride, prepared and prepared.value)
+
+
 def gemm(library: Handle, problem: Problem, alpha: float, a: Operand, b: Operand, beta: float, c: Operand,
          stream: int) -> str:
     """Multiplies. Returns the match. Operands of a batch are not prepared."""
     match = ctypes.c_int32()
-    if a.prepared or b.prepared:
-        library.call("gemm_prepared", ctypes.byref(problem), alpha, a.data, a.ld, a.prepared, b.data, b.ld, b.prepared,
-                     beta, c.data, c.ld, stream, ctypes.byref(match))
-    else:
-        library.call("gemm_strided_batched", ctypes.byref(problem), alpha, *a[:3], *b[:3], beta, *c[:3], stream,
-                     ctypes.byref(match))
+    call = _GemmCall(problem=ctypes.pointer(problem), alpha=alpha, beta=beta, a=_matrix_of(a), b=_matrix_of(b),
+                     c=_MutableMatrix(*c[:3]), stream=stream, match=ctypes.pointer(match))
+    library.call("gemm", ctypes.byref(call))
     return MATCHES[match.value]
 
 
 def prepare_operand(library: Handle, problem: Problem, which: int, place: Operand, stream: int) -> Handle:
     """Prepares an operand for many products."""
     prepared = ctypes.c_void_p()
-    library.call("prepare_operand", ctypes.byref(problem), which, place.data, place.ld, stream, ctypes.byref(prepared))
+    library.call("prepare_operand", ctypes.byref(problem), which, ctypes.byref(_matrix_of(place)), stream,
+                 ctypes.byref(prepared))
     return Handle(prepared, "prepared_destroy", None, library.logs)
 
 
@@ -300,11 +323,9 @@ def plan_query(planned: Handle) -> Choice:
 def plan_run(planned: Handle, alpha: float, a: Operand, b: Operand, beta: float, c: Operand, stream: int,
              workspace: tuple[int, int]) -> None:
     """Multiplies. workspace: address and bytes. Operands of a batch are not prepared."""
-    if a.prepared or b.prepared:
-        planned.call("plan_run_prepared", alpha, a.data, a.ld, a.prepared, b.data, b.ld, b.prepared, beta, c.data,
-                     c.ld, stream, *workspace)
-    else:
-        planned.call("plan_run_strided_batched", alpha, *a[:3], *b[:3], beta, *c[:3], stream, *workspace)
+    call = _GemmCall(alpha=alpha, beta=beta, a=_matrix_of(a), b=_matrix_of(b), c=_MutableMatrix(*c[:3]),
+                     stream=stream, workspace=workspace[0], workspace_bytes=workspace[1])
+    planned.call("plan_run", ctypes.byref(call))
 
 
 def tune(library: Handle, problems: Sequence[Problem], progress: Callable[[int, int, float], object] | None,

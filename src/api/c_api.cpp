@@ -13,10 +13,8 @@ struct autotune_library {
   autotune::Library library;
 };
 struct autotune_plan {
+  autotune::GemmProblem problem;
   autotune::Plan plan;
-};
-struct autotune_prepared {
-  autotune::PreparedMatrix matrix;
 };
 
 namespace autotune {
@@ -49,10 +47,6 @@ autotune_status guarded(Function function) noexcept try {
               error_text(error));
 } catch (...) {
   return fail(AUTOTUNE_INTERNAL, "a foreign exception");
-}
-
-Matrix matrix_of(const float* data, int64_t ld, const autotune_prepared* prepared) {
-  return {data, ld, 0, prepared == nullptr ? nullptr : &prepared->matrix};
 }
 
 }  // namespace
@@ -96,30 +90,26 @@ autotune_status autotune_stop_background(autotune_library* library) {
   return guarded([&] { given(library, "library").library.stop_background(); });
 }
 
-autotune_status autotune_gemm(autotune_library* library, const autotune_problem* problem,
-                              float alpha, const float* a, int64_t lda, const float* b, int64_t ldb,
-                              float beta, float* c, int64_t ldc, autotune_stream stream,
-                              int32_t* match) {
+autotune_status autotune_gemm(autotune_library* library, const autotune_gemm_call* call) {
   return guarded([&] {
-    const MatchKind kind =
-        given(library, "library")
-            .library.gemm(problem_of(problem), alpha, {a, lda}, {b, ldb}, beta, {c, ldc}, stream);
-    if (match != nullptr) *match = static_cast<int32_t>(kind);
+    Library& of = given(library, "library").library;
+    const CCall asked = call_of(call);
+    const MatchKind kind = of.gemm(asked.problem, asked.arguments);
+    if (asked.match != nullptr) *asked.match = static_cast<int32_t>(kind);
   });
 }
 
-autotune_status autotune_gemm_strided_batched(autotune_library* library,
-                                              const autotune_problem* problem, float alpha,
-                                              const float* a, int64_t lda, int64_t stride_a,
-                                              const float* b, int64_t ldb, int64_t stride_b,
-                                              float beta, float* c, int64_t ldc, int64_t stride_c,
-                                              autotune_stream stream, int32_t* match) {
-  return guarded([&] {
+autotune_status autotune_try_gemm(autotune_library* library, const autotune_gemm_call* call) {
+  Outcome outcome = Outcome::refused;
+  const autotune_status status = guarded([&] {
     Library& of = given(library, "library").library;
-    const MatchKind kind = of.gemm(problem_of(problem), alpha, {a, lda, stride_a},
-                                   {b, ldb, stride_b}, beta, {c, ldc, stride_c}, stream);
-    if (match != nullptr) *match = static_cast<int32_t>(kind);
+    const CCall asked = call_of(call);
+    outcome = of.try_gemm(asked.problem, asked.arguments);
   });
+  if (status != AUTOTUNE_OK || outcome == Outcome::done) return status;
+  return outcome == Outcome::not_ready
+             ? fail(AUTOTUNE_NOT_READY, "the product is not ready: call autotune_gemm() first")
+             : fail(AUTOTUNE_REFUSED, "the product is refused: autotune_gemm() says why");
 }
 
 autotune_status autotune_prepare(autotune_library* library, const autotune_problem* problem,
@@ -139,7 +129,7 @@ autotune_status autotune_plan_create(autotune_library* library, const autotune_p
     const GemmProblem asked = problem_of(problem);
     const Alignment alignment =
         truth_value(aligned, "aligned") ? Alignment::of_16_bytes : Alignment::any;
-    result = new autotune_plan{of.plan(asked, alignment)};
+    result = new autotune_plan{asked, of.plan(asked, alignment)};
   });
 }
 
@@ -154,70 +144,30 @@ autotune_status autotune_plan_workspace_bytes(const autotune_plan* plan, size_t*
   });
 }
 
-autotune_status autotune_plan_run(const autotune_plan* plan, float alpha, const float* a,
-                                  int64_t lda, const float* b, int64_t ldb, float beta, float* c,
-                                  int64_t ldc, autotune_stream stream, void* workspace,
-                                  size_t workspace_bytes) {
+autotune_status autotune_plan_run(const autotune_plan* plan, const autotune_gemm_call* call) {
   return guarded([&] {
-    given(plan, "plan")
-        .plan(alpha, {a, lda}, {b, ldb}, beta, {c, ldc}, stream, {workspace, workspace_bytes});
-  });
-}
-
-autotune_status autotune_plan_run_strided_batched(const autotune_plan* plan, float alpha,
-                                                  const float* a, int64_t lda, int64_t stride_a,
-                                                  const float* b, int64_t ldb, int64_t stride_b,
-                                                  float beta, float* c, int64_t ldc,
-                                                  int64_t stride_c, autotune_stream stream,
-                                                  void* workspace, size_t workspace_bytes) {
-  return guarded([&] {
-    given(plan, "plan")
-        .plan(alpha, {a, lda, stride_a}, {b, ldb, stride_b}, beta, {c, ldc, stride_c}, stream,
-              {workspace, workspace_bytes});
+    const auto& [problem, of] = given(plan, "plan");
+    const CCall asked = call_of(call, &problem);
+    of(asked.arguments);
+    if (asked.match != nullptr) *asked.match = static_cast<int32_t>(of.match());
   });
 }
 
 autotune_status autotune_prepare_operand(autotune_library* library, const autotune_problem* problem,
-                                         int32_t which, const float* matrix, int64_t ld,
+                                         int32_t which, const autotune_matrix* matrix,
                                          autotune_stream stream, autotune_prepared** prepared) {
   return guarded([&] {
     Library& of = given(library, "library").library;
     autotune_prepared*& result = given(prepared, "prepared");
     const PreparedMatrix made =
-        of.prepare_operand(problem_of(problem), enumerator<Operand>(which), {matrix, ld}, stream);
+        of.prepare_operand(problem_of(problem), enumerator<Operand>(which),
+                           matrix_of(given(matrix, "matrix"), "matrix"), stream);
     result = new autotune_prepared{made};
   });
 }
 
 void autotune_prepared_destroy(autotune_prepared* prepared) {
   delete prepared;
-}
-
-autotune_status autotune_gemm_prepared(autotune_library* library, const autotune_problem* problem,
-                                       float alpha, const float* a, int64_t lda,
-                                       const autotune_prepared* prepared_a, const float* b,
-                                       int64_t ldb, const autotune_prepared* prepared_b, float beta,
-                                       float* c, int64_t ldc, autotune_stream stream,
-                                       int32_t* match) {
-  return guarded([&] {
-    Library& of = given(library, "library").library;
-    const MatchKind kind = of.gemm(problem_of(problem), alpha, matrix_of(a, lda, prepared_a),
-                                   matrix_of(b, ldb, prepared_b), beta, {c, ldc}, stream);
-    if (match != nullptr) *match = static_cast<int32_t>(kind);
-  });
-}
-
-autotune_status autotune_plan_run_prepared(const autotune_plan* plan, float alpha, const float* a,
-                                           int64_t lda, const autotune_prepared* prepared_a,
-                                           const float* b, int64_t ldb,
-                                           const autotune_prepared* prepared_b, float beta,
-                                           float* c, int64_t ldc, autotune_stream stream,
-                                           void* workspace, size_t workspace_bytes) {
-  return guarded([&] {
-    given(plan, "plan")
-        .plan(alpha, matrix_of(a, lda, prepared_a), matrix_of(b, ldb, prepared_b), beta, {c, ldc},
-              stream, {workspace, workspace_bytes});
-  });
 }
 
 autotune_status autotune_query(autotune_library* library, const autotune_problem* problem,

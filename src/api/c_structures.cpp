@@ -57,7 +57,15 @@ static_assert(is_same(AUTOTUNE_EXACT, MatchKind::exact) &&
               is_same(AUTOTUNE_EXACT_STALE, MatchKind::exact_stale) &&
               is_same(AUTOTUNE_NEAREST_SIZE, MatchKind::nearest_size) &&
               is_same(AUTOTUNE_PREDICTED, MatchKind::predicted));
+static_assert(is_same(AUTOTUNE_F32, ElementType::f32) && is_same(AUTOTUNE_F64, ElementType::f64) &&
+              is_same(AUTOTUNE_BF16, ElementType::bf16) &&
+              is_same(AUTOTUNE_F16, ElementType::f16) && is_same(AUTOTUNE_I32, ElementType::i32));
 static_assert(is_same(AUTOTUNE_OPERAND_A, Operand::a) && is_same(AUTOTUNE_OPERAND_B, Operand::b));
+
+void check_reserved(std::int32_t value, const char* name) {
+  if (value == 0) return;
+  throw UsageError(fmt::format("{}: reserved is {}: it must be 0", name, value));
+}
 
 Device device_of(const autotune_options& options) {
   if (options.device == AUTOTUNE_DEVICE_GPU && options.gpu >= 0) return Device::gpu(options.gpu);
@@ -93,7 +101,35 @@ GemmProblem problem_of(const autotune_problem* from) {
           enumerator<Transpose>(p.op_b),
           enumerator<Math>(p.math),
           enumerator<Order>(p.order),
-          p.batch == 0 ? 1 : p.batch};
+          p.batch == 0 ? 1 : p.batch,
+          {enumerator<ElementType>(p.type_a), enumerator<ElementType>(p.type_b),
+           enumerator<ElementType>(p.type_c), enumerator<ElementType>(p.type_sums)}};
+}
+
+Matrix matrix_of(const autotune_matrix& from, const char* name) {
+  check_reserved(from.reserved, name);
+  return {from.data, enumerator<ElementType>(from.type), from.ld, from.stride,
+          from.prepared == nullptr ? nullptr : &from.prepared->matrix};
+}
+
+CCall call_of(const autotune_gemm_call* from, const GemmProblem* planned) {
+  const autotune_gemm_call call = known_part(from, "call");
+  check_reserved(call.c.reserved, "c");
+  const bool is_planned = planned != nullptr && call.problem == nullptr;
+  CCall result{is_planned ? *planned : problem_of(call.problem),
+               {call.alpha,
+                matrix_of(call.a, "a"),
+                matrix_of(call.b, "b"),
+                call.beta,
+                {call.c.data, enumerator<ElementType>(call.c.type), call.c.ld, call.c.stride},
+                call.stream,
+                {call.workspace, call.workspace_bytes}},
+               call.match};
+  if (planned != nullptr && result.problem != *planned) {
+    throw UsageError(fmt::format("problem is {}: the plan is for {}, so leave it NULL",
+                                 to_string(result.problem), to_string(*planned)));
+  }
+  return result;
 }
 
 std::vector<GemmProblem> problems_of(const autotune_problem* first, std::size_t count) {

@@ -13,6 +13,10 @@
 #include "autotune/autotune.hpp"
 #include "autotune/error.hpp"
 
+struct autotune_prepared {
+  autotune::PreparedMatrix matrix;
+};
+
 namespace autotune {
 
 template <typename Object>
@@ -57,6 +61,14 @@ Enum enumerator(std::int32_t value) {
 void copy_text(std::string_view text, char* to, std::size_t size) noexcept;
 
 [[nodiscard]] GemmProblem problem_of(const autotune_problem* from);
+// A call of a Library, or of a plan for `planned`, whose problem the caller may leave out.
+struct CCall {
+  GemmProblem problem;
+  GemmArguments arguments;
+  std::int32_t* match;  // or nullptr
+};
+[[nodiscard]] CCall call_of(const autotune_gemm_call* from, const GemmProblem* planned = nullptr);
+[[nodiscard]] Matrix matrix_of(const autotune_matrix& from, const char* name);
 // An array of problems, whose elements may be of another version's size.
 [[nodiscard]] std::vector<GemmProblem> problems_of(const autotune_problem* first,
                                                    std::size_t count);

@@ -1,4 +1,4 @@
-// The C API: wrong calls, and structures of other versions.
+// The C API: wrong calls and right ones.
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -9,67 +9,11 @@
 #include "autotune/autotune.h"
 #include "autotune/version.hpp"
 
+#include "tests/api/c_caller.hpp"
 #include "tests/api/temporary_storage.hpp"
 
 namespace autotune::test {
 namespace {
-
-autotune_options cpu_options() {
-  autotune_options options{};
-  options.size = sizeof options;
-  options.device = AUTOTUNE_DEVICE_CPU;
-  return options;
-}
-autotune_problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  autotune_problem problem{};
-  problem.size = sizeof problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  return problem;
-}
-
-// All that a right call needs.
-struct Caller {
-  autotune_library* library = nullptr;
-  autotune_plan* plan = nullptr;
-  autotune_options options = cpu_options();
-  autotune_problem problem = problem_of(2, 3, 4);
-  autotune_tune_options tuning{};
-  autotune_tune_result result{};
-  autotune_choice choice{};
-  float a[8] = {}, b[12] = {}, c[6] = {};
-  std::int64_t lda = 4, ldb = 3, ldc = 3;
-  autotune_stream stream = nullptr;
-
-  Caller() {
-    tuning.size = sizeof tuning;
-    result.size = sizeof result;
-    choice.size = sizeof choice;
-  }
-
-  autotune_status open() {
-    autotune_library* opened = nullptr;
-    const autotune_status status = autotune_open(&options, &opened);
-    autotune_close(opened);
-    return status;
-  }
-  autotune_status gemm() {
-    return autotune_gemm(library, &problem, 1, a, lda, b, ldb, 0, c, ldc, stream, nullptr);
-  }
-  autotune_status run() {
-    return autotune_plan_run(plan, 1, a, lda, b, ldb, 0, c, ldc, stream, nullptr, 0);
-  }
-  autotune_status make_plan(std::int32_t aligned) {
-    autotune_plan* made = nullptr;
-    const autotune_status status = autotune_plan_create(library, &problem, aligned, &made);
-    autotune_plan_destroy(made);
-    return status;
-  }
-  autotune_status tune(std::size_t count = 1) {
-    return autotune_tune(library, &problem, count, &tuning, &result);
-  }
-};
 
 struct WrongCCall {
   const char* message;
@@ -126,10 +70,32 @@ const WrongCCall kWrongCCalls[] = {
     {"library is a null pointer", AUTOTUNE_USAGE,
      [](Caller& c) { return c.library = nullptr, c.gemm(); }},
     {"problem is a null pointer", AUTOTUNE_USAGE,
-     [](Caller& c) {
-       return autotune_gemm(c.library, nullptr, 1, c.a, 4, c.b, 3, 0, c.c, 3, nullptr, nullptr);
-     }},
-    {"problem: size is 8: it must be sizeof, 56", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.call.problem = nullptr, c.gemm(); }},
+    {"call is a null pointer", AUTOTUNE_USAGE,
+     [](Caller& c) { return autotune_gemm(c.library, nullptr); }},
+    {"call: size is 160: it must be sizeof, 168", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.call.size = 160, c.gemm(); }},
+    {"a: reserved is 1: it must be 0", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.call.a.reserved = 1, c.gemm(); }},
+    {"c: reserved is -1: it must be 0", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.call.c.reserved = -1, c.gemm(); }},
+    {"type of B: 'bf16' must be f32, as the problem's types have it", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.call.b.type = AUTOTUNE_BF16, c.gemm(); }},
+    {"type of C: 255 must be the number of a type, from 0 to 4", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.call.c.type = -1, c.gemm(); }},
+    {"types: 'f32-f32-f64-f32' must be f32, the default: no kernel computes others", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.problem.type_c = AUTOTUNE_F64, c.gemm(); }},
+    {"the workspace of 8 bytes is a null pointer", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.call.workspace_bytes = 8, c.gemm(); }},
+    {"call: size is 0: it must be sizeof, 168", AUTOTUNE_USAGE,
+     [](Caller& c) { return c.call.size = 0, autotune_try_gemm(c.library, &c.call); }},
+    {"the product is refused: autotune_gemm() says why", AUTOTUNE_REFUSED,
+     [](Caller& c) { return c.call.b.ld = 2, autotune_try_gemm(c.library, &c.call); }},
+    {"the product is not ready: call autotune_gemm() first", AUTOTUNE_NOT_READY,
+     [](Caller& c) { return autotune_try_gemm(c.library, &c.call); }},
+    {"problem is 2x3x4: the plan is for 0x3x4, so leave it NULL", AUTOTUNE_USAGE,
+     [](Caller& c) { return autotune_plan_run(c.plan, &c.call); }},
+    {"problem: size is 8: it must be sizeof, 72", AUTOTUNE_USAGE,
      [](Caller& c) { return c.problem.size = 8, c.gemm(); }},
     {"m is -1: it must be from 0 to 2147483647", AUTOTUNE_USAGE,
      [](Caller& c) { return c.problem.m = -1, c.gemm(); }},
@@ -144,20 +110,14 @@ const WrongCCall kWrongCCalls[] = {
     {"order is 255: it must be 0 or 1", AUTOTUNE_USAGE,
      [](Caller& c) { return c.problem.order = -1, c.gemm(); }},
     {"A is a null pointer", AUTOTUNE_USAGE,
-     [](Caller& c) {
-       return autotune_gemm(c.library, &c.problem, 1, nullptr, 4, c.b, 3, 0, c.c, 3, nullptr,
-                            nullptr);
-     }},
+     [](Caller& c) { return c.call.a.data = nullptr, c.gemm(); }},
     {"lda is 3: rows of 4 elements need 4 at least", AUTOTUNE_USAGE,
-     [](Caller& c) { return c.lda = 3, c.gemm(); }},
+     [](Caller& c) { return c.call.a.ld = 3, c.gemm(); }},
     {"ldb is -3: rows of 3 elements need 3 at least", AUTOTUNE_USAGE,
-     [](Caller& c) { return c.ldb = -3, c.gemm(); }},
-    {"C overlaps A", AUTOTUNE_USAGE,
-     [](Caller& c) {
-       return autotune_gemm(c.library, &c.problem, 1, c.a, 4, c.b, 3, 0, c.a, 3, nullptr, nullptr);
-     }},
+     [](Caller& c) { return c.call.b.ld = -3, c.gemm(); }},
+    {"C overlaps A", AUTOTUNE_USAGE, [](Caller& c) { return c.call.c.data = c.a, c.gemm(); }},
     {"stream: the CPU device has none", AUTOTUNE_USAGE,
-     [](Caller& c) { return c.stream = reinterpret_cast<autotune_stream>(64), c.gemm(); }},
+     [](Caller& c) { return c.call.stream = reinterpret_cast<autotune_stream>(64), c.gemm(); }},
     {"stream: the CPU device has none", AUTOTUNE_USAGE,
      [](Caller& c) {
        return autotune_prepare(c.library, &c.problem, reinterpret_cast<autotune_stream>(64));
@@ -171,7 +131,7 @@ const WrongCCall kWrongCCalls[] = {
      [](Caller& c) { return autotune_plan_create(c.library, &c.problem, 0, nullptr); }},
     {"plan is a null pointer", AUTOTUNE_USAGE, [](Caller& c) { return c.plan = nullptr, c.run(); }},
     {"ldc is 2: rows of 3 elements need 3 at least", AUTOTUNE_USAGE,
-     [](Caller& c) { return c.ldc = 2, c.run(); }},
+     [](Caller& c) { return c.call.c.ld = 2, c.run(); }},
     {"bytes is a null pointer", AUTOTUNE_USAGE,
      [](Caller& c) { return autotune_plan_workspace_bytes(c.plan, nullptr); }},
     {"choice is a null pointer", AUTOTUNE_USAGE,
@@ -226,21 +186,6 @@ TEST_SUITE("C API") {
     autotune_close(right.library);
   }
 
-  TEST_CASE("a newer structure is taken if what is new in it is 0") {
-    const TemporaryStorage storage;
-    struct {
-      autotune_options known = cpu_options();
-      std::int64_t unknown = 0;
-    } newer;
-    newer.known.size = sizeof newer;
-    autotune_library* library = nullptr;
-    REQUIRE(autotune_open(&newer.known, &library) == AUTOTUNE_OK);
-    autotune_close(library);
-    newer.unknown = 1;
-    CHECK(autotune_open(&newer.known, &library) == AUTOTUNE_USAGE);
-    CHECK(std::string(autotune_last_error()) == "options asks for what only a newer library has");
-  }
-
   TEST_CASE("a batch, and structures from before there were batches") {
     const TemporaryStorage storage;
     const autotune_options options = cpu_options();
@@ -251,22 +196,29 @@ TEST_SUITE("C API") {
     float c[] = {0, 0, 0, 0};
     autotune_problem problem = problem_of(2, 1, 1);
     problem.batch = 2;
-    CHECK(autotune_gemm(library, &problem, 1, a, 0, b, 0, 0, c, 0, nullptr, nullptr) ==
-          AUTOTUNE_USAGE);  // the stride of C is 0
-    CHECK(autotune_gemm_strided_batched(library, &problem, 1, a, 0, 2, b, 0, 0, 0, c, 0, 2, nullptr,
-                                        nullptr) == AUTOTUNE_OK);
+    autotune_gemm_call call = call_of(&problem, a, b, c);
+    call.a.stride = 2;
+    CHECK(autotune_gemm(library, &call) == AUTOTUNE_USAGE);  // the stride of C is 0
+    call.c.stride = 2;
+    CHECK(autotune_gemm(library, &call) == AUTOTUNE_OK);
     CHECK(std::vector<float>(c, c + 4) == std::vector<float>{10, 20, 30, 40});
     autotune_plan* plan = nullptr;
     REQUIRE(autotune_plan_create(library, &problem, 0, &plan) == AUTOTUNE_OK);
-    CHECK(autotune_plan_run_strided_batched(plan, 2, a, 0, 2, b, 0, 0, 0, c, 0, 2, nullptr, nullptr,
-                                            0) == AUTOTUNE_OK);
+    call.alpha = 2;
+    CHECK(autotune_plan_run(plan, &call) == AUTOTUNE_OK);
     CHECK(c[3] == 80);
+    CHECK(autotune_try_gemm(library, &call) == AUTOTUNE_OK);
     autotune_plan_destroy(plan);
 
     problem.size = offsetof(autotune_problem, batch);  // what lies there is the caller's
-    CHECK(autotune_gemm(library, &problem, 1, a, 0, b, 0, 0, c, 0, nullptr, nullptr) ==
-          AUTOTUNE_OK);
+    call = call_of(&problem, a, b, c);
+    CHECK(autotune_gemm(library, &call) == AUTOTUNE_OK);
     CHECK(c[1] == 20);
+    for (; problem.size <= sizeof problem; problem.size += sizeof(void*)) {
+      problem.batch = 1;
+      CHECK(autotune_gemm(library, &call) == AUTOTUNE_OK);
+    }
+    problem.size = offsetof(autotune_problem, batch);
     autotune_choice choice{};
     choice.size = offsetof(autotune_choice, tuned_batch);
     choice.tuned_batch = -7;
@@ -289,54 +241,32 @@ TEST_SUITE("C API") {
     const float a[] = {1, 2};
     const float b[] = {10};
     float c[] = {0, 0};
+    autotune_gemm_call call = call_of(&problem, a, b, c);
     autotune_prepared* prepared = nullptr;
     const auto prepare = [&](std::int32_t which, autotune_prepared** result) {
-      return autotune_prepare_operand(library, &problem, which, b, 0, nullptr, result);
+      return autotune_prepare_operand(library, &problem, which, &call.b, nullptr, result);
     };
     CHECK(prepare(2, &prepared) == AUTOTUNE_USAGE);
     CHECK(prepare(AUTOTUNE_OPERAND_B, nullptr) == AUTOTUNE_USAGE);
     REQUIRE(prepare(AUTOTUNE_OPERAND_B, &prepared) == AUTOTUNE_OK);
-    CHECK(autotune_gemm_prepared(library, &problem, 1, a, 0, nullptr, b, 0, prepared, 0, c, 0,
-                                 nullptr, nullptr) == AUTOTUNE_OK);
+    call.b.prepared = prepared;
+    std::int32_t match = -1;
+    call.match = &match;
+    CHECK(autotune_gemm(library, &call) == AUTOTUNE_OK);
+    CHECK(match == AUTOTUNE_PREDICTED);
     CHECK(c[1] == 20);
     autotune_plan* plan = nullptr;
     REQUIRE(autotune_plan_create(library, &problem, 0, &plan) == AUTOTUNE_OK);
-    CHECK(autotune_plan_run_prepared(plan, 2, a, 0, nullptr, b, 0, prepared, 0, c, 0, nullptr,
-                                     nullptr, 0) == AUTOTUNE_OK);
+    call.alpha = 2;
+    call.problem = nullptr;
+    match = -1;
+    CHECK(autotune_plan_run(plan, &call) == AUTOTUNE_OK);
+    CHECK(match == AUTOTUNE_PREDICTED);
     CHECK(c[1] == 40);
     autotune_plan_destroy(plan);
     autotune_prepared_destroy(prepared);
     autotune_prepared_destroy(nullptr);
     autotune_close(library);
-  }
-
-  TEST_CASE("an older structure is taken, and what follows it in memory is not looked at") {
-    const TemporaryStorage storage;
-    autotune_options older = cpu_options();
-    older.size = offsetof(autotune_options, bundle);
-    older.bundle = "what the caller has there";
-    autotune_library* library = nullptr;
-    CHECK(autotune_open(&older, &library) == AUTOTUNE_OK);
-    autotune_close(library);
-  }
-
-  TEST_CASE("structures of all sizes between the first and the newest are taken") {
-    const TemporaryStorage storage;
-    Caller caller;
-    for (std::size_t size = offsetof(autotune_options, bundle); size <= sizeof(autotune_options);
-         size += sizeof(void*)) {
-      caller.options.size = size;
-      CHECK(caller.open() == AUTOTUNE_OK);
-    }
-    caller.options.size = sizeof caller.options;
-    REQUIRE(autotune_open(&caller.options, &caller.library) == AUTOTUNE_OK);
-    caller.tuning.size = offsetof(autotune_tune_options, max_error);
-    caller.tuning.budget_trials = 1;
-    caller.tuning.max_error = 7;  // the caller's
-    CHECK(caller.tune() == AUTOTUNE_OK);
-    CHECK(caller.result.tuned == 1);
-    CHECK(caller.result.size == sizeof caller.result);
-    autotune_close(caller.library);
   }
 
   TEST_CASE("a plan tells of its configuration what a query tells") {
@@ -366,8 +296,10 @@ TEST_SUITE("C API") {
     const autotune_problem problem = problem_of(1, 2, 0);
     float c[] = {4, 6};
     std::int32_t match = -1;
-    CHECK(autotune_gemm(library, &problem, 1, nullptr, 0, nullptr, 0, 0.5f, c, 0, nullptr,
-                        &match) == AUTOTUNE_OK);
+    autotune_gemm_call call = call_of(&problem, nullptr, nullptr, c);
+    call.beta = 0.5f;
+    call.match = &match;
+    CHECK(autotune_gemm(library, &call) == AUTOTUNE_OK);
     CHECK(match == AUTOTUNE_EXACT);
     CHECK(c[0] == 2);
     CHECK(c[1] == 3);

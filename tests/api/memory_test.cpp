@@ -64,18 +64,19 @@ TEST_SUITE("Library without memory") {
           call([&] { return autotune_device_name(library, name, sizeof name); });
           call([&] { return autotune_query(library, &problem, &choice); });
           call([&] { return autotune_prepare(library, &problem, nullptr); });
-          call([&] {
-            return autotune_gemm(library, &problem, 1, kMemory, 0, kMemory, 0, 0, kResult, 0,
-                                 nullptr, nullptr);
-          });
+          autotune_gemm_call product{};
+          product.size = sizeof product;
+          product.problem = &problem;
+          product.alpha = 1;
+          product.a.data = product.b.data = kMemory;
+          product.c.data = kResult;
+          call([&] { return autotune_gemm(library, &product); });
+          call([&] { return autotune_try_gemm(library, &product); });
           call([&] { return autotune_plan_create(library, &problem, 0, &plan); });
           call([&] { return autotune_plan_query(plan, &choice); });
+          call([&] { return autotune_plan_run(plan, &product); });
           call([&] {
-            return autotune_plan_run(plan, 1, kMemory, 0, kMemory, 0, 0, kResult, 0, nullptr,
-                                     nullptr, 0);
-          });
-          call([&] {
-            return autotune_prepare_operand(library, &problem, AUTOTUNE_OPERAND_B, kMemory, 0,
+            return autotune_prepare_operand(library, &problem, AUTOTUNE_OPERAND_B, &product.b,
                                             nullptr, &prepared);
           });
           autotune_prepared_destroy(prepared);

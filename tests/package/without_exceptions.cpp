@@ -12,8 +12,10 @@ int main() {
   problem.size = sizeof problem;
   problem.m = problem.n = problem.k = -1;
   if (autotune_open(&options, &library) != AUTOTUNE_OK) return 1;
-  const autotune_status status =
-      autotune_gemm(library, &problem, 1, nullptr, 0, nullptr, 0, 0, nullptr, 0, nullptr, nullptr);
+  autotune_gemm_call call = {};
+  call.size = sizeof call;
+  call.problem = &problem;
+  const autotune_status status = autotune_gemm(library, &call);
   std::printf("%d: %s\n", static_cast<int>(status), autotune_last_error());
   autotune_close(library);
   return status == AUTOTUNE_USAGE ? 0 : 1;
