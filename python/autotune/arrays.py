@@ -214,7 +214,7 @@ def _gpu_of(array: object) -> int | None:
 def _pytorch_of(array: object) -> Any:
     """PyTorch, where the array is its tensor; else None."""
     torch = sys.modules.get("torch")
-    return torch if isinstance(array, getattr(torch, "Tensor", ())) else None
+    return torch if torch is not None and isinstance(array, getattr(torch, "Tensor", ())) else None
 
 
 def _current_stream(array: Any) -> int | None:
