@@ -84,12 +84,15 @@ class Exported {
   // `products`: of a batch.
   [[nodiscard]] cudaError_t run(float alpha, const Matrix& a, const Matrix& b, float beta,
                                 const MutableMatrix& c, std::int64_t products) const {
+    const auto* const at_a = static_cast<const float*>(a.data);
+    const auto* const at_b = static_cast<const float*>(b.data);
+    auto* const at_c = static_cast<float*>(c.data);
     if (problem_.batch == 1) {
-      return reinterpret_cast<ExportedGemm*>(gemm_)(a.data, a.ld, b.data, b.ld, c.data, c.ld, alpha,
-                                                    beta, workspace_->data, nullptr);
+      return reinterpret_cast<ExportedGemm*>(gemm_)(at_a, a.ld, at_b, b.ld, at_c, c.ld, alpha, beta,
+                                                    workspace_->data, nullptr);
     }
-    return reinterpret_cast<ExportedBatch*>(gemm_)(a.data, a.ld, a.stride, b.data, b.ld, b.stride,
-                                                   c.data, c.ld, c.stride, alpha, beta, products,
+    return reinterpret_cast<ExportedBatch*>(gemm_)(at_a, a.ld, a.stride, at_b, b.ld, b.stride, at_c,
+                                                   c.ld, c.stride, alpha, beta, products,
                                                    workspace_->data, nullptr);
   }
 
