@@ -2,6 +2,7 @@
 // keeps everything in registers and needs the shared memory that it says it does.
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <random>
 #include <set>
 
@@ -59,26 +60,45 @@ class Compiler {
   autotune::DescribeCompilerReply about_;
 };
 
-// Few configurations from all over the space in which every value of every parameter occurs: the
-// next one is always that with the most values that did not occur before.
-std::vector<Configuration> sample(std::vector<Configuration> all) {
-  std::shuffle(all.begin(), all.end(), std::mt19937(1));
-  std::vector<Configuration> chosen;
-  std::set<Configuration::Entry> covered;
-  const auto count_new = [&](const Configuration& configuration) {
-    const auto entries = configuration.entries();
-    return std::count_if(entries.begin(), entries.end(),
-                         [&](const auto& entry) { return covered.count(entry) == 0; });
+// Returns what a sample covers: every value of every parameter, or every pair of two such values.
+std::vector<std::string> parts_of(const Configuration& configuration, bool in_pairs) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : configuration.entries()) {
+    parts.push_back(name + "=" + std::to_string(value));
+  }
+  if (!in_pairs) return parts;
+  std::vector<std::string> pairs;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) pairs.push_back(parts[j] + "," + parts[i]);
+  }
+  return pairs;
+}
+
+// Few of the configurations, in which all parts of all of them occur: the next one is always that
+// with the most parts that did not occur before.
+std::vector<Configuration> sample(const std::vector<Configuration>& all, bool in_pairs = false) {
+  std::map<std::string, std::size_t> numbers;
+  std::vector<std::vector<std::size_t>> parts(all.size());
+  std::vector<std::size_t> left(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    left[i] = i;
+    for (const std::string& part : parts_of(all[i], in_pairs)) {
+      parts[i].push_back(numbers.try_emplace(part, numbers.size()).first->second);
+    }
+  }
+  std::shuffle(left.begin(), left.end(), std::mt19937(1));
+  std::vector<char> covered(numbers.size());
+  const auto count_new = [&](std::size_t i) {
+    return std::ranges::count_if(parts[i], [&](std::size_t part) { return covered[part] == 0; });
   };
+  std::vector<Configuration> chosen;
   while (true) {
-    // What brings nothing new now never will.
-    std::erase_if(all, [&](const Configuration& each) { return count_new(each) == 0; });
-    if (all.empty()) return chosen;
-    chosen.push_back(*std::max_element(
-        all.begin(), all.end(),
-        [&](const auto& one, const auto& other) { return count_new(one) < count_new(other); }));
-    const auto entries = chosen.back().entries();
-    covered.insert(entries.begin(), entries.end());
+    // A configuration without a new part never has one later.
+    std::erase_if(left, [&](std::size_t i) { return count_new(i) == 0; });
+    if (left.empty()) return chosen;
+    const std::size_t best = *std::ranges::max_element(left, {}, count_new);
+    for (const std::size_t part : parts[best]) covered[part] = 1;
+    chosen.push_back(all[best]);
   }
 }
 
@@ -117,7 +137,7 @@ void compile_sample(const KernelTemplate& kernel, Compiler& compiler, const std:
     return autotune::needed_capability(kernel, configuration) > std::stoi(target.substr(3)) ||
            kernel.geometry(configuration, kTiny).dynamic_shared_bytes > most_shared;
   });
-  std::vector<Configuration> chosen = sample(std::move(usable));
+  std::vector<Configuration> chosen = sample(usable);
   if (kernel.space.raw_count() > 100'000 && target != "sm_90")
     chosen.resize(std::min<std::size_t>(4, chosen.size()));
   autotune::CodeTraits traits = unpadded_traits(*kernel.operation, kTiny);
@@ -193,6 +213,7 @@ TEST_SUITE("templates") {
     compile_templates("sm_120");
   }
 
+  // Every pair of two parameters' values is compiled: all configurations take minutes.
   // ptxas waits for each matrix instruction where it has to move sums, and says so. The tuner
   // leaves out what spills, as one of these kernels does with NVRTC 13.5.
   TEST_CASE("kernels with wgmma keep their sums in place") {
@@ -200,14 +221,20 @@ TEST_SUITE("templates") {
     if (!compiler.usable("sm_90")) return;
     for (const char* name : {"gemm_bf16x6", "gemm_fp16x1", "gemm_fp16x3", "gemm_tf32_wgmma"}) {
       const KernelTemplate& kernel = *autotune::built_in_kernels().find(name);
-      std::set<std::string> compiled;
+      std::map<std::string, Configuration> kernels;  // by what the compiler is given
       for (const Configuration& configuration : kernel.space.enumerate().configurations) {
-        if (!compiled.insert(to_string(compiled_as(kernel, configuration))).second) continue;
+        kernels.try_emplace(to_string(compiled_as(kernel, configuration)), configuration);
+      }
+      std::vector<Configuration> all;
+      for (const auto& [compiled, configuration] : kernels) all.push_back(configuration);
+      int turn = 0;
+      for (const Configuration& configuration : sample(all, true)) {
+        ++turn;
         std::set<std::vector<std::string>> ways;  // by the macros that K decides
         for (const std::int64_t k : {std::int64_t{128}, kLarge.k}) {
           GemmProblem problem = kLarge;
           problem.k = k;
-          set_layout(problem, compiled.size() % 2 == 0 ? "NN" : "TT");
+          set_layout(problem, turn % 2 == 0 ? "NN" : "TT");
           const std::vector<std::string> options =
               compile_options(kernel, configuration, code_traits(kernel, problem), "sm_90");
           if (!ways.insert(options).second) continue;
