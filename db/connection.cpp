@@ -58,21 +58,52 @@ std::string why_no_room(const fs::path& path) {
   return is_full ? std::strerror(errno) : "";
 }
 
+// Throws where the folder or the journal of a file that cannot be opened is the reason.
+void check_surroundings(const fs::path& path) {
+  if (lacks_descriptors()) fail(path, "cannot be opened: too many open files (see ulimit -n)");
+  if (const std::string why = why_no_room(path); !why.empty()) {
+    fail(path, fmt::format("cannot be written: its folder takes no journal: {} (see df -i)", why));
+  }
+  for (const char* end : {"-journal", "-wal"}) {
+    const std::string journal = path.string() + end;
+    const char* const reason = reason_to_refuse_journal(journal.c_str());
+    if (reason != nullptr) fail(journal, reason);
+  }
+}
+
+// Returns what a code of SQLite's means for the user; {} stands for SQLite's own words.
+std::string in_words(int code) {
+  switch (code) {
+    case SQLITE_NOTADB:
+      return "is not a database: name another file, or move it away";
+    case SQLITE_CORRUPT:
+      return "is damaged: move it away, or put a copy in its place";
+    case SQLITE_BUSY:
+      return "is locked by another process: try again when that has ended";
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+      return "cannot be written: check its permissions and its folder's";
+    case SQLITE_TOOBIG:
+      return fmt::format("has a value of more than {} MiB, which autotune never writes: not used",
+                         kMaxRowBytes >> 20);
+    case SQLITE_ERROR:
+      return "has other tables than autotune makes ({}): name another file, or move it away";
+    case SQLITE_FULL:
+      return "cannot be written: the disk is full";
+    case SQLITE_CANTOPEN:
+      return "cannot be opened: check its permissions and its folder's";
+    case SQLITE_IOERR:
+      return "cannot be read or written ({}): check the disk, its quota and ulimit -f";
+    default:
+      return "{}";
+  }
+}
+
 [[noreturn]] void fail_as(const SQLite::Exception& error, const fs::path& path) {
+  const int code = error.getErrorCode();
+  if (code == SQLITE_NOMEM) throw std::bad_alloc();
   if (error.getExtendedErrorCode() == SQLITE_READONLY_DBMOVED) {
     fail(path, "was deleted or replaced while it was open");
-  }
-  if (error.getErrorCode() == SQLITE_CANTOPEN) {
-    if (lacks_descriptors()) fail(path, "cannot be opened: too many open files (see ulimit -n)");
-    if (const std::string why = why_no_room(path); !why.empty()) {
-      fail(path,
-           fmt::format("cannot be written: its folder takes no journal: {} (see df -i)", why));
-    }
-    for (const char* end : {"-journal", "-wal"}) {
-      const std::string journal = path.string() + end;
-      const char* const reason = reason_to_refuse_journal(journal.c_str());
-      if (reason != nullptr) fail(journal, reason);
-    }
   }
   if (error.getExtendedErrorCode() == SQLITE_READONLY_ROLLBACK) {
     fail(path,
@@ -81,38 +112,19 @@ std::string why_no_room(const fs::path& path) {
                "its place"
              : "a writer was killed: whoever may write to the file must open it once");
   }
-  switch (error.getErrorCode()) {
+  if (code == SQLITE_CANTOPEN) check_surroundings(path);
+  const std::string why = fmt::format(fmt::runtime(in_words(code)), error.what());
+  switch (code) {
     case SQLITE_NOTADB:
-      fail<DamagedFile>(path, "is not a database: name another file, or move it away");
     case SQLITE_CORRUPT:
-      fail<DamagedFile>(path, "is damaged: move it away, or put a copy in its place");
+      fail<DamagedFile>(path, why);
     case SQLITE_BUSY:
-      fail<LockedFile>(path, "is locked by another process: try again when that has ended");
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-      fail(path, "cannot be written: check its permissions and its folder's");
+      fail<LockedFile>(path, why);
     case SQLITE_CONSTRAINT:
-      fail<RefusedRow>(path, error.what());
     case SQLITE_TOOBIG:
-      fail<RefusedRow>(path, fmt::format("has a value of more than {} MiB, which autotune never "
-                                         "writes: not used",
-                                         kMaxRowBytes >> 20));
-    case SQLITE_ERROR:
-      fail(path, fmt::format("has other tables than autotune makes ({}): name another file, or "
-                             "move it away",
-                             error.what()));
-    case SQLITE_FULL:
-      fail(path, "cannot be written: the disk is full");
-    case SQLITE_NOMEM:
-      throw std::bad_alloc();
-    case SQLITE_CANTOPEN:
-      fail(path, "cannot be opened: check its permissions and its folder's");
-    case SQLITE_IOERR:
-      fail(path, fmt::format("cannot be read or written ({}): check the disk, its quota and "
-                             "ulimit -f",
-                             error.what()));
+      fail<RefusedRow>(path, why);
     default:
-      fail(path, error.what());
+      fail(path, why);
   }
 }
 

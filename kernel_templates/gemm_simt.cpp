@@ -172,7 +172,7 @@ std::vector<Constraint> sm_constraints() {
   };
 }
 
-// The division of the work among blocks, and what the compiler may vary for each.
+// The division of the sums among blocks.
 std::vector<Constraint> division_constraints() {
   return {
       constraint_on<Values>(
@@ -192,6 +192,12 @@ std::vector<Constraint> division_constraints() {
             if (v.cluster() == 1) return true;
             return v.split_k() >= 32 && v.slices() * v.cluster() <= v.results();
           }),
+  };
+}
+
+// The order of the blocks, of the multiplications and of the stores.
+std::vector<Constraint> order_constraints() {
+  return {
       constraint_on<Values>(
           "order",
           "ORDER and REGISTER_LEVEL vary only with 64 results a lane or more and SPLIT_K=1",
@@ -229,7 +235,8 @@ std::vector<Constraint> division_constraints() {
 
 std::vector<Constraint> constraints() {
   std::vector<Constraint> all = tile_constraints();
-  for (const auto& more : {k_tile_constraints(), sm_constraints(), division_constraints()}) {
+  for (const auto& more :
+       {k_tile_constraints(), sm_constraints(), division_constraints(), order_constraints()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

@@ -34,17 +34,25 @@ std::optional<Head> take_head(std::string_view& bytes) {
   return head;
 }
 
+enum Kind { kBytes = 2, kText = 3, kArray = 4, kObject = 5, kTag = 6 };
+
+// As take_head(). Neither tags nor lengths beyond the bytes that are left are taken.
+std::optional<Head> take_bounded_head(std::string_view& bytes) {
+  const std::optional<Head> head = take_head(bytes);
+  if (!head || head->kind == kTag) return std::nullopt;
+  const bool has_length = head->kind >= kBytes && head->kind <= kObject;
+  if (has_length && head->number > bytes.size()) return std::nullopt;
+  return head;
+}
+
 // The parser recurses into arrays, objects and strings of pieces, and a value takes more memory
 // than the byte that it may have. So this pass goes over the bytes first, without recursion.
 bool is_within(std::string_view bytes, const CborLimits& limits) {
-  enum Kind { kBytes = 2, kText = 3, kArray = 4, kObject = 5, kTag = 6 };
   std::vector<std::uint64_t> left = {1};  // values, of each array and object that is open
   for (std::size_t values = 1; !left.empty(); ++values) {
-    if (values > limits.values) return false;
-    const std::optional<Head> head = take_head(bytes);
-    if (!head || head->kind == kTag) return false;
+    const std::optional<Head> head = take_bounded_head(bytes);
+    if (values > limits.values || !head) return false;
     --left.back();
-    if (head->kind >= kBytes && head->kind <= kObject && head->number > bytes.size()) return false;
     if (head->kind == kBytes || head->kind == kText) bytes.remove_prefix(head->number);
     if (head->kind == kArray || head->kind == kObject) {
       if (left.size() > limits.depth) return false;

@@ -6,63 +6,60 @@
 
 namespace autotune {
 
-ArgumentLayout::ArgumentLayout(const KernelSignature& signature) {
+ArgumentLayout::Place ArgumentLayout::place_of(const KernelArgument& argument) {
   using Tensor = LaunchValues::Tensor;
   using Own = ArgumentPack::Own;
+  const auto place = [&](Base base, std::size_t offset, std::size_t size = 0) {
+    return Place{base, static_cast<std::uint16_t>(offset + argument.index * size)};
+  };
+  switch (argument.kind) {
+    case ArgumentKind::tensor:
+      return place(Base::tensors, offsetof(Tensor, address), sizeof(Tensor));
+    case ArgumentKind::size:
+      return place(Base::sizes, 0, sizeof(std::int64_t));
+    case ArgumentKind::row_stride:
+      return place(Base::tensors, offsetof(Tensor, row_stride), sizeof(Tensor));
+    case ArgumentKind::matrix_stride:
+      return place(Base::tensors, offsetof(Tensor, matrix_stride), sizeof(Tensor));
+    case ArgumentKind::prepared:
+      return place(Base::tensors, offsetof(Tensor, prepared), sizeof(Tensor));
+    case ArgumentKind::prepares:
+      return place(Base::own, offsetof(Own, prepares));
+    case ArgumentKind::scalar:
+      return place(
+          Base::own,
+          offsetof(Own, scalars) + (argument.type == ElementType::f64 ? offsetof(Own::Scalar, f64)
+                                                                      : offsetof(Own::Scalar, f32)),
+          sizeof(Own::Scalar));
+    case ArgumentKind::workspace:
+      return place(Base::own, offsetof(Own, workspace));
+    case ArgumentKind::raster:
+      return place(Base::own, offsetof(Own, raster));
+    case ArgumentKind::tensor_map:
+      break;
+  }
+  return {};
+}
+
+ArgumentLayout::ArgumentLayout(const KernelSignature& signature) {
   if (signature.size() > kMost) throw Error("a kernel has more arguments than a launch can pass");
-  for (const auto& [kind, index, type] : signature) {
-    const auto place = [&](Base base, std::size_t offset) {
-      places_[arguments_] = {base, static_cast<std::uint16_t>(offset)};
-    };
-    const auto needs = [index = index](std::size_t& count) {
-      count = std::max<std::size_t>(count, index + 1);
-    };
-    switch (kind) {
-      case ArgumentKind::tensor:
-        needs(tensors_);
-        place(Base::tensors, index * sizeof(Tensor) + offsetof(Tensor, address));
-        break;
-      case ArgumentKind::size:
-        needs(sizes_);
-        place(Base::sizes, index * sizeof(std::int64_t));
-        break;
-      case ArgumentKind::row_stride:
-        needs(tensors_);
-        place(Base::tensors, index * sizeof(Tensor) + offsetof(Tensor, row_stride));
-        break;
-      case ArgumentKind::matrix_stride:
-        needs(tensors_);
-        place(Base::tensors, index * sizeof(Tensor) + offsetof(Tensor, matrix_stride));
-        break;
-      case ArgumentKind::prepared:
-        needs(tensors_);
-        place(Base::tensors, index * sizeof(Tensor) + offsetof(Tensor, prepared));
-        break;
-      case ArgumentKind::prepares:
-        place(Base::own, offsetof(Own, prepares));
-        break;
-      case ArgumentKind::scalar:
-        needs(scalars_);
-        if (type != ElementType::f32 && type != ElementType::f64) {
-          throw Error("a kernel has a scalar of type " + to_string(type));
-        }
-        place(Base::own, offsetof(Own, scalars) + index * sizeof(Own::Scalar) +
-                             (type == ElementType::f64 ? offsetof(Own::Scalar, f64)
-                                                       : offsetof(Own::Scalar, f32)));
-        break;
-      case ArgumentKind::workspace:
-        place(Base::own, offsetof(Own, workspace));
-        break;
-      case ArgumentKind::raster:
-        place(Base::own, offsetof(Own, raster));
-        break;
-      case ArgumentKind::tensor_map:
-        needs(tensors_);
-        place(Base::none, 0);
-        maps_.push_back({static_cast<std::uint8_t>(arguments_), index});
-        break;
+  for (const KernelArgument& argument : signature) {
+    const auto& [kind, index, type] = argument;
+    const Place place = place_of(argument);
+    if (kind == ArgumentKind::scalar) {
+      scalars_ = std::max<std::size_t>(scalars_, index + 1);
+      if (type != ElementType::f32 && type != ElementType::f64) {
+        throw Error("a kernel has a scalar of type " + to_string(type));
+      }
+    } else if (kind == ArgumentKind::tensor_map) {
+      maps_.push_back({static_cast<std::uint8_t>(arguments_), index});
     }
-    ++arguments_;
+    if (place.base == Base::tensors || kind == ArgumentKind::tensor_map) {
+      tensors_ = std::max<std::size_t>(tensors_, index + 1);
+    } else if (place.base == Base::sizes) {
+      sizes_ = std::max<std::size_t>(sizes_, index + 1);
+    }
+    places_[arguments_++] = place;
   }
   if (scalars_ > kMostScalars) throw Error("a kernel has more scalars than a launch can pass");
 }

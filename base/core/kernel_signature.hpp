@@ -41,7 +41,7 @@ struct LaunchValues {
   struct Tensor {
     std::uint64_t address = 0;
     std::int64_t row_stride = 0;     // elements
-    std::int64_t matrix_stride = 0;  // likewise; 0: all matrices of a batch are the same one
+    std::int64_t matrix_stride = 0;  // elements; 0: all matrices of a batch are the same one
     std::uint64_t prepared = 0;      // address of its prepared form; 0: it was not prepared before
   };
   std::span<const Tensor> tensors;
@@ -78,6 +78,8 @@ class ArgumentLayout {
     Base base = Base::none;
     std::uint16_t offset = 0;  // bytes
   };
+  // None for a tensor map.
+  static Place place_of(const KernelArgument& argument);
 
   std::size_t arguments_ = 0;
   std::array<Place, kMost> places_;

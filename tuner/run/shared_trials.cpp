@@ -1,5 +1,6 @@
 #include "tuner/run/shared_trials.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <utility>
@@ -61,35 +62,33 @@ void SharedTrials::release(Key key) const {
 
 void SharedTrials::load(std::vector<SearchTask>& tasks, const std::optional<DeviceRates>& rates) {
   if (fresh_) return;
-  const auto record = [&](SearchTask& task, const Trial& trial) {
-    const double us = trial.measurement.median_us;
-    if (trial.ok() && !is_possible_us(task.kernel(), trial.problem, us, rates)) return;
-    task.record_known(trial);
-  };
-  if (last_rows_.empty()) {
-    const std::int64_t last_row = database_.last_trial_row();
-    std::map<Problem, std::vector<SearchTask*>> searches;
-    for (SearchTask& task : tasks) {
-      searches[task.problem()].push_back(&task);
-      last_rows_[&task.kernel()] = last_row;
+  const bool is_first = last_rows_.empty();
+  const std::int64_t last_row = is_first ? database_.last_trial_row() : 0;
+  std::map<Problem, std::vector<SearchTask*>> searches;
+  for (SearchTask& task : tasks) {
+    searches[task.problem()].push_back(&task);
+    if (is_first) last_rows_[&task.kernel()] = last_row;
+  }
+  const auto record = [&](const Trial& trial) {
+    const auto of_problem = searches.find(trial.problem);
+    if (of_problem == searches.end()) return;
+    for (SearchTask* task : of_problem->second) {
+      if (task->kernel().name != trial.template_name) continue;
+      const double us = trial.measurement.median_us;
+      if (trial.ok() && !is_possible_us(task->kernel(), trial.problem, us, rates)) continue;
+      task->record_known(trial);
     }
-    for (const auto& [problem, of_problem] : searches) {
-      std::vector<TrialScope> scopes;
-      for (const SearchTask* task : of_problem) scopes.push_back(scope_of(task->kernel()));
-      for (const Trial& trial : database_.trials(scopes, problem)) {
-        for (SearchTask* task : of_problem) {
-          if (task->kernel().name == trial.template_name) record(*task, trial);
-        }
-      }
+  };
+  if (!is_first) {
+    for (auto& [kernel, row] : last_rows_) {
+      std::ranges::for_each(database_.trials_after(row, scope_of(*kernel), run_guid_), record);
     }
     return;
   }
-  for (auto& [kernel, last_row] : last_rows_) {
-    for (const Trial& trial : database_.trials_after(last_row, scope_of(*kernel), run_guid_)) {
-      for (SearchTask& task : tasks) {
-        if (&task.kernel() == kernel && task.problem() == trial.problem) record(task, trial);
-      }
-    }
+  for (const auto& [problem, of_problem] : searches) {
+    std::vector<TrialScope> scopes;
+    for (const SearchTask* task : of_problem) scopes.push_back(scope_of(task->kernel()));
+    std::ranges::for_each(database_.trials(scopes, problem), record);
   }
 }
 

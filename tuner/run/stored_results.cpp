@@ -92,6 +92,18 @@ std::vector<Configuration> StoredResults::stale_finalists(const SearchTask& task
   return finalists;
 }
 
+std::optional<Winner> StoredResults::unbeaten_winner(const SearchTask& task, bool missed) const {
+  std::optional<Winner> stored = current_winner(task);
+  if (!stored || !task.accepts(stored->verification) ||
+      !task.space().index_of(stored->configuration)) {
+    return std::nullopt;
+  }
+  const Trial* const trial = task.best();
+  const bool is_beaten = missed && trial != nullptr &&
+                         kFinalistMargin * trial->measurement.median_us < stored->median_us;
+  return is_beaten ? std::nullopt : std::move(stored);
+}
+
 std::optional<Winner> StoredResults::known_best(const std::vector<SearchTask*>& tasks, bool fresh,
                                                 bool missed) const {
   std::optional<Winner> best;
@@ -100,14 +112,9 @@ std::optional<Winner> StoredResults::known_best(const std::vector<SearchTask*>& 
   };
   std::vector<const SearchTask*> without_winner;
   for (const SearchTask* task : tasks) {
-    std::optional<Winner> stored = current_winner(*task);
-    if (stored && !task->accepts(stored->verification)) stored.reset();
-    const Trial* trial = task->best();
-    const bool is_beaten = missed && stored && trial != nullptr &&
-                           kFinalistMargin * trial->measurement.median_us < stored->median_us;
-    if (!fresh && stored && !is_beaten && task->space().index_of(stored->configuration)) {
-      consider(*stored);
-    } else if (trial != nullptr) {
+    if (std::optional<Winner> stored = fresh ? std::nullopt : unbeaten_winner(*task, missed)) {
+      consider(*std::move(stored));
+    } else if (task->best() != nullptr) {
       without_winner.push_back(task);
     }
   }

@@ -52,6 +52,9 @@ class StoredResults {
   [[nodiscard]] bool may_store(const Winner& winner, const std::vector<SearchTask*>& tasks) const;
 
  private:
+  // The task's current winner, unless its space has it no longer, the task does not accept it, or
+  // finals were `missed` and a trial is clearly faster.
+  [[nodiscard]] std::optional<Winner> unbeaten_winner(const SearchTask& task, bool missed) const;
   TuningDatabase& database_;
   const DeviceInfo& device_;
   Environment environment_;

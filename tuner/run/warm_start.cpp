@@ -21,16 +21,14 @@ struct Near {
   WarmStart start;
 };
 
-}  // namespace
-
-std::vector<WarmStart> warm_starts(const Problem& problem, const std::string& device_class,
-                                   const CandidateSpace& space, std::span<const Winner> winners,
-                                   std::span<const Suggestion> suggestions) {
+// Returns the winners of the space's kernel, the nearest first.
+std::vector<Near> nearest(const Problem& problem, const std::string& device_class,
+                          const CandidateSpace& space, std::span<const Winner> winners) {
+  const KernelTemplate& kernel = *space.kernel;
   const DeviceClass own_class = parse_device_class(device_class);
   std::vector<Near> near;
   for (const Winner& winner : winners) {
-    if (winner.template_name != space.kernel->name ||
-        winner.space_version != space.kernel->space_version ||
+    if (winner.template_name != kernel.name || winner.space_version != kernel.space_version ||
         winner.problem.operation() != problem.operation()) {
       continue;
     }
@@ -39,18 +37,27 @@ std::vector<WarmStart> warm_starts(const Problem& problem, const std::string& de
     const bool won_here = is_own && winner.problem == problem;
     try {
       // JSON keeps parameters in alphabetical order, and the space in the template's order.
-      near.push_back({{!won_here, !is_like,
-                       space.kernel->operation->distance(problem, winner.problem), !is_own},
-                      {.configuration = space.kernel->space.validated(winner.configuration),
-                       .won_here = won_here,
-                       .other_device = is_own ? "" : winner.device_label,
-                       .is_expected = won_here}});
+      near.push_back(
+          {{!won_here, !is_like, kernel.operation->distance(problem, winner.problem), !is_own},
+           {.configuration = kernel.space.validated(winner.configuration),
+            .won_here = won_here,
+            .other_device = is_own ? "" : winner.device_label,
+            .is_expected = won_here}});
     } catch (const UsageError&) {
       continue;
     }
   }
   std::stable_sort(near.begin(), near.end(),
                    [](const Near& a, const Near& b) { return a.rank < b.rank; });
+  return near;
+}
+
+}  // namespace
+
+std::vector<WarmStart> warm_starts(const Problem& problem, const std::string& device_class,
+                                   const CandidateSpace& space, std::span<const Winner> winners,
+                                   std::span<const Suggestion> suggestions) {
+  std::vector<Near> near = nearest(problem, device_class, space, winners);
   std::vector<WarmStart> points;
   const auto add = [&](WarmStart point, std::size_t most) {
     const auto same = std::ranges::find(points, point.configuration, &WarmStart::configuration);

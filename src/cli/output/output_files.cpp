@@ -60,6 +60,11 @@ std::optional<std::string> beginning_of(const std::string& path) {
   return is_compressed(bytes) ? decompressed_beginning(bytes, kMostPlain) : bytes;
 }
 
+bool is_standard_output(const struct stat& found) {
+  struct stat standard {};
+  return ::fstat(STDOUT_FILENO, &standard) == 0 && is_same(found, standard);
+}
+
 }  // namespace
 
 OutputFiles::~OutputFiles() {
@@ -77,39 +82,43 @@ void OutputFiles::add(const std::string& path, std::string bytes) {
   files_.back().bytes = std::move(bytes);
 }
 
+void OutputFiles::check_not_planted(const std::string& path) const {
+  if (!may_be_planted(path)) return;
+  throw StorageError(rule_.option + ": " + path +
+                     ": is not a regular file, and another user's: not used");
+}
+
+void OutputFiles::follow(File& file, const struct stat& found) {
+  std::error_code error;
+  struct stat behind {};
+  file.target = fs::canonical(file.path, error);
+  if (error || ::stat(file.target.c_str(), &behind) != 0 || !is_same(found, behind)) {
+    file.target = file.path;
+    file.in_place = true;
+  }
+}
+
 OutputFiles::File OutputFiles::place_of(const std::string& path) const {
   File file{.path = path, .bytes = {}, .target = path, .mode = {}};
   struct stat itself {};
   struct stat found {};
   if (path.empty() || ::lstat(path.c_str(), &itself) != 0) return file;
+  const bool is_link = S_ISLNK(itself.st_mode);
   // Another user's link may lead to a file of this user's.
-  if (!S_ISREG(itself.st_mode) && may_be_planted(path)) {
-    throw StorageError(rule_.option + ": " + path +
-                       ": is not a regular file, and another user's: not used");
-  }
+  if (!S_ISREG(itself.st_mode)) check_not_planted(path);
   if (::stat(path.c_str(), &found) != 0) fail(path, errno);
   if (S_ISDIR(found.st_mode)) fail(path, EISDIR);
-  struct stat standard {};
-  const bool is_standard_output =
-      ::fstat(STDOUT_FILENO, &standard) == 0 && is_same(found, standard);
-  if (!S_ISREG(found.st_mode) && !rule_.streams) refuse(path, "is not a regular file: name a file");
+  const bool is_regular = S_ISREG(found.st_mode);
+  if (!is_regular && !rule_.streams) refuse(path, "is not a regular file: name a file");
   // What /dev/stdout leads to goes on where it ends.
-  const bool goes_on = rule_.streams && is_standard_output && S_ISLNK(itself.st_mode);
-  if (S_ISREG(found.st_mode)) {
+  const bool goes_on = rule_.streams && is_link && is_standard_output(found);
+  if (is_regular) {
     check_replaced(path, goes_on || rule_.force.value_or(false));
     file.mode = found.st_mode & 07777;
   }
-  file.in_place = goes_on || !S_ISREG(found.st_mode);
+  file.in_place = goes_on || !is_regular;
   if (goes_on) file.target.clear();
-  if (file.in_place || !S_ISLNK(itself.st_mode)) return file;
-  // The link stays. A path in /proc need not lead where it says.
-  std::error_code error;
-  struct stat behind {};
-  file.target = fs::canonical(path, error);
-  if (error || ::stat(file.target.c_str(), &behind) != 0 || !is_same(found, behind)) {
-    file.target = path;
-    file.in_place = true;
-  }
+  if (is_link && !file.in_place) follow(file, found);
   return file;
 }
 

@@ -30,26 +30,34 @@ std::string csv_cell(const std::string& text) {
   return quoted + "\"";
 }
 
+// The bytes that a character in UTF-8 may begin with (The Unicode Standard, table 3-7). The second
+// byte keeps out longer forms than needed, surrogates, and what is beyond U+10FFFF.
+struct Utf8Form {
+  unsigned char first_from, first_to;
+  unsigned char second_from, second_to;
+  std::size_t length;
+};
+constexpr Utf8Form kUtf8Forms[] = {
+    {0x00, 0x7f, 0x00, 0x00, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+    {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+    {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+
 // Returns the bytes of the first character of a text in UTF-8, 0 where they are not UTF-8. `text`
 // is not empty.
 std::size_t character_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = first < 0x80                    ? 1
-                             : first >= 0xc2 && first < 0xe0 ? 2
-                             : first >= 0xe0 && first < 0xf0 ? 3
-                             : first >= 0xf0 && first < 0xf5 ? 4
-                                                             : 0;
-  if (length > text.size()) return 0;
-  // The second byte keeps out longer forms than needed, surrogates, and what is beyond U+10FFFF.
-  const auto second = static_cast<unsigned char>(length > 1 ? text[1] : 0);
-  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-      (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
-    return 0;
+  const auto is_within = [text](std::size_t i, unsigned char from, unsigned char to) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    return byte >= from && byte <= to;
+  };
+  const auto* const form = std::ranges::find_if(kUtf8Forms, [&](const Utf8Form& each) {
+    return is_within(0, each.first_from, each.first_to);
+  });
+  if (form == std::end(kUtf8Forms) || form->length > text.size()) return 0;
+  if (form->length > 1 && !is_within(1, form->second_from, form->second_to)) return 0;
+  for (std::size_t i = 2; i < form->length; ++i) {
+    if (!is_within(i, 0x80, 0xbf)) return 0;
   }
-  for (const char c : text.substr(1, std::max<std::size_t>(1, length) - 1)) {
-    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) return 0;
-  }
-  return length;
+  return form->length;
 }
 
 // Returns the bytes of the first character, in UTF-8, if it is a control character or one that
