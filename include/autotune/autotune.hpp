@@ -102,7 +102,7 @@ struct LibraryOptions {
   std::string bundle = {};
 };
 
-// What became of a product that was tried.
+// The result of Library::try_gemm().
 enum class Outcome : std::uint8_t {
   done = 0,       // as gemm() does it
   not_ready = 1,  // a cold gemm(), or prepare() on this stream, has to come first
@@ -266,16 +266,16 @@ class AUTOTUNE_API Library {
   // workspace of its own uses that instead and allocates nothing: where it is too small, another
   // kernel is taken, which needs none. Plans only take memory of the caller's.
   //
-  // Throws UsageError for a size below 0 or above 2147483647, an unknown enumerator, types that
-  // no kernel computes, a matrix of another type than the problem's, a null or misaligned pointer, an
+  // Throws UsageError for a size below 0 or above 2147483647, an unknown enumerator, types that no
+  // kernel computes, a matrix of another type than the problem's, a null or misaligned pointer, an
   // ld that is too small, a stride below 0, an ld or a stride that spreads the matrices over more
   // than 2^59 elements, matrices of C that overlap each other, C that shares an element with A or B
   // (a batch is also refused where its strides are so unlike that this would take long to rule
-  // out), a current context of another device than the options name, a stream where there are
-  // none, a cold call on a stream that is being captured;
-  // NotTunedError as the options have it; EnvironmentError when the kernel must be compiled and
-  // there is no compiler; StorageError when a database that was named can no longer be read as one;
-  // Error, with the driver's code, for what the driver reports.
+  // out), a current context of another device than the options name, a stream where there are none,
+  // a cold call on a stream that is being captured; NotTunedError as the options have it;
+  // EnvironmentError when the kernel must be compiled and there is no compiler; StorageError when a
+  // database that was named can no longer be read as one; Error, with the driver's code, for what
+  // the driver reports.
   MatchKind gemm(const GemmProblem& problem, const GemmArguments& arguments);
   MatchKind gemm(const GemmProblem& problem, float alpha, Matrix a, Matrix b, float beta,
                  MutableMatrix c, Stream stream = nullptr) {

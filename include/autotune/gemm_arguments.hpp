@@ -16,7 +16,7 @@ struct PreparedOperand;  // the inside of a PreparedMatrix
 
 using Stream = CUstream_st*;  // nullptr: the default stream
 
-// What a kernel makes of an operand before it multiplies, kept for many products: the emulated
+// An operand as a kernel prepares it before it multiplies, kept for many products: the emulated
 // kernels split A and B into planes of FP16. A value that is cheap to copy, and that any thread may
 // use. It refers to the matrix that it was made of: that must stay in its place, and must not
 // change, as long as products are given this. It keeps its memory on the device, and its Library's
@@ -49,7 +49,7 @@ struct Matrix {
   // Elements from the beginning of one product's matrix to that of the next, in a batch of several.
   // 0: all products have the same matrix.
   std::int64_t stride = 0;
-  // What prepare_operand() returned for this matrix, or nullptr. Kernels that have no use for it
+  // The result of prepare_operand() for this matrix, or nullptr. Kernels that have no use for it
   // multiply as they do without.
   const PreparedMatrix* prepared = nullptr;
   ElementType type = ElementType::f32;  // as GemmProblem::types has it
@@ -94,7 +94,7 @@ struct Workspace {
 };
 inline constexpr std::size_t kWorkspaceZeroBytes = 262144;
 
-// What is known of the operands' places in memory.
+// Knowledge of the operands' places in memory.
 enum class Alignment : std::uint8_t {
   any = 0,
   // All addresses, all lds, given or packed, and all strides of a batch are multiples of 16 bytes;

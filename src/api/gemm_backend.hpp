@@ -13,7 +13,7 @@
 
 namespace autotune {
 
-// What became of a product.
+// The result of a product that was tried.
 struct Tried {
   Outcome outcome = Outcome::not_ready;
   MatchKind match = MatchKind::exact;  // where it is done

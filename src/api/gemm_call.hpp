@@ -62,7 +62,7 @@ struct GemmCall : GemmArguments {
           call.problem.n, call.problem.k, call.problem.op_b == Transpose::transposed};
 }
 
-// What a check does where something is wrong: it throws UsageError, or returns false.
+// A check that finds something wrong throws UsageError, or returns false.
 enum class OnFault : bool { throws, returns };
 
 // Throws UsageError for sizes out of range, unknown enumerators, and types that no kernel computes.

@@ -126,7 +126,7 @@ GpuGemm::~GpuGemm() {
   kernels_.visit_loaded([](GpuKernel& kernel) { kernel.module.leave_to_context(); });
 }
 
-// Of the kernel that scales C, as no product that multiplies has it.
+// The key of the kernel that scales C, as no product that multiplies has it.
 PlanKey key_of_scaling(const Scope& scope, bool batched) {
   PlanKey key{scope.id(), scaled_problem(batched)};
   key.problem.k = 0;

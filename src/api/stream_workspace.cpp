@@ -88,8 +88,8 @@ class StreamWorkspace::Streams {
     }
     return last;
   }
-  // Of a stream that may be captured; nullopt where its handle had none before, or where that
-  // cannot be seen without waiting for an allocation.
+  // The key of a stream that may be captured; nullopt where its handle had none before, or where
+  // that cannot be seen without waiting for an allocation.
   [[nodiscard]] std::optional<Key> key_at_any_time(std::uint64_t context, CUstream_st* stream,
                                                    bool may_wait) {
     if (gpu::is_capturing(*driver_, stream)) return last_key_of(context, stream, may_wait);

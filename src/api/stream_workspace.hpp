@@ -22,7 +22,7 @@ class StreamWorkspace {
   StreamWorkspace(const StreamWorkspace&) = delete;
   StreamWorkspace& operator=(const StreamWorkspace&) = delete;
 
-  // What reserve() would return without an allocation; nothing where it would have to allocate, or
+  // The answer of reserve() without an allocation; nothing where it would have to allocate, or
   // would wait for a call that does.
   struct Found {
     std::optional<std::uint64_t> address;
