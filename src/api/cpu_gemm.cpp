@@ -37,6 +37,10 @@ struct CpuPlan : PlannedGemm {
 
   void run(const GemmCall& call) const override;
 
+  bool operator==(const CpuPlan& other) const {
+    return is_chosen_as(other) && launch.kernel == other.launch.kernel;
+  }
+
   CpuGemm& gemm;
   const CpuLaunch launch;
 };

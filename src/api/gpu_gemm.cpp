@@ -25,7 +25,6 @@ namespace autotune {
 namespace {
 
 using Scope = gpu::CallerContexts::Scope;
-
 class GpuGemm;
 
 struct GpuPlan : PlannedGemm {
@@ -41,6 +40,9 @@ struct GpuPlan : PlannedGemm {
   }
 
   void run(const GemmCall& call) const override;
+  bool operator==(const GpuPlan& other) const {
+    return is_chosen_as(other) && launch.kernel == other.launch.kernel && before == other.before;
+  }
 
   GpuGemm& gemm;
   const std::uint64_t context;
@@ -228,8 +230,7 @@ MatchKind GpuGemm::prepare(const GemmProblem& problem, Stream stream) {
   try {
     prepare_for(Placement::anywhere);
   } catch (const EnvironmentError&) {
-    // Without a compiler aligned operands are ready all the same; for others gemm() says it
-    // again.
+    // Aligned operands are ready without a compiler all the same; for others gemm() says it.
   }
   return match;
 }
@@ -261,8 +262,7 @@ const PlannedGemm& GpuGemm::plan(const GemmProblem& problem, bool aligned) {
   const Scope scope(contexts_);
   const GpuPlan& plan =
       multiplies(problem)
-          ? plan_for(scope, problem, aligned ? Placement::aligned : Placement::anywhere,
-                     /*stream=*/nullptr)
+          ? plan_for(scope, problem, aligned ? Placement::aligned : Placement::anywhere, nullptr)
           : plans_.insert({scope.id(), problem, Placement::anywhere}, plans_.generation(), *this,
                           scope.id(), nothing_to_choose(problem), GpuLaunch(), false);
   if (plan.scaling.load() == nullptr) {

@@ -1,7 +1,6 @@
 // The plans that gemm() has made so far. They are found without a lock.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +40,9 @@ struct PlanKey {
   }
 };
 
-// Plans stay as long as the table: calls may be at work with them. Thread-safe.
+// Plans stay as long as the table: calls may be at work with them, and graphs. A plan that is equal to
+// one that its key had before is not kept; that one takes its place again, so a table grows with what
+// was chosen, not with how often. Thread-safe.
 template <typename Plan>
 class PlanTable {
  public:
@@ -52,7 +53,8 @@ class PlanTable {
     const Slots& slots = *current_.load(std::memory_order_acquire);
     for (std::size_t i = key.hash();; ++i) {
       const Entry* entry = slots[i % slots.size()].load(std::memory_order_acquire);
-      if (entry == nullptr || entry->key == key) return entry == nullptr ? nullptr : &entry->plan;
+      if (entry == nullptr) return nullptr;
+      if (entry->key == key) return entry->plan.load(std::memory_order_acquire);
     }
   }
 
@@ -65,15 +67,10 @@ class PlanTable {
   const Plan& insert(const PlanKey& key, std::uint64_t generation, Arguments&&... arguments) {
     const std::lock_guard lock(writing_);
     if (const Plan* known = find(key)) return *known;
-    const Entry& entry = entries_.emplace_back(key, std::forward<Arguments>(arguments)...);
-    if (generation != generation_.load()) return entry.plan;
-    found_.push_back(&entry);
-    if (2 * found_.size() > slots_.back()->size()) {
-      publish(2 * slots_.back()->size());
-    } else {
-      place(*slots_.back(), entry);
-    }
-    return entry.plan;
+    Entry& entry = entry_of(key);
+    const Plan& plan = entry.keep(std::forward<Arguments>(arguments)...);
+    if (generation == generation_.load()) entry.plan.store(&plan, std::memory_order_release);
+    return plan;
   }
 
   // Plans that are found stay so, but those that are being made now will be found by nobody: their
@@ -89,35 +86,50 @@ class PlanTable {
   void replace(const PlanKey& key, std::uint64_t generation, Arguments&&... arguments) {
     const std::lock_guard lock(writing_);
     if (generation != generation_.load() || find(key) == nullptr) return;
-    const Entry& entry = entries_.emplace_back(key, std::forward<Arguments>(arguments)...);
-    std::replace_if(
-        found_.begin(), found_.end(), [&](const Entry* old) { return old->key == key; }, &entry);
-    for (std::atomic<const Entry*>& slot : *slots_.back()) {
-      const Entry* const old = slot.load(std::memory_order_relaxed);
-      if (old != nullptr && old->key == key) slot.store(&entry, std::memory_order_release);
-    }
+    Entry& entry = entry_of(key);
+    entry.plan.store(&entry.keep(std::forward<Arguments>(arguments)...), std::memory_order_release);
   }
 
   // From now on no plan is found.
   void forget() {
     const std::lock_guard lock(writing_);
     ++generation_;
-    found_.clear();
-    publish(kFirstSlots);
+    for (Entry& entry : entries_) entry.plan.store(nullptr, std::memory_order_release);
   }
 
  private:
   struct Entry {
+    explicit Entry(const PlanKey& of) : key(of) {}
+
     template <typename... Arguments>
-    explicit Entry(const PlanKey& of, Arguments&&... arguments)
-        : key(of), plan(std::forward<Arguments>(arguments)...) {}
-    PlanKey key;
-    Plan plan;
+    const Plan& keep(Arguments&&... arguments) {
+      auto made = std::make_unique<Plan>(std::forward<Arguments>(arguments)...);
+      for (const auto& known : plans) {
+        if (*known == *made) return *known;
+      }
+      return *plans.emplace_back(std::move(made));
+    }
+
+    const PlanKey key;
+    std::atomic<const Plan*> plan = nullptr;  // the one that is found
+    std::vector<std::unique_ptr<Plan>> plans;
   };
-  using Slots = std::vector<std::atomic<const Entry*>>;  // a power of two, half of them empty
+  using Slots = std::vector<std::atomic<Entry*>>;  // a power of two, half of them empty
   static constexpr std::size_t kFirstSlots = 64;
 
-  static void place(Slots& slots, const Entry& entry) {
+  Entry& entry_of(const PlanKey& key) {
+    for (std::size_t i = key.hash();; ++i) {
+      Entry* const entry = (*slots_.back())[i % slots_.back()->size()].load();
+      if (entry == nullptr) break;
+      if (entry->key == key) return *entry;
+    }
+    if (2 * (entries_.size() + 1) > slots_.back()->size()) publish(2 * slots_.back()->size());
+    Entry& entry = entries_.emplace_back(key);
+    place(*slots_.back(), entry);
+    return entry;
+  }
+
+  static void place(Slots& slots, Entry& entry) {
     std::size_t i = entry.key.hash();
     while (slots[i % slots.size()].load(std::memory_order_relaxed) != nullptr) ++i;
     slots[i % slots.size()].store(&entry, std::memory_order_release);
@@ -125,13 +137,12 @@ class PlanTable {
 
   void publish(std::size_t size) {
     slots_.push_back(std::make_unique<Slots>(size));
-    for (const Entry* entry : found_) place(*slots_.back(), *entry);
+    for (Entry& entry : entries_) place(*slots_.back(), entry);
     current_.store(slots_.back().get(), std::memory_order_release);
   }
 
   std::mutex writing_;
   std::deque<Entry> entries_;
-  std::vector<const Entry*> found_;
   std::vector<std::unique_ptr<Slots>> slots_;  // all that readers may hold; the last is current
   std::atomic<const Slots*> current_ = nullptr;
   std::atomic<std::uint64_t> generation_ = 0;

@@ -26,6 +26,17 @@ struct PlannedGemm {
   const std::uint32_t forks = fork_count();  // when it was made
   std::size_t workspace_bytes = 0;
   bool needs_alignment = false;  // of operands, as Alignment::of_16_bytes has it
+
+ protected:
+  // Returns whether both, planned for the same problem, have the same choice for the same reason.
+  [[nodiscard]] bool is_chosen_as(const PlannedGemm& other) const {
+    const BestConfiguration& x = best;
+    const BestConfiguration& y = other.best;
+    return x.match == y.match && x.explanation == y.explanation &&
+           x.template_name == y.template_name && x.configuration == y.configuration &&
+           x.tuned_for == y.tuned_for && x.median_us == y.median_us &&
+           needs_alignment == other.needs_alignment;
+  }
 };
 
 }  // namespace autotune

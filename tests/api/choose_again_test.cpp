@@ -80,6 +80,20 @@ TEST_SUITE("kernels that are chosen again") {
     CHECK(products.backend->plan(kProblem, true).best.match == MatchKind::exact);
   }
 
+  TEST_CASE("choices that are forgotten leave no second plan behind that is equal") {
+    Products products;
+    const PlannedGemm& before = products.backend->plan(kProblem, true);
+    for (int i = 0; i < 3; ++i) {
+      products.backend->forget_choices();
+      CHECK(&products.backend->plan(kProblem, true) == &before);
+    }
+    products.store_winner("gemm_simt", kProblem, {4096, 4096, 4096});
+    products.backend->forget_choices();
+    const PlannedGemm& tuned = products.backend->plan(kProblem, true);
+    CHECK(&tuned != &before);
+    CHECK(tuned.best.match == MatchKind::exact);
+  }
+
   TEST_CASE("nothing is loaded for operands that no call had") {
     Products products;
     Machine::compile_both("gemm_simt", kProblem);

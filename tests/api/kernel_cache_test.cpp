@@ -74,7 +74,36 @@ PlanKey plan_key(std::int64_t m) {
   return {1, {m, 2, 3}, Placement::anywhere};
 }
 
+// A plan, with the number of those that live.
+struct CountedPlan {
+  CountedPlan(int of, int& count) : value(of), living(count) { ++living; }
+  ~CountedPlan() { --living; }
+  CountedPlan(const CountedPlan&) = delete;
+  CountedPlan& operator=(const CountedPlan&) = delete;
+  bool operator==(const CountedPlan& other) const { return value == other.value; }
+
+  const int value;
+  int& living;
+};
+
 TEST_SUITE("PlanTable") {
+  TEST_CASE("plans that are made many times over are kept once") {
+    int living = 0;
+    PlanTable<CountedPlan> plans;
+    constexpr int kKeys = 200;
+    const auto key_of = [](int i) { return PlanKey{1, {i, 1, 1}, Placement::aligned}; };
+    for (int times = 0; times < 50; ++times) {
+      for (int i = 0; i < kKeys; ++i) {
+        plans.insert(key_of(i), plans.generation(), i, living);
+        plans.replace(key_of(i), plans.generation(), i + 1, living);
+        CHECK(plans.find(key_of(i))->value == i + 1);
+      }
+      CHECK(living == 2 * kKeys);
+      plans.forget();
+      CHECK(plans.find(key_of(0)) == nullptr);
+    }
+  }
+
   TEST_CASE("every plan is found by all that it is for, and by nothing else") {
     PlanTable<int> plans;
     for (int m = 0; m < 1000; ++m) CHECK(plans.insert(plan_key(m), 0, m) == m);
