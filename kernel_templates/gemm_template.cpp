@@ -38,7 +38,7 @@ KernelTemplate kernel_template(GemmTemplate gemm) {
   KernelTemplate result{
       .name = std::move(gemm.name),
       .space_version = gemm.space_version,
-      .operation = &built_in_operations().at(kGemm),
+      .operation = &gemm_operation(),
       .source = gemm.source,
       .space = std::move(gemm.space),
       .min_compute_capability = gemm.min_compute_capability,

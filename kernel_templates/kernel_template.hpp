@@ -112,7 +112,7 @@ struct KernelTemplate {
   // Problems for which its default goes before those of other templates, where nothing is known.
   std::function<bool(const Problem&)> first_choice = {};
   // True: on the data that searches measure another template is always faster, so it is tried only
-  // where it is named. See KernelRegistry::for_device.
+  // where it is named. See KernelSet::for_device.
   bool only_named = false;
   // The compute capability that a configuration needs, where that is more than the template does.
   std::function<int(const Configuration&)> configuration_capability = {};

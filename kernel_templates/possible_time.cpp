@@ -24,7 +24,7 @@ bool is_possible_us(const KernelTemplate& kernel, const Problem& problem, double
   }
 }
 
-PossibleTime possible_time(const KernelRegistry& kernels) {
+PossibleTime possible_time(const KernelSet& kernels) {
   return [&kernels](const std::string& template_name, const Problem& problem, double us,
                     const std::optional<DeviceRates>& rates) {
     const KernelTemplate* const kernel = kernels.find(template_name);

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/possible_time.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 
@@ -15,6 +15,6 @@ namespace autotune {
 
 // The same by the template's name. Where it is not in `kernels`, which outlive the result, the
 // rates say nothing.
-[[nodiscard]] PossibleTime possible_time(const KernelRegistry& kernels);
+[[nodiscard]] PossibleTime possible_time(const KernelSet& kernels);
 
 }  // namespace autotune

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <utility>
 
 #include "autotune/error.hpp"
 
 #include "core/embedded_file.hpp"
-#include "core/posix/no_fork.hpp"
-#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 
@@ -23,23 +20,6 @@ bool Operation::has(const Problem& problem) const {
   } catch (const Error&) {
     return false;
   }
-}
-
-OperationRegistry::OperationRegistry(std::vector<Operation> operations)
-    : operations_(std::move(operations)) {}
-
-const Operation& OperationRegistry::at(std::string_view name) const {
-  const auto found = std::find_if(operations_.begin(), operations_.end(),
-                                  [&](const Operation& one) { return one.name == name; });
-  if (found == operations_.end()) throw Error("there is no operation '" + std::string(name) + "'");
-  return *found;
-}
-
-const OperationRegistry& built_in_operations() {
-  const NoFork until_made;
-  // Never destroyed, like all statics here: an application may multiply in its last destructors.
-  static const auto& registry = *new OperationRegistry({gemm_operation()});
-  return registry;
 }
 
 double gflops(const Work& work, double time_us) {

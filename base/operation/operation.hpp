@@ -69,24 +69,6 @@ struct Operation {
 };
 inline constexpr std::int64_t kReferenceThreads = 256;
 
-// The operations that a program knows. Immutable once built; shared freely between threads.
-class OperationRegistry {
- public:
-  explicit OperationRegistry(std::vector<Operation> operations);
-
-  // Throws Error when there is none of that name.
-  [[nodiscard]] const Operation& at(std::string_view name) const;
-  [[nodiscard]] const Operation& of(const Problem& problem) const {
-    return at(problem.operation());
-  }
-
- private:
-  std::vector<Operation> operations_;
-};
-
-// The operations that the program was built with.
-[[nodiscard]] const OperationRegistry& built_in_operations();
-
 // The rate in GFLOP/s: 10^9 floating-point operations per second.
 [[nodiscard]] double gflops(const Work& work, double time_us);
 

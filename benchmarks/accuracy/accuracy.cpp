@@ -31,7 +31,7 @@
 #include "gpu/module.hpp"
 #include "gpu/nvrtc.hpp"
 #include "gpu/workspace.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {

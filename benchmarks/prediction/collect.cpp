@@ -27,7 +27,7 @@ constexpr double kModelMargin = 4;     // that the model puts a configuration be
 constexpr double kScreenMargin = 2.5;  // that a sample is behind the best
 
 bool is_aligned(const GemmProblem& problem) {
-  return unpadded_traits(built_in_operations().at(kGemm), problem).aligned;
+  return unpadded_traits(gemm_operation(), problem).aligned;
 }
 
 class Collector {

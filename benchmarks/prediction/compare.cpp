@@ -20,7 +20,7 @@
 #include "cli/candidate_runner.hpp"
 #include "cli/options/tuning_setup.hpp"
 #include "core/statistics.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "pool.hpp"
 #include "select/lookup.hpp"
@@ -184,8 +184,7 @@ class Comparison {
     BaselineRounds cublas([&](int algorithm) {
       MeasureOptions options{.verify = false};
       options.timing = {.samples = 1, .min_sample_us = 1000};
-      return baseline_.run_baseline(kCublas, algorithm, built_in_operations().at(kGemm), problem,
-                                    options);
+      return baseline_.run_baseline(kCublas, algorithm, gemm_operation(), problem, options);
     });
     for (int round = 0; round < options_.rounds; ++round) {
       for (std::size_t i = 0; i < entries.size(); ++i) {

@@ -9,7 +9,7 @@
 
 #include "autotune/error.hpp"
 
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "pool.hpp"
 #include "select/candidate_features.hpp"

@@ -5,7 +5,7 @@
 #include "autotune/error.hpp"
 
 #include "db/shipped_winners.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "select/portfolio.hpp"
 #include "shapes.hpp"

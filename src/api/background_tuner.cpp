@@ -7,7 +7,7 @@
 #include "core/error_text.hpp"
 #include "core/posix/quiet_thread.hpp"
 #include "core/start_thread.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 constexpr double kAsGood = 1.05;
 
 std::string text_of(const Problem& problem) {
-  return built_in_operations().of(problem).text(problem);
+  return built_in_kernels().operation_of(problem)->text(problem);
 }
 
 }  // namespace

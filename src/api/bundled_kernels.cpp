@@ -8,7 +8,7 @@
 #include "autotune/error.hpp"
 
 #include "db/result_filter.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {

@@ -1,6 +1,6 @@
 #include "api/gemm_backend.hpp"
 
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 

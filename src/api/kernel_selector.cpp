@@ -11,7 +11,7 @@
 #include "api/gemm_call.hpp"
 #include "api/setup.hpp"
 #include "core/compile_target.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "select/choice.hpp"
 #include "select/lookup.hpp"
@@ -128,8 +128,8 @@ std::optional<KernelChoice> KernelSelector::best_choice(const GemmProblem& probl
   query.device.max_error = max_error;
   query.limits = setup_.results_of ? predicted_device(setup_.results_of->device_class)
                                    : predicted_device(device_);
-  query.aligned = placement == Placement::aligned &&
-                  unpadded_traits(built_in_operations().at(kGemm), problem).aligned;
+  query.aligned =
+      placement == Placement::aligned && unpadded_traits(gemm_operation(), problem).aligned;
   query.serves = [&](const KernelTemplate& kernel, const Configuration& configuration,
                      const GemmProblem& computed) {
     return can_serve(kernel, configuration, computed, placement, device_);

@@ -53,7 +53,7 @@ Expectation expectation_of(const DeviceInfo& device, const Problem& problem, boo
       if (gemm.math == Math::strict) expectation.patience = kPatienceWithWinner;
     }
   }
-  const CodeTraits traits = unpadded_traits(built_in_operations().at(kGemm), problem);
+  const CodeTraits traits = unpadded_traits(gemm_operation(), problem);
   for (Prediction& one :
        predict({.problem = gemm, .aligned = traits.aligned, .device = predicted, .known = {}},
                shipped_portfolios(gemm.math))) {

@@ -19,7 +19,7 @@ namespace autotune {
 namespace {
 
 std::string why_too_large_here(const GemmProblem& problem, const DeviceInfo& device) {
-  return why_too_large(built_in_operations().at(kGemm), problem, device);
+  return why_too_large(gemm_operation(), problem, device);
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ Trial CandidateRunner::run(const KernelTemplate& kernel, const Configuration& co
 Trial CandidateRunner::run_baseline(const std::string& name, int algorithm,
                                     const GemmProblem& problem, const MeasureOptions& options) {
   if (auto failed = too_large(problem)) return *std::move(failed);
-  return runner_.run_baseline(name, algorithm, built_in_operations().at(kGemm), problem, options);
+  return runner_.run_baseline(name, algorithm, gemm_operation(), problem, options);
 }
 
 std::string failure_text(const Trial& trial) {

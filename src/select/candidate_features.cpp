@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "kernel_templates/template_support.hpp"
 #include "operation/gemm/gemm.hpp"
 

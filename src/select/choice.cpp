@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "select/portfolio.hpp"
 
@@ -19,7 +19,7 @@ bool accepts(const ChoiceQuery& query, const KernelTemplate& kernel,
 
 std::optional<Choice> stored_choice(const ChoiceQuery& query, const GemmProblem& problem,
                                     bool exact_only) {
-  const KernelRegistry& kernels = *query.device.kernels;
+  const KernelSet& kernels = *query.device.kernels;
   auto match =
       find_best(query.database, query.device, problem, exact_only, [&](const Winner& winner) {
         return accepts(query, *kernels.find(winner.template_name), winner.configuration, problem);

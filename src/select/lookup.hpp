@@ -14,7 +14,7 @@
 #include "core/device_info.hpp"
 #include "core/winner.hpp"
 #include "db/result_reader.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 
@@ -40,7 +40,7 @@ struct DeviceQuery {
   bool use_shipped = true;          // the winners that came with the program are asked too
   std::string operation;            // the operation whose results are listed; empty: any
   std::optional<double> max_error;  // only results with at most this relative Frobenius error
-  const KernelRegistry* kernels = &built_in_kernels();
+  const KernelSet* kernels = &built_in_kernels();
 };
 
 // Answers from the user's database, then from the shipped winners. `database` may be null. Returns

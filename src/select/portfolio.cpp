@@ -17,7 +17,7 @@
 #include "core/embedded_file.hpp"
 #include "core/json.hpp"
 #include "core/posix/no_fork.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/time_text.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "select/candidate_features.hpp"
 #include "select/shape_kernel.hpp"

@@ -12,7 +12,7 @@
 #include "autotune/error.hpp"
 #include "autotune/problem.hpp"
 
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune::test {
 namespace {

@@ -6,7 +6,7 @@
 #include "api/device_choice.hpp"
 #include "api/setup.hpp"
 #include "db/cubin_store.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tests/api/fake_machine.hpp"
 #include "tests/support/winner.hpp"
 

@@ -12,7 +12,7 @@
 #include "db/cubin_store.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/shared_library.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tests/api/gemm_traits.hpp"
 #include "tests/api/temporary_storage.hpp"
 #include "tests/support/fake_cuda.hpp"

@@ -9,7 +9,7 @@
 namespace autotune::test {
 
 inline CodeTraits traits_of(const GemmProblem& problem, bool aligned) {
-  return {built_in_operations().at(kGemm).code_macros(problem), aligned};
+  return {gemm_operation().code_macros(problem), aligned};
 }
 
 }  // namespace autotune::test

@@ -7,7 +7,7 @@
 #include "autotune/autotune.hpp"
 
 #include "api/device_choice.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tests/api/fake_machine.hpp"
 #include "tests/support/winner.hpp"
 

@@ -7,7 +7,7 @@
 #include "api/kernel_selector.hpp"
 #include "core/hash.hpp"
 #include "db/shipped_winners.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tests/api/temporary_storage.hpp"
 #include "tests/support/winner.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "api/device_choice.hpp"
 #include "db/tuning_database.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tests/api/temporary_storage.hpp"
 #include "tests/support/fake_cuda.hpp"
 #include "tests/support/winner.hpp"

@@ -6,7 +6,7 @@
 
 #include "core/hash.hpp"
 #include "db/tuning_database.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tests/cli/program.hpp"
 
 namespace autotune::test {

@@ -7,7 +7,7 @@
 #include "autotune/problem.hpp"
 
 #include "core/posix/host_resources.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune::test {

@@ -4,7 +4,7 @@
 #include "autotune/problem.hpp"
 
 #include "db/tuning_database.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/winner.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "tests/device/gpu_fixture.hpp"
 #include "tests/support/measure_request.hpp"

@@ -8,7 +8,7 @@
 
 #include "gpu/memory.hpp"
 #include "gpu/shared_library.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "tests/device/gpu_fixture.hpp"
 #include "tests/device/planted_kernels.hpp"

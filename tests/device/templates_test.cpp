@@ -12,7 +12,7 @@
 #include <doctest/doctest.h>
 
 #include "core/cubin.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tests/device/kernel_sample.hpp"
 #include "tests/device/oracle.hpp"
 

@@ -13,7 +13,7 @@
 #include "api/device_choice.hpp"
 #include "db/tuning_database.hpp"
 #include "export/source/gemm_text.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "select/predictor.hpp"
 #include "tests/api/temporary_storage.hpp"
 #include "tests/device_runtime/device_numbers.hpp"

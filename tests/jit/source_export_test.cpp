@@ -15,7 +15,7 @@
 
 #include "export/source/gemm_text.hpp"
 #include "gpu/nvrtc.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tests/support/exported_problems.hpp"
 #include "tests/support/run_program.hpp"
 

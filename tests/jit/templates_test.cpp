@@ -11,7 +11,7 @@
 #include "autotune/problem.hpp"
 
 #include "core/occupancy.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tests/support/planted_error.hpp"
 #include "tuner/measure/gpu_service.hpp"
 

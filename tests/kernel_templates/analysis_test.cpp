@@ -8,7 +8,7 @@
 
 #include "autotune/problem.hpp"
 
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "autotune/problem.hpp"
 
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 namespace {

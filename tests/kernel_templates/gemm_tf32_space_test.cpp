@@ -6,7 +6,7 @@
 #include "autotune/problem.hpp"
 
 #include "core/occupancy.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "arithmetic_case.hpp"
 #include "cuda_on_cpu.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "autotune/error.hpp"
 #include "autotune/problem.hpp"
 
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 using autotune::Configuration;
 using autotune::Enumeration;

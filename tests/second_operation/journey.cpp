@@ -22,8 +22,7 @@ TuneReport tune_one(const Problem& problem, TunerSetup& setup) {
 }  // namespace
 
 TunerSetup operation_setup(const DeviceInfo& device, const WorkerFactory& make_worker,
-                           TuningDatabase& database, CubinStore& cubins,
-                           const KernelRegistry& kernels) {
+                           TuningDatabase& database, CubinStore& cubins, const KernelSet& kernels) {
   TunerSetup setup;
   setup.device = device;
   setup.make_compile_worker = make_worker;
@@ -35,7 +34,7 @@ TunerSetup operation_setup(const DeviceInfo& device, const WorkerFactory& make_w
 }
 
 void check_journey(const DeviceInfo& device, const WorkerFactory& make_worker) {
-  const KernelRegistry kernels = transpose_kernels();
+  const KernelSet kernels = transpose_kernels();
   TuningDatabase database = TuningDatabase::in_memory();
   CubinStore cubins = CubinStore::disabled();
   TunerSetup setup = operation_setup(device, make_worker, database, cubins, kernels);
@@ -83,7 +82,7 @@ void check_journey(const DeviceInfo& device, const WorkerFactory& make_worker) {
 
 void check_faults(const DeviceInfo& device, const WorkerFactory& make_worker) {
   const auto status_with = [&](const std::string& fault) {
-    const KernelRegistry kernels = transpose_kernels(fault);
+    const KernelSet kernels = transpose_kernels(fault);
     TuningDatabase database = TuningDatabase::in_memory();
     CubinStore cubins = CubinStore::disabled();
     TunerSetup setup = operation_setup(device, make_worker, database, cubins, kernels);

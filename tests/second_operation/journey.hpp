@@ -11,7 +11,7 @@ namespace autotune::test {
 // A device with workers, and the templates of an operation that no worker knows.
 [[nodiscard]] TunerSetup operation_setup(const DeviceInfo& device, const WorkerFactory& make_worker,
                                          TuningDatabase& database, CubinStore& cubins,
-                                         const KernelRegistry& kernels);
+                                         const KernelSet& kernels);
 
 // Enumerates, compiles, verifies, times, tunes, stores, looks up and exports; each step is checked.
 void check_journey(const DeviceInfo& device, const WorkerFactory& make_worker);

@@ -111,9 +111,8 @@ std::string_view kept_source(std::string text) {
   return sources.emplace_back(std::move(text));
 }
 
-TuneReport tune_mix(const KernelRegistry& kernels, TuningDatabase& database,
-                    const DeviceInfo& device, const WorkerFactory& make_worker,
-                    std::vector<Trial>* trials = nullptr) {
+TuneReport tune_mix(const KernelSet& kernels, TuningDatabase& database, const DeviceInfo& device,
+                    const WorkerFactory& make_worker, std::vector<Trial>* trials = nullptr) {
   CubinStore cubins = CubinStore::disabled();
   TunerSetup setup = operation_setup(device, make_worker, database, cubins, kernels);
   TuneRequest request;
@@ -138,7 +137,7 @@ const Operation& mix_operation() {
   return operation;
 }
 
-KernelRegistry mix_kernels(const std::string& fault) {
+KernelSet mix_kernels(const std::string& fault) {
   std::string source = kKernel;
   source.replace(source.find("FAULT"), std::strlen("FAULT"), fault);
   std::vector<KernelTemplate> templates;
@@ -166,11 +165,11 @@ KernelRegistry mix_kernels(const std::string& fault) {
            },
        .shared_bytes = [](const Configuration&) { return std::int64_t{0}; },
        .limiting_problems = {mix_problem(1, 1)}});
-  return KernelRegistry(std::move(templates));
+  return KernelSet(std::move(templates));
 }
 
 void check_mix(const DeviceInfo& device, const WorkerFactory& make_worker) {
-  const KernelRegistry kernels = mix_kernels();
+  const KernelSet kernels = mix_kernels();
   TuningDatabase database = TuningDatabase::in_memory();
   const TuneReport report = tune_mix(kernels, database, device, make_worker);
   CHECK(report.statuses == std::map<TrialStatus, std::int64_t>{{TrialStatus::ok, 2}});
@@ -188,7 +187,7 @@ void check_mix(const DeviceInfo& device, const WorkerFactory& make_worker) {
 
 void check_mix_faults(const DeviceInfo& device, const WorkerFactory& make_worker) {
   const auto check = [&](const std::string& fault, TrialStatus status, const std::string& detail) {
-    const KernelRegistry kernels = mix_kernels(fault);
+    const KernelSet kernels = mix_kernels(fault);
     TuningDatabase database = TuningDatabase::in_memory();
     std::vector<Trial> trials;
     tune_mix(kernels, database, device, make_worker, &trials);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/device_info.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tuner/worker/worker.hpp"
 
 namespace autotune::test {
@@ -14,7 +14,7 @@ namespace autotune::test {
 [[nodiscard]] Problem mix_problem(std::int64_t rows, std::int64_t columns);
 [[nodiscard]] const Operation& mix_operation();
 // With the template mix_tiled; `fault` is put into the kernel's text behind its stores.
-[[nodiscard]] KernelRegistry mix_kernels(const std::string& fault = "");
+[[nodiscard]] KernelSet mix_kernels(const std::string& fault = "");
 
 // Tunes, stores and looks up; each step is checked.
 void check_mix(const DeviceInfo& device, const WorkerFactory& make_worker);

@@ -19,7 +19,7 @@ TEST_SUITE("an operation with several outputs on the CPU device") {
   TEST_CASE("is verified in part where it is much work, with a part of the reference") {
     const auto status_with = [](const std::string& fault) {
       const auto service = make_cpu_service();
-      const KernelRegistry kernels = mix_kernels(fault);
+      const KernelSet kernels = mix_kernels(fault);
       const KernelTemplate& kernel = kernels.templates().front();
       const Configuration configuration({{"TILE", 8}});
       MeasureRequest request;

@@ -110,7 +110,7 @@ const Operation& transpose_operation() {
   return operation;
 }
 
-KernelRegistry transpose_kernels(const std::string& fault) {
+KernelSet transpose_kernels(const std::string& fault) {
   std::string source = kKernel;
   source.replace(source.find("FAULT"), std::strlen("FAULT"), fault);
   using enum ArgumentKind;
@@ -148,7 +148,7 @@ KernelRegistry transpose_kernels(const std::string& fault) {
              return c.at("TILE") * (c.at("TILE") + c.at("PADDING")) * std::int64_t{sizeof(double)};
            },
        .limiting_problems = {transpose_problem(1, 1)}});
-  return KernelRegistry(std::move(templates));
+  return KernelSet(std::move(templates));
 }
 
 }  // namespace autotune::test

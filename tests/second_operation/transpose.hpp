@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/operation.hpp"
 
 namespace autotune::test {
@@ -16,6 +16,6 @@ namespace autotune::test {
 [[nodiscard]] const Operation& transpose_operation();
 // With the template transpose_tiled; `fault` is put into the kernel's text in place of the word
 // FAULT, which stands before its stores.
-[[nodiscard]] KernelRegistry transpose_kernels(const std::string& fault = "");
+[[nodiscard]] KernelSet transpose_kernels(const std::string& fault = "");
 
 }  // namespace autotune::test

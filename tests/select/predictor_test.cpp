@@ -13,7 +13,7 @@
 
 #include "autotune/error.hpp"
 
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune::test {

@@ -13,7 +13,7 @@ inline void set_problem(MeasureRequest& request, const Operation& operation,
   request.data = problem_data(operation, problem, request.input);
 }
 inline void set_problem(MeasureRequest& request, const GemmProblem& problem) {
-  set_problem(request, built_in_operations().at(kGemm), problem);
+  set_problem(request, gemm_operation(), problem);
 }
 
 inline MeasureRequest request_for(const GemmProblem& problem) {

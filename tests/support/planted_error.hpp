@@ -9,7 +9,7 @@
 
 #include <doctest/doctest.h>
 
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune::test {
 

@@ -25,7 +25,7 @@ inline KernelTemplate one_parameter_template() {
   for (std::int64_t i = 1; i <= kConfigurations; ++i) values.push_back(i);
   return {.name = "one_parameter",
           .space_version = 1,
-          .operation = &built_in_operations().at("gemm"),
+          .operation = &gemm_operation(),
           .source = "source",
           .space = ConfigSpace({{"X", "", values}}, {}),
           .signature = [](const Problem& problem) { return gemm_signature(problem); },

@@ -25,7 +25,7 @@ inline KernelTemplate fake_template() {
                       [](const Configuration& c) { return c.at("X") * c.at("A") <= 20; }}});
   return {.name = "fake",
           .space_version = 1,
-          .operation = &built_in_operations().at("gemm"),
+          .operation = &gemm_operation(),
           .source = "fake source",
           .space = std::move(space),
           .signature = [](const Problem& problem) { return gemm_signature(problem); },

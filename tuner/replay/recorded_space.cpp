@@ -15,7 +15,7 @@
 
 #include "db/shipped_winners.hpp"
 #include "kernel_templates/cost_prior.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tuner/replay/objective.hpp"
 #include "tuner/replay/parameter_values.hpp"
 #include "tuner/replay/recorded_result.hpp"
@@ -52,12 +52,12 @@ std::string space_name(const RecordedResult& result, const std::string& path, bo
   if (!result.problem) {
     return std::filesystem::path(path).filename().string() + (is_whole ? "" : " (unfinished)");
   }
-  try {
-    return built_in_operations().of(*result.problem).text(*result.problem) + " " +
-           result.template_name + (result.device.empty() ? "" : " on " + result.device);
-  } catch (const Error& error) {
-    throw UsageError(fmt::format("{}: {}", path, error.what()));
+  const Operation* const operation = built_in_kernels().operation_of(*result.problem);
+  if (operation == nullptr) {
+    throw UsageError(fmt::format("{}: no kernel here computes {}", path, result.problem->key()));
   }
+  return operation->text(*result.problem) + " " + result.template_name +
+         (result.device.empty() ? "" : " on " + result.device);
 }
 
 // Thrown where a configuration lacks a parameter that others of its space have.

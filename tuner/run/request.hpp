@@ -32,7 +32,7 @@ struct TuneRequest {
   // configuration of all is the answer; results are stored for the problem that was searched.
   std::map<Problem, std::vector<Problem>> alternatives;
   // Each template is searched for every problem that it supports. If there are none, these are all
-  // templates of the registry that run on the device.
+  // templates of the set that run on the device.
   std::vector<const KernelTemplate*> templates;
   SpaceFilter filter;
   // If it is unlimited, up to 5,000 trials over all problems are made exhaustively. A larger space,

@@ -24,7 +24,7 @@ bool has_parameter(const KernelTemplate& kernel, const std::string& name) {
 }
 
 // The templates that have a parameter, as advice; empty where none has it.
-std::string owners(const KernelRegistry& kernels, const std::string& parameter) {
+std::string owners(const KernelSet& kernels, const std::string& parameter) {
   std::vector<std::string> names;
   for (const KernelTemplate& kernel : kernels.templates()) {
     if (has_parameter(kernel, parameter)) names.push_back(kernel.name);
@@ -36,7 +36,7 @@ std::string owners(const KernelRegistry& kernels, const std::string& parameter) 
 
 // Names the constraint that rejects most of a space of which no configuration is left.
 // `constraints` are those of the device and of the request, which the enumeration applied last.
-std::string why_empty(const KernelRegistry& kernels, const KernelTemplate& kernel,
+std::string why_empty(const KernelSet& kernels, const KernelTemplate& kernel,
                       const SpaceFilter& filter, const std::vector<Constraint>& constraints,
                       const Enumeration& enumeration) {
   for (const auto& [name, values] : filter.only) {
@@ -72,7 +72,7 @@ std::vector<Problem> searched_problems(const TuneRequest& request, const KernelT
 }
 
 std::vector<SpaceSummary> summarize_space(const TuneRequest& request, const DeviceInfo& device,
-                                          const KernelRegistry& kernels) {
+                                          const KernelSet& kernels) {
   const auto summary_of = [&](const KernelTemplate* kernel) {
     std::vector<Constraint> constraints = device_constraints(*kernel, device);
     constraints.push_back(request.filter.constraint(*kernel));

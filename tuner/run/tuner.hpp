@@ -32,7 +32,7 @@ struct SpaceSummary {
 };
 [[nodiscard]] std::vector<SpaceSummary> summarize_space(
     const TuneRequest& request, const DeviceInfo& device,
-    const KernelRegistry& kernels = built_in_kernels());
+    const KernelSet& kernels = built_in_kernels());
 // Throws UsageError if the spaces have no trial, or EnvironmentError if a lack of memory is the
 // reason.
 void check_not_empty(const std::vector<SpaceSummary>& spaces);

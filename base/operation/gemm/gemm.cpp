@@ -7,6 +7,7 @@
 #include "autotune/error.hpp"
 
 #include "core/embedded_file.hpp"
+#include "core/posix/no_fork.hpp"
 
 namespace autotune {
 
@@ -117,18 +118,22 @@ std::int64_t reference_blocks(const Problem& problem) {
 
 }  // namespace
 
-Operation gemm_operation() {
-  return {.name = kGemm,
-          .tensors = tensors,
-          .work = work,
-          .distance = distance,
-          .text = [](const Problem& problem) { return to_string(gemm_problem(problem)); },
-          .scalars = {1, 0},
-          .code_macros = code_macros,
-          .error_bound = error_bound,
-          .reference_source = embedded_gemm_kernels().front().text,
-          .reference_numbers = reference_numbers,
-          .reference_blocks = reference_blocks};
+const Operation& gemm_operation() {
+  const NoFork until_made;
+  // Never destroyed, like all statics here: an application may multiply in its last destructors.
+  static const Operation& operation = *new Operation{
+      .name = kGemm,
+      .tensors = tensors,
+      .work = work,
+      .distance = distance,
+      .text = [](const Problem& problem) { return to_string(gemm_problem(problem)); },
+      .scalars = {1, 0},
+      .code_macros = code_macros,
+      .error_bound = error_bound,
+      .reference_source = embedded_gemm_kernels().front().text,
+      .reference_numbers = reference_numbers,
+      .reference_blocks = reference_blocks};
+  return operation;
 }
 
 // The last size, of a problem that has one more than a product.

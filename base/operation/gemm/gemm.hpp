@@ -25,7 +25,7 @@ inline constexpr std::uint8_t kGemmA = 0;
 inline constexpr std::uint8_t kGemmB = 1;
 inline constexpr std::uint8_t kGemmC = 2;
 
-[[nodiscard]] Operation gemm_operation();
+[[nodiscard]] const Operation& gemm_operation();
 
 // 2 m n k batch / t in GFLOP/s.
 [[nodiscard]] inline double gflops(const GemmProblem& problem, double time_us) {

@@ -94,7 +94,7 @@ std::vector<GemmProblem> with_stricter_maths(const GemmProblem& problem) {
 }
 
 std::optional<GemmProblem> if_gemm(const Problem& problem) {
-  if (!built_in_operations().at(kGemm).has(problem)) return std::nullopt;
+  if (!gemm_operation().has(problem)) return std::nullopt;
   return gemm_problem(problem);
 }
 

@@ -18,7 +18,7 @@
 #include "cli/output/terminal.hpp"
 #include "cli/output/top_trials.hpp"
 #include "core/hash.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {

@@ -22,7 +22,7 @@
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/output/top_trials.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "select/choice.hpp"
 #include "select/lookup.hpp"
@@ -78,7 +78,7 @@ std::string why_unfit(const GemmProblem& problem, const std::string& device_clas
   if (device_class.empty()) return "";
   const double available = parse_device_class(device_class).memory_gib;
   double needed = 0;
-  for (const TensorDesc& tensor : built_in_operations().at(kGemm).tensors(problem)) {
+  for (const TensorDesc& tensor : gemm_operation().tensors(problem)) {
     needed += tensor.volume() * 0x1p-30;
   }
   if (available == 0 || needed <= available) return "";

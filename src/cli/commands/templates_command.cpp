@@ -15,7 +15,7 @@
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "core/hash.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "cli/options/option_values.hpp"
 #include "db/shipped_winners.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace autotune {

@@ -13,7 +13,7 @@
 
 #include "cli/options/space_options.hpp"
 #include "cli/output/terminal.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {
@@ -216,7 +216,7 @@ std::vector<Choice> known_choices(const GemmProblem& problem, const TuningDataba
                                   bool only_measured) {
   ChoiceQuery query{.problem = problem, .database = database, .device = device};
   query.limits = limits_of(database, device);
-  query.aligned = unpadded_traits(built_in_operations().at(kGemm), problem).aligned;
+  query.aligned = unpadded_traits(gemm_operation(), problem).aligned;
   query.only_measured = only_measured;
   query.serves = [kernel](const KernelTemplate& one, const Configuration&, const GemmProblem&) {
     return kernel == nullptr || &one == kernel;

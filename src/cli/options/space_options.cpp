@@ -9,7 +9,7 @@
 #include "autotune/error.hpp"
 
 #include "cli/options/option_values.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 namespace {

@@ -22,7 +22,7 @@
 #include "db/default_paths.hpp"
 #include "db/shipped_winners.hpp"
 #include "gpu/gpu.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 

@@ -8,7 +8,7 @@
 
 #include "cli/output/table.hpp"
 #include "core/json.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "operation/problem_json.hpp"
 
 namespace autotune {

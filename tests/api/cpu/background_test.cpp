@@ -23,7 +23,7 @@
 #include "api/gemm_backend.hpp"
 #include "core/hash.hpp"
 #include "cpu/device.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tests/api/temporary_storage.hpp"
 #include "tests/support/winner.hpp"
 

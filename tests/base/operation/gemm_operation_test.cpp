@@ -20,7 +20,7 @@ constexpr ElementType kTypes[] = {ElementType::f64, ElementType::f32, ElementTyp
 constexpr const char* kLayouts[] = {"NN", "NT", "TN", "TT"};
 
 const Operation& gemm() {
-  return built_in_operations().at(kGemm);
+  return gemm_operation();
 }
 
 Problem problem(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& layout = "NN",
@@ -232,13 +232,7 @@ TEST_SUITE("problem_data") {
   }
 }
 
-TEST_SUITE("OperationRegistry") {
-  TEST_CASE("operations are found by name and by problem") {
-    CHECK(built_in_operations().at("gemm").name == "gemm");
-    CHECK(&built_in_operations().of(problem(1, 1, 1)) == &gemm());
-    CHECK_THROWS_AS(static_cast<void>(built_in_operations().at("attention")), Error);
-  }
-
+TEST_SUITE("typed forms of problems") {
   TEST_CASE("a problem of another operation has no typed form") {
     CHECK_THROWS_AS(static_cast<void>(gemm_problem(Problem("attention", {{"heads", 8}}, {}))),
                     Error);

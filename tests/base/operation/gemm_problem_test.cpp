@@ -40,7 +40,7 @@ TEST_SUITE("GemmProblem") {
   }
 
   TEST_CASE("a key is a product's only with its sizes and traits, in their order") {
-    const auto& operation = autotune::built_in_operations().at("gemm");
+    const auto& operation = autotune::gemm_operation();
     const auto has = [&](const std::string& sizes, const std::string& traits) {
       const Problem problem = Problem::parse("gemm " + sizes + " " + traits);
       const bool is_gemm = operation.has(problem);

@@ -18,7 +18,7 @@ constexpr std::int64_t kAllowance_ms = 30'000;
 // A template of one parameter, which its launch depends on when it is above 100.
 KernelTemplate one_parameter() {
   return {.name = "one",
-          .operation = &built_in_operations().at("gemm"),
+          .operation = &gemm_operation(),
           .space = ConfigSpace({}, {}),
           .signature = [](const Problem& problem) { return gemm_signature(problem); },
           .geometry =

@@ -13,7 +13,7 @@
 #include "cpu/compiler.hpp"
 #include "cpu/device.hpp"
 #include "cpu/launcher.hpp"
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tests/support/gemm.hpp"
 
 using namespace autotune;

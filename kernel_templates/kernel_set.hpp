@@ -1,4 +1,5 @@
-// The kernel templates that a program knows: the built-in ones, and those that a user adds.
+// The kernel templates that a program knows, and by them the operations: the built-in ones, and
+// those that a user adds.
 #pragma once
 
 #include <string_view>
@@ -9,10 +10,10 @@
 namespace autotune {
 
 // Immutable once built; shared freely between threads. Templates keep their addresses.
-class KernelRegistry {
+class KernelSet {
  public:
   // Throws Error when two templates share a name.
-  explicit KernelRegistry(std::vector<KernelTemplate> templates);
+  explicit KernelSet(std::vector<KernelTemplate> templates);
 
   // In the order of the constructor.
   [[nodiscard]] const std::vector<KernelTemplate>& templates() const { return templates_; }
@@ -30,6 +31,6 @@ class KernelRegistry {
 };
 
 // The templates in kernel_templates/, in alphabetical order.
-[[nodiscard]] const KernelRegistry& built_in_kernels();
+[[nodiscard]] const KernelSet& built_in_kernels();
 
 }  // namespace autotune

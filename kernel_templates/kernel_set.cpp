@@ -1,4 +1,4 @@
-#include "kernel_templates/kernel_registry.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 #include <algorithm>
 #include <set>
@@ -9,8 +9,7 @@
 
 namespace autotune {
 
-KernelRegistry::KernelRegistry(std::vector<KernelTemplate> templates)
-    : templates_(std::move(templates)) {
+KernelSet::KernelSet(std::vector<KernelTemplate> templates) : templates_(std::move(templates)) {
   std::set<std::string> names;
   for (const KernelTemplate& kernel : templates_) {
     if (!names.insert(kernel.name).second) {
@@ -19,13 +18,13 @@ KernelRegistry::KernelRegistry(std::vector<KernelTemplate> templates)
   }
 }
 
-const KernelTemplate* KernelRegistry::find(std::string_view name) const {
+const KernelTemplate* KernelSet::find(std::string_view name) const {
   const auto found = std::find_if(templates_.begin(), templates_.end(),
                                   [&](const KernelTemplate& one) { return one.name == name; });
   return found == templates_.end() ? nullptr : &*found;
 }
 
-std::vector<const KernelTemplate*> KernelRegistry::for_device(const DeviceInfo& device) const {
+std::vector<const KernelTemplate*> KernelSet::for_device(const DeviceInfo& device) const {
   constexpr int kAnyGpu = 50;
   const int capability =
       device.is_cpu() ? kAnyGpu : 10 * device.compute_major + device.compute_minor;
@@ -36,7 +35,7 @@ std::vector<const KernelTemplate*> KernelRegistry::for_device(const DeviceInfo& 
   return result;
 }
 
-const Operation* KernelRegistry::operation_of(const Problem& problem) const {
+const Operation* KernelSet::operation_of(const Problem& problem) const {
   for (const KernelTemplate& kernel : templates_) {
     if (kernel.operation->name != problem.operation()) continue;
     return kernel.operation->has(problem) ? kernel.operation : nullptr;
