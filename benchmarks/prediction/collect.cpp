@@ -32,14 +32,16 @@ bool is_aligned(const GemmProblem& problem) {
 
 class Collector {
  public:
-  explicit Collector(const CollectOptions& options)
+  Collector(const ShippedPortfolios& portfolios, const CollectOptions& options)
       : device_(device_for(options.device)),
-        setup_(isolated_setup({device_}, own_program_path().parent_path() / "autotune")),
+        setup_(
+            isolated_setup(portfolios, {device_}, own_program_path().parent_path() / "autotune")),
         cubins_(open_cubin_store()),
         runner_(setup_, cubins_) {
     const std::optional<TuningDatabase> database =
         options.database.empty() ? std::nullopt : TuningDatabase::open_read_only(options.database);
-    pool_ = candidate_pool(device_, database ? &*database : nullptr, options.math, options.spread);
+    pool_ = candidate_pool(portfolios, device_, database ? &*database : nullptr, options.math,
+                           options.spread);
     fmt::print("{}: {} configurations\n", device_.label, pool_.size());
   }
 
@@ -119,11 +121,11 @@ class Collector {
 
 }  // namespace
 
-void collect(const CollectOptions& options) {
+void collect(const ShippedPortfolios& portfolios, const CollectOptions& options) {
   const auto start = Clock::now();
   const auto end = start + std::chrono::duration_cast<Clock::duration>(
                                std::chrono::duration<double>(options.seconds));
-  Collector collector(options);
+  Collector collector(portfolios, options);
   const std::vector<GemmProblem> shapes =
       random_shapes(options.most_shapes, options.seed, options.math);
   // One turn of layouts: its shapes need all kernels, in the order in which they are measured.

@@ -7,6 +7,8 @@
 
 #include "autotune/problem.hpp"
 
+#include "select/portfolio.hpp"
+
 namespace autotune {
 
 struct CollectOptions {
@@ -32,6 +34,6 @@ struct CollectOptions {
 // configuration is far behind the best of the shape: "us" is then a single sample or an estimate.
 // Configurations that do not run have "status" in their place; those that the model puts far behind
 // are left out.
-void collect(const CollectOptions& options);
+void collect(const ShippedPortfolios& portfolios, const CollectOptions& options);
 
 }  // namespace autotune

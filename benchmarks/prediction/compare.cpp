@@ -57,9 +57,9 @@ std::vector<ordered_json> lines_of(const std::string& path) {
 }
 
 // "gemm_tma RESULTS_M=8,...", as a line of the output names a configuration.
-PoolEntry entry_from(const std::string& text) {
+PoolEntry entry_from(const KernelSet& kernels, const std::string& text) {
   const std::size_t space = text.find(' ');
-  const KernelTemplate* kernel = built_in_kernels().find(text.substr(0, space));
+  const KernelTemplate* kernel = kernels.find(text.substr(0, space));
   if (kernel == nullptr) throw Error("no template is called " + text.substr(0, space));
   return {kernel, kernel->space.validated(Configuration::parse(text.substr(space + 1)))};
 }
@@ -69,20 +69,22 @@ using Roles = std::vector<std::pair<std::string, PoolEntry>>;
 
 class Comparison {
  public:
-  explicit Comparison(const CompareOptions& options)
-      : options_(options),
+  Comparison(const ShippedPortfolios& portfolios, const CompareOptions& options)
+      : kernels_(portfolios.kernels()),
+        options_(options),
         device_(device_for(options.device)),
-        setup_(isolated_setup({device_}, own_program_path().parent_path() / "autotune")),
+        setup_(
+            isolated_setup(portfolios, {device_}, own_program_path().parent_path() / "autotune")),
         cubins_(open_cubin_store()),
         results_(""),
         log_({}),
-        selector_(device_, {.results = &results_, .log = &log_}),
+        selector_(device_, {.portfolios = &portfolios, .results = &results_, .log = &log_}),
         runner_(setup_, cubins_),
         baseline_(setup_.measuring.front().make_worker, setup_.measure_timeout) {
     results_.keep_in_memory(TuningDatabase::in_memory());
     setup_.cubins = &cubins_;
     const PredictedDevice device = predicted_device(device_);
-    for (const Portfolio& portfolio : shipped_portfolios(options.math)) {
+    for (const Portfolio& portfolio : portfolios.of(options.math)) {
       for (const PortfolioEntry& entry : portfolio.entries) {
         if (fits_device(*entry.kernel, entry.configuration, device.info)) {
           portfolio_.push_back({entry.kernel, entry.configuration});
@@ -105,7 +107,7 @@ class Comparison {
       if (const auto tuned = tune_now(problem)) roles.emplace_back("tuned", *tuned);
     } else {
       for (const char* role : {"oracle", "tuned"}) {
-        roles.emplace_back(role, entry_from(earlier.at("configurations").at(role)));
+        roles.emplace_back(role, entry_from(kernels_, earlier.at("configurations").at(role)));
       }
     }
     for (const auto& [role, entry] : roles) {
@@ -138,15 +140,16 @@ class Comparison {
 
   // What gemm() took before it predicted: the nearest winner that ships.
   [[nodiscard]] std::optional<PoolEntry> nearest_winner(const GemmProblem& problem) const {
-    const DeviceQuery query{.device_class = device_.device_class(), .label = {}, .environment = {}};
+    const DeviceQuery query{.kernels = &kernels_,
+                            .device_class = device_.device_class(),
+                            .label = {},
+                            .environment = {}};
     const auto fits = [&](const Winner& winner) {
-      return fits_device(*built_in_kernels().find(winner.template_name), winner.configuration,
-                         device_);
+      return fits_device(*kernels_.find(winner.template_name), winner.configuration, device_);
     };
     const auto match = find_best(nullptr, query, problem, /*exact_only=*/false, fits);
     if (!match) return std::nullopt;
-    return PoolEntry{built_in_kernels().find(match->winner.template_name),
-                     match->winner.configuration};
+    return PoolEntry{kernels_.find(match->winner.template_name), match->winner.configuration};
   }
 
   // Beginning without any trial.
@@ -160,7 +163,7 @@ class Comparison {
     if (!report.failure.empty()) throw EnvironmentError(report.failure);
     const std::optional<Winner>& winner = report.problems.front().winner;
     if (!winner) return std::nullopt;
-    return PoolEntry{built_in_kernels().find(winner->template_name), winner->configuration};
+    return PoolEntry{kernels_.find(winner->template_name), winner->configuration};
   }
 
   // Microseconds; nullopt for a configuration that does not run.
@@ -203,6 +206,7 @@ class Comparison {
     return us;
   }
 
+  const KernelSet& kernels_;
   const CompareOptions& options_;
   DeviceInfo device_;
   TunerSetup setup_;
@@ -239,12 +243,12 @@ void print_share(const std::vector<ordered_json>& lines, const std::string& role
 
 }  // namespace
 
-void compare(const CompareOptions& options) {
+void compare(const ShippedPortfolios& portfolios, const CompareOptions& options) {
   std::set<std::string> known;
   for (const ordered_json& line : lines_of(options.output)) known.insert(identity(line));
   std::map<std::string, ordered_json> earlier;
   for (const ordered_json& line : lines_of(options.earlier)) earlier[identity(line)] = line;
-  Comparison comparison(options);
+  Comparison comparison(portfolios, options);
   const std::vector<GemmProblem> shapes = mixed_shapes(options.shapes, options.seed, options.math);
   std::ofstream output(options.output, std::ios::app);
   for (std::size_t i = 0; i < shapes.size(); ++i) {

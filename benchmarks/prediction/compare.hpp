@@ -7,6 +7,8 @@
 
 #include "autotune/problem.hpp"
 
+#include "select/portfolio.hpp"
+
 namespace autotune {
 
 struct CompareOptions {
@@ -32,6 +34,6 @@ struct CompareOptions {
 //
 // "oracle" is the fastest of the portfolio. Shapes that the output has are not measured again.
 // Prints a summary of all lines at the end.
-void compare(const CompareOptions& options);
+void compare(const ShippedPortfolios& portfolios, const CompareOptions& options);
 
 }  // namespace autotune

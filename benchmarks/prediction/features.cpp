@@ -9,7 +9,6 @@
 
 #include "autotune/error.hpp"
 
-#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "pool.hpp"
 #include "select/candidate_features.hpp"
@@ -20,8 +19,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::optional<PoolEntry> entry_of(const ordered_json& json) {
-  const KernelTemplate* kernel = built_in_kernels().find(json.at("template").get<std::string>());
+std::optional<PoolEntry> entry_of(const KernelSet& kernels, const ordered_json& json) {
+  const KernelTemplate* kernel = kernels.find(json.at("template").get<std::string>());
   if (kernel == nullptr || kernel->space_version != json.at("space_version").get<int>()) {
     return std::nullopt;
   }
@@ -33,7 +32,8 @@ std::optional<PoolEntry> entry_of(const ordered_json& json) {
   }
 }
 
-void add_features(ordered_json& shape, const CandidateFeatures& features) {
+void add_features(const KernelSet& kernels, ordered_json& shape,
+                  const CandidateFeatures& features) {
   const DeviceInfo device = predicted_device(shape.at("device_class").get<std::string>()).info;
   GemmProblem gemm{.m = shape.at("m").get<std::int64_t>(),
                    .n = shape.at("n").get<std::int64_t>(),
@@ -44,7 +44,7 @@ void add_features(ordered_json& shape, const CandidateFeatures& features) {
   const bool aligned = shape.at("aligned").get<bool>();
   ordered_json entries = ordered_json::array();
   for (ordered_json& json : shape.at("entries")) {
-    const std::optional<PoolEntry> entry = entry_of(json);
+    const std::optional<PoolEntry> entry = entry_of(kernels, json);
     if (!entry) continue;
     const ModelInput candidate{
         .kernel = entry->kernel,
@@ -66,17 +66,18 @@ void add_features(ordered_json& shape, const CandidateFeatures& features) {
 
 }  // namespace
 
-void write_features(const std::string& trials, const std::string& output) {
+void write_features(const KernelSet& kernels, const std::string& trials,
+                    const std::string& output) {
   std::ifstream input(trials);
   std::ofstream file(output);
   if (!input || !file) throw Error(trials + " or " + output + " cannot be opened");
-  const std::vector<std::string> names = CandidateFeatures::all_names();
-  const CandidateFeatures features(names);
+  const std::vector<std::string> names = CandidateFeatures::all_names(kernels);
+  const CandidateFeatures features(names, kernels);
   file << ordered_json{{"features", names}}.dump() << '\n';
   for (std::string text; std::getline(input, text);) {
     ordered_json shape = ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (shape.is_discarded()) continue;  // the line during which the run was cut
-    add_features(shape, features);
+    add_features(kernels, shape, features);
     file << shape.dump() << '\n';
   }
 }

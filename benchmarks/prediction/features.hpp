@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "kernel_templates/kernel_set.hpp"
+
 namespace autotune {
 
 // Reads the lines of collect() and writes them with other entries to the output, behind a line
@@ -13,6 +15,6 @@ namespace autotune {
 //
 // The cycles are those of today's cost model. Entries whose configuration is no longer valid are
 // left out. Throws Error for a file that is not one of collect().
-void write_features(const std::string& trials, const std::string& output);
+void write_features(const KernelSet& kernels, const std::string& trials, const std::string& output);
 
 }  // namespace autotune

@@ -5,9 +5,7 @@
 #include "autotune/error.hpp"
 
 #include "db/shipped_winners.hpp"
-#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
-#include "select/portfolio.hpp"
 #include "shapes.hpp"
 
 namespace autotune {
@@ -18,7 +16,8 @@ constexpr std::size_t kMostLookedAt = 20'000;  // configurations of a space, for
 
 class Pool {
  public:
-  Pool(const DeviceInfo& device, Math math) : device_(device), math_(math) {}
+  Pool(const KernelSet& kernels, const DeviceInfo& device, Math math)
+      : kernels_(kernels), device_(device), math_(math) {}
 
   // Leaves out what the device cannot run, and what is there.
   void add(const PoolEntry& entry) {
@@ -31,7 +30,7 @@ class Pool {
   }
 
   void add(const Winner& winner) {
-    const KernelTemplate* kernel = built_in_kernels().find(winner.template_name);
+    const KernelTemplate* kernel = kernels_.find(winner.template_name);
     if (kernel == nullptr || kernel->only_named) return;
     if (kernel->space_version != winner.space_version) return;
     GemmProblem problem = gemm_problem(winner.problem);
@@ -43,6 +42,7 @@ class Pool {
   [[nodiscard]] std::vector<PoolEntry> take() { return std::move(entries_); }
 
  private:
+  const KernelSet& kernels_;
   const DeviceInfo& device_;
   Math math_;
   std::vector<PoolEntry> entries_;
@@ -72,11 +72,12 @@ double model_cycles(const PoolEntry& entry, const GemmProblem& problem, const De
   return predicted_cycles(*entry.kernel, entry.configuration, problem, device.sm, device.sm_count);
 }
 
-std::vector<PoolEntry> candidate_pool(const DeviceInfo& device, const TuningDatabase* database,
-                                      Math math, std::size_t spread) {
-  Pool pool(device, math);
+std::vector<PoolEntry> candidate_pool(const ShippedPortfolios& portfolios, const DeviceInfo& device,
+                                      const TuningDatabase* database, Math math,
+                                      std::size_t spread) {
+  Pool pool(portfolios.kernels(), device, math);
   const ResultFilter filter{.operation = kGemm};
-  for (const Portfolio& portfolio : shipped_portfolios(math)) {
+  for (const Portfolio& portfolio : portfolios.of(math)) {
     for (const PortfolioEntry& entry : portfolio.entries) {
       pool.add(PoolEntry{entry.kernel, entry.configuration});
     }
@@ -86,7 +87,7 @@ std::vector<PoolEntry> candidate_pool(const DeviceInfo& device, const TuningData
     for (const Winner& winner : database->winners(filter)) pool.add(winner);
     for (const Winner& trial : database->best_trials(filter)) pool.add(trial);
   }
-  for (const KernelTemplate* kernel : built_in_kernels().for_device(device)) {
+  for (const KernelTemplate* kernel : portfolios.kernels().for_device(device)) {
     std::vector<Configuration> space;
     for (const GemmProblem& problem : mixed_shapes(spread, kSpreadSeed, math)) {
       if (!computes(*kernel, problem)) continue;

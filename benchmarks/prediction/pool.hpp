@@ -8,7 +8,7 @@
 
 #include "core/device_info.hpp"
 #include "db/tuning_database.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "select/portfolio.hpp"
 
 namespace autotune {
 
@@ -22,7 +22,8 @@ struct PoolEntry {
 // Distinct configurations that the device can run and that compute products of the math: those of
 // shipped portfolios and winners, of the winners and best trials in `database` (which may be null),
 // and for each of `spread` random shapes the best of each template by the cost model.
-[[nodiscard]] std::vector<PoolEntry> candidate_pool(const DeviceInfo& device,
+[[nodiscard]] std::vector<PoolEntry> candidate_pool(const ShippedPortfolios& portfolios,
+                                                    const DeviceInfo& device,
                                                     const TuningDatabase* database, Math math,
                                                     std::size_t spread);
 

@@ -17,6 +17,7 @@
 #include "compare.hpp"
 #include "features.hpp"
 #include "operation/gemm/gemm.hpp"
+#include "select/portfolio.hpp"
 #include "speed.hpp"
 
 int main(int argc, char** argv) {
@@ -68,10 +69,12 @@ int main(int argc, char** argv) {
         throw autotune::UsageError("--part is I/N with I from 1 to N");
       }
     }
-    if (compare->parsed()) autotune::compare(compare_options);
-    if (features->parsed()) autotune::write_features(trials, features_output);
-    if (speed->parsed()) autotune::print_prediction_speed(autotune::math_from_string(math));
-    if (collect->parsed()) autotune::collect(collect_options);
+    const autotune::ShippedPortfolios portfolios(autotune::built_in_kernels());
+    if (compare->parsed()) autotune::compare(portfolios, compare_options);
+    if (features->parsed()) autotune::write_features(portfolios.kernels(), trials, features_output);
+    if (speed->parsed())
+      autotune::print_prediction_speed(portfolios, autotune::math_from_string(math));
+    if (collect->parsed()) autotune::collect(portfolios, collect_options);
   } catch (const std::exception& error) {
     fmt::print(stderr, "prediction_benchmark: {}\n", error.what());
     return 1;

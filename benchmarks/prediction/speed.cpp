@@ -28,8 +28,8 @@ double processor_us() {
 
 }  // namespace
 
-void print_prediction_speed(Math math) {
-  const std::vector<Portfolio>& portfolios = shipped_portfolios(math);
+void print_prediction_speed(const ShippedPortfolios& shipped, Math math) {
+  const std::vector<Portfolio>& portfolios = shipped.of(math);
   if (portfolios.empty()) throw Error("no portfolio ships for " + to_string(math));
   const PredictedDevice device = predicted_device(portfolios.front().device_class);
   const std::vector<GemmProblem> shapes = random_shapes(kShapes, kSeed, math);

@@ -15,7 +15,7 @@ namespace {
 using namespace autotune;
 
 void print_traces(const std::string& file, const ReplayOptions& options) {
-  for (const RecordedSpace& space : read_recorded_spaces(file)) {
+  for (const RecordedSpace& space : read_recorded_spaces(file, built_in_kernels())) {
     ThreadPool threads(1);
     for_each_repeat(
         options, threads, [] {},

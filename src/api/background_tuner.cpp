@@ -7,7 +7,6 @@
 #include "core/error_text.hpp"
 #include "core/posix/quiet_thread.hpp"
 #include "core/start_thread.hpp"
-#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 namespace {
@@ -15,10 +14,6 @@ namespace {
 // A stale winner is as good as it was if it takes no longer than this. Medians of one kernel differ
 // by less from process to process.
 constexpr double kAsGood = 1.05;
-
-std::string text_of(const Problem& problem) {
-  return built_in_kernels().operation_of(problem)->text(problem);
-}
 
 }  // namespace
 
@@ -111,7 +106,7 @@ bool BackgroundTuner::tune(const Untuned& product, const std::stop_token& stop) 
 bool BackgroundTuner::holds(const Untuned& product, const std::stop_token& stop) {
   const Winner& stale = product.in_use;
   TuneRequest request = request_for(product);
-  request.templates = {built_in_kernels().find(stale.template_name)};
+  request.templates = {work_.kernels->find(stale.template_name)};
   for (const auto& [name, value] : stale.configuration.entries()) {
     request.filter.only[name] = {value};
   }

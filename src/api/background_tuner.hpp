@@ -8,12 +8,14 @@
 #include <mutex>
 #include <set>
 #include <stop_token>
+#include <string>
 #include <thread>
 
 #include "api/log.hpp"
 #include "core/device_info.hpp"
 #include "core/problem.hpp"
 #include "core/winner.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tuner/run/report.hpp"
 #include "tuner/run/request.hpp"
 
@@ -29,6 +31,7 @@ struct Untuned {
 
 // The means of background tuning.
 struct BackgroundWork {
+  const KernelSet* kernels = nullptr;  // that candidates are of
   // Makes a search. Ends at once when a stop is requested.
   std::function<TuneReport(const DeviceInfo&, const TuneRequest&, const std::stop_token&)> tune;
   // From then on calls for the problem run with the best that is known.
@@ -65,6 +68,9 @@ class BackgroundTuner {
 
  private:
   void work(const std::stop_token& closing);
+  [[nodiscard]] std::string text_of(const Problem& problem) const {
+    return work_.kernels->operation_of(problem)->text(problem);
+  }
   // Returns false when it was stopped before its end.
   bool tune(const Untuned& product, const std::stop_token& stop);
   // Times a stale winner again. Returns whether it takes as long as it did.

@@ -8,7 +8,6 @@
 #include "autotune/error.hpp"
 
 #include "db/result_filter.hpp"
-#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {
@@ -46,9 +45,9 @@ std::string bundled_key(const KernelTemplate& kernel, const Configuration& confi
                    compile_options(kernel, configuration, traits, architecture));
 }
 
-BundledKernels::BundledKernels(const std::string& path) : bundle_(path) {
+BundledKernels::BundledKernels(const std::string& path, const KernelSet& kernels) : bundle_(path) {
   for (const BundledChoice& choice : bundle_.choices()) {
-    const KernelTemplate* const kernel = built_in_kernels().find(choice.template_name);
+    const KernelTemplate* const kernel = kernels.find(choice.template_name);
     if (kernel == nullptr || kernel->space_version != choice.space_version) continue;
     const Operation& operation = *kernel->operation;
     if (!operation.has(choice.problem) || !operation.has(choice.tuned_for)) continue;

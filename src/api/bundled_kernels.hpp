@@ -24,7 +24,7 @@ class BundledKernels {
       std::function<bool(const KernelTemplate&, const Configuration&, const GemmProblem&)>;
 
   // Throws StorageError as Bundle does.
-  explicit BundledKernels(const std::string& path);
+  BundledKernels(const std::string& path, const KernelSet& kernels);
 
   [[nodiscard]] const Bundle& bundle() const { return bundle_; }
 

@@ -11,6 +11,7 @@
 
 #include "api/device_choice.hpp"
 #include "api/setup.hpp"
+#include "core/posix/no_fork.hpp"
 #include "core/posix/whole_path.hpp"
 #include "cpu/device.hpp"
 #include "gpu/gpu.hpp"
@@ -18,6 +19,14 @@
 
 namespace autotune {
 namespace {
+
+// Parsed once for all libraries of a process, since a parse takes thousands of allocations. Never
+// destroyed: an application may multiply in its last destructors.
+const ShippedPortfolios& built_in_portfolios() {
+  const NoFork until_made;
+  static const auto& portfolios = *new ShippedPortfolios(built_in_kernels());
+  return portfolios;
+}
 
 void check_options(const LibraryOptions& options) {
   if (options.device.number() < Device::cpu().number()) {
@@ -64,7 +73,8 @@ std::shared_ptr<Core> Core::make(const LibraryOptions& options) {
   });
 }
 
-Core::Core(const LibraryOptions& options) : options_(options), log_(options.log) {
+Core::Core(const LibraryOptions& options)
+    : options_(options), log_(options.log), portfolios_(built_in_portfolios()) {
   std::string& program = options_.worker_program;
   if (!program.empty()) program = whole_path(program).string();
   if (options.bundle.empty()) {
@@ -72,9 +82,9 @@ Core::Core(const LibraryOptions& options) : options_(options), log_(options.log)
     const std::string problem = results_->read([](const ResultReader&) {});
     if (!problem.empty()) log_.warning("stored results are left out: {}", problem);
     cubins_.emplace(cubin_store_for_calls());
-    tuning_.emplace(options_, *results_, log_);
+    tuning_.emplace(portfolios_, options_, *results_, log_);
   } else {
-    bundle_.emplace(options.bundle);
+    bundle_.emplace(options.bundle, portfolios_.kernels());
   }
   backend_ = make_backend();
   if (options.miss == MissPolicy::background) background_ = make_background_tuner();
@@ -87,7 +97,8 @@ void Core::check_bundle(const std::vector<DeviceInfo>& devices) const {
 }
 
 SelectorSetup Core::selector_setup() {
-  SelectorSetup setup{.results = results_ ? &*results_ : nullptr,
+  SelectorSetup setup{.portfolios = &portfolios_,
+                      .results = results_ ? &*results_ : nullptr,
                       .cubins = cubins_ ? &*cubins_ : nullptr,
                       .bundle = bundle_ ? &*bundle_ : nullptr,
                       .log = &log_,
@@ -126,7 +137,8 @@ std::unique_ptr<GemmBackend> Core::make_backend() {
 }
 
 std::unique_ptr<BackgroundTuner> Core::make_background_tuner() {
-  BackgroundWork work{.budget_s = options_.miss_budget_seconds,
+  BackgroundWork work{.kernels = &portfolios_.kernels(),
+                      .budget_s = options_.miss_budget_seconds,
                       .use_shipped_winners = options_.use_shipped_winners};
   work.tune = [this](const DeviceInfo& device, const TuneRequest& request,
                      const std::stop_token& stop) {

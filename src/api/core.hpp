@@ -15,6 +15,7 @@
 #include "api/log.hpp"
 #include "api/result_source.hpp"
 #include "api/tuning.hpp"
+#include "select/portfolio.hpp"
 
 namespace autotune {
 
@@ -48,6 +49,7 @@ class Core {
   std::uint32_t forks_ = fork_count();
   LibraryOptions options_;
   Log log_;
+  const ShippedPortfolios& portfolios_;  // and the kernels that the library has
   std::optional<BundledKernels> bundle_;
   std::optional<ResultSource> results_;  // there is a bundle or this
   std::optional<CubinStore> cubins_;     // without a bundle

@@ -18,8 +18,8 @@ GemmProblem scaled_problem(bool batched) {
   return scaled;
 }
 
-KernelChoice scaling_choice() {
-  const KernelTemplate& kernel = *built_in_kernels().find("gemm_tiled");
+KernelChoice scaling_choice(const KernelSet& kernels) {
+  const KernelTemplate& kernel = *kernels.find("gemm_tiled");
   KernelChoice choice{&kernel, nothing_to_choose(kScaledProblem), kScaledProblem, ""};
   choice.best.configuration = kernel.default_configuration(kScaledProblem);
   return choice;

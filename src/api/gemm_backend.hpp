@@ -54,7 +54,7 @@ template <typename Prepared>
 [[nodiscard]] BestConfiguration nothing_to_choose(const GemmProblem& problem);
 
 // The kernel that multiplies C by beta: gemm_tiled with K = 0, in one configuration for all sizes.
-[[nodiscard]] KernelChoice scaling_choice();
+[[nodiscard]] KernelChoice scaling_choice(const KernelSet& kernels);
 // The problem that it is compiled for.
 inline constexpr GemmProblem kScaledProblem{1024, 1024, 1};
 // The same for batches of any number of products, or for single ones.

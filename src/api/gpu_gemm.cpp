@@ -355,7 +355,7 @@ const Scaling& GpuGemm::scaling_in(const Scope& scope, bool batched, Stream stre
   if (const Scaling* const known = known_scaling(scope, batched)) return *known;
   return refusals_.unless_refused(key_of_scaling(scope, batched), [&]() -> const Scaling& {
     const GemmProblem scaled = scaled_problem(batched);
-    const KernelChoice choice = scaling_choice();
+    const KernelChoice choice = scaling_choice(selector().kernels());
     const KernelTemplate& kernel = *choice.kernel;
     Scaling scaling;
     scaling.tile = kernel.tile_shape(choice.best.configuration);

@@ -11,7 +11,6 @@
 #include "api/gemm_call.hpp"
 #include "api/setup.hpp"
 #include "core/compile_target.hpp"
-#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "select/choice.hpp"
 #include "select/lookup.hpp"
@@ -83,9 +82,9 @@ bool is_tuned(const KernelChoice& choice, const GemmProblem& problem) {
   return is_measured(choice) && choice.problem == problem;
 }
 
-KernelChoice default_choice(const DeviceInfo& device, const GemmProblem& problem,
-                            Placement placement) {
-  std::vector<const KernelTemplate*> kernels = built_in_kernels().for_device(device);
+KernelChoice default_choice(const KernelSet& set, const DeviceInfo& device,
+                            const GemmProblem& problem, Placement placement) {
+  std::vector<const KernelTemplate*> kernels = set.for_device(device);
   std::stable_partition(kernels.begin(), kernels.end(), [&](const KernelTemplate* kernel) {
     return kernel->first_choice && kernel->first_choice(problem);
   });
@@ -110,7 +109,8 @@ KernelSelector::KernelSelector(DeviceInfo device, SelectorSetup setup)
 
 DeviceQuery KernelSelector::results_of() const {
   if (setup_.results_of) return *setup_.results_of;
-  return {.device_class = device_.device_class(),
+  return {.kernels = &kernels(),
+          .device_class = device_.device_class(),
           .label = "",
           .environment = Environment{.driver = device_.driver_text()},
           .use_shipped = setup_.use_shipped_winners};
@@ -124,7 +124,7 @@ void KernelSelector::read_results(const std::function<void(const ResultReader&)>
 std::optional<KernelChoice> KernelSelector::best_choice(const GemmProblem& problem,
                                                         Placement placement,
                                                         std::optional<double> max_error) const {
-  ChoiceQuery query{.problem = problem, .device = results_of()};
+  ChoiceQuery query{.problem = problem, .device = results_of(), .portfolios = setup_.portfolios};
   query.device.max_error = max_error;
   query.limits = setup_.results_of ? predicted_device(setup_.results_of->device_class)
                                    : predicted_device(device_);
@@ -164,7 +164,7 @@ KernelChoice KernelSelector::predict(const GemmProblem& problem, Placement place
         });
   }
   auto known = best_choice(problem, placement, /*max_error=*/std::nullopt);
-  return known ? std::move(*known) : default_choice(device_, problem, placement);
+  return known ? std::move(*known) : default_choice(kernels(), device_, problem, placement);
 }
 
 void KernelSelector::tune_if_missed(const GemmProblem& problem, Placement placement) const {
@@ -173,8 +173,8 @@ void KernelSelector::tune_if_missed(const GemmProblem& problem, Placement placem
   read_results([&](const ResultReader& results) {
     was_tuned =
         find_best(&results, results_of(), problem, /*exact_only=*/true, [&](const Winner& winner) {
-          return can_serve(*built_in_kernels().find(winner.template_name), winner.configuration,
-                           problem, placement, device_);
+          return can_serve(*kernels().find(winner.template_name), winner.configuration, problem,
+                           placement, device_);
         }).has_value();
   });
   if (!was_tuned) setup_.tune(device_, problem);
@@ -255,7 +255,7 @@ StoredCubin KernelSelector::compile(const CompileRequest& request) {
     throw EnvironmentError("the kernel is not in the cubin store, and " + described.problem);
   }
   CompileRequest targeted = request;
-  targeted.options.front() = architecture_option(*built_in_kernels().find(request.name),
+  targeted.options.front() = architecture_option(*kernels().find(request.name),
                                                  compile_target(device_, described.architectures));
   auto reply = std::get<CompileReply>(compiler->handle(targeted));
   {

@@ -12,7 +12,6 @@
 #include "db/locked_file.hpp"
 #include "db/shipped_winners.hpp"
 #include "operation/gemm/gemm.hpp"
-#include "select/portfolio.hpp"
 #include "select/predictor.hpp"
 #include "tuner/measure/cpu_service.hpp"
 #include "tuner/measure/gpu_service.hpp"
@@ -37,7 +36,8 @@ const Winner* shipped_winner(const DeviceInfo& device, const Problem& problem) {
 }
 
 // The shipped winner, then the portfolio's predictions.
-Expectation expectation_of(const DeviceInfo& device, const Problem& problem, bool use_shipped) {
+Expectation expectation_of(const ShippedPortfolios& portfolios, const DeviceInfo& device,
+                           const Problem& problem, bool use_shipped) {
   if (problem.operation() != kGemm) return {};
   Expectation expectation = {.suggestions = {}, .patience = 0};
   const PredictedDevice predicted = predicted_device(device);
@@ -47,7 +47,7 @@ Expectation expectation_of(const DeviceInfo& device, const Problem& problem, boo
   for (const GemmProblem& stricter : with_stricter_maths(gemm)) {
     const Winner* const winner = shipped_winner(device, stricter);
     if (winner == nullptr) continue;
-    const KernelTemplate* kernel = built_in_kernels().find(winner->template_name);
+    const KernelTemplate* kernel = portfolios.kernels().find(winner->template_name);
     if (kernel != nullptr && kernel->space_version == winner->space_version) {
       expectation.suggestions.push_back({kernel, kernel->space.validated(winner->configuration)});
       if (gemm.math == Math::strict) expectation.patience = kPatienceWithWinner;
@@ -56,13 +56,14 @@ Expectation expectation_of(const DeviceInfo& device, const Problem& problem, boo
   const CodeTraits traits = unpadded_traits(gemm_operation(), problem);
   for (Prediction& one :
        predict({.problem = gemm, .aligned = traits.aligned, .device = predicted, .known = {}},
-               shipped_portfolios(gemm.math))) {
+               portfolios.of(gemm.math))) {
     expectation.suggestions.push_back({one.kernel, std::move(one.configuration)});
   }
   return expectation;
 }
 
-TunerSetup setup_of(const std::vector<DeviceInfo>& devices, WorkerFactory make_compile_worker,
+TunerSetup setup_of(const ShippedPortfolios& portfolios, const std::vector<DeviceInfo>& devices,
+                    WorkerFactory make_compile_worker,
                     const std::function<WorkerFactory(const DeviceInfo&)>& measuring) {
   TunerSetup setup;
   setup.device = devices.front();
@@ -71,8 +72,9 @@ TunerSetup setup_of(const std::vector<DeviceInfo>& devices, WorkerFactory make_c
     setup.measuring.push_back({.info = device, .make_worker = measuring(device), .reserve = {}});
   }
   setup.compile_jobs = compile_jobs_for(usable_cores(), available_memory_bytes());
-  setup.expect = [device = setup.device](const Problem& problem, bool use_shipped) {
-    return expectation_of(device, problem, use_shipped);
+  setup.kernels = &portfolios.kernels();
+  setup.expect = [&portfolios, device = setup.device](const Problem& problem, bool use_shipped) {
+    return expectation_of(portfolios, device, problem, use_shipped);
   };
   return setup;
 }
@@ -136,19 +138,21 @@ std::unique_ptr<WorkerService> make_service(const DeviceInfo& device) {
   return device.is_cpu() ? make_cpu_service() : make_gpu_service(device.ordinal);
 }
 
-TunerSetup in_process_setup(const DeviceInfo& device) {
+TunerSetup in_process_setup(const ShippedPortfolios& portfolios, const DeviceInfo& device) {
   const auto make_worker = [device] { return make_in_process_worker(make_service(device)); };
-  return setup_of({device}, make_worker, [&](const DeviceInfo&) { return make_worker; });
+  return setup_of(portfolios, {device}, make_worker,
+                  [&](const DeviceInfo&) { return make_worker; });
 }
 
-TunerSetup isolated_setup(const std::vector<DeviceInfo>& devices,
+TunerSetup isolated_setup(const ShippedPortfolios& portfolios,
+                          const std::vector<DeviceInfo>& devices,
                           const std::filesystem::path& program) {
   const auto maker = [&](const DeviceInfo& device, std::int64_t memory_bytes) -> WorkerFactory {
     return [=, ordinal = device.ordinal] {
       return make_process_worker(program, ordinal, memory_bytes);
     };
   };
-  return setup_of(devices, maker(devices.front(), kCompileMemoryBytes),
+  return setup_of(portfolios, devices, maker(devices.front(), kCompileMemoryBytes),
                   [&](const DeviceInfo& device) { return maker(device, 0); });
 }
 

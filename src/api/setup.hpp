@@ -12,6 +12,7 @@
 #include "core/device_info.hpp"
 #include "db/cubin_store.hpp"
 #include "db/tuning_database.hpp"
+#include "select/portfolio.hpp"
 #include "tuner/run/tuner.hpp"
 
 namespace autotune {
@@ -57,9 +58,12 @@ struct DatabasePlace {
 // Compiles for the device and measures on it, where it is called.
 [[nodiscard]] std::unique_ptr<WorkerService> make_service(const DeviceInfo& device);
 // Workers in this process, or in processes of `program`, which is the program autotune; the devices
-// are of one device class. As many compile as there are cores and memory for.
-[[nodiscard]] TunerSetup in_process_setup(const DeviceInfo& device);
-[[nodiscard]] TunerSetup isolated_setup(const std::vector<DeviceInfo>& devices,
+// are of one device class. As many compile as there are cores and memory for. The kernels of the
+// portfolios are tuned, which outlive the setup.
+[[nodiscard]] TunerSetup in_process_setup(const ShippedPortfolios& portfolios,
+                                          const DeviceInfo& device);
+[[nodiscard]] TunerSetup isolated_setup(const ShippedPortfolios& portfolios,
+                                        const std::vector<DeviceInfo>& devices,
                                         const std::filesystem::path& program);
 
 }  // namespace autotune

@@ -110,8 +110,8 @@ TuningResult Tuning::tune(const DeviceInfo& device, const std::vector<GemmProble
   }
   std::stop_source stop;
   TunerSetup setup = options_.worker_program.empty()
-                         ? in_process_setup(device)
-                         : isolated_setup({device}, options_.worker_program);
+                         ? in_process_setup(portfolios_, device)
+                         : isolated_setup(portfolios_, {device}, options_.worker_program);
   const TuneReport report =
       run(request, std::move(setup), progress_callback(options, stop), stop.get_token());
   if (!report.failure.empty()) throw EnvironmentError(report.failure);
@@ -120,7 +120,7 @@ TuningResult Tuning::tune(const DeviceInfo& device, const std::vector<GemmProble
 
 TuneReport Tuning::tune_beside(const DeviceInfo& device, const TuneRequest& request,
                                const std::stop_token& stop) {
-  TunerSetup setup = isolated_setup({device}, options_.worker_program);
+  TunerSetup setup = isolated_setup(portfolios_, {device}, options_.worker_program);
   setup.compile_jobs = 1;
   setup.measuring.front().share = options_.background_share;
   return run(request, std::move(setup), {}, stop);

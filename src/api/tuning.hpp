@@ -13,6 +13,7 @@
 #include "api/log.hpp"
 #include "api/result_source.hpp"
 #include "core/device_info.hpp"
+#include "select/portfolio.hpp"
 #include "tuner/run/tuner.hpp"
 
 namespace autotune {
@@ -21,8 +22,9 @@ namespace autotune {
 class Tuning {
  public:
   // All references outlive this. Results that cannot be stored are kept in `results`.
-  Tuning(const LibraryOptions& options, ResultSource& results, const Log& log)
-      : options_(options), results_(results), log_(log) {}
+  Tuning(const ShippedPortfolios& portfolios, const LibraryOptions& options, ResultSource& results,
+         const Log& log)
+      : portfolios_(portfolios), options_(options), results_(results), log_(log) {}
 
   // As Library::tune().
   TuningResult tune(const DeviceInfo& device, const std::vector<GemmProblem>& problems,
@@ -38,6 +40,7 @@ class Tuning {
   TuneReport run(const TuneRequest& request, TunerSetup setup, const ProgressCallback& progress,
                  const std::stop_token& stop);
 
+  const ShippedPortfolios& portfolios_;
   const LibraryOptions& options_;
   ResultSource& results_;
   const Log& log_;

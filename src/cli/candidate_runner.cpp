@@ -98,7 +98,8 @@ void print_trial_notes(const std::vector<Trial>& trials, std::size_t wanted) {
 void print_trials(const char* command, const DeviceInfo& device, const std::vector<Trial>& trials,
                   std::size_t wanted, const Options& options) {
   auto document = results_document(command, &device, device.label);
-  for (const Trial& trial : trials) document["results"].push_back(result_entry(trial));
+  for (const Trial& trial : trials)
+    document["results"].push_back(result_entry(trial, options.kernels().find(trial.template_name)));
   document["measured"] = trials.size();
   document["interrupted"] = trials.size() < wanted;
   if (options.csv) {

@@ -24,6 +24,7 @@
 #include "cli/output/usage_message.hpp"
 #include "cli/output/version_text.hpp"
 #include "core/error_text.hpp"
+#include "select/portfolio.hpp"
 
 namespace autotune {
 namespace {
@@ -79,13 +80,32 @@ void refuse_flag_values(CLI::App& app) {
   }
 }
 
-int parse_and_run(int argc, char** argv) {
+// Fills the standard descriptors that the caller has closed, so that no file that is opened later
+// takes their place. Writing to such an output fails, and that is reported.
+void hold_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) >= 0) continue;
+    static_cast<void>(::open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY));
+  }
+}
+
+}  // namespace
+
+CLI::App& add_command(CommandLine& line, const char* name, const char* help,
+                      std::function<int()> run) {
+  CLI::App& command = *line.app.add_subcommand(name, help);
+  command.callback([&line, run = std::move(run)] { line.action = run; });
+  return command;
+}
+
+int run_command(int argc, char** argv, const KernelSet& kernels) {
   CLI::App app(kDescription, "autotune");
   app.require_subcommand(0, 1);
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.set_version_flag("--version", version_text,
                        "Print the versions of autotune and of what it uses; --json: as JSON");
-  CommandLine line{app, joined(argc, argv), nullptr};
+  const ShippedPortfolios portfolios(kernels);
+  CommandLine line{app, portfolios, joined(argc, argv), nullptr};
 #define AUTOTUNE_ADD_COMMAND(name) add_##name##_command(line);
   AUTOTUNE_COMMANDS(AUTOTUNE_ADD_COMMAND)
 #undef AUTOTUNE_ADD_COMMAND
@@ -105,7 +125,7 @@ int parse_and_run(int argc, char** argv) {
   try {
     app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
-    std::fputs(help_text(describe(chosen_command(app)), help_width()).c_str(), stdout);
+    std::fputs(help_text(describe(chosen_command(app), kernels), help_width()).c_str(), stdout);
     return exit_code::kDone;
   } catch (const CLI::CallForVersion& version) {
     std::fputs(version.what(), stdout);
@@ -121,31 +141,13 @@ int parse_and_run(int argc, char** argv) {
   return line.action();
 }
 
-// Fills the standard descriptors that the caller has closed, so that no file that is opened later
-// takes their place. Writing to such an output fails, and that is reported.
-void hold_standard_descriptors() {
-  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(descriptor, F_GETFD) >= 0) continue;
-    static_cast<void>(::open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY));
-  }
-}
-
-}  // namespace
-
-CLI::App& add_command(CommandLine& line, const char* name, const char* help,
-                      std::function<int()> run) {
-  CLI::App& command = *line.app.add_subcommand(name, help);
-  command.callback([&line, run = std::move(run)] { line.action = run; });
-  return command;
-}
-
 int run_program(int argc, char** argv) {
   hold_standard_descriptors();
   // Writing beyond the limit of a file's size then fails, as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     if (argc > 1 && std::strcmp(argv[1], "worker") == 0) return run_worker_command(argc, argv);
-    const int code = parse_and_run(argc, argv);
+    const int code = run_command(argc, argv, built_in_kernels());
     const int error = flush_output();
     return error == 0 && std::ferror(stdout) == 0 ? code : report_output(error);
   } catch (const StorageError& error) {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "kernel_templates/kernel_set.hpp"
 #include "kernel_templates/template_support.hpp"
 #include "operation/gemm/gemm.hpp"
 
@@ -61,12 +60,14 @@ std::array<float, kDerived.size()> derived_features(const ModelInput& one,
 
 }  // namespace
 
-CandidateFeatures::CandidateFeatures(const std::vector<std::string>& names) : count_(names.size()) {
+CandidateFeatures::CandidateFeatures(const std::vector<std::string>& names,
+                                     const KernelSet& kernels)
+    : count_(names.size()) {
   const auto place_of = [&](std::string_view name) {
     return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
   };
   for (const std::string_view name : kDerived) derived_.push_back(place_of(name));
-  for (const KernelTemplate& kernel : built_in_kernels().templates()) {
+  for (const KernelTemplate& kernel : kernels.templates()) {
     OfTemplate& places = templates_[&kernel];
     places.flag = place_of(kernel.name);
     for (const TuningParameter& parameter : kernel.space.parameters()) {
@@ -79,13 +80,13 @@ CandidateFeatures::CandidateFeatures(const std::vector<std::string>& names) : co
                         all_parameters_.end());
 }
 
-std::vector<std::string> CandidateFeatures::all_names() {
+std::vector<std::string> CandidateFeatures::all_names(const KernelSet& kernels) {
   std::vector<std::string> names(kDerived.begin(), kDerived.end());
   const auto add = [&](const std::string& name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   };
-  for (const KernelTemplate& kernel : built_in_kernels().templates()) add(kernel.name);
-  for (const KernelTemplate& kernel : built_in_kernels().templates()) {
+  for (const KernelTemplate& kernel : kernels.templates()) add(kernel.name);
+  for (const KernelTemplate& kernel : kernels.templates()) {
     for (const TuningParameter& parameter : kernel.space.parameters()) add(parameter.name);
   }
   return names;

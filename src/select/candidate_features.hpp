@@ -12,7 +12,7 @@
 
 #include "core/device_info.hpp"
 #include "core/problem.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "select/correction_trees.hpp"
 
 namespace autotune {
@@ -49,10 +49,10 @@ struct ModelInput {
 class CandidateFeatures {
  public:
   CandidateFeatures() = default;
-  explicit CandidateFeatures(const std::vector<std::string>& names);
+  CandidateFeatures(const std::vector<std::string>& names, const KernelSet& kernels);
 
-  // All names that the built-in templates give.
-  [[nodiscard]] static std::vector<std::string> all_names();
+  // All names that the templates of a set give.
+  [[nodiscard]] static std::vector<std::string> all_names(const KernelSet& kernels);
 
   [[nodiscard]] std::size_t count() const { return count_; }
 

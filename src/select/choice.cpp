@@ -48,7 +48,7 @@ std::vector<Choice> predicted_choices(const ChoiceQuery& query,
         query.database, query.device, problem, kKnownWinners, [](const Winner&) { return true; });
     for (Prediction& one : predict(
              {.problem = problem, .aligned = query.aligned, .device = query.limits, .known = known},
-             shipped_portfolios(problem.math))) {
+             query.portfolios->of(problem.math))) {
       Choice choice{one.kernel, one.configuration, problem, {}};
       choice.evidence = std::move(one);
       all.push_back(std::move(choice));

@@ -32,6 +32,7 @@ using Recency = std::tuple<bool, std::int64_t, std::string>;
 
 // Selects results by device: one of this machine, by its class, or any, by its label.
 struct DeviceQuery {
+  const KernelSet* kernels = nullptr;  // whose results count
   std::string device_class;
   std::string label;
   // The environment of the device of this machine; without it a changed driver or NVRTC makes
@@ -40,7 +41,6 @@ struct DeviceQuery {
   bool use_shipped = true;          // the winners that came with the program are asked too
   std::string operation;            // the operation whose results are listed; empty: any
   std::optional<double> max_error;  // only results with at most this relative Frobenius error
-  const KernelSet* kernels = &built_in_kernels();
 };
 
 // Answers from the user's database, then from the shipped winners. `database` may be null. Returns

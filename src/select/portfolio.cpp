@@ -4,8 +4,6 @@
 #include <array>
 #include <charconv>
 #include <iterator>
-#include <mutex>
-#include <optional>
 #include <span>
 #include <sstream>
 #include <utility>
@@ -17,7 +15,6 @@
 #include "core/embedded_file.hpp"
 #include "core/json.hpp"
 #include "core/posix/no_fork.hpp"
-#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {
@@ -28,7 +25,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMaths = std::size(kMathNames);
 constexpr double kLeafUnit = 1e-4;  // the leaves of a file are whole numbers of it
 
 // Takes an array of numbers out of a line and returns them. Trees have 30,000 numbers, and a JSON
@@ -53,8 +49,8 @@ std::vector<Number> take_numbers(std::string& line, const std::string& name) {
   return numbers;
 }
 
-const KernelTemplate* template_of(const json& line) {
-  const KernelTemplate* kernel = built_in_kernels().find(line.at("template").get<std::string>());
+const KernelTemplate* template_of(const KernelSet& kernels, const json& line) {
+  const KernelTemplate* kernel = kernels.find(line.at("template").get<std::string>());
   const bool is_same =
       kernel != nullptr && kernel->space_version == line.at("space_version").get<int>();
   return is_same ? kernel : nullptr;
@@ -79,10 +75,10 @@ void read_trees(Portfolio& portfolio, std::string row) {
   if (!fits) throw Error("the trees of a portfolio are not whole");
   portfolio.trees =
       CorrectionTrees(line.at("bias").get<double>(), asked, thresholds, std::move(leaves));
-  portfolio.features = CandidateFeatures(names);
+  portfolio.features = CandidateFeatures(names, *portfolio.kernels);
   portfolio.measured = line.at("measured").get<std::array<std::array<double, 2>, 3>>();
   for (const json& one : line.at("errors")) {
-    if (const KernelTemplate* kernel = template_of(one)) {
+    if (const KernelTemplate* kernel = template_of(*portfolio.kernels, one)) {
       portfolio.errors[kernel] = one.at("error").get<double>();
     }
   }
@@ -99,7 +95,7 @@ void read_line(Portfolio& portfolio, std::string row) {
     portfolio.device_label = line.at("device_label").get<std::string>();
     portfolio.math = math_from_string(line.at("math").get<std::string>());
     portfolio.types = types_from_string(line.value("type", to_string(GemmTypes())));
-  } else if (const KernelTemplate* kernel = template_of(line)) {
+  } else if (const KernelTemplate* kernel = template_of(*portfolio.kernels, line)) {
     const std::string text = line.at("configuration").get<std::string>();
     portfolio.entries.push_back({kernel, kernel->space.validated(Configuration::parse(text))});
   }
@@ -113,8 +109,9 @@ bool is_for(std::string_view text, Math math) {
 
 }  // namespace
 
-Portfolio parse_portfolio(std::string_view text) {
+Portfolio parse_portfolio(std::string_view text, const KernelSet& kernels) {
   Portfolio portfolio;
+  portfolio.kernels = &kernels;
   std::istringstream stream{std::string(text)};
   try {
     for (std::string row; std::getline(stream, row);) read_line(portfolio, std::move(row));
@@ -125,20 +122,16 @@ Portfolio parse_portfolio(std::string_view text) {
   return portfolio;
 }
 
-const std::vector<Portfolio>& shipped_portfolios(Math math) {
+const std::vector<Portfolio>& ShippedPortfolios::of(Math math) const {
   const NoFork until_made;
-  static std::mutex mutex;  // not std::call_once: see ShippedWinner
-  static auto& all = *new std::array<std::optional<std::vector<Portfolio>>, kMaths>;
-  const std::lock_guard lock(mutex);
-  auto& of_math = all.at(static_cast<std::size_t>(math));
-  if (!of_math) {
-    std::vector<Portfolio> parsed;
-    for (const EmbeddedFile& file : embedded_portfolios()) {
-      if (is_for(file.text, math)) parsed.push_back(parse_portfolio(file.text));
-    }
-    of_math = std::move(parsed);
+  const std::lock_guard lock(mutex_);
+  const auto known = parsed_.find(math);
+  if (known != parsed_.end()) return known->second;
+  std::vector<Portfolio> parsed;
+  for (const EmbeddedFile& file : embedded_portfolios()) {
+    if (is_for(file.text, math)) parsed.push_back(parse_portfolio(file.text, kernels_));
   }
-  return *of_math;
+  return parsed_.emplace(math, std::move(parsed)).first->second;
 }
 
 }  // namespace autotune

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,7 @@
 #include "autotune/configuration.hpp"
 #include "autotune/problem.hpp"
 
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "select/candidate_features.hpp"
 #include "select/correction_trees.hpp"
 
@@ -25,6 +26,7 @@ struct PortfolioEntry {
 };
 
 struct Portfolio {
+  const KernelSet* kernels = nullptr;  // that candidates are of
   std::string device_class;
   std::string device_label;
   Math math = Math::strict;
@@ -40,11 +42,24 @@ struct Portfolio {
 };
 
 // Reads a portfolio: a line for the device, one with the trees, one for each entry. Entries and
-// errors of templates that are gone or whose space has changed are left out. Throws Error for a
-// text of another form.
-[[nodiscard]] Portfolio parse_portfolio(std::string_view text);
+// errors of templates that `kernels` lack or whose space has changed are left out. Throws Error for
+// a text of another form.
+[[nodiscard]] Portfolio parse_portfolio(std::string_view text, const KernelSet& kernels);
 
-// The portfolios that ship for a math, parsed when this is first called for it. Thread-safe.
-[[nodiscard]] const std::vector<Portfolio>& shipped_portfolios(Math math);
+// The portfolios that ship, as they hold for a set of kernels. Thread-safe.
+class ShippedPortfolios {
+ public:
+  // `kernels` outlives this.
+  explicit ShippedPortfolios(const KernelSet& kernels) : kernels_(kernels) {}
+
+  [[nodiscard]] const KernelSet& kernels() const { return kernels_; }
+  // Those for a math, parsed when this is first called for it.
+  [[nodiscard]] const std::vector<Portfolio>& of(Math math) const;
+
+ private:
+  const KernelSet& kernels_;
+  mutable std::mutex mutex_;
+  mutable std::map<Math, std::vector<Portfolio>> parsed_;
+};
 
 }  // namespace autotune

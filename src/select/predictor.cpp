@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "core/time_text.hpp"
-#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "select/candidate_features.hpp"
 #include "select/shape_kernel.hpp"
@@ -114,7 +113,7 @@ class Candidates {
  public:
   Candidates(const PredictionQuery& query, const Portfolio& portfolio)
       : query_(query), problem_(query.problem), times_(query, portfolio) {
-    for (const KernelTemplate* kernel : built_in_kernels().for_device(query.device.info)) {
+    for (const KernelTemplate* kernel : portfolio.kernels->for_device(query.device.info)) {
       if (computes(*kernel, problem_)) kernels_.push_back(kernel);
     }
     all_.reserve(portfolio.entries.size() + kernels_.size() + query.known.size());
@@ -126,7 +125,9 @@ class Candidates {
       if (!portfolio.errors.contains(kernel)) continue;
       add(*kernel, kernel->default_configuration(problem_), Origin::standard);
     }
-    for (const Winner& winner : query.known) add_known(winner);
+    for (const Winner& winner : query.known) {
+      add_known(winner, portfolio.kernels->find(winner.template_name));
+    }
   }
 
   [[nodiscard]] std::vector<Prediction> ranked() && {
@@ -155,8 +156,7 @@ class Candidates {
                     .origin = origin});
   }
 
-  void add_known(const Winner& winner) {
-    const KernelTemplate* kernel = built_in_kernels().find(winner.template_name);
+  void add_known(const Winner& winner, const KernelTemplate* kernel) {
     if (kernel == nullptr || !runs(*kernel, winner.configuration)) return;
     add(*kernel, winner.configuration, Origin::winner);
     Known known{.winner = &winner, .kernel = kernel, .gemm = gemm_problem(winner.problem)};

@@ -12,6 +12,7 @@
 #include "api/gemm_call.hpp"
 #include "gpu/gpu.hpp"
 #include "tests/api/fake_machine.hpp"
+#include "tests/support/portfolios.hpp"
 #include "tests/support/winner.hpp"
 
 namespace autotune::test {
@@ -24,9 +25,9 @@ struct Products {
   CubinStore cubins = cubin_store_for_calls();
   Log log{{}};
   DeviceInfo device = choose_device("0").device;
-  std::unique_ptr<GemmBackend> backend =
-      make_gpu_gemm(inspect_driver().devices, std::nullopt,
-                    {.results = &results, .cubins = &cubins, .log = &log});
+  std::unique_ptr<GemmBackend> backend = make_gpu_gemm(
+      inspect_driver().devices, std::nullopt,
+      {.portfolios = &built_in_portfolios(), .results = &results, .cubins = &cubins, .log = &log});
 
   MatchKind multiply(const GemmProblem& problem, CUstream_st* stream = nullptr, int offset = 0) {
     static_cast<void>(machine.application.take_calls());

@@ -10,6 +10,7 @@
 #include "api/gemm_backend.hpp"
 #include "api/gemm_call.hpp"
 #include "tests/api/fake_machine.hpp"
+#include "tests/support/portfolios.hpp"
 #include "tests/support/system_calls.hpp"
 #include "tests/support/winner.hpp"
 
@@ -137,7 +138,10 @@ TEST_SUITE("a product that is refused") {
     CubinStore cubins = cubin_store_for_calls();
     const Log log({});
     const auto backend = make_gpu_gemm(inspect_driver().devices, std::nullopt,
-                                       {.results = &results, .cubins = &cubins, .log = &log});
+                                       {.portfolios = &built_in_portfolios(),
+                                        .results = &results,
+                                        .cubins = &cubins,
+                                        .log = &log});
     const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
     const auto multiply_by = [&] {
       return backend->gemm(checked_call(problem, {1, {kMemory}, {kMemory}, 0, {kResult}, nullptr}));

@@ -10,24 +10,25 @@
 #include "db/shipped_winners.hpp"
 #include "select/portfolio.hpp"
 #include "select/predictor.hpp"
+#include "tests/support/portfolios.hpp"
 
 namespace autotune::test {
 namespace {
 
 Expectation expected(const DeviceInfo& device, const GemmProblem& problem,
                      bool use_shipped = true) {
-  return in_process_setup(device).expect(problem, use_shipped);
+  return in_process_setup(built_in_portfolios(), device).expect(problem, use_shipped);
 }
 
 TEST_SUITE("expectations of searches") {
   TEST_CASE("a search begins with the predictions for its problem, the fastest first") {
     const DeviceInfo device =
-        predicted_device(shipped_portfolios(Math::strict).front().device_class).info;
+        predicted_device(built_in_portfolios().of(Math::strict).front().device_class).info;
     const GemmProblem problem{.m = 1500, .n = 1200, .k = 800};
     const Expectation expectation = expected(device, problem);
     const std::vector<Prediction> predictions = predict(
         {.problem = problem, .aligned = true, .device = predicted_device(device), .known = {}},
-        shipped_portfolios(Math::strict));
+        built_in_portfolios().of(Math::strict));
     REQUIRE(expectation.suggestions.size() == predictions.size());
     std::set<std::string> templates;
     for (std::size_t i = 0; i < predictions.size(); ++i) {
@@ -40,7 +41,7 @@ TEST_SUITE("expectations of searches") {
   }
 
   TEST_CASE("with a shipped winner of the problem it begins with that, and its end is known") {
-    const std::string device_class = shipped_portfolios(Math::strict).front().device_class;
+    const std::string device_class = built_in_portfolios().of(Math::strict).front().device_class;
     const DeviceInfo like = predicted_device(device_class).info;  // another model with as many SMs
     const GemmProblem problem{.m = 1024, .n = 1024, .k = 1024};
     const std::vector<const Winner*> winners =

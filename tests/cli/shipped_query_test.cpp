@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "select/portfolio.hpp"
 #include "tests/cli/stored_winners.hpp"
+#include "tests/support/portfolios.hpp"
 
 namespace autotune::test {
 namespace {
@@ -22,7 +22,7 @@ TEST_SUITE("query of what ships") {
       CHECK(result.exit_code == 0);
       return result.out;
     };
-    const bool has_portfolio = !shipped_portfolios(Math::strict).empty();
+    const bool has_portfolio = !built_in_portfolios().of(Math::strict).empty();
     const json entry = json::parse(with("--json"))["results"][0];
     CHECK(entry["median_us"].is_null());
     CHECK(entry.contains("predicted_us") == has_portfolio);
@@ -39,7 +39,7 @@ TEST_SUITE("query of what ships") {
   }
 
   TEST_CASE("a device that is known by strict results alone gets predictions in any arithmetic") {
-    const auto& portfolios = shipped_portfolios(Math::emulated);
+    const auto& portfolios = built_in_portfolios().of(Math::emulated);
     if (portfolios.empty()) return;  // they can be left out of the build
     const Program program;
     {

@@ -1,11 +1,19 @@
 #include "tests/second_operation/journey.hpp"
 
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "cli/output/trial_export.hpp"
+#include "cli/program.hpp"
 #include "select/lookup.hpp"
 #include "tests/second_operation/transpose.hpp"
+#include "tests/support/run_program.hpp"
 
 namespace autotune::test {
 namespace {
@@ -17,6 +25,54 @@ TuneReport tune_one(const Problem& problem, TunerSetup& setup) {
   request.problems = {problem};
   request.command = "test";
   return tune(request, setup, {}, {});
+}
+
+struct Printed {
+  int exit_code = -1;
+  std::string text;
+
+  [[nodiscard]] bool has(const std::string& part) const {
+    return text.find(part) != std::string::npos;
+  }
+};
+
+// Returns what a command prints on standard output in a program that has these kernels.
+Printed printed(const KernelSet& kernels, std::vector<std::string> arguments) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "out";
+  arguments.insert(arguments.begin(), "autotune");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  std::fflush(stdout);
+  const int before = ::dup(STDOUT_FILENO);
+  const int file = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  ::dup2(file, STDOUT_FILENO);
+  Printed result;
+  result.exit_code = run_command(static_cast<int>(argv.size()), argv.data(), kernels);
+  std::fflush(stdout);
+  ::dup2(before, STDOUT_FILENO);
+  ::close(file);
+  ::close(before);
+  std::ifstream stream(path);
+  result.text.assign(std::istreambuf_iterator<char>(stream), {});
+  return result;
+}
+
+// The commands know the operation and the templates of the set that the program was given, and of
+// no other.
+void check_commands(const KernelSet& kernels, const std::string& database, const Problem& problem) {
+  CHECK(printed(kernels, {"templates"}).text.starts_with("transpose_tiled: transpose, "));
+  const Printed list = printed(kernels, {"db", "list", "--db", database});
+  CHECK(list.exit_code == 0);
+  CHECK(list.has(to_string(problem)));
+  CHECK_FALSE(list.has(problem.key()));
+  CHECK(printed(built_in_kernels(), {"db", "list", "--db", database}).has(problem.key()));
+  const std::vector<std::string> report = {"report", "--format", "md", "--db", database};
+  CHECK(printed(kernels, report).has(to_string(problem)));
+  CHECK(printed(built_in_kernels(), report).exit_code == 4);
+  const std::vector<std::string> prune = {"db", "prune", "--db", database};
+  CHECK(printed(kernels, prune).text.starts_with("0 trials, 0 winners removed"));
+  CHECK(printed(built_in_kernels(), prune).text.starts_with("7 trials, 1 winner removed"));
 }
 
 }  // namespace
@@ -35,7 +91,8 @@ TunerSetup operation_setup(const DeviceInfo& device, const WorkerFactory& make_w
 
 void check_journey(const DeviceInfo& device, const WorkerFactory& make_worker) {
   const KernelSet kernels = transpose_kernels();
-  TuningDatabase database = TuningDatabase::in_memory();
+  const TemporaryFolder folder;
+  TuningDatabase database = TuningDatabase::open(folder.path() / "results.db");
   CubinStore cubins = CubinStore::disabled();
   TunerSetup setup = operation_setup(device, make_worker, database, cubins, kernels);
 
@@ -56,8 +113,7 @@ void check_journey(const DeviceInfo& device, const WorkerFactory& make_worker) {
   CHECK(tune_one(problem, setup).measured == 0);
 
   // Looked up, exactly and from another size.
-  DeviceQuery query{.device_class = device.device_class()};
-  query.kernels = &kernels;
+  const DeviceQuery query{.kernels = &kernels, .device_class = device.device_class()};
   const std::optional<Match> exact = find_best(&database, query, problem, true);
   REQUIRE(exact);
   CHECK(exact->winner.configuration == winner.configuration);
@@ -75,9 +131,11 @@ void check_journey(const DeviceInfo& device, const WorkerFactory& make_worker) {
   CHECK(exported.at("trials").at(0).at("problem") == problem.key());
   const auto t4 = nlohmann::json::parse(trials_as_t4(stored, true));
   CHECK(t4.at("results").size() == kConfigurations);
-  const std::string csv = trials_as_csv(stored);
+  const std::string csv = trials_as_csv(stored, kernels);
   CHECK(csv.starts_with("device,template,rows,columns,type,status,median_us,gflops,detail,"));
   CHECK(csv.find(",transpose_tiled,70,33,f64,ok,") != std::string::npos);
+
+  check_commands(kernels, folder.path() / "results.db", problem);
 }
 
 void check_faults(const DeviceInfo& device, const WorkerFactory& make_worker) {

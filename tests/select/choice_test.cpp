@@ -10,6 +10,7 @@
 #include "db/shipped_winners.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "select/portfolio.hpp"
+#include "tests/support/portfolios.hpp"
 
 namespace autotune::test {
 namespace {
@@ -36,7 +37,11 @@ std::set<GemmProblem> shipped_shapes(const std::string& device_class) {
 std::vector<Choice> choices_for(GemmProblem problem, Math math, const std::string& device_class) {
   problem.math = math;
   return choices({.problem = problem,
-                  .device = {.device_class = device_class, .label = "", .environment = {}},
+                  .device = {.kernels = &built_in_kernels(),
+                             .device_class = device_class,
+                             .label = "",
+                             .environment = {}},
+                  .portfolios = &built_in_portfolios(),
                   .limits = predicted_device(device_class),
                   .aligned = true});
 }
@@ -89,7 +94,7 @@ TEST_SUITE("choices") {
   }
 
   TEST_CASE("a result of a stricter math is exact, and computed as it was measured") {
-    const std::string device_class = shipped_portfolios(Math::strict).front().device_class;
+    const std::string device_class = built_in_portfolios().of(Math::strict).front().device_class;
     const GemmProblem row{.m = 1, .n = 4096, .k = 4096};
     const std::vector<Choice> strict = choices_for(row, Math::strict, device_class);
     const std::vector<Choice> emulated = choices_for(row, Math::emulated, device_class);
@@ -101,9 +106,13 @@ TEST_SUITE("choices") {
   }
 
   TEST_CASE("what does not serve is left out, and the next best is the answer") {
-    const std::string device_class = shipped_portfolios(Math::strict).front().device_class;
+    const std::string device_class = built_in_portfolios().of(Math::strict).front().device_class;
     ChoiceQuery query{.problem = {.m = 1024, .n = 1024, .k = 1024},
-                      .device = {.device_class = device_class, .label = "", .environment = {}},
+                      .device = {.kernels = &built_in_kernels(),
+                                 .device_class = device_class,
+                                 .label = "",
+                                 .environment = {}},
+                      .portfolios = &built_in_portfolios(),
                       .limits = predicted_device(device_class),
                       .aligned = true};
     const Choice best = choices(query).front();

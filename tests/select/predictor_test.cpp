@@ -15,6 +15,7 @@
 
 #include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
+#include "tests/support/portfolios.hpp"
 
 namespace autotune::test {
 namespace {
@@ -76,7 +77,7 @@ std::string text_of(const std::vector<Entry>& entries, const std::vector<Tree>& 
 }
 
 Portfolio portfolio_of(const std::vector<Entry>& entries, const std::vector<Tree>& more = {}) {
-  return parse_portfolio(text_of(entries, more));
+  return parse_portfolio(text_of(entries, more), built_in_kernels());
 }
 
 std::vector<Prediction> predict_on(const char* device_class, const Portfolio& portfolio,
@@ -278,27 +279,30 @@ TEST_SUITE("portfolio") {
 
   TEST_CASE("texts of another form are refused") {
     const std::string text = text_of({{"gemm_tma", kMean}});
-    CHECK(parse_portfolio(text).entries.size() == 1);
+    const auto parse = [](const std::string& one) {
+      return parse_portfolio(one, built_in_kernels());
+    };
+    CHECK(parse(text).entries.size() == 1);
     const auto with = [&](const std::string& part, const std::string& other) {
       std::string changed = text;
       changed.replace(text.find(part), part.size(), other);
       return changed;
     };
-    CHECK_THROWS_AS(parse_portfolio("nothing"), Error);
-    CHECK_THROWS_AS(parse_portfolio("{\"device_class\":1}"), Error);
-    CHECK_THROWS_AS(parse_portfolio(text.substr(0, text.find('\n') + 1)), Error);
-    CHECK_THROWS_AS(parse_portfolio(with("\"leaves\":[0,", "\"leaves\":[")), Error);
-    CHECK_THROWS_AS(parse_portfolio(with("\"leaves\":[0,", "\"leaves\":[0.5,")), Error);
-    CHECK_THROWS_AS(parse_portfolio(with("\"asked\":[0,", "\"asked\":[1,")), Error);
-    CHECK_THROWS_AS(parse_portfolio(with("\"asked\":[0,", "\"asked\":[-1,")), Error);
-    CHECK_THROWS_AS(parse_portfolio(with("\"depth\":6", "\"depth\":5")), Error);
-    CHECK_THROWS_AS(parse_portfolio(with("\"thresholds\":[0.5,", "\"thresholds\":[")), Error);
+    CHECK_THROWS_AS(parse("nothing"), Error);
+    CHECK_THROWS_AS(parse("{\"device_class\":1}"), Error);
+    CHECK_THROWS_AS(parse(text.substr(0, text.find('\n') + 1)), Error);
+    CHECK_THROWS_AS(parse(with("\"leaves\":[0,", "\"leaves\":[")), Error);
+    CHECK_THROWS_AS(parse(with("\"leaves\":[0,", "\"leaves\":[0.5,")), Error);
+    CHECK_THROWS_AS(parse(with("\"asked\":[0,", "\"asked\":[1,")), Error);
+    CHECK_THROWS_AS(parse(with("\"asked\":[0,", "\"asked\":[-1,")), Error);
+    CHECK_THROWS_AS(parse(with("\"depth\":6", "\"depth\":5")), Error);
+    CHECK_THROWS_AS(parse(with("\"thresholds\":[0.5,", "\"thresholds\":[")), Error);
   }
 
   TEST_CASE("the portfolios that ship parse, have at most 64 entries that differ, and a device") {
     std::vector<Portfolio> all;
     for (const Math math : {Math::strict, Math::emulated, Math::tf32}) {
-      const std::vector<Portfolio>& of_math = shipped_portfolios(math);
+      const std::vector<Portfolio>& of_math = built_in_portfolios().of(math);
       all.insert(all.end(), of_math.begin(), of_math.end());
     }
     for (const Portfolio& portfolio : all) {

@@ -75,6 +75,7 @@ struct SmallSearch {
     setup.measuring = {{device, setup.make_compile_worker, {}}};
     setup.compile_jobs = 1;
     setup.database = &database;
+    setup.kernels = &built_in_kernels();
     return tune(request, setup, progress, {});
   }
 };

@@ -86,6 +86,7 @@ struct TuneFixture {
     setup.measuring = {{setup.device, setup.make_compile_worker, {}}};
     setup.compile_jobs = 2;
     setup.database = &database;
+    setup.kernels = &built_in_kernels();
   }
 
   TuneReport run() {

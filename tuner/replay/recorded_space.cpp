@@ -15,7 +15,6 @@
 
 #include "db/shipped_winners.hpp"
 #include "kernel_templates/cost_prior.hpp"
-#include "kernel_templates/kernel_set.hpp"
 #include "tuner/replay/objective.hpp"
 #include "tuner/replay/parameter_values.hpp"
 #include "tuner/replay/recorded_result.hpp"
@@ -48,11 +47,12 @@ Parameters parameters_of(const std::deque<RecordedResult>& results) {
   return parameters;
 }
 
-std::string space_name(const RecordedResult& result, const std::string& path, bool is_whole) {
+std::string space_name(const RecordedResult& result, const std::string& path, bool is_whole,
+                       const KernelSet& kernels) {
   if (!result.problem) {
     return std::filesystem::path(path).filename().string() + (is_whole ? "" : " (unfinished)");
   }
-  const Operation* const operation = built_in_kernels().operation_of(*result.problem);
+  const Operation* const operation = kernels.operation_of(*result.problem);
   if (operation == nullptr) {
     throw UsageError(fmt::format("{}: no kernel here computes {}", path, result.problem->key()));
   }
@@ -156,29 +156,30 @@ std::string lacking_objective(const std::deque<RecordedResult>& results) {
 }  // namespace
 
 Prior prior_for(const RecordedSpace& space) {
-  const KernelTemplate* const kernel = built_in_kernels().find(space.template_name);
   const std::vector<const Winner*> winners = shipped_winners({.device_label = space.device});
-  if (!space.problem || kernel == nullptr || space.device.empty() || winners.empty()) return {};
+  if (!space.problem || space.kernel == nullptr || space.device.empty() || winners.empty())
+    return {};
   const auto configurations = std::make_shared<std::vector<Configuration>>();
   for (const Configuration& recorded : space.configurations) {
-    if (!has_parameters_of(*kernel, recorded)) return {};
-    configurations->push_back(completed(*kernel, recorded));
+    if (!has_parameters_of(*space.kernel, recorded)) return {};
+    configurations->push_back(completed(*space.kernel, recorded));
   }
   const DeviceClass device = parse_device_class(winners.front()->device_class);
   const std::optional<SmLimits> sm = sm_limits(device.architecture);
   if (!sm) return {};
-  const Prior estimate = prior_for(*kernel, *configurations, *space.problem, *sm, device.sm_count);
+  const Prior estimate =
+      prior_for(*space.kernel, *configurations, *space.problem, *sm, device.sm_count);
   if (!estimate) return {};
   return [configurations, estimate](std::size_t index) { return estimate(index); };
 }
 
-std::vector<RecordedSpace> read_recorded_spaces(const std::string& path) {
+std::vector<RecordedSpace> read_recorded_spaces(const std::string& path, const KernelSet& kernels) {
   RecordedFile file = read_recorded_file(path);
   std::map<std::string, std::deque<RecordedResult>> groups;
   std::vector<std::string> names;  // in the order of the file
   for (; !file.results.empty(); file.results.pop_front()) {
     RecordedResult& result = file.results.front();
-    const std::string name = space_name(result, path, file.is_whole);
+    const std::string name = space_name(result, path, file.is_whole, kernels);
     auto& group = groups[name];
     if (group.empty()) names.push_back(name);
     group.push_back(std::move(result));
@@ -193,6 +194,7 @@ std::vector<RecordedSpace> read_recorded_spaces(const std::string& path) {
           fmt::format("{}: {}: not all configurations have the same parameters", path, name));
     }
     spaces.back().name = name;
+    spaces.back().kernel = kernels.find(spaces.back().template_name);
     if (spaces.back().correct == 0 && !lacks.empty()) {
       throw UsageError(
           fmt::format("{}: {}: no configuration has a value of the objective {}, so "

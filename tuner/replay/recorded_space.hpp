@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/trial.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace autotune {
@@ -18,7 +19,8 @@ struct RecordedSpace {
   std::string name;                // "2048x2048x2048 gemm_simt on NVIDIA H200"; or the file's name
   std::optional<Problem> problem;  // in recordings of this program
   std::string template_name;       // empty in recordings of other programs
-  std::string device;              // empty in recordings of other programs
+  const KernelTemplate* kernel = nullptr;  // of that name; none if the program does not know it
+  std::string device;                      // empty in recordings of other programs
   std::vector<Configuration> configurations;
   std::vector<Trial>
       trials;  // of the configurations, in their order; the last where there are several
@@ -33,7 +35,9 @@ struct RecordedSpace {
 // Reads T4 results, cache files of Kernel Tuner, results of KTT and the output of `db export`,
 // plain or compressed with zstd or gzip, from a file or a pipe; "-" is standard input. Throws
 // UsageError that names the file when it is absent, has none of these formats or has a space
-// without a correct configuration.
-[[nodiscard]] std::vector<RecordedSpace> read_recorded_spaces(const std::string& path);
+// without a correct configuration, or with a problem of which `kernels` have no operation. `kernels`
+// outlive the spaces.
+[[nodiscard]] std::vector<RecordedSpace> read_recorded_spaces(const std::string& path,
+                                                              const KernelSet& kernels);
 
 }  // namespace autotune

@@ -39,7 +39,7 @@ struct TunerSetup {
   std::chrono::milliseconds other_runs_timeout{60'000};
   TuningDatabase* database = nullptr;
   CubinStore* cubins = nullptr;
-  const KernelSet* kernels = &built_in_kernels();
+  const KernelSet* kernels = nullptr;
   // Returns what is known of a problem before its search. `use_shipped` is
   // TuneRequest::use_shipped_winners. May be empty.
   std::function<Expectation(const Problem&, bool use_shipped)> expect;

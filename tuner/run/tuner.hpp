@@ -30,9 +30,9 @@ struct SpaceSummary {
 
   [[nodiscard]] std::size_t trials() const { return searches * enumeration.configurations.size(); }
 };
-[[nodiscard]] std::vector<SpaceSummary> summarize_space(
-    const TuneRequest& request, const DeviceInfo& device,
-    const KernelSet& kernels = built_in_kernels());
+[[nodiscard]] std::vector<SpaceSummary> summarize_space(const TuneRequest& request,
+                                                        const DeviceInfo& device,
+                                                        const KernelSet& kernels);
 // Throws UsageError if the spaces have no trial, or EnvironmentError if a lack of memory is the
 // reason.
 void check_not_empty(const std::vector<SpaceSummary>& spaces);

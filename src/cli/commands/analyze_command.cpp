@@ -36,7 +36,7 @@ ChosenConfiguration configuration_by_parameters(const AnalyzeOptions& options,
   if (!options.configuration.empty()) {
     throw UsageError("--config excludes --tile-width, --results-per-thread and --unroll");
   }
-  const KernelTemplate& kernel = template_or_default(options.one_template());
+  const KernelTemplate& kernel = template_or_default(options.one_template(), options.kernels());
   SpaceFilter filter = options.filter;
   check_filter(filter, {&kernel});
   if (filter.tile_widths.size() > 1 || filter.unrolls.size() > 1 ||
@@ -63,7 +63,7 @@ ChosenConfiguration configuration_for(const AnalyzeOptions& options, const GemmP
                                       const TuningDatabase* database) {
   if (options.filter.names_shapes()) return configuration_by_parameters(options, problem);
   if (options.configuration.empty() && device.label.empty()) {
-    const KernelTemplate& kernel = template_or_default(options.one_template());
+    const KernelTemplate& kernel = template_or_default(options.one_template(), options.kernels());
     return {&kernel, kernel.default_configuration(problem), problem, "default"};
   }
   return choose_configuration(choice_of(options), problem, database, device.query);

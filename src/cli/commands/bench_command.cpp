@@ -42,8 +42,9 @@ void store_against(BenchOptions& options, const std::string& text) {
   const std::size_t colon = text.find(':');
   const bool names_template = !has_values || colon != std::string::npos;
   ConfigurationChoice& choice = options.against_choice;
+  choice.portfolios = options.portfolios;
   if (names_template) {
-    choice.kernel = built_in_kernels().find(text.substr(0, colon));
+    choice.kernel = options.kernels().find(text.substr(0, colon));
     if (choice.kernel == nullptr) {
       throw UsageError(fmt::format(
           "--against: {} must be cublas, a template ('autotune templates' lists them) or a "
@@ -103,7 +104,7 @@ class Bench {
         interrupts_(interrupts),
         stop_(interrupts.token()),
         database_(open_database_read_only(options.database)),
-        setup_(make_setup({device}, 2)),
+        setup_(make_setup(*options.portfolios, {device}, 2)),
         cubins_(open_cubin_store()),
         runner_(setup_, cubins_) {
     if (!options.against_database.empty()) {
@@ -139,8 +140,8 @@ class Bench {
 
  private:
   [[nodiscard]] SizeComparison chosen_sides(const GemmProblem& problem) const {
-    const DeviceQuery query{device_.device_class(), device_.label, std::nullopt,
-                            !options_.no_shipped};
+    const DeviceQuery query{&options_.kernels(), device_.device_class(), device_.label,
+                            std::nullopt, !options_.no_shipped};
     SizeComparison result{.problem = problem};
     const TuningDatabase* const own = database_ ? &*database_ : nullptr;
     result.sides[0].chosen =
@@ -151,10 +152,12 @@ class Bench {
           checked(choose_configuration(options_.against_choice, problem, own, query));
       return result;
     }
-    const DeviceQuery stored{device_.device_class(), device_.label, std::nullopt, false};
-    result.is_stored = !known_choices(problem, &*other_, stored).empty();
+    const DeviceQuery stored{&options_.kernels(), device_.device_class(), device_.label,
+                             std::nullopt, false};
+    result.is_stored = !known_choices(*options_.portfolios, problem, &*other_, stored).empty();
     if (result.is_stored) {
-      result.sides[1].chosen = checked(choose_configuration({}, problem, &*other_, stored));
+      result.sides[1].chosen =
+          checked(choose_configuration({options_.portfolios}, problem, &*other_, stored));
     }
     return result;
   }

@@ -54,7 +54,8 @@ std::optional<BundleDevice> known_device(const Options& options, const TuningDat
   const Winner& winner = known.front().winner;
   const DeviceClass parsed = parse_device_class(winner.device_class);
   BundleDevice device{absent(parsed.architecture),
-                      DeviceQuery{.device_class = winner.device_class,
+                      DeviceQuery{.kernels = &options.kernels(),
+                                  .device_class = winner.device_class,
                                   .label = winner.device_label,
                                   .environment = {},
                                   .use_shipped = !options.no_shipped},
@@ -72,9 +73,11 @@ std::optional<BundleDevice> bundle_device(const Options& options, const TuningDa
     throw UsageError("--arch and --device exclude each other: a device has its architecture");
   }
   if (!options.architecture.empty()) {
-    return BundleDevice{absent(options.architecture),
-                        DeviceQuery{.label = options.architecture, .environment = {}},
-                        {options.architecture, ""}};
+    return BundleDevice{
+        absent(options.architecture),
+        DeviceQuery{
+            .kernels = &options.kernels(), .label = options.architecture, .environment = {}},
+        {options.architecture, ""}};
   }
   const bool is_here =
       name.empty() || name == "auto" || name.find_first_not_of("0123456789") == std::string::npos;
@@ -137,11 +140,11 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
   const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
   const auto device = bundle_device(options, opened ? &*opened : nullptr);
   if (!device) {
-    say(
-        fmt::format("nothing is known of {}: name a device (known: {}) or an architecture, "
-                    "e.g. --arch sm_90",
-                    printable(options.device),
-                    known_devices(opened ? &*opened : nullptr, !options.no_shipped)));
+    say(fmt::format(
+        "nothing is known of {}: name a device (known: {}) or an architecture, "
+        "e.g. --arch sm_90",
+        printable(options.device),
+        known_devices(options.kernels(), opened ? &*opened : nullptr, !options.no_shipped)));
     return exit_code::kNothingStored;
   }
   const std::filesystem::path path = bundle.path;
@@ -160,7 +163,8 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
 
   const ResultSource results(options.database, TuningDatabase::kBusyTimeout);
   const Log silent({});
-  const KernelSelector selector(device->info, {.results = &results,
+  const KernelSelector selector(device->info, {.portfolios = options.portfolios,
+                                               .results = &results,
                                                .results_of = device->results_of,
                                                .log = &silent,
                                                .use_shipped_winners = !options.no_shipped});

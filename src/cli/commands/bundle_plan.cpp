@@ -77,7 +77,7 @@ BundlePlan plan_bundle(const KernelSelector& selector, const std::vector<GemmPro
       add_code(plan, choice, aligned, architecture);
     }
   }
-  add_code(plan, scaling_choice(), /*aligned=*/false, architecture);
+  add_code(plan, scaling_choice(selector.kernels()), /*aligned=*/false, architecture);
   return plan;
 }
 

@@ -13,10 +13,13 @@ class App;
 
 namespace autotune {
 
+class ShippedPortfolios;
+
 struct CommandLine {
   CLI::App& app;
-  std::string text;             // the whole command line, for provenance
-  std::function<int()> action;  // of the chosen command; returns the exit code
+  const ShippedPortfolios& portfolios;  // and the kernels that the program has
+  std::string text;                     // the whole command line, for provenance
+  std::function<int()> action;          // of the chosen command; returns the exit code
 };
 
 // Adds a command of this name; `run` becomes the action when it is chosen.
@@ -29,6 +32,7 @@ std::pair<CLI::App&, CommandOptions&> add_command(CommandLine& line, const char*
                                                   const char* help,
                                                   int (*run)(const CommandOptions&)) {
   const auto options = std::make_shared<CommandOptions>();
+  options->portfolios = &line.portfolios;
   return {add_command(line, name, help, [options, run] { return run(*options); }), *options};
 }
 

@@ -74,7 +74,7 @@ int run_merge(const DbOptions& options) {
   check_database_folder(options.database);
   TuningDatabase database = TuningDatabase::open(path_of(options));
   for (const std::string& other : options.others) {
-    const MergeCounts counts = database.merge(other, possible_time(built_in_kernels()));
+    const MergeCounts counts = database.merge(other, possible_time(options.kernels()));
     fmt::print("{}: {}, {} merged\n", printable(other), counted(counts.trials, "trial"),
                counted(counts.winners, "winner"));
     const auto warn = [&](std::int64_t count, const char* what, const char* why) {
@@ -143,6 +143,7 @@ void add_remove_options(CLI::App& command, DbOptions& options) {
 
 void add_db_command(CommandLine& line) {
   auto options = std::make_shared<DbOptions>();
+  options->portfolios = &line.portfolios;
   CLI::App* command = line.app.add_subcommand(
       "db", "Look at the tuning database, export it, remove from it, merge others into it");
   command->require_subcommand(1);

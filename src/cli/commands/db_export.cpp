@@ -35,7 +35,7 @@ std::string document_of(const std::string& format, const ExportOptions& options,
                         std::span<const StoredTrial> trials) {
   if (format == "t4") return trials_as_t4(trials, !options.no_samples);
   if (format == "json") return trials_as_json(trials, !options.no_samples);
-  return trials_as_csv(trials);
+  return trials_as_csv(trials, options.kernels());
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ int run_db_export(const ExportOptions& options) {
   OutputFiles(rule).check(options.output);
   const TuningDatabase database = existing_database(options.database);
   const std::vector<StoredTrial> trials = chosen_trials(options, database);
-  if (trials.empty()) return nothing_matches(options.template_name, database);
+  if (trials.empty()) return nothing_matches(options.kernels(), options.template_name, database);
   write_output(rule, options.output, form.packed(document_of(form.format, options, trials)),
                counted(trials.size(), "trial"));
   return exit_code::kDone;

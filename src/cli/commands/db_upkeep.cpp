@@ -39,11 +39,12 @@ bool selects(const DbOptions& options, const Problem& problem) {
   return gemm ? options.selects(*gemm) : !chooses_problems(options);
 }
 
-// The cells "size" and "math". Of a problem that this program does not have there is the key.
-std::array<std::string, 2> problem_cells(const Problem& problem) {
+// The cells "size" and "math". Of a problem that no operation here has there is the key.
+std::array<std::string, 2> problem_cells(const KernelSet& kernels, const Problem& problem) {
   const std::optional<GemmProblem> gemm = if_gemm(problem);
-  if (!gemm) return {problem.key(), "-"};
-  return {to_string(*gemm), to_string(gemm->math)};
+  const Operation* const operation = kernels.operation_of(problem);
+  return {operation == nullptr ? problem.key() : operation->text(problem),
+          gemm ? to_string(gemm->math) : "-"};
 }
 
 ResultKey key_of(const ResultSummary& summary) {
@@ -51,10 +52,10 @@ ResultKey key_of(const ResultSummary& summary) {
 }
 
 // The rate of the best trial in GFLOP/s; nullopt where there is none, or the work is not known.
-std::optional<double> rate_of(const ResultSummary& summary) {
-  const std::optional<GemmProblem> gemm = if_gemm(summary.problem);
-  if (!gemm || !(summary.best_us > 0)) return std::nullopt;
-  return gflops(*gemm, summary.best_us);
+std::optional<double> rate_of(const KernelSet& kernels, const ResultSummary& summary) {
+  const Operation* const operation = kernels.operation_of(summary.problem);
+  if (operation == nullptr || !(summary.best_us > 0)) return std::nullopt;
+  return gflops(operation->work(summary.problem), summary.best_us);
 }
 
 // What the options choose, by scope and problem. A winner alone, as after a merge of winners, has 0
@@ -111,8 +112,8 @@ std::map<ResultKey, std::int64_t> chosen_results(const DbOptions& options,
   return results;
 }
 
-bool is_current(const TrialScope& scope) {
-  const KernelTemplate* const kernel = built_in_kernels().find(scope.template_name);
+bool is_current(const KernelSet& kernels, const TrialScope& scope) {
+  const KernelTemplate* const kernel = kernels.find(scope.template_name);
   return kernel != nullptr && kernel->space_version == scope.space_version &&
          content_hash(kernel->source) == scope.source_hash;
 }
@@ -130,18 +131,18 @@ int run_db_list(const DbOptions& options) {
     print_document(list_document(summaries));
     if (!summaries.empty()) return exit_code::kDone;
   }
-  if (summaries.empty()) return nothing_matches(options.template_name, database);
+  if (summaries.empty()) return nothing_matches(options.kernels(), options.template_name, database);
   RateColumn rates;
   TimeColumn times;
   for (const ResultSummary& each : summaries) {
-    if (const auto rate = rate_of(each)) rates.add(*rate);
+    if (const auto rate = rate_of(options.kernels(), each)) rates.add(*rate);
     if (each.best_us > 0) times.add(each.best_us);
   }
   Table table({"device", "size", "math", "template", "trials", "correct", times.title("best"),
                rates.title()});
   for (const ResultSummary& each : summaries) {
-    const auto [size, math] = problem_cells(each.problem);
-    const std::optional<double> rate = rate_of(each);
+    const auto [size, math] = problem_cells(options.kernels(), each.problem);
+    const std::optional<double> rate = rate_of(options.kernels(), each);
     table.add({each.device_label, size, math, each.scope.template_name, std::to_string(each.trials),
                std::to_string(each.correct), each.best_us > 0 ? times.text(each.best_us) : "-",
                rate ? rates.text(*rate) : "-"});
@@ -155,7 +156,7 @@ int run_db_top(const DbOptions& options) {
   const std::vector<StoredTrial> trials =
       top_trials(options, database, filter_of(options, database), options.template_name,
                  static_cast<std::size_t>(options.top));
-  if (trials.empty()) return nothing_matches(options.template_name, database);
+  if (trials.empty()) return nothing_matches(options.kernels(), options.template_name, database);
   print_top_trials(options, trials, "db top");
   return exit_code::kDone;
 }
@@ -172,12 +173,12 @@ int run_db_remove(const DbOptions& options) {
   const DatabaseStats stats = database.stats();
   const bool has_rows = stats.trials + stats.winners > 0;
   if (chosen.empty() && !(options.all && has_rows)) {
-    return nothing_matches(options.template_name, database);
+    return nothing_matches(options.kernels(), options.template_name, database);
   }
   if (options.dry_run) {
     Table table({"class of device", "size", "math", "template", "trials"});
     for (const auto& [result, trials] : chosen) {
-      const auto [size, math] = problem_cells(result.problem);
+      const auto [size, math] = problem_cells(options.kernels(), result.problem);
       table.add({result.device_class, size, math, result.template_name, std::to_string(trials)});
     }
     fmt::print("{}", table.text(output_columns()));
@@ -195,9 +196,9 @@ int run_db_prune(const DbOptions& options) {
   const std::filesystem::path path = existing_database(options.database).path();
   TuningDatabase database = TuningDatabase::open(path);
   const std::int64_t before = database.stats().bytes;
-  const RemovedCounts counts = database.prune(is_current, [](const Problem& problem) {
-    return built_in_kernels().operation_of(problem) != nullptr;
-  });
+  const RemovedCounts counts = database.prune(
+      [&](const TrialScope& scope) { return is_current(options.kernels(), scope); },
+      [&](const Problem& problem) { return options.kernels().operation_of(problem) != nullptr; });
   database.shrink();
   fmt::print("{} removed, {} of {} bytes given back\n", text_of(counts),
              before - database.stats().bytes, before);

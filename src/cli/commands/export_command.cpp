@@ -43,11 +43,11 @@ void check_runs_on(const std::string& architecture, const ChosenConfiguration& c
 bool is_known(const ExportOptions& options, const GemmProblem& problem,
               const TuningDatabase* database, const DeviceQuery& device) {
   if (!options.configuration.empty() || !options.templates.empty()) return true;
-  if (!known_choices(problem, database, device).empty()) return true;
-  say(
-      fmt::format("nothing is stored for {} on this device: tune it, name a device "
-                  "(known: {}), or choose with --template or --config",
-                  to_string(problem), known_devices(database, !options.no_shipped)));
+  if (!known_choices(*options.portfolios, problem, database, device).empty()) return true;
+  say(fmt::format(
+      "nothing is stored for {} on this device: tune it, name a device "
+      "(known: {}), or choose with --template or --config",
+      to_string(problem), known_devices(options.kernels(), database, !options.no_shipped)));
   return false;
 }
 

@@ -76,7 +76,7 @@ int print_completion(const CommandHelp& program, const std::string& shell) {
 void add_manual_command(CommandLine& line) {
   const auto options = std::make_shared<ManualOptions>();
   CLI::App& manual = add_command(line, "manual", "Print a manual page, for man", [&line, options] {
-    return print_manual(describe(line.app), *options);
+    return print_manual(describe(line.app, line.portfolios.kernels()), *options);
   });
   refuse_empty(manual.add_option("COMMAND", options->command, "The command (default: the program)"))
       ->type_name("");
@@ -88,9 +88,10 @@ void add_manual_command(CommandLine& line) {
 
 void add_completion_command(CommandLine& line) {
   const auto shell = std::make_shared<std::string>();
-  CLI::App& completion =
-      add_command(line, "completion", "Print a completion script for bash, zsh or fish",
-                  [&line, shell] { return print_completion(describe(line.app), *shell); });
+  CLI::App& completion = add_command(
+      line, "completion", "Print a completion script for bash, zsh or fish", [&line, shell] {
+        return print_completion(describe(line.app, line.portfolios.kernels()), *shell);
+      });
   refuse_empty(completion.add_option("SHELL", *shell, "bash, zsh or fish"))
       ->required()
       ->type_name("");

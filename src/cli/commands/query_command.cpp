@@ -54,20 +54,21 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
   std::vector<Answer> answers;
   if (options.sizes.empty()) {
     for (Match& match : list_winners(database, device)) {
-      const GemmProblem problem = gemm_problem(match.winner.problem);
-      if (!options.selects(problem)) continue;
-      Choice choice{built_in_kernels().find(match.winner.template_name),
+      const std::optional<GemmProblem> problem = if_gemm(match.winner.problem);
+      if (!problem || !options.selects(*problem)) continue;
+      Choice choice{options.kernels().find(match.winner.template_name),
                     match.winner.configuration,
-                    problem,
+                    *problem,
                     {}};
       choice.evidence = std::move(match);
-      answers.push_back({problem, {std::move(choice)}});
+      answers.push_back({*problem, {std::move(choice)}});
     }
     return answers;
   }
   for (GemmProblem problem : options.problems()) {
     problem.math = options.maths().back();
-    answers.push_back({problem, known_choices(problem, database, device, nullptr, options.exact)});
+    answers.push_back({problem, known_choices(*options.portfolios, problem, database, device,
+                                              nullptr, options.exact)});
   }
   return answers;
 }
@@ -134,7 +135,7 @@ Table answer_table(const std::vector<Answer>& answers, std::optional<Math> asked
     const double us = best.time_us();
     table.add({size, match_text(best), us > 0 ? sign + times.text(us) : "-",
                us > 0 ? sign + rates.text(gflops(best.problem, us)) : "-", best.kernel->name,
-               configuration_text(best.kernel->name, best.configuration, best.problem, wide)});
+               configuration_text(best.kernel, best.configuration, best.problem, wide)});
   }
   return table;
 }
@@ -154,7 +155,7 @@ nlohmann::ordered_json stored_entry(const Choice& best) {
   const Match& match = *best.stored();
   const std::string kind = to_string(match.kind);
   auto entry = best.is_measured()
-                   ? result_entry(match.winner, kind)
+                   ? result_entry(match.winner, best.kernel, kind)
                    : borrowed_entry(best.problem, best.kernel->name, best.configuration, kind);
   entry["tuned_for"] = to_string(gemm_problem(match.winner.problem));
   entry["shipped"] = match.shipped;
@@ -216,7 +217,7 @@ int nothing_stored(const QueryOptions& options, DeviceQuery device, const Tuning
   device.max_error.reset();
   const std::string label = printable(device.label);
   if (!anything && list_winners(database, device).empty()) {
-    const std::string known = known_devices(database, device.use_shipped);
+    const std::string known = known_devices(options.kernels(), database, device.use_shipped);
     say(fmt::format("nothing is stored for the device {}: tune it{}", label,
                     known == "none" ? ", as nothing is known of any device"
                                     : ", or ask for a known device (" + known + ")"));

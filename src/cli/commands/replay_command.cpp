@@ -55,7 +55,8 @@ ReplayOptions replay_options(const ReplayCommandOptions& options, std::stop_toke
 std::vector<RecordedSpace> read_spaces(const ReplayCommandOptions& options) {
   std::vector<RecordedSpace> spaces;
   for (const std::string& file : options.files) {
-    for (RecordedSpace& space : read_recorded_spaces(file)) spaces.push_back(std::move(space));
+    for (RecordedSpace& space : read_recorded_spaces(file, options.kernels()))
+      spaces.push_back(std::move(space));
   }
   if (options.sizes.empty()) return spaces;
   std::vector<RecordedSpace> chosen;

@@ -26,9 +26,11 @@ int run_report(const ReportOptions& options) {
   const OutputRule rule{.begins = {kReportPageBegin, kReportMarkdownBegin}};
   OutputFiles(rule).check(options.output);
   const TuningDatabase database = existing_database(options.database);
-  const ReportData report = read_report(
-      database, {.device_label = device_named(options, &database).label}, options.template_name);
-  if (report.trials == 0) return nothing_matches(options.template_name, database);
+  const ReportData report =
+      read_report(options.kernels(), database,
+                  {.device_label = device_named(options, &database).label}, options.template_name);
+  if (report.trials == 0)
+    return nothing_matches(options.kernels(), options.template_name, database);
   write_output(rule, options.output,
                form.format == "html" ? report_html(report) : report_markdown(report),
                fmt::format("a report of {}", counted(report.trials, "trial")));

@@ -27,9 +27,10 @@ std::vector<ChosenConfiguration> configurations_for(const Options& options,
   const std::optional<TuningDatabase> database = open_database_read_only(options.database);
   std::vector<ChosenConfiguration> all;
   for (const GemmProblem& problem : options.problems()) {
-    const ChosenConfiguration& chosen = all.emplace_back(choose_configuration(
-        choice_of(options), problem, database ? &*database : nullptr,
-        {device.device_class(), device.label, std::nullopt, !options.no_shipped}));
+    const ChosenConfiguration& chosen = all.emplace_back(
+        choose_configuration(choice_of(options), problem, database ? &*database : nullptr,
+                             {&options.kernels(), device.device_class(), device.label, std::nullopt,
+                              !options.no_shipped}));
     check_problem(*chosen.kernel, chosen.problem);
     check_device(*chosen.kernel, chosen.configuration, device);
   }
@@ -41,7 +42,7 @@ std::vector<Trial> run_all(const Options& options, const DeviceInfo& device,
   const std::vector<GemmProblem> problems = options.problems();
   const std::vector<ChosenConfiguration> chosen = configurations_for(options, device);
   CubinStore cubins = open_cubin_store();
-  const TunerSetup setup = make_setup({device}, 1);
+  const TunerSetup setup = make_setup(*options.portfolios, {device}, 1);
   CandidateRunner runner(setup, cubins);
   ProgressLine progress(options.progress);
   std::vector<Trial> trials;
@@ -56,7 +57,7 @@ std::vector<Trial> run_all(const Options& options, const DeviceInfo& device,
   return trials;
 }
 
-Table trial_table(const std::vector<Trial>& trials, bool wide) {
+Table trial_table(const std::vector<Trial>& trials, const Options& options) {
   RateColumn rates;
   TimeColumn times;
   for (const Trial& trial : trials) {
@@ -74,8 +75,8 @@ Table trial_table(const std::vector<Trial>& trials, bool wide) {
                trial.ok() ? rates.text(gflops(gemm_problem(trial.problem), us)) : "-",
                trial.ok() ? fmt::format("{:.2f}", check.max_error_ratio) : "-",
                trial.ok() ? fmt::format("{:.1f}", check.error_bound) : "-", trial.template_name,
-               configuration_text(trial.template_name, trial.configuration,
-                                  gemm_problem(trial.problem), wide)});
+               configuration_text(options.kernels().find(trial.template_name), trial.configuration,
+                                  gemm_problem(trial.problem), options.wide)});
   }
   return table;
 }
@@ -93,7 +94,7 @@ int run_run(const Options& options) {
     print_trials("run", device, trials, wanted, options);
     return exit_code_for(trials, wanted);
   }
-  fmt::print("{}\n{}", describe(device), trial_table(trials, options.wide).text(output_columns()));
+  fmt::print("{}\n{}", describe(device), trial_table(trials, options).text(output_columns()));
   for (const Trial& trial : trials) {
     if (trial.ok() && !trial.detail.empty()) {
       fmt::print("{}: verified and timed on {}\n", to_string(gemm_problem(trial.problem)),

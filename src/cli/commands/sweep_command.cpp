@@ -155,7 +155,7 @@ Trial measured_with_foresight(CandidateRunner& runner, const KernelTemplate& ker
 
 int run_sweep(const Options& options) {
   const std::vector<GemmProblem> problems = options.problems();
-  const KernelTemplate& kernel = template_or_default(options.one_template());
+  const KernelTemplate& kernel = template_or_default(options.one_template(), options.kernels());
   const SpaceFilter filter = swept_values(options.filter, kernel);
   for (const GemmProblem& problem : problems) check_problem(kernel, problem);
   MeasureOptions measure;
@@ -169,7 +169,7 @@ int run_sweep(const Options& options) {
   check_memory(problems, device);
   const auto lock = lock_device(device, interrupts.token());
   CubinStore cubins = open_cubin_store();
-  const TunerSetup setup = make_setup({device}, 0);
+  const TunerSetup setup = make_setup(*options.portfolios, {device}, 0);
   CandidateRunner runner(setup, cubins);
   for (const Column& column : columns) {
     runner.prepare(kernel, column.configuration, problems.front());

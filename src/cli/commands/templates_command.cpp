@@ -69,10 +69,7 @@ nlohmann::ordered_json template_json(const KernelTemplate& kernel) {
 }
 
 int run_templates(const Options& options) {
-  std::vector<const KernelTemplate*> chosen = options.templates;
-  if (chosen.empty()) {
-    for (const KernelTemplate& kernel : built_in_kernels().templates()) chosen.push_back(&kernel);
-  }
+  const std::vector<const KernelTemplate*> chosen = options.chosen_templates();
   nlohmann::ordered_json document = {
       {"schema", 1}, {"command", "templates"}, {"templates", nlohmann::ordered_json::array()}};
   for (const KernelTemplate* kernel : chosen) {

@@ -67,7 +67,7 @@ TuneRequest make_request(const TuneOptions& options) {
   if (options.no_overlap && options.jobs > 0) {
     throw UsageError("--no-overlap compiles one kernel at a time: leave --jobs out");
   }
-  check_filter(options.filter, options.templates);
+  check_filter(options.filter, options.chosen_templates());
   check_math(options);
   if (options.dry_run && options.csv) {
     throw UsageError("--csv: --dry-run prints a table, or JSON with --json");
@@ -132,11 +132,11 @@ nlohmann::ordered_json space_json(const std::vector<SpaceSummary>& spaces) {
   return document;
 }
 
-int dry_run(const TuneRequest& request, const DeviceInfo& device, bool as_json) {
-  const std::vector<SpaceSummary> spaces = summarize_space(request, device);
+int dry_run(const TuneRequest& request, const DeviceInfo& device, const TuneOptions& options) {
+  const std::vector<SpaceSummary> spaces = summarize_space(request, device, options.kernels());
   std::size_t trials = 0;
   for (const SpaceSummary& summary : spaces) trials += summary.trials();
-  if (as_json) {
+  if (options.json) {
     nlohmann::ordered_json document = space_json(spaces);
     document["trials"] = trials;
     print_document(document);
@@ -221,17 +221,18 @@ int run_tune(const TuneOptions& options) {
     throw EnvironmentError(
         "--compare cublas: the CPU device has no cuBLAS: leave --compare out, or name a GPU");
   }
-  if (options.dry_run) return dry_run(request, device, options.json);
+  if (options.dry_run) return dry_run(request, device, options);
 
   // A request for nothing leaves no new database.
-  if (!database_exists(options.database)) check_not_empty(summarize_space(request, device));
+  if (!database_exists(options.database))
+    check_not_empty(summarize_space(request, device, options.kernels()));
   OpenedDatabase opened = open_database_of(request, options.database);
   if (!opened.problem.empty()) {
     say(fmt::format("warning: {}; results of this run will not be kept",
                     printable(opened.problem)));
   }
   CubinStore cubins = open_cubin_store();
-  TunerSetup setup = make_setup(devices, static_cast<int>(options.jobs));
+  TunerSetup setup = make_setup(*options.portfolios, devices, static_cast<int>(options.jobs));
   for (MeasuringDevice& each : setup.measuring) {
     each.reserve = reservation(each.info, request);
   }
@@ -243,13 +244,13 @@ int run_tune(const TuneOptions& options) {
 
   print_notes(report);
   if (options.json) {
-    print_document(tune_document(report, device));
+    print_document(tune_document(report, device, options.kernels()));
   } else if (options.csv) {
-    fmt::print("{}", results_csv(tune_document(report, device)));
+    fmt::print("{}", results_csv(tune_document(report, device, options.kernels())));
   } else {
     if (devices.size() > 1) fmt::print("{} x ", devices.size());
     fmt::print("{}\n{}", describe(device),
-               result_table(report, options.wide).text(output_columns()));
+               result_table(report, options.kernels(), options.wide).text(output_columns()));
     print_summary(report, request, setup);
     if (report.measured > 0 && !opened.database.path().empty() && report.storage_problem.empty()) {
       fmt::print("stored in {}\n", printable(opened.database.path().string()));

@@ -8,7 +8,6 @@
 
 #include "cli/options/option_values.hpp"
 #include "db/shipped_winners.hpp"
-#include "kernel_templates/kernel_set.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace autotune {
@@ -50,22 +49,25 @@ const char* group_of(const std::string& name) {
   return kOwnGroup;
 }
 
-OptionHelp describe_option(const CLI::Option& option) {
+OptionHelp describe_option(const CLI::Option& option, const KernelSet& kernels) {
   const bool is_named = !option.get_lnames().empty();
   OptionHelp help{.name = is_named ? "--" + option.get_lnames().front() : option.get_name(true),
                   .help = option.get_description(),
                   .required = option.get_required(),
                   .is_list = !is_named && option.get_items_expected_max() > 1};
   if (is_named && option.get_items_expected_max() > 0) help.value = option.get_type_name();
+  if (help.name == "--template") {
+    for (const KernelTemplate& kernel : kernels.templates()) help.templates.push_back(kernel.name);
+  }
   return help;
 }
 
-std::vector<OptionGroup> describe_options(const CLI::App& app) {
+std::vector<OptionGroup> describe_options(const CLI::App& app, const KernelSet& kernels) {
   std::vector<OptionGroup> groups;
   for (const GroupNames& names : option_groups()) {
     OptionGroup group{.title = names.title, .options = {}};
     for (const CLI::Option* option : app.get_options()) {
-      OptionHelp help = describe_option(*option);
+      OptionHelp help = describe_option(*option, kernels);
       if (group_of(help.name) == names.title) group.options.push_back(std::move(help));
     }
     if (!group.options.empty()) groups.push_back(std::move(group));
@@ -79,14 +81,15 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-CommandHelp describe_command(const CLI::App& app, const std::string& parent) {
+CommandHelp describe_command(const CLI::App& app, const std::string& parent,
+                             const KernelSet& kernels) {
   CommandHelp help{.name = app.get_name(),
                    .words = parent + app.get_name(),
                    .help = app.get_description(),
-                   .groups = describe_options(app),
+                   .groups = describe_options(app, kernels),
                    .examples = lines_of(app.get_footer())};
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    help.commands.push_back(describe_command(*command, help.words + " "));
+    help.commands.push_back(describe_command(*command, help.words + " ", kernels));
   }
   return help;
 }
@@ -122,12 +125,7 @@ std::vector<std::string> OptionHelp::choices() const {
     return devices;
   }
   if (name == "--compare") return {value};
-  std::vector<std::string> names;
-  if (name == "--template") {
-    for (const KernelTemplate& kernel : built_in_kernels().templates())
-      names.push_back(kernel.name);
-  }
-  return names;
+  return templates;
 }
 
 std::string CommandHelp::usage() const {
@@ -142,12 +140,12 @@ std::string CommandHelp::usage() const {
   return text + (commands.empty() ? " [OPTION]..." : " COMMAND [OPTION]...");
 }
 
-CommandHelp describe(const CLI::App& app) {
+CommandHelp describe(const CLI::App& app, const KernelSet& kernels) {
   std::string parent;
   for (const CLI::App* each = app.get_parent(); each != nullptr; each = each->get_parent()) {
     parent = each->get_name() + " " + parent;
   }
-  return describe_command(app, parent);
+  return describe_command(app, parent, kernels);
 }
 
 const CLI::App& chosen_command(const CLI::App& app) {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernel_templates/kernel_set.hpp"
+
 namespace CLI {
 class App;
 }
@@ -18,7 +20,8 @@ struct OptionHelp {
   std::string value;  // "LIST", "NN|NT|TN|TT"; empty: a flag
   std::string help;
   bool required = false;
-  bool is_list = false;  // an argument without a name that takes several values
+  std::vector<std::string> templates = {};  // that --template may name
+  bool is_list = false;                     // an argument without a name that takes several values
 
   [[nodiscard]] bool is_named() const { return name.front() == '-'; }
   [[nodiscard]] std::string text() const { return value.empty() ? name : name + " " + value; }
@@ -43,7 +46,7 @@ struct CommandHelp {
   [[nodiscard]] std::string usage() const;
 };
 
-[[nodiscard]] CommandHelp describe(const CLI::App& app);
+[[nodiscard]] CommandHelp describe(const CLI::App& app, const KernelSet& kernels);
 // The command that the last words of the command line chose.
 [[nodiscard]] const CLI::App& chosen_command(const CLI::App& app);
 

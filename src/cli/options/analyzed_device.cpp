@@ -104,7 +104,7 @@ std::optional<AnalyzedDevice> known_device(const DeviceQuery& query,
   device.architecture = parsed.architecture;
   device.sm = limits_of(parsed.architecture, "--device");
   device.sm_count = parsed.sm_count;
-  device.query = {device_class, device.label, std::nullopt, query.use_shipped};
+  device.query = {query.kernels, device_class, device.label, std::nullopt, query.use_shipped};
   device.rates = rates_of(list_winners(database, device.query));
   std::set<std::string> classes;
   for (const Match& match : winners) classes.insert(match.winner.device_class);
@@ -115,36 +115,36 @@ std::optional<AnalyzedDevice> known_device(const DeviceQuery& query,
   return device;
 }
 
-AnalyzedDevice present_device(const DeviceInfo& info, bool use_shipped,
+AnalyzedDevice present_device(const DeviceInfo& info, const Options& options,
                               const TuningDatabase* database) {
   AnalyzedDevice device;
   device.label = info.label;
   device.architecture = info.architecture();
   device.sm = info.sm;
   device.sm_count = info.sm_count;
-  device.query = {info.device_class(), info.label, std::nullopt, use_shipped};
+  device.query = {&options.kernels(), info.device_class(), info.label, std::nullopt,
+                  !options.no_shipped};
   device.rates = rates_of(list_winners(database, device.query));
   return device;
 }
 
 AnalyzedDevice named_device(const Options& options, const TuningDatabase* database) {
   const std::string& name = options.device;
-  const bool use_shipped = !options.no_shipped;
   if (names_cpu_device(name)) {
     throw UsageError(
         "--device: the CPU device has no SM: name a GPU, or an architecture, e.g. --arch sm_90");
   }
   if (std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) {
-    return present_device(device_for(name), use_shipped, database);
+    return present_device(device_for(name), options, database);
   }
   for (const DeviceInfo& info : driver_report().devices) {
-    if (same_label(info.label, name)) return present_device(info, use_shipped, database);
+    if (same_label(info.label, name)) return present_device(info, options, database);
   }
   if (auto known = known_device(device_named(options, database), database))
     return *std::move(known);
   throw UsageError(fmt::format(
       "--device: nothing is known of '{}' (known: {}): name its architecture, e.g. --arch sm_90",
-      name, known_devices(database, use_shipped)));
+      name, known_devices(options.kernels(), database, !options.no_shipped)));
 }
 
 AnalyzedDevice chosen_device(const Options& options, const TuningDatabase* database) {
@@ -157,7 +157,7 @@ AnalyzedDevice chosen_device(const Options& options, const TuningDatabase* datab
   }
   const DriverReport driver = driver_report();
   if (driver.usable && !driver.devices.empty()) {
-    return present_device(driver.devices.front(), !options.no_shipped, database);
+    return present_device(driver.devices.front(), options, database);
   }
   chosen.notes.emplace_back(
       "no device is named (--device, --arch) and none is here: the SM's limits are known from "

@@ -13,7 +13,6 @@
 
 #include "cli/options/space_options.hpp"
 #include "cli/output/terminal.hpp"
-#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {
@@ -29,10 +28,10 @@ bool has_parameters(const KernelTemplate& kernel, const Configuration& configura
 // The template that is named, else gemm_tiled or the first one that has all given parameters and
 // need not be named.
 const KernelTemplate& chosen_template(const ConfigurationChoice& choice) {
-  const KernelTemplate& usual = template_or_default(choice.kernel);
+  const KernelTemplate& usual = template_or_default(choice.kernel, choice.portfolios->kernels());
   const Configuration& given = choice.configuration;
   if (choice.kernel != nullptr || given.empty() || has_parameters(usual, given)) return usual;
-  const auto& all = built_in_kernels().templates();
+  const auto& all = choice.portfolios->kernels().templates();
   const auto other = std::find_if(all.begin(), all.end(), [&](const KernelTemplate& kernel) {
     return !kernel.only_named && has_parameters(kernel, given);
   });
@@ -145,7 +144,7 @@ std::string adaptation(const KernelTemplate& kernel, const Configuration& given,
 }  // namespace
 
 ConfigurationChoice choice_of(const Options& options) {
-  return {options.one_template(), options.configuration};
+  return {options.portfolios, options.one_template(), options.configuration};
 }
 
 std::vector<std::string> adaptations(const ConfigurationChoice& choice,
@@ -205,16 +204,18 @@ ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
   if (!choice.configuration.empty()) {
     return {&kernel, completed(kernel, choice.configuration, problem), problem, "given", true};
   }
-  const std::vector<Choice> known = known_choices(problem, database, device, choice.kernel);
+  const std::vector<Choice> known =
+      known_choices(*choice.portfolios, problem, database, device, choice.kernel);
   if (known.empty()) return {&kernel, kernel.default_configuration(problem), problem, "default"};
   const Choice& best = known.front();
   return {best.kernel, best.configuration, best.problem, best.explanation(), best.is_measured()};
 }
 
-std::vector<Choice> known_choices(const GemmProblem& problem, const TuningDatabase* database,
-                                  const DeviceQuery& device, const KernelTemplate* kernel,
-                                  bool only_measured) {
-  ChoiceQuery query{.problem = problem, .database = database, .device = device};
+std::vector<Choice> known_choices(const ShippedPortfolios& portfolios, const GemmProblem& problem,
+                                  const TuningDatabase* database, const DeviceQuery& device,
+                                  const KernelTemplate* kernel, bool only_measured) {
+  ChoiceQuery query{
+      .problem = problem, .database = database, .device = device, .portfolios = &portfolios};
   query.limits = limits_of(database, device);
   query.aligned = unpadded_traits(gemm_operation(), problem).aligned;
   query.only_measured = only_measured;
@@ -224,9 +225,8 @@ std::vector<Choice> known_choices(const GemmProblem& problem, const TuningDataba
   return choices(query);
 }
 
-std::string configuration_text(const std::string& template_name, const Configuration& configuration,
+std::string configuration_text(const KernelTemplate* kernel, const Configuration& configuration,
                                const GemmProblem& problem, bool wide) {
-  const KernelTemplate* const kernel = built_in_kernels().find(template_name);
   if (wide || kernel == nullptr) return to_string(configuration);
   const Configuration usual = kernel->default_configuration(problem);
   Configuration different;

@@ -13,6 +13,7 @@
 namespace autotune {
 
 struct ConfigurationChoice {
+  const ShippedPortfolios* portfolios = nullptr;  // and the kernels to choose from
   const KernelTemplate* kernel = nullptr;  // none: the one with the parameters, else gemm_tiled
   Configuration configuration;             // may lack parameters; empty: the best known
 };
@@ -56,15 +57,14 @@ void check_problem(const KernelTemplate& kernel, const GemmProblem& problem);
                                                        const DeviceQuery& device);
 
 // The known choices for a problem on a device that need not be here, of a template if one is given.
-[[nodiscard]] std::vector<Choice> known_choices(const GemmProblem& problem,
-                                                const TuningDatabase* database,
-                                                const DeviceQuery& device,
-                                                const KernelTemplate* kernel = nullptr,
-                                                bool only_measured = false);
+[[nodiscard]] std::vector<Choice> known_choices(
+    const ShippedPortfolios& portfolios, const GemmProblem& problem, const TuningDatabase* database,
+    const DeviceQuery& device, const KernelTemplate* kernel = nullptr, bool only_measured = false);
 
 // The value of --config that stands for a configuration: the parameters that differ from the
-// template's default for the problem, or all of them if `wide`. "default" where none differs.
-[[nodiscard]] std::string configuration_text(const std::string& template_name,
+// template's default for the problem, or all of them if `wide` or where the program does not have
+// the template (nullptr). "default" where none differs.
+[[nodiscard]] std::string configuration_text(const KernelTemplate* kernel,
                                              const Configuration& configuration,
                                              const GemmProblem& problem, bool wide);
 

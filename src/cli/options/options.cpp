@@ -47,6 +47,10 @@ bool store_sizes(Options& options, const std::string& text) {
   return assign(options.sizes, parse_sizes(text));
 }
 
+bool store_templates(Options& options, const std::string& text) {
+  return assign(options.templates, parse_templates(text, options.kernels()));
+}
+
 std::optional<std::int64_t> number(const std::string& text) {
   return parse_whole_number(text);
 }
@@ -188,7 +192,7 @@ constexpr Declaration kDeclarations[] = {
     {"--arch", "ARCH", "The architecture of a GPU, e.g. sm_90", "an architecture from sm_50 on",
      "sm_90", store<architecture, &Options::architecture>},
     {"--template", "NAME", "The template (default: the one that has the parameters of --config)",
-     "", "gemm_tiled", store<parse_templates, &Options::templates>},
+     "", "gemm_tiled", store_templates},
     {"--config", "NAME=VALUE,...",
      "The configuration (default: the best known); what it leaves out is taken from the default",
      "", "TILE_WIDTH=16,UNROLL=8", store<Configuration::parse, &Options::configuration>},
@@ -291,6 +295,13 @@ GemmProblem Options::one_problem() const {
   throw UsageError(
       fmt::format("--sizes: {} sizes are given, but this command takes one size, e.g. --sizes 2048",
                   sizes.size()));
+}
+
+std::vector<const KernelTemplate*> Options::chosen_templates() const {
+  std::vector<const KernelTemplate*> chosen = templates;
+  if (!chosen.empty()) return chosen;
+  for (const KernelTemplate& kernel : kernels().templates()) chosen.push_back(&kernel);
+  return chosen;
 }
 
 const KernelTemplate* Options::one_template() const {

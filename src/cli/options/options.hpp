@@ -14,6 +14,7 @@
 #include "autotune/configuration.hpp"
 #include "autotune/problem.hpp"
 
+#include "select/portfolio.hpp"
 #include "tuner/run/request.hpp"
 
 namespace CLI {
@@ -30,6 +31,7 @@ inline constexpr const char* kDeviceNameHelp =
 
 // The values of a command's options.
 struct Options {
+  const ShippedPortfolios* portfolios = nullptr;  // set before the options are read
   std::vector<GemmProblem> sizes;
   std::string sizes_file;             // that they were read from; "-": standard input
   std::optional<std::string> layout;  // empty: NN
@@ -58,6 +60,8 @@ struct Options {
   bool json = false;
   bool csv = false;
 
+  // Those that the program has.
+  [[nodiscard]] const KernelSet& kernels() const { return portfolios->kernels(); }
   [[nodiscard]] Math arithmetic() const { return math.value_or(Math::strict); }
   // The maths of which results will do, the strictest first.
   [[nodiscard]] std::vector<Math> maths() const;
@@ -68,6 +72,8 @@ struct Options {
   [[nodiscard]] bool selects(const GemmProblem& problem) const;
   // The one size of commands that take no more, in the same way. Throws UsageError for several.
   [[nodiscard]] GemmProblem one_problem() const;
+  // The templates that are named, else all.
+  [[nodiscard]] std::vector<const KernelTemplate*> chosen_templates() const;
   // The template of commands that look at one; nullptr where none is named. Throws UsageError for
   // several.
   [[nodiscard]] const KernelTemplate* one_template() const;

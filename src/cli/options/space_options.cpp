@@ -9,16 +9,9 @@
 #include "autotune/error.hpp"
 
 #include "cli/options/option_values.hpp"
-#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 namespace {
-
-std::vector<const KernelTemplate*> all_templates() {
-  std::vector<const KernelTemplate*> all;
-  for (const KernelTemplate& kernel : built_in_kernels().templates()) all.push_back(&kernel);
-  return all;
-}
 
 void check_values(const std::vector<std::int64_t>& asked, const std::set<std::int64_t>& known,
                   const std::string& option) {
@@ -61,13 +54,14 @@ void check_parameter(const std::vector<const KernelTemplate*>& kernels, const st
 
 }  // namespace
 
-std::vector<const KernelTemplate*> parse_templates(const std::string& names) {
+std::vector<const KernelTemplate*> parse_templates(const std::string& names,
+                                                   const KernelSet& kernels) {
   std::vector<const KernelTemplate*> chosen;
   for (const std::string& name : items_of(names)) {
-    const KernelTemplate* kernel = built_in_kernels().find(name);
+    const KernelTemplate* kernel = kernels.find(name);
     if (kernel == nullptr) {
       std::vector<std::string> known;
-      for (const KernelTemplate& each : built_in_kernels().templates()) known.push_back(each.name);
+      for (const KernelTemplate& each : kernels.templates()) known.push_back(each.name);
       throw UsageError(
           fmt::format("{} must be one of {}", in_quotes(name), fmt::join(known, ", ")));
     }
@@ -76,15 +70,13 @@ std::vector<const KernelTemplate*> parse_templates(const std::string& names) {
   return chosen;
 }
 
-const KernelTemplate& template_or_default(const KernelTemplate* given) {
-  return given != nullptr ? *given : *built_in_kernels().find("gemm_tiled");
+const KernelTemplate& template_or_default(const KernelTemplate* given, const KernelSet& kernels) {
+  return given != nullptr ? *given : *kernels.find("gemm_tiled");
 }
 
 void check_filter(const SpaceFilter& filter, const std::vector<const KernelTemplate*>& templates) {
-  const std::vector<const KernelTemplate*> kernels =
-      templates.empty() ? all_templates() : templates;
-  for (const auto& [name, values] : filter.only) check_parameter(kernels, name, values);
-  if (filter.names_shapes()) check_shapes(filter, shape_values(kernels));
+  for (const auto& [name, values] : filter.only) check_parameter(templates, name, values);
+  if (filter.names_shapes()) check_shapes(filter, shape_values(templates));
 }
 
 // Enumerates spaces, which takes a tenth of a second for a large one.

@@ -7,19 +7,20 @@
 #include <string>
 #include <vector>
 
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_set.hpp"
 #include "tuner/run/space_filter.hpp"
 
 namespace autotune {
 
 // The templates of a list of names, "gemm_tiled,gemm_simt". Throws UsageError for an unknown name.
-[[nodiscard]] std::vector<const KernelTemplate*> parse_templates(const std::string& names);
+[[nodiscard]] std::vector<const KernelTemplate*> parse_templates(const std::string& names,
+                                                                 const KernelSet& kernels);
 
-// Returns the given template, else gemm_tiled.
-[[nodiscard]] const KernelTemplate& template_or_default(const KernelTemplate* given);
+// Returns the given template, else gemm_tiled, which the set has.
+[[nodiscard]] const KernelTemplate& template_or_default(const KernelTemplate* given,
+                                                        const KernelSet& kernels);
 
-// Throws UsageError for a value of the filter that no template has. An empty list stands for all
-// templates.
+// Throws UsageError for a value of the filter that none of the templates has.
 void check_filter(const SpaceFilter& filter, const std::vector<const KernelTemplate*>& templates);
 
 // The values that a template's configurations have, without zeros.

@@ -33,9 +33,11 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-std::set<std::string> known_labels(const TuningDatabase* database, bool use_shipped) {
+std::set<std::string> known_labels(const KernelSet& kernels, const TuningDatabase* database,
+                                   bool use_shipped) {
   std::set<std::string> labels;
-  for (const Match& match : list_winners(database, {.use_shipped = use_shipped})) {
+  for (const Match& match :
+       list_winners(database, {.kernels = &kernels, .use_shipped = use_shipped})) {
     labels.insert(match.winner.device_label);
   }
   return labels;
@@ -43,14 +45,15 @@ std::set<std::string> known_labels(const TuningDatabase* database, bool use_ship
 
 // A label that is known, or the only known one that has the text in it; else the text. Throws
 // UsageError for a part of several names.
-std::string full_label(const std::string& text, const TuningDatabase* database, bool use_shipped) {
+std::string full_label(const KernelSet& kernels, const std::string& text,
+                       const TuningDatabase* database, bool use_shipped) {
   const ResultFilter filter{.device_label = text};
   bool is_known = use_shipped && !shipped_winners(filter).empty();
   if (database != nullptr) {
     database->visit_problems(filter, [&](const Problem&) { is_known = true; });
   }
   if (is_known) return text;
-  std::set<std::string> labels = known_labels(database, use_shipped);
+  std::set<std::string> labels = known_labels(kernels, database, use_shipped);
   std::erase_if(labels, [&](const std::string& label) {
     return lower_case(label).find(lower_case(text)) == std::string::npos;
   });
@@ -129,17 +132,23 @@ DeviceQuery device_named(const Options& options, const TuningDatabase* database)
   const bool use_shipped = !options.no_shipped;
   if (name == "all") {
     throw UsageError(fmt::format("--device: all is for tune: name one device, e.g. --device 0 ({})",
-                                 known_devices(database, use_shipped)));
+                                 known_devices(options.kernels(), database, use_shipped)));
   }
-  if (names_cpu_device(name)) return {.label = cpu_device_info().label, .use_shipped = use_shipped};
+  if (names_cpu_device(name)) {
+    return {.kernels = &options.kernels(),
+            .label = cpu_device_info().label,
+            .use_shipped = use_shipped};
+  }
   if (name == "auto" || parse_whole_number(name) || name == "0") {
     const DeviceInfo device = device_for(name);
-    return {.device_class = device.device_class(),
+    return {.kernels = &options.kernels(),
+            .device_class = device.device_class(),
             .label = device.label,
             .environment = {},
             .use_shipped = use_shipped};
   }
-  return {.label = name.empty() ? "" : full_label(name, database, use_shipped),
+  return {.kernels = &options.kernels(),
+          .label = name.empty() ? "" : full_label(options.kernels(), name, database, use_shipped),
           .use_shipped = use_shipped};
 }
 
@@ -149,18 +158,19 @@ DeviceQuery device_query(const Options& options, const TuningDatabase* database)
   return device_named(asked, database);
 }
 
-std::string known_devices(const TuningDatabase* database, bool use_shipped) {
-  const std::set<std::string> labels = known_labels(database, use_shipped);
+std::string known_devices(const KernelSet& kernels, const TuningDatabase* database,
+                          bool use_shipped) {
+  const std::set<std::string> labels = known_labels(kernels, database, use_shipped);
   return labels.empty() ? "none" : printable(fmt::format("{}", fmt::join(labels, ", ")));
 }
 
-int nothing_matches(const std::string& template_name, const TuningDatabase& database) {
+int nothing_matches(const KernelSet& kernels, const std::string& template_name,
+                    const TuningDatabase& database) {
   const auto is_of_template = [&](const Winner& winner) {
     return winner.template_name == template_name;
   };
   const std::vector<Winner> winners = database.winners({});
-  const bool is_known = template_name.empty() ||
-                        built_in_kernels().find(template_name) != nullptr ||
+  const bool is_known = template_name.empty() || kernels.find(template_name) != nullptr ||
                         !database.summaries({}, template_name).empty() ||
                         std::any_of(winners.begin(), winners.end(), is_of_template);
   if (!is_known) {
@@ -168,7 +178,7 @@ int nothing_matches(const std::string& template_name, const TuningDatabase& data
         fmt::format("--template: no template {}: 'autotune db list' shows what there is",
                     in_quotes(template_name)));
   }
-  const std::string devices = known_devices(&database, /*use_shipped=*/false);
+  const std::string devices = known_devices(kernels, &database, /*use_shipped=*/false);
   say(
       fmt::format("no stored trials match these options (devices with results: {}): "
                   "'autotune db list' shows what there is",
@@ -270,8 +280,9 @@ TuningDatabase existing_database(const std::string& explicit_path) {
                                default_database_path().string()));
 }
 
-TunerSetup make_setup(const std::vector<DeviceInfo>& devices, int jobs) {
-  TunerSetup setup = isolated_setup(devices, own_program_path());
+TunerSetup make_setup(const ShippedPortfolios& portfolios, const std::vector<DeviceInfo>& devices,
+                      int jobs) {
+  TunerSetup setup = isolated_setup(portfolios, devices, own_program_path());
   setup.make_compile_worker = [make_worker = std::move(setup.make_compile_worker)] {
     return std::make_unique<WatchedWorker>(make_worker());
   };

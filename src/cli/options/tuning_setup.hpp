@@ -25,10 +25,12 @@ namespace autotune {
 // Like device_named(); without a name, the results of the device that "auto" chooses.
 [[nodiscard]] DeviceQuery device_query(const Options& options, const TuningDatabase* database);
 // The labels of all devices that something is known of, for messages: "A, B", or "none".
-[[nodiscard]] std::string known_devices(const TuningDatabase* database, bool use_shipped);
+[[nodiscard]] std::string known_devices(const KernelSet& kernels, const TuningDatabase* database,
+                                        bool use_shipped);
 // Says on standard error that a command finds no trials, and returns the exit code. Throws
 // UsageError for a --template (empty: none) that neither the database nor the program knows.
-[[nodiscard]] int nothing_matches(const std::string& template_name, const TuningDatabase& database);
+[[nodiscard]] int nothing_matches(const KernelSet& kernels, const std::string& template_name,
+                                  const TuningDatabase& database);
 // Says what disturbs measurements on the device; empty when nothing does.
 [[nodiscard]] std::string device_warning(const DeviceInfo& device);
 // "GPU 0 (NVIDIA H200)".
@@ -62,6 +64,7 @@ void check_database_folder(const std::string& explicit_path);
 
 // Workers that run this program again, for devices of one device class. `jobs` 0: cores - 2, at
 // least 1.
-[[nodiscard]] TunerSetup make_setup(const std::vector<DeviceInfo>& devices, int jobs);
+[[nodiscard]] TunerSetup make_setup(const ShippedPortfolios& portfolios,
+                                    const std::vector<DeviceInfo>& devices, int jobs);
 
 }  // namespace autotune

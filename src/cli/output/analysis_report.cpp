@@ -192,9 +192,9 @@ std::string analysis_text(const AnalysisReport& report, bool wide) {
   const Analysis& a = report.analysis;
   std::string text = line("device", device_text(report.device));
   text += line("template", report.chosen.kernel->name);
-  text += line("configuration",
-               configuration_text(report.chosen.kernel->name, report.chosen.configuration,
-                                  report.problem.value_or(kUsualProblem), wide));
+  text +=
+      line("configuration", configuration_text(report.chosen.kernel, report.chosen.configuration,
+                                               report.problem.value_or(kUsualProblem), wide));
   text += line("origin", report.chosen.origin);
   text += line("threads", a.threads);
   text += line("loads per phase", a.loads_per_phase);

@@ -24,7 +24,8 @@ std::string name_of(const Side& side, const GemmProblem& problem, bool wide) {
                                : fmt::format("{}, cublasLt candidate {}", name, side.algorithm);
   }
   const std::string& name = side.chosen.kernel->name;
-  return name + " " + configuration_text(name, side.chosen.configuration, problem, wide);
+  return name + " " +
+         configuration_text(side.chosen.kernel, side.chosen.configuration, problem, wide);
 }
 
 void add_times(nlohmann::ordered_json& entry, const Side& side) {
@@ -67,8 +68,10 @@ Table comparison_table(const std::vector<SizeComparison>& sizes, bool wide) {
 nlohmann::ordered_json comparison_entry(const SizeComparison& size) {
   const auto& [own, other] = size.sides;
   if (!size.is_stored) return empty_entry(size.problem, "nothing_stored");
-  if (!size.comparison) return result_entry(own.trial.ok() ? other.trial : own.trial);
-  nlohmann::ordered_json entry = result_entry(own.trial);
+  if (!size.comparison)
+    return own.trial.ok() ? result_entry(other.trial, other.chosen.kernel)
+                          : result_entry(own.trial, own.chosen.kernel);
+  nlohmann::ordered_json entry = result_entry(own.trial, own.chosen.kernel);
   add_times(entry, own);
   entry["origin"] = own.chosen.origin;
   nlohmann::ordered_json& against = entry["against"];
@@ -76,7 +79,7 @@ nlohmann::ordered_json comparison_entry(const SizeComparison& size) {
     against = {
         {"library", kCublas}, {"version", other.trial.detail}, {"algorithm", other.algorithm}};
   } else {
-    const nlohmann::ordered_json measured = result_entry(other.trial);
+    const nlohmann::ordered_json measured = result_entry(other.trial, other.chosen.kernel);
     against = {{"template", measured["template"]},
                {"configuration", measured["configuration"]},
                {"origin", other.chosen.origin}};

@@ -8,7 +8,6 @@
 #include "autotune/error.hpp"
 
 #include "cli/output/table.hpp"
-#include "kernel_templates/kernel_set.hpp"
 #include "operation/gemm/gemm.hpp"
 
 namespace autotune {
@@ -39,10 +38,8 @@ Json configuration_part(const Configuration& configuration) {
 
 // The shared memory of a block: what the compiler reserves, and what a launch asks for. The latter
 // is unknown of templates that this program does not have.
-void add_shared_bytes(Json& entry, const std::string& template_name,
-                      const Configuration& configuration, const Problem& problem,
-                      const Resources& resources) {
-  const KernelTemplate* const kernel = built_in_kernels().find(template_name);
+void add_shared_bytes(Json& entry, const KernelTemplate* kernel, const Configuration& configuration,
+                      const Problem& problem, const Resources& resources) {
   entry["static_shared_bytes"] = known(resources.shared_bytes);
   entry["dynamic_shared_bytes"] = Json();
   if (kernel == nullptr) return;
@@ -55,7 +52,8 @@ void add_shared_bytes(Json& entry, const std::string& template_name,
 
 // Those of a Winner or a Trial.
 template <typename Result>
-void add_figures(Json& entry, const Result& result, double median_us) {
+void add_figures(Json& entry, const Result& result, const KernelTemplate* kernel,
+                 double median_us) {
   const Verification& verification = result.verification;
   entry["median_us"] = median_us;
   entry["gflops"] = gflops(gemm_problem(result.problem), median_us);
@@ -63,8 +61,7 @@ void add_figures(Json& entry, const Result& result, double median_us) {
   entry["max_error_ratio"] = verification.max_error_ratio;
   entry["frobenius_error"] = verification.frobenius_error;
   entry["registers"] = known(result.resources.registers);
-  add_shared_bytes(entry, result.template_name, result.configuration, result.problem,
-                   result.resources);
+  add_shared_bytes(entry, kernel, result.configuration, result.problem, result.resources);
 }
 
 // "TILE_WIDTH=16,UNROLL=8" of a configuration.
@@ -107,11 +104,11 @@ Json results_document(const std::string& command, const DeviceInfo* device,
           {"known", 0}};
 }
 
-Json result_entry(const Winner& winner, const std::string& match) {
+Json result_entry(const Winner& winner, const KernelTemplate* kernel, const std::string& match) {
   Json entry = problem_part(gemm_problem(winner.problem), "ok", match);
   entry["template"] = winner.template_name;
   entry["configuration"] = configuration_part(winner.configuration);
-  add_figures(entry, winner, winner.median_us);
+  add_figures(entry, winner, kernel, winner.median_us);
   entry["low_us"] = winner.low_us;
   entry["high_us"] = winner.high_us;
   entry["confirmed"] = winner.confirmed;
@@ -123,12 +120,12 @@ Json result_entry(const Winner& winner, const std::string& match) {
   return entry;
 }
 
-Json result_entry(const Trial& trial) {
+Json result_entry(const Trial& trial, const KernelTemplate* kernel) {
   Json entry = problem_part(gemm_problem(trial.problem), to_string(trial.status), "measured");
   entry["template"] = trial.template_name;
   entry["configuration"] = configuration_part(trial.configuration);
   if (trial.ok()) {
-    add_figures(entry, trial, trial.measurement.median_us);
+    add_figures(entry, trial, kernel, trial.measurement.median_us);
     entry["note"] = trial.detail;
   } else {
     entry["detail"] = trial.detail;

@@ -11,6 +11,7 @@
 #include "core/device_info.hpp"
 #include "core/trial.hpp"
 #include "core/winner.hpp"
+#include "kernel_templates/kernel_template.hpp"
 
 namespace autotune {
 
@@ -23,9 +24,11 @@ namespace autotune {
                                                       const DeviceInfo* device,
                                                       const std::string& device_label);
 // One entry of "results". `status` is "ok" or a trial's, `match` as to_string(MatchKind) or
-// "measured".
-[[nodiscard]] nlohmann::ordered_json result_entry(const Winner& winner, const std::string& match);
-[[nodiscard]] nlohmann::ordered_json result_entry(const Trial& trial);
+// "measured". `kernel` is the template, nullptr where the program does not have it.
+[[nodiscard]] nlohmann::ordered_json result_entry(const Winner& winner,
+                                                  const KernelTemplate* kernel,
+                                                  const std::string& match);
+[[nodiscard]] nlohmann::ordered_json result_entry(const Trial& trial, const KernelTemplate* kernel);
 // An entry for a problem without a correct configuration.
 [[nodiscard]] nlohmann::ordered_json empty_entry(const GemmProblem& problem,
                                                  const std::string& status);

@@ -22,7 +22,7 @@ double rate_of(const StoredTrial& stored) {
   return gflops(gemm_problem(stored.trial.problem), stored.trial.measurement.median_us);
 }
 
-Table top_table(const std::vector<StoredTrial>& trials, bool wide) {
+Table top_table(const KernelSet& kernels, const std::vector<StoredTrial>& trials, bool wide) {
   RateColumn rates;
   TimeColumn times;
   for (const StoredTrial& stored : trials) {
@@ -36,18 +36,19 @@ Table top_table(const std::vector<StoredTrial>& trials, bool wide) {
     table.add({stored.run.device_label, to_string(problem), to_string(problem.math),
                times.text(stored.trial.measurement.median_us), rates.text(rate_of(stored)),
                stored.scope.template_name,
-               configuration_text(stored.scope.template_name, stored.trial.configuration, problem,
-                                  wide)});
+               configuration_text(kernels.find(stored.scope.template_name),
+                                  stored.trial.configuration, problem, wide)});
   }
   return table;
 }
 
-nlohmann::ordered_json top_document(const std::vector<StoredTrial>& trials,
+nlohmann::ordered_json top_document(const KernelSet& kernels,
+                                    const std::vector<StoredTrial>& trials,
                                     const std::string& command) {
   const std::string label = trials.empty() ? "" : trials.front().run.device_label;
   nlohmann::ordered_json document = results_document(command, nullptr, label);
   for (const StoredTrial& stored : trials) {
-    auto entry = result_entry(stored.trial);
+    auto entry = result_entry(stored.trial, kernels.find(stored.scope.template_name));
     entry["device"] = stored.run.device_label;
     entry["driver"] = stored.scope.environment.driver;
     entry["measured_at"] = stored.run.started_at;
@@ -107,11 +108,11 @@ std::vector<StoredTrial> top_trials(const Options& options, const TuningDatabase
 void print_top_trials(const Options& options, const std::vector<StoredTrial>& trials,
                       const std::string& command) {
   if (options.json) {
-    print_document(top_document(trials, command));
+    print_document(top_document(options.kernels(), trials, command));
   } else if (options.csv) {
-    fmt::print("{}", results_csv(top_document(trials, command)));
+    fmt::print("{}", results_csv(top_document(options.kernels(), trials, command)));
   } else {
-    fmt::print("{}", top_table(trials, options.wide).text(output_columns()));
+    fmt::print("{}", top_table(options.kernels(), trials, options.wide).text(output_columns()));
   }
 }
 

@@ -8,7 +8,6 @@
 
 #include "cli/output/table.hpp"
 #include "core/json.hpp"
-#include "kernel_templates/kernel_set.hpp"
 #include "operation/problem_json.hpp"
 
 namespace autotune {
@@ -131,8 +130,8 @@ std::vector<std::string> names_of(std::span<const StoredTrial> trials, const aut
 }
 
 // 10^9 operations a second; empty for a trial that is not ok, or where the operation is not known.
-std::string rate_of(const Trial& trial) {
-  const Operation* const operation = built_in_kernels().operation_of(trial.problem);
+std::string rate_of(const Trial& trial, const KernelSet& kernels) {
+  const Operation* const operation = kernels.operation_of(trial.problem);
   if (!trial.ok() || operation == nullptr) return "";
   return fmt::format("{}", gflops(operation->work(trial.problem), trial.measurement.median_us));
 }
@@ -152,7 +151,7 @@ std::string trials_as_json(std::span<const StoredTrial> trials, bool with_sample
                   [&](const StoredTrial& trial) { return full_entry(trial, with_samples); });
 }
 
-std::string trials_as_csv(std::span<const StoredTrial> trials) {
+std::string trials_as_csv(std::span<const StoredTrial> trials, const KernelSet& kernels) {
   const std::vector<std::string> columns =
       names_of(trials, [](const Trial& trial) { return exported_columns(trial.problem); });
   const std::vector<std::string> parameters =
@@ -173,7 +172,7 @@ std::string trials_as_csv(std::span<const StoredTrial> trials) {
     }
     row.insert(row.end(), {to_string(trial.status),
                            trial.ok() ? fmt::format("{}", trial.measurement.median_us) : "",
-                           rate_of(trial), trial.detail});
+                           rate_of(trial, kernels), trial.detail});
     for (const std::string& name : parameters) {
       const bool has = trial.configuration.contains(name);
       row.push_back(has ? std::to_string(trial.configuration.at(name)) : "");

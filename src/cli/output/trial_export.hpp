@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "db/tuning_database.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 
@@ -22,7 +23,9 @@ inline constexpr std::string_view kExportBegins[] = {
 [[nodiscard]] std::string trials_as_t4(std::span<const StoredTrial> trials, bool with_samples);
 // Everything that is stored about each trial.
 [[nodiscard]] std::string trials_as_json(std::span<const StoredTrial> trials, bool with_samples);
-// A line a trial, and a column for each parameter that any of them has.
-[[nodiscard]] std::string trials_as_csv(std::span<const StoredTrial> trials);
+// A line a trial, and a column for each parameter that any of them has. The rates are those of the
+// operations that `kernels` have.
+[[nodiscard]] std::string trials_as_csv(std::span<const StoredTrial> trials,
+                                        const KernelSet& kernels);
 
 }  // namespace autotune

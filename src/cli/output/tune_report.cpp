@@ -50,10 +50,12 @@ const char* status_of(const ProblemResult& result) {
 
 }  // namespace
 
-nlohmann::ordered_json tune_document(const TuneReport& report, const DeviceInfo& device) {
+nlohmann::ordered_json tune_document(const TuneReport& report, const DeviceInfo& device,
+                                     const KernelSet& kernels) {
   nlohmann::ordered_json document = results_document("tune", &device, device.label);
   for (const ProblemResult& result : report.problems) {
-    auto entry = result.winner ? result_entry(*result.winner, "exact")
+    auto entry = result.winner ? result_entry(*result.winner,
+                                              kernels.find(result.winner->template_name), "exact")
                                : empty_entry(gemm_problem(result.problem), status_of(result));
     entry["tried"] = result.tried();
     entry["valid_configurations"] = result.valid_configurations;
@@ -94,7 +96,7 @@ nlohmann::ordered_json tune_document(const TuneReport& report, const DeviceInfo&
   return document;
 }
 
-Table result_table(const TuneReport& report, bool wide) {
+Table result_table(const TuneReport& report, const KernelSet& kernels, bool wide) {
   const bool compared =
       std::any_of(report.problems.begin(), report.problems.end(),
                   [](const ProblemResult& r) { return r.baseline_us.has_value(); });
@@ -129,7 +131,7 @@ Table result_table(const TuneReport& report, bool wide) {
           result.baseline_us ? fmt::format("{:.3f}", *result.baseline_us / winner.median_us) : "-");
     }
     row.push_back(winner.template_name);
-    row.push_back(configuration_text(winner.template_name, winner.configuration,
+    row.push_back(configuration_text(kernels.find(winner.template_name), winner.configuration,
                                      gemm_problem(result.problem), wide));
     table.add(std::move(row));
   }

@@ -10,8 +10,9 @@ namespace autotune {
 
 // The document of --json and --csv. `device` is the device that was tuned for.
 [[nodiscard]] nlohmann::ordered_json tune_document(const TuneReport& report,
-                                                   const DeviceInfo& device);
-[[nodiscard]] Table result_table(const TuneReport& report, bool wide);
+                                                   const DeviceInfo& device,
+                                                   const KernelSet& kernels);
+[[nodiscard]] Table result_table(const TuneReport& report, const KernelSet& kernels, bool wide);
 // A few lines below the table: how the search went.
 void print_summary(const TuneReport& report, const TuneRequest& request, const TunerSetup& setup);
 // Notes and warnings, on standard error.

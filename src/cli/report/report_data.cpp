@@ -9,8 +9,6 @@
 
 #include "autotune/error.hpp"
 
-#include "kernel_templates/kernel_set.hpp"
-
 namespace autotune {
 namespace {
 
@@ -20,7 +18,7 @@ constexpr std::size_t kMaxDetail = 300;
 // Gathers trials, which come in the order they were stored.
 class Collector {
  public:
-  explicit Collector(ReportData& report) : report_(report) {
+  Collector(const KernelSet& kernels, ReportData& report) : kernels_(kernels), report_(report) {
     details_.emplace("", 0);
     report_.details.emplace_back();
   }
@@ -57,7 +55,7 @@ class Collector {
   }
 
   std::size_t find_size(const TrialRow& row) {
-    const Operation* const operation = built_in_kernels().operation_of(row.problem);
+    const Operation* const operation = kernels_.operation_of(row.problem);
     if (operation == nullptr) return kUnknown;
     const std::size_t device = device_of(row);
     const auto same =
@@ -124,6 +122,7 @@ class Collector {
 
   static constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
 
+  const KernelSet& kernels_;
   ReportData& report_;
   std::map<std::pair<const TrialScope*, const Problem*>, std::size_t> sizes_;
   std::unordered_map<std::string, std::uint32_t> details_;
@@ -133,8 +132,8 @@ class Collector {
 
 // In the order of the template's parameters, which the database does not keep, where the program
 // has the template.
-Configuration in_order(const Winner& winner) {
-  const KernelTemplate* const kernel = built_in_kernels().find(winner.template_name);
+Configuration in_order(const KernelSet& kernels, const Winner& winner) {
+  const KernelTemplate* const kernel = kernels.find(winner.template_name);
   if (kernel == nullptr) return winner.configuration;
   try {
     return kernel->space.validated(winner.configuration);
@@ -143,9 +142,9 @@ Configuration in_order(const Winner& winner) {
   }
 }
 
-ReportBest best_of(const Winner& winner) {
+ReportBest best_of(const KernelSet& kernels, const Winner& winner) {
   return {.template_name = winner.template_name,
-          .configuration = to_string(in_order(winner)),
+          .configuration = to_string(in_order(kernels, winner)),
           .median_us = winner.median_us,
           .low_us = winner.low_us,
           .high_us = winner.high_us,
@@ -168,7 +167,7 @@ void add_fastest_trial(ReportSize& size, const std::vector<ReportSpace>& spaces)
 
 // Adds the winner of each size, with the time of the library that it was compared with; where there
 // is no winner, the fastest trial.
-void add_winners(ReportData& report, const std::vector<Winner>& winners,
+void add_winners(const KernelSet& kernels, ReportData& report, const std::vector<Winner>& winners,
                  const std::string& template_name) {
   std::map<std::pair<std::string, Problem>, const Winner*> best;
   for (const Winner& winner : winners) {
@@ -183,7 +182,7 @@ void add_winners(ReportData& report, const std::vector<Winner>& winners,
       add_fastest_trial(size, report.spaces);
       continue;
     }
-    size.best = best_of(*found->second);
+    size.best = best_of(kernels, *found->second);
     size.baseline_us = found->second->baseline_us;
   }
 }
@@ -224,16 +223,16 @@ double ReportSize::limit(const DeviceRates& rates) const {
   return std::min(rates.fma_gflops, work.operations / work.bytes * rates.copy_gbps);
 }
 
-ReportData read_report(const TuningDatabase& database, const ResultFilter& filter,
-                       const std::string& template_name) {
+ReportData read_report(const KernelSet& kernels, const TuningDatabase& database,
+                       const ResultFilter& filter, const std::string& template_name) {
   ReportData report;
   report.database = database.path().filename().string();
-  Collector collector(report);
+  Collector collector(kernels, report);
   database.visit_trials(filter, template_name, [&](const TrialRow& row) { collector.add(row); });
   for (ReportDevice& device : report.devices) {
     device.rates = database.rates(device.device_class, device.environment);
   }
-  add_winners(report, database.winners(filter), template_name);
+  add_winners(kernels, report, database.winners(filter), template_name);
   std::sort(report.sizes.begin(), report.sizes.end(), [](const ReportSize& a, const ReportSize& b) {
     return std::tie(a.device, a.problem) < std::tie(b.device, b.problem);
   });

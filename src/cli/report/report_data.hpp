@@ -12,7 +12,7 @@
 #include "core/trial.hpp"
 #include "core/winner.hpp"
 #include "db/tuning_database.hpp"
-#include "operation/operation.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 
@@ -91,9 +91,9 @@ struct ReportData {
 };
 
 // Reads the trials and winners of a filter's device, or of all devices, and of one template, or of
-// all. Problems of operations that this program does not know are left out.
-[[nodiscard]] ReportData read_report(const TuningDatabase& database, const ResultFilter& filter,
-                                     const std::string& template_name);
+// all. Problems that no operation of `kernels` has are left out.
+[[nodiscard]] ReportData read_report(const KernelSet& kernels, const TuningDatabase& database,
+                                     const ResultFilter& filter, const std::string& template_name);
 
 // The names of failures with their templates, how often each was met, and the detail of one.
 struct FailureCount {

@@ -25,6 +25,7 @@
 #include "cpu/device.hpp"
 #include "kernel_templates/kernel_set.hpp"
 #include "tests/api/temporary_storage.hpp"
+#include "tests/support/portfolios.hpp"
 #include "tests/support/winner.hpp"
 
 namespace autotune::test {
@@ -290,8 +291,10 @@ TEST_SUITE("tuning in the background on the CPU device") {
     const ResultSource results(storage.database());
     CubinStore cubins = cubin_store_for_calls();
     const DeviceInfo device = cpu_device_info();
-    const auto backend =
-        make_cpu_gemm(device, {.results = &results, .cubins = &cubins, .log = &log});
+    const auto backend = make_cpu_gemm(device, {.portfolios = &built_in_portfolios(),
+                                                .results = &results,
+                                                .cubins = &cubins,
+                                                .log = &log});
     std::atomic<int> wrong = 0;
     const auto multiply = [&](Numbers& mine) {
       backend->gemm(checked_call(

@@ -19,12 +19,12 @@ std::vector<RecordedSpace> spaces_in(const std::string& text) {
   const test::TemporaryFolder folder;
   const std::string path = folder.path() / "recorded.json";
   std::ofstream(path, std::ios::binary) << text;
-  return read_recorded_spaces(path);
+  return read_recorded_spaces(path, built_in_kernels());
 }
 
 std::string refused_file(const std::string& path) {
   try {
-    static_cast<void>(read_recorded_spaces(path));
+    static_cast<void>(read_recorded_spaces(path, built_in_kernels()));
   } catch (const UsageError& error) {
     return error.what();
   }

@@ -68,7 +68,7 @@ TEST_SUITE("recorded spaces") {
     }
     const std::size_t before = held_bytes;
     most_bytes = before;
-    const std::vector<RecordedSpace> spaces = read_recorded_spaces(path);
+    const std::vector<RecordedSpace> spaces = read_recorded_spaces(path, built_in_kernels());
     REQUIRE(spaces.size() == 1);
     CHECK(spaces[0].trials.size() == 5000);
     const std::size_t of_space = held_bytes - before;

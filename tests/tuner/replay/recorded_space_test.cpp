@@ -23,7 +23,7 @@ std::vector<RecordedSpace> read_text(const std::string& text) {
   const test::TemporaryFolder folder;
   const std::string path = folder.path() / "recorded.json";
   std::ofstream(path, std::ios::binary) << text;
-  return read_recorded_spaces(path);
+  return read_recorded_spaces(path, built_in_kernels());
 }
 
 std::string gzipped(const std::string& text) {
@@ -82,7 +82,8 @@ double correlation(const std::vector<double>& a, const std::vector<double>& b) {
 
 TEST_SUITE("recorded spaces") {
   TEST_CASE("estimated rates of a template are in line with the measured ones") {
-    const auto spaces = read_recorded_spaces(kData + "h200-gemm_simt.t4.json.zst");
+    const auto spaces =
+        read_recorded_spaces(kData + "h200-gemm_simt.t4.json.zst", built_in_kernels());
     REQUIRE(spaces.size() == 4);
     for (const RecordedSpace& space : spaces) {
       CAPTURE(space.name);
@@ -100,14 +101,14 @@ TEST_SUITE("recorded spaces") {
   }
 
   TEST_CASE("there is no estimate for kernels or devices that are not known") {
-    const auto foreign = read_recorded_spaces(kData + "kernel_tuner.t4.json");
+    const auto foreign = read_recorded_spaces(kData + "kernel_tuner.t4.json", built_in_kernels());
     CHECK_FALSE(prior_for(foreign.front()));
-    auto spaces = read_recorded_spaces(kData + "h200-gemm_simt.t4.json.zst");
+    auto spaces = read_recorded_spaces(kData + "h200-gemm_simt.t4.json.zst", built_in_kernels());
     RecordedSpace elsewhere = spaces.front();
     elsewhere.device = "Voodoo 2";
     CHECK_FALSE(prior_for(elsewhere));
     RecordedSpace older = spaces.front();
-    older.template_name = "gemm_skinny";
+    older.kernel = built_in_kernels().find("gemm_skinny");
     CHECK_FALSE(prior_for(older));
     RecordedSpace broken = spaces.front();
     broken.configurations.back().set("LANES_M", 0);
@@ -152,7 +153,7 @@ TEST_SUITE("recorded spaces") {
   }
 
   TEST_CASE("T4 as Kernel Tuner writes it, with values of every kind") {
-    const auto spaces = read_recorded_spaces(kData + "kernel_tuner.t4.json");
+    const auto spaces = read_recorded_spaces(kData + "kernel_tuner.t4.json", built_in_kernels());
     REQUIRE(spaces.size() == 1);
     const RecordedSpace& space = spaces.front();
     REQUIRE(space.configurations.size() == 3);
@@ -170,7 +171,7 @@ TEST_SUITE("recorded spaces") {
   }
 
   TEST_CASE("a cache file of Kernel Tuner") {
-    const auto spaces = read_recorded_spaces(kData + "kernel_tuner_cache.json");
+    const auto spaces = read_recorded_spaces(kData + "kernel_tuner_cache.json", built_in_kernels());
     REQUIRE(spaces.size() == 1);
     const RecordedSpace& space = spaces.front();
     REQUIRE(space.configurations.size() == 4);
@@ -182,7 +183,8 @@ TEST_SUITE("recorded spaces") {
   }
 
   TEST_CASE("a cache file of Kernel Tuner 1.5 that its search has not closed") {
-    const auto spaces = read_recorded_spaces(kData + "kernel_tuner_1.5_cache.json");
+    const auto spaces =
+        read_recorded_spaces(kData + "kernel_tuner_1.5_cache.json", built_in_kernels());
     REQUIRE(spaces.size() == 1);
     const RecordedSpace& space = spaces.front();
     CHECK(space.name == "kernel_tuner_1.5_cache.json (unfinished)");
@@ -443,7 +445,8 @@ TEST_SUITE("recorded spaces") {
   }
 
   TEST_CASE("the recording of an H200") {
-    const auto spaces = read_recorded_spaces(kData + "h200-64x64x65536.t4.json.zst");
+    const auto spaces =
+        read_recorded_spaces(kData + "h200-64x64x65536.t4.json.zst", built_in_kernels());
     REQUIRE(spaces.size() == 1);
     CHECK(spaces[0].name == "64x64x65536 gemm_simt on NVIDIA H200");
     CHECK(spaces[0].configurations.size() == 342);
@@ -495,8 +498,8 @@ TEST_SUITE("recorded spaces") {
       CHECK(message.find(what) != std::string::npos);
       CHECK(message.find('\n') == std::string::npos);
     }
-    CHECK_THROWS_AS(read_recorded_spaces("/nonexistent/file"), UsageError);
-    CHECK_THROWS_AS(read_recorded_spaces("/"), UsageError);
+    CHECK_THROWS_AS(read_recorded_spaces("/nonexistent/file", built_in_kernels()), UsageError);
+    CHECK_THROWS_AS(read_recorded_spaces("/", built_in_kernels()), UsageError);
   }
 }
 

@@ -110,6 +110,7 @@ TEST_SUITE("planted faults") {
     setup.measuring = {{setup.device, setup.make_compile_worker, {}}};
     setup.measure_timeout = std::chrono::milliseconds(10'000);
     setup.database = &database;
+    setup.kernels = &built_in_kernels();
 
     std::map<std::int64_t, Trial> trials;
     const TuneReport report = tune(request, setup,
