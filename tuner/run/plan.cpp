@@ -70,31 +70,26 @@ void SearchPlan::make_spaces() {
   }
 }
 
-void SearchPlan::make_tasks() {
-  struct PlannedSearch {
-    Problem asked;
-    Problem problem;
-    const CandidateSpace* space;
-  };
+std::vector<SearchPlan::PlannedSearch> SearchPlan::planned_searches() const {
   std::vector<PlannedSearch> searches;
   for (const Problem& asked : request_.problems) {
     for (const CandidateSpace& space : spaces_) {
       for (const Problem& problem : searched_problems(request_, *space.kernel, asked)) {
         if (!why_too_large(*space.kernel->operation, problem, setup_.device).empty()) continue;
         searches.push_back({asked, problem, &space});
-        total_trials_ += static_cast<std::int64_t>(space.configurations.size());
       }
     }
   }
-  choose_budget_and_strategy();
   // The kernel that runs now has the first turn.
-  std::stable_partition(searches.begin(), searches.end(), [&](const auto& search) {
-    return std::any_of(request_.begin_with.begin(), request_.begin_with.end(),
-                       [&](const Winner& in_use) {
-                         return in_use.problem == search.problem &&
-                                in_use.template_name == search.space->kernel->name;
-                       });
+  std::stable_partition(searches.begin(), searches.end(), [&](const PlannedSearch& search) {
+    return std::ranges::any_of(request_.begin_with, [&](const Winner& in_use) {
+      return in_use.problem == search.problem && in_use.template_name == search.space->kernel->name;
+    });
   });
+  return searches;
+}
+
+std::vector<Winner> SearchPlan::known_winners(const std::string& device_class) const {
   std::vector<Winner> winners = setup_.database->winners({});
   std::erase_if(winners, [this](const Winner& winner) {
     return setup_.kernels->operation_of(winner.problem) == nullptr;
@@ -102,32 +97,41 @@ void SearchPlan::make_tasks() {
   if (request_.use_shipped_winners) {
     for (const Winner* shipped : shipped_winners({})) winners.push_back(*shipped);
   }
-  const std::string device_class = setup_.device.device_class();
   for (Winner in_use : request_.begin_with) {
     in_use.device_class = device_class;
     winners.push_back(std::move(in_use));
   }
+  return winners;
+}
+
+bool SearchPlan::is_searched(const Suggestion& suggestion) const {
+  return std::ranges::any_of(spaces_, [&](const CandidateSpace& space) {
+    return space.kernel == suggestion.kernel && space.index_of(suggestion.configuration);
+  });
+}
+
+void SearchPlan::make_tasks() {
+  const std::vector<PlannedSearch> searches = planned_searches();
+  for (const PlannedSearch& search : searches) {
+    total_trials_ += static_cast<std::int64_t>(search.space->configurations.size());
+  }
+  choose_budget_and_strategy();
   std::map<Problem, Expectation> expected;
   std::map<Problem, std::shared_ptr<Convergence>> convergence;
-  for (const PlannedSearch& search : searches) {
-    const auto [place, is_new] = expected.try_emplace(search.problem);
+  for (const auto& [asked, problem, space] : searches) {
+    const auto [place, is_new] = expected.try_emplace(problem);
+    if (is_new && setup_.expect)
+      place->second = setup_.expect(problem, request_.use_shipped_winners);
     const Expectation& of_problem = place->second;
-    if (is_new && setup_.expect) {
-      place->second = setup_.expect(search.problem, request_.use_shipped_winners);
-    }
-    const auto is_searched = [&](const Suggestion& suggestion) {
-      return std::ranges::any_of(spaces_, [&](const CandidateSpace& space) {
-        return space.kernel == suggestion.kernel && space.index_of(suggestion.configuration);
-      });
-    };
     // Of searches with alternatives nothing is known.
     const bool is_known =
-        !request_.alternatives.contains(search.asked) &&
+        !request_.alternatives.contains(asked) &&
         (of_problem.suggestions.empty() || is_searched(of_problem.suggestions.front()));
-    convergence.try_emplace(
-        search.asked,
-        std::make_shared<Convergence>(request_.strategy, is_known ? of_problem.patience : 0));
+    convergence.try_emplace(asked, std::make_shared<Convergence>(
+                                       request_.strategy, is_known ? of_problem.patience : 0));
   }
+  const std::string device_class = setup_.device.device_class();
+  const std::vector<Winner> winners = known_winners(device_class);
   for (const auto& [asked, problem, space] : searches) {
     tasks_.emplace_back(
         tasks_.size(), asked, problem, *space, request_.strategy, request_.seed,

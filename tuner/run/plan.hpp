@@ -82,6 +82,17 @@ class SearchPlan {
   // Returns the time that is left of the budget, within limits.
   [[nodiscard]] std::chrono::milliseconds compiler_timeout() const;
   void make_spaces();
+  // A problem that is searched for in a space, and the problem of the request that it answers.
+  struct PlannedSearch {
+    Problem asked;
+    Problem problem;
+    const CandidateSpace* space;
+  };
+  [[nodiscard]] std::vector<PlannedSearch> planned_searches() const;
+  // The results that searches may begin with: those of the database, those that ship, and those
+  // that the request names.
+  [[nodiscard]] std::vector<Winner> known_winners(const std::string& device_class) const;
+  [[nodiscard]] bool is_searched(const Suggestion& suggestion) const;
   void make_tasks();
   void choose_budget_and_strategy();
   // Returns whether the trials of a search that ended so can be read. Rows may be damaged, or
