@@ -39,7 +39,7 @@ double bytes_needed(std::span<const TensorDesc> tensors, const DeviceInfo& devic
     // block needs is never touched.
     if (device.is_cpu()) continue;
     const double elements = own / static_cast<double>(size_bytes(tensor.type));
-    bytes += own + elements * (sizeof(double) + sizeof(float));
+    bytes += own + elements * static_cast<double>(kValueBytes + kMagnitudeBytes);
     bytes += static_cast<double>(2 * guard_bytes(tensor));
   }
   return bytes;

@@ -1,50 +1,16 @@
 #include "operation/problem_json.hpp"
 
-#include <limits>
-
 #include <nlohmann/json.hpp>
 
-#include "autotune/error.hpp"
-
-#include "core/json.hpp"
 #include "operation/gemm/gemm.hpp"
+#include "operation/gemm/gemm_json.hpp"
 
 namespace autotune {
 
 using nlohmann::json;
 
-namespace {
-
-std::int64_t size_from(const json& value) {
-  const std::int64_t size = whole_number(value);
-  if (size < 1 || size > std::numeric_limits<std::int32_t>::max()) {
-    throw Error("a size is not from 1 to 2147483647");
-  }
-  return size;
-}
-
-}  // namespace
-
-void to_json(json& j, const GemmProblem& p) {
-  j = json{
-      {"m", p.m}, {"n", p.n}, {"k", p.k}, {"layout", layout_text(p)}, {"math", to_string(p.math)}};
-  if (p.batch != 1) j["batch"] = p.batch;
-  if (p.types != GemmTypes()) j["type"] = to_string(p.types);
-}
-
-void from_json(const json& j, GemmProblem& p) {
-  p.m = size_from(j.at("m"));
-  p.n = size_from(j.at("n"));
-  p.k = size_from(j.at("k"));
-  if (j.contains("batch")) p.batch = size_from(j.at("batch"));
-  set_layout(p, j.value("layout", "NN"));
-  p.math = math_from_string(j.value("math", "strict"));
-  p.types = types_from_string(j.value("type", to_string(GemmTypes())));
-}
-
 json exported_problem(const Problem& problem) {
-  if (problem.operation() != kGemm) return problem.key();
-  return gemm_problem(problem);
+  return problem.operation() == kGemm ? gemm_json(problem) : json(problem.key());
 }
 
 std::vector<std::pair<std::string, std::string>> exported_columns(const Problem& problem) {
@@ -61,8 +27,8 @@ std::vector<std::pair<std::string, std::string>> exported_columns(const Problem&
 }
 
 Problem problem_from_export(const json& j) {
-  const Problem problem =
-      j.is_string() ? Problem::parse(j.get<std::string>()) : Problem(j.get<GemmProblem>());
+  if (!j.is_string()) return gemm_from_json(j);
+  const Problem problem = Problem::parse(j.get<std::string>());
   if (problem.operation() == kGemm) static_cast<void>(gemm_problem(problem));  // which checks it
   return problem;
 }

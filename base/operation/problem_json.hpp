@@ -7,18 +7,11 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "autotune/problem.hpp"
-
 #include "core/problem.hpp"
 
 namespace autotune {
 
-// {"m":1,"n":2,"k":3,"layout":"NN","math":"strict"}; layout and math may be absent. Of a batch with
-// "batch":64.
-void to_json(nlohmann::json& json, const GemmProblem& problem);
-void from_json(const nlohmann::json& json, GemmProblem& problem);
-
-// Returns the object above for matrix multiplication, and the key for any other operation.
+// Returns an object for matrix multiplication (gemm_json()), and the key for any other operation.
 [[nodiscard]] nlohmann::json exported_problem(const Problem& problem);
 // Returns the columns of a problem in tables, with their values: "m", "n", "k", "layout" and "math"
 // for matrix multiplication, all sizes and traits for any other operation.

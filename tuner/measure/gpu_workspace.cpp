@@ -77,9 +77,8 @@ void GpuWorkspace::add_output(const gpu::Driver& driver, const VerificationKerne
   const std::int64_t guard = guard_bytes(tensor);
   const Output& output = outputs_.emplace_back(
       Output{tensors_.size(), checks, buffer(driver, padded_bytes(tensor) + 2 * guard),
-             buffer(driver, tensor.bytes()),
-             buffer(driver, tensor.elements() * std::int64_t{sizeof(double)}),
-             buffer(driver, tensor.elements() * std::int64_t{sizeof(float)})});
+             buffer(driver, tensor.bytes()), buffer(driver, tensor.elements() * kValueBytes),
+             buffer(driver, tensor.elements() * kMagnitudeBytes)});
   const std::uint64_t elements = output.memory.address() + static_cast<std::uint64_t>(guard);
   place(tensor, elements, elements);
 }
