@@ -25,7 +25,7 @@
 #include "autotune/error.hpp"
 #include "autotune/version.hpp"
 
-#include "cli/options/option_values.hpp"
+#include "cli/gemm_options.hpp"
 #include "contender.hpp"
 #include "core/statistics.hpp"
 
@@ -226,7 +226,8 @@ void run(const Options& options, const std::string& command) {
     Comparison::print_header();
     ordered_json& shapes = document["shapes"] = ordered_json::array();
     for (const std::string& layout : options.layouts) {
-      for (GemmProblem problem : parse_sizes(options.sizes)) {
+      for (const Problem& size : parse_sizes(options.sizes)) {
+        GemmProblem problem = gemm_problem(size);
         set_layout(problem, layout);
         problem.math = math_from_string(options.math);
         shapes.push_back(comparison.run(problem));

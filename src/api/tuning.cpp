@@ -55,7 +55,7 @@ ProgressCallback progress_callback(const TuningOptions& options, std::stop_sourc
   return [&report = options.progress, &stop](const TuneProgress& progress) {
     TuningProgress mine{progress.done, progress.total, progress.elapsed_s, progress.remaining_s,
                         std::nullopt};
-    if (!progress.best_us.empty()) mine.best_us = progress.best_us.front().second;
+    if (!progress.best.empty()) mine.best_us = progress.best.front().us;
     if (!report(mine)) stop.request_stop();
   };
 }

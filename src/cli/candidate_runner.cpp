@@ -9,32 +9,26 @@
 #include "autotune/error.hpp"
 
 #include "cli/exit_codes.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/results_json.hpp"
 #include "cli/output/terminal.hpp"
 #include "core/compile_target.hpp"
-#include "operation/gemm/gemm.hpp"
 #include "operation/memory_requirement.hpp"
 
 namespace autotune {
-namespace {
-
-std::string why_too_large_here(const GemmProblem& problem, const DeviceInfo& device) {
-  return why_too_large(gemm_operation(), problem, device);
-}
-
-}  // namespace
-
-void check_memory(const std::vector<GemmProblem>& problems, const DeviceInfo& device) {
+void check_memory(const KernelSet& kernels, const std::vector<Problem>& problems,
+                  const DeviceInfo& device) {
   std::string why;
-  for (const GemmProblem& problem : problems) {
-    why = why_too_large_here(problem, device);
+  for (const Problem& problem : problems) {
+    why = why_too_large(*kernels.operation_of(problem), problem, device);
     if (why.empty()) return;
   }
   throw EnvironmentError(why);
 }
 
 CandidateRunner::CandidateRunner(const TunerSetup& setup, CubinStore& cubins)
-    : device_(setup.device),
+    : kernels_(*setup.kernels),
+      device_(setup.device),
       runner_(setup.measuring.front().make_worker, setup.measure_timeout),
       pool_(setup.make_compile_worker, setup.compile_jobs, setup.compile_timeout,
             [this](KernelBuilt built) { built_.post(std::move(built)); }) {
@@ -45,12 +39,12 @@ CandidateRunner::CandidateRunner(const TunerSetup& setup, CubinStore& cubins)
 }
 
 void CandidateRunner::prepare(const KernelTemplate& kernel, const Configuration& configuration,
-                              const GemmProblem& problem) {
+                              const Problem& problem) {
   if (!too_large(problem)) builder_->request(kernel, configuration, problem);
 }
 
-std::optional<Trial> CandidateRunner::too_large(const GemmProblem& problem) const {
-  std::string why = why_too_large_here(problem, device_);
+std::optional<Trial> CandidateRunner::too_large(const Problem& problem) const {
+  std::string why = why_too_large(*kernels_.operation_of(problem), problem, device_);
   if (why.empty()) return std::nullopt;
   Trial trial{.problem = problem};
   trial.status = TrialStatus::out_of_memory;
@@ -59,7 +53,7 @@ std::optional<Trial> CandidateRunner::too_large(const GemmProblem& problem) cons
 }
 
 Trial CandidateRunner::run(const KernelTemplate& kernel, const Configuration& configuration,
-                           const GemmProblem& problem, const MeasureOptions& options) {
+                           const Problem& problem, const MeasureOptions& options) {
   if (auto failed = too_large(problem)) {
     failed->template_name = kernel.name;
     failed->configuration = configuration;
@@ -70,22 +64,23 @@ Trial CandidateRunner::run(const KernelTemplate& kernel, const Configuration& co
   return runner_.run(kernel, configuration, problem, *builder_->find(ticket), options);
 }
 
-Trial CandidateRunner::run_baseline(const std::string& name, int algorithm,
-                                    const GemmProblem& problem, const MeasureOptions& options) {
+Trial CandidateRunner::run_baseline(const std::string& name, int algorithm, const Problem& problem,
+                                    const MeasureOptions& options) {
   if (auto failed = too_large(problem)) return *std::move(failed);
-  return runner_.run_baseline(name, algorithm, gemm_operation(), problem, options);
+  return runner_.run_baseline(name, algorithm, *kernels_.operation_of(problem), problem, options);
 }
 
-std::string failure_text(const Trial& trial) {
-  const std::string size = to_string(gemm_problem(trial.problem));
+std::string failure_text(const KernelSet& kernels, const Trial& trial) {
+  const std::string size = size_text(kernels, trial.problem);
   return trial.detail.starts_with(size) ? trial.detail : size + ": " + trial.detail;
 }
 
-void print_trial_notes(const std::vector<Trial>& trials, std::size_t wanted) {
+void print_trial_notes(const KernelSet& kernels, const std::vector<Trial>& trials,
+                       std::size_t wanted) {
   std::set<std::string> said;
   for (const Trial& trial : trials) {
     if (trial.ok()) continue;
-    const std::string text = failure_text(trial);
+    const std::string text = failure_text(kernels, trial);
     const bool is_too_large = trial.status == TrialStatus::out_of_memory;
     if (is_too_large && !said.insert(text).second) continue;
     say(text);
@@ -99,7 +94,7 @@ void print_trials(const char* command, const DeviceInfo& device, const std::vect
                   std::size_t wanted, const Options& options) {
   auto document = results_document(command, &device, device.label);
   for (const Trial& trial : trials)
-    document["results"].push_back(result_entry(trial, options.kernels().find(trial.template_name)));
+    document["results"].push_back(result_entry(options.kernels(), trial));
   document["measured"] = trials.size();
   document["interrupted"] = trials.size() < wanted;
   if (options.csv) {

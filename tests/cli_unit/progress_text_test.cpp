@@ -7,9 +7,8 @@
 namespace autotune::test {
 namespace {
 
-std::pair<Problem, double> best(std::int64_t size, double gflops) {
-  const GemmProblem problem{.m = size, .n = size, .k = size};
-  return {problem, problem.operations() / gflops * 1e-3};
+TuneProgress::Best best(std::int64_t size, double gflops) {
+  return {.problem = GemmProblem{.m = size, .n = size, .k = size}, .gflops = gflops};
 }
 
 // Half of the time and a tenth of the trials.
@@ -17,7 +16,7 @@ TuneProgress some_progress() {
   TuneProgress progress{.done = 100, .total = 1000, .failures = 3, .elapsed_s = 15};
   progress.remaining_s = 15;
   // The second size has been searched with two templates.
-  progress.best_us = {best(1024, 40'000), best(2048, 51'000), best(2048, 53'200)};
+  progress.best = {best(1024, 40'000), best(2048, 51'000), best(2048, 53'200)};
   return progress;
 }
 
@@ -35,7 +34,7 @@ TEST_SUITE("progress") {
     CHECK(progress_text(progress, 100).rfind("search [##################......]  15 s left", 0) ==
           0);
     progress.remaining_s.reset();
-    progress.best_us.clear();
+    progress.best.clear();
     progress.failures = 0;
     CHECK(progress_text(progress, 100) == "search [##################......]  750/1000");
   }
@@ -44,7 +43,7 @@ TEST_SUITE("progress") {
     CHECK(progress_text(some_progress(), 60) ==
           "search [####....]  15 s left  1024 40.0, 2048 53.2 TFLOP/s");
     TuneProgress progress = some_progress();
-    for (std::int64_t size = 3000; size < 3010; ++size) progress.best_us.push_back(best(size, 60));
+    for (std::int64_t size = 3000; size < 3010; ++size) progress.best.push_back(best(size, 60));
     CHECK(progress_text(progress, 60) == "search [####....]  15 s left  1024 40.0, +11 TFLOP/s");
     CHECK(progress_text(some_progress(), 30) == "search [####....]  15 s left");
     CHECK(progress_text(some_progress(), 10) == "search [##");
@@ -53,7 +52,7 @@ TEST_SUITE("progress") {
   TEST_CASE("slow devices have their rates in GFLOP/s, and sizes their three numbers") {
     TuneProgress progress{.done = 1, .total = 2, .phase = "finals"};
     const GemmProblem problem{.m = 64, .n = 7, .k = 9};
-    progress.best_us = {{problem, problem.operations() / 6.44 * 1e-3}};
+    progress.best = {{.problem = problem, .gflops = 6.44}};
     CHECK(progress_text(progress, 80) ==
           "finals [############............]  64x7x9 6.4 GFLOP/s  1/2");
   }

@@ -29,7 +29,7 @@
 
 #include "autotune/error.hpp"
 
-#include "cli/options/option_values.hpp"
+#include "cli/gemm_options.hpp"
 #include "cli/program.hpp"
 #include "core/compression.hpp"
 #include "core/cubin.hpp"
@@ -296,7 +296,7 @@ struct WordsTarget {
       require(Problem::parse(problem.key()) == problem, "a problem's key");
     });
     read([&] {
-      for (const GemmProblem& problem : parse_sizes(input)) require(problem.m > 0, "a size");
+      for (const Problem& size : parse_sizes(input)) require(size.size("m") > 0, "a size");
     });
     read([&] { static_cast<void>(parse_device_class(input)); });
     read([&] { static_cast<void>(nlohmann::json::parse(input).get<Winner>()); });

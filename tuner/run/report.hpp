@@ -71,10 +71,15 @@ struct TuneProgress {
   std::int64_t failures = 0;  // of the trials made in this call
   double elapsed_s = 0;
   std::optional<double> remaining_s;
-  const Trial* last = nullptr;                      // the trial just finished, if any
-  const DeviceUse* failed = nullptr;                // the device that has just failed, if any
-  const char* phase = "search";                     // "search", "finals", "waiting for ..."
-  std::vector<std::pair<Problem, double>> best_us;  // of the problems with a correct trial
+  const Trial* last = nullptr;        // the trial just finished, if any
+  const DeviceUse* failed = nullptr;  // the device that has just failed, if any
+  const char* phase = "search";       // "search", "finals", "waiting for ..."
+  struct Best {
+    Problem problem;
+    double us = 0;
+    double gflops = 0;
+  };
+  std::vector<Best> best;  // of each task with a correct trial
 };
 using ProgressCallback = std::function<void(const TuneProgress&)>;
 

@@ -21,7 +21,9 @@ void RunReport::progress(const char* phase, const Trial* last, const DeviceUse* 
   for (const SearchTask& task : plan_.tasks()) {
     progress.done += static_cast<std::int64_t>(task.trials().size());
     if (const Trial* best = task.best()) {
-      progress.best_us.emplace_back(task.asked(), best->measurement.median_us);
+      const double us = best->measurement.median_us;
+      progress.best.push_back(
+          {task.asked(), us, gflops(task.kernel().operation->work(task.asked()), us)});
     }
   }
   for (const auto& [status, count] : report.statuses) {

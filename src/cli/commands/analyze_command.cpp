@@ -32,7 +32,7 @@ struct AnalyzeOptions : Options {
 
 // By default the tile width is the template's, a thread has one result, and the loop is unrolled.
 ChosenConfiguration configuration_by_parameters(const AnalyzeOptions& options,
-                                                const GemmProblem& problem) {
+                                                const Problem& problem) {
   if (!options.configuration.empty()) {
     throw UsageError("--config excludes --tile-width, --results-per-thread and --unroll");
   }
@@ -58,7 +58,7 @@ ChosenConfiguration configuration_by_parameters(const AnalyzeOptions& options,
       fmt::format("analyze: {} has no configuration with these parameters", kernel.name));
 }
 
-ChosenConfiguration configuration_for(const AnalyzeOptions& options, const GemmProblem& problem,
+ChosenConfiguration configuration_for(const AnalyzeOptions& options, const Problem& problem,
                                       const AnalyzedDevice& device,
                                       const TuningDatabase* database) {
   if (options.filter.names_shapes()) return configuration_by_parameters(options, problem);
@@ -70,7 +70,7 @@ ChosenConfiguration configuration_for(const AnalyzeOptions& options, const GemmP
 }
 
 // The compiler's figures. Without them the fields are -1, and a note says why.
-Resources compile(const ChosenConfiguration& chosen, const GemmProblem& problem,
+Resources compile(const ChosenConfiguration& chosen, const Problem& problem,
                   const AnalyzedDevice& device, std::vector<std::string>& notes) {
   if (device.architecture.empty()) return {};  // noted where the device was looked for
   const auto unknown = [&](const std::string& why) {
@@ -120,13 +120,12 @@ void note_what_is_missing(AnalysisReport& report) {
 }
 
 AnalysisReport make_report(const AnalyzeOptions& options) {
-  GemmProblem usual = kUsualProblem;
-  set_layout(usual, options.layout.value_or("NN"));
-  usual.math = options.arithmetic();
+  constexpr const char* kUsualSize = "1024";
   AnalysisReport report;
   report.layout = options.layout.value_or("NN");
   if (!options.sizes.empty()) report.problem = options.one_problem();
-  const GemmProblem problem = report.problem.value_or(usual);
+  report.analyzed = report.problem.value_or(options.as_asked(parse_sizes(kUsualSize).front()));
+  const Problem& problem = report.analyzed;
   const std::vector<std::string> adapted = adaptations(choice_of(options), {problem});
   if (options.filter.names_shapes()) {
     static_cast<void>(configuration_by_parameters(options, problem));
@@ -143,9 +142,8 @@ AnalysisReport make_report(const AnalyzeOptions& options) {
 
   const Resources compiled = compile(report.chosen, problem, report.device, report.notes);
   report.spill_bytes = if_known(compiled.spill_bytes);
-  const Problem analyzed = problem;
   report.analysis = analyze(*report.chosen.kernel, report.chosen.configuration, report.device.sm,
-                            if_known(compiled.registers), report.problem ? &analyzed : nullptr,
+                            if_known(compiled.registers), report.problem ? &problem : nullptr,
                             report.device.sm_count);
   try {
     report.accesses = access_figures(*report.chosen.kernel, report.chosen.configuration, problem);

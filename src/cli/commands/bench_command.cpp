@@ -20,12 +20,12 @@
 #include "cli/options/space_options.hpp"
 #include "cli/options/tuning_setup.hpp"
 #include "cli/output/bench_report.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/output/results_json.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "core/statistics.hpp"
-#include "operation/gemm/gemm.hpp"
 #include "tuner/devices/baseline_rounds.hpp"
 #include "tuner/devices/comparison.hpp"
 
@@ -115,7 +115,7 @@ class Bench {
   // The sizes that were compared before a request to stop.
   std::vector<SizeComparison> run() {
     std::vector<SizeComparison> all;
-    for (const GemmProblem& problem : options_.problems()) {
+    for (const Problem& problem : options_.problems()) {
       all.push_back(chosen_sides(problem));
       for (const Side& side : all.back().sides) {
         if (side.chosen.kernel != nullptr) {
@@ -125,7 +125,7 @@ class Bench {
     }
     ProgressLine progress(options_.progress);
     for (std::size_t i = 0; i < all.size(); ++i) {
-      interrupts_.begin_step(to_string(all[i].problem));
+      interrupts_.begin_step(size_text(options_.kernels(), all[i].problem));
       progress.show({.done = static_cast<std::int64_t>(i),
                      .total = static_cast<std::int64_t>(all.size()),
                      .phase = "bench"});
@@ -139,7 +139,7 @@ class Bench {
   }
 
  private:
-  [[nodiscard]] SizeComparison chosen_sides(const GemmProblem& problem) const {
+  [[nodiscard]] SizeComparison chosen_sides(const Problem& problem) const {
     const DeviceQuery query{&options_.kernels(), device_.device_class(), device_.label,
                             std::nullopt, !options_.no_shipped};
     SizeComparison result{.problem = problem};
@@ -231,13 +231,14 @@ int run_bench(const BenchOptions& options) {
   InterruptWatch interrupts;
   const DeviceInfo device = device_for(options.device);
   check_cublas(options, device);
-  check_memory(options.problems(), device);
+  check_memory(options.kernels(), options.problems(), device);
   const auto lock = lock_device(device, interrupts.token());
   const std::vector<SizeComparison> sizes = Bench(options, device, interrupts).run();
   print_bench_notes(sizes, options);
   if (options.json) {
     auto document = results_document("bench", &device, device.label);
-    for (const SizeComparison& size : sizes) document["results"].push_back(comparison_entry(size));
+    for (const SizeComparison& size : sizes)
+      document["results"].push_back(comparison_entry(options.kernels(), size));
     document["measured"] = sizes.size();
     document["interrupted"] = sizes.size() < options.sizes.size();
     print_document(document);
@@ -245,8 +246,7 @@ int run_bench(const BenchOptions& options) {
     fmt::print(
         "{}\n{}speed-up: the other kernel's time divided by this one's, median of {} rounds in "
         "turn\n",
-        describe(device), comparison_table(sizes, options.wide).text(output_columns()),
-        options.rounds);
+        describe(device), comparison_table(sizes, options).text(output_columns()), options.rounds);
   }
   return bench_exit_code(sizes, options);
 }

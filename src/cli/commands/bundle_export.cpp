@@ -18,23 +18,20 @@
 #include "cli/options/target.hpp"
 #include "cli/options/tuning_setup.hpp"
 #include "cli/output/output_files.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "core/posix/host_resources.hpp"
 #include "export/bundle/bundle_writer.hpp"
-#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
 
 // Sizes of which some are near to any that an application may have: square ones, and those with a
 // short or a long side.
-constexpr GemmProblem kPortfolio[] = {
-    {32, 32, 32},      {128, 128, 128},  {512, 512, 512},  {2048, 2048, 2048}, {8192, 8192, 8192},
-    {128, 128, 16384}, {32, 4096, 4096}, {4096, 32, 4096}, {1, 4096, 4096},    {4096, 1, 4096},
-};
-constexpr const char* kEveryLayout[] = {"NN", "NT", "TN", "TT"};
+constexpr const char* kPortfolio =
+    "32,128,512,2048,8192,128x128x16384,32x4096x4096,4096x32x4096,1x4096x4096,4096x1x4096";
 
 // The device that a bundle is made for; it need not be here.
 struct BundleDevice {
@@ -97,15 +94,11 @@ std::optional<BundleDevice> bundle_device(const Options& options, const TuningDa
   return BundleDevice{here.device, std::nullopt, {here.device.architecture(), here.device.label}};
 }
 
-std::vector<GemmProblem> in_all_layouts(const std::vector<GemmProblem>& sizes,
-                                        const Options& options) {
-  std::vector<GemmProblem> problems;
-  for (GemmProblem problem : sizes) {
-    problem.math = options.arithmetic();
-    problem.batch = options.batch.value_or(1);
-    for (const char* layout : kEveryLayout) {
-      set_layout(problem, layout);
-      problems.push_back(problem);
+std::vector<Problem> in_all_layouts(const std::vector<Problem>& sizes, const Options& options) {
+  std::vector<Problem> problems;
+  for (const Problem& size : sizes) {
+    for (const std::string_view layout : kLayouts) {
+      problems.push_back(options.in_layout(size, layout));
     }
   }
   return problems;
@@ -119,7 +112,7 @@ void check_options(const Options& options) {
 }
 
 // What the products of one problem run with; a second choice, without a workspace, is left out.
-void print_choices(const BundlePlan& plan, std::size_t problems) {
+void print_choices(const KernelSet& kernels, const BundlePlan& plan, std::size_t problems) {
   const Problem* last = nullptr;
   std::size_t printed = 0;
   for (const BundledChoice& choice : plan.choices) {
@@ -127,7 +120,7 @@ void print_choices(const BundlePlan& plan, std::size_t problems) {
     if (printed == problems) return;
     last = &choice.problem;
     ++printed;
-    fmt::print("{}: {}, {}\n", to_string(gemm_problem(choice.problem)), choice.template_name,
+    fmt::print("{}: {}, {}\n", size_text(kernels, choice.problem), choice.template_name,
                printable(choice.explanation));
   }
 }
@@ -168,10 +161,10 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
                                                .results_of = device->results_of,
                                                .log = &silent,
                                                .use_shipped_winners = !options.no_shipped});
-  std::vector<GemmProblem> problems = in_all_layouts(options.sizes, options);
+  std::vector<Problem> problems = in_all_layouts(options.sizes, options);
   const std::size_t asked = problems.size();
   if (bundle.portfolio) {
-    const auto others = in_all_layouts({std::begin(kPortfolio), std::end(kPortfolio)}, options);
+    const auto others = in_all_layouts(parse_sizes(kPortfolio), options);
     problems.insert(problems.end(), others.begin(), others.end());
   }
   const BundlePlan plan = plan_bundle(selector, problems);
@@ -196,7 +189,7 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
   const std::string bytes = bundle_bytes(*content);
   files.add(bundle.path, bytes);
   files.commit();
-  print_choices(plan, asked);
+  print_choices(options.kernels(), plan, asked);
   fmt::print("{}: {} kernels for {}, {} bytes\n", printable(path.string()), plan.code.size(),
              printable(device->target.text()), bytes.size());
   return exit_code::kDone;

@@ -19,6 +19,7 @@
 #include "db/cubin_store.hpp"
 #include "gpu/nvrtc.hpp"
 #include "kernel_templates/gemm_template.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -65,14 +66,15 @@ std::string compiled(const gpu::Nvrtc& nvrtc, CubinStore& store, const BundlePla
 
 }  // namespace
 
-BundlePlan plan_bundle(const KernelSelector& selector, const std::vector<GemmProblem>& problems) {
+BundlePlan plan_bundle(const KernelSelector& selector, const std::vector<Problem>& problems) {
   const std::string architecture = selector.device().architecture();
   BundlePlan plan;
-  for (const GemmProblem& problem : problems) {
+  for (const Problem& problem : problems) {
+    const auto gemm = gemm_problem(problem);
     for (const Placement placement : {Placement::aligned, Placement::anywhere, Placement::frugal}) {
       const bool aligned = placement == Placement::aligned;
-      if (aligned && !rows_are_aligned(problem)) continue;
-      const KernelChoice choice = selector.predict(problem, placement);
+      if (aligned && !rows_are_aligned(gemm)) continue;
+      const KernelChoice choice = selector.predict(gemm, placement);
       add_choice(plan, choice, problem);
       add_code(plan, choice, aligned, architecture);
     }

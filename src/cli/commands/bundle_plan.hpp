@@ -25,10 +25,10 @@ struct BundlePlan {
   std::map<std::string, Code> code;  // by the keys of bundled_key()
 };
 
-// The choices of a device's selector for row-major problems, with code for operands at any address
-// and for aligned ones, and the kernel that scales C. Throws what KernelSelector::predict() throws.
+// The choices of a device's selector for problems, with code for operands at any address and for
+// aligned ones, and the kernel that scales C. Throws what KernelSelector::predict() throws.
 [[nodiscard]] BundlePlan plan_bundle(const KernelSelector& selector,
-                                     const std::vector<GemmProblem>& problems);
+                                     const std::vector<Problem>& problems);
 
 // Takes the code of a plan from the cubin store, or compiles it, in `jobs` threads. Calls
 // `on_kernel` for each kernel that is there, one call at a time. Throws EnvironmentError where

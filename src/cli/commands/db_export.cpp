@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <iterator>
-#include <optional>
 
 #include "autotune/error.hpp"
 
@@ -24,10 +23,8 @@ std::vector<StoredTrial> chosen_trials(const ExportOptions& options,
   std::vector<StoredTrial> trials = database.all_trials(
       {.device_label = device_named(options, &database).label, .operation = kGemm},
       options.template_name);
-  std::erase_if(trials, [&](const StoredTrial& stored) {
-    const std::optional<GemmProblem> gemm = if_gemm(stored.trial.problem);
-    return !gemm || !options.selects(*gemm);
-  });
+  std::erase_if(trials,
+                [&](const StoredTrial& stored) { return !options.selects(stored.trial.problem); });
   return trials;
 }
 

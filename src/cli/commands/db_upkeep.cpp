@@ -1,9 +1,7 @@
 #include "cli/commands/db_upkeep.hpp"
 
-#include <array>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -12,14 +10,15 @@
 #include "autotune/error.hpp"
 
 #include "cli/exit_codes.hpp"
+#include "cli/gemm_output.hpp"
 #include "cli/options/tuning_setup.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/results_json.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/output/top_trials.hpp"
 #include "core/hash.hpp"
 #include "kernel_templates/kernel_set.hpp"
-#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -28,34 +27,14 @@ ResultFilter filter_of(const DbOptions& options, const TuningDatabase& database)
   return {.device_label = device_named(options, &database).label};
 }
 
-bool chooses_problems(const DbOptions& options) {
-  return !options.sizes.empty() || options.layout || options.batch || options.math;
-}
-
 // Rows of problems that this program does not have, such as those of a newer version, are chosen
 // where no sizes, layout, batch or math are.
 bool selects(const DbOptions& options, const Problem& problem) {
-  const std::optional<GemmProblem> gemm = if_gemm(problem);
-  return gemm ? options.selects(*gemm) : !chooses_problems(options);
-}
-
-// The cells "size" and "math". Of a problem that no operation here has there is the key.
-std::array<std::string, 2> problem_cells(const KernelSet& kernels, const Problem& problem) {
-  const std::optional<GemmProblem> gemm = if_gemm(problem);
-  const Operation* const operation = kernels.operation_of(problem);
-  return {operation == nullptr ? problem.key() : operation->text(problem),
-          gemm ? to_string(gemm->math) : "-"};
+  return !options.choose_problems() || options.selects(problem);
 }
 
 ResultKey key_of(const ResultSummary& summary) {
   return {summary.scope.device_class, summary.problem, summary.scope.template_name};
-}
-
-// The rate of the best trial in GFLOP/s; nullopt where there is none, or the work is not known.
-std::optional<double> rate_of(const KernelSet& kernels, const ResultSummary& summary) {
-  const Operation* const operation = kernels.operation_of(summary.problem);
-  if (operation == nullptr || !(summary.best_us > 0)) return std::nullopt;
-  return gflops(operation->work(summary.problem), summary.best_us);
 }
 
 // What the options choose, by scope and problem. A winner alone, as after a merge of winners, has 0
@@ -87,11 +66,7 @@ nlohmann::ordered_json list_document(const std::vector<ResultSummary>& summaries
   for (const ResultSummary& each : summaries) {
     nlohmann::ordered_json entry = {{"device", each.device_label},
                                     {"driver", each.scope.environment.driver}};
-    if (const std::optional<GemmProblem> gemm = if_gemm(each.problem)) {
-      entry.update(problem_json(*gemm));
-    } else {
-      entry["problem"] = each.problem.key();
-    }
+    entry.update(problem_json(each.problem));
     entry["template"] = each.scope.template_name;
     entry["trials"] = each.trials;
     entry["correct"] = each.correct;
@@ -135,17 +110,17 @@ int run_db_list(const DbOptions& options) {
   RateColumn rates;
   TimeColumn times;
   for (const ResultSummary& each : summaries) {
-    if (const auto rate = rate_of(options.kernels(), each)) rates.add(*rate);
-    if (each.best_us > 0) times.add(each.best_us);
+    rates.add(rate_of(options.kernels(), each.problem, each.best_us));
+    times.add(each.best_us);
   }
   Table table({"device", "size", "math", "template", "trials", "correct", times.title("best"),
                rates.title()});
   for (const ResultSummary& each : summaries) {
-    const auto [size, math] = problem_cells(options.kernels(), each.problem);
-    const std::optional<double> rate = rate_of(options.kernels(), each);
-    table.add({each.device_label, size, math, each.scope.template_name, std::to_string(each.trials),
+    const double rate = rate_of(options.kernels(), each.problem, each.best_us);
+    table.add({each.device_label, size_text(options.kernels(), each.problem),
+               math_text(each.problem), each.scope.template_name, std::to_string(each.trials),
                std::to_string(each.correct), each.best_us > 0 ? times.text(each.best_us) : "-",
-               rate ? rates.text(*rate) : "-"});
+               rate > 0 ? rates.text(rate) : "-"});
   }
   fmt::print("{}", table.text(output_columns()));
   return exit_code::kDone;
@@ -163,7 +138,7 @@ int run_db_top(const DbOptions& options) {
 
 int run_db_remove(const DbOptions& options) {
   const bool chooses =
-      !options.device.empty() || !options.template_name.empty() || chooses_problems(options);
+      !options.device.empty() || !options.template_name.empty() || options.choose_problems();
   if (chooses == options.all) {
     throw UsageError(
         "say what to remove: --device, --sizes, --template and others choose, --all is everything");
@@ -178,8 +153,8 @@ int run_db_remove(const DbOptions& options) {
   if (options.dry_run) {
     Table table({"class of device", "size", "math", "template", "trials"});
     for (const auto& [result, trials] : chosen) {
-      const auto [size, math] = problem_cells(options.kernels(), result.problem);
-      table.add({result.device_class, size, math, result.template_name, std::to_string(trials)});
+      table.add({result.device_class, size_text(options.kernels(), result.problem),
+                 math_text(result.problem), result.template_name, std::to_string(trials)});
     }
     fmt::print("{}", table.text(output_columns()));
     return exit_code::kDone;

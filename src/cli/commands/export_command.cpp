@@ -16,6 +16,7 @@
 #include "cli/options/target.hpp"
 #include "cli/options/tuning_setup.hpp"
 #include "cli/output/output_files.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "export/source/gemm_text.hpp"
@@ -40,14 +41,15 @@ void check_runs_on(const std::string& architecture, const ChosenConfiguration& c
 }
 
 // Nothing is exported that neither was tuned nor is asked for by name.
-bool is_known(const ExportOptions& options, const GemmProblem& problem,
-              const TuningDatabase* database, const DeviceQuery& device) {
+bool is_known(const ExportOptions& options, const Problem& problem, const TuningDatabase* database,
+              const DeviceQuery& device) {
   if (!options.configuration.empty() || !options.templates.empty()) return true;
   if (!known_choices(*options.portfolios, problem, database, device).empty()) return true;
-  say(fmt::format(
-      "nothing is stored for {} on this device: tune it, name a device "
-      "(known: {}), or choose with --template or --config",
-      to_string(problem), known_devices(options.kernels(), database, !options.no_shipped)));
+  say(
+      fmt::format("nothing is stored for {} on this device: tune it, name a device "
+                  "(known: {}), or choose with --template or --config",
+                  size_text(options.kernels(), problem),
+                  known_devices(options.kernels(), database, !options.no_shipped)));
   return false;
 }
 
@@ -56,7 +58,7 @@ bool is_known(const ExportOptions& options, const GemmProblem& problem,
       "--device: the CPU device has no CUDA source: name a GPU, e.g. --device \"NVIDIA H200\"");
 }
 
-SourceRequest request_for(const ExportOptions& options, const GemmProblem& problem,
+SourceRequest request_for(const ExportOptions& options, const Problem& problem,
                           const TuningDatabase* database, const Target& target) {
   const ChosenConfiguration chosen =
       choose_configuration(choice_of(options), problem, database, target.query);
@@ -69,7 +71,7 @@ SourceRequest request_for(const ExportOptions& options, const GemmProblem& probl
 }
 
 int run_source_export(const ExportOptions& options) {
-  const std::vector<GemmProblem> problems = options.problems();
+  const std::vector<Problem> problems = options.problems();
   check_choice(choice_of(options), problems);
   if (!options.architecture.empty()) check_known(options.architecture);
   const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
@@ -89,11 +91,11 @@ int run_source_export(const ExportOptions& options) {
                      .streams = false,
                      .makes_folders = true});
   std::string summary;
-  for (const GemmProblem& problem : problems) {
+  for (const Problem& problem : problems) {
     if (!is_known(options, problem, database, target.query)) return exit_code::kNothingStored;
     const SourceRequest request = request_for(options, problem, database, target);
-    summary += fmt::format("{}: {} {} ({})\n", to_string(problem), request.kernel->name,
-                           to_string(request.configuration), request.origin);
+    summary += fmt::format("{}: {} {} ({})\n", size_text(options.kernels(), problem),
+                           request.kernel->name, to_string(request.configuration), request.origin);
     for (const SourceFile& file : stand_alone_source(request)) {
       files.add(folder / file.name, file.text);
       summary += fmt::format("  {}\n", printable((folder / file.name).string()));

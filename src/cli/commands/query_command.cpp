@@ -15,9 +15,11 @@
 
 #include "cli/commands/command.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/gemm_output.hpp"
 #include "cli/options/configuration_choice.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/tuning_setup.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/results_json.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
@@ -38,14 +40,14 @@ struct QueryOptions : Options {
 
 // What is known for one of the sizes, the best first.
 struct Answer {
-  GemmProblem problem;  // as it was asked for
+  Problem problem;  // as it was asked for
   std::vector<Choice> choices;
   bool is_too_large = false;  // for the device's memory
 
   [[nodiscard]] bool known() const { return !choices.empty(); }
   // The problem as the answer computes it.
-  [[nodiscard]] const GemmProblem& computed() const {
-    return known() ? choices.front().problem : problem;
+  [[nodiscard]] Problem computed() const {
+    return known() ? Problem(choices.front().problem) : problem;
   }
 };
 
@@ -54,19 +56,19 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
   std::vector<Answer> answers;
   if (options.sizes.empty()) {
     for (Match& match : list_winners(database, device)) {
-      const std::optional<GemmProblem> problem = if_gemm(match.winner.problem);
-      if (!problem || !options.selects(*problem)) continue;
+      const Problem problem = match.winner.problem;
+      if (!options.selects(problem)) continue;
       Choice choice{options.kernels().find(match.winner.template_name),
                     match.winner.configuration,
-                    *problem,
+                    gemm_problem(problem),
                     {}};
       choice.evidence = std::move(match);
-      answers.push_back({*problem, {std::move(choice)}});
+      answers.push_back({problem, {std::move(choice)}});
     }
     return answers;
   }
-  for (GemmProblem problem : options.problems()) {
-    problem.math = options.maths().back();
+  for (const Problem& asked : options.problems()) {
+    const Problem problem = in_maths(asked, options.maths()).back();
     answers.push_back({problem, known_choices(*options.portfolios, problem, database, device,
                                               nullptr, options.exact)});
   }
@@ -75,23 +77,25 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
 
 // Returns why a device cannot hold the matrices of a problem; empty if it can, or if its memory is
 // unknown.
-std::string why_unfit(const GemmProblem& problem, const std::string& device_class) {
+std::string why_unfit(const KernelSet& kernels, const Problem& problem,
+                      const std::string& device_class) {
   if (device_class.empty()) return "";
   const double available = parse_device_class(device_class).memory_gib;
   double needed = 0;
-  for (const TensorDesc& tensor : gemm_operation().tensors(problem)) {
+  for (const TensorDesc& tensor : kernels.operation_of(problem)->tensors(problem)) {
     needed += tensor.volume() * 0x1p-30;
   }
   if (available == 0 || needed <= available) return "";
   return fmt::format("{} does not fit in the device's memory: its matrices need {:.4g} GiB of {}",
-                     to_string(problem), needed, available);
+                     size_text(kernels, problem), needed, available);
 }
 
 // Leaves out answers that were not measured for problems that the device cannot hold, and says so.
-void drop_unfit(std::vector<Answer>& answers, const std::string& device_class) {
+void drop_unfit(const KernelSet& kernels, std::vector<Answer>& answers,
+                const std::string& device_class) {
   for (Answer& answer : answers) {
     if (answer.known() && answer.choices.front().is_measured()) continue;
-    const std::string why = why_unfit(answer.problem, device_class);
+    const std::string why = why_unfit(kernels, answer.problem, device_class);
     if (why.empty()) continue;
     say(why);
     answer.choices.clear();
@@ -99,32 +103,33 @@ void drop_unfit(std::vector<Answer>& answers, const std::string& device_class) {
   }
 }
 
-std::string match_text(const Choice& choice) {
+std::string match_text(const KernelSet& kernels, const Choice& choice) {
   const Prediction* const predicted = choice.predicted();
   if (predicted == nullptr) {
     const std::string kind = to_string(choice.match());
     if (choice.is_measured()) return kind;
-    return kind + " " + to_string(gemm_problem(choice.stored()->winner.problem));
+    return kind + " " + size_text(kernels, choice.stored()->winner.problem);
   }
   const std::string error = fmt::format("predicted, +-{:.0f} %", 100 * predicted->error);
   if (!predicted->winner) return error;
-  return error + ", won for " + to_string(gemm_problem(predicted->winner->problem));
+  return error + ", won for " + size_text(kernels, predicted->winner->problem);
 }
 
-Table answer_table(const std::vector<Answer>& answers, std::optional<Math> asked, bool wide) {
-  const Math usual = asked.value_or(answers.front().computed().math);
+Table answer_table(const KernelSet& kernels, const std::vector<Answer>& answers,
+                   std::optional<Math> asked, bool wide) {
+  const std::string usual = asked ? to_string(*asked) : math_text(answers.front().computed());
   const bool with_math = std::ranges::any_of(
-      answers, [&](const Answer& answer) { return answer.computed().math != usual; });
+      answers, [&](const Answer& answer) { return math_text(answer.computed()) != usual; });
   RateColumn rates;
   TimeColumn times;
   for (const Answer& answer : answers) {
     if (!answer.known() || answer.choices.front().time_us() == 0) continue;
-    rates.add(gflops(answer.problem, answer.choices.front().time_us()));
+    rates.add(rate_of(kernels, answer.problem, answer.choices.front().time_us()));
     times.add(answer.choices.front().time_us());
   }
   Table table({"size", "match", times.title(), rates.title(), "template", "configuration"});
   for (const Answer& answer : answers) {
-    const std::string size = size_text(answer.computed(), with_math);
+    const std::string size = size_text(kernels, answer.computed(), with_math);
     if (!answer.known()) {
       table.add({size, answer.is_too_large ? "too large" : "none", "-", "-"});
       continue;
@@ -133,37 +138,39 @@ Table answer_table(const std::vector<Answer>& answers, std::optional<Math> asked
     // The sign tells predicted figures from measured ones.
     const char* const sign = best.predicted() != nullptr ? "~" : "";
     const double us = best.time_us();
-    table.add({size, match_text(best), us > 0 ? sign + times.text(us) : "-",
-               us > 0 ? sign + rates.text(gflops(best.problem, us)) : "-", best.kernel->name,
+    table.add({size, match_text(kernels, best), us > 0 ? sign + times.text(us) : "-",
+               us > 0 ? sign + rates.text(rate_of(kernels, best.problem, us)) : "-",
+               best.kernel->name,
                configuration_text(best.kernel, best.configuration, best.problem, wide)});
   }
   return table;
 }
 
-nlohmann::ordered_json predicted_entry(const Choice& best) {
+nlohmann::ordered_json predicted_entry(const KernelSet& kernels, const Choice& best) {
   const Prediction& predicted = *best.predicted();
   auto entry =
       borrowed_entry(best.problem, best.kernel->name, best.configuration, to_string(best.match()));
   entry["predicted_us"] = predicted.time_us;
   entry["predicted_error"] = predicted.error;
-  if (predicted.winner) entry["tuned_for"] = to_string(gemm_problem(predicted.winner->problem));
+  if (predicted.winner) entry["tuned_for"] = size_text(kernels, predicted.winner->problem);
   entry["explanation"] = to_string(predicted);
   return entry;
 }
 
-nlohmann::ordered_json stored_entry(const Choice& best) {
+nlohmann::ordered_json stored_entry(const KernelSet& kernels, const Choice& best) {
   const Match& match = *best.stored();
   const std::string kind = to_string(match.kind);
   auto entry = best.is_measured()
-                   ? result_entry(match.winner, best.kernel, kind)
+                   ? result_entry(kernels, match.winner, kind)
                    : borrowed_entry(best.problem, best.kernel->name, best.configuration, kind);
-  entry["tuned_for"] = to_string(gemm_problem(match.winner.problem));
+  entry["tuned_for"] = size_text(kernels, match.winner.problem);
   entry["shipped"] = match.shipped;
   entry["explanation"] = match.explanation;
   return entry;
 }
 
-nlohmann::ordered_json document_of(const std::vector<Answer>& answers, const std::string& label) {
+nlohmann::ordered_json document_of(const KernelSet& kernels, const std::vector<Answer>& answers,
+                                   const std::string& label) {
   nlohmann::ordered_json document = results_document("query", nullptr, label);
   for (const Answer& answer : answers) {
     if (!answer.known()) {
@@ -172,16 +179,16 @@ nlohmann::ordered_json document_of(const std::vector<Answer>& answers, const std
       continue;
     }
     const Choice& best = answer.choices.front();
-    document["results"].push_back(best.predicted() != nullptr ? predicted_entry(best)
-                                                              : stored_entry(best));
+    document["results"].push_back(best.predicted() != nullptr ? predicted_entry(kernels, best)
+                                                              : stored_entry(kernels, best));
   }
   document["known"] = answers.size();
   return document;
 }
 
-void print_predictions(const Answer& answer) {
+void print_predictions(const KernelSet& kernels, const Answer& answer) {
   constexpr std::size_t kShown = 5;
-  fmt::print("{}: the best predicted of {} candidates\n", to_string(answer.problem),
+  fmt::print("{}: the best predicted of {} candidates\n", size_text(kernels, answer.problem),
              answer.choices.size());
   for (std::size_t i = 0; i < std::min(kShown, answer.choices.size()); ++i) {
     const Choice& one = answer.choices[i];
@@ -189,22 +196,22 @@ void print_predictions(const Answer& answer) {
                one.predicted() != nullptr ? to_string(*one.predicted()) : one.explanation(),
                one.kernel->name, to_string(one.configuration));
     if (one.predicted() != nullptr && one.predicted()->winner) {
-      fmt::print("    won for {}: {}\n", to_string(gemm_problem(one.predicted()->winner->problem)),
+      fmt::print("    won for {}: {}\n", size_text(kernels, one.predicted()->winner->problem),
                  time_text(one.predicted()->winner->median_us));
     }
   }
 }
 
-void print_explanations(const std::vector<Answer>& answers) {
+void print_explanations(const KernelSet& kernels, const std::vector<Answer>& answers) {
   for (const Answer& answer : answers) {
     if (!answer.known()) continue;
     if (answer.choices.front().predicted() != nullptr) {
-      print_predictions(answer);
+      print_predictions(kernels, answer);
       continue;
     }
     const Match& match = *answer.choices.front().stored();
     const Winner& winner = match.winner;
-    fmt::print("{}: {}\n  {}, driver {}, compiler {}, {}\n", to_string(answer.problem),
+    fmt::print("{}: {}\n  {}, driver {}, compiler {}, {}\n", size_text(kernels, answer.problem),
                match.explanation, printable(winner.device_class),
                printable(winner.environment.driver), printable(winner.environment.nvrtc_build),
                printable(winner.measured_at));
@@ -269,7 +276,7 @@ int run_query(const QueryOptions& options) {
   if (options.top > 0) return run_top(options, database, device);
 
   std::vector<Answer> answers = find_answers(options, database, device);
-  drop_unfit(answers, limits_of(database, device).device_class);
+  drop_unfit(options.kernels(), answers, limits_of(database, device).device_class);
   const bool anything = std::ranges::any_of(answers, &Answer::known);
   const bool unfit = std::ranges::any_of(answers, &Answer::is_too_large);
   const bool everything = std::ranges::all_of(
@@ -279,15 +286,15 @@ int run_query(const QueryOptions& options) {
     device.label = answer.choices.front().stored()->winner.device_label;
   }
   if (options.json) {
-    print_document(document_of(answers, device.label));
+    print_document(document_of(options.kernels(), answers, device.label));
   } else if (options.csv) {
-    fmt::print("{}", results_csv(document_of(answers, device.label)));
+    fmt::print("{}", results_csv(document_of(options.kernels(), answers, device.label)));
   } else if (anything) {
     const std::optional<Math> math =
         options.max_error ? std::optional(options.arithmetic()) : options.math;
     fmt::print("{}\n{}", printable(device.label),
-               answer_table(answers, math, options.wide).text(output_columns()));
-    if (options.explain) print_explanations(answers);
+               answer_table(options.kernels(), answers, math, options.wide).text(output_columns()));
+    if (options.explain) print_explanations(options.kernels(), answers);
   }
   if (everything && unfit) return exit_code::kEnvironment;
   if (anything && everything) return exit_code::kDone;

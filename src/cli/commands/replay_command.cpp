@@ -16,12 +16,12 @@
 #include "cli/interrupt.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/options/options.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/output/results_json.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "core/json.hpp"
-#include "operation/gemm/gemm.hpp"
 #include "operation/problem_json.hpp"
 #include "tuner/replay/replay.hpp"
 #include "tuner/replay/stopping.hpp"
@@ -60,13 +60,14 @@ std::vector<RecordedSpace> read_spaces(const ReplayCommandOptions& options) {
   }
   if (options.sizes.empty()) return spaces;
   std::vector<RecordedSpace> chosen;
-  for (const GemmProblem& size : options.sizes) {
+  for (const Problem& size : options.sizes) {
     const std::size_t before = chosen.size();
     for (const RecordedSpace& space : spaces) {
-      if (space.problem && same_size(gemm_problem(*space.problem), size)) chosen.push_back(space);
+      if (space.problem && same_size(*space.problem, size)) chosen.push_back(space);
     }
     if (chosen.size() == before) {
-      throw UsageError("--sizes: " + to_string(size) + " was not recorded in these files");
+      throw UsageError("--sizes: " + size_text(options.kernels(), size) +
+                       " was not recorded in these files");
     }
   }
   return chosen;

@@ -12,10 +12,10 @@
 #include "cli/options/configuration_choice.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/tuning_setup.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
-#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -26,7 +26,7 @@ std::vector<ChosenConfiguration> configurations_for(const Options& options,
                                                     const DeviceInfo& device) {
   const std::optional<TuningDatabase> database = open_database_read_only(options.database);
   std::vector<ChosenConfiguration> all;
-  for (const GemmProblem& problem : options.problems()) {
+  for (const Problem& problem : options.problems()) {
     const ChosenConfiguration& chosen = all.emplace_back(
         choose_configuration(choice_of(options), problem, database ? &*database : nullptr,
                              {&options.kernels(), device.device_class(), device.label, std::nullopt,
@@ -39,7 +39,7 @@ std::vector<ChosenConfiguration> configurations_for(const Options& options,
 
 std::vector<Trial> run_all(const Options& options, const DeviceInfo& device,
                            InterruptWatch& interrupts) {
-  const std::vector<GemmProblem> problems = options.problems();
+  const std::vector<Problem> problems = options.problems();
   const std::vector<ChosenConfiguration> chosen = configurations_for(options, device);
   CubinStore cubins = open_cubin_store();
   const TunerSetup setup = make_setup(*options.portfolios, {device}, 1);
@@ -48,7 +48,7 @@ std::vector<Trial> run_all(const Options& options, const DeviceInfo& device,
   std::vector<Trial> trials;
   while (trials.size() < problems.size() && !interrupts.token().stop_requested()) {
     const std::size_t i = trials.size();
-    interrupts.begin_step(to_string(problems[i]));
+    interrupts.begin_step(size_text(options.kernels(), problems[i]));
     progress.show({.done = static_cast<std::int64_t>(i),
                    .total = static_cast<std::int64_t>(problems.size()),
                    .phase = "run"});
@@ -62,7 +62,7 @@ Table trial_table(const std::vector<Trial>& trials, const Options& options) {
   TimeColumn times;
   for (const Trial& trial : trials) {
     if (!trial.ok()) continue;
-    rates.add(gflops(gemm_problem(trial.problem), trial.measurement.median_us));
+    rates.add(rate_of(options.kernels(), trial.problem, trial.measurement.median_us));
     times.add(trial.measurement.median_us);
   }
   Table table({"size", "status", times.title(), rates.title(), "max error ratio", "of bound",
@@ -70,13 +70,13 @@ Table trial_table(const std::vector<Trial>& trials, const Options& options) {
   for (const Trial& trial : trials) {
     const double us = trial.measurement.median_us;
     const Verification& check = trial.verification;
-    table.add({to_string(gemm_problem(trial.problem)), to_string(trial.status),
+    table.add({size_text(options.kernels(), trial.problem), to_string(trial.status),
                trial.ok() ? times.text(us) : "-",
-               trial.ok() ? rates.text(gflops(gemm_problem(trial.problem), us)) : "-",
+               trial.ok() ? rates.text(rate_of(options.kernels(), trial.problem, us)) : "-",
                trial.ok() ? fmt::format("{:.2f}", check.max_error_ratio) : "-",
                trial.ok() ? fmt::format("{:.1f}", check.error_bound) : "-", trial.template_name,
                configuration_text(options.kernels().find(trial.template_name), trial.configuration,
-                                  gemm_problem(trial.problem), options.wide)});
+                                  trial.problem, options.wide)});
   }
   return table;
 }
@@ -85,11 +85,11 @@ int run_run(const Options& options) {
   check_choice(choice_of(options), options.problems());
   InterruptWatch interrupts;
   const DeviceInfo device = device_for(options.device);
-  check_memory(options.problems(), device);
+  check_memory(options.kernels(), options.problems(), device);
   const auto lock = lock_device(device, interrupts.token());
   const std::vector<Trial> trials = run_all(options, device, interrupts);
   const std::size_t wanted = options.sizes.size();
-  print_trial_notes(trials, wanted);
+  print_trial_notes(options.kernels(), trials, wanted);
   if (options.json || options.csv) {
     print_trials("run", device, trials, wanted, options);
     return exit_code_for(trials, wanted);
@@ -97,7 +97,7 @@ int run_run(const Options& options) {
   fmt::print("{}\n{}", describe(device), trial_table(trials, options).text(output_columns()));
   for (const Trial& trial : trials) {
     if (trial.ok() && !trial.detail.empty()) {
-      fmt::print("{}: verified and timed on {}\n", to_string(gemm_problem(trial.problem)),
+      fmt::print("{}: verified and timed on {}\n", size_text(options.kernels(), trial.problem),
                  trial.detail);
     }
   }

@@ -15,6 +15,7 @@
 #include "cli/options/options.hpp"
 #include "cli/options/target.hpp"
 #include "cli/options/tuning_setup.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "gpu/nvrtc.hpp"
@@ -122,13 +123,13 @@ void print_special_needs(const LaunchGeometry& geometry, const std::vector<Tenso
 
 void print_launch(const ChosenConfiguration& chosen, const std::vector<std::string>& options) {
   const KernelTemplate& kernel = *chosen.kernel;
-  const Problem problem = chosen.problem;
+  const Problem& problem = chosen.problem;
   const LaunchGeometry geometry = kernel.geometry(chosen.configuration, problem);
   if (!geometry.is_launchable()) {
     throw UsageError(fmt::format("{} would need {} blocks, more than a launch has",
-                                 to_string(chosen.problem), fmt::join(geometry.grid, " x ")));
+                                 kernel.operation->text(problem), fmt::join(geometry.grid, " x ")));
   }
-  print_line("size", to_string(chosen.problem));
+  print_line("size", kernel.operation->text(problem));
   print_line("template", kernel.name);
   print_line("configuration", to_string(chosen.configuration));
   print_line("origin", printable(chosen.origin));
@@ -159,7 +160,7 @@ gpu::CompileResult compile(const KernelTemplate& kernel, const std::vector<std::
 }
 
 int run_show(const ShowOptions& options) {
-  const GemmProblem problem = options.one_problem();
+  const Problem problem = options.one_problem();
   check_choice(choice_of(options), {problem});
   if (options.source + options.ptx + options.log > 1) {
     throw UsageError("--source, --ptx and --log exclude each other");

@@ -18,10 +18,10 @@
 #include "cli/options/options.hpp"
 #include "cli/options/space_options.hpp"
 #include "cli/options/tuning_setup.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/progress.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
-#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -109,11 +109,11 @@ bool has_speedups(const std::vector<Column>& columns) {
 }
 
 // GFLOP/s with the speed-up against one result of the same tile width, as the documents have it.
-std::string cell(const std::vector<Column>& columns, std::span<const Trial> trials,
-                 std::size_t index) {
+std::string cell(const KernelSet& kernels, const std::vector<Column>& columns,
+                 std::span<const Trial> trials, std::size_t index) {
   const Trial& trial = trials[index];
   if (!trial.ok()) return to_string(trial.status);
-  const double rate = gflops(gemm_problem(trial.problem), trial.measurement.median_us);
+  const double rate = rate_of(kernels, trial.problem, trial.measurement.median_us);
   const int digits = rate < 100 ? 2 : 0;
   const Column* const base = base_of(columns[index], columns);
   const auto base_index = static_cast<std::size_t>(base == nullptr ? 0 : base - columns.data());
@@ -125,15 +125,17 @@ std::string cell(const std::vector<Column>& columns, std::span<const Trial> tria
 }
 
 // A row for each size; "-" stands for what was not measured.
-Table sweep_table(const std::vector<Column>& columns, const std::vector<Trial>& trials) {
+Table sweep_table(const KernelSet& kernels, const std::vector<Column>& columns,
+                  const std::vector<Trial>& trials) {
   std::vector<std::string> header = {"size"};
   for (const Column& column : columns) header.push_back(column.title());
   Table table(header);
   for (std::size_t first = 0; first < trials.size(); first += columns.size()) {
     const auto of_size =
         std::span(trials).subspan(first, std::min(columns.size(), trials.size() - first));
-    std::vector<std::string> row = {to_string(gemm_problem(of_size.front().problem))};
-    for (std::size_t i = 0; i < of_size.size(); ++i) row.push_back(cell(columns, of_size, i));
+    std::vector<std::string> row = {size_text(kernels, of_size.front().problem)};
+    for (std::size_t i = 0; i < of_size.size(); ++i)
+      row.push_back(cell(kernels, columns, of_size, i));
     row.resize(header.size(), "-");
     table.add(std::move(row));
   }
@@ -143,7 +145,7 @@ Table sweep_table(const std::vector<Column>& columns, const std::vector<Trial>& 
 // A single launch comes first: the time limit of the real measurement follows it, as many launches
 // may take long.
 Trial measured_with_foresight(CandidateRunner& runner, const KernelTemplate& kernel,
-                              const Configuration& configuration, const GemmProblem& problem,
+                              const Configuration& configuration, const Problem& problem,
                               MeasureOptions options) {
   const MeasureOptions single = {
       .verify = false, .timing = {.samples = 1, .launches_per_sample = 1}, .input = options.input};
@@ -154,10 +156,10 @@ Trial measured_with_foresight(CandidateRunner& runner, const KernelTemplate& ker
 }
 
 int run_sweep(const Options& options) {
-  const std::vector<GemmProblem> problems = options.problems();
+  const std::vector<Problem> problems = options.problems();
   const KernelTemplate& kernel = template_or_default(options.one_template(), options.kernels());
   const SpaceFilter filter = swept_values(options.filter, kernel);
-  for (const GemmProblem& problem : problems) check_problem(kernel, problem);
+  for (const Problem& problem : problems) check_problem(kernel, problem);
   MeasureOptions measure;
   measure.input = options.input == "linear" ? InputData::linear : InputData::uniform;
   measure.timing.launches_per_sample = static_cast<int>(options.launches);
@@ -166,7 +168,7 @@ int run_sweep(const Options& options) {
   const DeviceInfo device = device_for(options.device);
   check_architecture(kernel, device.architecture());
   const std::vector<Column> columns = make_columns(filter, options.filter, kernel, device);
-  check_memory(problems, device);
+  check_memory(options.kernels(), problems, device);
   const auto lock = lock_device(device, interrupts.token());
   CubinStore cubins = open_cubin_store();
   const TunerSetup setup = make_setup(*options.portfolios, {device}, 0);
@@ -179,8 +181,8 @@ int run_sweep(const Options& options) {
   std::vector<Trial> trials;
   while (trials.size() < wanted && !interrupts.token().stop_requested()) {
     const Column& column = columns[trials.size() % columns.size()];
-    const GemmProblem& problem = problems[trials.size() / columns.size()];
-    interrupts.begin_step(to_string(problem));
+    const Problem& problem = problems[trials.size() / columns.size()];
+    interrupts.begin_step(size_text(options.kernels(), problem));
     progress.show({.done = static_cast<std::int64_t>(trials.size()),
                    .total = static_cast<std::int64_t>(wanted),
                    .phase = "sweep"});
@@ -188,14 +190,14 @@ int run_sweep(const Options& options) {
         measured_with_foresight(runner, kernel, column.configuration, problem, measure));
   }
   progress.hide();
-  print_trial_notes(trials, wanted);
+  print_trial_notes(options.kernels(), trials, wanted);
   if (options.json || options.csv) {
     print_trials("sweep", device, trials, wanted, options);
   } else {
     fmt::print("{}\n{}, GFLOP/s{}, {} data, mean of {} launches\n{}", describe(device), kernel.name,
                has_speedups(columns) ? " (speed-up against R1 with the same tile)" : "",
                options.input, options.launches,
-               sweep_table(columns, trials).text(output_columns()));
+               sweep_table(options.kernels(), columns, trials).text(output_columns()));
   }
   return exit_code_for(trials, wanted);
 }

@@ -39,13 +39,11 @@ struct TuneOptions : Options {
 // Throws UsageError where the templates that were named compute nothing with this arithmetic, but
 // one of them would with another.
 void check_math(const Options& options) {
-  const std::vector<GemmProblem> problems = options.problems();
+  const std::vector<Problem> problems = options.problems();
   const auto any_computes = [&](const KernelTemplate* kernel, const std::vector<Math>& maths) {
-    return std::ranges::any_of(problems, [&](GemmProblem problem) {
-      return std::ranges::any_of(maths, [&](Math math) {
-        problem.math = math;
-        return computes(*kernel, problem);
-      });
+    return std::ranges::any_of(problems, [&](const Problem& problem) {
+      return std::ranges::any_of(in_maths(problem, maths),
+                                 [&](const Problem& each) { return computes(*kernel, each); });
     });
   };
   const auto& named = options.templates;
@@ -74,13 +72,10 @@ TuneRequest make_request(const TuneOptions& options) {
   }
   TuneRequest request;
   request.began = std::chrono::steady_clock::now();
-  for (GemmProblem problem : options.problems()) {
-    const Problem& asked = request.problems.emplace_back(problem);
-    if (options.maths().size() == 1) continue;
-    for (const Math math : options.maths()) {
-      problem.math = math;
-      request.alternatives[asked].emplace_back(problem);
-    }
+  request.problems = options.problems();
+  const std::vector<Math> maths = options.maths();
+  for (const Problem& problem : request.problems) {
+    if (maths.size() > 1) request.alternatives[problem] = in_maths(problem, maths);
   }
   request.templates = options.templates;
   request.filter = options.filter;
@@ -242,7 +237,7 @@ int run_tune(const TuneOptions& options) {
   const TuneReport report =
       tune_with_progress(request, setup, options.progress, interrupts.token());
 
-  print_notes(report);
+  print_notes(report, options.kernels());
   if (options.json) {
     print_document(tune_document(report, device, options.kernels()));
   } else if (options.csv) {

@@ -11,7 +11,9 @@
 
 #include "autotune/error.hpp"
 
+#include "cli/gemm_output.hpp"
 #include "cli/options/space_options.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/terminal.hpp"
 #include "operation/gemm/gemm.hpp"
 
@@ -105,7 +107,7 @@ std::string odd_value(const KernelTemplate& kernel, const Configuration& given) 
 }
 
 Configuration completed(const KernelTemplate& kernel, const Configuration& given,
-                        const GemmProblem& problem) {
+                        const Problem& problem) {
   const Configuration usual = kernel.default_configuration(problem);
   Configuration whole = usual;
   for (const auto& [name, value] : given.entries()) whole.set(name, value);
@@ -126,7 +128,7 @@ Configuration completed(const KernelTemplate& kernel, const Configuration& given
 
 // Says which values of the default the given ones do not go with, and what was taken instead.
 std::string adaptation(const KernelTemplate& kernel, const Configuration& given,
-                       const GemmProblem& problem) {
+                       const Problem& problem) {
   const Configuration usual = kernel.default_configuration(problem);
   const Configuration whole = completed(kernel, given, problem);
   Configuration taken;
@@ -148,12 +150,12 @@ ConfigurationChoice choice_of(const Options& options) {
 }
 
 std::vector<std::string> adaptations(const ConfigurationChoice& choice,
-                                     const std::vector<GemmProblem>& problems,
+                                     const std::vector<Problem>& problems,
                                      const std::string& option) {
   const KernelTemplate& kernel = chosen_template(choice);
   if (choice.configuration.empty()) return {};
   std::set<std::string> texts;
-  for (const GemmProblem& problem : problems) {
+  for (const Problem& problem : problems) {
     try {
       const std::string text = adaptation(kernel, choice.configuration, problem);
       if (!text.empty()) texts.insert(fmt::format("{}: {}", option, text));
@@ -164,7 +166,7 @@ std::vector<std::string> adaptations(const ConfigurationChoice& choice,
   return {texts.begin(), texts.end()};
 }
 
-void check_choice(const ConfigurationChoice& choice, const std::vector<GemmProblem>& problems,
+void check_choice(const ConfigurationChoice& choice, const std::vector<Problem>& problems,
                   const std::string& option) {
   for (const std::string& text : adaptations(choice, problems, option)) say(text);
 }
@@ -190,15 +192,15 @@ void check_device(const KernelTemplate& kernel, const Configuration& configurati
   }
 }
 
-void check_problem(const KernelTemplate& kernel, const GemmProblem& problem) {
+void check_problem(const KernelTemplate& kernel, const Problem& problem) {
   if (computes(kernel, problem)) return;
   throw UsageError(fmt::format(
       "--template: {} does not compute {} with --math {}: name another template or --math",
-      kernel.name, to_string(problem), to_string(problem.math)));
+      kernel.name, kernel.operation->text(problem), math_text(problem)));
 }
 
-ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
-                                         const GemmProblem& problem, const TuningDatabase* database,
+ChosenConfiguration choose_configuration(const ConfigurationChoice& choice, const Problem& problem,
+                                         const TuningDatabase* database,
                                          const DeviceQuery& device) {
   const KernelTemplate& kernel = chosen_template(choice);
   if (!choice.configuration.empty()) {
@@ -211,22 +213,24 @@ ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
   return {best.kernel, best.configuration, best.problem, best.explanation(), best.is_measured()};
 }
 
-std::vector<Choice> known_choices(const ShippedPortfolios& portfolios, const GemmProblem& problem,
+std::vector<Choice> known_choices(const ShippedPortfolios& portfolios, const Problem& problem,
                                   const TuningDatabase* database, const DeviceQuery& device,
                                   const KernelTemplate* kernel, bool only_measured) {
-  ChoiceQuery query{
-      .problem = problem, .database = database, .device = device, .portfolios = &portfolios};
+  ChoiceQuery query{.problem = gemm_problem(problem),
+                    .database = database,
+                    .device = device,
+                    .portfolios = &portfolios};
   query.limits = limits_of(database, device);
-  query.aligned = unpadded_traits(gemm_operation(), problem).aligned;
+  query.aligned = unpadded_traits(*portfolios.kernels().operation_of(problem), problem).aligned;
   query.only_measured = only_measured;
-  query.serves = [kernel](const KernelTemplate& one, const Configuration&, const GemmProblem&) {
+  query.serves = [kernel](const KernelTemplate& one, const auto&...) {
     return kernel == nullptr || &one == kernel;
   };
   return choices(query);
 }
 
 std::string configuration_text(const KernelTemplate* kernel, const Configuration& configuration,
-                               const GemmProblem& problem, bool wide) {
+                               const Problem& problem, bool wide) {
   if (wide || kernel == nullptr) return to_string(configuration);
   const Configuration usual = kernel->default_configuration(problem);
   Configuration different;

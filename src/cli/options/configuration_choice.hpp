@@ -24,7 +24,7 @@ struct ConfigurationChoice {
 struct ChosenConfiguration {
   const KernelTemplate* kernel = nullptr;
   Configuration configuration;
-  GemmProblem problem;    // as it is computed, maybe with a stricter math than was asked for
+  Problem problem;        // as it is computed, maybe with a stricter math than was asked for
   std::string origin;     // "given", "default", or the reason why it is the best known
   bool is_exact = false;  // given, or tuned for the very problem
 };
@@ -33,10 +33,10 @@ struct ChosenConfiguration {
 // for each difference. Throws UsageError, which names the option, for a choice that no device could
 // serve.
 [[nodiscard]] std::vector<std::string> adaptations(const ConfigurationChoice& choice,
-                                                   const std::vector<GemmProblem>& problems,
+                                                   const std::vector<Problem>& problems,
                                                    const std::string& option = "--config");
 // Says them on standard error.
-void check_choice(const ConfigurationChoice& choice, const std::vector<GemmProblem>& problems,
+void check_choice(const ConfigurationChoice& choice, const std::vector<Problem>& problems,
                   const std::string& option = "--config");
 
 // Throws UsageError when devices of an architecture cannot run a template. An empty one passes.
@@ -45,20 +45,20 @@ void check_architecture(const KernelTemplate& kernel, const std::string& archite
 void check_device(const KernelTemplate& kernel, const Configuration& configuration,
                   const DeviceInfo& device);
 // Throws UsageError when a template does not compute a problem.
-void check_problem(const KernelTemplate& kernel, const GemmProblem& problem);
+void check_problem(const KernelTemplate& kernel, const Problem& problem);
 
 // Parameters that a spelled-out configuration leaves out are as in the template's default for the
 // problem, else as near to it as the space's rules allow; a loop that the default unrolls fully
 // stays so. Without one: the best known for the device (see choices()), of the template if one is
 // named, else the template's default.
 [[nodiscard]] ChosenConfiguration choose_configuration(const ConfigurationChoice& choice,
-                                                       const GemmProblem& problem,
+                                                       const Problem& problem,
                                                        const TuningDatabase* database,
                                                        const DeviceQuery& device);
 
 // The known choices for a problem on a device that need not be here, of a template if one is given.
 [[nodiscard]] std::vector<Choice> known_choices(
-    const ShippedPortfolios& portfolios, const GemmProblem& problem, const TuningDatabase* database,
+    const ShippedPortfolios& portfolios, const Problem& problem, const TuningDatabase* database,
     const DeviceQuery& device, const KernelTemplate* kernel = nullptr, bool only_measured = false);
 
 // The value of --config that stands for a configuration: the parameters that differ from the
@@ -66,6 +66,6 @@ void check_problem(const KernelTemplate& kernel, const GemmProblem& problem);
 // the template (nullptr). "default" where none differs.
 [[nodiscard]] std::string configuration_text(const KernelTemplate* kernel,
                                              const Configuration& configuration,
-                                             const GemmProblem& problem, bool wide);
+                                             const Problem& problem, bool wide);
 
 }  // namespace autotune

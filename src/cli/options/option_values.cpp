@@ -1,17 +1,8 @@
 #include "cli/options/option_values.hpp"
 
-#include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <iostream>
 #include <utility>
-
-#include <fmt/format.h>
-
-#include "autotune/error.hpp"
 
 #include "cli/output/table.hpp"
 
@@ -28,83 +19,6 @@ std::optional<std::pair<double, std::string_view>> leading_number(std::string_vi
   const auto [end, error] = std::from_chars(text.data(), last, value);
   if (error != std::errc()) return std::nullopt;
   return std::pair(value, std::string_view(end, last));
-}
-
-constexpr std::size_t kMaxSizes = 1024;
-constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
-
-GemmProblem parse_item(const std::string& item) {
-  std::vector<std::int64_t> numbers;
-  for (const std::string& part : items_of(item, 'x')) {
-    if (const auto number = parse_whole_number(part)) numbers.push_back(*number);
-  }
-  const auto parts = static_cast<std::size_t>(std::count(item.begin(), item.end(), 'x')) + 1;
-  if (numbers.size() != parts || (parts != 1 && parts != 3)) {
-    throw UsageError(fmt::format(
-        "{} must be N or MxNxK with whole numbers from 1 to {}, e.g. --sizes 1024,2048x512x1024",
-        item.empty() ? "an empty item is not a size: it" : in_quotes(item), kMaxSize));
-  }
-  if (parts == 1) return {.m = numbers[0], .n = numbers[0], .k = numbers[0]};
-  return {.m = numbers[0], .n = numbers[1], .k = numbers[2]};
-}
-
-void add_sizes(std::vector<GemmProblem>& problems, const std::string& list) {
-  for (const std::string& item : items_of(list)) {
-    const GemmProblem problem = parse_item(item);
-    if (std::find(problems.begin(), problems.end(), problem) != problems.end()) continue;
-    if (problems.size() == kMaxSizes) {
-      throw UsageError(fmt::format("at most {} different sizes are allowed", kMaxSizes));
-    }
-    problems.push_back(problem);
-  }
-}
-
-// The file's text. A file with more than a list of sizes can have, e.g. one without an end, is
-// refused.
-std::string read_text(const std::string& path, const std::string& name) {
-  errno = 0;
-  std::ifstream file(path);
-  std::istream& input = path == "-" ? std::cin : file;
-  std::string text(kMaxFileBytes + 1, '\0');
-  if (input) input.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(input.gcount()));
-  if (input.bad() || (path != "-" && !file.is_open())) {
-    throw UsageError(fmt::format("{} cannot be read: {}; it must have sizes, one a line", name,
-                                 std::strerror(errno)));
-  }
-  if (text.size() > kMaxFileBytes) {
-    throw UsageError(fmt::format("{} has more than 1 MiB: it must have sizes, one a line", name));
-  }
-  return text;
-}
-
-// The part of a line before its comment, without space around it.
-std::string_view without_comment(std::string_view line) {
-  constexpr std::string_view kSpace = " \t\r";
-  line = line.substr(0, line.find('#'));
-  line.remove_prefix(std::min(line.find_first_not_of(kSpace), line.size()));
-  return line.substr(0, line.find_last_not_of(kSpace) + 1);
-}
-
-// The sizes of a file, "-" for standard input, of which lines may be empty.
-std::vector<GemmProblem> read_sizes(const std::string& path) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  const std::string name = path == "-" ? "standard input" : "the file " + in_quotes(path);
-  std::string text = read_text(path, name);
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
-  std::vector<GemmProblem> problems;
-  const std::vector<std::string> lines = items_of(text, '\n');
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string list(without_comment(lines[i]));
-    if (list.empty()) continue;
-    try {
-      add_sizes(problems, list);
-    } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{}, line {}: {}", name, i + 1, error.what()));
-    }
-  }
-  if (problems.empty()) throw UsageError(name + " has no sizes: it must have them, one a line");
-  return problems;
 }
 
 }  // namespace
@@ -170,17 +84,6 @@ std::optional<double> parse_seconds(std::string_view text) {
   const double seconds = value * scale;
   if (!(seconds > 0) || seconds > kMaxSeconds) return std::nullopt;
   return seconds;
-}
-
-std::vector<GemmProblem> parse_sizes(const std::string& text) {
-  if (text.starts_with('@')) return read_sizes(text.substr(1));
-  std::vector<GemmProblem> problems;
-  add_sizes(problems, text);
-  return problems;
-}
-
-bool same_size(const GemmProblem& a, const GemmProblem& b) {
-  return a.m == b.m && a.n == b.n && a.k == b.k;
 }
 
 }  // namespace autotune

@@ -7,8 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "autotune/problem.hpp"
-
 namespace autotune {
 
 // The largest number that sizes and options may have.
@@ -33,14 +31,5 @@ inline constexpr std::int64_t kMaxSize = 2147483647;
 [[nodiscard]] std::optional<double> parse_share(std::string_view text);
 // "30", "30s", "5m" or "1h" in seconds, above 0 and up to 1e9.
 [[nodiscard]] std::optional<double> parse_seconds(std::string_view text);
-
-// "1024,512x256x2048": 1 to 1024 items with commas between them, each N or MxNxK, each number
-// [1-9][0-9]* and at most 2147483647. "@FILE" reads the items from a file of at most 1 MiB, and
-// "@-" from standard input: one a line, with comments from '#' on. Duplicates are merged, the first
-// of them kept. Throws UsageError that quotes the item that is wrong and names its line.
-[[nodiscard]] std::vector<GemmProblem> parse_sizes(const std::string& text);
-
-// Compares m, n and k, and not the layout.
-[[nodiscard]] bool same_size(const GemmProblem& a, const GemmProblem& b);
 
 }  // namespace autotune

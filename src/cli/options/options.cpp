@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -16,7 +15,6 @@
 #include "cli/options/option_values.hpp"
 #include "cli/options/space_options.hpp"
 #include "cli/output/usage_message.hpp"
-#include "operation/gemm/gemm.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace autotune {
@@ -73,7 +71,6 @@ bool store_format(Options& options, const std::string& /*text*/) {
   return true;
 }
 
-constexpr std::string_view kLayouts[] = {"NN", "NT", "TN", "TT"};
 constexpr std::string_view kInputs[] = {"linear", "uniform"};
 constexpr std::string_view kLibraries[] = {"cublas"};
 constexpr std::string_view kProgress[] = {"auto", "plain", "none"};
@@ -82,10 +79,6 @@ template <const auto& Words>
 std::optional<std::string> one_of(const std::string& text) {
   const bool is_known = std::find(std::begin(Words), std::end(Words), text) != std::end(Words);
   return is_known ? std::optional(text) : std::nullopt;
-}
-
-std::optional<Math> math(const std::string& text) {
-  return one_of<kMathNames>(text) ? std::optional(math_from_string(text)) : std::nullopt;
 }
 
 // "sm_90a" is a device's own code, which templates that need it ask for themselves: "sm_90".
@@ -169,20 +162,18 @@ struct Declaration {
   bool (*store)(Options&, const std::string&);
 };
 
-constexpr std::int64_t kMostBatch = std::numeric_limits<std::int32_t>::max();
-
 constexpr Declaration kDeclarations[] = {
     {"--sizes", "LIST",
      "Sizes N or MxNxK, separated by commas, or @FILE with one a line (@-: standard input)", "",
      "1024,2048x512x1024", store_sizes},
     {"--layout", "NN|NT|TN|TT", "A and B as stored (N) or transposed (T); default NN",
-     "NN, NT, TN or TT", "TN", store<one_of<kLayouts>, &Options::layout>},
-    {"--batch", "N", "Products of each size that one launch computes (default 1)",
-     "a whole number from 1 to 2147483647", "64", store<number_up_to<kMostBatch>, &Options::batch>},
+     "NN, NT, TN or TT", "TN", store<parse_layout, &Options::layout>},
+    {"--batch", "N", "Products of each size that one launch computes (default 1)", kWholeNumber,
+     "64", store<number, &Options::batch>},
     {"--math", "strict|emulated|tf32",
      "strict (default): FP32 throughout; emulated: any arithmetic as accurate as FP32; tf32: any "
      "as accurate as TF32",
-     "strict, emulated or tf32", "emulated", store<math, &Options::math>},
+     "strict, emulated or tf32", "emulated", store<parse_math, &Options::math>},
     {"--max-error", "ERROR",
      "Only configurations with at most this relative error (Frobenius norm, random data), of any "
      "arithmetic unless --math names one",
@@ -263,39 +254,6 @@ void store_text(const Declaration& option, Options& options, const std::string& 
 }
 
 }  // namespace
-
-std::vector<Math> Options::maths() const {
-  if (math || !max_error) return {arithmetic()};
-  std::vector<Math> all;
-  for (const GemmProblem& one : with_stricter_maths({.math = Math::tf32})) all.push_back(one.math);
-  std::ranges::reverse(all);
-  return all;
-}
-
-std::vector<GemmProblem> Options::problems() const {
-  std::vector<GemmProblem> problems = sizes;
-  for (GemmProblem& problem : problems) {
-    problem.math = arithmetic();
-    problem.batch = batch.value_or(1);
-    set_layout(problem, layout.value_or("NN"));
-    check_operands(problem);
-  }
-  return problems;
-}
-
-bool Options::selects(const GemmProblem& problem) const {
-  const auto is_size = [&](const GemmProblem& size) { return same_size(size, problem); };
-  return (sizes.empty() || std::any_of(sizes.begin(), sizes.end(), is_size)) &&
-         (!layout || *layout == layout_text(problem)) && (!batch || *batch == problem.batch) &&
-         (!math || *math == problem.math);
-}
-
-GemmProblem Options::one_problem() const {
-  if (sizes.size() == 1) return problems().front();
-  throw UsageError(
-      fmt::format("--sizes: {} sizes are given, but this command takes one size, e.g. --sizes 2048",
-                  sizes.size()));
-}
 
 std::vector<const KernelTemplate*> Options::chosen_templates() const {
   std::vector<const KernelTemplate*> chosen = templates;

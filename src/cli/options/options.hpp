@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "autotune/configuration.hpp"
-#include "autotune/problem.hpp"
 
+#include "cli/gemm_options.hpp"
 #include "select/portfolio.hpp"
 #include "tuner/run/request.hpp"
 
@@ -30,15 +30,9 @@ inline constexpr const char* kDeviceNameHelp =
     "else cpu)";
 
 // The values of a command's options.
-struct Options {
+struct Options : GemmOptions {
   const ShippedPortfolios* portfolios = nullptr;  // set before the options are read
-  std::vector<GemmProblem> sizes;
-  std::string sizes_file;             // that they were read from; "-": standard input
-  std::optional<std::string> layout;  // empty: NN
-  std::optional<std::int64_t> batch;  // empty: 1
-  std::optional<Math> math;           // empty: see arithmetic() and maths()
-  std::optional<double> max_error;    // relative Frobenius error
-  std::string device;                 // as it was given
+  std::string device;                             // as it was given
   std::string architecture;
   std::vector<const KernelTemplate*> templates;  // empty: none is named
   Configuration configuration;                   // empty: none is given
@@ -62,16 +56,6 @@ struct Options {
 
   // Those that the program has.
   [[nodiscard]] const KernelSet& kernels() const { return portfolios->kernels(); }
-  [[nodiscard]] Math arithmetic() const { return math.value_or(Math::strict); }
-  // The maths of which results will do, the strictest first.
-  [[nodiscard]] std::vector<Math> maths() const;
-  // The sizes, with the layout, the batch and the arithmetic that were asked for.
-  [[nodiscard]] std::vector<GemmProblem> problems() const;
-  // Returns whether a problem is of the sizes (none: any), the layout, the batch and the arithmetic
-  // that were given.
-  [[nodiscard]] bool selects(const GemmProblem& problem) const;
-  // The one size of commands that take no more, in the same way. Throws UsageError for several.
-  [[nodiscard]] GemmProblem one_problem() const;
   // The templates that are named, else all.
   [[nodiscard]] std::vector<const KernelTemplate*> chosen_templates() const;
   // The template of commands that look at one; nullptr where none is named. Throws UsageError for

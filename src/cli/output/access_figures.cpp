@@ -6,6 +6,7 @@
 
 #include "autotune/error.hpp"
 
+#include "cli/gemm_options.hpp"
 #include "cpu/access_trace.hpp"
 #include "cpu/compiler.hpp"
 #include "cpu/device.hpp"
@@ -34,7 +35,7 @@ std::vector<TensorDesc> tensors_of_part(const Operation& operation, const Proble
 
 std::vector<AccessSummary> access_figures(const KernelTemplate& kernel,
                                           const Configuration& configuration,
-                                          const GemmProblem& problem) {
+                                          const Problem& problem) {
   if (!kernel.tile_shape) {
     throw Error(fmt::format("{} has no tile shape, by which accesses are counted", kernel.name));
   }
@@ -51,12 +52,13 @@ std::vector<AccessSummary> access_figures(const KernelTemplate& kernel,
         "{} has instructions that the CPU device, which traces them, does not know", kernel.name));
   }
   const TileShape tile = kernel.tile_shape(configuration);
-  GemmProblem part = problem;
-  part.m = std::min(part.m, tile.block_m);
-  part.n = std::min(part.n, tile.block_n);
-  const std::int64_t k = std::min(part.k, kEnoughWork / (part.m * part.n));
-  const std::int64_t k_tiles = std::max<std::int64_t>(1, k / tile.block_k);
-  part.k = std::min(part.k, k_tiles * tile.block_k);
+  const std::int64_t m = std::min(problem.size("m"), tile.block_m);
+  const std::int64_t n = std::min(problem.size("n"), tile.block_n);
+  const std::int64_t whole_k = problem.size("k");
+  const std::int64_t k_tiles =
+      std::max<std::int64_t>(1, std::min(whole_k, kEnoughWork / (m * n)) / tile.block_k);
+  const std::int64_t k = std::min(whole_k, k_tiles * tile.block_k);
+  const Problem part = resized(problem, m, n, k);
   LaunchGeometry geometry = kernel.geometry(configuration, part);
   geometry.grid = {1, 1, 1};
   return summarize(trace_block(compiled.image,
@@ -64,7 +66,7 @@ std::vector<AccessSummary> access_figures(const KernelTemplate& kernel,
                                 .signature = kernel.signature(part),
                                 .geometry = geometry,
                                 .tensors = tensors_of_part(*kernel.operation, problem, part),
-                                .sizes = {part.m, part.n, part.k},
+                                .sizes = {m, n, k},
                                 .scalars = kernel.operation->scalars,
                                 .k_tiles = k_tiles,
                                 .turns = std::max<std::int64_t>(1, tile.block_k / tile.unroll)}));

@@ -3,8 +3,6 @@
 
 #include <vector>
 
-#include "autotune/problem.hpp"
-
 #include "cpu/access_pattern.hpp"
 #include "kernel_templates/kernel_template.hpp"
 
@@ -14,6 +12,6 @@ namespace autotune {
 // EnvironmentError without a C++ compiler, and Error for a kernel that the CPU device cannot run.
 [[nodiscard]] std::vector<AccessSummary> access_figures(const KernelTemplate& kernel,
                                                         const Configuration& configuration,
-                                                        const GemmProblem& problem);
+                                                        const Problem& problem);
 
 }  // namespace autotune

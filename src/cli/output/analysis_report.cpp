@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/gemm_output.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/table.hpp"
 
 namespace autotune {
@@ -126,22 +128,17 @@ std::string problem_text(const AnalysisReport& report) {
     bound = fmt::format("{}, bound by {}", time_text(report.roofline->bound_us()),
                         report.roofline->bound_by());
   }
-  return line("size", to_string(*report.problem)) + line("blocks", a.blocks) +
-         line("waves", waves) + line("roofline", bound);
+  return line("size", report.chosen.kernel->operation->text(*report.problem)) +
+         line("blocks", a.blocks) + line("waves", waves) + line("roofline", bound);
 }
 
 void add_request(Json& document, const AnalysisReport& report) {
-  const auto side = [&](std::int64_t GemmProblem::*member) {
-    return report.problem ? Json(*report.problem.*member) : Json();
-  };
   Json configuration = Json::object();
   for (const auto& [name, value] : report.chosen.configuration.entries()) {
     configuration[name] = value;
   }
   document["device"] = device_json(report.device);
-  document["m"] = side(&GemmProblem::m);
-  document["n"] = side(&GemmProblem::n);
-  document["k"] = side(&GemmProblem::k);
+  document.update(size_json(report.problem));
   document["layout"] = report.layout;
   document["template"] = report.chosen.kernel->name;
   document["configuration"] = std::move(configuration);
@@ -192,9 +189,9 @@ std::string analysis_text(const AnalysisReport& report, bool wide) {
   const Analysis& a = report.analysis;
   std::string text = line("device", device_text(report.device));
   text += line("template", report.chosen.kernel->name);
-  text +=
-      line("configuration", configuration_text(report.chosen.kernel, report.chosen.configuration,
-                                               report.problem.value_or(kUsualProblem), wide));
+  text += line(
+      "configuration",
+      configuration_text(report.chosen.kernel, report.chosen.configuration, report.analyzed, wide));
   text += line("origin", report.chosen.origin);
   text += line("threads", a.threads);
   text += line("loads per phase", a.loads_per_phase);

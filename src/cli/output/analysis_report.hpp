@@ -14,14 +14,13 @@
 
 namespace autotune {
 
-// Represents all sizes that are aligned and larger than a tile.
-inline constexpr GemmProblem kUsualProblem{.m = 1024, .n = 1024, .k = 1024};
-
 struct AnalysisReport {
   AnalyzedDevice device;
   ChosenConfiguration chosen;
   std::string layout;
-  std::optional<GemmProblem> problem;
+  std::optional<Problem> problem;  // none: no size is given
+  // The same, or one that stands for all sizes that are aligned and larger than a tile.
+  Problem analyzed;
   Analysis analysis;
   std::optional<std::int64_t> spill_bytes;
   std::optional<Roofline> roofline;

@@ -7,17 +7,17 @@
 
 #include "cli/candidate_runner.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/results_json.hpp"
 #include "cli/output/terminal.hpp"
 #include "core/statistics.hpp"
-#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
 
 // Names a side for people: "gemm_simt STAGES=2", "cuBLAS 13.1.0" or "cuBLAS 13.1.0, cublasLt
 // candidate 3".
-std::string name_of(const Side& side, const GemmProblem& problem, bool wide) {
+std::string name_of(const Side& side, const Problem& problem, bool wide) {
   if (side.chosen.kernel == nullptr) {
     const std::string name = "cuBLAS " + side.trial.detail;
     return side.algorithm == 0 ? name
@@ -43,7 +43,7 @@ bool is_below(const SizeComparison& size, const BenchOptions& options) {
 
 }  // namespace
 
-Table comparison_table(const std::vector<SizeComparison>& sizes, bool wide) {
+Table comparison_table(const std::vector<SizeComparison>& sizes, const BenchOptions& options) {
   TimeColumn times;
   for (const SizeComparison& size : sizes) {
     for (const Side& side : size.sides) times.add(side.trial.measurement.median_us);
@@ -52,26 +52,26 @@ Table comparison_table(const std::vector<SizeComparison>& sizes, bool wide) {
                "configuration", "other"});
   for (const SizeComparison& size : sizes) {
     if (!size.comparison) {
-      table.add({to_string(size.problem), "-", "-", "-", "-", "not compared"});
+      table.add({size_text(options.kernels(), size.problem), "-", "-", "-", "-", "not compared"});
       continue;
     }
     const auto& [own, other] = size.sides;
     const auto& [speedup, interval, verdict] = *size.comparison;
-    table.add({to_string(size.problem), times.text(own.trial.measurement.median_us),
-               times.text(other.trial.measurement.median_us), fmt::format("{:.3f}", speedup),
-               fmt::format("{:.3f} to {:.3f}", interval.low, interval.high), to_string(verdict),
-               name_of(own, size.problem, wide), name_of(other, size.problem, wide)});
+    table.add(
+        {size_text(options.kernels(), size.problem), times.text(own.trial.measurement.median_us),
+         times.text(other.trial.measurement.median_us), fmt::format("{:.3f}", speedup),
+         fmt::format("{:.3f} to {:.3f}", interval.low, interval.high), to_string(verdict),
+         name_of(own, size.problem, options.wide), name_of(other, size.problem, options.wide)});
   }
   return table;
 }
 
-nlohmann::ordered_json comparison_entry(const SizeComparison& size) {
+nlohmann::ordered_json comparison_entry(const KernelSet& kernels, const SizeComparison& size) {
   const auto& [own, other] = size.sides;
   if (!size.is_stored) return empty_entry(size.problem, "nothing_stored");
   if (!size.comparison)
-    return own.trial.ok() ? result_entry(other.trial, other.chosen.kernel)
-                          : result_entry(own.trial, own.chosen.kernel);
-  nlohmann::ordered_json entry = result_entry(own.trial, own.chosen.kernel);
+    return own.trial.ok() ? result_entry(kernels, other.trial) : result_entry(kernels, own.trial);
+  nlohmann::ordered_json entry = result_entry(kernels, own.trial);
   add_times(entry, own);
   entry["origin"] = own.chosen.origin;
   nlohmann::ordered_json& against = entry["against"];
@@ -79,7 +79,7 @@ nlohmann::ordered_json comparison_entry(const SizeComparison& size) {
     against = {
         {"library", kCublas}, {"version", other.trial.detail}, {"algorithm", other.algorithm}};
   } else {
-    const nlohmann::ordered_json measured = result_entry(other.trial, other.chosen.kernel);
+    const nlohmann::ordered_json measured = result_entry(kernels, other.trial);
     against = {{"template", measured["template"]},
                {"configuration", measured["configuration"]},
                {"origin", other.chosen.origin}};
@@ -97,15 +97,16 @@ void print_bench_notes(const std::vector<SizeComparison>& sizes, const BenchOpti
   for (const SizeComparison& size : sizes) {
     if (!size.is_stored) {
       say(fmt::format("--against-database: {} has nothing for {} on this device",
-                      printable(options.against_database), to_string(size.problem)));
+                      printable(options.against_database),
+                      size_text(options.kernels(), size.problem)));
     } else if (!size.comparison) {
       const Trial& failed = size.sides[0].trial.ok() ? size.sides[1].trial : size.sides[0].trial;
-      say(failure_text(failed));
+      say(failure_text(options.kernels(), failed));
     }
     for (const Side& side : size.sides) {
       if (!size.comparison || side.chosen.kernel == nullptr || side.chosen.is_exact) continue;
       const std::string& origin = side.chosen.origin;
-      say(fmt::format("{}: {}: {}", to_string(size.problem),
+      say(fmt::format("{}: {}: {}", size_text(options.kernels(), size.problem),
                       name_of(side, size.problem, options.wide),
                       origin == "default" ? "nothing is known of it: its default was timed"
                                           : "not tuned for this size: " + printable(origin)));
@@ -114,7 +115,8 @@ void print_bench_notes(const std::vector<SizeComparison>& sizes, const BenchOpti
   for (const SizeComparison& size : sizes) {
     if (!is_below(size, options)) continue;
     say(fmt::format("{}: the speed-up of {:.3f} is below {} (--fail-below)",
-                    to_string(size.problem), size.comparison->speedup, *options.fail_below));
+                    size_text(options.kernels(), size.problem), size.comparison->speedup,
+                    *options.fail_below));
   }
   if (sizes.size() < options.sizes.size()) {
     say(fmt::format("interrupted: {} of {} sizes were compared", sizes.size(),

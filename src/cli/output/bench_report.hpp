@@ -38,14 +38,16 @@ struct Side {
 };
 
 struct SizeComparison {
-  GemmProblem problem;
+  Problem problem;
   std::array<Side, 2> sides;  // the own one and the other
   bool is_stored = true;      // false: the other database has nothing for the problem
   std::optional<Comparison> comparison;
 };
 
-[[nodiscard]] Table comparison_table(const std::vector<SizeComparison>& sizes, bool wide);
-[[nodiscard]] nlohmann::ordered_json comparison_entry(const SizeComparison& size);
+[[nodiscard]] Table comparison_table(const std::vector<SizeComparison>& sizes,
+                                     const BenchOptions& options);
+[[nodiscard]] nlohmann::ordered_json comparison_entry(const KernelSet& kernels,
+                                                      const SizeComparison& size);
 // Says on standard error what could not be compared, what was not tuned, and what is too slow.
 void print_bench_notes(const std::vector<SizeComparison>& sizes, const BenchOptions& options);
 [[nodiscard]] int bench_exit_code(const std::vector<SizeComparison>& sizes,

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "operation/gemm/gemm.hpp"
+#include "cli/gemm_output.hpp"
 
 namespace autotune {
 namespace {
@@ -33,46 +33,30 @@ std::string bar(double part, std::size_t width) {
   return "[" + std::string(filled, '#') + std::string(width - filled, '.') + "]";
 }
 
-// "1024" of a square one.
-std::string short_size(const GemmProblem& problem) {
-  const bool is_cube = problem.m == problem.n && problem.n == problem.k;
-  const std::string size = is_cube ? std::to_string(problem.m)
-                                   : fmt::format("{}x{}x{}", problem.m, problem.n, problem.k);
-  return problem.batch == 1 ? size : fmt::format("{} batch {}", size, problem.batch);
-}
-
-struct BestRate {
-  GemmProblem problem;
-  double gflops = 0;
-};
-
-// Of each size, whichever template it is from.
-std::vector<BestRate> best_rates(const TuneProgress& progress) {
-  std::vector<BestRate> rates;
-  for (const auto& [problem, us] : progress.best_us) {
-    const GemmProblem size = gemm_problem(problem);
-    const double rate = gflops(size, us);
-    const auto known = std::find_if(rates.begin(), rates.end(),
-                                    [&](const BestRate& each) { return each.problem == size; });
-    if (known == rates.end()) {
-      rates.push_back({size, rate});
+// The best of each size, whichever template it is from.
+std::vector<TuneProgress::Best> best_of_sizes(const TuneProgress& progress) {
+  std::vector<TuneProgress::Best> all;
+  for (const TuneProgress::Best& best : progress.best) {
+    const auto known = std::ranges::find(all, best.problem, &TuneProgress::Best::problem);
+    if (known == all.end()) {
+      all.push_back(best);
     } else {
-      known->gflops = std::max(known->gflops, rate);
+      known->gflops = std::max(known->gflops, best.gflops);
     }
   }
-  return rates;
+  return all;
 }
 
 // As many sizes as fit, and how many more there are: "1024 48.1, 2048 53.2, +1 TFLOP/s".
 std::string rates_text(const TuneProgress& progress, std::size_t columns) {
-  const std::vector<BestRate> rates = best_rates(progress);
+  const std::vector<TuneProgress::Best> rates = best_of_sizes(progress);
   double largest = 0;
-  for (const BestRate& rate : rates) largest = std::max(largest, rate.gflops);
+  for (const TuneProgress::Best& rate : rates) largest = std::max(largest, rate.gflops);
   const bool large = largest >= 1000;
   std::string text;
   std::string fitting;
   for (std::size_t i = 0; i < rates.size(); ++i) {
-    text += fmt::format("{}{} {:.1f}", i == 0 ? "" : ", ", short_size(rates[i].problem),
+    text += fmt::format("{}{} {:.1f}", i == 0 ? "" : ", ", short_size_text(rates[i].problem),
                         rates[i].gflops * (large ? 1e-3 : 1));
     const std::size_t more = rates.size() - i - 1;
     const std::string whole =

@@ -7,15 +7,16 @@
 
 #include "autotune/error.hpp"
 
+#include "cli/gemm_output.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/table.hpp"
-#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json problem_part(const GemmProblem& problem, const std::string& status, const std::string& match) {
+Json problem_part(const Problem& problem, const std::string& status, const std::string& match) {
   Json part = problem_json(problem);
   part["status"] = status;
   part["match"] = match;
@@ -52,16 +53,16 @@ void add_shared_bytes(Json& entry, const KernelTemplate* kernel, const Configura
 
 // Those of a Winner or a Trial.
 template <typename Result>
-void add_figures(Json& entry, const Result& result, const KernelTemplate* kernel,
-                 double median_us) {
+void add_figures(Json& entry, const KernelSet& kernels, const Result& result, double median_us) {
   const Verification& verification = result.verification;
   entry["median_us"] = median_us;
-  entry["gflops"] = gflops(gemm_problem(result.problem), median_us);
+  entry["gflops"] = rate_of(kernels, result.problem, median_us);
   entry["integers_exact"] = verification.integers_exact;
   entry["max_error_ratio"] = verification.max_error_ratio;
   entry["frobenius_error"] = verification.frobenius_error;
   entry["registers"] = known(result.resources.registers);
-  add_shared_bytes(entry, kernel, result.configuration, result.problem, result.resources);
+  add_shared_bytes(entry, kernels.find(result.template_name), result.configuration, result.problem,
+                   result.resources);
 }
 
 // "TILE_WIDTH=16,UNROLL=8" of a configuration.
@@ -77,15 +78,6 @@ std::string csv_text(const Json& value) {
 }
 
 }  // namespace
-
-Json problem_json(const GemmProblem& problem) {
-  Json part = {{"m", problem.m}, {"n", problem.n}, {"k", problem.k}};
-  if (problem.batch > 1) part["batch"] = problem.batch;
-  part["layout"] = layout_text(problem);
-  part["math"] = to_string(problem.math);
-  if (problem.types != GemmTypes()) part["type"] = to_string(problem.types);
-  return part;
-}
 
 Json results_document(const std::string& command, const DeviceInfo* device,
                       const std::string& device_label) {
@@ -104,11 +96,11 @@ Json results_document(const std::string& command, const DeviceInfo* device,
           {"known", 0}};
 }
 
-Json result_entry(const Winner& winner, const KernelTemplate* kernel, const std::string& match) {
-  Json entry = problem_part(gemm_problem(winner.problem), "ok", match);
+Json result_entry(const KernelSet& kernels, const Winner& winner, const std::string& match) {
+  Json entry = problem_part(winner.problem, "ok", match);
   entry["template"] = winner.template_name;
   entry["configuration"] = configuration_part(winner.configuration);
-  add_figures(entry, winner, kernel, winner.median_us);
+  add_figures(entry, kernels, winner, winner.median_us);
   entry["low_us"] = winner.low_us;
   entry["high_us"] = winner.high_us;
   entry["confirmed"] = winner.confirmed;
@@ -120,12 +112,12 @@ Json result_entry(const Winner& winner, const KernelTemplate* kernel, const std:
   return entry;
 }
 
-Json result_entry(const Trial& trial, const KernelTemplate* kernel) {
-  Json entry = problem_part(gemm_problem(trial.problem), to_string(trial.status), "measured");
+Json result_entry(const KernelSet& kernels, const Trial& trial) {
+  Json entry = problem_part(trial.problem, to_string(trial.status), "measured");
   entry["template"] = trial.template_name;
   entry["configuration"] = configuration_part(trial.configuration);
   if (trial.ok()) {
-    add_figures(entry, trial, kernel, trial.measurement.median_us);
+    add_figures(entry, kernels, trial, trial.measurement.median_us);
     entry["note"] = trial.detail;
   } else {
     entry["detail"] = trial.detail;
@@ -133,11 +125,11 @@ Json result_entry(const Trial& trial, const KernelTemplate* kernel) {
   return entry;
 }
 
-Json empty_entry(const GemmProblem& problem, const std::string& status) {
+Json empty_entry(const Problem& problem, const std::string& status) {
   return problem_part(problem, status, "none");
 }
 
-Json borrowed_entry(const GemmProblem& problem, const std::string& template_name,
+Json borrowed_entry(const Problem& problem, const std::string& template_name,
                     const Configuration& configuration, const std::string& match) {
   Json entry = problem_part(problem, "ok", match);
   entry["template"] = template_name;
@@ -148,31 +140,12 @@ Json borrowed_entry(const GemmProblem& problem, const std::string& template_name
 }
 
 std::string results_csv(const Json& document) {
-  std::vector<std::string> columns = {"m",
-                                      "n",
-                                      "k",
-                                      "layout",
-                                      "math",
-                                      "status",
-                                      "match",
-                                      "tuned_for",
-                                      "device",
-                                      "template",
-                                      "configuration",
-                                      "median_us",
-                                      "low_us",
-                                      "high_us",
-                                      "gflops",
-                                      "fma_fraction",
-                                      "cublas_us",
-                                      "confirmed",
-                                      "registers",
-                                      "static_shared_bytes",
-                                      "dynamic_shared_bytes"};
   const Json& results = document.at("results");
-  const bool has_batches = std::any_of(results.begin(), results.end(),
-                                       [](const Json& entry) { return entry.contains("batch"); });
-  if (has_batches) columns.insert(columns.begin() + 3, "batch");
+  std::vector<std::string> columns = problem_columns(results);
+  columns.insert(columns.end(),
+                 {"status", "match", "tuned_for", "device", "template", "configuration",
+                  "median_us", "low_us", "high_us", "gflops", "fma_fraction", "cublas_us",
+                  "confirmed", "registers", "static_shared_bytes", "dynamic_shared_bytes"});
   Table table(columns);
   for (Json entry : results) {
     if (!entry.contains("device")) entry["device"] = document.at("device").at("label");

@@ -6,8 +6,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "autotune/problem.hpp"
-
 #include "core/device_info.hpp"
 #include "core/trial.hpp"
 #include "core/winner.hpp"
@@ -15,26 +13,21 @@
 
 namespace autotune {
 
-// {"m": 1, "n": 2, "k": 3, "layout": "NN", "math": "strict"}; of a batch with "batch" behind "k".
-[[nodiscard]] nlohmann::ordered_json problem_json(const GemmProblem& problem);
-
 // {"schema": 1, "command": ..., "device": ..., "results": [], "measured": 0, "known": 0}. The
 // device may be null: then the label alone is known.
 [[nodiscard]] nlohmann::ordered_json results_document(const std::string& command,
                                                       const DeviceInfo* device,
                                                       const std::string& device_label);
 // One entry of "results". `status` is "ok" or a trial's, `match` as to_string(MatchKind) or
-// "measured". `kernel` is the template, nullptr where the program does not have it.
-[[nodiscard]] nlohmann::ordered_json result_entry(const Winner& winner,
-                                                  const KernelTemplate* kernel,
+// "measured".
+[[nodiscard]] nlohmann::ordered_json result_entry(const KernelSet& kernels, const Winner& winner,
                                                   const std::string& match);
-[[nodiscard]] nlohmann::ordered_json result_entry(const Trial& trial, const KernelTemplate* kernel);
+[[nodiscard]] nlohmann::ordered_json result_entry(const KernelSet& kernels, const Trial& trial);
 // An entry for a problem without a correct configuration.
-[[nodiscard]] nlohmann::ordered_json empty_entry(const GemmProblem& problem,
-                                                 const std::string& status);
+[[nodiscard]] nlohmann::ordered_json empty_entry(const Problem& problem, const std::string& status);
 
 // An entry for a problem with a configuration that was not measured for it: it has no figures.
-[[nodiscard]] nlohmann::ordered_json borrowed_entry(const GemmProblem& problem,
+[[nodiscard]] nlohmann::ordered_json borrowed_entry(const Problem& problem,
                                                     const std::string& template_name,
                                                     const Configuration& configuration,
                                                     const std::string& match);

@@ -144,11 +144,6 @@ std::string folded(const std::string& text, std::size_t columns, const std::stri
   return lines + without_spaces_behind(line) + "\n";
 }
 
-std::string size_text(const GemmProblem& problem, bool with_math) {
-  return with_math ? fmt::format("{} {}", to_string(problem), to_string(problem.math))
-                   : to_string(problem);
-}
-
 Table::Table(std::vector<std::string> header) : header_(std::move(header)) {}
 
 void Table::add(std::vector<std::string> row) {

@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "autotune/problem.hpp"
-
 #include "core/time_text.hpp"
 
 namespace autotune {
@@ -29,9 +27,6 @@ template <typename Count>
 [[nodiscard]] std::string counted(Count count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
-
-// A size as a table's first column; with the math, where results are of more than one.
-[[nodiscard]] std::string size_text(const GemmProblem& problem, bool with_math);
 
 // Rows of cells under a header. Columns whose cells all are numbers, times or "-" are
 // right-aligned.

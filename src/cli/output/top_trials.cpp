@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/gemm_output.hpp"
 #include "cli/options/configuration_choice.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/results_json.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
@@ -18,26 +19,23 @@
 namespace autotune {
 namespace {
 
-double rate_of(const StoredTrial& stored) {
-  return gflops(gemm_problem(stored.trial.problem), stored.trial.measurement.median_us);
-}
-
 Table top_table(const KernelSet& kernels, const std::vector<StoredTrial>& trials, bool wide) {
   RateColumn rates;
   TimeColumn times;
   for (const StoredTrial& stored : trials) {
-    rates.add(rate_of(stored));
-    times.add(stored.trial.measurement.median_us);
+    const Trial& trial = stored.trial;
+    rates.add(rate_of(kernels, trial.problem, trial.measurement.median_us));
+    times.add(trial.measurement.median_us);
   }
   Table table({"device", "size", "math", times.title("search"), rates.title(), "template",
                "configuration"});
   for (const StoredTrial& stored : trials) {
-    const GemmProblem problem = gemm_problem(stored.trial.problem);
-    table.add({stored.run.device_label, to_string(problem), to_string(problem.math),
-               times.text(stored.trial.measurement.median_us), rates.text(rate_of(stored)),
-               stored.scope.template_name,
-               configuration_text(kernels.find(stored.scope.template_name),
-                                  stored.trial.configuration, problem, wide)});
+    const Trial& trial = stored.trial;
+    const double us = trial.measurement.median_us;
+    const std::string& name = stored.scope.template_name;
+    table.add({stored.run.device_label, size_text(kernels, trial.problem), math_text(trial.problem),
+               times.text(us), rates.text(rate_of(kernels, trial.problem, us)), name,
+               configuration_text(kernels.find(name), trial.configuration, trial.problem, wide)});
   }
   return table;
 }
@@ -48,7 +46,7 @@ nlohmann::ordered_json top_document(const KernelSet& kernels,
   const std::string label = trials.empty() ? "" : trials.front().run.device_label;
   nlohmann::ordered_json document = results_document(command, nullptr, label);
   for (const StoredTrial& stored : trials) {
-    auto entry = result_entry(stored.trial, kernels.find(stored.scope.template_name));
+    auto entry = result_entry(kernels, stored.trial);
     entry["device"] = stored.run.device_label;
     entry["driver"] = stored.scope.environment.driver;
     entry["measured_at"] = stored.run.started_at;
@@ -76,19 +74,16 @@ std::vector<StoredTrial> top_trials(const Options& options, const TuningDatabase
       trials.push_back(std::move(each));
     }
   };
-  for (GemmProblem problem : options.problems()) {
-    for (const Math math : options.maths()) {
-      problem.math = math;
-      filter.problem = problem;
+  for (const Problem& problem : options.problems()) {
+    for (Problem& each : in_maths(problem, options.maths())) {
+      filter.problem = std::move(each);
       add();
     }
   }
   if (options.sizes.empty()) {
     add();
-    std::erase_if(trials, [&](const StoredTrial& stored) {
-      const std::optional<GemmProblem> gemm = if_gemm(stored.trial.problem);
-      return !gemm || !options.selects(*gemm);
-    });
+    std::erase_if(
+        trials, [&](const StoredTrial& stored) { return !options.selects(stored.trial.problem); });
   }
   // One list for each device and problem, of all templates and environments.
   const auto group = [](const StoredTrial& stored) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/output/problem_text.hpp"
 #include "cli/output/table.hpp"
 #include "core/json.hpp"
 #include "operation/problem_json.hpp"
@@ -129,13 +130,6 @@ std::vector<std::string> names_of(std::span<const StoredTrial> trials, const aut
   return names;
 }
 
-// 10^9 operations a second; empty for a trial that is not ok, or where the operation is not known.
-std::string rate_of(const Trial& trial, const KernelSet& kernels) {
-  const Operation* const operation = kernels.operation_of(trial.problem);
-  if (!trial.ok() || operation == nullptr) return "";
-  return fmt::format("{}", gflops(operation->work(trial.problem), trial.measurement.median_us));
-}
-
 }  // namespace
 
 std::string trials_as_t4(std::span<const StoredTrial> trials, bool with_samples) {
@@ -170,9 +164,10 @@ std::string trials_as_csv(std::span<const StoredTrial> trials, const KernelSet& 
                                     [&](const auto& column) { return column.first == name; });
       row.push_back(own == own_columns.end() ? "" : own->second);
     }
-    row.insert(row.end(), {to_string(trial.status),
-                           trial.ok() ? fmt::format("{}", trial.measurement.median_us) : "",
-                           rate_of(trial, kernels), trial.detail});
+    const double us = trial.ok() ? trial.measurement.median_us : 0;
+    const double rate = rate_of(kernels, trial.problem, us);
+    row.insert(row.end(), {to_string(trial.status), trial.ok() ? fmt::format("{}", us) : "",
+                           rate > 0 ? fmt::format("{}", rate) : "", trial.detail});
     for (const std::string& name : parameters) {
       const bool has = trial.configuration.contains(name);
       row.push_back(has ? std::to_string(trial.configuration.at(name)) : "");

@@ -10,9 +10,9 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/options/configuration_choice.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/results_json.hpp"
 #include "cli/output/terminal.hpp"
-#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -54,9 +54,8 @@ nlohmann::ordered_json tune_document(const TuneReport& report, const DeviceInfo&
                                      const KernelSet& kernels) {
   nlohmann::ordered_json document = results_document("tune", &device, device.label);
   for (const ProblemResult& result : report.problems) {
-    auto entry = result.winner ? result_entry(*result.winner,
-                                              kernels.find(result.winner->template_name), "exact")
-                               : empty_entry(gemm_problem(result.problem), status_of(result));
+    auto entry = result.winner ? result_entry(kernels, *result.winner, "exact")
+                               : empty_entry(result.problem, status_of(result));
     entry["tried"] = result.tried();
     entry["valid_configurations"] = result.valid_configurations;
     if (result.least_error) entry["least_error"] = *result.least_error;
@@ -68,7 +67,7 @@ nlohmann::ordered_json tune_document(const TuneReport& report, const DeviceInfo&
     }
     if (report.rates && result.winner) {
       entry["fma_fraction"] =
-          gflops(gemm_problem(result.problem), result.winner->median_us) / report.rates->fma_gflops;
+          rate_of(kernels, result.problem, result.winner->median_us) / report.rates->fma_gflops;
     }
     document["results"].push_back(std::move(entry));
   }
@@ -107,7 +106,7 @@ Table result_table(const TuneReport& report, const KernelSet& kernels, bool wide
   TimeColumn times;
   for (const ProblemResult& result : report.problems) {
     if (!result.winner) continue;
-    rates.add(gflops(gemm_problem(result.problem), result.winner->median_us));
+    rates.add(rate_of(kernels, result.problem, result.winner->median_us));
     times.add(std::max(result.winner->median_us, result.baseline_us.value_or(0)));
   }
   std::vector<std::string> header = {"size", times.title(), rates.title(), "of FMA rate"};
@@ -116,13 +115,13 @@ Table result_table(const TuneReport& report, const KernelSet& kernels, bool wide
   Table table(header);
   for (const ProblemResult& result : report.problems) {
     if (!result.winner) {
-      table.add({to_string(gemm_problem(result.problem)), "-", "-", "-"});
+      table.add({size_text(kernels, result.problem), "-", "-", "-"});
       continue;
     }
     const Winner& winner = *result.winner;
-    const double rate = gflops(gemm_problem(result.problem), winner.median_us);
+    const double rate = rate_of(kernels, result.problem, winner.median_us);
     std::vector<std::string> row = {
-        size_text(gemm_problem(winner.problem), with_math), times.text(winner.median_us),
+        size_text(kernels, winner.problem, with_math), times.text(winner.median_us),
         rates.text(rate),
         report.rates ? fmt::format("{:.1f}%", 100 * rate / report.rates->fma_gflops) : "-"};
     if (compared) {
@@ -132,7 +131,7 @@ Table result_table(const TuneReport& report, const KernelSet& kernels, bool wide
     }
     row.push_back(winner.template_name);
     row.push_back(configuration_text(kernels.find(winner.template_name), winner.configuration,
-                                     gemm_problem(result.problem), wide));
+                                     result.problem, wide));
     table.add(std::move(row));
   }
   return table;
@@ -162,7 +161,7 @@ std::string no_estimate_line(const std::vector<const ProblemResult*>& results) {
 }
 
 // Says how near the best of the space the search has come.
-std::string reached_line(const ProblemResult& result, const std::optional<double>& until) {
+std::string reached_text(const ProblemResult& result, const std::optional<double>& until) {
   std::string how_near = "no estimate of how near this is to the best of this space";
   if (is_whole(result)) {
     how_near = "the best of this space";
@@ -174,19 +173,17 @@ std::string reached_line(const ProblemResult& result, const std::optional<double
   if (until && result.reached_share < *until) {
     how_near += fmt::format("; --until {}% was not reached", 100 * *until);
   }
-  return fmt::format("{}: {} ({} of {} configurations tried)\n",
-                     to_string(gemm_problem(result.problem)), how_near, result.tried(),
+  return fmt::format("{} ({} of {} configurations tried)", how_near, result.tried(),
                      result.valid_configurations);
 }
 
-}  // namespace
-
-void print_summary(const TuneReport& report, const TuneRequest& request, const TunerSetup& setup) {
+// The counts of the run as a whole.
+void print_counts(const TuneReport& report, const TunerSetup& setup) {
   fmt::print("\n{} measured, {} known, {:.1f} s", report.measured, report.known, report.wall_s);
   if (report.search_s > 0) print_load(report, setup);
   fmt::print("\n");
-  const std::int64_t kernels = report.compiled + report.cubins_reused;
-  if (report.search_s > 0 && report.measured + report.known + kernels == 0) {
+  const std::int64_t compiled = report.compiled + report.cubins_reused;
+  if (report.search_s > 0 && report.measured + report.known + compiled == 0) {
     fmt::print(
         "no kernel was compiled in {:.1f} s of search: the budget is too short, or the compiler "
         "hangs\n",
@@ -200,6 +197,40 @@ void print_summary(const TuneReport& report, const TuneRequest& request, const T
     if (status == TrialStatus::ok) continue;
     fmt::print("{} {} ({})\n", count, in_words(status), to_string(status));
   }
+}
+
+// What a problem has instead of a winner, or of a single confirmed one; empty if it has that.
+std::string reservation(const ProblemResult& result) {
+  if (!result.winner) return why_no_winner(result);
+  if (!result.winner->confirmed) return "unconfirmed, from the search alone";
+  if (result.winner->ties.empty()) return "";
+  return "statistically tied with " + counted(result.winner->ties.size(), "other");
+}
+
+// The lines about one problem. The estimate of how near the search has come may be said elsewhere.
+void print_problem(const KernelSet& kernels, const ProblemResult& result,
+                   const TuneRequest& request, bool with_estimate) {
+  const std::string size = size_text(kernels, result.problem);
+  const auto print = [&](const std::string& what) {
+    if (!what.empty()) fmt::print("{}: {}\n", size, what);
+  };
+  print(reservation(result));
+  if (result.winner && (result.measured > 0 || request.until) && with_estimate) {
+    print(reached_text(result, request.until));
+  }
+  if (result.measured > 0 && !result.began_with.empty()) {
+    print("the search began with winners of " +
+          printable(fmt::format("{}", fmt::join(result.began_with, ", "))));
+  }
+  if (result.winner && !result.winner->note.empty()) {
+    print("verified and timed on " + result.winner->note);
+  }
+}
+
+}  // namespace
+
+void print_summary(const TuneReport& report, const TuneRequest& request, const TunerSetup& setup) {
+  print_counts(report, setup);
   constexpr std::size_t kManySizes = 4;
   std::vector<const ProblemResult*> unknown;
   for (const ProblemResult& result : report.problems) {
@@ -209,32 +240,11 @@ void print_summary(const TuneReport& report, const TuneRequest& request, const T
   if (in_one_line) fmt::print("{}", no_estimate_line(unknown));
   for (const ProblemResult& result : report.problems) {
     if (!result.too_large.empty()) continue;  // print_notes() says it
-    if (!result.winner) {
-      fmt::print("{}: {}\n", to_string(gemm_problem(result.problem)), why_no_winner(result));
-    } else if (!result.winner->confirmed) {
-      fmt::print("{}: unconfirmed, from the search alone\n",
-                 to_string(gemm_problem(result.problem)));
-    } else if (!result.winner->ties.empty()) {
-      fmt::print("{}: statistically tied with {}\n", to_string(gemm_problem(result.problem)),
-                 counted(result.winner->ties.size(), "other"));
-    }
-    if (result.winner && (result.measured > 0 || request.until) &&
-        (has_estimate(result) || !in_one_line)) {
-      fmt::print("{}", reached_line(result, request.until));
-    }
-    if (result.measured > 0 && !result.began_with.empty()) {
-      fmt::print("{}: the search began with winners of {}\n",
-                 to_string(gemm_problem(result.problem)),
-                 printable(fmt::format("{}", fmt::join(result.began_with, ", "))));
-    }
-    if (result.winner && !result.winner->note.empty()) {
-      fmt::print("{}: verified and timed on {}\n", to_string(gemm_problem(result.problem)),
-                 result.winner->note);
-    }
+    print_problem(*setup.kernels, result, request, has_estimate(result) || !in_one_line);
   }
 }
 
-void print_notes(const TuneReport& report) {
+void print_notes(const TuneReport& report, const KernelSet& kernels) {
   if (!report.note.empty()) say(printable(report.note));
   if (!report.storage_problem.empty()) {
     say(fmt::format("warning: {}", printable(report.storage_problem)));
@@ -249,7 +259,7 @@ void print_notes(const TuneReport& report) {
   for (const ProblemResult& result : report.problems) {
     if (!result.too_large.empty()) say(result.too_large);
     if (!result.baseline_problem.empty()) {
-      say(fmt::format("warning: --compare: {}: {}", to_string(gemm_problem(result.problem)),
+      say(fmt::format("warning: --compare: {}: {}", size_text(kernels, result.problem),
                       result.baseline_problem));
     }
   }

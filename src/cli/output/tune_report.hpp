@@ -16,7 +16,7 @@ namespace autotune {
 // A few lines below the table: how the search went.
 void print_summary(const TuneReport& report, const TuneRequest& request, const TunerSetup& setup);
 // Notes and warnings, on standard error.
-void print_notes(const TuneReport& report);
+void print_notes(const TuneReport& report, const KernelSet& kernels);
 
 // `stored` says whether the results are in the database.
 [[nodiscard]] int exit_code_for(const TuneReport& report, bool stored);

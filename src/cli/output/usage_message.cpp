@@ -8,6 +8,7 @@
 
 #include "autotune/error.hpp"
 
+#include "cli/gemm_options.hpp"
 #include "cli/help/command_help.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/options/options.hpp"

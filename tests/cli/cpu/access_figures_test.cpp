@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "autotune/error.hpp"
+#include "autotune/problem.hpp"
 
 #include "kernel_templates/kernel_set.hpp"
 
