@@ -42,7 +42,6 @@ void store_against(BenchOptions& options, const std::string& text) {
   const std::size_t colon = text.find(':');
   const bool names_template = !has_values || colon != std::string::npos;
   ConfigurationChoice& choice = options.against_choice;
-  choice.portfolios = options.portfolios;
   if (names_template) {
     choice.kernel = options.kernels().find(text.substr(0, colon));
     if (choice.kernel == nullptr) {
@@ -257,6 +256,7 @@ void add_bench_command(CommandLine& line) {
   auto [command, options] = add_command(
       line, "bench", "Compare the best known configurations with cuBLAS or others", run_bench);
   BenchOptions& all = options;
+  all.against_choice.portfolios = all.portfolios;
   add_options(command, options,
               {"--sizes", "--layout", "--batch", "--math", "--device", "--template", "--config",
                "--db", "--no-shipped", "--progress", "--wide", "--json"});
