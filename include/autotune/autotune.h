@@ -161,9 +161,9 @@ AUTOTUNE_C_API autotune_status autotune_gemm(autotune_library *library,
                                              const autotune_gemm_call *call);
 /* Multiplies where that needs nothing that is not here: it never compiles, allocates, reads or
  * writes files, or waits for a call that does. Else AUTOTUNE_NOT_READY: autotune_gemm(), or
- * autotune_prepare() on this stream, has to come first; or AUTOTUNE_REFUSED: the arguments are
- * wrong, autotune_gemm() has refused the product of late, or the device reports a fault. It leaves
- * *match as it is. */
+ * autotune_prepare() on this stream, has to come first; AUTOTUNE_REFUSED: the product's arguments
+ * are wrong, autotune_gemm() has refused it of late, or the device reports a fault; or
+ * AUTOTUNE_USAGE: a pointer or a structure is wrong. It leaves *match as it is. */
 AUTOTUNE_C_API autotune_status autotune_try_gemm(autotune_library *library,
                                                  const autotune_gemm_call *call);
 /* Does a first call's work on that stream without the product. */

@@ -87,8 +87,8 @@ class GpuGemm : public GemmBackend {
  private:
   const GpuPlan& plan_for(const Scope& scope, const GemmProblem& problem, Placement placement,
                           Stream stream);
-  // The memory for a plan's results: the call's own, or that which its stream has.
-  StreamWorkspace::Found memory_for(const GpuPlan& plan, const GemmCall& call);
+  // The call's own memory, with the last plan that it is enough for, or that of its stream.
+  StreamWorkspace::Found memory_for(const GpuPlan*& plan, const GemmCall& call);
   // The same, allocated if need be, or in a capture that of the plan before; nullopt: too little.
   std::optional<std::uint64_t> workspace_for(const GpuPlan*& plan, const GemmCall& call);
   GpuLaunch launch_of(std::uint64_t context, const KernelChoice& choice, Placement placement,
@@ -97,8 +97,12 @@ class GpuGemm : public GemmBackend {
   // that could be captured.
   const GpuKernel& load(std::uint64_t context, const KernelChoice& choice, CodeTraits traits,
                         const LaunchGeometry& geometry, std::optional<Stream> stream);
+  // Returns whether the thread's current context is one of another GPU than the only one.
+  [[nodiscard]] bool is_elsewhere() const {
+    return only_ && gpu::current_device(*driver_).value_or(*only_) != *only_;
+  }
   Tried missing(const PlanKey& key) {
-    return {refusals_.refuses(key) ? Outcome::refused : Outcome::not_ready};
+    return {is_elsewhere() || refusals_.refuses(key) ? Outcome::refused : Outcome::not_ready};
   }
   Tried try_scaling(const Scope& scope, const GemmCall& call);
   const Scaling* known_scaling(const Scope& scope, bool batched);
@@ -154,7 +158,7 @@ Tried GpuGemm::try_gemm(const GemmCall& call) {
   PlanKey key{scope.id(), call.problem, placement_of(call)};
   const GpuPlan* plan = plans_.find(key);
   StreamWorkspace::Found workspace;
-  if (plan != nullptr) workspace = memory_for(*plan, call);
+  if (plan != nullptr) workspace = memory_for(plan, call);
   if (workspace.is_short) {
     key.placement = Placement::frugal;
     plan = plans_.find(key);
@@ -166,14 +170,16 @@ Tried GpuGemm::try_gemm(const GemmCall& call) {
   return {Outcome::done, plan->best.match};
 }
 
-StreamWorkspace::Found GpuGemm::memory_for(const GpuPlan& plan, const GemmCall& call) {
-  const auto bytes = static_cast<std::int64_t>(plan.workspace_bytes);
-  if (call.workspace.data == nullptr) return workspace_.find(plan.context, bytes, call.stream);
-  return {address_of(call.workspace.data), call.workspace.bytes < plan.workspace_bytes};
+StreamWorkspace::Found GpuGemm::memory_for(const GpuPlan*& plan, const GemmCall& call) {
+  const auto bytes = static_cast<std::int64_t>(plan->workspace_bytes);
+  if (call.workspace.data == nullptr) return workspace_.find(plan->context, bytes, call.stream);
+  const auto is_short = [&] { return call.workspace.bytes < plan->workspace_bytes; };
+  while (is_short() && plan->before != nullptr) plan = plan->before;
+  return {address_of(call.workspace.data), is_short()};
 }
 
 Tried GpuGemm::try_scaling(const Scope& scope, const GemmCall& call) {
-  if (only_ && gpu::current_device(*driver_) != only_) return {Outcome::not_ready};
+  if (is_elsewhere()) return {Outcome::refused};
   if (scaled_by_driver(*driver_, call)) return {Outcome::done};
   const Scaling* const known = known_scaling(scope, call.problem.batch > 1);
   if (known == nullptr) return missing(key_of_scaling(scope, call.problem.batch > 1));
@@ -202,7 +208,7 @@ MatchKind GpuGemm::gemm(const GemmCall& call) {
 }
 
 std::optional<std::uint64_t> GpuGemm::workspace_for(const GpuPlan*& plan, const GemmCall& call) {
-  const StreamWorkspace::Found found = memory_for(*plan, call);
+  const StreamWorkspace::Found found = memory_for(plan, call);
   if (found.is_short) return std::nullopt;
   if (found.address) return found.address;
   while (true) try {
@@ -318,15 +324,11 @@ GpuLaunch GpuGemm::launch_of(std::uint64_t context, const KernelChoice& choice, 
   const KernelTemplate& kernel = *choice.kernel;
   const Problem problem = choice.problem;
   const bool aligned = placement == Placement::aligned;
-  GpuLaunch launch;
-  launch.geometry =
-      kernel.geometry(choice.best.configuration, problem).on_device(selector().device().sm_count);
+  GpuLaunch launch = launch_without_code(kernel, choice.best.configuration, problem);
+  launch.geometry = launch.geometry.on_device(selector().device().sm_count);
   if (!aligned) launch.geometry = launch.geometry.without_maps();
   launch.kernel =
       &load(context, choice, {code_macros(kernel, problem), aligned}, launch.geometry, stream);
-  launch.name = &kernel.name;
-  launch.arguments = ArgumentLayout(kernel.signature(problem));
-  launch.tensors = kernel.operation->tensors(problem);
   return launch;
 }
 
@@ -359,11 +361,9 @@ const Scaling& GpuGemm::scaling_in(const Scope& scope, bool batched, Stream stre
     const KernelTemplate& kernel = *choice.kernel;
     Scaling scaling;
     scaling.tile = kernel.tile_shape(choice.best.configuration);
-    scaling.launch.geometry = kernel.geometry(choice.best.configuration, scaled);
+    scaling.launch = launch_without_code(kernel, choice.best.configuration, scaled);
     scaling.launch.kernel = &load(scope.id(), choice, {code_macros(kernel, scaled), false},
                                   scaling.launch.geometry, stream);
-    scaling.launch.arguments = ArgumentLayout(kernel.signature(scaled));
-    scaling.launch.tensors = kernel.operation->tensors(scaled);
     const std::lock_guard lock(scalings_mutex_);
     return scalings_.emplace(std::pair(scope.id(), batched), std::move(scaling)).first->second;
   });

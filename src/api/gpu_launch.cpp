@@ -46,6 +46,15 @@ GpuPrepared::~GpuPrepared() {
   memory.leave_to_context();
 }
 
+GpuLaunch launch_without_code(const KernelTemplate& kernel, const Configuration& configuration,
+                              const Problem& problem) {
+  return {.kernel = nullptr,
+          .name = &kernel.name,
+          .geometry = kernel.geometry(configuration, problem),
+          .arguments = ArgumentLayout(kernel.signature(problem)),
+          .tensors = kernel.operation->tensors(problem)};
+}
+
 void multiply(const gpu::Driver& driver, const GpuLaunch& launch, const GemmCall& call,
               std::uint64_t workspace) {
   if (call.a.prepared == nullptr && call.b.prepared == nullptr) {

@@ -56,6 +56,11 @@ struct Scaling {
   TileShape tile;
 };
 
+// All of a launch but its loaded kernel.
+[[nodiscard]] GpuLaunch launch_without_code(const KernelTemplate& kernel,
+                                            const Configuration& configuration,
+                                            const Problem& problem);
+
 // Multiplies. Operands that were prepared are used as such where the kernel has a use for them.
 void multiply(const gpu::Driver& driver, const GpuLaunch& launch, const GemmCall& call,
               std::uint64_t workspace);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <shared_mutex>
 #include <utility>
 #include <vector>
 
@@ -78,7 +79,7 @@ class StreamWorkspace::Streams {
   // The key that this handle had last. The driver has no id for a stream that is being captured.
   [[nodiscard]] std::optional<Key> last_key_of(std::uint64_t context, CUstream_st* stream,
                                                bool may_wait) {
-    std::unique_lock lock(mutex_, std::try_to_lock);
+    std::shared_lock lock(mutex_, std::try_to_lock);
     if (!lock && !may_wait) return std::nullopt;
     if (!lock) lock.lock();
     std::optional<Key> last;
@@ -98,7 +99,7 @@ class StreamWorkspace::Streams {
   [[nodiscard]] std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
   [[nodiscard]] Found find(const Key& key, std::int64_t bytes, CUstream_st* stream) {
-    const std::unique_lock lock(mutex_, std::try_to_lock);
+    const std::shared_lock lock(mutex_, std::try_to_lock);
     if (!lock) return {};
     const auto own = all_.find(key);
     if (own == all_.end()) return {};
@@ -185,7 +186,7 @@ class StreamWorkspace::Streams {
 
   std::shared_ptr<const gpu::Driver> driver_;
   std::uint32_t forks_ = fork_count();
-  std::mutex mutex_;
+  std::shared_mutex mutex_;  // shared by those that only look
   std::map<Key, PerStream> all_;
   std::atomic<std::uint64_t> epoch_ = new_epoch();
 };

@@ -161,6 +161,28 @@ TEST_SUITE("kernels that are chosen again") {
     CHECK(products.multiply(kProblem) == MatchKind::exact);
   }
 
+  TEST_CASE(
+      "a workspace of the caller's that is too small for the new kernel gets the one before") {
+    Products products;
+    Machine::compile("gemm_tiled", kDeep);
+    products.store_winner("gemm_tiled", kDeep, kDeep);
+    GemmArguments arguments{.a = {kMemory}, .b = {kMemory}, .c = {kResult}};
+    arguments.stream = products.machine.application.stream(false);
+    arguments.workspace = {kMemory, 256};
+    const GemmCall call = checked_call(kDeep, arguments);
+    CHECK(products.backend->gemm(call) == MatchKind::exact);
+    TuningDatabase::open(products.machine.storage.database()).remove({});
+    products.store_winner("gemm_simt", kDeep, kDeep);
+    products.backend->choose_again(products.device, kDeep);
+    REQUIRE(products.backend->plan(kDeep, true).workspace_bytes > 256);
+    products.machine.application.capture(arguments.stream, true);
+    static_cast<void>(products.machine.application.take_calls());
+    CHECK(products.backend->try_gemm(call).outcome == Outcome::done);
+    CHECK(products.backend->gemm(call) == MatchKind::exact);
+    CHECK_FALSE(has(products.machine.application.take_calls(), "cuModuleLoadData"));
+    products.machine.application.capture(arguments.stream, false);
+  }
+
   TEST_CASE("in a capture without memory for the new kernel the one before runs") {
     Products products;
     Machine::compile("gemm_tiled", kDeep);

@@ -1,6 +1,8 @@
 // Library::try_gemm(): what is ready is done, and nothing else is begun.
+#include <atomic>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -110,6 +112,46 @@ TEST_SUITE("try_gemm()") {
     CHECK(Trial(machine, library, kProblem, kCall).is_left(Outcome::refused));
     std::this_thread::sleep_for(std::chrono::milliseconds(1100));
     CHECK(Trial(machine, library, kProblem, kCall).is_left(Outcome::not_ready));
+  }
+
+  TEST_CASE("refuses the context of another GPU than the Library's") {
+    const Machine machine;
+    LibraryOptions options;
+    options.device = Device::gpu(0);
+    Library library(options);
+    library.prepare(kProblem);
+    machine.application.push_context(1, 0);
+    CHECK(Trial(machine, library, kProblem, kCall).is_left(Outcome::refused));
+    CHECK(
+        Trial(machine, library, kProblem, {.alpha = 0, .c = {kResult}}).is_left(Outcome::refused));
+    machine.application.pop_context();
+    CHECK(Trial(machine, library, kProblem, kCall).is_launched());
+  }
+
+  TEST_CASE("is not kept from memory by other threads that look for theirs") {
+    const Machine machine;
+    Machine::compile_both("gemm_simt", kDeep);
+    Library library;
+    std::vector<CUstream_st*> streams;  // more than a thread remembers
+    for (int i = 0; i < 12; ++i) {
+      streams.push_back(machine.application.stream(false));
+      library.prepare(kDeep, streams.back());
+    }
+    machine.application.stay_silent(true);
+    std::atomic<int> undone = 0;
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 8; ++thread) {
+      threads.emplace_back([&] {
+        GemmArguments call = kCall;
+        for (std::size_t i = 0; i < 20'000; ++i) {
+          call.stream = streams[i % streams.size()];
+          undone += library.try_gemm(kDeep, call) == Outcome::done ? 0 : 1;
+        }
+      });
+    }
+    threads.clear();
+    machine.application.stay_silent(false);
+    CHECK(undone == 0);
   }
 
   TEST_CASE("refuses what is wrong, and faults of the device") {
