@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import threading
@@ -63,7 +64,8 @@ class Library:
         self._settings = _c_api.Settings(
             absolute(database), absolute(bundle), bool(shipped_winners), policy,
             0 if miss_seconds is None else problem.amount(miss_seconds, "miss_seconds", most=problem.LONGEST),
-            absolute(program), 0 if share is None else problem.amount(share, "share", most=1), log)
+            absolute(program), 0 if share is None else problem.amount(share, "share", most=1),
+            None if log is None else functools.partial(log))  # which is hashable, whatever log is
         self._opened: dict[tuple[Device, int, _c_api.Settings], _Opening] = {}
 
     def close(self) -> None:

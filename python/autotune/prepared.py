@@ -33,7 +33,7 @@ class Prepared(Generic[ArrayT]):
         self.close()
 
     def _handle_as(self, name: str) -> _c_api.Handle:
-        if self._handle is None:
+        if self._handle is None or not self._handle.free.alive:  # a copy of the object may have closed it
             raise ValueError(f"{name} was closed")
         return self._handle
 

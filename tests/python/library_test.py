@@ -101,6 +101,14 @@ class Libraries(unittest.TestCase):
         self.assertIn("info", {level for level, _ in lines})
         self.assertTrue(all(line and "\n" not in line for _, line in lines))
 
+        class Unhashable(list):
+            def __call__(self, *line):
+                self.append(line)
+
+        lines = Unhashable()
+        ones(autotune.Library("cpu", database=path("log.db"), log=lines))
+        self.assertTrue(lines)
+
         def interrupt(*_):
             os.kill(os.getpid(), signal.SIGINT)
 

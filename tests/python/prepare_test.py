@@ -1,5 +1,6 @@
 """Operands that are prepared once: on the CPU device, and with a driver that runs nothing."""
 
+import copy
 import ctypes
 import gc
 import os
@@ -48,7 +49,10 @@ class Prepare(unittest.TestCase):
             self.assertEqual(launches(inputs, weights, OnGpu((SIZE, SIZE), strides=(1, SIZE))), 1)
         with self.assertRaisesRegex(ValueError, "a was closed"):
             autotune.matmul(inputs, weights, out, math="emulated")
+        other = copy.copy(weights)
         self.assertIn("cuMemFree", calls_of(weights.close)[0])
+        with self.assertRaisesRegex(ValueError, "b was closed"):
+            autotune.matmul(a, other, out, math="emulated")
         self.assertEqual(calls_of(weights.close)[0], [])
 
     def test_memory_is_freed_with_the_object(self):
