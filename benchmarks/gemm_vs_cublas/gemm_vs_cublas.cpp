@@ -28,6 +28,7 @@
 #include "cli/gemm_options.hpp"
 #include "contender.hpp"
 #include "core/statistics.hpp"
+#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
