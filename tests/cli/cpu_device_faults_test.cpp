@@ -1,4 +1,4 @@
-// What the program does where a GPU, memory, a compiler or a folder is missing, on the CPU device.
+// The program on the CPU device where a GPU, memory, a compiler or a folder is missing.
 #include <doctest/doctest.h>
 
 #include "tests/cli/program.hpp"

@@ -1,4 +1,4 @@
-// What query answers from shipped winners and portfolios.
+// The answers of query from shipped winners and portfolios.
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-// What db says of stored winners, and help and version.
+// The output of db about stored winners, help and version.
 #include "tests/cli/stored_winners.hpp"
 
 #include <doctest/doctest.h>

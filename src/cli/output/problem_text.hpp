@@ -1,4 +1,4 @@
-// What every operation says of its problems, for tables and messages.
+// The words and figures that every operation has for its problems, for tables and messages.
 #pragma once
 
 #include <string>
