@@ -199,7 +199,7 @@ void print_counts(const TuneReport& report, const TunerSetup& setup) {
   }
 }
 
-// Returns why a problem has no winner, or none that is confirmed and alone; else an empty text.
+// Returns why a problem has no winner, or only an unconfirmed or tied one; else an empty text.
 std::string reservation(const ProblemResult& result) {
   if (!result.winner) return why_no_winner(result);
   if (!result.winner->confirmed) return "unconfirmed, from the search alone";
