@@ -9,7 +9,7 @@
 #include "core/device_info.hpp"
 #include "core/trial.hpp"
 #include "core/winner.hpp"
-#include "kernel_templates/kernel_template.hpp"
+#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 
