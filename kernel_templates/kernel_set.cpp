@@ -43,4 +43,9 @@ const Operation* KernelSet::operation_of(const Problem& problem) const {
   return nullptr;
 }
 
+const Operation& KernelSet::operation_for(const Problem& problem) const {
+  if (const Operation* const operation = operation_of(problem)) return *operation;
+  throw UsageError("no kernel here computes " + problem.key());
+}
+
 }  // namespace autotune

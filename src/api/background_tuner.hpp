@@ -69,7 +69,7 @@ class BackgroundTuner {
  private:
   void work(const std::stop_token& closing);
   [[nodiscard]] std::string text_of(const Problem& problem) const {
-    return work_.kernels->operation_of(problem)->text(problem);
+    return work_.kernels->operation_for(problem).text(problem);
   }
   // Returns false when it was stopped before its end.
   bool tune(const Untuned& product, const std::stop_token& stop);

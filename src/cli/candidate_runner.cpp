@@ -20,7 +20,7 @@ void check_memory(const KernelSet& kernels, const std::vector<Problem>& problems
                   const DeviceInfo& device) {
   std::string why;
   for (const Problem& problem : problems) {
-    why = why_too_large(*kernels.operation_of(problem), problem, device);
+    why = why_too_large(kernels.operation_for(problem), problem, device);
     if (why.empty()) return;
   }
   throw EnvironmentError(why);
@@ -44,7 +44,7 @@ void CandidateRunner::prepare(const KernelTemplate& kernel, const Configuration&
 }
 
 std::optional<Trial> CandidateRunner::too_large(const Problem& problem) const {
-  std::string why = why_too_large(*kernels_.operation_of(problem), problem, device_);
+  std::string why = why_too_large(kernels_.operation_for(problem), problem, device_);
   if (why.empty()) return std::nullopt;
   Trial trial{.problem = problem};
   trial.status = TrialStatus::out_of_memory;
@@ -67,7 +67,7 @@ Trial CandidateRunner::run(const KernelTemplate& kernel, const Configuration& co
 Trial CandidateRunner::run_baseline(const std::string& name, int algorithm, const Problem& problem,
                                     const MeasureOptions& options) {
   if (auto failed = too_large(problem)) return *std::move(failed);
-  return runner_.run_baseline(name, algorithm, *kernels_.operation_of(problem), problem, options);
+  return runner_.run_baseline(name, algorithm, kernels_.operation_for(problem), problem, options);
 }
 
 std::string failure_text(const KernelSet& kernels, const Trial& trial) {
@@ -93,8 +93,9 @@ void print_trial_notes(const KernelSet& kernels, const std::vector<Trial>& trial
 void print_trials(const char* command, const DeviceInfo& device, const std::vector<Trial>& trials,
                   std::size_t wanted, const Options& options) {
   auto document = results_document(command, &device, device.label);
-  for (const Trial& trial : trials)
+  for (const Trial& trial : trials) {
     document["results"].push_back(result_entry(options.kernels(), trial));
+  }
   document["measured"] = trials.size();
   document["interrupted"] = trials.size() < wanted;
   if (options.csv) {

@@ -186,7 +186,7 @@ Match match_of(Candidate candidate, const DeviceQuery& device, const Problem& pr
   match.kind = match.winner.problem != problem ? MatchKind::nearest_size
                : age.empty()                   ? MatchKind::exact
                                                : MatchKind::exact_stale;
-  const Operation& operation = *device.kernels->operation_of(problem);
+  const Operation& operation = device.kernels->operation_for(problem);
   match.explanation =
       match.winner.problem == problem
           ? "tuned for this size"

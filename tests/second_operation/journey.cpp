@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "autotune/error.hpp"
+
 #include "cli/output/trial_export.hpp"
 #include "cli/program.hpp"
 #include "select/lookup.hpp"
@@ -36,19 +38,23 @@ struct Printed {
   }
 };
 
-// Returns what a command prints on standard output in a program that has these kernels.
-Printed printed(const KernelSet& kernels, std::vector<std::string> arguments) {
-  const TemporaryFolder folder;
-  const std::string path = folder.path() / "out";
+int run(const KernelSet& kernels, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "autotune");
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
+  return run_command(static_cast<int>(argv.size()), argv.data(), kernels);
+}
+
+// Returns what a command prints on standard output in a program that has these kernels.
+Printed printed(const KernelSet& kernels, const std::vector<std::string>& arguments) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "out";
   std::fflush(stdout);
   const int before = ::dup(STDOUT_FILENO);
   const int file = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
   ::dup2(file, STDOUT_FILENO);
   Printed result;
-  result.exit_code = run_command(static_cast<int>(argv.size()), argv.data(), kernels);
+  result.exit_code = run(kernels, arguments);
   std::fflush(stdout);
   ::dup2(before, STDOUT_FILENO);
   ::close(file);
@@ -62,6 +68,8 @@ Printed printed(const KernelSet& kernels, std::vector<std::string> arguments) {
 // no other.
 void check_commands(const KernelSet& kernels, const std::string& database, const Problem& problem) {
   CHECK(printed(kernels, {"templates"}).text.starts_with("transpose_tiled: transpose, "));
+  // Options ask for products of matrices, which no kernel of the set computes.
+  CHECK_THROWS_AS(run(kernels, {"query", "--device", "NVIDIA H200", "--sizes", "64"}), UsageError);
   const Printed list = printed(kernels, {"db", "list", "--db", database});
   CHECK(list.exit_code == 0);
   CHECK(list.has(to_string(problem)));

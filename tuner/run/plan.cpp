@@ -120,8 +120,9 @@ void SearchPlan::make_tasks() {
   std::map<Problem, std::shared_ptr<Convergence>> convergence;
   for (const auto& [asked, problem, space] : searches) {
     const auto [place, is_new] = expected.try_emplace(problem);
-    if (is_new && setup_.expect)
+    if (is_new && setup_.expect) {
       place->second = setup_.expect(problem, request_.use_shipped_winners);
+    }
     const Expectation& of_problem = place->second;
     // Of searches with alternatives nothing is known.
     const bool is_known =

@@ -236,8 +236,9 @@ int run_bench(const BenchOptions& options) {
   print_bench_notes(sizes, options);
   if (options.json) {
     auto document = results_document("bench", &device, device.label);
-    for (const SizeComparison& size : sizes)
+    for (const SizeComparison& size : sizes) {
       document["results"].push_back(comparison_entry(options.kernels(), size));
+    }
     document["measured"] = sizes.size();
     document["interrupted"] = sizes.size() < options.sizes.size();
     print_document(document);

@@ -82,7 +82,7 @@ std::string why_unfit(const KernelSet& kernels, const Problem& problem,
   if (device_class.empty()) return "";
   const double available = parse_device_class(device_class).memory_gib;
   double needed = 0;
-  for (const TensorDesc& tensor : kernels.operation_of(problem)->tensors(problem)) {
+  for (const TensorDesc& tensor : kernels.operation_for(problem).tensors(problem)) {
     needed += tensor.volume() * 0x1p-30;
   }
   if (available == 0 || needed <= available) return "";

@@ -221,7 +221,7 @@ std::vector<Choice> known_choices(const ShippedPortfolios& portfolios, const Pro
                     .device = device,
                     .portfolios = &portfolios};
   query.limits = limits_of(database, device);
-  query.aligned = unpadded_traits(*portfolios.kernels().operation_of(problem), problem).aligned;
+  query.aligned = unpadded_traits(portfolios.kernels().operation_for(problem), problem).aligned;
   query.only_measured = only_measured;
   query.serves = [kernel](const KernelTemplate& one, const auto&...) {
     return kernel == nullptr || &one == kernel;
