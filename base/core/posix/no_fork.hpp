@@ -4,9 +4,9 @@
 
 namespace autotune {
 
-// As long as one exists in any thread, calls of fork() by other threads wait, for 2 s at most. It is for work that
-// takes a moment: of a database, which has locks of this process's own besides those of files; of
-// the dynamic linker; of tables that are made when they are first used.
+// As long as one exists in any thread, calls of fork() by other threads wait, for 2 s at most. It
+// is for work that takes a moment: of a database, which has locks of this process's own besides
+// those of files; of the dynamic linker; of tables that are made when they are first used.
 class NoFork {
  public:
   NoFork() noexcept;
