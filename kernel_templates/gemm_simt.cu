@@ -49,6 +49,7 @@
 #include "device/epilogue.cuh"
 #include "device/grid_dependency.cuh"
 #include "device/register_tile.cuh"
+#include "device/scale_alone.cuh"
 #include "device/split_k.cuh"
 #include "device/tile_parameters.cuh"
 #include "device/vector.cuh"
@@ -274,7 +275,7 @@ __device__ __forceinline__ void accumulate(OperandA& a, OperandB& b, int k_end,
 extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads, MIN_BLOCKS)
     gemm_simt(const ElementA* __restrict__ a, const ElementB* __restrict__ b,
               ElementC* __restrict__ c, long long m, long long n, long long k, long long lda,
-              long long ldb, long long ldc, Accumulator alpha, Accumulator beta,
+              long long ldb, long long ldc, Scalar alpha, Scalar beta,
               float* __restrict__ workspace, unsigned raster BATCH_PARAMETERS) {
 #ifdef __CUDACC__
   extern __shared__ __align__(16) Accumulator shared[];
@@ -287,6 +288,7 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads, MIN_BLO
   const TileGrid tiles{static_cast<unsigned>((m - 1) / kTileM + 1),
                        static_cast<unsigned>((n - 1) / kTileN + 1), raster};
   const ProductBatch products{BATCH_ARGUMENTS, tiles.along_m * tiles.along_n};
+  if (scales_alone(alpha, beta, c, m, n, k, ldc, products)) return;
   const long long all_tiles =
       products.tiles_of_row(static_cast<long long>(tiles.along_m) * tiles.along_n);
   const WorkPartition partition(all_tiles, k);
@@ -318,7 +320,8 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads, MIN_BLO
     }
     if (!stores) return;
     const int first = position.slice * kSliceResults + Cluster::rank() * kBlockResults;
-    const Epilogue<SideM, SideN> epilogue{products.c(c, product), m, n, ldc, alpha, beta};
+    const Epilogue<SideM, SideN> epilogue{products.c(c, product), m, n, ldc, value_of(alpha),
+                                          value_of(beta)};
     epilogue.store(results, first, in_m, in_n, STAGE_EPILOGUE ? shared : nullptr);
   };
 

@@ -68,6 +68,7 @@
 #include "device/grid_dependency.cuh"
 #include "device/lane_sums.cuh"
 #include "device/operand_rows.cuh"
+#include "device/scale_alone.cuh"
 #include "device/streaming_load.cuh"
 #include "device/sync.cuh"
 #include "device/vector.cuh"
@@ -306,7 +307,7 @@ __device__ __forceinline__ void store_slice(Sums& sums, Accumulator* tile) {
 extern "C" __global__ void __launch_bounds__(kThreads)
     gemm_skinny(const ElementA* __restrict__ a, const ElementB* __restrict__ b,
                 ElementC* __restrict__ c, long long m, long long n, long long k, long long lda,
-                long long ldb, long long ldc, Accumulator alpha, Accumulator beta,
+                long long ldb, long long ldc, Scalar alpha, Scalar beta,
                 float* __restrict__ workspace, unsigned BATCH_PARAMETERS) {
 #ifdef __CUDACC__
   extern __shared__ __align__(16) Accumulator shared[];
@@ -318,6 +319,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const unsigned tiles_few = static_cast<unsigned>(all_few - 1) / FEW + 1;
   const unsigned tiles_rows = static_cast<unsigned>(all_rows - 1) / kBlockRows + 1;
   const ProductBatch products{BATCH_ARGUMENTS, tiles_rows * tiles_few};
+  if (scales_alone(alpha, beta, c, m, n, k, ldc, products)) return;
   const unsigned tiles = products.tiles_of_row(tiles_rows * tiles_few);
   const unsigned parts = SPLIT_K == 1 ? 1 : gridDim.x / tiles;
   const unsigned part = blockIdx.x / tiles;
@@ -394,6 +396,6 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       for (int group = 0; group < kGroups; ++group) sum += shared[group * kTile + e];
     }
     ElementC* const to = products.c(c, product) + (FEW_SIDE == 0 ? f * ldc + row : row * ldc + f);
-    store_result(to, alpha * sum, beta);
+    store_result(to, value_of(alpha) * sum, value_of(beta));
   }
 }

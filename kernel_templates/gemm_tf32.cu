@@ -82,6 +82,7 @@
 #include "device/grid_dependency.cuh"
 #include "device/magnitudes.cuh"
 #include "device/mma.cuh"
+#include "device/scale_alone.cuh"
 #include "device/sync.cuh"
 #include "device/vector.cuh"
 
@@ -360,20 +361,21 @@ struct Epilogue {
 extern "C" __global__ void __launch_bounds__(kThreads, MIN_BLOCKS)
     gemm_tf32(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
               long long m, long long n, long long k, long long lda, long long ldb, long long ldc,
-              float alpha, float beta, float* __restrict__ workspace, unsigned raster) {
+              Scalar alpha, Scalar beta, float* __restrict__ workspace, unsigned raster) {
 #ifdef __CUDACC__
   extern __shared__ __align__(16) float shared[];
 #else
   alignas(16) __shared__ float shared[kSharedFloats];
 #endif
   __shared__ int flags[1];
+  if (scales_alone(alpha, beta, c, m, n, k, ldc, {1, 0, 0, 0, 0})) return;
   const TileGrid grid{static_cast<unsigned>((m - 1) / kTileM + 1),
                       static_cast<unsigned>((n - 1) / kTileN + 1), raster};
   const WorkPartition partition(grid.along_m * grid.along_n,
                                 static_cast<unsigned>((k - 1) / BLOCK_K + 1));
   TileScheduler scheduler(partition);
   const Place place;
-  const Epilogue epilogue{a, b, c, m, n, k, lda, ldb, ldc, alpha, beta};
+  const Epilogue epilogue{a, b, c, m, n, k, lda, ldb, ldc, value_of(alpha), value_of(beta)};
   griddep_wait(static_cast<int>(partition.clusters));
   WorkTile work;
   while (scheduler.next(work)) {

@@ -54,6 +54,7 @@
 #include "device/element.cuh"
 #include "device/grid_dependency.cuh"
 #include "device/magnitudes.cuh"
+#include "device/scale_alone.cuh"
 #include "device/tf32_pipeline.cuh"
 #include "device/tma.cuh"
 #include "device/wgmma_tf32.cuh"
@@ -296,11 +297,12 @@ struct Epilogue {
 extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads, 1)
     gemm_tf32_wgmma(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
                     long long m, long long n, long long k, long long lda, long long ldb,
-                    long long ldc, float alpha, float beta, float* __restrict__ workspace,
+                    long long ldc, Scalar alpha, Scalar beta, float* __restrict__ workspace,
                     unsigned raster) {
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ Barrier barriers[2 * kStages];
   [[maybe_unused]] __shared__ int flags[WARPGROUPS];
+  if (scales_alone(alpha, beta, c, m, n, k, ldc, {1, 0, 0, 0, 0})) return;
   const Buffers buffers{shared, barriers, barriers + kStages};
   if (threadIdx.x == 0) buffers.init();
   const Matrix of_a{a, lda, static_cast<int>(m)}, of_b{b, ldb, static_cast<int>(n)};
@@ -324,7 +326,8 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads, 1)
     warpgroup_reg_alloc<kRegisters>();
     float* const exchange = reinterpret_cast<float*>(shared + kBuffers);
     constexpr int kStored = CLUSTER_K > 1 ? TileSums::kStoredN : kTileColumns;
-    const Epilogue<kStored> epilogue{left, right, c, ldc, static_cast<int>(k), alpha, beta};
+    const Epilogue<kStored> epilogue{left, right, c, ldc, static_cast<int>(k), value_of(alpha),
+                                     value_of(beta)};
     unsigned at = 0;
     WorkTile work;
     while (work_tiles.next(work)) {

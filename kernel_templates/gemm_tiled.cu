@@ -65,6 +65,7 @@
 
 #include "device/batch.cuh"
 #include "device/element.cuh"
+#include "device/scale_alone.cuh"
 #include "device/vector.cuh"
 
 using namespace autotune_device;
@@ -207,7 +208,7 @@ __device__ __forceinline__ void multiply(const ElementA* a_tile, const ElementB*
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH* TILE_WIDTH)
     gemm_tiled(const ElementA* __restrict__ a, const ElementB* __restrict__ b,
                ElementC* __restrict__ c, long long m, long long n, long long k, long long lda,
-               long long ldb, long long ldc, Accumulator alpha, Accumulator beta, float*,
+               long long ldb, long long ldc, Scalar alpha, Scalar beta, float*,
                unsigned BATCH_PARAMETERS) {
   alignas(16) __shared__ ElementA a_tile[OperandA::kSize];
   alignas(16) __shared__ ElementB b_tile[OperandB::kSize];
@@ -215,6 +216,7 @@ extern "C" __global__ void __launch_bounds__(TILE_WIDTH* TILE_WIDTH)
   const unsigned tiles_n = static_cast<unsigned>((n + OperandB::kRows - 1) / OperandB::kRows);
   const unsigned tiles_m = static_cast<unsigned>((m + OperandA::kRows - 1) / OperandA::kRows);
   const ProductBatch products{BATCH_ARGUMENTS, tiles_m * tiles_n};
+  if (scales_alone(alpha, beta, c, m, n, k, ldc, products)) return;
   const unsigned product = products.product(blockIdx.x);
   if (!products.has(product)) return;
   const unsigned tile = products.in_product(blockIdx.x);
@@ -250,7 +252,8 @@ extern "C" __global__ void __launch_bounds__(TILE_WIDTH* TILE_WIDTH)
       const int row_a = threadIdx.y + i * TILE_WIDTH;
       const int row_b = threadIdx.x + j * TILE_WIDTH;
       if (row_a < operand_a.rows_left && row_b < operand_b.rows_left) {
-        store_result(own + i * TILE_WIDTH * ldc + j * TILE_WIDTH, alpha * sums[i][j], beta);
+        store_result(own + i * TILE_WIDTH * ldc + j * TILE_WIDTH, value_of(alpha) * sums[i][j],
+                     value_of(beta));
       }
     }
   }

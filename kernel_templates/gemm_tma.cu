@@ -48,6 +48,7 @@
 #include "device/epilogue.cuh"
 #include "device/grid_dependency.cuh"
 #include "device/register_tile.cuh"
+#include "device/scale_alone.cuh"
 #include "device/split_k.cuh"
 #include "device/tile_parameters.cuh"
 #include "device/tma_operand.cuh"
@@ -255,7 +256,7 @@ struct Task {
 extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS)
     gemm_tma(const ElementA* __restrict__ a, const ElementB* __restrict__ b,
              ElementC* __restrict__ c, long long m, long long n, long long k, long long lda,
-             long long ldb, long long ldc, Accumulator alpha, Accumulator beta,
+             long long ldb, long long ldc, Scalar alpha, Scalar beta,
              float* __restrict__ workspace, unsigned raster,
              const __grid_constant__ TensorMap map_a,
              const __grid_constant__ TensorMap map_b BATCH_PARAMETERS) {
@@ -269,6 +270,7 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads + kCopyT
   const TileGrid tiles{static_cast<unsigned>((m - 1) / kTileM + 1),
                        static_cast<unsigned>((n - 1) / kTileN + 1), raster};
   const ProductBatch products{BATCH_ARGUMENTS, tiles.along_m * tiles.along_n};
+  if (scales_alone(alpha, beta, c, m, n, k, ldc, products)) return;
   const long long all_tiles =
       products.tiles_of_row(static_cast<long long>(tiles.along_m) * tiles.along_n);
   const WorkPartition partition(all_tiles, k);
@@ -310,7 +312,8 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads + kCopyT
       const Parts<kRegisters> parts(workspace, partition, work.tile, all_tiles);
       if ((CLUSTER == 1 || parts.count > 1) && !add_blocks(parts, results)) continue;
     }
-    const Epilogue<SideM, SideN> epilogue{products.c(c, task.product), m, n, ldc, alpha, beta};
+    const Epilogue<SideM, SideN> epilogue{products.c(c, task.product), m, n, ldc, value_of(alpha),
+                                          value_of(beta)};
     epilogue.store(results, position.slice * kSliceResults + Cluster::rank() * kBlockResults,
                    task.in_m, task.in_n,
                    ALIGNED        ? nullptr

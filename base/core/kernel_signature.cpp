@@ -6,7 +6,7 @@
 
 namespace autotune {
 
-ArgumentLayout::Place ArgumentLayout::place_of(const KernelArgument& argument) {
+ArgumentLayout::Place ArgumentLayout::place_of(const KernelArgument& argument) const {
   using Tensor = LaunchValues::Tensor;
   using Own = ArgumentPack::Own;
   const auto place = [&](Base base, std::size_t offset, std::size_t size = 0) {
@@ -26,11 +26,12 @@ ArgumentLayout::Place ArgumentLayout::place_of(const KernelArgument& argument) {
     case ArgumentKind::prepares:
       return place(Base::own, offsetof(Own, prepares));
     case ArgumentKind::scalar:
-      return place(
-          Base::own,
-          offsetof(Own, scalars) + (argument.type == ElementType::f64 ? offsetof(Own::Scalar, f64)
-                                                                      : offsetof(Own::Scalar, f32)),
-          sizeof(Own::Scalar));
+      return place(Base::own,
+                   offsetof(Own, scalars) +
+                       (mode_ == PointerMode::device        ? offsetof(Own::Scalar, address)
+                        : argument.type == ElementType::f64 ? offsetof(Own::Scalar, f64)
+                                                            : offsetof(Own::Scalar, f32)),
+                   sizeof(Own::Scalar));
     case ArgumentKind::workspace:
       return place(Base::own, offsetof(Own, workspace));
     case ArgumentKind::raster:
@@ -41,7 +42,7 @@ ArgumentLayout::Place ArgumentLayout::place_of(const KernelArgument& argument) {
   return {};
 }
 
-ArgumentLayout::ArgumentLayout(const KernelSignature& signature) {
+ArgumentLayout::ArgumentLayout(const KernelSignature& signature, PointerMode mode) : mode_(mode) {
   if (signature.size() > kMost) throw Error("a kernel has more arguments than a launch can pass");
   for (const KernelArgument& argument : signature) {
     const auto& [kind, index, type] = argument;
@@ -66,14 +67,18 @@ ArgumentLayout::ArgumentLayout(const KernelSignature& signature) {
 
 ArgumentPack::ArgumentPack(const ArgumentLayout& layout, const LaunchValues& values) {
   if (values.tensors.size() < layout.tensors_ || values.sizes.size() < layout.sizes_ ||
-      values.scalars.size() < layout.scalars_) {
+      (layout.mode_ == PointerMode::device ? values.scalar_addresses.size()
+                                           : values.scalars.size()) < layout.scalars_) {
     throw Error("a kernel's signature names what its operation lacks");
   }
   own_.workspace = values.workspace;
   own_.raster = values.raster;
   own_.prepares = values.prepares;
   for (std::size_t i = 0; i < layout.scalars_; ++i) {
-    own_.scalars[i] = {values.scalars[i], static_cast<float>(values.scalars[i])};
+    own_.scalars[i] =
+        layout.mode_ == PointerMode::device
+            ? Own::Scalar{.address = values.scalar_addresses[i]}
+            : Own::Scalar{values.scalars[i], static_cast<float>(values.scalars[i]), 0};
   }
   // The bases have the order of ArgumentLayout::Base.
   const std::array<std::uintptr_t, 4> bases = {

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "autotune/pointer_mode.hpp"
+
 #include "core/element_type.hpp"
 
 namespace autotune {
@@ -47,6 +49,7 @@ struct LaunchValues {
   std::span<const Tensor> tensors;
   std::span<const std::int64_t> sizes;
   std::span<const double> scalars;
+  std::span<const std::uint64_t> scalar_addresses = {};  // for PointerMode::device
   std::uint64_t workspace = 0;
   std::uint32_t raster = 1;
   std::uint32_t prepares = ~0U;
@@ -64,9 +67,11 @@ class ArgumentLayout {
     std::uint8_t tensor = 0;
   };
 
-  // Throws Error for a signature of more arguments, or one with scalars of other types or numbers
+  // `mode`: PointerMode::device for code that was compiled with SCALARS_IN_MEMORY. Throws Error for
+  // a signature of more arguments, or one with scalars of other types or numbers
   // than a launch passes.
-  explicit ArgumentLayout(const KernelSignature& signature = {});
+  explicit ArgumentLayout(const KernelSignature& signature = {},
+                          PointerMode mode = PointerMode::host);
 
   [[nodiscard]] std::span<const TensorMap> maps() const { return maps_; }
 
@@ -79,8 +84,9 @@ class ArgumentLayout {
     std::uint16_t offset = 0;  // bytes
   };
   // None for a tensor map.
-  static Place place_of(const KernelArgument& argument);
+  [[nodiscard]] Place place_of(const KernelArgument& argument) const;
 
+  PointerMode mode_;
   std::size_t arguments_ = 0;
   std::array<Place, kMost> places_;
   // The values that a launch must have.
@@ -110,6 +116,7 @@ class ArgumentPack {
     struct Scalar {
       double f64;
       float f32;
+      std::uint64_t address;
     };
     std::uint64_t workspace;
     std::uint32_t raster;

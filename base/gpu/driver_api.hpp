@@ -36,6 +36,8 @@
   X(cuMemcpyDtoHAsync, 3020, PFN_cuMemcpyDtoHAsync_v3020)                                   \
   X(cuMemsetD32Async, 3020, PFN_cuMemsetD32Async_v3020)                                     \
   X(cuMemsetD2D32Async, 3020, PFN_cuMemsetD2D32Async_v3020)                                 \
+  X(cuMemcpyDtoDAsync, 3020, PFN_cuMemcpyDtoDAsync_v3020)                                   \
+  X(cuMemcpy2DAsync, 3020, PFN_cuMemcpy2DAsync_v3020)                                       \
   X(cuStreamCreate, 2000, PFN_cuStreamCreate_v2000)                                         \
   X(cuStreamDestroy, 4000, PFN_cuStreamDestroy_v4000)                                       \
   X(cuStreamSynchronize, 2000, PFN_cuStreamSynchronize_v2000)                               \

@@ -1,5 +1,7 @@
 #include "gpu/memory.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "gpu/driver_api.hpp"
@@ -52,6 +54,45 @@ void zero_rows(const Driver& driver, std::uint64_t address, std::int64_t row_str
   driver.check(driver.api().cuMemsetD2D32Async(address, size(kWordBytes * row_stride), 0,
                                                size(columns), size(rows), stream),
                "cuMemsetD2D32Async");
+}
+
+void copy_rows(const Driver& driver, const RowPlace& to, const RowPlace& from,
+               std::int64_t row_bytes, std::int64_t rows, std::int64_t matrices,
+               CUstream_st* stream) {
+  constexpr std::int64_t kMostPitch = std::numeric_limits<std::int32_t>::max();
+  const auto copy = [&](std::int64_t matrix, std::int64_t row, std::int64_t count) {
+    const auto address = [&](const RowPlace& place) {
+      return place.address +
+             static_cast<std::uint64_t>(matrix * place.matrix_stride + row * place.row_stride);
+    };
+    CUDA_MEMCPY2D rectangle{};
+    rectangle.srcMemoryType = rectangle.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    rectangle.srcDevice = address(from);
+    rectangle.dstDevice = address(to);
+    rectangle.srcPitch = static_cast<std::size_t>(from.row_stride);
+    rectangle.dstPitch = static_cast<std::size_t>(to.row_stride);
+    rectangle.WidthInBytes = static_cast<std::size_t>(row_bytes);
+    rectangle.Height = static_cast<std::size_t>(count);
+    driver.check(count == 1
+                     ? driver.api().cuMemcpyDtoDAsync(rectangle.dstDevice, rectangle.srcDevice,
+                                                      rectangle.WidthInBytes, stream)
+                     : driver.api().cuMemcpy2DAsync(&rectangle, stream),
+                 "cuMemcpy2DAsync");
+  };
+  const auto is_packed = [&](const RowPlace& place) {
+    return place.row_stride == row_bytes &&
+           (matrices == 1 || place.matrix_stride == rows * row_bytes);
+  };
+  if (is_packed(to) && is_packed(from)) {
+    row_bytes *= rows * matrices;
+    rows = matrices = 1;
+  }
+  // Rows that are further apart than a rectangle can have them are copied one by one.
+  const bool is_near = std::max(to.row_stride, from.row_stride) <= kMostPitch;
+  const std::int64_t at_once = is_near ? rows : 1;
+  for (std::int64_t matrix = 0; matrix < matrices; ++matrix) {
+    for (std::int64_t row = 0; row < rows; row += at_once) copy(matrix, row, at_once);
+  }
 }
 
 PinnedBuffer::PinnedBuffer(const Driver& driver, std::size_t bytes) : driver_(driver) {

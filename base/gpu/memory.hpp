@@ -42,6 +42,17 @@ inline constexpr std::int64_t kWordBytes = 4;
 void zero_rows(const Driver& driver, std::uint64_t address, std::int64_t row_stride,
                std::int64_t rows, std::int64_t columns, CUstream_st* stream);
 
+// Rows of matrices in device memory.
+struct RowPlace {
+  std::uint64_t address = 0;
+  std::int64_t row_stride = 0;     // bytes
+  std::int64_t matrix_stride = 0;  // bytes
+};
+// Copies rows of row_bytes bytes, asynchronously on the stream.
+void copy_rows(const Driver& driver, const RowPlace& to, const RowPlace& from,
+               std::int64_t row_bytes, std::int64_t rows, std::int64_t matrices,
+               CUstream_st* stream);
+
 // Page-locked host memory.
 class PinnedBuffer {
  public:

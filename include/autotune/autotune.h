@@ -153,6 +153,12 @@ typedef struct {
   void *workspace; /* the caller's memory, as autotune_plan_workspace_bytes() has it; or NULL */
   size_t workspace_bytes;
   int32_t *match; /* where the kind of the match goes, or NULL */
+  /* Addresses of alpha and beta in the device's memory, both or neither, in place of the values
+   * above: they are read when the product runs. */
+  const float *alpha_ptr, *beta_ptr;
+  /* Where its data is not NULL, the result goes here: D = alpha * op(A) * op(B) + beta * C. C is
+   * copied to it first where beta may be other than 0. It is C itself, or overlaps none. */
+  autotune_mutable_matrix d;
 } autotune_gemm_call;
 
 /* Multiplies. Without a workspace of the caller's it keeps memory for each stream, where kernels
@@ -173,11 +179,13 @@ AUTOTUNE_C_API autotune_status autotune_prepare(autotune_library *library,
 /* Frees the memory that autotune_gemm() allocated for a stream, before that is destroyed. */
 AUTOTUNE_C_API autotune_status autotune_release(autotune_library *library, autotune_stream stream);
 
-/* Chooses and loads a kernel. aligned: 1 if all addresses, all lds, given or not, and all
- * strides of a batch will be multiples of 16 bytes; else 0. */
+/* What is known of a plan's calls: all addresses, all lds, given or not, and all strides of a batch
+ * are multiples of 16 bytes; alpha and beta are in the device's memory. */
+enum { AUTOTUNE_ALIGNED = 1, AUTOTUNE_SCALARS_IN_MEMORY = 2 };
+/* Chooses and loads a kernel. flags: the sum of those above that hold, or 0. */
 AUTOTUNE_C_API autotune_status autotune_plan_create(autotune_library *library,
                                                     const autotune_problem *problem,
-                                                    int32_t aligned, autotune_plan **plan);
+                                                    int32_t flags, autotune_plan **plan);
 /* Ends its use. NULL does nothing. */
 AUTOTUNE_C_API void autotune_plan_destroy(autotune_plan *plan);
 /* Bytes of memory that a call needs, at a multiple of 256 bytes, the first 262144 of them 0 before

@@ -193,8 +193,8 @@ class AUTOTUNE_API Plan {
   [[nodiscard]] std::size_t workspace_bytes() const;
 
   // Computes as Library::gemm() does, and throws what it throws for wrong arguments; also
-  // UsageError where the operands lack the alignment that the plan was made for, where the
-  // workspace is smaller than workspace_bytes(), and in another CUDA context; EnvironmentError for
+  // UsageError where the operands lack the alignment or the factors the place that the plan was made
+  // for, where the workspace is smaller than workspace_bytes(), and in another CUDA context; EnvironmentError for
   // alpha = 0 with a beta other than 0 and 1, where plan() found no compiler for the kernel that
   // scales C. It neither locks, allocates, compiles nor reads files, so it may be captured into a
   // graph; on the CPU device it locks and allocates.
@@ -206,11 +206,12 @@ class AUTOTUNE_API Plan {
 
  private:
   friend class Library;
-  Plan(std::shared_ptr<const PlannedGemm> planned, const GemmProblem& problem);
+  Plan(std::shared_ptr<const PlannedGemm> planned, const GemmProblem& problem, PointerMode scalars);
   [[nodiscard]] const PlannedGemm& planned() const;
 
   std::shared_ptr<const PlannedGemm> planned_;
   GemmProblem problem_;
+  PointerMode scalars_ = PointerMode::host;
 };
 
 // Chooses, compiles, loads and runs kernels, and tunes them. All functions may be called by several
@@ -232,12 +233,14 @@ class AUTOTUNE_API Library {
   [[nodiscard]] std::string device_name() const;
 
   // C = alpha * op(A) * op(B) + beta * C: op(A) m x k, op(B) k x n, C m x n; for each of
-  // problem.batch products, in one launch. Returns the kind of the match. The matrices have the
-  // types of problem.types; kernels compute FP32 so far.
+  // problem.batch products, in one launch; or D, if there is one (GemmArguments::d), in place of the
+  // C on the left. Returns the kind of the match. The matrices have the types of problem.types;
+  // kernels compute FP32 so far.
   //
   // As BLAS has it: C overlaps neither A nor B. With beta = 0 C is not read, with alpha = 0 or
-  // k = 0 neither A nor B is, and with m = 0, n = 0 or batch = 0 nothing is done; matrices that
-  // are not used may be null.
+  // k = 0 neither A nor B is, whether alpha and beta are values or in the device's memory, and with
+  // m = 0, n = 0 or batch = 0 nothing is done; matrices that are not used may be null, but for A and
+  // B of factors in memory.
   //
   // On a GPU the call enqueues its work on `stream` and returns. It works in the thread's current
   // context, or without one in the primary context of the device; the current context and device
@@ -268,8 +271,8 @@ class AUTOTUNE_API Library {
   //
   // Throws UsageError for a size below 0 or above 2147483647, an unknown enumerator, types that no
   // kernel computes, a matrix of another type than the problem's, a null or misaligned pointer, an
-  // ld that is too small, a stride below 0, an ld or a stride that spreads the matrices over more
-  // than 2^59 elements, matrices of C that overlap each other, C that shares an element with A or B
+  // ld that is too small, one of alpha_ptr and beta_ptr without the other, a stride below 0, an ld or a stride that spreads the matrices over more
+  // than 2^59 elements, matrices of the result that overlap each other or share an element with A, B or a C beside it
   // (a batch is also refused where its strides are so unlike that this would take long to rule
   // out), a current context of another device than the options name, a stream where there are none,
   // a cold call on a stream that is being captured; NotTunedError as the options have it;
@@ -302,9 +305,10 @@ class AUTOTUNE_API Library {
   [[nodiscard]] PreparedMatrix prepare_operand(const GemmProblem& problem, Operand which,
                                                Matrix matrix, Stream stream = nullptr);
 
-  // Chooses and loads a kernel in the current context, as a cold gemm() does. Throws what it
-  // throws.
-  [[nodiscard]] Plan plan(const GemmProblem& problem, Alignment alignment = Alignment::any);
+  // Chooses and loads a kernel in the current context, as a cold gemm() does, for calls with alpha
+  // and beta as `scalars` has it. Throws what it throws.
+  [[nodiscard]] Plan plan(const GemmProblem& problem, Alignment alignment = Alignment::any,
+                          PointerMode scalars = PointerMode::host);
 
   // Frees the memory that gemm() allocated for a stream in the current context. To be called before
   // the stream is destroyed, when its work and its graphs are done with. On the CPU device it does

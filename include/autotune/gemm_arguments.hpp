@@ -7,6 +7,7 @@
 
 #include "autotune/element_type.hpp"
 #include "autotune/export.hpp"
+#include "autotune/pointer_mode.hpp"
 
 struct CUstream_st;  // what cudaStream_t and CUstream point to
 
@@ -108,11 +109,21 @@ struct GemmArguments {
   Matrix a = {};
   Matrix b = {};
   float beta = 0;
+  // Also the result, where there is no d.
   MutableMatrix c = {};
   Stream stream = nullptr;
   // For gemm(): empty, or memory in place of that which it keeps for each stream. For a Plan:
   // Plan::workspace_bytes() at least.
   Workspace workspace = {};
+  // The addresses of alpha and beta in the device's memory, both or neither, in place of the values
+  // above: PointerMode::device. They are read when the product runs. Such calls have kernels of
+  // their own, in the configurations of the others, so that the first one is cold too.
+  const float* alpha_ptr = nullptr;
+  const float* beta_ptr = nullptr;
+  // D = alpha * op(A) * op(B) + beta * C: the result, of C's type, instead of C, which is only read
+  // then. D is C itself, at the same address with the same ld and stride, or overlaps none of A, B
+  // and C. Where beta may be other than 0, C is copied to D first.
+  MutableMatrix d = {};
 };
 
 }  // namespace autotune

@@ -1,7 +1,8 @@
 // The element types and layouts of a kernel's operands, and the arithmetic on elements. They are
 // macros of the compiler's command line: ELEMENT_A and ELEMENT_B of the operands, ELEMENT_C of the
 // result, and ELEMENT_ACC of the sums, alpha and beta, all float by default; TRANSPOSE_A and
-// TRANSPOSE_B are 1 where memory holds the transpose of op(A), of op(B).
+// TRANSPOSE_B are 1 where memory holds the transpose of op(A), of op(B); SCALARS_IN_MEMORY is 1
+// where alpha and beta are passed as addresses.
 #pragma once
 
 #ifndef TRANSPOSE_A
@@ -22,6 +23,9 @@
 #ifndef ELEMENT_ACC
 #define ELEMENT_ACC float
 #endif
+#ifndef SCALARS_IN_MEMORY
+#define SCALARS_IN_MEMORY 0
+#endif
 
 namespace autotune_device {
 
@@ -29,6 +33,15 @@ using ElementA = ELEMENT_A;
 using ElementB = ELEMENT_B;
 using ElementC = ELEMENT_C;
 using Accumulator = ELEMENT_ACC;
+
+// alpha or beta as a kernel's parameter, and its value.
+#if SCALARS_IN_MEMORY
+using Scalar = const Accumulator*;
+__device__ __forceinline__ Accumulator value_of(Scalar scalar) { return *scalar; }
+#else
+using Scalar = Accumulator;
+__device__ __forceinline__ Accumulator value_of(Scalar scalar) { return scalar; }
+#endif
 
 // Returns a * b + sum, rounded once. Another accumulator needs an overload here.
 __device__ __forceinline__ float multiply_add(float a, float b, float sum) {

@@ -9,6 +9,7 @@
 
 #include "grid_dependency.cuh"
 #include "plane_pipeline.cuh"
+#include "scale_alone.cuh"
 #include "scaled_epilogue.cuh"
 #include "sync.cuh"
 #include "tma.cuh"
@@ -137,11 +138,12 @@ static_assert(CLUSTER_K == 1 || TileSums::kBytes <= kStages * kStage, "");
 // bytes of dynamic shared memory.
 __device__ __forceinline__ void multiply_planes(
     const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, long long m,
-    long long n, long long k, long long lda, long long ldb, long long ldc, float alpha, float beta,
+    long long n, long long k, long long lda, long long ldb, long long ldc, Scalar alpha, Scalar beta,
     float* __restrict__ workspace, unsigned raster, void* prepared_a, void* prepared_b) {
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ Barrier barriers[2 * kStages];
   [[maybe_unused]] __shared__ int flags[WARPGROUPS];
+  if (scales_alone(alpha, beta, c, m, n, k, ldc, {1, 0, 0, 0, 0})) return;
   const Pipeline pipeline{shared_address(shared), barriers, barriers + kStages};
   if (threadIdx.x == 0) pipeline.init();
   const OperandPlanes planes(workspace + kWorkspaceCounters, prepared_a, prepared_b, m, n, k);
@@ -172,8 +174,8 @@ __device__ __forceinline__ void multiply_planes(
         lda,
         ldb,
         ldc,
-        alpha,
-        beta,
+        value_of(alpha),
+        value_of(beta),
         planes.a.words,
         planes.b.words,
         reinterpret_cast<ExchangedColumn*>(shared + kStages * kStage)};

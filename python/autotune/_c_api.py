@@ -76,6 +76,7 @@ class _GemmCall(_Struct):
         ("a", _Matrix), ("b", _Matrix), ("c", _MutableMatrix),
         ("stream", ctypes.c_void_p), ("workspace", ctypes.c_void_p),
         ("workspace_bytes", ctypes.c_size_t), ("match", ctypes.POINTER(ctypes.c_int32)),
+        ("alpha_ptr", ctypes.c_void_p), ("beta_ptr", ctypes.c_void_p), ("d", _MutableMatrix),
     ]
 
 
@@ -249,17 +250,31 @@ class Operand(NamedTuple):
     prepared: Handle | None = None
 
 
+class Factors(NamedTuple):
+    """The factors of a product: values, or addresses in the device's memory."""
+
+    alpha: float
+    beta: float
+    alpha_ptr: int | None = None
+    beta_ptr: int | None = None
+
+
 def _matrix_of(operand: Operand) -> _Matrix:
     prepared = operand.prepared and operand.prepared._as_parameter_
     return _Matrix(operand.data, operand.ld, operand.stride, prepared and prepared.value)
 
 
-def gemm(library: Handle, problem: Problem, alpha: float, a: Operand, b: Operand, beta: float, c: Operand,
-         stream: int) -> str:
-    """Multiplies. Returns the match. Operands of a batch are not prepared."""
+def _call_of(factors: Factors, operands: Sequence[Operand], stream: int, **more: Any) -> _GemmCall:
+    a, b, c = operands[:3]
+    d = operands[3] if len(operands) == 4 else Operand(0, 0)
+    return _GemmCall(**factors._asdict(), a=_matrix_of(a), b=_matrix_of(b), c=_MutableMatrix(*c[:3]),
+                     d=_MutableMatrix(*d[:3]), stream=stream, **more)
+
+
+def gemm(library: Handle, problem: Problem, factors: Factors, operands: Sequence[Operand], stream: int) -> str:
+    """Multiplies. operands: a, b, c, and d where there is one. Returns the match."""
     match = ctypes.c_int32()
-    call = _GemmCall(problem=ctypes.pointer(problem), alpha=alpha, beta=beta, a=_matrix_of(a), b=_matrix_of(b),
-                     c=_MutableMatrix(*c[:3]), stream=stream, match=ctypes.pointer(match))
+    call = _call_of(factors, operands, stream, problem=ctypes.pointer(problem), match=ctypes.pointer(match))
     library.call("gemm", ctypes.byref(call))
     return MATCHES[match.value]
 
@@ -299,10 +314,10 @@ def device_name(library: Handle) -> str:
     return name.value.decode(errors="replace")
 
 
-def plan(library: Handle, problem: Problem, aligned: bool) -> Handle:
+def plan(library: Handle, problem: Problem, aligned: bool, scalars_in_memory: bool) -> Handle:
     """Chooses and loads a kernel."""
     made = ctypes.c_void_p()
-    library.call("plan_create", ctypes.byref(problem), aligned, ctypes.byref(made))
+    library.call("plan_create", ctypes.byref(problem), aligned | scalars_in_memory << 1, ctypes.byref(made))
     return Handle(made, "plan_destroy", library, library.logs)
 
 
@@ -320,11 +335,10 @@ def plan_query(planned: Handle) -> Choice:
     return choice
 
 
-def plan_run(planned: Handle, alpha: float, a: Operand, b: Operand, beta: float, c: Operand, stream: int,
+def plan_run(planned: Handle, factors: Factors, operands: Sequence[Operand], stream: int,
              workspace: tuple[int, int]) -> None:
-    """Multiplies. workspace: address and bytes. Operands of a batch are not prepared."""
-    call = _GemmCall(alpha=alpha, beta=beta, a=_matrix_of(a), b=_matrix_of(b), c=_MutableMatrix(*c[:3]),
-                     stream=stream, workspace=workspace[0], workspace_bytes=workspace[1])
+    """Multiplies, as gemm() does. workspace: address and bytes."""
+    call = _call_of(factors, operands, stream, workspace=workspace[0], workspace_bytes=workspace[1])
     planned.call("plan_run", ctypes.byref(call))
 
 

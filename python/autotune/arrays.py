@@ -9,7 +9,7 @@ from math import prod
 from operator import mul
 from typing import Any, Callable, Iterable, TypeVar, cast
 
-from . import _c_api
+from . import _c_api, problem
 from .problem import Device, whole
 
 T = TypeVar("T")
@@ -284,9 +284,12 @@ def empty_like(array: ArrayT, shape: tuple[int, ...]) -> ArrayT:
 
 
 class Product:
-    """The matrices of out = a @ b, which fit each other; `out` is made where it is None."""
+    """The matrices of out = a @ b, which fit each other; `out` is made where it is None.
 
-    def __init__(self, a: Any, b: Any, out: Any, name: str = "out") -> None:
+    With d: those of d = a @ b + out.
+    """
+
+    def __init__(self, a: Any, b: Any, out: Any, name: str = "out", d: Any = None) -> None:
         self.a, self.b = Matrix(a, "a"), Matrix(b, "b")
         (m, k), (k_of_b, n) = self.a.shape, self.b.shape
         if k != k_of_b:
@@ -294,24 +297,45 @@ class Product:
         self.batch = _batch_of(self.a, self.b)
         self.out = empty_like(a, (m, n) if self.batch is None else (self.batch, m, n)) if out is None else out
         self.c = Matrix(self.out, name)
-        if self.c.shape != (m, n):
-            raise ValueError(f"{name} is {self.c.shape[0]} x {self.c.shape[1]}: it must be {m} x {n}")
-        if self.c.batch != self.batch:
-            raise ValueError(f"{name} has {_matrices(self.c.batch)}: it must have {_matrices(self.batch)}")
-        if self.c.read_only:
-            raise ValueError(f"{name} is read-only")
-        self.matrices = self.a, self.b, self.c
+        results = [self.c] if d is None else [self.c, Matrix(d, "d")]
+        for result in results:
+            if result.shape != (m, n):
+                raise ValueError(f"{result.name} is {result.shape[0]} x {result.shape[1]}: it must be {m} x {n}")
+            if result.batch != self.batch:
+                raise ValueError(f"{result.name} has {_matrices(result.batch)}: "
+                                 f"it must have {_matrices(self.batch)}")
+        if results[-1].read_only:
+            raise ValueError(f"{results[-1].name} is read-only")
+        if results[-1]._lds[self.c.by_rows] is None:
+            raise ValueError(f"d lies by {'columns' if self.c.by_rows else 'rows'} and {name} does not: "
+                             "both must lie alike")
+        self.matrices = [self.a, self.b, *results]
         devices = [matrix.device for matrix in self.matrices]
         if len(set(devices)) > 1:
-            raise ValueError(f"a, b and {name} are on different devices: {devices}")
+            names = [matrix.name for matrix in self.matrices]
+            raise ValueError(f"{', '.join(names[:-1])} and {names[-1]} are on different devices: {devices}")
         self.size = m, n, k
 
+    def factors(self, alpha: Any, beta: Any) -> _c_api.Factors:
+        """The factors as values, or as the addresses of arrays of one element on the product's device."""
+        if not (problem.is_array(alpha) and problem.is_array(beta)):
+            return _c_api.Factors(problem.scalar(alpha, "alpha"), problem.scalar(beta, "beta"))
+        places = Memory(alpha, "alpha"), Memory(beta, "beta")
+        for place in places:
+            if prod(place.shape) != 1:
+                raise ValueError(f"{place.name} is of shape {place.shape}: it must have one element")
+            if not may_be_same(place.device, self.c.device):
+                raise ValueError(f"{place.name} is on the device {place.device!r}, and {self.c.name} on "
+                                 f"{self.c.device!r}")
+        return _c_api.Factors(0, 0, places[0].data, places[1].data)
+
     def operands(self, op_a: bool, op_b: bool, by_columns: bool, prepared: Iterable[_c_api.Handle | None],
-                 ) -> tuple[_c_api.Operand, _c_api.Operand, _c_api.Operand]:
-        """a, b and out for the C API, by these layouts. Operands of a batch are used as their arrays are."""
+                 ) -> list[_c_api.Operand]:
+        """The matrices for the C API, by these layouts. Operands of a batch are used as their arrays are."""
         left, right = prepared if self.batch is None else (None, None)
-        return (self.a.operand(op_a == by_columns, self.batch, left),
-                self.b.operand(op_b == by_columns, self.batch, right), self.c.operand(not by_columns, self.batch))
+        return [self.a.operand(op_a == by_columns, self.batch, left),
+                self.b.operand(op_b == by_columns, self.batch, right),
+                *(result.operand(not by_columns, self.batch) for result in self.matrices[2:])]
 
 
 def _matrices(batch: int | None) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterable, TypeVar, Union, overload
 from . import _c_api, arrays, problem
 from .plans import Plan
 from .prepared import Prepared, array_of, handles_of
-from .problem import Choice, Device, Size, Tuned
+from .problem import Choice, Device, Factor, Size, Tuned
 
 ArrayT = TypeVar("ArrayT")
 Progress = Callable[[int, int, float], object]
@@ -96,18 +96,18 @@ class Library:
         return opening.library
 
     @overload
-    def matmul(self, a: Prepared[ArrayT], b: object, out: None = None, *, alpha: float = 1.0,
-               beta: float = 0.0, stream: object = None, math: str = "strict") -> ArrayT: ...
+    def matmul(self, a: Prepared[ArrayT], b: object, out: None = None, *, alpha: Factor = 1.0,
+               beta: Factor = 0.0, stream: object = None, math: str = "strict") -> ArrayT: ...
 
     @overload
-    def matmul(self, a: ArrayT, b: object, out: None = None, *, alpha: float = 1.0,
-               beta: float = 0.0, stream: object = None, math: str = "strict") -> ArrayT: ...
+    def matmul(self, a: ArrayT, b: object, out: None = None, *, alpha: Factor = 1.0,
+               beta: Factor = 0.0, stream: object = None, math: str = "strict") -> ArrayT: ...
 
     @overload
-    def matmul(self, a: object, b: object, out: ArrayT, *, alpha: float = 1.0, beta: float = 0.0,
+    def matmul(self, a: object, b: object, out: ArrayT, *, alpha: Factor = 1.0, beta: Factor = 0.0,
                stream: object = None, math: str = "strict") -> ArrayT: ...
 
-    def matmul(self, a: Any, b: Any, out: Any = None, *, alpha: float = 1.0, beta: float = 0.0,
+    def matmul(self, a: Any, b: Any, out: Any = None, *, alpha: Factor = 1.0, beta: Factor = 0.0,
                stream: object = None, math: str = "strict") -> Any:
         """Returns out = alpha * a @ b + beta * out, in FP32.
 
@@ -117,13 +117,14 @@ class Library:
         with one matrix, in two or three dimensions, is used for all products. On a GPU the work is
         enqueued on `stream`: a number or an object of PyTorch, CuPy or Numba; by default the stream
         that PyTorch works on or that the arrays name, else the default stream. Other arrays are
-        multiplied on the CPU device, slowly. math: "strict", or "emulated" for products on tensor cores
+        multiplied on the CPU device, slowly. alpha and beta are numbers, or both arrays of one element on
+        the product's device, which are read when it runs. math: "strict", or "emulated" for products on tensor cores
         that are as accurate, or "tf32" for products of operands that are rounded to TF32. a and b may
         be what prepare() returned.
 
         Raises TypeError or ValueError for arguments that do not fit, Error for faults.
         """
-        if out is None and problem.scalar(beta, "beta") != 0:
+        if out is None and (problem.is_array(beta) or problem.scalar(beta, "beta") != 0):
             raise ValueError("beta is not 0, and there is no out to add to")
         product = arrays.Product(array_of(a), array_of(b), out)
         self._multiply(product, (a, b), alpha, beta, stream, math)
@@ -131,30 +132,31 @@ class Library:
             arrays.note_written(out)
         return product.out
 
-    def gemm(self, a: Any, b: Any, c: Any, *, alpha: float = 1.0, beta: float = 0.0, stream: object = None,
-             math: str = "strict") -> str:
+    def gemm(self, a: Any, b: Any, c: Any, *, d: Any = None, alpha: Factor = 1.0, beta: Factor = 0.0,
+             stream: object = None, math: str = "strict") -> str:
         """Does c = alpha * a @ b + beta * c, as matmul() does, and returns the match of the kernel that did it.
 
-        The match is as query() has it: "exact", "exact, stale", "nearest size" or "predicted".
+        With d, which lies as c does and overlaps none of the others, that gets the result and c is only
+        read. The match is as query() has it: "exact", "exact, stale", "nearest size" or "predicted".
         Raises what matmul() raises.
         """
-        product = arrays.Product(array_of(a), array_of(b), c, "c")
+        product = arrays.Product(array_of(a), array_of(b), c, "c", d)
         match = self._multiply(product, (a, b), alpha, beta, stream, math)
-        arrays.note_written(c)
+        arrays.note_written(c if d is None else d)
         return match
 
-    def _multiply(self, product: arrays.Product, operands: tuple[object, object], alpha: float, beta: float,
+    def _multiply(self, product: arrays.Product, operands: tuple[object, object], alpha: Factor, beta: Factor,
                   stream: object, math: str) -> str:
-        factors = problem.scalar(alpha, "alpha"), problem.scalar(beta, "beta")
+        factors = product.factors(alpha, beta)
         m, n, k = product.size
-        a, b, c = (matrix.by_rows for matrix in product.matrices)
+        a, b, c = (matrix.by_rows for matrix in product.matrices[:3])
         asked = _c_api.Problem(m=m, n=n, k=k, op_a=a != c, op_b=b != c, order=not c, math=problem.math_of(math),
                                batch=product.batch or 1)
-        left, right, result = product.operands(a != c, b != c, not c, handles_of(*operands))
+        places = product.operands(a != c, b != c, not c, handles_of(*operands))
         library, stream = self._on(product.c.device), arrays.stream_of(product.matrices, stream)
         if product.batch == 0:
             return _c_api.MATCHES[0]
-        return _c_api.gemm(library, asked, factors[0], left, right, factors[1], result, stream)
+        return _c_api.gemm(library, asked, factors, places, stream)
 
     def prepare(self, array: ArrayT, *, math: str, m: int | None = None, n: int | None = None,
                 stream: object = None) -> Prepared[ArrayT]:
@@ -188,20 +190,21 @@ class Library:
         return Prepared(array, handle)
 
     def plan(self, size: Size, *, layout: str = "NN", batch: int = 1, math: str = "strict", device: Device = None,
-             aligned: bool = False) -> Plan:
+             aligned: bool = False, scalars_in_memory: bool = False) -> Plan:
         """Chooses and loads the kernel of a product of (m, n, k), and returns it as a Plan.
 
         layout: N or T for a and for b, T where it lies by columns; c lies by rows. batch: products of
         one launch. device: None for that of the Library or the current GPU, "cpu" or the number of a
         GPU. aligned: whether all addresses will be multiples of 16 bytes, and all distances of rows,
-        columns and matrices multiples of 4 elements, which some kernels need.
+        columns and matrices multiples of 4 elements, which some kernels need. scalars_in_memory: whether
+        calls give alpha and beta as arrays.
 
         Raises TypeError or ValueError for arguments that do not fit, NotTunedError where the Library
         refuses what was not tuned, and Error for other faults.
         """
         asked = problem.problem_of(size, layout, batch, math)
         device = self._device if device is None else problem.device_of(device)
-        return Plan(_c_api.plan(self._on(device), asked, bool(aligned)), asked, device)
+        return Plan(_c_api.plan(self._on(device), asked, bool(aligned), bool(scalars_in_memory)), asked, device)
 
     def warm_up(self, size: Size, *, layout: str = "NN", batch: int = 1, math: str = "strict",
                 device: Device = None, stream: object = None) -> None:

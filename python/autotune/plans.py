@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _c_api, arrays, problem
 from .prepared import array_of, handles_of
-from .problem import Choice, Device
+from .problem import Choice, Device, Factor
 
 
 class Plan:
@@ -30,9 +30,9 @@ class Plan:
         """The configuration and why it was chosen, as Library.query() returns it."""
         return problem.choice_of(_c_api.plan_query(self._handle))
 
-    def __call__(self, a: object, b: object, c: object, *, alpha: float = 1.0, beta: float = 0.0,
-                 stream: object = None, workspace: object = None) -> None:
-        """Does c = alpha * a @ b + beta * c, in FP32, with the arrays and the stream as matmul() takes them.
+    def __call__(self, a: object, b: object, c: object, *, d: object = None, alpha: Factor = 1.0,
+                 beta: Factor = 0.0, stream: object = None, workspace: object = None) -> None:
+        """Does c = alpha * a @ b + beta * c, in FP32, with the arrays and the stream as gemm() takes them.
 
         a: m x k, b: k x n, c: m x n, of the plan's sizes, layouts and number. workspace: an FP32 array without gaps
         of at least workspace_bytes bytes at a multiple of 256, of which the first 262144 bytes are 0 before the first
@@ -40,18 +40,17 @@ class Plan:
 
         Raises TypeError or ValueError for arguments that do not fit, Error for faults.
         """
-        factors = problem.scalar(alpha, "alpha"), problem.scalar(beta, "beta")
-        product, asked, device = arrays.Product(array_of(a), array_of(b), c, "c"), self._asked, self._device
+        product, asked, device = arrays.Product(array_of(a), array_of(b), c, "c", d), self._asked, self._device
+        factors = product.factors(alpha, beta)
         if (product.size, product.batch or 1) != ((asked.m, asked.n, asked.k), asked.batch):
             raise ValueError(f"a, b and c are of {_text(product.size, product.batch or 1)}: "
                              f"the plan is for {_text((asked.m, asked.n, asked.k), asked.batch)}")
         if not arrays.may_be_same(product.c.device, device):
             raise ValueError(f"a, b and c are on the device {product.c.device!r}: the plan is for {device!r}")
-        left, right, result = product.operands(asked.op_a, asked.op_b, False, handles_of(a, b))
+        places = product.operands(asked.op_a, asked.op_b, False, handles_of(a, b))
         memory = (0, 0) if workspace is None else arrays.workspace_of(workspace, product.c.device)
-        _c_api.plan_run(self._handle, factors[0], left, right, factors[1], result,
-                        arrays.stream_of(product.matrices, stream), memory)
-        arrays.note_written(c)
+        _c_api.plan_run(self._handle, factors, places, arrays.stream_of(product.matrices, stream), memory)
+        arrays.note_written(c if d is None else d)
 
 
 def _text(size: tuple[int, int, int], batch: int) -> str:

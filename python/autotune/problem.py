@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math as maths
 import numbers
-from typing import Dict, Optional, Sequence, Tuple, TypedDict, Union
+from typing import Any, Dict, Optional, Sequence, Tuple, TypedDict, Union
 
 from . import _c_api
 
@@ -13,6 +13,7 @@ LONGEST = 1e9  # seconds: some 30 years, which the library's clock can count
 LAYOUTS = ("NN", "NT", "TN", "TT")
 
 Device = Union[int, str, None]
+Factor = Any  # a number, or an array of one element on the product's device
 Size = Sequence[int]
 
 
@@ -61,6 +62,12 @@ def _text(value: object) -> str:
         return str(value)
     except ValueError:  # Python refuses to write whole numbers of several thousand digits
         return "a number of thousands of digits"
+
+
+def is_array(value: object) -> bool:
+    """Whether a factor is given as an array. NumPy's numbers have the interface of arrays, too."""
+    interfaces = "__cuda_array_interface__", "__array_interface__", "__dlpack__"
+    return not isinstance(value, numbers.Real) and any(hasattr(type(value), name) for name in interfaces)
 
 
 def _float(value: object, name: str) -> float:

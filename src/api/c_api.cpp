@@ -122,14 +122,20 @@ autotune_status autotune_release(autotune_library* library, autotune_stream stre
 }
 
 autotune_status autotune_plan_create(autotune_library* library, const autotune_problem* problem,
-                                     int32_t aligned, autotune_plan** plan) {
+                                     int32_t flags, autotune_plan** plan) {
   return guarded([&] {
     Library& of = given(library, "library").library;
     autotune_plan*& result = given(plan, "plan");
     const GemmProblem asked = problem_of(problem);
+    constexpr int32_t kAll = AUTOTUNE_ALIGNED | AUTOTUNE_SCALARS_IN_MEMORY;
+    if (flags < 0 || flags > kAll) {
+      throw UsageError(fmt::format("flags is {}: it must be from 0 to {}", flags, kAll));
+    }
     const Alignment alignment =
-        truth_value(aligned, "aligned") ? Alignment::of_16_bytes : Alignment::any;
-    result = new autotune_plan{asked, of.plan(asked, alignment)};
+        (flags & AUTOTUNE_ALIGNED) != 0 ? Alignment::of_16_bytes : Alignment::any;
+    const PointerMode scalars =
+        (flags & AUTOTUNE_SCALARS_IN_MEMORY) != 0 ? PointerMode::device : PointerMode::host;
+    result = new autotune_plan{asked, of.plan(asked, alignment, scalars)};
   });
 }
 

@@ -112,18 +112,25 @@ Matrix matrix_of(const autotune_matrix& from, const char* name) {
           from.prepared == nullptr ? nullptr : &from.prepared->matrix};
 }
 
+MutableMatrix matrix_of(const autotune_mutable_matrix& from, const char* name) {
+  check_reserved(from.reserved, name);
+  return {from.data, enumerator<ElementType>(from.type), from.ld, from.stride};
+}
+
 CCall call_of(const autotune_gemm_call* from, const GemmProblem* planned) {
   const autotune_gemm_call call = known_part(from, "call");
-  check_reserved(call.c.reserved, "c");
   const bool is_planned = planned != nullptr && call.problem == nullptr;
   CCall result{is_planned ? *planned : problem_of(call.problem),
                {call.alpha,
                 matrix_of(call.a, "a"),
                 matrix_of(call.b, "b"),
                 call.beta,
-                {call.c.data, enumerator<ElementType>(call.c.type), call.c.ld, call.c.stride},
+                matrix_of(call.c, "c"),
                 call.stream,
-                {call.workspace, call.workspace_bytes}},
+                {call.workspace, call.workspace_bytes},
+                call.alpha_ptr,
+                call.beta_ptr,
+                matrix_of(call.d, "d")},
                call.match};
   if (planned != nullptr && result.problem != *planned) {
     throw UsageError(fmt::format("problem is {}: the plan is for {}, so leave it NULL",

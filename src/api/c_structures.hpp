@@ -33,6 +33,8 @@ constexpr std::size_t kFirstSize<autotune_options> = offsetof(autotune_options, 
 template <>
 constexpr std::size_t kFirstSize<autotune_problem> = offsetof(autotune_problem, batch);
 template <>
+constexpr std::size_t kFirstSize<autotune_gemm_call> = offsetof(autotune_gemm_call, alpha_ptr);
+template <>
 constexpr std::size_t kFirstSize<autotune_choice> = offsetof(autotune_choice, tuned_batch);
 
 template <>

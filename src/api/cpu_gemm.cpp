@@ -1,5 +1,6 @@
 // Products on the CPU device: in host memory, done when the call returns.
 #include <array>
+#include <cstring>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -63,7 +64,7 @@ class CpuGemm : public GemmBackend {
     refuse_stream(call.stream);
     return unprepared<PreparedOperand>(call);
   }
-  const PlannedGemm& plan(const GemmProblem& problem, bool aligned) override {
+  const PlannedGemm& plan(const GemmProblem& problem, bool aligned, PointerMode) override {
     return plan_for(problem, aligned ? Placement::aligned : Placement::anywhere);
   }
   void release(Stream) override {}
@@ -90,6 +91,27 @@ class CpuGemm : public GemmBackend {
   Refusals refusals_;
 };
 
+// The device's memory is this process's: factors are read here, and C is copied to where the result
+// goes.
+GemmCall with_values(GemmCall call) {
+  if (call.has_scalars_in_memory()) {
+    call.alpha = *std::exchange(call.alpha_ptr, nullptr);
+    call.beta = *std::exchange(call.beta_ptr, nullptr);
+    if (!call.reads_c()) call.copied.data = nullptr;
+  }
+  const auto* const from = static_cast<const char*>(call.copied.data);
+  if (from == nullptr) return call;
+  const std::int64_t bytes = size_bytes(call.c.type);  // of an element
+  for (std::int64_t i = 0; i < call.problem.m * call.problem.batch; ++i) {
+    const auto row_of = [&](const MutableMatrix& matrix) {
+      return bytes * (i / call.problem.m * matrix.stride + i % call.problem.m * matrix.ld);
+    };
+    std::memcpy(static_cast<char*>(call.c.data) + row_of(call.c), from + row_of(call.copied),
+                static_cast<std::size_t>(bytes * call.problem.n));
+  }
+  return call;
+}
+
 void scale(const GemmCall& call) {
   const ElementType type = call.c.type;
   const double beta = call.beta;
@@ -105,8 +127,11 @@ void scale(const GemmCall& call) {
 
 Tried CpuGemm::try_gemm(const GemmCall& call) {
   if (call.stream != nullptr) return {Outcome::refused};
-  if (!call.is_empty() && !call.multiplies()) scale(call);
-  if (call.is_empty() || !call.multiplies()) return {Outcome::done};
+  if (call.is_empty()) return {Outcome::done};
+  if (!call.multiplies()) {
+    scale(with_values(call));
+    return {Outcome::done};
+  }
   const PlanKey key{kOnlyContext, call.problem, placement_of(call)};
   const CpuPlan* const plan = plans_.find(key);
   if (plan == nullptr) return {refusals_.refuses(key) ? Outcome::refused : Outcome::not_ready};
@@ -193,8 +218,9 @@ const CpuKernel& CpuGemm::load(const KernelChoice& choice, CodeTraits traits) {
   });
 }
 
-void CpuGemm::run(const CpuPlan& plan, const GemmCall& call) {
-  refuse_stream(call.stream);
+void CpuGemm::run(const CpuPlan& plan, const GemmCall& given) {
+  refuse_stream(given.stream);
+  const GemmCall call = with_values(given);
   if (!call.multiplies()) return scale(call);
   const auto placed = placed_tensors(call);
   const auto sizes = sizes_of(call.problem);

@@ -18,9 +18,9 @@ GemmProblem scaled_problem(bool batched) {
   return scaled;
 }
 
-KernelChoice scaling_choice(const KernelSet& kernels) {
+KernelChoice scaling_choice(const KernelSet& kernels, bool batched) {
   const KernelTemplate& kernel = *kernels.find("gemm_tiled");
-  KernelChoice choice{&kernel, nothing_to_choose(kScaledProblem), kScaledProblem, ""};
+  KernelChoice choice{&kernel, nothing_to_choose(kScaledProblem), scaled_problem(batched), ""};
   choice.best.configuration = kernel.default_configuration(kScaledProblem);
   return choice;
 }

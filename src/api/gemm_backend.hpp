@@ -31,8 +31,9 @@ class GemmBackend {
   virtual MatchKind prepare(const GemmProblem& problem, Stream stream) = 0;
   // Prepares A or B of a call, the one that is not null.
   [[nodiscard]] virtual std::shared_ptr<PreparedOperand> prepare_operand(const GemmCall& call) = 0;
-  // The plan stays as long as this object.
-  [[nodiscard]] virtual const PlannedGemm& plan(const GemmProblem& problem, bool aligned) = 0;
+  // The plan stays as long as this object. It serves calls of that pointer mode.
+  [[nodiscard]] virtual const PlannedGemm& plan(const GemmProblem& problem, bool aligned,
+                                                PointerMode scalars) = 0;
   virtual void release(Stream stream) = 0;
   // Chooses the kernels anew that calls for a problem have run with on a device, and puts them in
   // the place of those. No call waits, or is cold once more. In contexts that the application made
@@ -54,7 +55,7 @@ template <typename Prepared>
 [[nodiscard]] BestConfiguration nothing_to_choose(const GemmProblem& problem);
 
 // The kernel that multiplies C by beta: gemm_tiled with K = 0, in one configuration for all sizes.
-[[nodiscard]] KernelChoice scaling_choice(const KernelSet& kernels);
+[[nodiscard]] KernelChoice scaling_choice(const KernelSet& kernels, bool batched);
 // The problem that it is compiled for.
 inline constexpr GemmProblem kScaledProblem{1024, 1024, 1};
 // The same for batches of any number of products, or for single ones.

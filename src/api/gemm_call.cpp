@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -122,7 +123,7 @@ bool is_right_stride(const Lines& matrix, OnFault on_fault) {
                matrix.stride, most, matrix.matrices);
 }
 
-// Matrices of C lie behind each other, or all between the lines of the first one.
+// The matrices of the result lie behind each other, or all between the lines of the first one.
 bool are_separate(const Lines& c, OnFault on_fault) {
   if (c.matrices <= 1) return true;
   const bool behind =
@@ -130,8 +131,8 @@ bool are_separate(const Lines& c, OnFault on_fault) {
   const bool between = c.stride >= c.length && c.stride <= (c.ld - c.length) / (c.matrices - 1);
   if (behind || between) return true;
   return wrong(on_fault,
-               "stride_c is {}: the matrices of C overlap, as {} lines of {} elements, {} apart",
-               c.stride, c.lines, c.length, c.ld);
+               "stride_{} is {}: the matrices of {} overlap, as {} lines of {} elements, {} apart",
+               c.lower(), c.stride, c.name, c.lines, c.length, c.ld);
 }
 
 // The end of all matrices, or the greatest address if that is beyond it.
@@ -144,6 +145,7 @@ std::uint64_t end_of(const Lines& matrix) {
   return is_beyond ? std::numeric_limits<std::uint64_t>::max() : end;
 }
 
+// `c`: the result.
 bool are_apart(const Lines& operand, const Lines& c, OnFault on_fault) {
   if (end_of(operand) <= address_of(c.data) || end_of(c) <= address_of(operand.data)) return true;
   // Counted in the smaller one's elements: both begin at multiples of these.
@@ -155,7 +157,7 @@ bool are_apart(const Lines& operand, const Lines& c, OnFault on_fault) {
   };
   const auto bytes = static_cast<std::int64_t>(address_of(c.data) - address_of(operand.data));
   if (!may_overlap(runs(operand), runs(c), bytes / static_cast<std::int64_t>(unit))) return true;
-  return wrong(on_fault, "C overlaps {}", operand.name);
+  return wrong(on_fault, "{} overlaps {}", c.name, operand.name);
 }
 
 // `name`: the caller's, which in column-major order is not the kernel's.
@@ -168,35 +170,66 @@ bool is_right_prepared(const PreparedMatrix* prepared, const OperandPlace& place
       name);
 }
 
+bool has_right_scalars(const GemmArguments& arguments, OnFault on_fault) {
+  if ((arguments.alpha_ptr == nullptr) != (arguments.beta_ptr == nullptr)) {
+    return wrong(on_fault, "alpha_ptr and beta_ptr: both must be given, or neither");
+  }
+  const std::uint64_t addresses = address_of(arguments.alpha_ptr) | address_of(arguments.beta_ptr);
+  if (addresses % sizeof(float) == 0) return true;
+  return wrong(on_fault, "alpha_ptr and beta_ptr must be at multiples of {} bytes", sizeof(float));
+}
+
+bool is_same_place(const MutableMatrix& c, const MutableMatrix& d, const GemmProblem& problem) {
+  return c.data == d.data && meant_ld(c.ld, problem.ldc()) == meant_ld(d.ld, problem.ldc()) &&
+         (problem.batch <= 1 || c.stride == d.stride);
+}
+
 // Finds whatever is wrong, in the caller's terms.
 bool is_right_at_length(const GemmProblem& problem, const GemmArguments& arguments,
                         OnFault on_fault) {
-  if (!is_right_problem(problem, on_fault)) return false;
-  const auto& [alpha, a, b, beta, c, stream, workspace] = arguments;
-  const bool empty = problem.m == 0 || problem.n == 0 || problem.batch == 0;
-  const bool multiplies = !empty && alpha != 0 && problem.k > 0;
-  const std::int64_t lda = problem.lda();
-  const std::int64_t ldb = problem.ldb();
-  const std::int64_t ldc = problem.ldc();
+  if (!is_right_problem(problem, on_fault) || !has_right_scalars(arguments, on_fault)) return false;
+  const Matrix& a = arguments.a;
+  const Matrix& b = arguments.b;
+  const MutableMatrix& c = arguments.c;
+  const MutableMatrix& d = arguments.d;
+  const GemmCall call{arguments, problem};
+  const bool empty = call.is_empty();
+  const bool multiplies = !empty && call.multiplies();
+  const bool has_d = d.data != nullptr;
+  const bool uses_c = !empty && (!has_d || (call.reads_c() && !is_same_place(c, d, problem)));
   const auto lines_of = [&](char name, const auto& matrix, std::int64_t packed_ld,
                             std::int64_t count) {
     return Lines{name,  matrix.data, matrix.type,   meant_ld(matrix.ld, packed_ld),
                  count, packed_ld,   problem.batch, problem.batch > 1 ? matrix.stride : 0};
   };
-  const Lines lines_a = lines_of('A', a, lda, lda == problem.k ? problem.m : problem.k);
-  const Lines lines_b = lines_of('B', b, ldb, ldb == problem.n ? problem.k : problem.n);
-  const Lines lines_c = lines_of('C', c, ldc, ldc == problem.n ? problem.m : problem.n);
-  if (!is_right_matrix(lines_a, problem.types.a, problem.order, multiplies, on_fault) ||
-      !is_right_matrix(lines_b, problem.types.b, problem.order, multiplies, on_fault) ||
-      !is_right_matrix(lines_c, problem.types.c, problem.order, !empty, on_fault)) {
-    return false;
+  struct Used {
+    Lines lines;
+    ElementType type;
+    bool is_used;
+  };
+  const std::int64_t lda = problem.lda();
+  const std::int64_t ldb = problem.ldb();
+  const std::int64_t ldc = problem.ldc();
+  const std::int64_t lines_c = ldc == problem.n ? problem.m : problem.n;
+  const auto& [of_a, of_b, of_c, of_sums] = problem.types;
+  const Used matrices[] = {
+      {lines_of('A', a, lda, lda == problem.k ? problem.m : problem.k), of_a, multiplies},
+      {lines_of('B', b, ldb, ldb == problem.n ? problem.k : problem.n), of_b, multiplies},
+      {lines_of('C', c, ldc, lines_c), of_c, uses_c},
+      {lines_of('D', d, ldc, lines_c), of_c, !empty}};
+  const std::span used(matrices, has_d ? 4 : 3);
+  const auto is_right_place = [&](const Used& one) {
+    return is_right_matrix(one.lines, one.type, problem.order, one.is_used, on_fault);
+  };
+  if (!std::all_of(used.begin(), used.end(), is_right_place)) return false;
+  for (const Used& one : used) {
+    if (!is_right_stride(one.lines, on_fault)) return false;
   }
-  for (const Lines& matrix : {lines_a, lines_b, lines_c}) {
-    if (!is_right_stride(matrix, on_fault)) return false;
-  }
-  return empty || (are_separate(lines_c, on_fault) &&
-                   (!multiplies || (are_apart(lines_a, lines_c, on_fault) &&
-                                    are_apart(lines_b, lines_c, on_fault))));
+  const Lines& result = used.back().lines;
+  if (empty || !are_separate(result, on_fault)) return empty;
+  return std::all_of(used.begin(), used.end() - 1, [&](const Used& one) {
+    return !one.is_used || are_apart(one.lines, result, on_fault);
+  });
 }
 
 bool is_right_workspace(const Workspace& workspace, OnFault on_fault) {
@@ -227,7 +260,8 @@ struct Extent {
 };
 
 // Returns whether a call is right at first sight, as nearly all are: this is a part of every call.
-// `choices` has the bits of all enumerators but math, and none for types that are right.
+// `choices` has the bits of all enumerators but math, and none for types that are right in a call
+// without scalars in memory and D.
 bool is_plain(const GemmCall& call, unsigned choices) {
   const GemmProblem& p = call.problem;
   const std::int64_t numbers = p.m | p.n | p.k | call.a.ld | call.b.ld | call.c.ld;
@@ -262,6 +296,11 @@ void check_max_error(std::optional<double> max_error) {
 GemmCall unchecked_call(const GemmProblem& problem, const GemmArguments& arguments) {
   GemmCall call{arguments, problem.row_major()};
   if (problem.order != Order::row_major) std::swap(call.a, call.b);
+  if (call.d.data != nullptr) {
+    if (call.reads_c() && !is_same_place(call.c, call.d, call.problem)) call.copied = call.c;
+    call.copied.ld = meant_ld(call.copied.ld, call.problem.ldc());
+    call.c = call.d;
+  }
   call.a.ld = meant_ld(call.a.ld, call.problem.lda());
   call.b.ld = meant_ld(call.b.ld, call.problem.ldb());
   call.c.ld = meant_ld(call.c.ld, call.problem.ldc());
@@ -276,9 +315,12 @@ bool is_right(const GemmCall& call, const GemmProblem& problem, const GemmArgume
               OnFault on_fault) {
   const GemmTypes types{arguments.a.type, arguments.b.type, arguments.c.type,
                         problem.types.accumulate};
+  const bool has_more = arguments.alpha_ptr != nullptr || arguments.beta_ptr != nullptr ||
+                        arguments.d.data != nullptr;
   const auto choices = static_cast<unsigned>(problem.op_a) | static_cast<unsigned>(problem.op_b) |
                        static_cast<unsigned>(problem.order) |
-                       (is_computed(problem.types) && types == problem.types ? 0U : 2U);
+                       (is_computed(problem.types) && types == problem.types ? 0U : 2U) |
+                       (has_more ? 2U : 0U);
   if (!is_plain(call, choices) && !is_right_at_length(problem, arguments, on_fault)) return false;
   if (!is_right_workspace(call.workspace, on_fault)) return false;
   if (call.a.prepared == nullptr && call.b.prepared == nullptr) return true;

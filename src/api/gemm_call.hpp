@@ -18,16 +18,26 @@ namespace autotune {
   return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(matrix));
 }
 
-// A product in row-major terms: lds as they are meant, and nothing that was prepared of nothing.
+// A product in row-major terms: lds as they are meant, and nothing that was prepared of nothing. Its
+// c is the matrix that is written.
 struct GemmCall : GemmArguments {
   GemmProblem problem = {};
+  MutableMatrix copied = {};  // the C that is copied to c first, or null
+
+  [[nodiscard]] PointerMode pointer_mode() const {
+    return alpha_ptr == nullptr ? PointerMode::host : PointerMode::device;
+  }
+  [[nodiscard]] bool has_scalars_in_memory() const { return alpha_ptr != nullptr; }
 
   // Returns whether there is no C, so that nothing is done.
   [[nodiscard]] bool is_empty() const {
     return problem.m == 0 || problem.n == 0 || problem.batch == 0;
   }
   // Returns whether A and B are multiplied; otherwise C is scaled by beta.
-  [[nodiscard]] bool multiplies() const { return alpha != 0 && problem.k > 0; }
+  [[nodiscard]] bool multiplies() const {
+    return (alpha != 0 || has_scalars_in_memory()) && problem.k > 0;
+  }
+  [[nodiscard]] bool reads_c() const { return beta != 0 || has_scalars_in_memory(); }
   // Returns whether the operands lie as Alignment::of_16_bytes has it, which is also what
   // CodeTraits::aligned needs.
   [[nodiscard]] bool is_aligned() const {

@@ -1,9 +1,9 @@
 // Products on GPUs: the kernels that are chosen and loaded for them in the application's contexts.
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -71,7 +71,7 @@ class GpuGemm : public GemmBackend {
   MatchKind gemm(const GemmCall& call) override;
   MatchKind prepare(const GemmProblem& problem, Stream stream) override;
   std::shared_ptr<PreparedOperand> prepare_operand(const GemmCall& call) override;
-  const PlannedGemm& plan(const GemmProblem& problem, bool aligned) override;
+  const PlannedGemm& plan(const GemmProblem& problem, bool aligned, PointerMode scalars) override;
   void release(Stream stream) override {
     const Scope scope(contexts_);
     workspace_.release(scope.id(), stream);
@@ -85,14 +85,12 @@ class GpuGemm : public GemmBackend {
   void run(const GpuPlan& plan, const GemmCall& call) const;
 
  private:
-  const GpuPlan& plan_for(const Scope& scope, const GemmProblem& problem, Placement placement,
-                          Stream stream);
+  const GpuPlan& plan_for(const PlanKey& key, Stream stream);
   // The call's own memory, with the last plan that it is enough for, or that of its stream.
   StreamWorkspace::Found memory_for(const GpuPlan*& plan, const GemmCall& call);
   // The same, allocated if need be, or in a capture that of the plan before; nullopt: too little.
   std::optional<std::uint64_t> workspace_for(const GpuPlan*& plan, const GemmCall& call);
-  GpuLaunch launch_of(std::uint64_t context, const KernelChoice& choice, Placement placement,
-                      std::optional<Stream> stream);
+  GpuLaunch launch_of(const PlanKey& key, const KernelChoice& choice, std::optional<Stream> stream);
   // Throws as refuse_capture() does where it would have to load; without a stream there is no call
   // that could be captured.
   const GpuKernel& load(std::uint64_t context, const KernelChoice& choice, CodeTraits traits,
@@ -105,8 +103,8 @@ class GpuGemm : public GemmBackend {
     return {is_elsewhere() || refusals_.refuses(key) ? Outcome::refused : Outcome::not_ready};
   }
   Tried try_scaling(const Scope& scope, const GemmCall& call);
-  const Scaling* known_scaling(const Scope& scope, bool batched);
-  const Scaling& scaling_in(const Scope& scope, bool batched, Stream stream);
+  const Scaling* known_scaling(const PlanKey& key);
+  const Scaling& scaling_for(const PlanKey& key, Stream stream);
   std::shared_ptr<const gpu::Driver> driver_;
   std::optional<int> only_;
   const Log& log_;
@@ -116,7 +114,7 @@ class GpuGemm : public GemmBackend {
   PlanTable<GpuPlan> plans_;
   Refusals refusals_;
   std::mutex scalings_mutex_;
-  std::map<std::pair<std::uint64_t, bool>, Scaling> scalings_;  // of a context, batched or not
+  std::unordered_map<PlanKey, Scaling, PlanKey::Hash> scalings_;  // by key_of_scaling()
   StreamWorkspace workspace_;
 };
 
@@ -133,10 +131,15 @@ GpuGemm::~GpuGemm() {
 }
 
 // The key of the kernel that scales C, as no product that multiplies has it.
-PlanKey key_of_scaling(const Scope& scope, bool batched) {
-  PlanKey key{scope.id(), scaled_problem(batched)};
+PlanKey key_of_scaling(std::uint64_t context, const GemmProblem& problem, PointerMode scalars) {
+  PlanKey key{context, scaled_problem(problem.batch > 1), Placement::anywhere, scalars};
   key.problem.k = 0;
   return key;
+}
+
+PlanKey key_of(const Scope& scope, const GemmCall& call) {
+  if (!call.multiplies()) return key_of_scaling(scope.id(), call.problem, call.pointer_mode());
+  return {scope.id(), call.problem, placement_of(call), call.pointer_mode()};
 }
 
 KernelSelector& GpuGemm::selector() {
@@ -155,7 +158,7 @@ Tried GpuGemm::try_gemm(const GemmCall& call) {
   const Scope scope(contexts_, /*may_create=*/false);
   if (scope.id() == 0) return {Outcome::not_ready};
   if (!call.multiplies()) return try_scaling(scope, call);
-  PlanKey key{scope.id(), call.problem, placement_of(call)};
+  PlanKey key = key_of(scope, call);
   const GpuPlan* plan = plans_.find(key);
   StreamWorkspace::Found workspace;
   if (plan != nullptr) workspace = memory_for(plan, call);
@@ -181,8 +184,9 @@ StreamWorkspace::Found GpuGemm::memory_for(const GpuPlan*& plan, const GemmCall&
 Tried GpuGemm::try_scaling(const Scope& scope, const GemmCall& call) {
   if (is_elsewhere()) return {Outcome::refused};
   if (scaled_by_driver(*driver_, call)) return {Outcome::done};
-  const Scaling* const known = known_scaling(scope, call.problem.batch > 1);
-  if (known == nullptr) return missing(key_of_scaling(scope, call.problem.batch > 1));
+  const PlanKey key = key_of(scope, call);
+  const Scaling* const known = known_scaling(key);
+  if (known == nullptr) return missing(key);
   scale(*driver_, *known, call);
   return {Outcome::done};
 }
@@ -190,17 +194,17 @@ Tried GpuGemm::try_scaling(const Scope& scope, const GemmCall& call) {
 MatchKind GpuGemm::gemm(const GemmCall& call) {
   if (const Tried tried = try_gemm(call); tried.outcome == Outcome::done) return tried.match;
   const Scope scope(contexts_);
+  PlanKey key = key_of(scope, call);
   if (!call.multiplies()) {
     static_cast<void>(selector());
-    if (!scaled_by_driver(*driver_, call)) {
-      scale(*driver_, scaling_in(scope, call.problem.batch > 1, call.stream), call);
-    }
+    if (!scaled_by_driver(*driver_, call)) scale(*driver_, scaling_for(key, call.stream), call);
     return MatchKind::exact;
   }
-  const GpuPlan* plan = &plan_for(scope, call.problem, placement_of(call), call.stream);
+  const GpuPlan* plan = &plan_for(key, call.stream);
   auto workspace = workspace_for(plan, call);
   if (!workspace) {
-    plan = &plan_for(scope, call.problem, Placement::frugal, call.stream);
+    key.placement = Placement::frugal;
+    plan = &plan_for(key, call.stream);
     workspace = 0;
   }
   multiply(*driver_, plan->launch, call, *workspace);
@@ -223,12 +227,12 @@ std::optional<std::uint64_t> GpuGemm::workspace_for(const GpuPlan*& plan, const 
 MatchKind GpuGemm::prepare(const GemmProblem& problem, Stream stream) {
   const Scope scope(contexts_);
   const auto prepare_for = [&](Placement placement) {
-    const GpuPlan& plan = plan_for(scope, problem, placement, stream);
+    const GpuPlan& plan = plan_for({scope.id(), problem, placement}, stream);
     const auto bytes = static_cast<std::int64_t>(plan.workspace_bytes);
     if (workspace_.reserve(scope.id(), bytes, stream, /*again=*/true)) return plan.best.match;
     log_.warning("{}: no memory for a workspace of {} bytes, so another kernel is taken",
                  to_string(problem), bytes);
-    return plan_for(scope, problem, Placement::frugal, stream).best.match;
+    return plan_for({scope.id(), problem, Placement::frugal}, stream).best.match;
   };
   if (!multiplies(problem)) return MatchKind::exact;
   if (!rows_are_aligned(problem)) return prepare_for(Placement::anywhere);
@@ -248,8 +252,8 @@ std::shared_ptr<PreparedOperand> GpuGemm::prepare_operand(const GemmCall& call) 
   const std::int64_t row_bytes = operand->place.ld * size_bytes(operand->place.type);
   const bool aligned = rows_are_aligned(call.problem) && row_bytes % 16 == 0 &&
                        address_of(operand->place.data) % 16 == 0;
-  const GpuPlan& plan = plan_for(scope, call.problem,
-                                 aligned ? Placement::aligned : Placement::anywhere, call.stream);
+  const GpuPlan& plan = plan_for(
+      {scope.id(), call.problem, aligned ? Placement::aligned : Placement::anywhere}, call.stream);
   const std::int64_t bytes = plan.launch.geometry.preparation.shares[index].bytes;
   if (bytes == 0) return operand;
   refuse_capture(*driver_, call.stream);
@@ -264,16 +268,17 @@ std::shared_ptr<PreparedOperand> GpuGemm::prepare_operand(const GemmCall& call) 
   return operand;
 }
 
-const PlannedGemm& GpuGemm::plan(const GemmProblem& problem, bool aligned) {
+const PlannedGemm& GpuGemm::plan(const GemmProblem& problem, bool aligned, PointerMode scalars) {
   const Scope scope(contexts_);
-  const GpuPlan& plan =
-      multiplies(problem)
-          ? plan_for(scope, problem, aligned ? Placement::aligned : Placement::anywhere, nullptr)
-          : plans_.insert({scope.id(), problem, Placement::anywhere}, plans_.generation(), *this,
-                          scope.id(), nothing_to_choose(problem), GpuLaunch(), false);
+  const bool is_product = multiplies(problem);
+  const PlanKey key{scope.id(), problem,
+                    aligned && is_product ? Placement::aligned : Placement::anywhere, scalars};
+  const GpuPlan& plan = is_product ? plan_for(key, nullptr)
+                                   : plans_.insert(key, plans_.generation(), *this, scope.id(),
+                                                   nothing_to_choose(problem), GpuLaunch(), false);
   if (plan.scaling.load() == nullptr) {
     try {
-      plan.scaling = &scaling_in(scope, problem.batch > 1, /*stream=*/nullptr);
+      plan.scaling = &scaling_for(key_of_scaling(scope.id(), problem, scalars), /*stream=*/nullptr);
     } catch (const Error& error) {
       log_.info("{}: C cannot be scaled alone: {}", to_string(problem), error.what());
     }
@@ -281,54 +286,53 @@ const PlannedGemm& GpuGemm::plan(const GemmProblem& problem, bool aligned) {
   return plan;
 }
 
-const GpuPlan& GpuGemm::plan_for(const Scope& scope, const GemmProblem& problem,
-                                 Placement placement, Stream stream) {
-  const PlanKey key{scope.id(), problem, placement};
+const GpuPlan& GpuGemm::plan_for(const PlanKey& key, Stream stream) {
   if (const GpuPlan* known = plans_.find(key)) return *known;
   return refusals_.unless_refused(key, [&]() -> const GpuPlan& {
     KernelSelector& chooses = selector();
-    chooses.tune_if_missed(problem, placement);
+    chooses.tune_if_missed(key.problem, key.placement);
     const std::uint64_t generation = plans_.generation();
-    const KernelChoice choice = chooses.choose(problem, placement);
-    return plans_.insert(key, generation, *this, scope.id(), choice.best,
-                         launch_of(scope.id(), choice, placement, stream),
-                         placement == Placement::aligned);
+    const KernelChoice choice = chooses.choose(key.problem, key.placement);
+    return plans_.insert(key, generation, *this, key.context, choice.best,
+                         launch_of(key, choice, stream), key.placement == Placement::aligned);
   });
 }
 
 void GpuGemm::choose_again(const DeviceInfo& device, const GemmProblem& problem) {
   const std::uint64_t generation = plans_.advance();
   refusals_.forget();
-  const auto replace = [&](std::uint64_t context, Placement placement) {
-    const PlanKey key{context, problem, placement};
+  const auto replace = [&](const PlanKey& key) {
     const GpuPlan* const before = plans_.find(key);
     if (before == nullptr) return;
-    const KernelChoice choice = selector().choose(problem, placement);
-    plans_.replace(key, generation, *this, context, choice.best,
-                   launch_of(context, choice, placement, /*stream=*/std::nullopt),
-                   placement == Placement::aligned, before);
+    const KernelChoice choice = selector().choose(problem, key.placement);
+    plans_.replace(key, generation, *this, key.context, choice.best,
+                   launch_of(key, choice, /*stream=*/std::nullopt),
+                   key.placement == Placement::aligned, before);
   };
   gpu::in_living_primary_context(driver_, device.ordinal, [&](std::uint64_t context) {
     for (const Placement placement : kPlacements) {
-      try {
-        replace(context, placement);
-      } catch (const std::exception& error) {
-        log_.warning("{} keeps its kernel: {}", to_string(problem), error.what());
+      for (const PointerMode scalars : {PointerMode::host, PointerMode::device}) {
+        try {
+          replace({context, problem, placement, scalars});
+        } catch (const std::exception& error) {
+          log_.warning("{} keeps its kernel: {}", to_string(problem), error.what());
+        }
       }
     }
   });
 }
 
-GpuLaunch GpuGemm::launch_of(std::uint64_t context, const KernelChoice& choice, Placement placement,
+GpuLaunch GpuGemm::launch_of(const PlanKey& key, const KernelChoice& choice,
                              std::optional<Stream> stream) {
   const KernelTemplate& kernel = *choice.kernel;
   const Problem problem = choice.problem;
-  const bool aligned = placement == Placement::aligned;
-  GpuLaunch launch = launch_without_code(kernel, choice.best.configuration, problem);
+  const bool aligned = key.placement == Placement::aligned;
+  GpuLaunch launch = launch_without_code(kernel, choice.best.configuration, problem, key.scalars);
   launch.geometry = launch.geometry.on_device(selector().device().sm_count);
   if (!aligned) launch.geometry = launch.geometry.without_maps();
-  launch.kernel =
-      &load(context, choice, {code_macros(kernel, problem), aligned}, launch.geometry, stream);
+  CodeTraits traits{code_macros(kernel, problem), aligned};
+  if (key.scalars == PointerMode::device) traits.macros.emplace_back("SCALARS_IN_MEMORY=1");
+  launch.kernel = &load(key.context, choice, std::move(traits), launch.geometry, stream);
   return launch;
 }
 
@@ -347,25 +351,21 @@ const GpuKernel& GpuGemm::load(std::uint64_t context, const KernelChoice& choice
   return loaded;
 }
 
-const Scaling* GpuGemm::known_scaling(const Scope& scope, bool batched) {
+const Scaling* GpuGemm::known_scaling(const PlanKey& key) {
   const std::lock_guard lock(scalings_mutex_);
-  const auto known = scalings_.find({scope.id(), batched});
+  const auto known = scalings_.find(key);
   return known == scalings_.end() ? nullptr : &known->second;
 }
 
-const Scaling& GpuGemm::scaling_in(const Scope& scope, bool batched, Stream stream) {
-  if (const Scaling* const known = known_scaling(scope, batched)) return *known;
-  return refusals_.unless_refused(key_of_scaling(scope, batched), [&]() -> const Scaling& {
-    const GemmProblem scaled = scaled_problem(batched);
-    const KernelChoice choice = scaling_choice(selector().kernels());
-    const KernelTemplate& kernel = *choice.kernel;
-    Scaling scaling;
-    scaling.tile = kernel.tile_shape(choice.best.configuration);
-    scaling.launch = launch_without_code(kernel, choice.best.configuration, scaled);
-    scaling.launch.kernel = &load(scope.id(), choice, {code_macros(kernel, scaled), false},
-                                  scaling.launch.geometry, stream);
+const Scaling& GpuGemm::scaling_for(const PlanKey& key, Stream stream) {
+  if (const Scaling* const known = known_scaling(key)) return *known;
+  return refusals_.unless_refused(key, [&]() -> const Scaling& {
+    const KernelChoice choice =
+        scaling_choice(selector().kernels(), /*batched=*/key.problem.batch > 1);
+    Scaling scaling{launch_of(key, choice, stream),
+                    choice.kernel->tile_shape(choice.best.configuration)};
     const std::lock_guard lock(scalings_mutex_);
-    return scalings_.emplace(std::pair(scope.id(), batched), std::move(scaling)).first->second;
+    return scalings_.emplace(key, std::move(scaling)).first->second;
   });
 }
 

@@ -19,14 +19,27 @@ void enqueue(const gpu::Driver& driver, const GpuLaunch& launch, const LaunchGeo
   }
   const auto sizes = sizes_of(call.problem);
   const std::array<double, 2> scalars = {call.alpha, call.beta};
+  const std::array<std::uint64_t, 2> addresses = {address_of(call.alpha_ptr),
+                                                  address_of(call.beta_ptr)};
   gpu::KernelArguments arguments(driver, launch.arguments, geometry, launch.tensors,
                                  {.tensors = placed,
                                   .sizes = sizes,
                                   .scalars = scalars,
+                                  .scalar_addresses = addresses,
                                   .workspace = workspace,
                                   .raster = static_cast<std::uint32_t>(geometry.raster),
                                   .prepares = prepares});
   launch.kernel->kernel.launch(geometry, arguments.pointers(), call.stream);
+}
+
+void copy_c(const gpu::Driver& driver, const GemmCall& call) {
+  if (call.copied.data == nullptr) return;
+  const std::int64_t bytes = size_bytes(call.c.type);  // of an element
+  const auto place_of = [&](const MutableMatrix& matrix) {
+    return gpu::RowPlace{address_of(matrix.data), bytes * matrix.ld, bytes * matrix.stride};
+  };
+  gpu::copy_rows(driver, place_of(call.c), place_of(call.copied), bytes * call.problem.n,
+                 call.problem.m, call.problem.batch, call.stream);
 }
 
 }  // namespace
@@ -47,16 +60,17 @@ GpuPrepared::~GpuPrepared() {
 }
 
 GpuLaunch launch_without_code(const KernelTemplate& kernel, const Configuration& configuration,
-                              const Problem& problem) {
+                              const Problem& problem, PointerMode mode) {
   return {.kernel = nullptr,
           .name = &kernel.name,
           .geometry = kernel.geometry(configuration, problem),
-          .arguments = ArgumentLayout(kernel.signature(problem)),
+          .arguments = ArgumentLayout(kernel.signature(problem), mode),
           .tensors = kernel.operation->tensors(problem)};
 }
 
 void multiply(const gpu::Driver& driver, const GpuLaunch& launch, const GemmCall& call,
               std::uint64_t workspace) {
+  copy_c(driver, call);
   if (call.a.prepared == nullptr && call.b.prepared == nullptr) {
     return enqueue(driver, launch, launch.geometry, call, workspace);
   }
@@ -92,6 +106,8 @@ void prepare_operand(const gpu::Driver& driver, const GpuLaunch& launch, const G
 }
 
 bool scaled_by_driver(const gpu::Driver& driver, const GemmCall& call) {
+  if (call.has_scalars_in_memory()) return false;
+  if (call.beta == 1) copy_c(driver, call);
   if (call.beta == 1) return true;
   if (call.beta != 0 || call.problem.batch != 1) return false;
   const std::int64_t words = size_bytes(call.c.type) / gpu::kWordBytes;  // of an element
@@ -102,6 +118,7 @@ bool scaled_by_driver(const gpu::Driver& driver, const GemmCall& call) {
 }
 
 void scale(const gpu::Driver& driver, const Scaling& scaling, const GemmCall& call) {
+  copy_c(driver, call);
   const auto tiles = [](std::int64_t size, std::int64_t tile) { return (size - 1) / tile + 1; };
   LaunchGeometry geometry = scaling.launch.geometry;
   geometry.spread(

@@ -68,16 +68,20 @@ std::size_t PreparedMatrix::bytes() const {
   return operand_ ? operand_->bytes : 0;
 }
 
-Plan Library::plan(const GemmProblem& problem, Alignment alignment) {
+Plan Library::plan(const GemmProblem& problem, Alignment alignment, PointerMode scalars) {
   check_problem(problem);
   if (alignment > Alignment::of_16_bytes) {
     throw UsageError("alignment is " + std::to_string(static_cast<int>(alignment)) +
                      ": it must be 0 or 1");
   }
+  if (scalars > PointerMode::device) {
+    throw UsageError("scalars is " + std::to_string(static_cast<int>(scalars)) +
+                     ": it must be 0 or 1");
+  }
   GemmBackend& backend = of(core_).backend();
   const PlannedGemm& planned =
-      backend.plan(problem.row_major(), alignment == Alignment::of_16_bytes);
-  return Plan(std::shared_ptr<const PlannedGemm>(core_, &planned), problem);
+      backend.plan(problem.row_major(), alignment == Alignment::of_16_bytes, scalars);
+  return Plan(std::shared_ptr<const PlannedGemm>(core_, &planned), problem, scalars);
 }
 
 void Library::release(Stream stream) {
@@ -100,8 +104,9 @@ void Library::stop_background() {
   of(core_).end_background();
 }
 
-Plan::Plan(std::shared_ptr<const PlannedGemm> planned, const GemmProblem& problem)
-    : planned_(std::move(planned)), problem_(problem) {}
+Plan::Plan(std::shared_ptr<const PlannedGemm> planned, const GemmProblem& problem,
+           PointerMode scalars)
+    : planned_(std::move(planned)), problem_(problem), scalars_(scalars) {}
 
 const PlannedGemm& Plan::planned() const {
   if (!planned_) throw UsageError("this Plan is empty");
@@ -132,6 +137,12 @@ void Plan::operator()(const GemmArguments& arguments) const {
   check_not_forked(plan.forks);
   const GemmCall call = checked_call(problem_, arguments);
   if (call.is_empty()) return;
+  if (call.pointer_mode() != scalars_) {
+    throw UsageError(
+        scalars_ == PointerMode::host
+            ? "alpha_ptr and beta_ptr: the plan was made for PointerMode::host"
+            : "the plan was made for PointerMode::device: give alpha_ptr and beta_ptr");
+  }
   if (call.multiplies() && plan.needs_alignment && !call.is_aligned()) {
     throw UsageError("the operands are not aligned as the plan was told: use Alignment::any");
   }

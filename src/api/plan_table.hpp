@@ -20,9 +20,11 @@ struct PlanKey {
   std::uint64_t context = 0;
   GemmProblem problem;  // row-major
   Placement placement = Placement::anywhere;
+  PointerMode scalars = PointerMode::host;
 
   friend bool operator==(const PlanKey& a, const PlanKey& b) {
-    return a.context == b.context && a.problem == b.problem && a.placement == b.placement;
+    return a.context == b.context && a.problem == b.problem && a.placement == b.placement &&
+           a.scalars == b.scalars;
   }
   [[nodiscard]] std::size_t hash() const noexcept {
     constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
@@ -30,7 +32,7 @@ struct PlanKey {
     const auto choices =
         static_cast<std::uint64_t>(p.op_a) | static_cast<std::uint64_t>(p.op_b) << 1 |
         static_cast<std::uint64_t>(p.math) << 2 | static_cast<std::uint64_t>(placement) << 4 |
-        std::uint64_t{p.types.number()} << 6;
+        static_cast<std::uint64_t>(scalars) << 6 | std::uint64_t{p.types.number()} << 7;
     std::uint64_t mixed = context << 8 ^ choices;
     for (const std::int64_t size : {p.m, p.n, p.k, p.batch}) {
       mixed = (mixed ^ static_cast<std::uint64_t>(size)) * kOdd;
@@ -38,6 +40,9 @@ struct PlanKey {
     }
     return static_cast<std::size_t>(mixed);
   }
+  struct Hash {
+    std::size_t operator()(const PlanKey& key) const noexcept { return key.hash(); }
+  };
 };
 
 // Plans stay as long as the table: calls may be at work with them, and graphs. A plan that is equal to

@@ -45,10 +45,6 @@ class Refusals {
   // Returns nullptr where none lasts. The mutex must be held.
   [[nodiscard]] std::exception_ptr lasting(const PlanKey& key);
 
-  struct Hash {
-    std::size_t operator()(const PlanKey& key) const noexcept { return key.hash(); }
-  };
-
   // Wrong calls and faults of the device may be gone with the next call.
   static bool lasts(ErrorCode code) {
     return code != ErrorCode::usage && code != ErrorCode::device && code != ErrorCode::no_memory;
@@ -59,7 +55,7 @@ class Refusals {
   void keep(const PlanKey& key, std::uint64_t forgotten, const Error& error);
 
   std::mutex mutex_;
-  std::unordered_map<PlanKey, Refusal, Hash> refusals_;
+  std::unordered_map<PlanKey, Refusal, PlanKey::Hash> refusals_;
   std::uint64_t forgotten_ = 0;
 };
 

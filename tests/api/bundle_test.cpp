@@ -38,7 +38,7 @@ BundleContent content_of(const std::vector<Item>& items, const BundleTarget& tar
     if (item.aligned) add_code(kernel, configuration, item.problem, true);
     if (item.any) add_code(kernel, configuration, item.problem, false);
   }
-  const KernelChoice scaling = scaling_choice(built_in_kernels());
+  const KernelChoice scaling = scaling_choice(built_in_kernels(), /*batched=*/false);
   add_code(*scaling.kernel, scaling.best.configuration, kScaledProblem, false);
   return content;
 }

@@ -74,23 +74,23 @@ TEST_SUITE("kernels that are chosen again") {
 
   TEST_CASE("a plan that was made before keeps its kernel") {
     Products products;
-    const PlannedGemm& before = products.backend->plan(kProblem, true);
+    const PlannedGemm& before = products.backend->plan(kProblem, true, PointerMode::host);
     products.store_winner("gemm_simt", kProblem, {4096, 4096, 4096});
     products.backend->choose_again(products.device, kProblem);
     CHECK(before.best.match == MatchKind::predicted);
-    CHECK(products.backend->plan(kProblem, true).best.match == MatchKind::exact);
+    CHECK(products.backend->plan(kProblem, true, PointerMode::host).best.match == MatchKind::exact);
   }
 
   TEST_CASE("choices that are forgotten leave no second plan behind that is equal") {
     Products products;
-    const PlannedGemm& before = products.backend->plan(kProblem, true);
+    const PlannedGemm& before = products.backend->plan(kProblem, true, PointerMode::host);
     for (int i = 0; i < 3; ++i) {
       products.backend->forget_choices();
-      CHECK(&products.backend->plan(kProblem, true) == &before);
+      CHECK(&products.backend->plan(kProblem, true, PointerMode::host) == &before);
     }
     products.store_winner("gemm_simt", kProblem, {4096, 4096, 4096});
     products.backend->forget_choices();
-    const PlannedGemm& tuned = products.backend->plan(kProblem, true);
+    const PlannedGemm& tuned = products.backend->plan(kProblem, true, PointerMode::host);
     CHECK(&tuned != &before);
     CHECK(tuned.best.match == MatchKind::exact);
   }
@@ -174,7 +174,7 @@ TEST_SUITE("kernels that are chosen again") {
     TuningDatabase::open(products.machine.storage.database()).remove({});
     products.store_winner("gemm_simt", kDeep, kDeep);
     products.backend->choose_again(products.device, kDeep);
-    REQUIRE(products.backend->plan(kDeep, true).workspace_bytes > 256);
+    REQUIRE(products.backend->plan(kDeep, true, PointerMode::host).workspace_bytes > 256);
     products.machine.application.capture(arguments.stream, true);
     static_cast<void>(products.machine.application.take_calls());
     CHECK(products.backend->try_gemm(call).outcome == Outcome::done);

@@ -28,6 +28,7 @@ inline CUstream_st* const kPerThreadStream = reinterpret_cast<CUstream_st*>(2);
 // Where A and B begin, and behind them nothing else; the fake driver looks at neither them nor C.
 inline float* const kResult = reinterpret_cast<float*>(std::uintptr_t{1} << 32);
 inline float* const kMemory = reinterpret_cast<float*>(std::uintptr_t{1} << 40);
+inline const GemmArguments kCall{.a = {kMemory}, .b = {kMemory}, .c = {kResult}};
 
 inline bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

@@ -11,8 +11,6 @@
 namespace autotune::test {
 namespace {
 
-const GemmArguments kCall{.a = {kMemory}, .b = {kMemory}, .c = {kResult}};
-
 // A trial of a product, and the driver's calls during it.
 struct Trial {
   Outcome outcome;

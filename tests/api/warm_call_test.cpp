@@ -223,7 +223,9 @@ int counted(long& count, std::atomic<int (*)(Arguments...)>& next, const char* n
     static constinit std::atomic<int (*)(Type)> next = nullptr;                 \
     return autotune::test::counted(autotune::test::count, next, #name, object); \
   }
+#ifndef AUTOTUNE_PORTABLE  // libgcc is a part of the program there
 AUTOTUNE_COUNTED(exceptions, _Unwind_RaiseException, void*)
+#endif
 AUTOTUNE_COUNTED(locks, pthread_mutex_lock, pthread_mutex_t*)
 AUTOTUNE_COUNTED(locks, pthread_mutex_trylock, pthread_mutex_t*)
 AUTOTUNE_COUNTED(locks, pthread_rwlock_rdlock, pthread_rwlock_t*)

@@ -119,6 +119,47 @@ TEST_SUITE("wrong use of a Library") {
         "type of A: 'f16' must be f32, as the problem's types have it", UsageError);
   }
 
+  TEST_CASE("factors in memory, and a result beside C") {
+    const TemporaryStorage storage;
+    Library library(kCpu);
+    alignas(16) static float memory[192];
+    const GemmProblem problem{.m = 2, .n = 3, .k = 4};
+    const GemmArguments right{.a = {memory}, .b = {memory + 32}, .beta = 1, .c = {memory + 100}};
+    const auto refuses = [&](const GemmProblem& of, const GemmArguments& call,
+                             const char* message) {
+      CHECK_THROWS_WITH_AS(library.gemm(of, call), message, UsageError);
+      CHECK(library.try_gemm(of, call) == Outcome::refused);
+    };
+    GemmArguments call = right;
+    call.alpha_ptr = memory + 150;
+    refuses(problem, call, "alpha_ptr and beta_ptr: both must be given, or neither");
+    call.beta_ptr = reinterpret_cast<const float*>(reinterpret_cast<const char*>(memory) + 602);
+    refuses(problem, call, "alpha_ptr and beta_ptr must be at multiples of 4 bytes");
+    call = right;
+    call.d = {memory + 104};
+    refuses(problem, call, "D overlaps C");
+    call.d = {memory + 4};
+    refuses(problem, call, "D overlaps A");
+    call.d = {memory + 30};
+    refuses(problem, call, "D overlaps B");
+    call.d = {memory + 150, 2};
+    refuses(problem, call, "ldd is 2: rows of 3 elements need 3 at least");
+    call.d = {memory + 150, ElementType::f16};
+    refuses(problem, call, "type of D: 'f16' must be f32, as the problem's types have it");
+    call.d = {memory + 150};
+    call.c.data = nullptr;
+    refuses(problem, call, "C is a null pointer");
+    call.beta = 0;  // C is not read
+    CHECK_NOTHROW(library.gemm(problem, call));
+    const GemmProblem batch{.m = 2, .n = 3, .k = 4, .batch = 2};
+    call = right;
+    call.d = {memory + 150};
+    refuses(batch, call,
+            "stride_d is 0: the matrices of D overlap, as 2 lines of 3 elements, 3 apart");
+    call.d.stride = 6;
+    CHECK_NOTHROW(library.gemm(batch, call));  // all products have the same C
+  }
+
   TEST_CASE("matrices of a batch") {
     const TemporaryStorage storage;
     Library library(kCpu);

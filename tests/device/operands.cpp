@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 
 #include "gpu/kernel_arguments.hpp"
@@ -71,26 +72,31 @@ DeviceProduct::DeviceProduct(const Gpu& gpu, const gpu::Stream& stream, const Op
       workspace_(*gpu.driver) {}
 
 std::vector<float> DeviceProduct::result(const KernelTemplate& kernel, const gpu::Kernel& loaded,
-                                         const LaunchGeometry& geometry, unsigned prepared) const {
+                                         const LaunchGeometry& geometry, unsigned prepared,
+                                         const Factors& factors) const {
   std::array<LaunchValues::Tensor, 3> tensors = {{{a_.address(), problem_.lda() + gap_},
                                                   {b_.address(), problem_.ldb() + gap_},
                                                   {c_.address(), problem_.ldc() + gap_}}};
   const std::int64_t sizes[] = {problem_.m, problem_.n, problem_.k};
-  const double scalars[] = {1, 0};
+  const double scalars[] = {factors.alpha, factors.beta};
+  const gpu::DeviceBuffer in_memory = on_device(stream_, {factors.alpha, factors.beta});
+  const std::uint64_t addresses[] = {in_memory.address(), in_memory.address() + sizeof(float)};
   const auto launch = [&](const LaunchGeometry& own, unsigned prepares, gpu::Kernel::Part part) {
     gpu::KernelArguments arguments(
-        stream_.driver(), ArgumentLayout(kernel.signature(problem_)), own,
+        stream_.driver(), ArgumentLayout(kernel.signature(problem_), factors.mode), own,
         kernel.operation->tensors(problem_),
         {.tensors = tensors,
          .sizes = sizes,
          .scalars = scalars,
+         .scalar_addresses = addresses,
          .workspace = workspace_.reserve(own.workspace_bytes(), stream_.handle()),
          .raster = static_cast<std::uint32_t>(own.raster),
          .prepares = prepares});
     loaded.launch(own, arguments.pointers(), stream_.handle(), part);
   };
   loaded.allow_dynamic_shared(geometry);
-  c_.fill(kNotWritten, 0, c_.size(), stream_);
+  const bool is_read = factors.beta != 0;
+  c_.fill(is_read ? std::bit_cast<std::uint32_t>(factors.c) : kNotWritten, 0, c_.size(), stream_);
 
   LaunchGeometry rest = geometry;
   std::array<gpu::DeviceBuffer, 2> forms;

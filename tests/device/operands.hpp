@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <span>
 #include <string>
@@ -38,7 +39,15 @@ void fill_uniform(std::span<float> values, std::mt19937& random);
 // Returns whether a kernel takes operands that a launch before prepared.
 [[nodiscard]] bool takes_prepared(const KernelTemplate& kernel, const GemmProblem& problem);
 
-// C = op(A) op(B) on the device, with NaN in the gaps between rows.
+// The factors of a product, where they are, and what all of C is before.
+struct Factors {
+  float alpha = 1;
+  float beta = 0;
+  PointerMode mode = PointerMode::host;
+  float c = std::numeric_limits<float>::quiet_NaN();
+};
+
+// C = alpha op(A) op(B) + beta C on the device, with NaN in the gaps between rows.
 class DeviceProduct {
  public:
   // gap: elements behind each row of the three matrices. The device's context must be current.
@@ -48,8 +57,8 @@ class DeviceProduct {
   // Returns C after one launch. prepared: the operands (1: A, 2: B, 3: both) that a launch before
   // prepares, where the kernel takes prepared ones.
   [[nodiscard]] std::vector<float> result(const KernelTemplate& kernel, const gpu::Kernel& loaded,
-                                          const LaunchGeometry& geometry,
-                                          unsigned prepared = 0) const;
+                                          const LaunchGeometry& geometry, unsigned prepared = 0,
+                                          const Factors& factors = {}) const;
 
  private:
   const gpu::Stream& stream_;

@@ -76,6 +76,26 @@ class Matmul(unittest.TestCase):
         self.assertEqual(out.memory[0], 16.0)
         autotune.matmul(arrays.Array((0, 3)), column, arrays.Array((0, 1)))
 
+    def test_factors_in_memory_and_a_result_beside_c(self):
+        a, b = by_rows(M, K, 1), by_columns(K, N, 2)
+        alpha, beta = arrays.Array((1,), [2.0]), arrays.Array((), [-0.5])
+        plan = autotune.plan((M, N, K), layout="NT", device="cpu", scalars_in_memory=True)
+        calls = {"gemm": lambda *matrices, **more: autotune.gemm(*matrices, alpha=alpha, beta=beta, **more),
+                 "values": lambda *matrices, **more: autotune.gemm(*matrices, alpha=2, beta=-0.5, **more),
+                 "plan": lambda *matrices, **more: plan(*matrices, alpha=alpha, beta=beta, **more)}
+        for name, call in calls.items():
+            with self.subTest(name):
+                c, d = by_rows(M, N, 3), padded(M, N, 4)
+                before = list(c.memory)
+                expected = [[2 * product(a, b, i, j) - 0.5 * c.at(i, j) for j in range(N)] for i in range(M)]
+                call(a, b, c, d=d)
+                self.assertEqual([[d.at(i, j) for j in range(N)] for i in range(M)], expected)
+                self.assertEqual(list(c.memory), before)
+                call(a, b, c)
+                self.assertEqual([[c.at(i, j) for j in range(N)] for i in range(M)], expected)
+        with self.assertRaisesRegex(ValueError, "the plan was made for PointerMode::device"):
+            plan(a, b, by_rows(M, N, 3))
+
     def test_batches(self):
         of_a = [values(M, K, seed) for seed in range(3)]
         b = by_columns(K, N, 2)

@@ -24,6 +24,10 @@ def matmul(a=None, b=None, out=None, **others):
                     Array(OUT) if out is None else out, **others)
 
 
+def gemm(**others):
+    autotune.gemm(Array(A), Array(B), Array(OUT), **others)
+
+
 def alias():
     memory = Array((4, 4))
     autotune.matmul(memory, Array((4, 4)), memory)
@@ -74,6 +78,15 @@ WRONG_CALLS = [
     (ValueError, "beta is not 0", lambda: autotune.matmul(Array(A), Array(B), beta=1)),
     (TypeError, "cannot be made: give out", lambda: autotune.matmul(Array(A), Array(B))),
     (TypeError, "alpha is '1'", lambda: matmul(alpha="1")),
+    (TypeError, "it must be a number", lambda: matmul(alpha=1, beta=Array((1,)))),
+    (ValueError, "alpha is of shape (1, 2): it must have one element",
+     lambda: matmul(alpha=Array((1, 2)), beta=Array((1,)))),
+    (ValueError, "beta is on the device None, and out on 'cpu'", lambda: matmul(alpha=Array((1,)), beta=OnGpu((1,)))),
+    (ValueError, "d is 3 x 2: it must be 2 x 3", lambda: gemm(d=Array((3, 2)))),
+    (ValueError, "d is read-only", lambda: gemm(d=Array(OUT, read_only=True))),
+    (ValueError, "d lies by columns and c does not", lambda: gemm(d=Array(OUT, strides=(1, 2)))),
+    (ValueError, "a, b, c and d are on different devices", lambda: gemm(d=OnGpu(OUT))),
+    (ValueError, "beta is not 0", lambda: autotune.matmul(Array(A), Array(B), alpha=Array((1,)), beta=Array((1,)))),
     (TypeError, "alpha is None", lambda: matmul(alpha=None)),
     (TypeError, "beta is 1j", lambda: matmul(beta=1j)),
     (TypeError, "beta is True", lambda: matmul(beta=True)),

@@ -366,6 +366,19 @@ CUresult cuMemsetD2D32Async(CUdeviceptr address, std::size_t pitch, unsigned val
   return CUDA_SUCCESS;
 }
 
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream) {
+  std::memcpy(host_pointer(to), host_pointer(from), bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* copy, CUstream) {
+  for (std::size_t row = 0; row < copy->Height; ++row) {
+    std::memcpy(host_pointer(copy->dstDevice + row * copy->dstPitch),
+                host_pointer(copy->srcDevice + row * copy->srcPitch), copy->WidthInBytes);
+  }
+  return CUDA_SUCCESS;
+}
+
 // Streams and graphs: a graph is the time of the launches that it captured.
 
 CUresult cuStreamCreate(CUstream* handle, unsigned) {

@@ -275,6 +275,49 @@ TEST_SUITE("embedding on the CPU device") {
     CHECK(c == std::vector<float>{-1, -2, -3});
   }
 
+  TEST_CASE("factors in memory, and a result beside C") {
+    const TemporaryStorage storage;
+    Library library(kCpu);
+    for (const auto& [alpha, beta] :
+         {std::pair{1.F, 0.F}, {2.F, -0.5F}, {0.F, 3.F}, {0.F, 1.F}, {0.F, 0.F}}) {
+      CAPTURE(alpha);
+      CAPTURE(beta);
+      Product product(kSmall, 5, alpha, beta);
+      const std::vector<float> before = product.c;
+      const std::int64_t ldd = product.problem.n + 1;
+      std::vector<float> d(static_cast<std::size_t>(product.problem.m * ldd), 9);
+      const float factors[] = {alpha, beta};
+      GemmArguments call{.a = {product.a.data(), product.lda},
+                         .b = {product.b.data(), product.ldb},
+                         .c = {product.c.data(), product.ldc},
+                         .alpha_ptr = factors,
+                         .beta_ptr = factors + 1,
+                         .d = {d.data(), ldd}};
+      library.gemm(product.problem, call);
+      CHECK(product.c == before);
+      const auto is_right = [&] {
+        bool right = true;
+        for (std::int64_t i = 0; i < product.problem.m * product.problem.n; ++i) {
+          const std::int64_t row = i / product.problem.n;
+          const std::int64_t column = i % product.problem.n;
+          right &= d[static_cast<std::size_t>(row * ldd + column)] ==
+                   product.expected[static_cast<std::size_t>(row * product.ldc + column)];
+        }
+        return right && d[static_cast<std::size_t>(product.problem.n)] == 9;
+      };
+      CHECK(is_right());
+      d.assign(d.size(), 9);
+      library.plan(product.problem, Alignment::any, PointerMode::device)(call);
+      CHECK(is_right());
+      d.assign(d.size(), 9);
+      call.alpha_ptr = call.beta_ptr = nullptr;
+      call.alpha = alpha;
+      call.beta = beta;
+      CHECK(library.try_gemm(product.problem, call) == Outcome::done);
+      CHECK(is_right());
+    }
+  }
+
   TEST_CASE(
       "many problems are tuned at once, and what was missed is tuned where that is asked for") {
     const TemporaryStorage storage;

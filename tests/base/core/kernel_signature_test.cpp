@@ -45,6 +45,20 @@ TEST_SUITE("ArgumentPack") {
     CHECK(passed<double>({ArgumentKind::scalar, 0, ElementType::f64}) == 1.0 / 3);
   }
 
+  TEST_CASE("scalars are passed as addresses to kernels that take them so") {
+    constexpr std::array<std::uint64_t, 2> kAddresses = {0x7f0012345670, 0x7f0012345678};
+    const LaunchValues values{.scalar_addresses = kAddresses};
+    ArgumentPack pack(
+        ArgumentLayout({{ArgumentKind::scalar, 1}, {ArgumentKind::scalar, 0, ElementType::f64}},
+                       PointerMode::device),
+        values);
+    CHECK(*static_cast<std::uint64_t*>(pack.pointers()[0]) == kAddresses[1]);
+    CHECK(*static_cast<std::uint64_t*>(pack.pointers()[1]) == kAddresses[0]);
+    CHECK_THROWS_AS(
+        ArgumentPack(ArgumentLayout({{ArgumentKind::scalar, 1}}, PointerMode::device), kValues),
+        Error);
+  }
+
   TEST_CASE("workspace and raster") {
     CHECK(passed<std::uint64_t>({ArgumentKind::workspace}) == 0x7fff00000010);
     CHECK(passed<std::uint32_t>({ArgumentKind::raster}) == 8);

@@ -44,6 +44,41 @@ int code_of(const std::function<void()>& action, const std::string& call) {
   return 0;
 }
 
+TEST_SUITE("copy_rows()") {
+  TEST_CASE("copies rows of matrices that lie in any way, and nothing between them") {
+    const FakeCuda fake;
+    const auto driver = gpu::Driver::open();
+    struct Case {
+      std::int64_t rows, matrices;
+      std::int64_t to_row, to_matrix;      // bytes
+      std::int64_t from_row, from_matrix;  // 0: all are the same matrix
+    };
+    constexpr std::int64_t kWidth = 3;
+    for (const auto& [rows, matrices, to_row, to_matrix, from_row, from_matrix] :
+         {Case{4, 1, 3, 0, 3, 0}, Case{4, 1, 5, 0, 3, 0}, Case{4, 2, 3, 12, 3, 12},
+          Case{4, 2, 3, 13, 3, 12}, Case{4, 3, 5, 20, 4, 0}, Case{1, 1, 3, 0, 3L << 30, 0}}) {
+      CAPTURE(to_row);
+      CAPTURE(from_row);
+      std::string from(200, ' ');
+      for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>('!' + i % 90);
+      std::string to(200, ' ');
+      std::string expected = to;
+      for (std::int64_t i = 0; i < rows * matrices; ++i) {
+        const auto at = [&](std::int64_t row, std::int64_t matrix) {
+          return static_cast<std::size_t>(i % rows * row + i / rows * matrix);
+        };
+        expected.replace(at(to_row, to_matrix), kWidth, from, at(from_row, from_matrix), kWidth);
+      }
+      const auto place = [](std::string& text, std::int64_t row, std::int64_t matrix) {
+        return gpu::RowPlace{reinterpret_cast<std::uintptr_t>(text.data()), row, matrix};
+      };
+      gpu::copy_rows(*driver, place(to, to_row, to_matrix), place(from, from_row, from_matrix),
+                     kWidth, rows, matrices, nullptr);
+      CHECK(to == expected);
+    }
+  }
+}
+
 TEST_SUITE("Driver") {
   TEST_CASE("opens and tells its version and devices") {
     const FakeCuda fake("driver=12040;devices=2");
