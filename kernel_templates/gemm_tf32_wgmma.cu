@@ -326,8 +326,8 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads, 1)
     warpgroup_reg_alloc<kRegisters>();
     float* const exchange = reinterpret_cast<float*>(shared + kBuffers);
     constexpr int kStored = CLUSTER_K > 1 ? TileSums::kStoredN : kTileColumns;
-    const Epilogue<kStored> epilogue{left, right, c, ldc, static_cast<int>(k), value_of(alpha),
-                                     value_of(beta)};
+    const Epilogue<kStored> epilogue{
+        left, right, c, ldc, static_cast<int>(k), value_of(alpha), value_of(beta)};
     unsigned at = 0;
     WorkTile work;
     while (work_tiles.next(work)) {

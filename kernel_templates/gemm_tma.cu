@@ -256,9 +256,8 @@ struct Task {
 extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads + kCopyThreads, MIN_BLOCKS)
     gemm_tma(const ElementA* __restrict__ a, const ElementB* __restrict__ b,
              ElementC* __restrict__ c, long long m, long long n, long long k, long long lda,
-             long long ldb, long long ldc, Scalar alpha, Scalar beta,
-             float* __restrict__ workspace, unsigned raster,
-             const __grid_constant__ TensorMap map_a,
+             long long ldb, long long ldc, Scalar alpha, Scalar beta, float* __restrict__ workspace,
+             unsigned raster, const __grid_constant__ TensorMap map_a,
              const __grid_constant__ TensorMap map_b BATCH_PARAMETERS) {
   extern __shared__ __align__(128) Accumulator shared[];
   const Pipeline pipeline(shared);
@@ -312,8 +311,8 @@ extern "C" __global__ void CLUSTER_ATTRIBUTE __launch_bounds__(kThreads + kCopyT
       const Parts<kRegisters> parts(workspace, partition, work.tile, all_tiles);
       if ((CLUSTER == 1 || parts.count > 1) && !add_blocks(parts, results)) continue;
     }
-    const Epilogue<SideM, SideN> epilogue{products.c(c, task.product), m, n, ldc, value_of(alpha),
-                                          value_of(beta)};
+    const Epilogue<SideM, SideN> epilogue{
+        products.c(c, task.product), m, n, ldc, value_of(alpha), value_of(beta)};
     epilogue.store(results, position.slice * kSliceResults + Cluster::rank() * kBlockResults,
                    task.in_m, task.in_n,
                    ALIGNED        ? nullptr

@@ -37,10 +37,14 @@ using Accumulator = ELEMENT_ACC;
 // alpha or beta as a kernel's parameter, and its value.
 #if SCALARS_IN_MEMORY
 using Scalar = const Accumulator*;
-__device__ __forceinline__ Accumulator value_of(Scalar scalar) { return *scalar; }
+__device__ __forceinline__ Accumulator value_of(Scalar scalar) {
+  return *scalar;
+}
 #else
 using Scalar = Accumulator;
-__device__ __forceinline__ Accumulator value_of(Scalar scalar) { return scalar; }
+__device__ __forceinline__ Accumulator value_of(Scalar scalar) {
+  return scalar;
+}
 #endif
 
 // Returns a * b + sum, rounded once. Another accumulator needs an overload here.

@@ -136,10 +136,13 @@ static_assert(CLUSTER_K == 1 || TileSums::kBytes <= kStages * kStage, "");
 // Computes C. All threads of any number of clusters of CLUSTER blocks of kThreads threads call
 // this, or of one cluster of CLUSTER_K blocks for each tile. There are kStages * kStage + kExchange
 // bytes of dynamic shared memory.
-__device__ __forceinline__ void multiply_planes(
-    const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, long long m,
-    long long n, long long k, long long lda, long long ldb, long long ldc, Scalar alpha, Scalar beta,
-    float* __restrict__ workspace, unsigned raster, void* prepared_a, void* prepared_b) {
+__device__ __forceinline__ void multiply_planes(const float* __restrict__ a,
+                                                const float* __restrict__ b, float* __restrict__ c,
+                                                long long m, long long n, long long k,
+                                                long long lda, long long ldb, long long ldc,
+                                                Scalar alpha, Scalar beta,
+                                                float* __restrict__ workspace, unsigned raster,
+                                                void* prepared_a, void* prepared_b) {
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ Barrier barriers[2 * kStages];
   [[maybe_unused]] __shared__ int flags[WARPGROUPS];

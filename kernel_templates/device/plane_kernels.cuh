@@ -14,8 +14,8 @@ __cluster_dims__(autotune_device::kSplitBlocks, 1, 1)
         PREPARE_KERNEL(const float* __restrict__ a, const float* __restrict__ b, float*,
                        long long m, long long n, long long k, long long lda, long long ldb,
                        long long, autotune_device::Scalar, autotune_device::Scalar,
-                       float* workspace, unsigned, void* prepared_a,
-                       void* prepared_b, unsigned prepares) {
+                       float* workspace, unsigned, void* prepared_a, void* prepared_b,
+                       unsigned prepares) {
   autotune_device::split_operands(a, b, m, n, k, lda, ldb, workspace, prepared_a, prepared_b,
                                   prepares);
 }
@@ -28,9 +28,8 @@ __cluster_dims__(CLUSTER* CLUSTER_K, 1, 1)
         MULTIPLY_KERNEL(const float* __restrict__ a, const float* __restrict__ b,
                         float* __restrict__ c, long long m, long long n, long long k, long long lda,
                         long long ldb, long long ldc, autotune_device::Scalar alpha,
-                        autotune_device::Scalar beta,
-                        float* __restrict__ workspace, unsigned raster, void* prepared_a,
-                        void* prepared_b, unsigned) {
+                        autotune_device::Scalar beta, float* __restrict__ workspace,
+                        unsigned raster, void* prepared_a, void* prepared_b, unsigned) {
   autotune_device::multiply_planes(a, b, c, m, n, k, lda, ldb, ldc, alpha, beta, workspace, raster,
                                    prepared_a, prepared_b);
 }

@@ -9,14 +9,10 @@ namespace autotune_device {
 
 // Returns whether there is nothing to multiply, so that C is scaled by beta and neither A nor B is
 // read. A launch with alpha as a value multiplies. All threads of the grid call this first.
-__device__ __forceinline__ bool scales_alone([[maybe_unused]] Scalar alpha,
-                                             [[maybe_unused]] Scalar beta,
-                                             [[maybe_unused]] ElementC* c,
-                                             [[maybe_unused]] long long m,
-                                             [[maybe_unused]] long long n,
-                                             [[maybe_unused]] long long k,
-                                             [[maybe_unused]] long long ldc,
-                                             [[maybe_unused]] const ProductBatch& products) {
+__device__ __forceinline__ bool scales_alone(
+    [[maybe_unused]] Scalar alpha, [[maybe_unused]] Scalar beta, [[maybe_unused]] ElementC* c,
+    [[maybe_unused]] long long m, [[maybe_unused]] long long n, [[maybe_unused]] long long k,
+    [[maybe_unused]] long long ldc, [[maybe_unused]] const ProductBatch& products) {
 #if SCALARS_IN_MEMORY
   griddep_wait(1);
   if (k > 0 && value_of(alpha) != Accumulator(0)) return false;

@@ -79,7 +79,8 @@ BundlePlan plan_bundle(const KernelSelector& selector, const std::vector<Problem
       add_code(plan, choice, aligned, architecture);
     }
   }
-  add_code(plan, scaling_choice(selector.kernels(), /*batched=*/false), /*aligned=*/false, architecture);
+  add_code(plan, scaling_choice(selector.kernels(), /*batched=*/false), /*aligned=*/false,
+           architecture);
   return plan;
 }
 
