@@ -261,6 +261,61 @@ TEST_SUITE("embedding with the CUDA runtime") {
     check(cudaGraphDestroy(graph));
   }
 
+  TEST_CASE("a captured product takes factors from memory each time, and leaves C for D") {
+    if (!gpu_is_here()) return;
+    const TemporaryStorage storage;
+    const Stream stream;
+    Library library(kFirst);
+    for (const GemmProblem& problem : {kProblem,
+                                       {.m = 64, .n = 64, .k = 65536},
+                                       {.m = 1, .n = 500, .k = 300},
+                                       {.m = 512, .n = 256, .k = 384, .math = Math::emulated},
+                                       {.m = 33, .n = 50, .k = 60, .batch = 3}}) {
+      CAPTURE(to_string(problem));
+      const auto size = static_cast<std::size_t>(problem.m * problem.n * problem.batch);
+      const Matrix a(uniform_numbers(problem.m * problem.k * problem.batch, 1));
+      const Matrix b(uniform_numbers(problem.k * problem.n * problem.batch, 2));
+      const std::vector<float> host_c = uniform_numbers(static_cast<std::int64_t>(size), 3);
+      const Matrix c(host_c);
+      const Matrix d(std::vector<float>(size, 7));
+      const Matrix direct(host_c);
+      const Matrix factors({2, -1});
+      const auto call_to = [&](const Matrix& to) {
+        return GemmArguments{.a = {a.data(), 0, problem.m * problem.k},
+                             .b = {b.data(), 0, problem.k * problem.n},
+                             .c = {to.data(), 0, problem.m * problem.n},
+                             .stream = stream};
+      };
+      GemmArguments call = call_to(c);
+      call.alpha_ptr = factors.data();
+      call.beta_ptr = factors.data() + 1;
+      call.d = {d.data(), 0, problem.m * problem.n};
+      library.gemm(problem, call);
+      cudaGraph_t graph = nullptr;
+      check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+      REQUIRE(library.try_gemm(problem, call) == Outcome::done);
+      check(cudaStreamEndCapture(stream, &graph));
+      cudaGraphExec_t executable = nullptr;
+      check(cudaGraphInstantiate(&executable, graph, 0));
+      for (const std::vector<float>& values :
+           {std::vector<float>{2, -1}, {0.3F, 0}, {0, 3}, {-1.7F, 0.4F}}) {
+        check(cudaMemcpyAsync(factors.data(), values.data(), sizeof(float) * 2,
+                              cudaMemcpyHostToDevice, stream));
+        check(cudaGraphLaunch(executable, stream));
+        check(cudaMemcpyAsync(direct.data(), host_c.data(), sizeof(float) * size,
+                              cudaMemcpyHostToDevice, stream));
+        GemmArguments plain = call_to(direct);
+        plain.alpha = values[0];
+        plain.beta = values[1];
+        library.gemm(problem, plain);
+        CHECK(bits_of(d.values(stream)) == bits_of(direct.values(stream)));
+      }
+      CHECK(c.values(stream) == host_c);
+      check(cudaGraphExecDestroy(executable));
+      check(cudaGraphDestroy(graph));
+    }
+  }
+
   TEST_CASE("several threads with streams of their own") {
     if (!gpu_is_here()) return;
     const TemporaryStorage storage;

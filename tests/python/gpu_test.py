@@ -47,6 +47,14 @@ class OnGpu(unittest.TestCase):
         many = self.random(5, 64, 1001)
         self.check(autotune.matmul(many, b), many, b)
 
+    def test_factors_in_memory_and_a_result_beside_c(self):
+        a, b, c = self.random(333, 1001), self.random(1001, 777), self.random(333, 777)
+        before, d, factors = c.clone(), torch.empty_like(c), torch.tensor([2.0, -0.5], device="cuda")
+        autotune.gemm(a, b, c, d=d, alpha=factors[0], beta=factors[1:])
+        exact = 2 * (a.double() @ b.double()) - 0.5 * c.double()
+        self.assertLess(float((d - exact).norm() / exact.norm()), 1e-6)
+        self.assertTrue(torch.equal(c, before))
+
     def test_the_stream_that_pytorch_works_on(self):
         a, b = self.random(512, 512), self.random(512, 512)
         stream = torch.cuda.Stream()
