@@ -9,7 +9,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 INDEX = ROOT / "docs" / "README.md"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md",
-         ROOT / "benchmarks" / "results" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+         ROOT / "benchmarks" / "results" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def text_of(page):
@@ -72,9 +72,9 @@ def main():
                 faults.append(f"{page.relative_to(ROOT)}: {link}: there is no such file")
             elif anchor and anchor not in anchors_of(target):
                 faults.append(f"{page.relative_to(ROOT)}: {link}: the page has no such heading")
-    for page in (ROOT / "docs").glob("*.md"):
+    for page in (ROOT / "docs").rglob("*.md"):
         if page != INDEX and page not in listed:
-            faults.append(f"docs/README.md: {page.name} is not listed")
+            faults.append(f"docs/README.md: {page.relative_to(ROOT)} is not listed")
     if INDEX not in {(ROOT / path).resolve() for _, path, _ in links_of(ROOT / "README.md")}:
         faults.append("README.md: there is no link to docs/README.md")
     print("\n".join(faults) or "all pages are listed, and all links lead somewhere")

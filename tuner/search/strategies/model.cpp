@@ -62,7 +62,7 @@ class Model : public SearchStrategy {
   static constexpr std::size_t kLocalTurn = 3;
   // Where it does, the expected improvement finds the good neighbours, and a child of two fast
   // configurations takes their place, since it may be far from all leaders. The error of fewer
-  // predictions says little (docs/design-notes.md has it for recorded spaces).
+  // predictions says little (docs/internals/design-notes.md has it for recorded spaces).
   static constexpr std::size_t kChildrenFrom = 30;  // successes
   static constexpr double kSmallError = 0.2;        // mean of the predicted losses' errors
   static constexpr std::size_t kChildren = 2;       // considered
