@@ -78,7 +78,7 @@ class Comparison {
         cubins_(open_cubin_store()),
         results_(""),
         log_({}),
-        selector_(device_, {.portfolios = &portfolios, .results = &results_, .log = &log_}),
+        selector_(device_, {.portfolios = portfolios, .log = log_, .results = &results_}),
         runner_(setup_, cubins_),
         baseline_(setup_.measuring.front().make_worker, setup_.measure_timeout) {
     results_.keep_in_memory(TuningDatabase::in_memory());
@@ -140,7 +140,7 @@ class Comparison {
 
   // What gemm() took before it predicted: the nearest winner that ships.
   [[nodiscard]] std::optional<PoolEntry> nearest_winner(const GemmProblem& problem) const {
-    const DeviceQuery query{.kernels = &kernels_,
+    const DeviceQuery query{.kernels = kernels_,
                             .device_class = device_.device_class(),
                             .label = {},
                             .environment = {}};

@@ -106,7 +106,7 @@ bool BackgroundTuner::tune(const Untuned& product, const std::stop_token& stop) 
 bool BackgroundTuner::holds(const Untuned& product, const std::stop_token& stop) {
   const Winner& stale = product.in_use;
   TuneRequest request = request_for(product);
-  request.templates = {work_.kernels->find(stale.template_name)};
+  request.templates = {work_.kernels.find(stale.template_name)};
   for (const auto& [name, value] : stale.configuration.entries()) {
     request.filter.only[name] = {value};
   }

@@ -31,7 +31,7 @@ struct Untuned {
 
 // The means of background tuning.
 struct BackgroundWork {
-  const KernelSet* kernels = nullptr;  // that candidates are of
+  const KernelSet& kernels;  // that candidates are of
   // Makes a search. Ends at once when a stop is requested.
   std::function<TuneReport(const DeviceInfo&, const TuneRequest&, const std::stop_token&)> tune;
   // From then on calls for the problem run with the best that is known.
@@ -69,7 +69,7 @@ class BackgroundTuner {
  private:
   void work(const std::stop_token& closing);
   [[nodiscard]] std::string text_of(const Problem& problem) const {
-    return work_.kernels->operation_for(problem).text(problem);
+    return work_.kernels.operation_for(problem).text(problem);
   }
   // Returns false when it was stopped before its end.
   bool tune(const Untuned& product, const std::stop_token& stop);

@@ -97,11 +97,11 @@ void Core::check_bundle(const std::vector<DeviceInfo>& devices) const {
 }
 
 SelectorSetup Core::selector_setup() {
-  SelectorSetup setup{.portfolios = &portfolios_,
+  SelectorSetup setup{.portfolios = portfolios_,
+                      .log = log_,
                       .results = results_ ? &*results_ : nullptr,
                       .cubins = cubins_ ? &*cubins_ : nullptr,
                       .bundle = bundle_ ? &*bundle_ : nullptr,
-                      .log = &log_,
                       .use_shipped_winners = options_.use_shipped_winners,
                       .miss = options_.miss};
   setup.tune = [this](const DeviceInfo& device, const GemmProblem& problem) {
@@ -137,7 +137,7 @@ std::unique_ptr<GemmBackend> Core::make_backend() {
 }
 
 std::unique_ptr<BackgroundTuner> Core::make_background_tuner() {
-  BackgroundWork work{.kernels = &portfolios_.kernels(),
+  BackgroundWork work{.kernels = portfolios_.kernels(),
                       .budget_s = options_.miss_budget_seconds,
                       .use_shipped_winners = options_.use_shipped_winners};
   work.tune = [this](const DeviceInfo& device, const TuneRequest& request,

@@ -53,7 +53,7 @@ void refuse_stream(Stream stream) {
 class CpuGemm : public GemmBackend {
  public:
   CpuGemm(const DeviceInfo& device, const SelectorSetup& setup)
-      : log_(*setup.log), selector_(device, setup) {}
+      : log_(setup.log), selector_(device, setup) {}
 
   KernelSelector& selector() override { return selector_; }
   Tried try_gemm(const GemmCall& call) override;

@@ -57,7 +57,7 @@ class GpuGemm : public GemmBackend {
           const SelectorSetup& setup)
       : driver_(gpu::Driver::open()),
         only_(only),
-        log_(*setup.log),
+        log_(setup.log),
         contexts_(driver_, only.value_or(0)),
         workspace_(driver_) {
     for (const DeviceInfo& device : devices) {

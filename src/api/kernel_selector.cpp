@@ -109,7 +109,7 @@ KernelSelector::KernelSelector(DeviceInfo device, SelectorSetup setup)
 
 DeviceQuery KernelSelector::results_of() const {
   if (setup_.results_of) return *setup_.results_of;
-  return {.kernels = &kernels(),
+  return {.kernels = kernels(),
           .device_class = device_.device_class(),
           .label = "",
           .environment = Environment{.driver = device_.driver_text()},
@@ -118,7 +118,7 @@ DeviceQuery KernelSelector::results_of() const {
 
 void KernelSelector::read_results(const std::function<void(const ResultReader&)>& read) const {
   const std::string problem = setup_.results->read(read);
-  if (!problem.empty()) setup_.log->warning("stored results are left out: {}", problem);
+  if (!problem.empty()) setup_.log.warning("stored results are left out: {}", problem);
 }
 
 std::optional<KernelChoice> KernelSelector::best_choice(const GemmProblem& problem,
@@ -185,9 +185,9 @@ KernelChoice KernelSelector::choose(const GemmProblem& problem, Placement placem
   if (!is_measured(choice) && setup_.miss == MissPolicy::refuse) {
     throw NotTunedError(fmt::format("{} was not tuned for {}", to_string(problem), device_.label));
   }
-  setup_.log->info("{} on {}: {}, {} {}: {}", to_string(problem), device_.label,
-                   to_string(choice.best.match), choice.kernel->name,
-                   to_string(choice.best.configuration), choice.best.explanation);
+  setup_.log.info("{} on {}: {}, {} {}: {}", to_string(problem), device_.label,
+                  to_string(choice.best.match), choice.kernel->name,
+                  to_string(choice.best.configuration), choice.best.explanation);
   const bool is_final =
       is_tuned(choice, problem) && choice.best.match == MatchKind::exact && choice.is_confirmed;
   if (setup_.miss == MissPolicy::background && !is_final) {
@@ -216,7 +216,7 @@ std::string KernelSelector::image(const KernelChoice& choice, const CodeTraits& 
   const CompileRequest request = request_for(traits);
   auto found = stored(request);
   if (const std::string problem = store.take_problem(); !problem.empty()) {
-    setup_.log->warning("compiled kernels: {}", problem);
+    setup_.log.warning("compiled kernels: {}", problem);
   }
   if (found) return std::move(found->cubin);
   try {
@@ -267,7 +267,7 @@ StoredCubin KernelSelector::compile(const CompileRequest& request) {
     throw Error(fmt::format("{} does not compile: {}", request.name,
                             reply.log.substr(0, reply.log.find('\n'))));
   }
-  setup_.log->info("{} was compiled in {:.0f} ms", request.name, reply.resources.compile_ms);
+  setup_.log.info("{} was compiled in {:.0f} ms", request.name, reply.resources.compile_ms);
   return {std::move(reply.cubin), std::move(reply.log), reply.resources};
 }
 

@@ -44,12 +44,12 @@ inline constexpr std::array kPlacements = {Placement::aligned, Placement::anywhe
 
 // The parts of LibraryOptions that choices depend on, and what they are made from.
 struct SelectorSetup {
-  const ShippedPortfolios* portfolios = nullptr;  // and the kernels to choose from
-  const ResultSource* results = nullptr;          // not used with a bundle
-  CubinStore* cubins = nullptr;                   // for image(); not used with a bundle
-  const BundledKernels* bundle = nullptr;         // all kernels come from it, if there is one
-  std::optional<DeviceQuery> results_of = {};     // of a device that is not here; else its own
-  const Log* log = nullptr;
+  const ShippedPortfolios& portfolios;  // and the kernels to choose from
+  const Log& log;
+  const ResultSource* results = nullptr;       // not used with a bundle
+  CubinStore* cubins = nullptr;                // for image(); not used with a bundle
+  const BundledKernels* bundle = nullptr;      // all kernels come from it, if there is one
+  std::optional<DeviceQuery> results_of = {};  // of a device that is not here; else its own
   bool use_shipped_winners = true;
   MissPolicy miss = MissPolicy::predict;
   // Tunes a problem on a device now.
@@ -64,7 +64,7 @@ class KernelSelector {
   KernelSelector(DeviceInfo device, SelectorSetup setup);
 
   [[nodiscard]] const DeviceInfo& device() const { return device_; }
-  [[nodiscard]] const KernelSet& kernels() const { return setup_.portfolios->kernels(); }
+  [[nodiscard]] const KernelSet& kernels() const { return setup_.portfolios.kernels(); }
 
   // With MissPolicy::tune, tunes a problem that was not; otherwise does nothing.
   void tune_if_missed(const GemmProblem& problem, Placement placement) const;

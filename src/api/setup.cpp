@@ -65,14 +65,13 @@ Expectation expectation_of(const ShippedPortfolios& portfolios, const DeviceInfo
 TunerSetup setup_of(const ShippedPortfolios& portfolios, const std::vector<DeviceInfo>& devices,
                     WorkerFactory make_compile_worker,
                     const std::function<WorkerFactory(const DeviceInfo&)>& measuring) {
-  TunerSetup setup;
+  TunerSetup setup{.kernels = portfolios.kernels()};
   setup.device = devices.front();
   setup.make_compile_worker = std::move(make_compile_worker);
   for (const DeviceInfo& device : devices) {
     setup.measuring.push_back({.info = device, .make_worker = measuring(device), .reserve = {}});
   }
   setup.compile_jobs = compile_jobs_for(usable_cores(), available_memory_bytes());
-  setup.kernels = &portfolios.kernels();
   setup.expect = [&portfolios, device = setup.device](const Problem& problem, bool use_shipped) {
     return expectation_of(portfolios, device, problem, use_shipped);
   };

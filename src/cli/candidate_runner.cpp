@@ -27,7 +27,7 @@ void check_memory(const KernelSet& kernels, const std::vector<Problem>& problems
 }
 
 CandidateRunner::CandidateRunner(const TunerSetup& setup, CubinStore& cubins)
-    : kernels_(*setup.kernels),
+    : kernels_(setup.kernels),
       device_(setup.device),
       runner_(setup.measuring.front().make_worker, setup.measure_timeout),
       pool_(setup.make_compile_worker, setup.compile_jobs, setup.compile_timeout,

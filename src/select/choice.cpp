@@ -19,7 +19,7 @@ bool accepts(const ChoiceQuery& query, const KernelTemplate& kernel,
 
 std::optional<Choice> stored_choice(const ChoiceQuery& query, const GemmProblem& problem,
                                     bool exact_only) {
-  const KernelSet& kernels = *query.device.kernels;
+  const KernelSet& kernels = query.device.kernels;
   auto match =
       find_best(query.database, query.device, problem, exact_only, [&](const Winner& winner) {
         return accepts(query, *kernels.find(winner.template_name), winner.configuration, problem);
@@ -48,7 +48,7 @@ std::vector<Choice> predicted_choices(const ChoiceQuery& query,
         query.database, query.device, problem, kKnownWinners, [](const Winner&) { return true; });
     for (Prediction& one : predict(
              {.problem = problem, .aligned = query.aligned, .device = query.limits, .known = known},
-             query.portfolios->of(problem.math))) {
+             query.portfolios.of(problem.math))) {
       Choice choice{one.kernel, one.configuration, problem, {}};
       choice.evidence = std::move(one);
       all.push_back(std::move(choice));

@@ -35,13 +35,13 @@ struct Choice {
 };
 
 struct ChoiceQuery {
-  GemmProblem problem;                            // row-major
-  const ResultReader* database = nullptr;         // may be null
-  DeviceQuery device;                             // whose results count
-  const ShippedPortfolios* portfolios = nullptr;  // of the device query's kernels
-  PredictedDevice limits = {};  // of that device; without a model nothing is predicted
-  bool aligned = false;         // the operands are, as CodeTraits has it
-  bool only_measured = false;   // nothing but results of exactly this problem
+  GemmProblem problem;                     // row-major
+  const ResultReader* database = nullptr;  // may be null
+  DeviceQuery device;                      // whose results count
+  const ShippedPortfolios& portfolios;     // of the device query's kernels
+  PredictedDevice limits = {};             // of that device; without a model nothing is predicted
+  bool aligned = false;                    // the operands are, as CodeTraits has it
+  bool only_measured = false;              // nothing but results of exactly this problem
   // Accepts a kernel for a problem as it is computed; without it all are accepted.
   std::function<bool(const KernelTemplate&, const Configuration&, const GemmProblem&)> serves = {};
   std::size_t most = std::numeric_limits<std::size_t>::max();  // predictions to return

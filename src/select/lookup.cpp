@@ -35,7 +35,7 @@ class KnownResults {
     if (filter_.device_class.empty()) filter_.device_label = device.label;
     filter_.operation = device.operation;
     filter_.max_error = device.max_error;
-    filter_.is_possible = possible_time(*device.kernels);
+    filter_.is_possible = possible_time(device.kernels);
   }
 
   // Visits the problems of an operation that results are stored or shipped for, some of them twice.
@@ -76,12 +76,13 @@ class KnownResults {
   }
 
  private:
+  [[nodiscard]] const KernelSet& kernels() const { return device_.kernels; }
   // Returns whether the templates can still make this winner's kernel, and it is accurate enough.
   [[nodiscard]] bool is_usable(Winner& winner) const {
     if (device_.max_error && !winner.verification.keeps_to(*device_.max_error)) return false;
-    const KernelTemplate* kernel = device_.kernels->find(winner.template_name);
+    const KernelTemplate* kernel = kernels().find(winner.template_name);
     if (kernel == nullptr || kernel->space_version != winner.space_version ||
-        device_.kernels->operation_of(winner.problem) != kernel->operation) {
+        kernels().operation_of(winner.problem) != kernel->operation) {
       return false;
     }
     try {
@@ -163,7 +164,7 @@ bool is_better(const Candidate& a, const Candidate& b) {
 // template source"; empty when nothing has.
 std::string changes_since(const Winner& winner, const DeviceQuery& device) {
   std::vector<std::string> changes;
-  const KernelTemplate* kernel = device.kernels->find(winner.template_name);
+  const KernelTemplate* kernel = device.kernels.get().find(winner.template_name);
   if (content_hash(kernel->source) != winner.source_hash) changes.emplace_back("template source");
   if (winner.environment.measuring_protocol != kMeasuringProtocol) {
     changes.emplace_back("measuring protocol");
@@ -186,7 +187,7 @@ Match match_of(Candidate candidate, const DeviceQuery& device, const Problem& pr
   match.kind = match.winner.problem != problem ? MatchKind::nearest_size
                : age.empty()                   ? MatchKind::exact
                                                : MatchKind::exact_stale;
-  const Operation& operation = device.kernels->operation_for(problem);
+  const Operation& operation = device.kernels.get().operation_for(problem);
   match.explanation =
       match.winner.problem == problem
           ? "tuned for this size"
@@ -206,12 +207,12 @@ Recency recency(const Winner& winner, bool shipped) {
 std::optional<Match> find_best(const ResultReader* database, const DeviceQuery& device,
                                const Problem& problem, bool exact_only,
                                const std::function<bool(const Winner&)>& serves) {
-  const Operation* const operation = device.kernels->operation_of(problem);
+  const Operation* const operation = device.kernels.get().operation_of(problem);
   if (operation == nullptr) return std::nullopt;
   const KnownResults known(database, device);
   // Asked of each winner, not of the fastest for its problem: that one may serve no other.
   const auto wanted = [&](const Winner& winner) {
-    return device.kernels->find(winner.template_name)->supports(problem) &&
+    return device.kernels.get().find(winner.template_name)->supports(problem) &&
            (!serves || serves(winner));
   };
   std::optional<Candidate> best;
@@ -237,11 +238,11 @@ std::vector<Winner> nearest_winners(const ResultReader* database, const DeviceQu
                                     const Problem& problem, std::size_t count,
                                     const std::function<bool(const Winner&)>& serves) {
   std::vector<Winner> result;
-  const Operation* const operation = device.kernels->operation_of(problem);
+  const Operation* const operation = device.kernels.get().operation_of(problem);
   if (operation == nullptr) return result;
   const KnownResults known(database, device);
   const auto wanted = [&](const Winner& winner) {
-    return device.kernels->find(winner.template_name)->supports(problem) && serves(winner);
+    return device.kernels.get().find(winner.template_name)->supports(problem) && serves(winner);
   };
   std::string last;
   for (const auto& [distance, other] : nearest_problems(known, problem, *operation)) {

@@ -32,7 +32,7 @@ using Recency = std::tuple<bool, std::int64_t, std::string>;
 
 // Selects results by device: one of this machine, by its class, or any, by its label.
 struct DeviceQuery {
-  const KernelSet* kernels = nullptr;  // whose results count
+  std::reference_wrapper<const KernelSet> kernels;  // whose results count
   std::string device_class;
   std::string label;
   // The environment of the device of this machine; without it a changed driver or NVRTC makes

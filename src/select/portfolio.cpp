@@ -75,10 +75,10 @@ void read_trees(Portfolio& portfolio, std::string row) {
   if (!fits) throw Error("the trees of a portfolio are not whole");
   portfolio.trees =
       CorrectionTrees(line.at("bias").get<double>(), asked, thresholds, std::move(leaves));
-  portfolio.features = CandidateFeatures(names, *portfolio.kernels);
+  portfolio.features = CandidateFeatures(names, portfolio.kernels);
   portfolio.measured = line.at("measured").get<std::array<std::array<double, 2>, 3>>();
   for (const json& one : line.at("errors")) {
-    if (const KernelTemplate* kernel = template_of(*portfolio.kernels, one)) {
+    if (const KernelTemplate* kernel = template_of(portfolio.kernels, one)) {
       portfolio.errors[kernel] = one.at("error").get<double>();
     }
   }
@@ -95,7 +95,7 @@ void read_line(Portfolio& portfolio, std::string row) {
     portfolio.device_label = line.at("device_label").get<std::string>();
     portfolio.math = math_from_string(line.at("math").get<std::string>());
     portfolio.types = types_from_string(line.value("type", to_string(GemmTypes())));
-  } else if (const KernelTemplate* kernel = template_of(*portfolio.kernels, line)) {
+  } else if (const KernelTemplate* kernel = template_of(portfolio.kernels, line)) {
     const std::string text = line.at("configuration").get<std::string>();
     portfolio.entries.push_back({kernel, kernel->space.validated(Configuration::parse(text))});
   }
@@ -110,8 +110,7 @@ bool is_for(std::string_view text, Math math) {
 }  // namespace
 
 Portfolio parse_portfolio(std::string_view text, const KernelSet& kernels) {
-  Portfolio portfolio;
-  portfolio.kernels = &kernels;
+  Portfolio portfolio{.kernels = kernels};
   std::istringstream stream{std::string(text)};
   try {
     for (std::string row; std::getline(stream, row);) read_line(portfolio, std::move(row));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -26,7 +27,7 @@ struct PortfolioEntry {
 };
 
 struct Portfolio {
-  const KernelSet* kernels = nullptr;  // that candidates are of
+  std::reference_wrapper<const KernelSet> kernels;  // that candidates are of
   std::string device_class;
   std::string device_label;
   Math math = Math::strict;

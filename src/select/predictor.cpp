@@ -113,7 +113,7 @@ class Candidates {
  public:
   Candidates(const PredictionQuery& query, const Portfolio& portfolio)
       : query_(query), problem_(query.problem), times_(query, portfolio) {
-    for (const KernelTemplate* kernel : portfolio.kernels->for_device(query.device.info)) {
+    for (const KernelTemplate* kernel : portfolio.kernels.get().for_device(query.device.info)) {
       if (computes(*kernel, problem_)) kernels_.push_back(kernel);
     }
     all_.reserve(portfolio.entries.size() + kernels_.size() + query.known.size());
@@ -126,7 +126,7 @@ class Candidates {
       add(*kernel, kernel->default_configuration(problem_), Origin::standard);
     }
     for (const Winner& winner : query.known) {
-      add_known(winner, portfolio.kernels->find(winner.template_name));
+      add_known(winner, portfolio.kernels.get().find(winner.template_name));
     }
   }
 

@@ -39,7 +39,7 @@ class Searches {
   bool until_stopped = false;  // searches go on until they are stopped
 
   BackgroundWork work() {
-    return {.kernels = &built_in_kernels(),
+    return {.kernels = built_in_kernels(),
             .tune = [this](const DeviceInfo&, const TuneRequest& request,
                            const std::stop_token& stop) { return tune(request, stop); },
             .use = [this](const DeviceInfo&, const Problem& used) { add(used_, used); }};

@@ -27,7 +27,7 @@ struct Products {
   DeviceInfo device = choose_device("0").device;
   std::unique_ptr<GemmBackend> backend = make_gpu_gemm(
       inspect_driver().devices, std::nullopt,
-      {.portfolios = &built_in_portfolios(), .results = &results, .cubins = &cubins, .log = &log});
+      {.portfolios = built_in_portfolios(), .log = log, .results = &results, .cubins = &cubins});
 
   MatchKind multiply(const GemmProblem& problem, CUstream_st* stream = nullptr, int offset = 0) {
     static_cast<void>(machine.application.take_calls());

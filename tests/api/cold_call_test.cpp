@@ -137,11 +137,9 @@ TEST_SUITE("a product that is refused") {
     const ResultSource results("");
     CubinStore cubins = cubin_store_for_calls();
     const Log log({});
-    const auto backend = make_gpu_gemm(inspect_driver().devices, std::nullopt,
-                                       {.portfolios = &built_in_portfolios(),
-                                        .results = &results,
-                                        .cubins = &cubins,
-                                        .log = &log});
+    const auto backend = make_gpu_gemm(
+        inspect_driver().devices, std::nullopt,
+        {.portfolios = built_in_portfolios(), .log = log, .results = &results, .cubins = &cubins});
     const GemmProblem problem{.m = 2048, .n = 2048, .k = 2048};
     const auto multiply_by = [&] {
       return backend->gemm(checked_call(problem, {1, {kMemory}, {kMemory}, 0, {kResult}, nullptr}));

@@ -32,7 +32,7 @@ TEST_SUITE("lookup") {
           timed_winner("gemm_simt", far, 1)}) {
       database.put_winners({&winner, 1});
     }
-    const DeviceQuery device{&built_in_kernels(), "class", "", {}};
+    const DeviceQuery device{built_in_kernels(), "class", "", {}};
     const auto best = [&](const GemmProblem& problem, bool without_skinny) {
       return find_best(&database, device, problem, false,
                        [&](const Winner& winner) {
@@ -62,7 +62,7 @@ TEST_SUITE("lookup") {
       database.add_trials({"class", fast.template_name, fast.space_version, fast.source_hash, {}},
                           run, {&trial, 1});
     };
-    const DeviceQuery device{&built_in_kernels(), "class", "", {}};
+    const DeviceQuery device{built_in_kernels(), "class", "", {}};
     const auto best = [&](bool without_skinny) {
       return find_best(&database, device, problem, true,
                        [&](const Winner& candidate) {
@@ -102,8 +102,8 @@ TEST_SUITE("lookup") {
           {"class", winner.template_name, winner.space_version, winner.source_hash, {}},
           {.guid = "1", .device_label = "Test GPU"}, {&trial, 1});
     }
-    for (const DeviceQuery& device : {DeviceQuery{&built_in_kernels(), "class", "", {}},
-                                      DeviceQuery{&built_in_kernels(), "", "Test GPU", {}}}) {
+    for (const DeviceQuery& device : {DeviceQuery{built_in_kernels(), "class", "", {}},
+                                      DeviceQuery{built_in_kernels(), "", "Test GPU", {}}}) {
       for (const std::int64_t size : {64, 66}) {
         const GemmProblem asked{.m = size, .n = size, .k = size};
         const std::optional<Match> match = find_best(&database, device, asked, false);
@@ -130,8 +130,7 @@ TEST_SUITE("lookup") {
       trial.measurement.median_us = us;
       database.add_trials({"class", fast.template_name, fast.space_version, fast.source_hash, {}},
                           {.guid = "a"}, {&trial, 1});
-      const auto found =
-          find_best(&database, {&built_in_kernels(), "class", "", {}}, problem, true);
+      const auto found = find_best(&database, {built_in_kernels(), "class", "", {}}, problem, true);
       CHECK(found->winner.template_name == best);
     }
   }
@@ -147,7 +146,7 @@ TEST_SUITE("lookup") {
       const ResultRow row = winner;
       database.add_results({.guid = device_class}, {&row, 1});
     }
-    CHECK(find_best(&database, {&built_in_kernels(), "", "GPU", {}}, problem, true)
+    CHECK(find_best(&database, {built_in_kernels(), "", "GPU", {}}, problem, true)
               ->winner.device_class == "two");
   }
 
@@ -156,8 +155,7 @@ TEST_SUITE("lookup") {
     TuningDatabase database = TuningDatabase::in_memory();
     database.put_rates("class", {}, {60'000, 4'000});
     const auto best_us = [&] {
-      const auto found =
-          find_best(&database, {&built_in_kernels(), "class", "", {}}, problem, true);
+      const auto found = find_best(&database, {built_in_kernels(), "class", "", {}}, problem, true);
       return found ? found->winner.median_us : 0;
     };
     Winner winner = timed_winner("gemm_simt", problem, 1e-300);
@@ -176,7 +174,7 @@ TEST_SUITE("lookup") {
 
   TEST_CASE("winners that ship answer unless they are left out") {
     const Winner shipped = *shipped_winners({}).front();
-    DeviceQuery device{&built_in_kernels(), shipped.device_class, "", {}};
+    DeviceQuery device{built_in_kernels(), shipped.device_class, "", {}};
     CHECK(find_best(nullptr, device, shipped.problem, true));
     device.use_shipped = false;
     CHECK_FALSE(find_best(nullptr, device, shipped.problem, false));
@@ -199,9 +197,9 @@ TEST_SUITE("lookup") {
     const ResultSource results("");
     const Log log({});
     const auto match_with = [&](bool use_shipped, const GemmProblem& asked) {
-      const KernelSelector selector(h200, {.portfolios = &built_in_portfolios(),
+      const KernelSelector selector(h200, {.portfolios = built_in_portfolios(),
+                                           .log = log,
                                            .results = &results,
-                                           .log = &log,
                                            .use_shipped_winners = use_shipped});
       return selector.choose(asked, Placement::anywhere).best.match;
     };
@@ -222,9 +220,9 @@ TEST_SUITE("lookup") {
       database.put_winners({&winner, 1});
       for (const char* asked : {"host: Some CPU", "cpu: Some CPU", "CPU: some cpu"}) {
         CAPTURE(asked);
-        CHECK(find_best(&database, {&built_in_kernels(), "", asked, {}}, problem, true));
+        CHECK(find_best(&database, {built_in_kernels(), "", asked, {}}, problem, true));
       }
-      CHECK_FALSE(find_best(&database, {&built_in_kernels(), "", "Some CPU", {}}, problem, true));
+      CHECK_FALSE(find_best(&database, {built_in_kernels(), "", "Some CPU", {}}, problem, true));
     }
     CHECK(choose_device("cpu").device.label == choose_device("host").device.label);
   }

@@ -87,13 +87,12 @@ void check_commands(const KernelSet& kernels, const std::string& database, const
 
 TunerSetup operation_setup(const DeviceInfo& device, const WorkerFactory& make_worker,
                            TuningDatabase& database, CubinStore& cubins, const KernelSet& kernels) {
-  TunerSetup setup;
+  TunerSetup setup{.kernels = kernels};
   setup.device = device;
   setup.make_compile_worker = make_worker;
   setup.measuring.push_back({.info = device, .make_worker = make_worker, .reserve = {}});
   setup.database = &database;
   setup.cubins = &cubins;
-  setup.kernels = &kernels;
   return setup;
 }
 
@@ -121,7 +120,7 @@ void check_journey(const DeviceInfo& device, const WorkerFactory& make_worker) {
   CHECK(tune_one(problem, setup).measured == 0);
 
   // Looked up, exactly and from another size.
-  const DeviceQuery query{.kernels = &kernels, .device_class = device.device_class()};
+  const DeviceQuery query{.kernels = kernels, .device_class = device.device_class()};
   const std::optional<Match> exact = find_best(&database, query, problem, true);
   REQUIRE(exact);
   CHECK(exact->winner.configuration == winner.configuration);

@@ -178,7 +178,7 @@ void check_mix(const DeviceInfo& device, const WorkerFactory& make_worker) {
   CHECK(winner.verification.integers_exact);
   CHECK(winner.verification.max_error_ratio > 0);
   CHECK(winner.verification.max_error_ratio <= 1);
-  const DeviceQuery query{.kernels = &kernels, .device_class = device.device_class()};
+  const DeviceQuery query{.kernels = kernels, .device_class = device.device_class()};
   const std::optional<Match> exact = find_best(&database, query, mix_problem(70, 33), true);
   REQUIRE(exact);
   CHECK(exact->winner.configuration == winner.configuration);

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -14,6 +15,10 @@
 
 namespace autotune::test {
 namespace {
+
+// Kernels, results and portfolios that nobody gave would be looked up in nothing.
+static_assert(!std::is_default_constructible_v<DeviceQuery>);
+static_assert(!std::is_default_constructible_v<Portfolio>);
 
 constexpr Math kMaths[] = {Math::strict, Math::emulated, Math::tf32};
 
@@ -37,11 +42,11 @@ std::set<GemmProblem> shipped_shapes(const std::string& device_class) {
 std::vector<Choice> choices_for(GemmProblem problem, Math math, const std::string& device_class) {
   problem.math = math;
   return choices({.problem = problem,
-                  .device = {.kernels = &built_in_kernels(),
+                  .device = {.kernels = built_in_kernels(),
                              .device_class = device_class,
                              .label = "",
                              .environment = {}},
-                  .portfolios = &built_in_portfolios(),
+                  .portfolios = built_in_portfolios(),
                   .limits = predicted_device(device_class),
                   .aligned = true});
 }
@@ -108,11 +113,11 @@ TEST_SUITE("choices") {
   TEST_CASE("what does not serve is left out, and the next best is the answer") {
     const std::string device_class = built_in_portfolios().of(Math::strict).front().device_class;
     ChoiceQuery query{.problem = {.m = 1024, .n = 1024, .k = 1024},
-                      .device = {.kernels = &built_in_kernels(),
+                      .device = {.kernels = built_in_kernels(),
                                  .device_class = device_class,
                                  .label = "",
                                  .environment = {}},
-                      .portfolios = &built_in_portfolios(),
+                      .portfolios = built_in_portfolios(),
                       .limits = predicted_device(device_class),
                       .aligned = true};
     const Choice best = choices(query).front();

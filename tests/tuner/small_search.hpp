@@ -69,13 +69,12 @@ struct SmallSearch {
     request.problems = {problem};
     request.templates = {&kernel};
     request.strategy = "exhaustive";
-    TunerSetup setup;
+    TunerSetup setup{.kernels = built_in_kernels()};
     setup.device = device;
     setup.make_compile_worker = [this] { return std::make_unique<ScriptedWorker>(script); };
     setup.measuring = {{device, setup.make_compile_worker, {}}};
     setup.compile_jobs = 1;
     setup.database = &database;
-    setup.kernels = &built_in_kernels();
     return tune(request, setup, progress, {});
   }
 };

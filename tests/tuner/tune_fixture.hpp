@@ -71,7 +71,7 @@ struct TuneFixture {
   KernelTemplate kernel = fake_template();
   TuningDatabase database = TuningDatabase::in_memory();
   TuneRequest request;
-  TunerSetup setup;
+  TunerSetup setup{.kernels = built_in_kernels()};
   std::stop_source stop;
   std::vector<Trial> seen;
 
@@ -86,7 +86,6 @@ struct TuneFixture {
     setup.measuring = {{setup.device, setup.make_compile_worker, {}}};
     setup.compile_jobs = 2;
     setup.database = &database;
-    setup.kernels = &built_in_kernels();
   }
 
   TuneReport run() {

@@ -62,7 +62,7 @@ std::chrono::milliseconds SearchPlan::compiler_timeout() const {
 }
 
 void SearchPlan::make_spaces() {
-  std::vector<SpaceSummary> summaries = summarize_space(request_, setup_.device, *setup_.kernels);
+  std::vector<SpaceSummary> summaries = summarize_space(request_, setup_.device, setup_.kernels);
   check_not_empty(summaries);
   for (SpaceSummary& summary : summaries) {
     if (summary.enumeration.configurations.empty()) continue;
@@ -92,7 +92,7 @@ std::vector<SearchPlan::PlannedSearch> SearchPlan::planned_searches() const {
 std::vector<Winner> SearchPlan::known_winners(const std::string& device_class) const {
   std::vector<Winner> winners = setup_.database->winners({});
   std::erase_if(winners, [this](const Winner& winner) {
-    return setup_.kernels->operation_of(winner.problem) == nullptr;
+    return setup_.kernels.operation_of(winner.problem) == nullptr;
   });
   if (request_.use_shipped_winners) {
     for (const Winner* shipped : shipped_winners({})) winners.push_back(*shipped);

@@ -27,6 +27,7 @@ struct Expectation {
 
 // The means of one call to tune(). All references outlive the call.
 struct TunerSetup {
+  const KernelSet& kernels;
   DeviceInfo device;  // the device that is tuned for
   WorkerFactory make_compile_worker;
   std::vector<MeasuringDevice> measuring;  // at least one, all of the device class of `device`
@@ -39,7 +40,6 @@ struct TunerSetup {
   std::chrono::milliseconds other_runs_timeout{60'000};
   TuningDatabase* database = nullptr;
   CubinStore* cubins = nullptr;
-  const KernelSet* kernels = nullptr;
   // Returns what is known of a problem before its search. `use_shipped` is
   // TuneRequest::use_shipped_winners. May be empty.
   std::function<Expectation(const Problem&, bool use_shipped)> expect;

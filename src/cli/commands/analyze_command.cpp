@@ -27,6 +27,8 @@ namespace autotune {
 namespace {
 
 struct AnalyzeOptions : Options {
+  using Options::Options;
+
   std::vector<std::string> limits;
 };
 
@@ -66,7 +68,8 @@ ChosenConfiguration configuration_for(const AnalyzeOptions& options, const Probl
     const KernelTemplate& kernel = template_or_default(options.one_template(), options.kernels());
     return {&kernel, kernel.default_configuration(problem), problem, "default"};
   }
-  return choose_configuration(choice_of(options), problem, database, device.query);
+  return choose_configuration(choice_of(options), problem, database,
+                              device.query.value_or(DeviceQuery{options.kernels()}));
 }
 
 // The compiler's figures. Without them the fields are -1, and a note says why.

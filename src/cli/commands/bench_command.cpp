@@ -103,7 +103,7 @@ class Bench {
         interrupts_(interrupts),
         stop_(interrupts.token()),
         database_(open_database_read_only(options.database)),
-        setup_(make_setup(*options.portfolios, {device}, 2)),
+        setup_(make_setup(options.portfolios, {device}, 2)),
         cubins_(open_cubin_store()),
         runner_(setup_, cubins_) {
     if (!options.against_database.empty()) {
@@ -139,8 +139,8 @@ class Bench {
 
  private:
   [[nodiscard]] SizeComparison chosen_sides(const Problem& problem) const {
-    const DeviceQuery query{&options_.kernels(), device_.device_class(), device_.label,
-                            std::nullopt, !options_.no_shipped};
+    const DeviceQuery query{options_.kernels(), device_.device_class(), device_.label, std::nullopt,
+                            !options_.no_shipped};
     SizeComparison result{.problem = problem};
     const TuningDatabase* const own = database_ ? &*database_ : nullptr;
     result.sides[0].chosen =
@@ -151,9 +151,9 @@ class Bench {
           checked(choose_configuration(options_.against_choice, problem, own, query));
       return result;
     }
-    const DeviceQuery stored{&options_.kernels(), device_.device_class(), device_.label,
+    const DeviceQuery stored{options_.kernels(), device_.device_class(), device_.label,
                              std::nullopt, false};
-    result.is_stored = !known_choices(*options_.portfolios, problem, &*other_, stored).empty();
+    result.is_stored = !known_choices(options_.portfolios, problem, &*other_, stored).empty();
     if (result.is_stored) {
       result.sides[1].chosen =
           checked(choose_configuration({options_.portfolios}, problem, &*other_, stored));
@@ -257,7 +257,6 @@ void add_bench_command(CommandLine& line) {
   auto [command, options] = add_command(
       line, "bench", "Compare the best known configurations with cuBLAS or others", run_bench);
   BenchOptions& all = options;
-  all.against_choice.portfolios = all.portfolios;
   add_options(command, options,
               {"--sizes", "--layout", "--batch", "--math", "--device", "--template", "--config",
                "--db", "--no-shipped", "--progress", "--wide", "--json"});

@@ -51,7 +51,7 @@ std::optional<BundleDevice> known_device(const Options& options, const TuningDat
   const Winner& winner = known.front().winner;
   const DeviceClass parsed = parse_device_class(winner.device_class);
   BundleDevice device{absent(parsed.architecture),
-                      DeviceQuery{.kernels = &options.kernels(),
+                      DeviceQuery{.kernels = options.kernels(),
                                   .device_class = winner.device_class,
                                   .label = winner.device_label,
                                   .environment = {},
@@ -72,8 +72,7 @@ std::optional<BundleDevice> bundle_device(const Options& options, const TuningDa
   if (!options.architecture.empty()) {
     return BundleDevice{
         absent(options.architecture),
-        DeviceQuery{
-            .kernels = &options.kernels(), .label = options.architecture, .environment = {}},
+        DeviceQuery{.kernels = options.kernels(), .label = options.architecture, .environment = {}},
         {options.architecture, ""}};
   }
   const bool is_here =
@@ -157,9 +156,9 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
   const ResultSource results(options.database, TuningDatabase::kBusyTimeout);
   const Log silent({});
   const KernelSelector selector(device->info, {.portfolios = options.portfolios,
+                                               .log = silent,
                                                .results = &results,
                                                .results_of = device->results_of,
-                                               .log = &silent,
                                                .use_shipped_winners = !options.no_shipped});
   std::vector<Problem> problems = in_all_layouts(options.sizes, options);
   const std::size_t asked = problems.size();

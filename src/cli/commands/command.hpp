@@ -31,8 +31,7 @@ template <typename CommandOptions>
 std::pair<CLI::App&, CommandOptions&> add_command(CommandLine& line, const char* name,
                                                   const char* help,
                                                   int (*run)(const CommandOptions&)) {
-  const auto options = std::make_shared<CommandOptions>();
-  options->portfolios = &line.portfolios;
+  const auto options = std::make_shared<CommandOptions>(line.portfolios);
   return {add_command(line, name, help, [options, run] { return run(*options); }), *options};
 }
 

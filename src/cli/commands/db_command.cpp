@@ -142,8 +142,7 @@ void add_remove_options(CLI::App& command, DbOptions& options) {
 }  // namespace
 
 void add_db_command(CommandLine& line) {
-  auto options = std::make_shared<DbOptions>();
-  options->portfolios = &line.portfolios;
+  auto options = std::make_shared<DbOptions>(line.portfolios);
   CLI::App* command = line.app.add_subcommand(
       "db", "Look at the tuning database, export it, remove from it, merge others into it");
   command->require_subcommand(1);

@@ -9,6 +9,8 @@
 namespace autotune {
 
 struct ExportOptions : Options {
+  using Options::Options;
+
   std::string format;         // t4, json or csv; empty: as the output's name has it
   std::string output;         // empty: standard output
   std::string template_name;  // empty: all

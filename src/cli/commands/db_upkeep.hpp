@@ -10,6 +10,8 @@
 namespace autotune {
 
 struct DbOptions : ExportOptions {
+  using ExportOptions::ExportOptions;
+
   std::vector<std::string> others;  // of merge
   std::int64_t top = 10;
   bool all = false;

@@ -26,6 +26,8 @@ namespace autotune {
 namespace {
 
 struct ExportOptions : Options {
+  using Options::Options;
+
   bool source = false;
   bool force = false;
   bool no_portfolio = false;
@@ -44,7 +46,7 @@ void check_runs_on(const std::string& architecture, const ChosenConfiguration& c
 bool is_known(const ExportOptions& options, const Problem& problem, const TuningDatabase* database,
               const DeviceQuery& device) {
   if (!options.configuration.empty() || !options.templates.empty()) return true;
-  if (!known_choices(*options.portfolios, problem, database, device).empty()) return true;
+  if (!known_choices(options.portfolios, problem, database, device).empty()) return true;
   say(
       fmt::format("nothing is stored for {} on this device: tune it, name a device "
                   "(known: {}), or choose with --template or --config",

@@ -33,6 +33,8 @@ namespace autotune {
 namespace {
 
 struct QueryOptions : Options {
+  using Options::Options;
+
   std::int64_t top = 0;  // 0: the best one, by winners
   bool exact = false;
   bool explain = false;
@@ -69,7 +71,7 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
   }
   for (const Problem& asked : options.problems()) {
     const Problem problem = in_maths(asked, options.maths()).back();
-    answers.push_back({problem, known_choices(*options.portfolios, problem, database, device,
+    answers.push_back({problem, known_choices(options.portfolios, problem, database, device,
                                               nullptr, options.exact)});
   }
   return answers;

@@ -31,6 +31,8 @@ namespace autotune {
 namespace {
 
 struct ReplayCommandOptions : Options {
+  using Options::Options;
+
   std::vector<std::string> files;
 };
 

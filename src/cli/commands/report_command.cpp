@@ -15,6 +15,8 @@ namespace autotune {
 namespace {
 
 struct ReportOptions : Options {
+  using Options::Options;
+
   std::string format;         // empty: as the output's name has it, else html
   std::string output;         // empty: standard output
   std::string template_name;  // empty: all

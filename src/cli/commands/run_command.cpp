@@ -29,7 +29,7 @@ std::vector<ChosenConfiguration> configurations_for(const Options& options,
   for (const Problem& problem : options.problems()) {
     const ChosenConfiguration& chosen = all.emplace_back(
         choose_configuration(choice_of(options), problem, database ? &*database : nullptr,
-                             {&options.kernels(), device.device_class(), device.label, std::nullopt,
+                             {options.kernels(), device.device_class(), device.label, std::nullopt,
                               !options.no_shipped}));
     check_problem(*chosen.kernel, chosen.problem);
     check_device(*chosen.kernel, chosen.configuration, device);
@@ -42,7 +42,7 @@ std::vector<Trial> run_all(const Options& options, const DeviceInfo& device,
   const std::vector<Problem> problems = options.problems();
   const std::vector<ChosenConfiguration> chosen = configurations_for(options, device);
   CubinStore cubins = open_cubin_store();
-  const TunerSetup setup = make_setup(*options.portfolios, {device}, 1);
+  const TunerSetup setup = make_setup(options.portfolios, {device}, 1);
   CandidateRunner runner(setup, cubins);
   ProgressLine progress(options.progress);
   std::vector<Trial> trials;

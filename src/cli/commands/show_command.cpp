@@ -24,6 +24,8 @@ namespace autotune {
 namespace {
 
 struct ShowOptions : Options {
+  using Options::Options;
+
   bool source = false;
   bool ptx = false;
   bool log = false;

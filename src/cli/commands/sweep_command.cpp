@@ -171,7 +171,7 @@ int run_sweep(const Options& options) {
   check_memory(options.kernels(), problems, device);
   const auto lock = lock_device(device, interrupts.token());
   CubinStore cubins = open_cubin_store();
-  const TunerSetup setup = make_setup(*options.portfolios, {device}, 0);
+  const TunerSetup setup = make_setup(options.portfolios, {device}, 0);
   CandidateRunner runner(setup, cubins);
   for (const Column& column : columns) {
     runner.prepare(kernel, column.configuration, problems.front());

@@ -30,6 +30,8 @@ namespace autotune {
 namespace {
 
 struct TuneOptions : Options {
+  using Options::Options;
+
   bool dry_run = false;
   bool fresh = false;
   bool no_overlap = false;
@@ -227,7 +229,7 @@ int run_tune(const TuneOptions& options) {
                     printable(opened.problem)));
   }
   CubinStore cubins = open_cubin_store();
-  TunerSetup setup = make_setup(*options.portfolios, devices, static_cast<int>(options.jobs));
+  TunerSetup setup = make_setup(options.portfolios, devices, static_cast<int>(options.jobs));
   for (MeasuringDevice& each : setup.measuring) {
     each.reserve = reservation(each.info, request);
   }

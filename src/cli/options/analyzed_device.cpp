@@ -104,8 +104,10 @@ std::optional<AnalyzedDevice> known_device(const DeviceQuery& query,
   device.architecture = parsed.architecture;
   device.sm = limits_of(parsed.architecture, "--device");
   device.sm_count = parsed.sm_count;
-  device.query = {query.kernels, device_class, device.label, std::nullopt, query.use_shipped};
-  device.rates = rates_of(list_winners(database, device.query));
+  device.query = query;
+  device.query->device_class = device_class;
+  device.query->label = device.label;
+  device.rates = rates_of(list_winners(database, *device.query));
   std::set<std::string> classes;
   for (const Match& match : winners) classes.insert(match.winner.device_class);
   if (classes.size() > 1) {
@@ -122,9 +124,9 @@ AnalyzedDevice present_device(const DeviceInfo& info, const Options& options,
   device.architecture = info.architecture();
   device.sm = info.sm;
   device.sm_count = info.sm_count;
-  device.query = {&options.kernels(), info.device_class(), info.label, std::nullopt,
-                  !options.no_shipped};
-  device.rates = rates_of(list_winners(database, device.query));
+  device.query = DeviceQuery{options.kernels(), info.device_class(), info.label, std::nullopt,
+                             !options.no_shipped};
+  device.rates = rates_of(list_winners(database, *device.query));
   return device;
 }
 

@@ -18,7 +18,7 @@ struct AnalyzedDevice {
   SmLimits sm;               // changed by --limit
   int sm_count = 0;          // 0: unknown
   std::optional<DeviceRates> rates;
-  DeviceQuery query;  // finds the winners of a device; none for an architecture alone
+  std::optional<DeviceQuery> query;  // finds its winners; none for an architecture alone
   std::vector<std::string> notes;
 };
 

@@ -30,10 +30,10 @@ bool has_parameters(const KernelTemplate& kernel, const Configuration& configura
 // The template that is named, else gemm_tiled or the first one that has all given parameters and
 // need not be named.
 const KernelTemplate& chosen_template(const ConfigurationChoice& choice) {
-  const KernelTemplate& usual = template_or_default(choice.kernel, choice.portfolios->kernels());
+  const KernelTemplate& usual = template_or_default(choice.kernel, choice.portfolios.kernels());
   const Configuration& given = choice.configuration;
   if (choice.kernel != nullptr || given.empty() || has_parameters(usual, given)) return usual;
-  const auto& all = choice.portfolios->kernels().templates();
+  const auto& all = choice.portfolios.kernels().templates();
   const auto other = std::find_if(all.begin(), all.end(), [&](const KernelTemplate& kernel) {
     return !kernel.only_named && has_parameters(kernel, given);
   });
@@ -207,7 +207,7 @@ ChosenConfiguration choose_configuration(const ConfigurationChoice& choice, cons
     return {&kernel, completed(kernel, choice.configuration, problem), problem, "given", true};
   }
   const std::vector<Choice> known =
-      known_choices(*choice.portfolios, problem, database, device, choice.kernel);
+      known_choices(choice.portfolios, problem, database, device, choice.kernel);
   if (known.empty()) return {&kernel, kernel.default_configuration(problem), problem, "default"};
   const Choice& best = known.front();
   return {best.kernel, best.configuration, best.problem, best.explanation(), best.is_measured()};
@@ -219,7 +219,7 @@ std::vector<Choice> known_choices(const ShippedPortfolios& portfolios, const Pro
   ChoiceQuery query{.problem = gemm_problem(problem),
                     .database = database,
                     .device = device,
-                    .portfolios = &portfolios};
+                    .portfolios = portfolios};
   query.limits = limits_of(database, device);
   query.aligned = unpadded_traits(portfolios.kernels().operation_for(problem), problem).aligned;
   query.only_measured = only_measured;

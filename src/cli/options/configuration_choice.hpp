@@ -13,7 +13,7 @@
 namespace autotune {
 
 struct ConfigurationChoice {
-  const ShippedPortfolios* portfolios = nullptr;  // and the kernels to choose from
+  const ShippedPortfolios& portfolios;     // and the kernels to choose from
   const KernelTemplate* kernel = nullptr;  // none: the one with the parameters, else gemm_tiled
   Configuration configuration;             // may lack parameters; empty: the best known
 };

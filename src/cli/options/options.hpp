@@ -31,8 +31,10 @@ inline constexpr const char* kDeviceNameHelp =
 
 // The values of a command's options.
 struct Options : GemmOptions {
-  const ShippedPortfolios* portfolios = nullptr;  // set before the options are read
-  std::string device;                             // as it was given
+  explicit Options(const ShippedPortfolios& all) : portfolios(all) {}
+
+  const ShippedPortfolios& portfolios;  // and the kernels that the program has
+  std::string device;                   // as it was given
   std::string architecture;
   std::vector<const KernelTemplate*> templates;  // empty: none is named
   Configuration configuration;                   // empty: none is given
@@ -54,8 +56,7 @@ struct Options : GemmOptions {
   bool json = false;
   bool csv = false;
 
-  // Those that the program has.
-  [[nodiscard]] const KernelSet& kernels() const { return portfolios->kernels(); }
+  [[nodiscard]] const KernelSet& kernels() const { return portfolios.kernels(); }
   // The templates that are named, else all.
   [[nodiscard]] std::vector<const KernelTemplate*> chosen_templates() const;
   // The template of commands that look at one; nullptr where none is named. Throws UsageError for

@@ -29,7 +29,7 @@ Target choose_target(const Options& options, const TuningDatabase* database) {
   // to warn of, since nothing is timed.
   const DeviceInfo here = watched(kDriver, [] { return choose_device("auto"); }).device;
   const bool is_here = here.architecture() == target.architecture;
-  target.query = {&options.kernels(), is_here ? here.device_class() : target.architecture,
+  target.query = {options.kernels(), is_here ? here.device_class() : target.architecture,
                   is_here ? here.label : "", std::nullopt, !options.no_shipped};
   return target;
 }

@@ -37,7 +37,7 @@ std::set<std::string> known_labels(const KernelSet& kernels, const TuningDatabas
                                    bool use_shipped) {
   std::set<std::string> labels;
   for (const Match& match :
-       list_winners(database, {.kernels = &kernels, .use_shipped = use_shipped})) {
+       list_winners(database, {.kernels = kernels, .use_shipped = use_shipped})) {
     labels.insert(match.winner.device_label);
   }
   return labels;
@@ -135,19 +135,18 @@ DeviceQuery device_named(const Options& options, const TuningDatabase* database)
                                  known_devices(options.kernels(), database, use_shipped)));
   }
   if (names_cpu_device(name)) {
-    return {.kernels = &options.kernels(),
-            .label = cpu_device_info().label,
-            .use_shipped = use_shipped};
+    return {
+        .kernels = options.kernels(), .label = cpu_device_info().label, .use_shipped = use_shipped};
   }
   if (name == "auto" || parse_whole_number(name) || name == "0") {
     const DeviceInfo device = device_for(name);
-    return {.kernels = &options.kernels(),
+    return {.kernels = options.kernels(),
             .device_class = device.device_class(),
             .label = device.label,
             .environment = {},
             .use_shipped = use_shipped};
   }
-  return {.kernels = &options.kernels(),
+  return {.kernels = options.kernels(),
           .label = name.empty() ? "" : full_label(options.kernels(), name, database, use_shipped),
           .use_shipped = use_shipped};
 }

@@ -20,8 +20,10 @@ namespace autotune {
 inline constexpr const char* kCublas = "cublas";
 
 struct BenchOptions : Options {
+  using Options::Options;
+
   std::string against;  // kCublas, TEMPLATE, or [TEMPLATE:]NAME=VALUE,...
-  ConfigurationChoice against_choice;
+  ConfigurationChoice against_choice{portfolios};
   std::string against_database;
   std::int64_t rounds = 15;
   std::optional<double> fail_below;  // a speed-up

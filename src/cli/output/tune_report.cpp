@@ -240,7 +240,7 @@ void print_summary(const TuneReport& report, const TuneRequest& request, const T
   if (in_one_line) fmt::print("{}", no_estimate_line(unknown));
   for (const ProblemResult& result : report.problems) {
     if (!result.too_large.empty()) continue;  // print_notes() says it
-    print_problem(*setup.kernels, result, request, has_estimate(result) || !in_one_line);
+    print_problem(setup.kernels, result, request, has_estimate(result) || !in_one_line);
   }
 }
 

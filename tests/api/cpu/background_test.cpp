@@ -291,10 +291,9 @@ TEST_SUITE("tuning in the background on the CPU device") {
     const ResultSource results(storage.database());
     CubinStore cubins = cubin_store_for_calls();
     const DeviceInfo device = cpu_device_info();
-    const auto backend = make_cpu_gemm(device, {.portfolios = &built_in_portfolios(),
-                                                .results = &results,
-                                                .cubins = &cubins,
-                                                .log = &log});
+    const auto backend = make_cpu_gemm(
+        device,
+        {.portfolios = built_in_portfolios(), .log = log, .results = &results, .cubins = &cubins});
     std::atomic<int> wrong = 0;
     const auto multiply = [&](Numbers& mine) {
       backend->gemm(checked_call(

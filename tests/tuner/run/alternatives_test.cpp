@@ -160,7 +160,7 @@ TEST_SUITE("alternatives of a problem") {
   TEST_CASE("the space counts a search for each") {
     const ThreeMaths f;
     const std::vector<SpaceSummary> spaces =
-        summarize_space(f.request, f.setup.device, *f.setup.kernels);
+        summarize_space(f.request, f.setup.device, f.setup.kernels);
     REQUIRE(spaces.size() == 2);
     for (const SpaceSummary& space : spaces) CHECK(space.problems == 1);
     CHECK(spaces[0].trials() == kValid);

@@ -120,7 +120,7 @@ TEST_SUITE("tune: selection") {
     large_only.supports = [](const Problem& problem) { return problem == kLarge; };
     f.request.templates = {&f.kernel, &large_only};
     const std::vector<SpaceSummary> spaces =
-        summarize_space(f.request, f.setup.device, *f.setup.kernels);
+        summarize_space(f.request, f.setup.device, f.setup.kernels);
     REQUIRE(spaces.size() == 2);
     CHECK(spaces[0].trials() == 2 * kValid);
     CHECK(spaces[1].trials() == kValid);
@@ -130,14 +130,14 @@ TEST_SUITE("tune: selection") {
     f.request.problems = {kSmall};
     f.request.templates = {&large_only};
     CHECK_THROWS_WITH_AS(
-        check_not_empty(summarize_space(f.request, f.setup.device, *f.setup.kernels)),
+        check_not_empty(summarize_space(f.request, f.setup.device, f.setup.kernels)),
         "no configuration is left to try: large_only: it computes none of these problems",
         UsageError);
     CHECK_THROWS_AS(f.run(), UsageError);
     f.request.problems = {kLarge};
     f.request.filter.only = {{"Z", {1}}};
     CHECK_THROWS_WITH_AS(
-        check_not_empty(summarize_space(f.request, f.setup.device, *f.setup.kernels)),
+        check_not_empty(summarize_space(f.request, f.setup.device, f.setup.kernels)),
         "no configuration is left to try: large_only: it has no Z", UsageError);
   }
 }

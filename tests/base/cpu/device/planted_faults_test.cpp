@@ -104,13 +104,12 @@ TEST_SUITE("planted faults") {
     request.templates = {&kernel};
     request.strategy = "exhaustive";
     request.budget.trials = kFaults;  // not seconds, of which a slow compiler needs many
-    TunerSetup setup;
+    TunerSetup setup{.kernels = built_in_kernels()};
     setup.device = cpu_device_info();
     setup.make_compile_worker = [] { return make_process_worker(AUTOTUNE_PROGRAM, kCpuOrdinal); };
     setup.measuring = {{setup.device, setup.make_compile_worker, {}}};
     setup.measure_timeout = std::chrono::milliseconds(10'000);
     setup.database = &database;
-    setup.kernels = &built_in_kernels();
 
     std::map<std::int64_t, Trial> trials;
     const TuneReport report = tune(request, setup,
