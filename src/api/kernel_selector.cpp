@@ -24,7 +24,7 @@ constexpr const char* kAnyBuild = "any";
 
 // Returns whether a device launches a kernel, and its workspace is a small part of the memory.
 bool is_modest(const KernelTemplate& kernel, const Configuration& configuration,
-               const GemmProblem& problem, Placement placement, const DeviceInfo& device) {
+               const Problem& problem, Placement placement, const DeviceInfo& device) {
   constexpr std::int64_t kShare = 8;
   const LaunchGeometry geometry =
       kernel.geometry(configuration, problem).on_device(device.sm_count);
@@ -36,16 +36,17 @@ bool is_modest(const KernelTemplate& kernel, const Configuration& configuration,
 }
 
 bool can_serve(const KernelTemplate& kernel, const Configuration& configuration,
-               const GemmProblem& problem, Placement placement, const DeviceInfo& device) {
+               const Problem& problem, Placement placement, const DeviceInfo& device) {
   return fits_device(kernel, configuration, device) &&
          is_modest(kernel, configuration, problem, placement, device);
 }
 
 KernelChoice kernel_choice(Choice choice) {
-  KernelChoice result{choice.kernel, {}, choice.problem, "", false};
-  result.best = {choice.match(),      choice.explanation(),
-                 choice.kernel->name, std::move(choice.configuration),
-                 choice.problem,      std::nullopt};
+  const GemmProblem problem = gemm_problem(choice.problem);
+  KernelChoice result{choice.kernel, {}, problem, "", false};
+  result.best = {
+      choice.match(), choice.explanation(), choice.kernel->name, std::move(choice.configuration),
+      problem,        std::nullopt};
   // A configuration that won for another shape is the nearest size's, whatever else speaks for it.
   const Prediction* const predicted = choice.predicted();
   const Winner* const winner =
@@ -131,7 +132,7 @@ std::optional<KernelChoice> KernelSelector::best_choice(const GemmProblem& probl
   query.aligned =
       placement == Placement::aligned && unpadded_traits(gemm_operation(), problem).aligned;
   query.serves = [&](const KernelTemplate& kernel, const Configuration& configuration,
-                     const GemmProblem& computed) {
+                     const Problem& computed) {
     return can_serve(kernel, configuration, computed, placement, device_);
   };
   query.most = 1;

@@ -172,6 +172,7 @@ bool GemmOptions::choose_problems() const {
 }
 
 bool GemmOptions::selects(const Problem& problem) const {
+  if (!choose_problems()) return true;
   const std::optional<GemmProblem> gemm = if_gemm(problem);
   const auto is_size = [&](const Problem& size) { return same_size(size, problem); };
   return gemm && (sizes.empty() || std::ranges::any_of(sizes, is_size)) &&

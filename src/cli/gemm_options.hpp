@@ -57,8 +57,8 @@ struct GemmOptions {
   [[nodiscard]] Problem one_problem() const;
   // Returns whether sizes, a layout, a batch or an arithmetic were given.
   [[nodiscard]] bool choose_problems() const;
-  // Returns whether a problem is a matrix multiplication of the sizes (none: any), the layout, the
-  // batch and the arithmetic that were given.
+  // Returns whether a problem is a matrix multiplication of the sizes, the layout, the batch and the
+  // arithmetic that were given. Without any of them every problem is chosen.
   [[nodiscard]] bool selects(const Problem& problem) const;
 };
 

@@ -42,10 +42,14 @@ Json problem_json(const Problem& problem) {
 }
 
 std::vector<std::string> problem_columns(const Json& results) {
-  const bool has_batches = std::any_of(results.begin(), results.end(),
-                                       [](const Json& entry) { return entry.contains("batch"); });
-  if (has_batches) return {"m", "n", "k", "batch", "layout", "math"};
-  return {"m", "n", "k", "layout", "math"};
+  const auto has = [&](const char* member) {
+    return std::any_of(results.begin(), results.end(),
+                       [&](const Json& entry) { return entry.contains(member); });
+  };
+  std::vector<std::string> columns = {"m", "n", "k", "layout", "math"};
+  if (has("batch")) columns.insert(columns.begin() + 3, "batch");
+  if (has("problem")) columns.insert(columns.begin(), "problem");
+  return columns;
 }
 
 }  // namespace autotune

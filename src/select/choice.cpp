@@ -12,12 +12,20 @@
 namespace autotune {
 namespace {
 
+// The problems whose results answer a problem: it goes first, behind it stricter maths of it.
+std::vector<Problem> answering(const Problem& problem) {
+  const std::optional<GemmProblem> gemm = if_gemm(problem);
+  if (!gemm) return {problem};
+  const std::vector<GemmProblem> stricter = with_stricter_maths(*gemm);
+  return {stricter.begin(), stricter.end()};
+}
+
 bool accepts(const ChoiceQuery& query, const KernelTemplate& kernel,
-             const Configuration& configuration, const GemmProblem& problem) {
+             const Configuration& configuration, const Problem& problem) {
   return !query.serves || query.serves(kernel, configuration, problem);
 }
 
-std::optional<Choice> stored_choice(const ChoiceQuery& query, const GemmProblem& problem,
+std::optional<Choice> stored_choice(const ChoiceQuery& query, const Problem& problem,
                                     bool exact_only) {
   const KernelSet& kernels = query.device.kernels;
   auto match =
@@ -41,14 +49,16 @@ bool same_code(const Choice& a, const Choice& b) {
 
 // The predictions for some problems together, the best first; each kernel once.
 std::vector<Choice> predicted_choices(const ChoiceQuery& query,
-                                      const std::vector<GemmProblem>& problems) {
+                                      const std::vector<Problem>& problems) {
   std::vector<Choice> all;
-  for (const GemmProblem& problem : problems) {
+  for (const Problem& problem : problems) {
+    const std::optional<GemmProblem> gemm = if_gemm(problem);
+    if (!gemm) continue;
     const std::vector<Winner> known = nearest_winners(
         query.database, query.device, problem, kKnownWinners, [](const Winner&) { return true; });
     for (Prediction& one : predict(
-             {.problem = problem, .aligned = query.aligned, .device = query.limits, .known = known},
-             query.portfolios.of(problem.math))) {
+             {.problem = *gemm, .aligned = query.aligned, .device = query.limits, .known = known},
+             query.portfolios.of(gemm->math))) {
       Choice choice{one.kernel, one.configuration, problem, {}};
       choice.evidence = std::move(one);
       all.push_back(std::move(choice));
@@ -101,10 +111,10 @@ std::string Choice::explanation() const {
 }
 
 std::vector<Choice> choices(const ChoiceQuery& query) {
-  const std::vector<GemmProblem> problems = with_stricter_maths(query.problem);
+  const std::vector<Problem> problems = answering(query.problem);
   std::vector<Choice> measured;
-  std::vector<GemmProblem> untuned;
-  for (const GemmProblem& problem : problems) {
+  std::vector<Problem> untuned;
+  for (const Problem& problem : problems) {
     std::optional<Choice> choice = stored_choice(query, problem, /*exact_only=*/true);
     if (!choice || !choice->stored()->winner.confirmed) untuned.push_back(problem);
     if (choice) measured.push_back(std::move(*choice));
@@ -119,7 +129,7 @@ std::vector<Choice> choices(const ChoiceQuery& query) {
   if (!measured.empty() || !predicted.empty()) {
     return in_order(std::move(measured), std::move(predicted));
   }
-  for (const GemmProblem& problem : problems) {
+  for (const Problem& problem : problems) {
     if (auto choice = stored_choice(query, problem, /*exact_only=*/false))
       return {*std::move(choice)};
   }

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "autotune/match_kind.hpp"
-#include "autotune/problem.hpp"
 
+#include "core/problem.hpp"
 #include "select/lookup.hpp"
 #include "select/predictor.hpp"
 
@@ -21,7 +21,7 @@ namespace autotune {
 struct Choice {
   const KernelTemplate* kernel = nullptr;
   Configuration configuration;
-  GemmProblem problem;  // as it is computed: with the math that was asked for, or a stricter one
+  Problem problem;  // as it is computed: with the math that was asked for, or a stricter one
   std::variant<Match, Prediction> evidence;
 
   [[nodiscard]] const Match* stored() const { return std::get_if<Match>(&evidence); }
@@ -35,7 +35,7 @@ struct Choice {
 };
 
 struct ChoiceQuery {
-  GemmProblem problem;                     // row-major
+  Problem problem;                         // matrices are row-major
   const ResultReader* database = nullptr;  // may be null
   DeviceQuery device;                      // whose results count
   const ShippedPortfolios& portfolios;     // of the device query's kernels
@@ -43,13 +43,13 @@ struct ChoiceQuery {
   bool aligned = false;                    // the operands are, as CodeTraits has it
   bool only_measured = false;              // nothing but results of exactly this problem
   // Accepts a kernel for a problem as it is computed; without it all are accepted.
-  std::function<bool(const KernelTemplate&, const Configuration&, const GemmProblem&)> serves = {};
+  std::function<bool(const KernelTemplate&, const Configuration&, const Problem&)> serves = {};
   std::size_t most = std::numeric_limits<std::size_t>::max();  // predictions to return
 };
 
 // The known kernels for a problem, the best first. A result for exactly this problem counts with
 // its measured time, whatever stricter math it was measured for: a weaker requirement never gets a
-// slower known kernel. Predictions are made where no search of the math itself came to its end; one
+// slower known kernel. Predictions are made of matrix multiplications where no search of the math itself came to its end; one
 // goes before a result that it promises to beat by more than its error. The result for the nearest
 // size is the answer where neither exists. Empty where nothing is known.
 [[nodiscard]] std::vector<Choice> choices(const ChoiceQuery& query);

@@ -33,7 +33,6 @@ class KnownResults {
     // A device that is here counts by its class and not by its name.
     filter_.device_class = device.device_class;
     if (filter_.device_class.empty()) filter_.device_label = device.label;
-    filter_.operation = device.operation;
     filter_.max_error = device.max_error;
     filter_.is_possible = possible_time(device.kernels);
   }

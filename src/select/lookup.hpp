@@ -39,7 +39,6 @@ struct DeviceQuery {
   // nothing stale.
   std::optional<Environment> environment;
   bool use_shipped = true;          // the winners that came with the program are asked too
-  std::string operation;            // the operation whose results are listed; empty: any
   std::optional<double> max_error;  // only results with at most this relative Frobenius error
 };
 

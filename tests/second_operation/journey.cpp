@@ -1,5 +1,6 @@
 #include "tests/second_operation/journey.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -13,7 +14,7 @@
 
 #include "cli/output/trial_export.hpp"
 #include "cli/program.hpp"
-#include "select/lookup.hpp"
+#include "select/choice.hpp"
 #include "tests/second_operation/transpose.hpp"
 #include "tests/support/run_program.hpp"
 
@@ -78,9 +79,56 @@ void check_commands(const KernelSet& kernels, const std::string& database, const
   const std::vector<std::string> report = {"report", "--format", "md", "--db", database};
   CHECK(printed(kernels, report).has(to_string(problem)));
   CHECK(printed(built_in_kernels(), report).exit_code == 4);
+  const Printed trials = printed(kernels, {"db", "export", "--format", "csv", "--db", database});
+  CHECK(std::ranges::count(trials.text, '\n') == 1 + kConfigurations);
   const std::vector<std::string> prune = {"db", "prune", "--db", database};
   CHECK(printed(kernels, prune).text.starts_with("0 trials, 0 winners removed"));
   CHECK(printed(built_in_kernels(), prune).text.starts_with("7 trials, 1 winner removed"));
+}
+
+// Query lists the operation's results in every form.
+void check_query(const KernelSet& kernels, const std::string& database, const std::string& device,
+                 const Problem& problem) {
+  const std::vector<std::string> query = {"query", "--device", device, "--db", database};
+  const auto asked = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), query.begin(), query.end());
+    return printed(kernels, more);
+  };
+  const Printed table = asked({"--explain"});
+  CHECK(table.exit_code == 0);
+  CHECK(table.has(to_string(problem) + "  exact "));
+  CHECK(table.has(to_string(problem) + ": tuned for this size; from the database"));
+  const auto document = nlohmann::json::parse(asked({"--json"}).text);
+  CHECK(document.at("known") == 1);
+  const auto& entry = document.at("results").at(0);
+  CHECK(entry.at("problem") == problem.key());
+  CHECK(entry.at("template") == "transpose_tiled");
+  CHECK(entry.at("median_us") > 0);
+  CHECK(asked({"--csv"}).has("\n" + problem.key() + ","));
+  CHECK(nlohmann::json::parse(asked({"--top", "3", "--json"}).text).at("results").size() == 3);
+  // Options that choose matrix multiplications choose nothing of it.
+  CHECK(asked({"--layout", "NN"}).exit_code == 4);
+  CHECK(printed(built_in_kernels(), query).exit_code == 4);
+}
+
+// The same answers by the function that all commands ask.
+void check_choices(const KernelSet& kernels, const TuningDatabase& database,
+                   const DeviceQuery& device, const Problem& problem, const Problem& near) {
+  const ShippedPortfolios portfolios(kernels);
+  ChoiceQuery query{
+      .problem = problem, .database = &database, .device = device, .portfolios = portfolios};
+  const std::vector<Choice> exact = choices(query);
+  REQUIRE(exact.size() == 1);
+  CHECK(exact[0].is_measured());
+  CHECK(exact[0].kernel == &kernels.templates().front());
+  query.problem = near;
+  const std::vector<Choice> other = choices(query);
+  REQUIRE(other.size() == 1);
+  CHECK(other[0].match() == MatchKind::nearest_size);
+  CHECK(other[0].problem == near);
+  CHECK(other[0].configuration == exact[0].configuration);
+  query.only_measured = true;
+  CHECK(choices(query).empty());
 }
 
 }  // namespace
@@ -142,6 +190,8 @@ void check_journey(const DeviceInfo& device, const WorkerFactory& make_worker) {
   CHECK(csv.starts_with("device,template,rows,columns,type,status,median_us,gflops,detail,"));
   CHECK(csv.find(",transpose_tiled,70,33,f64,ok,") != std::string::npos);
 
+  check_choices(kernels, database, query, problem, transpose_problem(140, 33));
+  check_query(kernels, folder.path() / "results.db", device.label, problem);
   check_commands(kernels, folder.path() / "results.db", problem);
 }
 

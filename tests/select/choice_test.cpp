@@ -63,7 +63,7 @@ int check_maths(const GemmProblem& shape, const std::string& device_class) {
     CAPTURE(device_class);
     CAPTURE(to_string(shape));
     CAPTURE(to_string(math));
-    CHECK(choice.problem.math <= math);
+    CHECK(gemm_problem(choice.problem).math <= math);
     for (const Choice& other : stricter) {
       if (other.is_measured()) CHECK(choice.time_us() <= other.time_us());
       if (other.predicted() != nullptr && choice.predicted() != nullptr) {
@@ -105,14 +105,14 @@ TEST_SUITE("choices") {
     const std::vector<Choice> emulated = choices_for(row, Math::emulated, device_class);
     REQUIRE(strict.front().is_measured());
     CHECK(emulated.front().match() == MatchKind::exact);
-    CHECK(emulated.front().problem == row);
+    CHECK(emulated.front().problem == Problem(row));
     CHECK(emulated.front().kernel == strict.front().kernel);
     CHECK(emulated.front().time_us() == strict.front().time_us());
   }
 
   TEST_CASE("what does not serve is left out, and the next best is the answer") {
     const std::string device_class = built_in_portfolios().of(Math::strict).front().device_class;
-    ChoiceQuery query{.problem = {.m = 1024, .n = 1024, .k = 1024},
+    ChoiceQuery query{.problem = GemmProblem{.m = 1024, .n = 1024, .k = 1024},
                       .device = {.kernels = built_in_kernels(),
                                  .device_class = device_class,
                                  .label = "",
@@ -122,7 +122,7 @@ TEST_SUITE("choices") {
                       .aligned = true};
     const Choice best = choices(query).front();
     REQUIRE(best.is_measured());
-    query.serves = [&](const KernelTemplate& kernel, const Configuration&, const GemmProblem&) {
+    query.serves = [&](const KernelTemplate& kernel, const Configuration&, const Problem&) {
       return &kernel != best.kernel;
     };
     query.most = 1;

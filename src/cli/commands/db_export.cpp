@@ -13,7 +13,6 @@
 #include "cli/output/table.hpp"
 #include "cli/output/trial_export.hpp"
 #include "core/compression.hpp"
-#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -21,10 +20,9 @@ namespace {
 std::vector<StoredTrial> chosen_trials(const ExportOptions& options,
                                        const TuningDatabase& database) {
   std::vector<StoredTrial> trials = database.all_trials(
-      {.device_label = device_named(options, &database).label, .operation = kGemm},
-      options.template_name);
+      {.device_label = device_named(options, &database).label}, options.template_name);
   std::erase_if(trials,
-                [&](const StoredTrial& stored) { return !options.selects(stored.trial.problem); });
+                [&](const StoredTrial& stored) { return !options.lists(stored.trial.problem); });
   return trials;
 }
 

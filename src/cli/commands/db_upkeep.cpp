@@ -27,12 +27,6 @@ ResultFilter filter_of(const DbOptions& options, const TuningDatabase& database)
   return {.device_label = device_named(options, &database).label};
 }
 
-// Rows of problems that this program does not have, such as those of a newer version, are chosen
-// where no sizes, layout, batch or math are.
-bool selects(const DbOptions& options, const Problem& problem) {
-  return !options.choose_problems() || options.selects(problem);
-}
-
 ResultKey key_of(const ResultSummary& summary) {
   return {summary.scope.device_class, summary.problem, summary.scope.template_name};
 }
@@ -56,7 +50,7 @@ std::vector<ResultSummary> chosen_summaries(const DbOptions& options,
     if (is_of_template && !with_trials.contains(key_of(alone))) summaries.push_back(alone);
   }
   std::erase_if(summaries,
-                [&](const ResultSummary& each) { return !selects(options, each.problem); });
+                [&](const ResultSummary& each) { return !options.selects(each.problem); });
   return summaries;
 }
 

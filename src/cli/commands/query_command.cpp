@@ -25,7 +25,6 @@
 #include "cli/output/terminal.hpp"
 #include "cli/output/top_trials.hpp"
 #include "kernel_templates/kernel_set.hpp"
-#include "operation/gemm/gemm.hpp"
 #include "select/choice.hpp"
 #include "select/lookup.hpp"
 
@@ -48,9 +47,7 @@ struct Answer {
 
   [[nodiscard]] bool known() const { return !choices.empty(); }
   // The problem as the answer computes it.
-  [[nodiscard]] Problem computed() const {
-    return known() ? Problem(choices.front().problem) : problem;
-  }
+  [[nodiscard]] Problem computed() const { return known() ? choices.front().problem : problem; }
 };
 
 std::vector<Answer> find_answers(const QueryOptions& options, const TuningDatabase* database,
@@ -62,7 +59,7 @@ std::vector<Answer> find_answers(const QueryOptions& options, const TuningDataba
       if (!options.selects(problem)) continue;
       Choice choice{options.kernels().find(match.winner.template_name),
                     match.winner.configuration,
-                    gemm_problem(problem),
+                    problem,
                     {}};
       choice.evidence = std::move(match);
       answers.push_back({problem, {std::move(choice)}});

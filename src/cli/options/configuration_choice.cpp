@@ -15,7 +15,6 @@
 #include "cli/options/space_options.hpp"
 #include "cli/output/problem_text.hpp"
 #include "cli/output/terminal.hpp"
-#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -216,10 +215,8 @@ ChosenConfiguration choose_configuration(const ConfigurationChoice& choice, cons
 std::vector<Choice> known_choices(const ShippedPortfolios& portfolios, const Problem& problem,
                                   const TuningDatabase* database, const DeviceQuery& device,
                                   const KernelTemplate* kernel, bool only_measured) {
-  ChoiceQuery query{.problem = gemm_problem(problem),
-                    .database = database,
-                    .device = device,
-                    .portfolios = portfolios};
+  ChoiceQuery query{
+      .problem = problem, .database = database, .device = device, .portfolios = portfolios};
   query.limits = limits_of(database, device);
   query.aligned = unpadded_traits(portfolios.kernels().operation_for(problem), problem).aligned;
   query.only_measured = only_measured;

@@ -255,6 +255,10 @@ void store_text(const Declaration& option, Options& options, const std::string& 
 
 }  // namespace
 
+bool Options::lists(const Problem& problem) const {
+  return kernels().operation_of(problem) != nullptr && selects(problem);
+}
+
 std::vector<const KernelTemplate*> Options::chosen_templates() const {
   std::vector<const KernelTemplate*> chosen = templates;
   if (!chosen.empty()) return chosen;

@@ -57,6 +57,8 @@ struct Options : GemmOptions {
   bool csv = false;
 
   [[nodiscard]] const KernelSet& kernels() const { return portfolios.kernels(); }
+  // Returns whether the options choose a problem, and its operation is one of the program's.
+  [[nodiscard]] bool lists(const Problem& problem) const;
   // The templates that are named, else all.
   [[nodiscard]] std::vector<const KernelTemplate*> chosen_templates() const;
   // The template of commands that look at one; nullptr where none is named. Throws UsageError for

@@ -14,7 +14,6 @@
 #include "cli/output/results_json.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
-#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -67,7 +66,6 @@ std::vector<StoredTrial> top_trials(const Options& options, const TuningDatabase
                                     const ResultFilter& device, const std::string& template_name,
                                     std::size_t count) {
   ResultFilter filter = device;
-  filter.operation = kGemm;
   std::vector<StoredTrial> trials;
   const auto add = [&] {
     for (StoredTrial& each : database.fastest_trials(filter, template_name, count)) {
@@ -82,8 +80,8 @@ std::vector<StoredTrial> top_trials(const Options& options, const TuningDatabase
   }
   if (options.sizes.empty()) {
     add();
-    std::erase_if(
-        trials, [&](const StoredTrial& stored) { return !options.selects(stored.trial.problem); });
+    std::erase_if(trials,
+                  [&](const StoredTrial& stored) { return !options.lists(stored.trial.problem); });
   }
   // One list for each device and problem, of all templates and environments.
   const auto group = [](const StoredTrial& stored) {

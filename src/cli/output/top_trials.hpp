@@ -10,8 +10,8 @@
 
 namespace autotune {
 
-// GEMM trials of a device and of one template (empty: of all) on the sizes, in the layout and the
-// arithmetic of the options, or without sizes on all: for each device and problem the fastest
+// Trials of a device and of one template (empty: of all) on the sizes, in the layout and the
+// arithmetic of the options, or without sizes on all problems: for each device and problem the fastest
 // `count`, the fastest first.
 [[nodiscard]] std::vector<StoredTrial> top_trials(const Options& options,
                                                   const TuningDatabase& database,
