@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every page of docs/ is in its index, and every relative link of the documents leads somewhere: to
 a file or folder of the tree, and, where it names one, to a heading of that page. The tests of faults
-that testing.md names are there."""
+that testing.md names are there, and each kept result is listed."""
 import pathlib
 import re
 import sys
@@ -60,8 +60,17 @@ def table_faults():
                 yield f"docs/testing.md: tests/{file}: there is no such file"
 
 
+def result_faults():
+    """The README of the kept results names each of their files."""
+    folder = ROOT / "benchmarks" / "results"
+    named = {"README.md", *re.findall(r"[\w.-]+", (folder / "README.md").read_text(encoding="utf-8"))}
+    for file in sorted(folder.rglob("*.*")):
+        if file.is_file() and file.name not in named:
+            yield f"benchmarks/results/README.md: {file.relative_to(folder)} is not listed"
+
+
 def main():
-    faults = [*snippet_faults(), *table_faults()]
+    faults = [*snippet_faults(), *table_faults(), *result_faults()]
     listed = set()
     for page in PAGES:
         for link, path, anchor in links_of(page):
