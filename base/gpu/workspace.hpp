@@ -2,7 +2,10 @@
 // (kernel_templates/kernel_template.hpp).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <limits>
 
 #include "gpu/memory.hpp"
 
@@ -12,13 +15,21 @@ namespace autotune::gpu {
 // in all calls.
 class Workspace {
  public:
-  explicit Workspace(const Driver& driver) : driver_(driver) {}
+  static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+
+  // All its memory together has at most max_bytes.
+  explicit Workspace(const Driver& driver, std::size_t max_bytes = kNoLimit)
+      : driver_(driver), max_bytes_(max_bytes) {}
 
   // Returns whether reserve() would not have to allocate memory.
   [[nodiscard]] bool has(std::int64_t bytes) const;
+  // Returns whether the limit lets reserve() have that much.
+  [[nodiscard]] bool may_have(std::int64_t bytes) const;
+  // Bytes of all its memory, that of addresses that were returned before included.
+  [[nodiscard]] std::size_t size() const;
   // Returns the address of at least `bytes`, whose counters are zero for work that is put on the
   // stream from now on (nullptr: the default stream). Addresses that were returned before stay
-  // valid, since a graph may hold them. Throws DriverError.
+  // valid, since a graph may hold them. Only for what it may have. Throws DriverError.
   std::uint64_t reserve(std::int64_t bytes, CUstream_st* stream);
   // To be called after a failed kernel, which may have left anything in the memory.
   void discard() { buffers_.clear(); }
@@ -27,6 +38,7 @@ class Workspace {
 
  private:
   const Driver& driver_;
+  std::size_t max_bytes_;
   std::deque<DeviceBuffer> buffers_;  // the last is the largest
 };
 

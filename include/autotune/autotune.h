@@ -85,6 +85,7 @@ typedef struct {
   void *user;                                               /* for log */
   const char *bundle; /* path of a file of `autotune export --bundle`; NULL: none */
   double background_share; /* of the device's time, for AUTOTUNE_MISS_BACKGROUND; 0: 0.05 */
+  int64_t max_workspace_bytes; /* kept for each stream; 0: an eighth of the device's; -1: none */
 } autotune_options;
 
 /* Opens a library object. options: NULL for the defaults. */
@@ -178,6 +179,9 @@ AUTOTUNE_C_API autotune_status autotune_prepare(autotune_library *library,
                                                 autotune_stream stream);
 /* Frees the memory that autotune_gemm() allocated for a stream, before that is destroyed. */
 AUTOTUNE_C_API autotune_status autotune_release(autotune_library *library, autotune_stream stream);
+/* The same for all streams of the current context, that with the most memory first, until no more
+ * than keep_bytes are left. The work and the graphs of all of them must be done with. */
+AUTOTUNE_C_API autotune_status autotune_trim(autotune_library *library, size_t keep_bytes);
 
 /* What is known of a plan's calls: all addresses, all lds, given or not, and all strides of a batch
  * are multiples of 16 bytes; alpha and beta are in the device's memory. */

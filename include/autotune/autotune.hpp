@@ -100,6 +100,10 @@ struct LibraryOptions {
   // throw StorageError for a kernel whose bytes are not those that were written, EnvironmentError
   // for a problem that no kernel of it computes. Not together with `database` or MissPolicy::tune.
   std::string bundle = {};
+  // The most memory that gemm() keeps for each stream, all that it had to grow by included; none:
+  // an eighth of the device's, which is the most in any case. A kernel that needs more than is left
+  // is passed over for one that needs none, as where there is no memory.
+  std::optional<std::size_t> max_workspace_bytes = {};
 };
 
 // The result of Library::try_gemm().
@@ -262,8 +266,8 @@ class AUTOTUNE_API Library {
   //
   // A kernel that shares results between blocks needs memory, and so do those of emulated and TF32
   // products that split A and B first: about as much as A and B themselves have. The first such
-  // call on a stream allocates it, at most an eighth of the device's; where there is none, another
-  // kernel is taken. It belongs to the stream until release() or the end of the Library, on
+  // call on a stream allocates it, at most an eighth of the device's and max_workspace_bytes; where
+  // there is none, another kernel is taken. It belongs to the stream until release() or the end of the Library, on
   // cudaStreamPerThread until the thread ends. Graphs that were captured on the stream use it too,
   // and must not run at the same time as other work of this Library on that stream. A call with a
   // workspace of its own uses that instead and allocates nothing: where it is too small, another
@@ -314,6 +318,13 @@ class AUTOTUNE_API Library {
   // the stream is destroyed, when its work and its graphs are done with. On the CPU device it does
   // nothing.
   void release(Stream stream);
+
+  // Frees what gemm() allocated for streams in the current context, whatever streams, that of the
+  // stream with the most first, until no more than keep_bytes are left. Work of this Library on all
+  // streams of the context, and graphs that captured it, must be done with, and no other thread
+  // multiplies there meanwhile. Later calls allocate anew: captures need prepare() before. On the
+  // CPU device it does nothing.
+  void trim(std::size_t keep_bytes = 0);
 
   // Returns the configuration that MissPolicy::predict would take now, for aligned operands, or
   // with a limit of the error what QueryOptions says. Reads the database; needs neither driver nor

@@ -42,7 +42,7 @@ class _Options(_Struct):
         ("no_shipped_winners", ctypes.c_int32), ("miss", ctypes.c_int32),
         ("miss_budget_seconds", ctypes.c_double), ("log", _Log),
         ("user", ctypes.c_void_p), ("bundle", ctypes.c_char_p),
-        ("background_share", ctypes.c_double),
+        ("background_share", ctypes.c_double), ("max_workspace_bytes", ctypes.c_int64),
     ]
 
 
@@ -130,6 +130,7 @@ def _c() -> ctypes.CDLL:
         "stop_background": [pointer],
         "prepare": [pointer, problem, pointer],
         "release": [pointer, pointer],
+        "trim": [pointer, ctypes.c_size_t],
         "device_name": [pointer, ctypes.c_char_p, ctypes.c_size_t],
         "plan_create": [pointer, problem, ctypes.c_int32, new],
         "plan_destroy": [pointer],
@@ -197,6 +198,7 @@ class Settings(NamedTuple):
     miss_seconds: float = 0.0
     program: bytes | None = None
     share: float = 0.0
+    max_workspace_bytes: int = 0  # as the C API has it
     log: Callable[[str, str], object] | None = None
 
 
@@ -207,7 +209,8 @@ def open_library(device: int | str | None, settings: Settings) -> Handle:
     options = _Options(
         database=settings.database, bundle=settings.bundle, worker_program=settings.program,
         no_shipped_winners=not settings.shipped_winners, miss=settings.miss,
-        miss_budget_seconds=settings.miss_seconds, background_share=settings.share)
+        miss_budget_seconds=settings.miss_seconds, background_share=settings.share,
+        max_workspace_bytes=settings.max_workspace_bytes)
     if device == "cpu":
         options.device = _DEVICE_CPU
     elif device is not None:
@@ -305,6 +308,11 @@ def warm_up(library: Handle, problem: Problem, stream: int) -> None:
 def release(library: Handle, stream: int) -> None:
     """Frees the memory that was allocated for a stream."""
     library.call("release", stream)
+
+
+def trim(library: Handle, keep_bytes: int) -> None:
+    """Frees memory that was allocated for streams until no more than keep_bytes are left."""
+    library.call("trim", keep_bytes)
 
 
 def device_name(library: Handle) -> str:

@@ -43,7 +43,8 @@ class Library:
     meanwhile. miss_seconds: of the device's time to tune one size, by default 10. share: of any second of that
     time for tuning in the background, above 0 and at most 1, by default 0.05. program: path of the program
     `autotune`, in whose processes candidates of tune() run then; "background" needs it, and takes by default the
-    one that the shell would start. log: a function that gets ("info" or "warning", line), in any thread.
+    one that the shell would start. max_workspace_bytes: the most memory that products keep for each stream, by
+    default an eighth of the device's; a kernel that needs more is passed over. log: a function that gets ("info" or "warning", line), in any thread.
 
     Nothing is opened or read before the first call, and a forked process opens its own. All functions may be
     called by several threads at once. Raises TypeError or ValueError for arguments that do not fit.
@@ -51,7 +52,7 @@ class Library:
 
     def __init__(self, device: Device = None, *, database: Path | None = None, bundle: Path | None = None,
                  shipped_winners: bool = True, miss: str = "predict", miss_seconds: float | None = None,
-                 program: str | None = None, share: float | None = None,
+                 program: str | None = None, share: float | None = None, max_workspace_bytes: int | None = None,
                  log: Callable[[str, str], object] | None = None) -> None:
         self._device = problem.device_of(device)
         if bundle is not None and self._device == "cpu":
@@ -65,6 +66,8 @@ class Library:
             absolute(database), absolute(bundle), bool(shipped_winners), policy,
             0 if miss_seconds is None else problem.amount(miss_seconds, "miss_seconds", most=problem.LONGEST),
             absolute(program), 0 if share is None else problem.amount(share, "share", most=1),
+            0 if max_workspace_bytes is None
+            else problem.count(max_workspace_bytes, "max_workspace_bytes", least=0, most=2**63 - 1) or -1,
             None if log is None else functools.partial(log))  # which is hashable, whatever log is
         self._opened: dict[tuple[Device, int, _c_api.Settings], _Opening] = {}
 
@@ -223,6 +226,15 @@ class Library:
         Raises TypeError or ValueError for arguments that do not fit, Error for faults.
         """
         _c_api.release(self._on(device), arrays.stream_of((), stream))
+
+    def trim(self, keep_bytes: int = 0, *, device: Device = None) -> None:
+        """Frees the memory that products allocated for the streams of the current context.
+
+        The stream with the most memory is the first, until no more than keep_bytes are left. The work and the
+        graphs of all streams must have ended. It does nothing on the CPU device. Raises TypeError or ValueError
+        for arguments that do not fit, Error for faults.
+        """
+        _c_api.trim(self._on(device), problem.count(keep_bytes, "keep_bytes", least=0, most=2**63 - 1))
 
     def device_name(self, device: Device = None) -> str:
         """Returns the name that results of the device are kept under, as "NVIDIA H200". Raises Error without it."""

@@ -121,6 +121,10 @@ autotune_status autotune_release(autotune_library* library, autotune_stream stre
   return guarded([&] { given(library, "library").library.release(stream); });
 }
 
+autotune_status autotune_trim(autotune_library* library, size_t keep_bytes) {
+  return guarded([&] { given(library, "library").library.trim(keep_bytes); });
+}
+
 autotune_status autotune_plan_create(autotune_library* library, const autotune_problem* problem,
                                      int32_t flags, autotune_plan** plan) {
   return guarded([&] {

@@ -163,6 +163,14 @@ LibraryOptions options_of(const autotune_options* from) {
   result.use_shipped_winners = !truth_value(options.no_shipped_winners, "no_shipped_winners");
   result.miss = enumerator<MissPolicy>(options.miss);
   if (options.background_share != 0) result.background_share = options.background_share;
+  if (options.max_workspace_bytes < -1) {
+    throw UsageError(fmt::format("max_workspace_bytes is {}: it must be -1 at least",
+                                 options.max_workspace_bytes));
+  }
+  if (options.max_workspace_bytes != 0) {
+    const auto bytes = std::max<std::int64_t>(options.max_workspace_bytes, 0);
+    result.max_workspace_bytes = static_cast<std::size_t>(bytes);
+  }
   if (options.miss_budget_seconds != 0) result.miss_budget_seconds = options.miss_budget_seconds;
   if (options.log != nullptr) {
     result.log = [log = options.log, user = options.user](LogLevel level, const std::string& line) {

@@ -130,10 +130,10 @@ std::unique_ptr<GemmBackend> Core::make_backend() {
   }
   if (any && driver.usable) {
     check_bundle(driver.devices);
-    return make_gpu_gemm(driver.devices, std::nullopt, setup);
+    return make_gpu_gemm(driver.devices, std::nullopt, setup, options_.max_workspace_bytes);
   }
   check_bundle({choose_device(std::to_string(any ? 0 : number)).device});  // says what is wrong
-  return make_gpu_gemm(driver.devices, number, setup);
+  return make_gpu_gemm(driver.devices, number, setup, options_.max_workspace_bytes);
 }
 
 std::unique_ptr<BackgroundTuner> Core::make_background_tuner() {

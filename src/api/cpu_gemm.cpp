@@ -68,6 +68,7 @@ class CpuGemm : public GemmBackend {
     return plan_for(problem, aligned ? Placement::aligned : Placement::anywhere);
   }
   void release(Stream) override {}
+  void trim(std::size_t) override {}
   void choose_again(const DeviceInfo& device, const GemmProblem& problem) override;
   void forget_choices() override {
     plans_.forget();

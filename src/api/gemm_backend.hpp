@@ -1,6 +1,7 @@
 // One kind of device's way of running products.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -35,6 +36,7 @@ class GemmBackend {
   [[nodiscard]] virtual const PlannedGemm& plan(const GemmProblem& problem, bool aligned,
                                                 PointerMode scalars) = 0;
   virtual void release(Stream stream) = 0;
+  virtual void trim(std::size_t keep_bytes) = 0;
   // Chooses the kernels anew that calls for a problem have run with on a device, and puts them in
   // the place of those. No call waits, or is cold once more. In contexts that the application made
   // itself calls keep their kernels.
@@ -72,9 +74,9 @@ inline constexpr GemmProblem kScaledProblem{1024, 1024, 1};
 
 // GPU `only`, or with nullopt the GPU of each caller's context, GPU 0 without one. `devices`: all
 // GPUs, in the driver's order. Throws EnvironmentError when the driver cannot be opened.
-[[nodiscard]] std::unique_ptr<GemmBackend> make_gpu_gemm(const std::vector<DeviceInfo>& devices,
-                                                         std::optional<int> only,
-                                                         const SelectorSetup& setup);
+[[nodiscard]] std::unique_ptr<GemmBackend> make_gpu_gemm(
+    const std::vector<DeviceInfo>& devices, std::optional<int> only, const SelectorSetup& setup,
+    std::optional<std::size_t> max_workspace_bytes = {});
 [[nodiscard]] std::unique_ptr<GemmBackend> make_cpu_gemm(const DeviceInfo& device,
                                                          const SelectorSetup& setup);
 

@@ -19,6 +19,7 @@
 #include "gpu/context.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/stream.hpp"
+#include "gpu/workspace.hpp"
 #include "kernel_templates/gemm_template.hpp"
 
 namespace autotune {
@@ -54,12 +55,12 @@ struct GpuPlan : PlannedGemm {
 class GpuGemm : public GemmBackend {
  public:
   GpuGemm(const std::vector<DeviceInfo>& devices, std::optional<int> only,
-          const SelectorSetup& setup)
+          const SelectorSetup& setup, std::optional<std::size_t> max_workspace_bytes)
       : driver_(gpu::Driver::open()),
         only_(only),
         log_(setup.log),
         contexts_(driver_, only.value_or(0)),
-        workspace_(driver_) {
+        workspace_(driver_, max_workspace_bytes.value_or(gpu::Workspace::kNoLimit)) {
     for (const DeviceInfo& device : devices) {
       selectors_.push_back(std::make_unique<KernelSelector>(device, setup));
     }
@@ -76,6 +77,7 @@ class GpuGemm : public GemmBackend {
     const Scope scope(contexts_);
     workspace_.release(scope.id(), stream);
   }
+  void trim(std::size_t keep_bytes) override;
   void choose_again(const DeviceInfo& device, const GemmProblem& problem) override;
   void forget_choices() override {
     plans_.forget();
@@ -140,6 +142,11 @@ PlanKey key_of_scaling(std::uint64_t context, const GemmProblem& problem, Pointe
 PlanKey key_of(const Scope& scope, const GemmCall& call) {
   if (!call.multiplies()) return key_of_scaling(scope.id(), call.problem, call.pointer_mode());
   return {scope.id(), call.problem, placement_of(call), call.pointer_mode()};
+}
+
+void GpuGemm::trim(std::size_t keep_bytes) {
+  const Scope scope(contexts_, /*may_create=*/false);
+  if (scope.id() != 0) workspace_.trim(scope.id(), keep_bytes);
 }
 
 KernelSelector& GpuGemm::selector() {
@@ -230,7 +237,7 @@ MatchKind GpuGemm::prepare(const GemmProblem& problem, Stream stream) {
     const GpuPlan& plan = plan_for({scope.id(), problem, placement}, stream);
     const auto bytes = static_cast<std::int64_t>(plan.workspace_bytes);
     if (workspace_.reserve(scope.id(), bytes, stream, /*again=*/true)) return plan.best.match;
-    log_.warning("{}: no memory for a workspace of {} bytes, so another kernel is taken",
+    log_.warning("{}: a workspace of {} bytes cannot be had, so another kernel is taken",
                  to_string(problem), bytes);
     return plan_for({scope.id(), problem, Placement::frugal}, stream).best.match;
   };
@@ -254,17 +261,12 @@ std::shared_ptr<PreparedOperand> GpuGemm::prepare_operand(const GemmCall& call) 
                        address_of(operand->place.data) % 16 == 0;
   const GpuPlan& plan = plan_for(
       {scope.id(), call.problem, aligned ? Placement::aligned : Placement::anywhere}, call.stream);
-  const std::int64_t bytes = plan.launch.geometry.preparation.shares[index].bytes;
-  if (bytes == 0) return operand;
+  if (plan.launch.geometry.preparation.shares[index].bytes == 0) return operand;
   refuse_capture(*driver_, call.stream);
   operand->driver = driver_;
   operand->ordinal = selector().device().ordinal;
-  operand->memory = gpu::DeviceBuffer(*driver_, static_cast<std::size_t>(bytes));
   operand->context = scope.id();
-  operand->kernel = *plan.launch.name;
-  operand->address = operand->memory.address();
-  operand->bytes = operand->memory.size();
-  autotune::prepare_operand(*driver_, plan.launch, call, index, operand->address);
+  autotune::prepare_operand(plan.launch, call, index, *operand);
   return operand;
 }
 
@@ -392,8 +394,9 @@ void GpuPlan::run(const GemmCall& call) const {
 }  // namespace
 
 std::unique_ptr<GemmBackend> make_gpu_gemm(const std::vector<DeviceInfo>& devices,
-                                           std::optional<int> only, const SelectorSetup& setup) {
-  return std::make_unique<GpuGemm>(devices, only, setup);
+                                           std::optional<int> only, const SelectorSetup& setup,
+                                           std::optional<std::size_t> max_workspace_bytes) {
+  return std::make_unique<GpuGemm>(devices, only, setup, max_workspace_bytes);
 }
 
 }  // namespace autotune

@@ -90,16 +90,20 @@ void multiply(const gpu::Driver& driver, const GpuLaunch& launch, const GemmCall
   enqueue(driver, launch, geometry, used, workspace);
 }
 
-void prepare_operand(const gpu::Driver& driver, const GpuLaunch& launch, const GemmCall& call,
-                     std::size_t index, std::uint64_t address) {
+void prepare_operand(const GpuLaunch& launch, const GemmCall& call, std::size_t index,
+                     GpuPrepared& operand) {
   LaunchGeometry geometry = launch.geometry;
+  operand.bytes = static_cast<std::size_t>(geometry.preparation.shares[index].bytes);
+  operand.memory = gpu::DeviceBuffer(*operand.driver, operand.bytes);
+  operand.address = operand.memory.address();
+  operand.kernel = *launch.name;
   geometry.preparation.blocks = geometry.preparation.shares[index].blocks;
   auto placed = placed_tensors(call);
-  placed[index].prepared = address;
+  placed[index].prepared = operand.address;
   const auto sizes = sizes_of(call.problem);
   const std::array<double, 2> scalars = {1, 0};
   gpu::KernelArguments arguments(
-      driver, launch.arguments, geometry.without_maps(), launch.tensors,
+      *operand.driver, launch.arguments, geometry.without_maps(), launch.tensors,
       {.tensors = placed, .sizes = sizes, .scalars = scalars, .prepares = 1U << index});
   launch.kernel->kernel.launch(geometry, arguments.pointers(), call.stream,
                                gpu::Kernel::Part::preparation);

@@ -65,9 +65,10 @@ struct Scaling {
 void multiply(const gpu::Driver& driver, const GpuLaunch& launch, const GemmCall& call,
               std::uint64_t workspace);
 
-// Writes the form of operand `index` (0: A, 1: B) that the kernel prepares to device memory.
-void prepare_operand(const gpu::Driver& driver, const GpuLaunch& launch, const GemmCall& call,
-                     std::size_t index, std::uint64_t address);
+// Writes the form of operand `index` (0: A, 1: B) that the kernel prepares to memory that it
+// allocates in the current context, the one that `operand` is said to belong to.
+void prepare_operand(const GpuLaunch& launch, const GemmCall& call, std::size_t index,
+                     GpuPrepared& operand);
 
 // Multiplies C by beta where that needs no kernel. Returns false where one is needed.
 [[nodiscard]] bool scaled_by_driver(const gpu::Driver& driver, const GemmCall& call);

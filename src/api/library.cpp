@@ -88,6 +88,10 @@ void Library::release(Stream stream) {
   of(core_).backend().release(stream);
 }
 
+void Library::trim(std::size_t keep_bytes) {
+  of(core_).backend().trim(keep_bytes);
+}
+
 BestConfiguration Library::query(const GemmProblem& problem, const QueryOptions& options) const {
   check_tunable(problem);
   check_max_error(options.max_error);

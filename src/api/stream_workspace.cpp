@@ -69,9 +69,11 @@ class StreamWorkspace::Streams {
     auto operator<=>(const Key&) const = default;
   };
 
-  explicit Streams(std::shared_ptr<const gpu::Driver> of) : driver_(std::move(of)) {}
+  Streams(std::shared_ptr<const gpu::Driver> of, std::size_t max_bytes)
+      : driver_(std::move(of)), max_bytes_(max_bytes) {}
 
   [[nodiscard]] const gpu::Driver& driver() const { return *driver_; }
+  [[nodiscard]] std::size_t max_bytes() const { return max_bytes_; }
 
   [[nodiscard]] Key key_of(std::uint64_t context, CUstream_st* stream) const {
     return {context, gpu::stream_id(*driver_, stream), thread_of(stream)};
@@ -103,7 +105,7 @@ class StreamWorkspace::Streams {
     if (!lock) return {};
     const auto own = all_.find(key);
     if (own == all_.end()) return {};
-    if (!own->second.workspace.has(bytes)) return {std::nullopt, bytes >= own->second.too_much};
+    if (!own->second.workspace.has(bytes)) return {std::nullopt, own->second.is_short_of(bytes)};
     return {own->second.workspace.reserve(bytes, stream)};
   }
 
@@ -111,14 +113,14 @@ class StreamWorkspace::Streams {
   bool reserve(const Key& key, std::int64_t bytes, CUstream_st* stream, bool again,
                std::optional<std::uint64_t>& address) {
     const std::lock_guard lock(mutex_);
-    const auto [place, is_new] = all_.try_emplace(key, *driver_);
+    const auto [place, is_new] = all_.try_emplace(key, *driver_, max_bytes_);
     PerStream& own = place->second;
     if (is_new) own.device = gpu::current_device(*driver_).value();
     own.handle = stream;
     const bool was_empty = !own.workspace.has(1);
     std::optional<gpu::RelaxedCapture> others_may_capture;
     if (!own.workspace.has(bytes)) {
-      if (bytes >= own.too_much && !again) return false;
+      if (again ? !own.workspace.may_have(bytes) : own.is_short_of(bytes)) return false;
       refuse_capture(*driver_, stream);
       others_may_capture.emplace(*driver_);
     }
@@ -136,6 +138,28 @@ class StreamWorkspace::Streams {
   void release(const Key& key) {
     const std::lock_guard lock(mutex_);
     all_.erase(key);
+    epoch_ = new_epoch();
+  }
+
+  // Frees memory in the current context until no more than keep_bytes are left there.
+  void trim(std::uint64_t context, std::size_t keep_bytes) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::map<Key, PerStream>::iterator> here;
+    std::size_t held = 0;
+    for (auto one = all_.begin(); one != all_.end(); ++one) {
+      if (one->first.context != context) continue;
+      here.push_back(one);
+      held += one->second.workspace.size();
+    }
+    std::sort(here.begin(), here.end(), [](const auto& x, const auto& y) {
+      return x->second.workspace.size() > y->second.workspace.size();
+    });
+    for (const auto& one : here) {
+      one->second.too_much = kNever;
+      if (held <= keep_bytes) continue;
+      held -= one->second.workspace.size();
+      all_.erase(one);
+    }
     epoch_ = new_epoch();
   }
 
@@ -177,7 +201,10 @@ class StreamWorkspace::Streams {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
   struct PerStream {
-    explicit PerStream(const gpu::Driver& driver) : workspace(driver) {}
+    PerStream(const gpu::Driver& driver, std::size_t max_bytes) : workspace(driver, max_bytes) {}
+    [[nodiscard]] bool is_short_of(std::int64_t bytes) const {
+      return bytes >= too_much || !workspace.may_have(bytes);
+    }
     gpu::Workspace workspace;
     CUstream_st* handle = nullptr;
     int device = 0;
@@ -185,6 +212,7 @@ class StreamWorkspace::Streams {
   };
 
   std::shared_ptr<const gpu::Driver> driver_;
+  std::size_t max_bytes_;
   std::uint32_t forks_ = fork_count();
   std::shared_mutex mutex_;  // shared by those that only look
   std::map<Key, PerStream> all_;
@@ -207,8 +235,8 @@ struct ThreadEnd {
 
 }  // namespace
 
-StreamWorkspace::StreamWorkspace(std::shared_ptr<const gpu::Driver> driver)
-    : streams_(std::make_shared<Streams>(std::move(driver))) {}
+StreamWorkspace::StreamWorkspace(std::shared_ptr<const gpu::Driver> driver, std::size_t max_bytes)
+    : streams_(std::make_shared<Streams>(std::move(driver), max_bytes)) {}
 
 StreamWorkspace::~StreamWorkspace() {
   streams_->leave_all();
@@ -217,6 +245,7 @@ StreamWorkspace::~StreamWorkspace() {
 StreamWorkspace::Found StreamWorkspace::find(std::uint64_t context, std::int64_t bytes,
                                              CUstream_st* stream) {
   if (bytes == 0) return {0};
+  if (static_cast<std::size_t>(bytes) > streams_->max_bytes()) return {std::nullopt, true};
   const std::uint64_t epoch = streams_->epoch();
   const auto key = streams_->key_at_any_time(context, stream, /*may_wait=*/false);
   if (!key) return {};
@@ -249,6 +278,10 @@ std::optional<std::uint64_t> StreamWorkspace::reserve(std::uint64_t context, std
 
 void StreamWorkspace::release(std::uint64_t context, CUstream_st* stream) {
   streams_->release(streams_->key_of(context, stream));
+}
+
+void StreamWorkspace::trim(std::uint64_t context, std::size_t keep_bytes) {
+  streams_->trim(context, keep_bytes);
 }
 
 void StreamWorkspace::free_all(std::uint64_t context) {

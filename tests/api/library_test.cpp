@@ -1,5 +1,4 @@
 // A Library and its plans on a machine with two GPUs, with a driver that logs the calls it gets.
-#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -248,52 +247,6 @@ TEST_SUITE("Plan") {
     static_cast<void>(machine.application.take_calls());
     plan(1, {}, {}, 0, {});
     CHECK(machine.application.take_calls() == "");
-  }
-}
-
-std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
-    ++count;
-  }
-  return count;
-}
-
-TEST_SUITE("memory of streams") {
-  TEST_CASE("that of a thread's own stream is freed when the thread ends") {
-    const Machine machine;
-    Machine::compile("gemm_simt", kDeep);
-    Library library;
-    library.prepare(kDeep);
-    for (int i = 0; i < 300; ++i) {
-      static_cast<void>(machine.application.take_calls());
-      std::thread([&] {
-        library.gemm(kDeep, 1, {kMemory}, {kMemory}, 0, {kResult}, kPerThreadStream);
-      }).join();
-      const std::string calls = machine.application.take_calls();
-      CHECK(count_of(calls, "cuMemAlloc") > 0);
-      CHECK(count_of(calls, "cuMemAlloc") == count_of(calls, "cuMemFree"));
-      CHECK(machine.application.context_depth() == 0);
-    }
-  }
-
-  TEST_CASE("that of another stream is freed when the application says so") {
-    const Machine machine;
-    Machine::compile("gemm_simt", kDeep);
-    Library library;
-    CUstream_st* const stream = machine.application.stream(false);
-    const auto calls_of_gemm = [&] {
-      static_cast<void>(machine.application.take_calls());
-      library.gemm(kDeep, 1, {kMemory}, {kMemory}, 0, {kResult}, stream);
-      return machine.application.take_calls();
-    };
-    CHECK(has(calls_of_gemm(), "cuMemAlloc"));
-    CHECK_FALSE(has(calls_of_gemm(), "cuMemAlloc"));
-    library.release(nullptr);
-    CHECK_FALSE(has(calls_of_gemm(), "cuMemAlloc"));
-    library.release(stream);
-    CHECK(has(machine.application.take_calls(), "cuMemFree"));
-    CHECK(has(calls_of_gemm(), "cuMemAlloc"));
   }
 }
 

@@ -188,6 +188,10 @@ class Libraries(unittest.TestCase):
         self.assertRegex(library.device_name(), "^cpu: ")
         library.warm_up(SIZE)
         library.release()
+        library.trim()
+        library.trim(4096)
+        with self.assertRaisesRegex(ValueError, "keep_bytes is -1: it must be from 0"):
+            library.trim(-1)
         with self.assertRaisesRegex(ValueError, "the CPU device has none"):
             library.warm_up(SIZE, stream=64)
 
@@ -223,6 +227,7 @@ class Libraries(unittest.TestCase):
                 (ValueError, "miss_seconds is 0: it must be above 0", {"miss_seconds": 0}),
                 (ValueError, "share is 2: it must be above 0 and at most 1", {"share": 2}),
                 (ValueError, "there is no program /nowhere", {"miss": "background", "program": "/nowhere/autotune"}),
+                (ValueError, "max_workspace_bytes is -1: it must be from 0", {"max_workspace_bytes": -1}),
                 (TypeError, "log is 3: it must be a function", {"log": 3}),
                 (TypeError, "expected str, bytes or os.PathLike object, not int", {"database": 3}),
                 (ValueError, "bundle has kernels for GPUs", {"device": "cpu", "bundle": "app.bundle"})]:

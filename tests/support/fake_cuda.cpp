@@ -21,6 +21,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -608,9 +609,11 @@ __attribute__((visibility("default"))) void fake_cuda_stay_silent(bool silent) {
 
 // For tests: a stream that is being captured, or is not.
 __attribute__((visibility("default"))) CUstream fake_cuda_stream(bool capturing) {
-  static autotune::fake::Stream streams[2];
-  streams[1].capturing = true;
-  return reinterpret_cast<CUstream>(&streams[capturing ? 1 : 0]);
+  static autotune::fake::Stream streams[64];
+  static std::size_t made = 0;
+  autotune::fake::Stream& stream = streams[made++ % std::size(streams)];
+  stream.capturing = capturing;
+  return reinterpret_cast<CUstream>(&stream);
 }
 
 __attribute__((visibility("default"))) void fake_cuda_capture(CUstream stream, bool capturing) {
