@@ -7,6 +7,11 @@
 
 namespace autotune::gpu {
 
+void zero_counters(const Driver& driver, std::uint64_t workspace, CUstream_st* stream) {
+  driver.check(driver.api().cuMemsetD32Async(workspace, 0, kWorkspaceCounters, stream),
+               "cuMemsetD32Async");
+}
+
 bool Workspace::has(std::int64_t bytes) const {
   return bytes == 0 ||
          (!buffers_.empty() && buffers_.back().size() >= static_cast<std::size_t>(bytes));
@@ -30,8 +35,7 @@ std::uint64_t Workspace::reserve(std::int64_t bytes, CUstream_st* stream) {
     const std::size_t twice = buffers_.empty() ? 0 : 2 * buffers_.back().size();
     DeviceBuffer larger(driver_, std::max(static_cast<std::size_t>(bytes),
                                           std::min({twice, kLarge, max_bytes_ - size()})));
-    driver_.check(driver_.api().cuMemsetD32Async(larger.address(), 0, kWorkspaceCounters, stream),
-                  "cuMemsetD32Async");
+    zero_counters(driver_, larger.address(), stream);
     buffers_.push_back(std::move(larger));
   }
   return buffers_.back().address();

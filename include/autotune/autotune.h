@@ -160,6 +160,8 @@ typedef struct {
   /* Where its data is not NULL, the result goes here: D = alpha * op(A) * op(B) + beta * C. C is
    * copied to it first where beta may be other than 0. It is C itself, or overlaps none. */
   autotune_mutable_matrix d;
+  int32_t workspace_not_zeroed; /* 1: its first 262144 bytes are set to 0 before the product */
+  int32_t reserved;             /* 0 */
 } autotune_gemm_call;
 
 /* Multiplies. Without a workspace of the caller's it keeps memory for each stream, where kernels
@@ -193,7 +195,7 @@ AUTOTUNE_C_API autotune_status autotune_plan_create(autotune_library *library,
 /* Ends its use. NULL does nothing. */
 AUTOTUNE_C_API void autotune_plan_destroy(autotune_plan *plan);
 /* Bytes of memory that a call needs, at a multiple of 256 bytes, the first 262144 of them 0 before
- * the first call. 0 for most plans. */
+ * the first call, or before none (workspace_not_zeroed). 0 for most plans. */
 AUTOTUNE_C_API autotune_status autotune_plan_workspace_bytes(const autotune_plan *plan,
                                                              size_t *bytes);
 /* Multiplies, without a lock, an allocation or a file. workspace: where none is needed, NULL. */

@@ -92,6 +92,9 @@ struct MutableMatrix {
 struct Workspace {
   void* data = nullptr;
   std::size_t bytes = 0;
+  // False: those bytes may be anything, as in memory that others use in between, and the call sets
+  // them to zero on its stream first, which may be captured like its kernel.
+  bool zeroed = true;
 };
 inline constexpr std::size_t kWorkspaceZeroBytes = 262144;
 

@@ -77,6 +77,7 @@ class _GemmCall(_Struct):
         ("stream", ctypes.c_void_p), ("workspace", ctypes.c_void_p),
         ("workspace_bytes", ctypes.c_size_t), ("match", ctypes.POINTER(ctypes.c_int32)),
         ("alpha_ptr", ctypes.c_void_p), ("beta_ptr", ctypes.c_void_p), ("d", _MutableMatrix),
+        ("workspace_not_zeroed", ctypes.c_int32), ("reserved", ctypes.c_int32),
     ]
 
 
@@ -344,9 +345,10 @@ def plan_query(planned: Handle) -> Choice:
 
 
 def plan_run(planned: Handle, factors: Factors, operands: Sequence[Operand], stream: int,
-             workspace: tuple[int, int]) -> None:
+             workspace: tuple[int, int], zeroed: bool) -> None:
     """Multiplies, as gemm() does. workspace: address and bytes."""
-    call = _call_of(factors, operands, stream, workspace=workspace[0], workspace_bytes=workspace[1])
+    call = _call_of(factors, operands, stream, workspace=workspace[0], workspace_bytes=workspace[1],
+                    workspace_not_zeroed=not zeroed)
     planned.call("plan_run", ctypes.byref(call))
 
 

@@ -31,12 +31,14 @@ class Plan:
         return problem.choice_of(_c_api.plan_query(self._handle))
 
     def __call__(self, a: object, b: object, c: object, *, d: object = None, alpha: Factor = 1.0,
-                 beta: Factor = 0.0, stream: object = None, workspace: object = None) -> None:
+                 beta: Factor = 0.0, stream: object = None, workspace: object = None,
+                 zeroed: bool = True) -> None:
         """Does c = alpha * a @ b + beta * c, in FP32, with the arrays and the stream as gemm() takes them.
 
         a: m x k, b: k x n, c: m x n, of the plan's sizes, layouts and number. workspace: an FP32 array without gaps
         of at least workspace_bytes bytes at a multiple of 256, of which the first 262144 bytes are 0 before the first
-        call; each call leaves them so. Calls that may run at the same time need one each.
+        call; each call leaves them so. zeroed: False where they may be anything: the call zeroes them first. Calls
+        that may run at the same time need one each.
 
         Raises TypeError or ValueError for arguments that do not fit, Error for faults.
         """
@@ -49,7 +51,8 @@ class Plan:
             raise ValueError(f"a, b and c are on the device {product.c.device!r}: the plan is for {device!r}")
         places = product.operands(asked.op_a, asked.op_b, False, handles_of(a, b))
         memory = (0, 0) if workspace is None else arrays.workspace_of(workspace, product.c.device)
-        _c_api.plan_run(self._handle, factors, places, arrays.stream_of(product.matrices, stream), memory)
+        _c_api.plan_run(self._handle, factors, places, arrays.stream_of(product.matrices, stream), memory,
+                        bool(zeroed))
         arrays.note_written(c if d is None else d)
 
 

@@ -119,6 +119,7 @@ MutableMatrix matrix_of(const autotune_mutable_matrix& from, const char* name) {
 
 CCall call_of(const autotune_gemm_call* from, const GemmProblem* planned) {
   const autotune_gemm_call call = known_part(from, "call");
+  check_reserved(call.reserved, "call");
   const bool is_planned = planned != nullptr && call.problem == nullptr;
   CCall result{is_planned ? *planned : problem_of(call.problem),
                {call.alpha,
@@ -127,7 +128,8 @@ CCall call_of(const autotune_gemm_call* from, const GemmProblem* planned) {
                 call.beta,
                 matrix_of(call.c, "c"),
                 call.stream,
-                {call.workspace, call.workspace_bytes},
+                {call.workspace, call.workspace_bytes,
+                 !truth_value(call.workspace_not_zeroed, "workspace_not_zeroed")},
                 call.alpha_ptr,
                 call.beta_ptr,
                 matrix_of(call.d, "d")},

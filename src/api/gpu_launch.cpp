@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gpu/context.hpp"
+#include "gpu/workspace.hpp"
 
 namespace autotune {
 namespace {
@@ -71,6 +72,10 @@ GpuLaunch launch_without_code(const KernelTemplate& kernel, const Configuration&
 void multiply(const gpu::Driver& driver, const GpuLaunch& launch, const GemmCall& call,
               std::uint64_t workspace) {
   copy_c(driver, call);
+  const bool is_callers = call.workspace.data != nullptr && workspace != 0;
+  if (is_callers && !call.workspace.zeroed && launch.geometry.workspace_bytes() > 0) {
+    gpu::zero_counters(driver, workspace, call.stream);
+  }
   if (call.a.prepared == nullptr && call.b.prepared == nullptr) {
     return enqueue(driver, launch, launch.geometry, call, workspace);
   }

@@ -213,6 +213,44 @@ TEST_SUITE("Plan") {
     CHECK_THROWS_WITH_AS(run(wrong), doctest::Contains("bytes is a null pointer"), UsageError);
   }
 
+  TEST_CASE("one that is not zero is set to zero where that matters, in captures too") {
+    const Machine machine;
+    for (const GemmProblem& problem : {kDeep, kProblem}) {
+      Machine::compile_both("gemm_simt", problem);
+    }
+    Machine::compile_both("gemm_tiled", kDeep);
+    Library library;
+    const Plan plan = library.plan(kDeep);
+    std::vector<unsigned char> memory(plan.workspace_bytes() + 256, 1);
+    const auto at = (reinterpret_cast<std::uintptr_t>(memory.data()) + 255) / 256 * 256;
+    auto* const first = reinterpret_cast<unsigned char*>(at);
+    GemmArguments call = kCall;
+    call.workspace = {first, plan.workspace_bytes()};
+    const auto is_zeroed_by = [&](const auto& multiply) {
+      *first = first[kWorkspaceZeroBytes - 1] = 1;
+      multiply();
+      CHECK(first[kWorkspaceZeroBytes] == 1);
+      CHECK(*first == first[kWorkspaceZeroBytes - 1]);
+      return *first == 0;
+    };
+    CHECK_FALSE(is_zeroed_by([&] { plan(call); }));
+    call.workspace.zeroed = false;
+    CHECK(is_zeroed_by([&] { plan(call); }));
+    CHECK(is_zeroed_by([&] { library.gemm(kDeep, call); }));
+    CHECK(is_zeroed_by([&] { library.try_gemm(kDeep, call); }));
+    CHECK_FALSE(is_zeroed_by([&] { library.gemm(kProblem, call); }));  // which needs none
+    call.stream = machine.application.stream(true);
+    CHECK(is_zeroed_by([&] { plan(call); }));
+    call.stream = nullptr;
+    --call.workspace.bytes;
+    CHECK_FALSE(is_zeroed_by([&] { library.gemm(kDeep, call); }));  // too little, and not used
+    call.workspace = {nullptr, 0, false};
+    CHECK_FALSE(is_zeroed_by([&] { library.gemm(kDeep, call); }));
+    static_cast<void>(machine.application.take_calls());
+    library.gemm(kDeep, call);  // with memory of its stream
+    CHECK_FALSE(has(machine.application.take_calls(), "cuMemset"));
+  }
+
   TEST_CASE("gemm() uses one that it is given, and another kernel where that is too small") {
     const Machine machine;
     Machine::compile_both("gemm_simt", kDeep);

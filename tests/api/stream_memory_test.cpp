@@ -91,8 +91,14 @@ TEST_SUITE("memory of streams") {
     Library exact = limited(some + most);
     CHECK(run(exact, kDeep));
     CHECK(run(exact, kDeeper));
+    static_cast<void>(machine.application.take_calls());
+    exact.trim(some + most);
+    CHECK_FALSE(has(machine.application.take_calls(), "cuMemFree"));
     Library none = limited(0);
     none.prepare(kDeeper);
+    GemmArguments captured = kCall;
+    captured.stream = machine.application.stream(true);
+    CHECK_NOTHROW(none.gemm(kDeeper, captured));
     CHECK(none.try_gemm(kDeeper, kCall) == Outcome::done);
     CHECK_FALSE(run(none, kDeep));
     CHECK(none.plan(kDeeper).workspace_bytes() == most);  // the caller's memory

@@ -156,6 +156,7 @@ class Libraries(unittest.TestCase):
         address, read_only = memory.interface["data"]
         memory.interface["data"] = (address + -address % 256, read_only)
         plan(a, b, c, workspace=memory)
+        plan(a, b, c, workspace=memory, zeroed=False)
         for error, message, wrong in [
                 (ValueError, "workspace", None),
                 (ValueError, "workspace", OnGpu((1, 64))),
