@@ -1,9 +1,7 @@
 // Products on GPUs: the kernels that are chosen and loaded for them in the application's contexts.
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +13,7 @@
 #include "api/kernel_cache.hpp"
 #include "api/plan_table.hpp"
 #include "api/refusals.hpp"
+#include "api/scalings.hpp"
 #include "api/stream_workspace.hpp"
 #include "gpu/context.hpp"
 #include "gpu/memory.hpp"
@@ -105,7 +104,6 @@ class GpuGemm : public GemmBackend {
     return {is_elsewhere() || refusals_.refuses(key) ? Outcome::refused : Outcome::not_ready};
   }
   Tried try_scaling(const Scope& scope, const GemmCall& call);
-  const Scaling* known_scaling(const PlanKey& key);
   const Scaling& scaling_for(const PlanKey& key, Stream stream);
   std::shared_ptr<const gpu::Driver> driver_;
   std::optional<int> only_;
@@ -115,8 +113,7 @@ class GpuGemm : public GemmBackend {
   KernelCache<GpuKernel> kernels_;
   PlanTable<GpuPlan> plans_;
   Refusals refusals_;
-  std::mutex scalings_mutex_;
-  std::unordered_map<PlanKey, Scaling, PlanKey::Hash> scalings_;  // by key_of_scaling()
+  Scalings scalings_;
   StreamWorkspace workspace_;
 };
 
@@ -132,15 +129,8 @@ GpuGemm::~GpuGemm() {
   kernels_.visit_loaded([](GpuKernel& kernel) { kernel.module.leave_to_context(); });
 }
 
-// The key of the kernel that scales C, as no product that multiplies has it.
-PlanKey key_of_scaling(std::uint64_t context, const GemmProblem& problem, PointerMode scalars) {
-  PlanKey key{context, scaled_problem(problem.batch > 1), Placement::anywhere, scalars};
-  key.problem.k = 0;
-  return key;
-}
-
 PlanKey key_of(const Scope& scope, const GemmCall& call) {
-  if (!call.multiplies()) return key_of_scaling(scope.id(), call.problem, call.pointer_mode());
+  if (!call.multiplies()) return Scalings::key_of(scope.id(), call.problem, call.pointer_mode());
   return {scope.id(), call.problem, placement_of(call), call.pointer_mode()};
 }
 
@@ -192,7 +182,7 @@ Tried GpuGemm::try_scaling(const Scope& scope, const GemmCall& call) {
   if (is_elsewhere()) return {Outcome::refused};
   if (scaled_by_driver(*driver_, call)) return {Outcome::done};
   const PlanKey key = key_of(scope, call);
-  const Scaling* const known = known_scaling(key);
+  const Scaling* const known = scalings_.find(key);
   if (known == nullptr) return missing(key);
   scale(*driver_, *known, call);
   return {Outcome::done};
@@ -280,7 +270,8 @@ const PlannedGemm& GpuGemm::plan(const GemmProblem& problem, bool aligned, Point
                                                    nothing_to_choose(problem), GpuLaunch(), false);
   if (plan.scaling.load() == nullptr) {
     try {
-      plan.scaling = &scaling_for(key_of_scaling(scope.id(), problem, scalars), /*stream=*/nullptr);
+      plan.scaling =
+          &scaling_for(Scalings::key_of(scope.id(), problem, scalars), /*stream=*/nullptr);
     } catch (const Error& error) {
       log_.info("{}: C cannot be scaled alone: {}", to_string(problem), error.what());
     }
@@ -353,21 +344,14 @@ const GpuKernel& GpuGemm::load(std::uint64_t context, const KernelChoice& choice
   return loaded;
 }
 
-const Scaling* GpuGemm::known_scaling(const PlanKey& key) {
-  const std::lock_guard lock(scalings_mutex_);
-  const auto known = scalings_.find(key);
-  return known == scalings_.end() ? nullptr : &known->second;
-}
-
 const Scaling& GpuGemm::scaling_for(const PlanKey& key, Stream stream) {
-  if (const Scaling* const known = known_scaling(key)) return *known;
+  if (const Scaling* const known = scalings_.find(key)) return *known;
   return refusals_.unless_refused(key, [&]() -> const Scaling& {
     const KernelChoice choice =
         scaling_choice(selector().kernels(), /*batched=*/key.problem.batch > 1);
     Scaling scaling{launch_of(key, choice, stream),
                     choice.kernel->tile_shape(choice.best.configuration)};
-    const std::lock_guard lock(scalings_mutex_);
-    return scalings_.emplace(key, std::move(scaling)).first->second;
+    return scalings_.insert(key, std::move(scaling));
   });
 }
 
