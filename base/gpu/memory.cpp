@@ -1,15 +1,55 @@
 #include "gpu/memory.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
+#include <new>
+#include <string>
 #include <utility>
+
+#include "autotune/error.hpp"
 
 #include "gpu/driver_api.hpp"
 
 namespace autotune::gpu {
+namespace {
 
-DeviceBuffer::DeviceBuffer(const Driver& driver, std::size_t bytes)
-    : driver_(&driver), bytes_(bytes) {
+void release_by(const Allocator& allocator, void* address, CUstream_st* stream) noexcept try {
+  allocator.release(address, stream);
+} catch (...) {
+  // The application's fault.
+}
+
+std::uint64_t allocate_by(const Allocator& allocator, std::size_t bytes, CUstream_st* stream) {
+  constexpr std::uintptr_t kAlignment = 256;
+  void* address = nullptr;
+  try {
+    address = allocator.allocate(bytes, stream);
+  } catch (const std::bad_alloc&) {
+    // It has no memory.
+  } catch (const std::exception& error) {
+    throw EnvironmentError(std::string("the allocator failed: ") + error.what());
+  } catch (...) {
+    throw EnvironmentError("the allocator failed with a foreign exception");
+  }
+  if (address == nullptr) {
+    throw Error("the allocator has no " + std::to_string(bytes) + " bytes", ErrorCode::no_memory);
+  }
+  const auto number = reinterpret_cast<std::uintptr_t>(address);
+  if (number % kAlignment == 0) return number;
+  release_by(allocator, address, stream);
+  throw EnvironmentError("the allocator gave an address that is not a multiple of 256 bytes");
+}
+
+}  // namespace
+
+DeviceBuffer::DeviceBuffer(const Driver& driver, std::size_t bytes, const Allocator* allocator,
+                           CUstream_st* stream)
+    : driver_(&driver), allocator_(allocator), stream_(stream), bytes_(bytes) {
+  if (allocator != nullptr) {
+    address_ = allocate_by(*allocator, bytes, stream);
+    return;
+  }
   CUdeviceptr address = 0;
   driver.check(driver.api().cuMemAlloc(&address, bytes), "cuMemAlloc");
   address_ = address;
@@ -17,18 +57,27 @@ DeviceBuffer::DeviceBuffer(const Driver& driver, std::size_t bytes)
 
 DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
     : driver_(other.driver_),
+      allocator_(other.allocator_),
+      stream_(other.stream_),
       address_(std::exchange(other.address_, 0)),
       bytes_(std::exchange(other.bytes_, 0)) {}
 
 DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
   std::swap(driver_, other.driver_);
+  std::swap(allocator_, other.allocator_);
+  std::swap(stream_, other.stream_);
   std::swap(address_, other.address_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }
 
 DeviceBuffer::~DeviceBuffer() {
-  if (address_ != 0) driver_->api().cuMemFree(address_);
+  if (address_ == 0) return;
+  if (allocator_ == nullptr) {
+    driver_->api().cuMemFree(address_);
+  } else {
+    release_by(*allocator_, reinterpret_cast<void*>(address_), stream_);
+  }
 }
 
 void DeviceBuffer::fill(std::uint32_t pattern, std::size_t offset, std::size_t bytes,

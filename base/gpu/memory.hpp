@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "autotune/allocator.hpp"
+
 #include "gpu/stream.hpp"
 
 namespace autotune::gpu {
@@ -12,8 +14,11 @@ namespace autotune::gpu {
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  // Throws DriverError; is_out_of_memory() tells whether a lack of memory was the reason.
-  DeviceBuffer(const Driver& driver, std::size_t bytes);
+  // The driver's memory, or that of an allocator, which stays as long as the buffer and gets the
+  // stream. Throws Error, whose code() tells whether a lack of memory was the reason; that of the
+  // driver is a DriverError.
+  DeviceBuffer(const Driver& driver, std::size_t bytes, const Allocator* allocator = nullptr,
+               CUstream_st* stream = nullptr);
   DeviceBuffer(DeviceBuffer&& other) noexcept;
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
   ~DeviceBuffer();
@@ -33,6 +38,8 @@ class DeviceBuffer {
 
  private:
   const Driver* driver_ = nullptr;
+  const Allocator* allocator_ = nullptr;
+  CUstream_st* stream_ = nullptr;
   std::uint64_t address_ = 0;
   std::size_t bytes_ = 0;
 };

@@ -33,8 +33,10 @@ std::uint64_t Workspace::reserve(std::int64_t bytes, CUstream_st* stream) {
     // The memory is at least doubled, up to a size at which doubling would waste too much of it.
     constexpr std::size_t kLarge = std::size_t{256} << 20;
     const std::size_t twice = buffers_.empty() ? 0 : 2 * buffers_.back().size();
-    DeviceBuffer larger(driver_, std::max(static_cast<std::size_t>(bytes),
-                                          std::min({twice, kLarge, max_bytes_ - size()})));
+    DeviceBuffer larger(
+        driver_,
+        std::max(static_cast<std::size_t>(bytes), std::min({twice, kLarge, max_bytes_ - size()})),
+        allocator_, stream);
     zero_counters(driver_, larger.address(), stream);
     buffers_.push_back(std::move(larger));
   }

@@ -21,9 +21,11 @@ class Workspace {
  public:
   static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
-  // All its memory together has at most max_bytes.
-  explicit Workspace(const Driver& driver, std::size_t max_bytes = kNoLimit)
-      : driver_(driver), max_bytes_(max_bytes) {}
+  // All its memory together has at most max_bytes. It comes from the allocator, which stays, or
+  // from the driver.
+  explicit Workspace(const Driver& driver, std::size_t max_bytes = kNoLimit,
+                     const Allocator* allocator = nullptr)
+      : driver_(driver), max_bytes_(max_bytes), allocator_(allocator) {}
 
   // Returns whether reserve() would not have to allocate memory.
   [[nodiscard]] bool has(std::int64_t bytes) const;
@@ -33,7 +35,7 @@ class Workspace {
   [[nodiscard]] std::size_t size() const;
   // Returns the address of at least `bytes`, whose counters are zero for work that is put on the
   // stream from now on (nullptr: the default stream). Addresses that were returned before stay
-  // valid, since a graph may hold them. Only for what it may have. Throws DriverError.
+  // valid, since a graph may hold them. Only for what it may have. Throws as DeviceBuffer.
   std::uint64_t reserve(std::int64_t bytes, CUstream_st* stream);
   // To be called after a failed kernel, which may have left anything in the memory.
   void discard() { buffers_.clear(); }
@@ -43,6 +45,7 @@ class Workspace {
  private:
   const Driver& driver_;
   std::size_t max_bytes_;
+  const Allocator* allocator_;
   std::deque<DeviceBuffer> buffers_;  // the last is the largest
 };
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "autotune/allocator.hpp"
 #include "autotune/configuration.hpp"
 #include "autotune/error.hpp"
 #include "autotune/export.hpp"
@@ -104,6 +105,11 @@ struct LibraryOptions {
   // an eighth of the device's, which is the most in any case. A kernel that needs more than is left
   // is passed over for one that needs none, as where there is no memory.
   std::optional<std::size_t> max_workspace_bytes = {};
+  // Where the memory that gemm() keeps for streams and that of prepared operands come from; empty:
+  // the driver's (cuMemAlloc). tune() does not use it, nor does the CPU device. The memory goes back
+  // as it would to the driver; what is left at the Library's end in contexts that the application
+  // made itself does not: call trim() in them before.
+  Allocator allocator = {};
 };
 
 // The result of Library::try_gemm().

@@ -173,6 +173,18 @@ LibraryOptions options_of(const autotune_options* from) {
     const auto bytes = std::max<std::int64_t>(options.max_workspace_bytes, 0);
     result.max_workspace_bytes = static_cast<std::size_t>(bytes);
   }
+  if (options.allocate != nullptr) {
+    result.allocator.allocate = [allocate = options.allocate, user = options.allocator_user](
+                                    std::size_t bytes, Stream stream) {
+      return allocate(user, bytes, stream);
+    };
+  }
+  if (options.release != nullptr) {
+    result.allocator.release = [release = options.release, user = options.allocator_user](
+                                   void* address, Stream stream) {
+      release(user, address, stream);
+    };
+  }
   if (options.miss_budget_seconds != 0) result.miss_budget_seconds = options.miss_budget_seconds;
   if (options.log != nullptr) {
     result.log = [log = options.log, user = options.user](LogLevel level, const std::string& line) {

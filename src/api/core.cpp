@@ -52,6 +52,10 @@ void check_options(const LibraryOptions& options) {
         fmt::format("background_share is {}: it must be above 0 and at most 1, e.g. 0.05",
                     options.background_share));
   }
+  if (static_cast<bool>(options.allocator.allocate) !=
+      static_cast<bool>(options.allocator.release)) {
+    throw UsageError("allocator: allocate and release must be given both, or neither");
+  }
   const std::string& program = options.worker_program;
   if (program.empty() && options.miss == MissPolicy::background) {
     throw UsageError(
@@ -128,12 +132,16 @@ std::unique_ptr<GemmBackend> Core::make_backend() {
     log_.warning("{}: using the CPU device, whose times say nothing about a GPU", driver.problem);
     return make_cpu_gemm(cpu_device_info(), setup);
   }
+  const Allocator* const allocator = options_.allocator.allocate ? &options_.allocator : nullptr;
+  const auto on_gpus = [&](std::optional<int> only) {
+    return make_gpu_gemm(driver.devices, only, setup, options_.max_workspace_bytes, allocator);
+  };
   if (any && driver.usable) {
     check_bundle(driver.devices);
-    return make_gpu_gemm(driver.devices, std::nullopt, setup, options_.max_workspace_bytes);
+    return on_gpus(std::nullopt);
   }
   check_bundle({choose_device(std::to_string(any ? 0 : number)).device});  // says what is wrong
-  return make_gpu_gemm(driver.devices, number, setup, options_.max_workspace_bytes);
+  return on_gpus(number);
 }
 
 std::unique_ptr<BackgroundTuner> Core::make_background_tuner() {

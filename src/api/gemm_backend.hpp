@@ -74,9 +74,10 @@ inline constexpr GemmProblem kScaledProblem{1024, 1024, 1};
 
 // GPU `only`, or with nullopt the GPU of each caller's context, GPU 0 without one. `devices`: all
 // GPUs, in the driver's order. Throws EnvironmentError when the driver cannot be opened.
+// The allocator, or nullptr, stays as long as the backend and what it prepares.
 [[nodiscard]] std::unique_ptr<GemmBackend> make_gpu_gemm(
     const std::vector<DeviceInfo>& devices, std::optional<int> only, const SelectorSetup& setup,
-    std::optional<std::size_t> max_workspace_bytes = {});
+    std::optional<std::size_t> max_workspace_bytes = {}, const Allocator* allocator = nullptr);
 [[nodiscard]] std::unique_ptr<GemmBackend> make_cpu_gemm(const DeviceInfo& device,
                                                          const SelectorSetup& setup);
 

@@ -54,12 +54,14 @@ struct GpuPlan : PlannedGemm {
 class GpuGemm : public GemmBackend {
  public:
   GpuGemm(const std::vector<DeviceInfo>& devices, std::optional<int> only,
-          const SelectorSetup& setup, std::optional<std::size_t> max_workspace_bytes)
+          const SelectorSetup& setup, std::optional<std::size_t> max_workspace_bytes,
+          const Allocator* allocator)
       : driver_(gpu::Driver::open()),
+        allocator_(allocator),
         only_(only),
         log_(setup.log),
         contexts_(driver_, only.value_or(0)),
-        workspace_(driver_, max_workspace_bytes.value_or(gpu::Workspace::kNoLimit)) {
+        workspace_(driver_, max_workspace_bytes.value_or(gpu::Workspace::kNoLimit), allocator) {
     for (const DeviceInfo& device : devices) {
       selectors_.push_back(std::make_unique<KernelSelector>(device, setup));
     }
@@ -106,6 +108,7 @@ class GpuGemm : public GemmBackend {
   Tried try_scaling(const Scope& scope, const GemmCall& call);
   const Scaling& scaling_for(const PlanKey& key, Stream stream);
   std::shared_ptr<const gpu::Driver> driver_;
+  const Allocator* allocator_;
   std::optional<int> only_;
   const Log& log_;
   gpu::CallerContexts contexts_;
@@ -254,6 +257,7 @@ std::shared_ptr<PreparedOperand> GpuGemm::prepare_operand(const GemmCall& call) 
   if (plan.launch.geometry.preparation.shares[index].bytes == 0) return operand;
   refuse_capture(*driver_, call.stream);
   operand->driver = driver_;
+  operand->allocator = allocator_;
   operand->ordinal = selector().device().ordinal;
   operand->context = scope.id();
   autotune::prepare_operand(plan.launch, call, index, *operand);
@@ -379,8 +383,9 @@ void GpuPlan::run(const GemmCall& call) const {
 
 std::unique_ptr<GemmBackend> make_gpu_gemm(const std::vector<DeviceInfo>& devices,
                                            std::optional<int> only, const SelectorSetup& setup,
-                                           std::optional<std::size_t> max_workspace_bytes) {
-  return std::make_unique<GpuGemm>(devices, only, setup, max_workspace_bytes);
+                                           std::optional<std::size_t> max_workspace_bytes,
+                                           const Allocator* allocator) {
+  return std::make_unique<GpuGemm>(devices, only, setup, max_workspace_bytes, allocator);
 }
 
 }  // namespace autotune

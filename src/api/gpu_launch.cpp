@@ -99,7 +99,8 @@ void prepare_operand(const GpuLaunch& launch, const GemmCall& call, std::size_t 
                      GpuPrepared& operand) {
   LaunchGeometry geometry = launch.geometry;
   operand.bytes = static_cast<std::size_t>(geometry.preparation.shares[index].bytes);
-  operand.memory = gpu::DeviceBuffer(*operand.driver, operand.bytes);
+  operand.memory =
+      gpu::DeviceBuffer(*operand.driver, operand.bytes, operand.allocator, call.stream);
   operand.address = operand.memory.address();
   operand.kernel = *launch.name;
   geometry.preparation.blocks = geometry.preparation.shares[index].blocks;

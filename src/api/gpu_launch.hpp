@@ -46,6 +46,7 @@ struct GpuPrepared : PreparedOperand {
   ~GpuPrepared() override;
 
   std::shared_ptr<const gpu::Driver> driver;
+  const Allocator* allocator = nullptr;
   int ordinal = 0;
   gpu::DeviceBuffer memory;
 };

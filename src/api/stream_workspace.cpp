@@ -69,8 +69,8 @@ class StreamWorkspace::Streams {
     auto operator<=>(const Key&) const = default;
   };
 
-  Streams(std::shared_ptr<const gpu::Driver> of, std::size_t max_bytes)
-      : driver_(std::move(of)), max_bytes_(max_bytes) {}
+  Streams(std::shared_ptr<const gpu::Driver> of, std::size_t max_bytes, const Allocator* allocator)
+      : driver_(std::move(of)), max_bytes_(max_bytes), allocator_(allocator) {}
 
   [[nodiscard]] const gpu::Driver& driver() const { return *driver_; }
   [[nodiscard]] std::size_t max_bytes() const { return max_bytes_; }
@@ -113,7 +113,7 @@ class StreamWorkspace::Streams {
   bool reserve(const Key& key, std::int64_t bytes, CUstream_st* stream, bool again,
                std::optional<std::uint64_t>& address) {
     const std::lock_guard lock(mutex_);
-    const auto [place, is_new] = all_.try_emplace(key, *driver_, max_bytes_);
+    const auto [place, is_new] = all_.try_emplace(key, *driver_, max_bytes_, allocator_);
     PerStream& own = place->second;
     if (is_new) own.device = gpu::current_device(*driver_).value();
     own.handle = stream;
@@ -127,7 +127,7 @@ class StreamWorkspace::Streams {
     try {
       address = own.workspace.reserve(bytes, stream);
       own.too_much = kNever;
-    } catch (const gpu::DriverError& error) {
+    } catch (const Error& error) {
       if (error.code() != ErrorCode::no_memory) throw;
       own.too_much = bytes;
     }
@@ -201,7 +201,8 @@ class StreamWorkspace::Streams {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
   struct PerStream {
-    PerStream(const gpu::Driver& driver, std::size_t max_bytes) : workspace(driver, max_bytes) {}
+    PerStream(const gpu::Driver& driver, std::size_t max_bytes, const Allocator* allocator)
+        : workspace(driver, max_bytes, allocator) {}
     [[nodiscard]] bool is_short_of(std::int64_t bytes) const {
       return bytes >= too_much || !workspace.may_have(bytes);
     }
@@ -213,6 +214,7 @@ class StreamWorkspace::Streams {
 
   std::shared_ptr<const gpu::Driver> driver_;
   std::size_t max_bytes_;
+  const Allocator* allocator_;
   std::uint32_t forks_ = fork_count();
   std::shared_mutex mutex_;  // shared by those that only look
   std::map<Key, PerStream> all_;
@@ -235,8 +237,9 @@ struct ThreadEnd {
 
 }  // namespace
 
-StreamWorkspace::StreamWorkspace(std::shared_ptr<const gpu::Driver> driver, std::size_t max_bytes)
-    : streams_(std::make_shared<Streams>(std::move(driver), max_bytes)) {}
+StreamWorkspace::StreamWorkspace(std::shared_ptr<const gpu::Driver> driver, std::size_t max_bytes,
+                                 const Allocator* allocator)
+    : streams_(std::make_shared<Streams>(std::move(driver), max_bytes, allocator)) {}
 
 StreamWorkspace::~StreamWorkspace() {
   streams_->leave_all();

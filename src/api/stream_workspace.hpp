@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 
+#include "autotune/allocator.hpp"
+
 #include "gpu/driver.hpp"
 
 struct CUstream_st;
@@ -18,8 +20,10 @@ void refuse_capture(const gpu::Driver& driver, CUstream_st* stream);
 // Thread-safe. Memory for the per-thread default stream is freed when its thread ends.
 class StreamWorkspace {
  public:
-  // No stream gets more than max_bytes.
-  StreamWorkspace(std::shared_ptr<const gpu::Driver> driver, std::size_t max_bytes);
+  // No stream gets more than max_bytes. The allocator stays as long as this object; nullptr: the
+  // memory is the driver's.
+  StreamWorkspace(std::shared_ptr<const gpu::Driver> driver, std::size_t max_bytes,
+                  const Allocator* allocator);
   ~StreamWorkspace();
   StreamWorkspace(const StreamWorkspace&) = delete;
   StreamWorkspace& operator=(const StreamWorkspace&) = delete;
@@ -35,7 +39,7 @@ class StreamWorkspace {
 
   // An address in the current context, whose number is `context`; 0 for 0 bytes. nullopt beyond
   // the limit, and if the last allocation of this size or less failed; `again` allocates even then.
-  // Throws as refuse_capture() does where it would have to allocate, and DriverError. Outside of
+  // Throws as refuse_capture() does where it would have to allocate, and what the driver or the allocator reports. Outside of
   // captures it locks nothing where one of the thread's last calls was for the same stream.
   [[nodiscard]] std::optional<std::uint64_t> reserve(std::uint64_t context, std::int64_t bytes,
                                                      CUstream_st* stream, bool again);

@@ -24,11 +24,11 @@ struct WrongCCall {
 const WrongCCall kWrongCCalls[] = {
     {"library is a null pointer", AUTOTUNE_USAGE,
      [](Caller& c) { return autotune_open(&c.options, nullptr); }},
-    {"options: size is 0: it must be sizeof, 88", AUTOTUNE_USAGE,
+    {"options: size is 0: it must be sizeof, 112", AUTOTUNE_USAGE,
      [](Caller& c) { return c.options.size = 0, c.open(); }},
-    {"options: size is 63: it must be sizeof, 88", AUTOTUNE_USAGE,
+    {"options: size is 63: it must be sizeof, 112", AUTOTUNE_USAGE,
      [](Caller& c) { return c.options.size = 63, c.open(); }},
-    {"options: size is 79: it must be sizeof, 88", AUTOTUNE_USAGE,
+    {"options: size is 79: it must be sizeof, 112", AUTOTUNE_USAGE,
      [](Caller& c) { return c.options.size = 79, c.open(); }},
     {"bundle /nowhere/app.bundle: cannot be read: No such file or directory", AUTOTUNE_STORAGE,
      [](Caller& c) { return c.options.bundle = "/nowhere/app.bundle", c.open(); }},
@@ -59,6 +59,11 @@ const WrongCCall kWrongCCalls[] = {
      [](Caller& c) { return c.options.background_share = 1.5, c.open(); }},
     {"max_workspace_bytes is -2: it must be -1 at least", AUTOTUNE_USAGE,
      [](Caller& c) { return c.options.max_workspace_bytes = -2, c.open(); }},
+    {"allocator: allocate and release must be given both, or neither", AUTOTUNE_USAGE,
+     [](Caller& c) {
+       c.options.release = [](void*, void*, autotune_stream) {};
+       return c.open();
+     }},
     {"library is a null pointer", AUTOTUNE_USAGE,
      [](Caller&) { return autotune_stop_background(nullptr); }},
     {"miss_budget_seconds is -1: it must be above 0", AUTOTUNE_USAGE,
