@@ -53,7 +53,11 @@ SharedLibrary open_cublas() {
     names.push_back(folder + "/libcublas.so.12");
   }
   if (chosen != nullptr && *chosen != '\0') names = {chosen};
-  std::optional<SharedLibrary> library = SharedLibrary::open_first(names);
+  std::string problem;
+  std::optional<SharedLibrary> library = SharedLibrary::open_first(names, &problem);
+  if (!library && names.size() == 1) {
+    throw EnvironmentError("the cuBLAS that AUTOTUNE_CUBLAS names cannot be opened: " + problem);
+  }
   if (!library) {
     throw EnvironmentError(
         "cuBLAS was not found (libcublas.so.13 or .12): install it, or name it in "

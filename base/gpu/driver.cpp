@@ -40,10 +40,7 @@ SharedLibrary open_libcuda() {
   std::string problem;
   std::optional<SharedLibrary> library = SharedLibrary::open(name, &problem);
   if (!library) {
-    const bool is_absent = problem.starts_with(name + ": ") &&
-                           problem.find("No such file or directory") != std::string::npos;
-    throw NoGpuError(fmt::format("no NVIDIA driver on this machine ({})",
-                                 is_absent ? name + " was not found" : problem));
+    throw NoGpuError(fmt::format("no NVIDIA driver on this machine ({})", problem));
   }
   return std::move(*library);
 }

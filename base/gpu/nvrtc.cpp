@@ -131,7 +131,7 @@ Nvrtc::Nvrtc() {
   std::string problem;
   std::optional<SharedLibrary> library = SharedLibrary::open_first(names, &problem);
   if (!library && names.size() == 1) {
-    throw EnvironmentError("the NVRTC that AUTOTUNE_NVRTC names was not found: " + problem);
+    throw EnvironmentError("the NVRTC that AUTOTUNE_NVRTC names cannot be opened: " + problem);
   }
   if (!library) {
     throw EnvironmentError(

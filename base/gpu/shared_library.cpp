@@ -32,12 +32,16 @@ std::optional<SharedLibrary> SharedLibrary::open(const std::string& name, std::s
   const NoFork until_loaded;
   // Drivers and compilers are not made to be unloaded: they leave threads and memory behind.
   void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr) {
-    const char* reason = ::dlerror();
-    if (problem != nullptr) *problem = reason != nullptr ? reason : "cannot open " + name;
-    return std::nullopt;
+  if (handle != nullptr) return SharedLibrary(handle);
+  const char* reason = ::dlerror();
+  if (problem != nullptr) {
+    *problem = reason != nullptr ? reason : "cannot open " + name;
+    // One that it needs may be what is not there.
+    const bool is_absent = problem->starts_with(name + ": ") &&
+                           problem->find("No such file or directory") != std::string::npos;
+    if (is_absent) *problem = name + " was not found";
   }
-  return SharedLibrary(handle);
+  return std::nullopt;
 }
 
 std::optional<SharedLibrary> SharedLibrary::open_first(const std::vector<std::string>& names,
