@@ -176,7 +176,7 @@ TEST_SUITE("output files") {
   TEST_CASE("standard output, devices and pipes can be named where no set of files is written") {
     const OutputWriter write;
     const std::string page = write.program({"db", "export", "--format", "csv"}).out;
-    for (const char* name : {"/dev/stdout", "/proc/self/fd/1"}) {
+    for (const char* name : {"-", "/dev/stdout", "/proc/self/fd/1"}) {
       CHECK(write.exported({"--format", "csv", "--output", name}).out == page);
     }
     CHECK(write.exported({"--format", "csv", "--output", "/dev/null"}).exit_code == kSuccess);
@@ -195,6 +195,16 @@ TEST_SUITE("output files") {
     RunningProgram running(write.program, {"db", "export", "--format", "csv", "--output", pipe});
     CHECK(file_bytes(pipe) == page);
     CHECK(running.finish_with().exit_code == kSuccess);
+  }
+
+  TEST_CASE("- is the name of no set of files, and of no bundle") {
+    const OutputWriter write;
+    const Arguments bundle = {"export", "--bundle", "-", "--arch", "sm_90", "--sizes", "64"};
+    for (const Arguments& command : {bundle, to_sources("-"), {"manual", "--output", "-"}}) {
+      const ProgramResult result = write.program(command);
+      CHECK(result.exit_code == kUsage);
+      CHECK_MESSAGE(has(result.err, ": '-' must be the name of a f"), result.err);
+    }
   }
 
   TEST_CASE("a pipe in the place of an exported file is refused at once") {

@@ -109,10 +109,10 @@ void add_export_options(CLI::App& command, DbOptions& options) {
                     "The file format (default: by the ending of --output); t4 is tuning results, "
                     "schema 1.0.0",
                     options.format);
-  add_text_option(command, "--output", "FILE",
-                  "The file to write: .csv, .t4.json or .json, also with .gz or .zst (default: "
-                  "standard output)",
-                  [&options](const std::string& path) { options.output = path; });
+  add_output_option(command, "--output", "FILE",
+                    "The file to write: .csv, .t4.json or .json, also with .gz or .zst (default: "
+                    "-, standard output)",
+                    /*to_standard_output=*/true, options.output);
   add_choice(command, options);
   command.add_flag("--no-samples", options.no_samples, "Leave out the times of the single samples");
 }

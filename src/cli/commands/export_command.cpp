@@ -133,16 +133,16 @@ void add_export_command(CommandLine& line) {
       add_command(line, "export", "Write kernels for applications", run_export);
   command.add_flag("--source", options.source,
                    "Write C++ for nvcc: a function for each size, and a test program");
-  add_text_option(command, "--bundle", "FILE",
-                  "Write compiled kernels, with which the library needs no compiler",
-                  [&options = options](const std::string& text) { options.bundle = text; });
+  add_output_option(command, "--bundle", "FILE",
+                    "Write compiled kernels, with which the library needs no compiler",
+                    /*to_standard_output=*/false, options.bundle);
   add_options(command, options, {"--sizes", {"--device", kDeviceNameHelp}});
   add_options(command, options,
               {"--layout", "--batch", "--math", "--arch", "--template", "--config", "--jobs",
                "--db", "--no-shipped", "--progress"});
   command.get_option("--sizes")->required();
-  add_text_option(command, "--output", "FOLDER", "The folder to write source to",
-                  [&options = options](const std::string& text) { options.output = text; });
+  add_output_option(command, "--output", "FOLDER", "The folder to write source to",
+                    /*to_standard_output=*/false, options.output);
   command.add_flag("--no-portfolio", options.no_portfolio,
                    "Leave out the kernels for sizes that are not in --sizes");
   command.add_flag("--force", options.force, "Overwrite files that autotune has not written");

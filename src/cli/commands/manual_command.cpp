@@ -80,9 +80,9 @@ void add_manual_command(CommandLine& line) {
   });
   refuse_empty(manual.add_option("COMMAND", options->command, "The command (default: the program)"))
       ->type_name("");
-  add_text_option(manual, "--output", "FOLDER",
-                  "Write all pages and completions into a folder like /usr/share",
-                  [options](const std::string& folder) { options->folder = folder; });
+  add_output_option(manual, "--output", "FOLDER",
+                    "Write all pages and completions into a folder like /usr/share",
+                    /*to_standard_output=*/false, options->folder);
   manual.footer("autotune manual tune | man -l -");
 }
 

@@ -48,8 +48,8 @@ void add_report_command(CommandLine& line) {
                     "html: one file with plots; md: tables in Markdown (default: by the ending of "
                     "--output, else html)",
                     options.format);
-  add_text_option(command, "--output", "FILE", "The file to write (default: standard output)",
-                  [&report = options](const std::string& path) { report.output = path; });
+  add_output_option(command, "--output", "FILE", "The file to write (default: -, standard output)",
+                    /*to_standard_output=*/true, options.output);
   // The database may hold trials of templates that this program does not have.
   add_text_option(command, "--template", "NAME", "Only the trials of this template",
                   [&report = options](const std::string& name) { report.template_name = name; });

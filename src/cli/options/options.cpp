@@ -302,6 +302,17 @@ void add_text_option(CLI::App& command, const std::string& name, const char* typ
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void add_output_option(CLI::App& command, const std::string& name, const std::string& type,
+                       const std::string& help, bool to_standard_output, std::string& path) {
+  add_text_option(command, name, type.c_str(), help, [=, &path](const std::string& text) {
+    if (text == "-" && !to_standard_output) {
+      throw UsageError(fmt::format("{0}: '-' must be the name of a {1}, e.g. {0} ./-", name,
+                                   type == "FOLDER" ? "folder" : "file"));
+    }
+    path = text == "-" ? "" : text;
+  });
+}
+
 void add_choice_option(CLI::App& command, const std::string& name,
                        const std::vector<std::string>& words, const std::string& help,
                        std::string& word) {

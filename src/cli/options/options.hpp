@@ -86,6 +86,11 @@ CLI::Option* refuse_empty(CLI::Option* argument);
 void add_text_option(CLI::App& command, const std::string& name, const char* type,
                      const std::string& help, std::function<void(const std::string&)> store);
 
+// Declares an option of one command alone for what the command writes. `-` is standard output, as
+// an empty path is; where that cannot be written to, it is a UsageError.
+void add_output_option(CLI::App& command, const std::string& name, const std::string& type,
+                       const std::string& help, bool to_standard_output, std::string& path);
+
 // Declares an option of one command alone whose value is one of some words, stored in `word`.
 void add_choice_option(CLI::App& command, const std::string& name,
                        const std::vector<std::string>& words, const std::string& help,
