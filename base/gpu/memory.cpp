@@ -71,13 +71,16 @@ DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
   return *this;
 }
 
-DeviceBuffer::~DeviceBuffer() {
+DeviceBuffer::~DeviceBuffer() try {
   if (address_ == 0) return;
+  const RelaxedCapture others_may_capture(*driver_);
   if (allocator_ == nullptr) {
     driver_->api().cuMemFree(address_);
   } else {
     release_by(*allocator_, reinterpret_cast<void*>(address_), stream_);
   }
+} catch (const DriverError&) {
+  // Then nothing can be freed.
 }
 
 void DeviceBuffer::fill(std::uint32_t pattern, std::size_t offset, std::size_t bytes,

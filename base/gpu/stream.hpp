@@ -54,7 +54,7 @@ class Event {
 // handle for it.
 [[nodiscard]] bool is_per_thread(CUstream_st* stream);
 
-// As long as it lives, this thread may load and allocate while other threads capture in any mode.
+// As long as it lives, this thread may load, allocate and free while others capture in any mode.
 // Otherwise that would break their captures.
 class RelaxedCapture {
  public:

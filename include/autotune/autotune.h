@@ -85,7 +85,7 @@ typedef struct {
   void *user;                                               /* for log */
   const char *bundle; /* path of a file of `autotune export --bundle`; NULL: none */
   double background_share; /* of the device's time, for AUTOTUNE_MISS_BACKGROUND; 0: 0.05 */
-  int64_t max_workspace_bytes; /* kept for each stream; 0: an eighth of the device's; -1: none */
+  int64_t max_workspace_bytes; /* kept for each stream; 0: any number; -1: none */
   /* Memory for streams and prepared operands, in place of the driver's: both or neither. An address
    * is a multiple of 256 bytes; NULL: there is no memory. They are called in the context that it is
    * for, by any thread, and call nothing of this library. */

@@ -101,9 +101,9 @@ struct LibraryOptions {
   // throw StorageError for a kernel whose bytes are not those that were written, EnvironmentError
   // for a problem that no kernel of it computes. Not together with `database` or MissPolicy::tune.
   std::string bundle = {};
-  // The most memory that gemm() keeps for each stream, all that it had to grow by included; none:
-  // an eighth of the device's, which is the most in any case. A kernel that needs more than is left
-  // is passed over for one that needs none, as where there is no memory.
+  // The most memory that gemm() keeps for each stream, what it had before it grew included. Empty:
+  // any; a kernel needs an eighth of the device's at most. One that needs more than is left is
+  // passed over for one that needs none, as where there is no memory.
   std::optional<std::size_t> max_workspace_bytes = {};
   // Where the memory that gemm() keeps for streams and that of prepared operands come from; empty:
   // the driver's (cuMemAlloc). tune() does not use it, nor does the CPU device. The memory goes back

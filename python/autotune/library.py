@@ -43,8 +43,8 @@ class Library:
     meanwhile. miss_seconds: of the device's time to tune one size, by default 10. share: of any second of that
     time for tuning in the background, above 0 and at most 1, by default 0.05. program: path of the program
     `autotune`, in whose processes candidates of tune() run then; "background" needs it, and takes by default the
-    one that the shell would start. max_workspace_bytes: the most memory that products keep for each stream, by
-    default an eighth of the device's; a kernel that needs more is passed over. log: a function that gets ("info" or "warning", line), in any thread.
+    one that the shell would start. max_workspace_bytes: the most memory that products keep for each stream; a
+    kernel that needs more is passed over. log: a function that gets ("info" or "warning", line), in any thread.
 
     Nothing is opened or read before the first call, and a forked process opens its own. All functions may be
     called by several threads at once. Raises TypeError or ValueError for arguments that do not fit.
