@@ -98,6 +98,9 @@ void from_json(const json& j, DeviceRates& r) {
   j.at("copy_gbps").get_to(r.copy_gbps);
 }
 
+AUTOTUNE_JSON(BaselineTime, library, version, algorithm, median_us, low_us, high_us, speedup,
+              speedup_low, speedup_high, measured_at)
+
 void to_json(json& j, const Winner& w) {
   j = json{{"silicon_class", w.device_class},
            {"device_label", w.device_label},
@@ -117,7 +120,7 @@ void to_json(json& j, const Winner& w) {
            {"note", w.note},
            {"measured_at", w.measured_at}};
   if (w.rates) j["rates"] = *w.rates;
-  if (w.baseline_us) j["baseline_us"] = *w.baseline_us;
+  if (w.baseline) j["baseline"] = *w.baseline;
   if (!w.run.empty()) j["run"] = w.run;
 }
 
@@ -141,7 +144,12 @@ void from_json(const json& j, Winner& w) {
   read(j, "measured_at", w.measured_at);
   read(j, "run", w.run);
   if (j.contains("rates")) w.rates = j.at("rates").get<DeviceRates>();
-  if (j.contains("baseline_us")) w.baseline_us = j.at("baseline_us").get<double>();
+  if (j.contains("baseline")) w.baseline = j.at("baseline").get<BaselineTime>();
+  if (j.contains("baseline_us")) {  // as it was kept before there was more
+    const auto us = j.at("baseline_us").get<double>();
+    const double speedup = us / w.median_us;
+    w.baseline = {"cublas", "", 0, us, us, us, speedup, speedup, speedup, w.measured_at};
+  }
 }
 
 }  // namespace autotune

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "autotune/baseline_time.hpp"
 #include "autotune/configuration.hpp"
 
 #include "core/device_info.hpp"
@@ -30,9 +31,8 @@ struct Winner {
   std::vector<Configuration> ties;  // of the same template, statistically as fast
   Verification verification;
   Resources resources;
-  std::optional<DeviceRates> rates;  // of the device in the same environment
-  // The median of the library that was timed in the same finals (--compare); mostly empty.
-  std::optional<double> baseline_us;
+  std::optional<DeviceRates> rates;      // of the device in the same environment
+  std::optional<BaselineTime> baseline;  // of a library that was timed beside it; mostly empty
   std::string note;         // one line on how it was measured: "12 of 10,000 blocks"; mostly empty
   std::string measured_at;  // UTC by the clock of the machine, "2026-11-21T05:40:44Z"
   std::string run;          // the guid of the tuner's run that stored it; empty in older ones

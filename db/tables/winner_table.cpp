@@ -41,7 +41,11 @@ std::optional<WinnerRow> row_from(const SQLite::Statement& row) {
     if (winner_hash(winner, body) != row.getColumn("row_hash").getString()) return std::nullopt;
     if (!(winner.median_us > 0) || !std::isfinite(winner.median_us)) return std::nullopt;
     if (!std::isfinite(winner.low_us) || !std::isfinite(winner.high_us)) return std::nullopt;
-    if (!std::isfinite(winner.baseline_us.value_or(0))) return std::nullopt;
+    const BaselineTime baseline = winner.baseline.value_or(BaselineTime());
+    if (!std::isfinite(baseline.median_us) || !std::isfinite(baseline.speedup_low) ||
+        !std::isfinite(baseline.speedup_high)) {
+      return std::nullopt;
+    }
     return WinnerRow{std::move(winner), std::move(body)};
   });
 }

@@ -232,6 +232,10 @@ typedef struct {
   char configuration[512]; /* "RESULTS_M=8,RESULTS_N=16,..." */
   char explanation[256];
   int64_t tuned_batch; /* as tuned_m */
+  /* What cuBLAS took for that problem, timed in turn with this kernel: "cublas 13.1.0", its
+   * microseconds, and how many times as long it took, with a 95 % interval. "" and 0: not timed. */
+  char baseline[64];
+  double baseline_us, speedup, speedup_low, speedup_high;
 } autotune_choice;
 
 /* The configuration that would be taken now. choice->size must be set. */

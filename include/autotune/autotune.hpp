@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "autotune/allocator.hpp"
+#include "autotune/baseline_time.hpp"
 #include "autotune/configuration.hpp"
 #include "autotune/error.hpp"
 #include "autotune/export.hpp"
@@ -129,6 +130,8 @@ struct BestConfiguration {
   Configuration configuration;
   GemmProblem tuned_for;            // row-major; another problem for nearest_size
   std::optional<double> median_us;  // of one launch, as measured for tuned_for; none if predicted
+  // What cuBLAS took for tuned_for beside this kernel (tune --compare, bench --against cublas).
+  std::optional<BaselineTime> baseline;
 };
 
 // The progress of a call of tune().

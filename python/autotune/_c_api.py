@@ -89,7 +89,8 @@ class Choice(_Struct):
         ("tuned_m", ctypes.c_int64), ("tuned_n", ctypes.c_int64), ("tuned_k", ctypes.c_int64),
         ("median_us", ctypes.c_double), ("kernel", ctypes.c_char * 64),
         ("configuration", ctypes.c_char * 512), ("explanation", ctypes.c_char * 256),
-        ("tuned_batch", ctypes.c_int64),
+        ("tuned_batch", ctypes.c_int64), ("baseline", ctypes.c_char * 64), ("baseline_us", ctypes.c_double),
+        ("speedup", ctypes.c_double), ("speedup_low", ctypes.c_double), ("speedup_high", ctypes.c_double),
     ]
 
 

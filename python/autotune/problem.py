@@ -17,12 +17,23 @@ Factor = Any  # a number, or an array of one element on the product's device
 Size = Sequence[int]
 
 
+class Baseline(TypedDict):
+    """What a vendor's library took, timed in turn with a kernel, and how many times as long, with a 95 % interval."""
+
+    library: str
+    median_us: float
+    speedup: float
+    speedup_low: float
+    speedup_high: float
+
+
 class Choice(TypedDict):
     """What query() returns: the configuration that a product runs with, and why.
 
     `match` is "exact", "exact, stale" (measured with another driver, compiler or source), "nearest size" or
     "predicted". `median_us` is the time of one launch in microseconds, as measured for `tuned_for`, (m, n, k),
-    and None where nothing was measured.
+    and None where nothing was measured. `baseline` is that of cuBLAS for `tuned_for`, and None where it was not timed
+    (`autotune tune --compare cublas`, `autotune bench --against cublas`).
     """
 
     match: str
@@ -33,6 +44,7 @@ class Choice(TypedDict):
     tuned_for_math: str
     median_us: Optional[float]
     explanation: str
+    baseline: Optional[Baseline]
 
 
 class Tuned(TypedDict):
@@ -150,6 +162,9 @@ def problem_of(size: Size, layout: str, batch: int, math: str) -> _c_api.Problem
 def choice_of(choice: _c_api.Choice) -> Choice:
     """An answer of the C API as a dictionary."""
     entries = (entry.split("=") for entry in choice.configuration.decode().split(",") if entry)
+    baseline: Baseline = {"library": choice.baseline.decode(), "median_us": choice.baseline_us,
+                          "speedup": choice.speedup, "speedup_low": choice.speedup_low,
+                          "speedup_high": choice.speedup_high}
     return {
         "match": _c_api.MATCHES[choice.match],
         "kernel": choice.kernel.decode(),
@@ -159,4 +174,5 @@ def choice_of(choice: _c_api.Choice) -> Choice:
         "tuned_for_math": _c_api.MATHS[choice.tuned_math],
         "median_us": choice.median_us or None,
         "explanation": choice.explanation.decode(),
+        "baseline": baseline if choice.baseline else None,
     }

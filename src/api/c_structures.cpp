@@ -224,6 +224,14 @@ void write_choice(const BestConfiguration& best, autotune_choice& caller) {
   copy_text(to_string(best.configuration), to.configuration, sizeof to.configuration);
   copy_text(best.explanation, to.explanation, sizeof to.explanation);
   to.tuned_batch = best.tuned_for.batch;
+  if (best.baseline) {
+    copy_text(best.baseline->library + ' ' + best.baseline->version, to.baseline,
+              sizeof to.baseline);
+    to.baseline_us = best.baseline->median_us;
+    to.speedup = best.baseline->speedup;
+    to.speedup_low = best.baseline->speedup_low;
+    to.speedup_high = best.baseline->speedup_high;
+  }
   write_known(to, caller);
 }
 

@@ -55,6 +55,7 @@ KernelChoice kernel_choice(Choice choice) {
   result.is_confirmed = predicted == nullptr && winner->confirmed;
   result.best.tuned_for = gemm_problem(winner->problem);
   result.best.median_us = winner->median_us;
+  if (predicted == nullptr) result.best.baseline = winner->baseline;
   result.compiler_build = winner->environment.nvrtc_build;
   return result;
 }

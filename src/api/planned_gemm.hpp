@@ -34,7 +34,7 @@ struct PlannedGemm {
     const BestConfiguration& y = other.best;
     return x.match == y.match && x.explanation == y.explanation &&
            x.template_name == y.template_name && x.configuration == y.configuration &&
-           x.tuned_for == y.tuned_for && x.median_us == y.median_us &&
+           x.tuned_for == y.tuned_for && x.median_us == y.median_us && x.baseline == y.baseline &&
            needs_alignment == other.needs_alignment;
   }
 };

@@ -148,7 +148,7 @@ const WrongCCall kWrongCCalls[] = {
      [](Caller& c) { return autotune_plan_workspace_bytes(c.plan, nullptr); }},
     {"choice is a null pointer", AUTOTUNE_USAGE,
      [](Caller& c) { return autotune_plan_query(c.plan, nullptr); }},
-    {"choice: size is 16: it must be sizeof, 888", AUTOTUNE_USAGE,
+    {"choice: size is 16: it must be sizeof, 984", AUTOTUNE_USAGE,
      [](Caller& c) {
        return c.choice.size = 16, autotune_query(c.library, &c.problem, &c.choice);
      }},

@@ -30,6 +30,10 @@ TEST_SUITE("known results on a GPU") {
           winner_of(*built_in_kernels().find(name), with_math(math), choose_device("0").device);
       winner.median_us = winner.low_us = winner.high_us = us;
       winner.verification = {.error_bound = 100, .frobenius_error = error};
+      if (math == Math::tf32) {
+        winner.baseline = {"cublas", "13.1.0", 2,    12,   11.5,
+                           12.5,     1.2,      1.15, 1.25, "2026-11-21T05:40:44Z"};
+      }
       database.put_winners({&winner, 1});
     }
     const Library library;
@@ -40,6 +44,10 @@ TEST_SUITE("known results on a GPU") {
     CHECK(answer(Math::tf32, 1e-6).median_us == 50);
     CHECK(answer(Math::tf32, 1e-6).match == MatchKind::exact);
     CHECK(answer(Math::tf32, 1e-3).tuned_for == with_math(Math::tf32));
+    REQUIRE(answer(Math::tf32, 1e-3).baseline);
+    CHECK(answer(Math::tf32, 1e-3).baseline->version == "13.1.0");
+    CHECK(answer(Math::tf32, 1e-3).baseline->speedup_low == 1.15);
+    CHECK_FALSE(answer(Math::tf32, 1e-6).baseline);
     CHECK(answer(Math::emulated, 1e-3).tuned_for == with_math(Math::emulated));
     CHECK(answer(Math::strict, 1e-3).tuned_for == with_math(Math::strict));
     CHECK_THROWS_WITH_AS(static_cast<void>(answer(Math::tf32, 1e-9)),
@@ -61,8 +69,12 @@ TEST_SUITE("known results on a GPU") {
     choice.size = sizeof choice;
     REQUIRE(autotune_query_within(opened, &problem, 1e-3, &choice) == AUTOTUNE_OK);
     CHECK(choice.tuned_math == AUTOTUNE_TF32);
+    CHECK(std::string(choice.baseline) == "cublas 13.1.0");
+    CHECK(choice.baseline_us == 12);
+    CHECK(choice.speedup_high == 1.25);
     REQUIRE(autotune_query_within(opened, &problem, 1e-6, &choice) == AUTOTUNE_OK);
     CHECK(choice.tuned_math == AUTOTUNE_EMULATED);
+    CHECK(std::string(choice.baseline).empty());
     CHECK(choice.median_us == 50);
     CHECK(autotune_query_within(opened, &problem, 1e-9, &choice) == AUTOTUNE_NOT_TUNED);
     CHECK(autotune_query_within(opened, &problem, 1e-3, nullptr) == AUTOTUNE_USAGE);

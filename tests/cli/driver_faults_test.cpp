@@ -106,7 +106,8 @@ TEST_SUITE("driver faults") {
         first_of(program({"--sizes", "16", "--template", "gemm_tiled", "--trials", "1", "--jobs",
                           "1", "--compare", "cublas", "--json"}));
     CHECK(tuned["cublas_us"].get<double>() == doctest::Approx(1000));
-    CHECK(tuned["cublas_algorithm"] == 2);
+    CHECK(tuned["cublas"]["algorithm"] == 2);
+    CHECK(tuned["cublas"]["version"] == "13.1.0");
     CHECK(tuned["template"] == "gemm_tiled");
     const std::vector<std::string> bench = {"bench",  "--sizes",  "16", "--against",
                                             "cublas", "--rounds", "6"};
@@ -117,6 +118,38 @@ TEST_SUITE("driver faults") {
     CHECK(against["algorithm"] == 2);
     CHECK(against["version"] == "13.1.0");
     CHECK(has(program(bench).out, "cuBLAS 13.1.0, cublasLt candidate 2"));
+  }
+
+  TEST_CASE("comparisons are kept beside the winner") {
+    if (!can_compile()) return;
+    Program program;
+    program.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
+    program.environment.emplace_back("AUTOTUNE_CUBLAS", AUTOTUNE_FAKE_CUBLAS);
+    program.environment.emplace_back("FAKE_CUBLAS", "900,800");
+    const auto kept = [&] {
+      std::vector<std::string> in_json = {"query", "--sizes", "16", "--json"};
+      return nlohmann::json::parse(program(in_json).out)["results"][0];
+    };
+    const ProgramResult tuned = program({"--sizes", "16", "--template", "gemm_tiled", "--trials",
+                                         "1", "--jobs", "1", "--compare", "cublas"});
+    CAPTURE(tuned.err);
+    CHECK(tuned.exit_code == kSuccess);
+    CHECK(kept()["cublas_us"].get<double>() == doctest::Approx(800));
+    CHECK(kept()["cublas"]["algorithm"] == 1);
+    const double speedup = kept()["cublas"]["speedup"];
+
+    program.environment.back().second = "1600";
+    const ProgramResult benched =
+        program({"bench", "--sizes", "16", "--against", "cublas", "--rounds", "6"});
+    CAPTURE(benched.out);
+    CAPTURE(benched.err);
+    CHECK(benched.exit_code == kSuccess);
+    CHECK(kept()["cublas_us"].get<double>() == doctest::Approx(1600));
+    CHECK(kept()["cublas"]["algorithm"] == 0);
+    CHECK(kept()["cublas"]["speedup"].get<double>() == doctest::Approx(2 * speedup));
+    const ProgramResult explained = program({"query", "--sizes", "16", "--explain"});
+    CHECK(has(explained.out, "of cuBLAS"));
+    CHECK(has(explained.out, "cublas 13.1.0, algorithm 0: 1600"));
   }
 
   TEST_CASE("a comparison with a cuBLAS that is not there says so and fails") {

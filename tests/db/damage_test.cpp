@@ -213,7 +213,7 @@ TEST_SUITE("damage") {
       CHECK(database.winners({}).empty());
       *figure = sound;
     }
-    winner.baseline_us = infinity;
+    winner.baseline = BaselineTime{.median_us = infinity};
     database.put_winners({&winner, 1});
     CHECK(database.winners({}).empty());
     database.put_rates("class", some_scope().environment, {infinity, 1});

@@ -1,12 +1,24 @@
 #include "tuner/devices/baseline_rounds.hpp"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "core/statistics.hpp"
 
 namespace autotune {
+namespace {
+
+// Returns whether the trial of a library's own choice ends the rounds.
+bool has_ended(const Trial& own_choice) {
+  return !own_choice.ok() && own_choice.status != TrialStatus::wrong_result;
+}
+
+}  // namespace
 
 bool BaselineRounds::play() {
   std::vector<Algorithm> played = algorithms_;
-  for (std::size_t i = 0; i < played.size() && played.front().trial.ok(); ++i) {
+  for (std::size_t i = 0; i < played.size() && !has_ended(played.front().trial); ++i) {
     if (!is_left(played[i])) continue;
     std::optional<Trial> trial = sample_(played[i].number);
     if (!trial) return false;
@@ -23,7 +35,7 @@ bool BaselineRounds::play() {
 
 const BaselineRounds::Algorithm* BaselineRounds::best() const {
   const Algorithm* best = nullptr;
-  if (rounds_ == 0 || failure() != nullptr) return best;
+  if (rounds_ == 0 || has_ended(algorithms_.front().trial)) return best;
   for (const Algorithm& algorithm : algorithms_) {
     if (!algorithm.trial.ok() || algorithm.samples_us.size() < rounds_) continue;
     if (best == nullptr || median(algorithm.samples_us) < median(best->samples_us)) {
@@ -35,7 +47,42 @@ const BaselineRounds::Algorithm* BaselineRounds::best() const {
 
 const Trial* BaselineRounds::failure() const {
   const Trial& own_choice = algorithms_.front().trial;
-  return own_choice.ok() ? nullptr : &own_choice;
+  return own_choice.ok() || best() != nullptr ? nullptr : &own_choice;
+}
+
+std::optional<BaselineTime> BaselineRounds::time(const std::string& library,
+                                                 std::span<const double> beside_us) const {
+  const Algorithm* const best = this->best();
+  if (best == nullptr) return std::nullopt;
+  BaselineTime time{.library = library, .version = best->trial.detail, .algorithm = best->number};
+  const Interval interval = median_interval(best->samples_us);
+  time.median_us = median(best->samples_us);
+  time.low_us = interval.low;
+  time.high_us = interval.high;
+  std::vector<double> speedups;
+  for (std::size_t round = 0; round < std::min(beside_us.size(), best->samples_us.size());
+       ++round) {
+    speedups.push_back(best->samples_us[round] / beside_us[round]);
+  }
+  if (speedups.empty()) return time;
+  const Interval of_speedup = median_interval(speedups);
+  time.speedup = median(speedups);
+  time.speedup_low = of_speedup.low;
+  time.speedup_high = of_speedup.high;
+  return time;
+}
+
+std::string BaselineRounds::problem(const std::string& library) const {
+  if (const Trial* const failed = failure()) {
+    return fmt::format("{} {}: {}", library, in_words(failed->status), failed->detail);
+  }
+  std::vector<int> wrong;
+  for (const Algorithm& algorithm : algorithms_) {
+    if (algorithm.trial.status == TrialStatus::wrong_result) wrong.push_back(algorithm.number);
+  }
+  if (wrong.empty()) return "";
+  return fmt::format("{}: wrong results, so left out: algorithm {}", library,
+                     fmt::join(wrong, ", "));
 }
 
 bool BaselineRounds::is_left(const Algorithm& algorithm) const {

@@ -4,8 +4,12 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "autotune/baseline_time.hpp"
 
 #include "core/trial.hpp"
 
@@ -36,8 +40,17 @@ class BaselineRounds {
   // The algorithm with the least median among those with a sample of each round; nullptr without
   // any, and when the library's own choice has failed.
   [[nodiscard]] const Algorithm* best() const;
-  // The failed trial of the library's own choice, which ends the rounds; else nullptr.
+  // The failed trial of the library's own choice, which ends the rounds; else nullptr. A wrong
+  // result of it only leaves it out, unless nothing else is right.
   [[nodiscard]] const Trial* failure() const;
+
+  // The best algorithm as the library's time, beside the samples of a kernel in the same rounds, if
+  // there are any. Nullopt without one.
+  [[nodiscard]] std::optional<BaselineTime> time(const std::string& library,
+                                                 std::span<const double> beside_us) const;
+  // Why there is no best algorithm, or which ones give wrong results and are left out. One line;
+  // empty where nothing is to be said.
+  [[nodiscard]] std::string problem(const std::string& library) const;
 
  private:
   [[nodiscard]] bool is_left(const Algorithm& algorithm) const;

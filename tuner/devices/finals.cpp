@@ -150,14 +150,10 @@ class Rounds {
 };
 
 void record(const BaselineRounds& rounds, const std::string& baseline, FinalsResult& result) {
-  if (const BaselineRounds::Algorithm* best = rounds.best()) {
-    result.baseline_us = median(best->samples_us);
-    result.baseline_algorithm = best->number;
-  }
-  if (const Trial* failed = rounds.failure()) {
-    result.baseline_problem =
-        fmt::format("{} {}: {}", baseline, in_words(failed->status), failed->detail);
-  }
+  const Finalist* const winner =
+      result.ranking ? &result.finalists[result.ranking->winner] : nullptr;
+  result.baseline = rounds.time(baseline, winner ? winner->samples_us : std::vector<double>());
+  result.baseline_problem = rounds.problem(baseline);
 }
 
 }  // namespace
@@ -195,8 +191,8 @@ FinalsResult run_finals(const Problem& problem, std::vector<Finalist> finalists,
   Rounds rounds(problem, finalists, baseline, runner, time, stop);
   FinalsResult result;
   if (rounds.play() >= kFirstRounds) result.ranking = rank_finalists(finalists);
-  if (rounds.baseline()) record(*rounds.baseline(), baseline, result);
   result.finalists = std::move(finalists);
+  if (rounds.baseline()) record(*rounds.baseline(), baseline, result);
   return result;
 }
 

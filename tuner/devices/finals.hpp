@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "autotune/baseline_time.hpp"
+
 #include "core/statistics.hpp"
 #include "core/trial.hpp"
 #include "kernel_templates/kernel_template.hpp"
@@ -58,10 +60,9 @@ struct Ranking {
 
 struct FinalsResult {
   std::vector<Finalist> finalists;
-  std::optional<Ranking> ranking;     // empty when they ended before three rounds
-  std::optional<double> baseline_us;  // least median of its algorithms in the same rounds
-  int baseline_algorithm = 0;         // which one had it, 0 for the library's own choice
-  std::string baseline_problem;       // why there is none, where one was asked for
+  std::optional<Ranking> ranking;        // empty when they ended before three rounds
+  std::optional<BaselineTime> baseline;  // with the winner's share, if there is one; no date
+  std::string baseline_problem;          // why there is none, or which of its algorithms are wrong
 };
 
 struct FinalsTime {

@@ -190,8 +190,8 @@ bool Decision::add_built(Undecided& undecided) {
 void Decision::record(FinalsDone done) {
   --open_finals_;
   Undecided& undecided = problems_[done.id];
-  undecided.result.baseline_us = done.result.baseline_us;
-  undecided.result.baseline_algorithm = done.result.baseline_algorithm;
+  undecided.result.baseline = done.result.baseline;
+  if (undecided.result.baseline) undecided.result.baseline->measured_at = utc_now();
   undecided.result.baseline_problem = std::move(done.result.baseline_problem);
   if (done.result.ranking) {
     declare_winner(undecided, done.result);
@@ -213,7 +213,9 @@ void Decision::declare_winner(Undecided& undecided, const FinalsResult& finals) 
   winner.high_us = ranking.interval.high;
   winner.confirmed = true;
   // The baseline has the arithmetic of the first finalist.
-  if (first.problem == finals.finalists.front().problem) winner.baseline_us = finals.baseline_us;
+  if (first.problem == finals.finalists.front().problem) {
+    winner.baseline = undecided.result.baseline;
+  }
   for (const std::size_t tie : ranking.ties) {
     const Finalist& tied = finals.finalists[tie];
     if (tied.kernel != first.kernel || tied.problem != first.problem) continue;
@@ -239,7 +241,7 @@ void Decision::report_results() {
                                                  : found_too_large(undecided.tasks);
     }
     const std::string& baseline = plan_.request().baseline;
-    const bool lacks_baseline = !baseline.empty() && !result.baseline_us;
+    const bool lacks_baseline = !baseline.empty() && !result.baseline;
     if (!missed_finals_.empty() && lacks_baseline && result.baseline_problem.empty()) {
       result.baseline_problem = baseline + " was not timed: the budget's time was over";
     }

@@ -28,10 +28,9 @@ struct ProblemResult {
   // The share of the space's best rate that was reached at least (tuner/search/convergence.hpp). 0:
   // nothing can be said, or nothing was measured.
   double reached_share = 0;
-  std::set<std::string> began_with;   // labels of other devices whose winners were tried first
-  std::optional<double> baseline_us;  // least median of its algorithms in the same finals
-  int baseline_algorithm = 0;         // which one had it, 0 for the library's own choice
-  std::string baseline_problem;       // why a baseline that was asked for has no time
+  std::set<std::string> began_with;      // labels of other devices whose winners were tried first
+  std::optional<BaselineTime> baseline;  // in the same finals
+  std::string baseline_problem;  // why one that was asked for has no time, or is in part wrong
 
   [[nodiscard]] std::int64_t tried() const { return measured + known; }
 };

@@ -1,7 +1,9 @@
 // autotune bench: times the best known configurations in turn with cuBLAS, a given configuration or
 // the configurations of another database.
 
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -28,6 +30,7 @@
 #include "core/statistics.hpp"
 #include "tuner/devices/baseline_rounds.hpp"
 #include "tuner/devices/comparison.hpp"
+#include "tuner/run/stored_results.hpp"
 
 namespace autotune {
 namespace {
@@ -188,6 +191,9 @@ class Bench {
     }
     for (Side& side : size.sides) side.trial.measurement.median_us = median(side.samples_us);
     size.comparison = compare_samples(size.sides[0].samples_us, size.sides[1].samples_us);
+    if (!options_.against_cublas()) return;
+    size.baseline = cublas.time(kCublas, size.sides[0].samples_us);
+    size.baseline_problem = cublas.problem(kCublas);
   }
 
   // False if it failed.
@@ -225,6 +231,41 @@ class Bench {
   CandidateRunner runner_;
 };
 
+// Stored configurations have their values in another order than those of a space.
+std::map<std::string, std::int64_t> values_of(const Configuration& configuration) {
+  std::map<std::string, std::int64_t> values;
+  for (const auto& [name, value] : configuration.entries()) values[std::string(name)] = value;
+  return values;
+}
+
+// Keeps the library's times beside the winners of the database that were compared with it.
+void keep_baselines(const std::vector<SizeComparison>& sizes, const BenchOptions& options,
+                    const DeviceInfo& device) {
+  const auto stored = open_database_read_only(options.database);
+  if (!stored) return;
+  std::vector<Winner> compared;
+  for (const SizeComparison& size : sizes) {
+    const ChosenConfiguration& own = size.sides[0].chosen;
+    if (!size.baseline || own.problem != size.problem) continue;
+    for (Winner& winner :
+         stored->winners({.device_class = device.device_class(), .problem = size.problem})) {
+      if (winner.template_name != own.kernel->name ||
+          values_of(winner.configuration) != values_of(own.configuration)) {
+        continue;
+      }
+      winner.baseline = size.baseline;
+      winner.baseline->measured_at = utc_now();
+      compared.push_back(std::move(winner));
+    }
+  }
+  if (compared.empty()) return;
+  try {
+    TuningDatabase::open(stored->path()).put_winners(compared);
+  } catch (const StorageError& error) {
+    say(fmt::format("warning: the comparison is not stored: {}", error.what()));
+  }
+}
+
 int run_bench(const BenchOptions& options) {
   check_bench(options);
   InterruptWatch interrupts;
@@ -233,6 +274,7 @@ int run_bench(const BenchOptions& options) {
   check_memory(options.kernels(), options.problems(), device);
   const auto lock = lock_device(device, interrupts.token());
   const std::vector<SizeComparison> sizes = Bench(options, device, interrupts).run();
+  keep_baselines(sizes, options, device);
   print_bench_notes(sizes, options);
   if (options.json) {
     auto document = results_document("bench", &device, device.label);

@@ -48,6 +48,12 @@ struct Answer {
   [[nodiscard]] bool known() const { return !choices.empty(); }
   // The problem as the answer computes it.
   [[nodiscard]] Problem computed() const { return known() ? choices.front().problem : problem; }
+  // What a library took for the problem beside the answer's kernel; nullptr where none was timed.
+  [[nodiscard]] const BaselineTime* baseline() const {
+    if (!known() || !choices.front().is_measured()) return nullptr;
+    const auto& baseline = choices.front().stored()->winner.baseline;
+    return baseline ? &*baseline : nullptr;
+  }
 };
 
 std::vector<Answer> find_answers(const QueryOptions& options, const TuningDatabase* database,
@@ -119,6 +125,8 @@ Table answer_table(const KernelSet& kernels, const std::vector<Answer>& answers,
   const std::string usual = asked ? to_string(*asked) : math_text(answers.front().computed());
   const bool with_math = std::ranges::any_of(
       answers, [&](const Answer& answer) { return math_text(answer.computed()) != usual; });
+  const bool compared = std::ranges::any_of(
+      answers, [](const Answer& answer) { return answer.known() && answer.baseline() != nullptr; });
   RateColumn rates;
   TimeColumn times;
   for (const Answer& answer : answers) {
@@ -126,7 +134,10 @@ Table answer_table(const KernelSet& kernels, const std::vector<Answer>& answers,
     rates.add(rate_of(kernels, answer.problem, answer.choices.front().time_us()));
     times.add(answer.choices.front().time_us());
   }
-  Table table({"size", "match", times.title(), rates.title(), "template", "configuration"});
+  std::vector<std::string> header = {"size", "match", times.title(), rates.title()};
+  if (compared) header.emplace_back("of cuBLAS");
+  header.insert(header.end(), {"template", "configuration"});
+  Table table(header);
   for (const Answer& answer : answers) {
     const std::string size = size_text(kernels, answer.computed(), with_math);
     if (!answer.known()) {
@@ -137,10 +148,16 @@ Table answer_table(const KernelSet& kernels, const std::vector<Answer>& answers,
     // The sign tells predicted figures from measured ones.
     const char* const sign = best.predicted() != nullptr ? "~" : "";
     const double us = best.time_us();
-    table.add({size, match_text(kernels, best), us > 0 ? sign + times.text(us) : "-",
-               us > 0 ? sign + rates.text(rate_of(kernels, best.problem, us)) : "-",
-               best.kernel->name,
-               configuration_text(best.kernel, best.configuration, best.problem, wide)});
+    std::vector<std::string> row = {
+        size, match_text(kernels, best), us > 0 ? sign + times.text(us) : "-",
+        us > 0 ? sign + rates.text(rate_of(kernels, best.problem, us)) : "-"};
+    if (compared) {
+      const BaselineTime* const baseline = answer.baseline();
+      row.push_back(baseline != nullptr ? fmt::format("{:.3f}", baseline->speedup) : "-");
+    }
+    row.push_back(best.kernel->name);
+    row.push_back(configuration_text(best.kernel, best.configuration, best.problem, wide));
+    table.add(std::move(row));
   }
   return table;
 }
@@ -214,6 +231,12 @@ void print_explanations(const KernelSet& kernels, const std::vector<Answer>& ans
                match.explanation, printable(winner.device_class),
                printable(winner.environment.driver), printable(winner.environment.nvrtc_build),
                printable(winner.measured_at));
+    if (const BaselineTime* const baseline = answer.baseline()) {
+      fmt::print("  {} {}, algorithm {}: {}, {:.3f} ({:.3f} to {:.3f}) times as long, {}\n",
+                 printable(baseline->library), printable(baseline->version), baseline->algorithm,
+                 time_text(baseline->median_us), baseline->speedup, baseline->speedup_low,
+                 baseline->speedup_high, printable(baseline->measured_at));
+    }
   }
 }
 

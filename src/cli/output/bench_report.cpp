@@ -103,6 +103,9 @@ void print_bench_notes(const std::vector<SizeComparison>& sizes, const BenchOpti
       const Trial& failed = size.sides[0].trial.ok() ? size.sides[1].trial : size.sides[0].trial;
       say(failure_text(options.kernels(), failed));
     }
+    if (size.comparison && !size.baseline_problem.empty()) {
+      say(fmt::format("{}: {}", size_text(options.kernels(), size.problem), size.baseline_problem));
+    }
     for (const Side& side : size.sides) {
       if (!size.comparison || side.chosen.kernel == nullptr || side.chosen.is_exact) continue;
       const std::string& origin = side.chosen.origin;

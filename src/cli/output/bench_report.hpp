@@ -44,6 +44,8 @@ struct SizeComparison {
   std::array<Side, 2> sides;  // the own one and the other
   bool is_stored = true;      // false: the other database has nothing for the problem
   std::optional<Comparison> comparison;
+  std::optional<BaselineTime> baseline;  // the other one's time, where that is cuBLAS
+  std::string baseline_problem;          // as BaselineRounds::problem() has it
 };
 
 [[nodiscard]] Table comparison_table(const std::vector<SizeComparison>& sizes,

@@ -109,7 +109,20 @@ Json result_entry(const KernelSet& kernels, const Winner& winner, const std::str
   entry["ties"] = std::move(ties);
   entry["note"] = winner.note;
   entry["measured_at"] = winner.measured_at;
+  if (winner.baseline) add_baseline(entry, *winner.baseline);
   return entry;
+}
+
+void add_baseline(Json& entry, const BaselineTime& baseline) {
+  entry[baseline.library + "_us"] = baseline.median_us;
+  entry[baseline.library] = {{"version", known(baseline.version)},
+                             {"algorithm", baseline.algorithm},
+                             {"low_us", baseline.low_us},
+                             {"high_us", baseline.high_us},
+                             {"speedup", baseline.speedup},
+                             {"speedup_low", baseline.speedup_low},
+                             {"speedup_high", baseline.speedup_high},
+                             {"measured_at", baseline.measured_at}};
 }
 
 Json result_entry(const KernelSet& kernels, const Trial& trial) {

@@ -23,6 +23,8 @@ namespace autotune {
 [[nodiscard]] nlohmann::ordered_json result_entry(const KernelSet& kernels, const Winner& winner,
                                                   const std::string& match);
 [[nodiscard]] nlohmann::ordered_json result_entry(const KernelSet& kernels, const Trial& trial);
+// "cublas_us" and "cublas" of an entry.
+void add_baseline(nlohmann::ordered_json& entry, const BaselineTime& baseline);
 // An entry for a problem without a correct configuration.
 [[nodiscard]] nlohmann::ordered_json empty_entry(const Problem& problem, const std::string& status);
 

@@ -61,10 +61,7 @@ nlohmann::ordered_json tune_document(const TuneReport& report, const DeviceInfo&
     if (result.least_error) entry["least_error"] = *result.least_error;
     entry["reached_share"] = nullptr;
     if (result.reached_share > 0) entry["reached_share"] = result.reached_share;
-    if (result.baseline_us) {
-      entry["cublas_us"] = *result.baseline_us;
-      entry["cublas_algorithm"] = result.baseline_algorithm;
-    }
+    if (result.baseline) add_baseline(entry, *result.baseline);
     if (report.rates && result.winner) {
       entry["fma_fraction"] =
           rate_of(kernels, result.problem, result.winner->median_us) / report.rates->fma_gflops;
@@ -96,9 +93,8 @@ nlohmann::ordered_json tune_document(const TuneReport& report, const DeviceInfo&
 }
 
 Table result_table(const TuneReport& report, const KernelSet& kernels, bool wide) {
-  const bool compared =
-      std::any_of(report.problems.begin(), report.problems.end(),
-                  [](const ProblemResult& r) { return r.baseline_us.has_value(); });
+  const bool compared = std::any_of(report.problems.begin(), report.problems.end(),
+                                    [](const ProblemResult& r) { return r.baseline.has_value(); });
   const bool with_math = std::any_of(
       report.problems.begin(), report.problems.end(),
       [](const ProblemResult& r) { return r.winner && r.winner->problem != r.problem; });
@@ -107,7 +103,8 @@ Table result_table(const TuneReport& report, const KernelSet& kernels, bool wide
   for (const ProblemResult& result : report.problems) {
     if (!result.winner) continue;
     rates.add(rate_of(kernels, result.problem, result.winner->median_us));
-    times.add(std::max(result.winner->median_us, result.baseline_us.value_or(0)));
+    times.add(result.winner->median_us);
+    if (result.baseline) times.add(result.baseline->median_us);
   }
   std::vector<std::string> header = {"size", times.title(), rates.title(), "of FMA rate"};
   if (compared) header.insert(header.end(), {times.title("cuBLAS"), "ratio"});
@@ -125,9 +122,8 @@ Table result_table(const TuneReport& report, const KernelSet& kernels, bool wide
         rates.text(rate),
         report.rates ? fmt::format("{:.1f}%", 100 * rate / report.rates->fma_gflops) : "-"};
     if (compared) {
-      row.push_back(result.baseline_us ? times.text(*result.baseline_us) : "-");
-      row.push_back(
-          result.baseline_us ? fmt::format("{:.3f}", *result.baseline_us / winner.median_us) : "-");
+      row.push_back(result.baseline ? times.text(result.baseline->median_us) : "-");
+      row.push_back(result.baseline ? fmt::format("{:.3f}", result.baseline->speedup) : "-");
     }
     row.push_back(winner.template_name);
     row.push_back(configuration_text(kernels.find(winner.template_name), winner.configuration,

@@ -183,7 +183,7 @@ void add_winners(const KernelSet& kernels, ReportData& report, const std::vector
       continue;
     }
     size.best = best_of(kernels, *found->second);
-    size.baseline_us = found->second->baseline_us;
+    size.baseline = found->second->baseline;
   }
 }
 

@@ -64,7 +64,7 @@ struct ReportSize {
   Work work;
   std::vector<ReportTrial> trials;  // in the order they were stored
   std::optional<ReportBest> best;   // empty: no trial is correct
-  std::optional<double> baseline_us;
+  std::optional<BaselineTime> baseline;
 
   [[nodiscard]] std::size_t correct() const;
   // The fastest correct trial; infinity where there is none.

@@ -12,6 +12,7 @@
 
 #include "autotune/version.hpp"
 
+#include "cli/output/results_json.hpp"
 #include "cli/report/parameter_effects.hpp"
 #include "core/json.hpp"
 
@@ -63,7 +64,7 @@ Json size_json(const ReportSize& size, const ReportDevice& device) {
         {"high_us", size.best->high_us},        {"gflops", gflops(size.work, size.best->median_us)},
         {"confirmed", size.best->confirmed}};
   }
-  if (size.baseline_us) entry["cublas_us"] = *size.baseline_us;
+  if (size.baseline) add_baseline(entry, *size.baseline);
   if (device.rates) entry["limit_gflops"] = size.limit(*device.rates);
   for (const auto& [trial, us] : size.convergence()) {
     entry["convergence"].push_back({trial, gflops(size.work, us)});

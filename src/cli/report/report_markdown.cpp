@@ -58,15 +58,15 @@ std::string rates_text(const ReportData& report) {
   for (const ReportSize& size : report.sizes) {
     const ReportDevice& device = report.devices[size.device];
     const auto& best = size.best;
-    const bool compared = best && size.baseline_us;
+    const bool compared = best && size.baseline;
     table.add({cell(device.label), cell(size.text),
                best ? rates.text(gflops(size.work, best->median_us)) : "-",
                best ? fmt::format("{:.2f}", best->median_us) : "-",
                best && best->confirmed
                    ? fmt::format("{:.2f} to {:.2f}", best->low_us, best->high_us)
                    : "unconfirmed",
-               compared ? fmt::format("{:.2f}", *size.baseline_us) : "-",
-               compared ? fmt::format("{:.1f} %", 100 * *size.baseline_us / best->median_us) : "-",
+               compared ? fmt::format("{:.2f}", size.baseline->median_us) : "-",
+               compared ? fmt::format("{:.1f} %", 100 * size.baseline->speedup) : "-",
                device.rates ? rates.text(size.limit(*device.rates)) : "-",
                std::to_string(size.trials.size()), std::to_string(size.correct()),
                best ? cell(best->template_name) : "-", best ? cell(best->configuration) : "-"});

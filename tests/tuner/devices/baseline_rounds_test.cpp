@@ -8,6 +8,7 @@ namespace autotune::test {
 namespace {
 
 constexpr double kFails = 0;
+constexpr double kIsWrong = -3;
 constexpr double kTimeIsOver = -1;
 
 // Algorithms that take so long, which may change between rounds, and how often each was sampled.
@@ -22,8 +23,8 @@ struct Timed {
       trial.status = TrialStatus::load_failed;
     } else if (us[i] == kTimeIsOver) {
       return std::nullopt;
-    } else if (us[i] == kFails) {
-      trial.status = TrialStatus::launch_failed;
+    } else if (us[i] == kFails || us[i] == kIsWrong) {
+      trial.status = us[i] == kFails ? TrialStatus::launch_failed : TrialStatus::wrong_result;
     } else {
       trial.measurement.median_us = us[i];
     }
@@ -79,6 +80,27 @@ TEST_SUITE("BaselineRounds") {
       REQUIRE(timed.rounds.failure());
       CHECK(timed.rounds.failure()->status == TrialStatus::launch_failed);
     }
+  }
+
+  TEST_CASE("algorithms with wrong results are left out by their numbers, the own choice too") {
+    Timed timed({kIsWrong, 11, kIsWrong, 10});
+    timed.play(7);
+    REQUIRE(timed.rounds.best());
+    CHECK(timed.rounds.best()->number == 3);
+    CHECK(timed.rounds.failure() == nullptr);
+    CHECK(timed.rounds.problem("cublas") == "cublas: wrong results, so left out: algorithm 0, 2");
+    const auto time = timed.rounds.time("cublas", std::vector<double>(9, 8));
+    REQUIRE(time);
+    CHECK(time->algorithm == 3);
+    CHECK(time->median_us == 10);
+    CHECK(time->speedup == 1.25);
+
+    Timed nothing({kIsWrong, kIsWrong});
+    nothing.play(1);
+    CHECK(nothing.rounds.best() == nullptr);
+    REQUIRE(nothing.rounds.failure());
+    CHECK(nothing.rounds.failure()->status == TrialStatus::wrong_result);
+    CHECK_FALSE(nothing.rounds.time("cublas", {}));
   }
 
   TEST_CASE("a round that is cut short counts for nothing") {

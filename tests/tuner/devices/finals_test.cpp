@@ -197,8 +197,11 @@ TEST_SUITE("finals") {
     };
     const FinalsResult result = match.play(1, {}, "cublas");
     CHECK(rounds == 11);
-    CHECK(result.baseline_us == 7 + 6);
-    CHECK(result.baseline_algorithm == 2);
+    REQUIRE(result.baseline);
+    CHECK(result.baseline->median_us == 7 + 6);
+    CHECK(result.baseline->algorithm == 2);
+    CHECK(result.baseline->speedup == 1.3);
+    CHECK(result.baseline->speedup_low < 1.3);
     CHECK(result.baseline_problem == "");
     CHECK(result.ranking.has_value());
   }
@@ -222,7 +225,8 @@ TEST_SUITE("finals") {
     const FinalsResult result = match.play(1, time, "cublas");
     CHECK(result.ranking.has_value());
     CHECK(result.finalists.front().samples_us.size() == 3);
-    CHECK(result.baseline_us == 7);
+    REQUIRE(result.baseline);
+    CHECK(result.baseline->median_us == 7);
     CHECK(result.baseline_problem == "");
   }
 

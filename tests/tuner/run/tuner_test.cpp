@@ -328,18 +328,27 @@ TEST_SUITE("tune") {
     f.script->measure = [](const MeasureRequest& m) {
       if (m.baseline.empty()) return WorkerOutcome(WorkerReply(measured(time_us(m))));
       if (m.algorithm > 2) return WorkerOutcome(WorkerReply(failed(TrialStatus::load_failed)));
-      return WorkerOutcome(WorkerReply(measured(m.algorithm == 1 ? 7.5 : 9.5)));
+      MeasureReply reply = measured(m.algorithm == 1 ? 7.5 : 9.5);
+      reply.detail = "13.1.0";
+      return WorkerOutcome(WorkerReply(reply));
     };
     for (const std::int64_t measured : {kValid, std::int64_t{0}}) {
       const TuneReport report = f.run();
       CHECK(report.measured == measured);
-      CHECK(report.problems[0].baseline_us == 7.5);
-      CHECK(report.problems[0].baseline_algorithm == 1);
+      REQUIRE(report.problems[0].baseline);
+      CHECK(report.problems[0].baseline->median_us == 7.5);
+      CHECK(report.problems[0].baseline->algorithm == 1);
       CHECK(report.problems[0].winner->median_us == 10);
     }
     for (const Winner& winner : f.database.winners({})) {
       CHECK(winner.template_name == "fake");
       CHECK(winner.median_us == 10);
+      REQUIRE(winner.baseline);
+      CHECK(winner.baseline->library == "cublas");
+      CHECK(winner.baseline->version == "13.1.0");
+      CHECK(winner.baseline->speedup == 0.75);
+      CHECK(winner.baseline->speedup_high == 0.75);
+      CHECK(winner.baseline->measured_at.size() == std::string("2026-11-21T05:40:44Z").size());
     }
     for (const Trial& trial : f.seen) CHECK(trial.template_name == "fake");
   }
@@ -352,7 +361,7 @@ TEST_SUITE("tune") {
                                                               : measured(time_us(m))));
     };
     const TuneReport report = f.run();
-    CHECK_FALSE(report.problems[0].baseline_us);
+    CHECK_FALSE(report.problems[0].baseline);
     CHECK(report.problems[0].baseline_problem ==
           "cublas could not be launched, or faulted: as scripted");
     CHECK(report.problems[0].winner->confirmed);

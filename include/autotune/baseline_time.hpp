@@ -1,0 +1,30 @@
+// The time of a vendor's library for a product that was tuned.
+#pragma once
+
+#include <string>
+
+namespace autotune {
+
+// The fastest right algorithm of the library, sampled in turn with the winner on the same data. It
+// says nothing of another version of the library.
+struct BaselineTime {
+  std::string library;  // "cublas"
+  std::string version;  // "13.1.0"; empty where it was not kept
+  int algorithm = 0;    // 0: the library's own choice; else a candidate of its heuristic, from 1 on
+  double median_us = 0;
+  double low_us = 0;  // 95 % confidence interval of the median, or the range of few samples
+  double high_us = 0;
+  // The library's time divided by the winner's: the median over the rounds of both, with its
+  // interval. Above 1 the winner is faster.
+  double speedup = 0;
+  double speedup_low = 0;
+  double speedup_high = 0;
+  std::string measured_at;  // UTC, "2026-11-21T05:40:44Z"
+
+  friend bool operator==(const BaselineTime& a, const BaselineTime& b) {
+    return a.library == b.library && a.version == b.version && a.algorithm == b.algorithm &&
+           a.median_us == b.median_us && a.speedup == b.speedup && a.measured_at == b.measured_at;
+  }
+};
+
+}  // namespace autotune
