@@ -50,8 +50,8 @@ while IFS= read -r line; do fail "$line: only db sees SQLite"; done \
   < <(grep -rnE '#include <(sqlite3\.h|SQLiteCpp/.*)>' "${sources[@]}" | grep -vE '^(db/|src/cli/output/version_text\.cpp)')
 while IFS= read -r line; do fail "$line: public headers include the standard library and each other"; done \
   < <(grep -rnE '#include' include | grep -vE '#include (<[a-z_]+>|<std[a-z]+\.h>|"autotune/)')
-while IFS= read -r line; do fail "$line: only GEMM's files know a GemmProblem, all others hold Problem"; done \
-  < <(grep -rnw GemmProblem "${sources[@]}" --include=*.cpp --include=*.hpp |
+while IFS= read -r line; do fail "$line: only GEMM's files know a GemmProblem and FP32, all others hold Problem and ElementType"; done \
+  < <(grep -rnE '\bGemmProblem\b|sizeof\(float\)' "${sources[@]}" --include=*.cpp --include=*.hpp |
     grep -vE '^(include|base/operation/gemm|base/baseline|kernel_templates|src/api|src/select|src/(cli|export/source)/gemm_)')
 # Where nothing is inlined, the linker would take one destructor for both.
 while IFS= read -r name; do fail "$name: two classes have this name"; done \

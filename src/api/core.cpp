@@ -28,10 +28,8 @@ const ShippedPortfolios& built_in_portfolios() {
   return portfolios;
 }
 
-void check_options(const LibraryOptions& options) {
-  if (options.device.number() < Device::cpu().number()) {
-    throw UsageError("device: the number of a GPU must be 0 or more, e.g. Device::gpu(0)");
-  }
+// What is done for products that were not tuned.
+void check_miss(const LibraryOptions& options) {
   if (options.miss > MissPolicy::background) {
     throw UsageError(
         fmt::format("miss is {}: it must be from 0 to 3", static_cast<int>(options.miss)));
@@ -39,9 +37,6 @@ void check_options(const LibraryOptions& options) {
   if (!(options.miss_budget_seconds > 0)) {
     throw UsageError(
         fmt::format("miss_budget_seconds is {}: it must be above 0", options.miss_budget_seconds));
-  }
-  if (!options.bundle.empty() && !options.database.empty()) {
-    throw UsageError("bundle and database exclude each other");
   }
   const bool tunes = options.miss == MissPolicy::tune || options.miss == MissPolicy::background;
   if (!options.bundle.empty() && tunes) {
@@ -52,16 +47,26 @@ void check_options(const LibraryOptions& options) {
         fmt::format("background_share is {}: it must be above 0 and at most 1, e.g. 0.05",
                     options.background_share));
   }
+  if (options.worker_program.empty() && options.miss == MissPolicy::background) {
+    throw UsageError(
+        "with MissPolicy::background worker_program must name the program autotune, e.g. "
+        "/usr/bin/autotune: candidates run in processes of their own");
+  }
+}
+
+void check_options(const LibraryOptions& options) {
+  if (options.device.number() < Device::cpu().number()) {
+    throw UsageError("device: the number of a GPU must be 0 or more, e.g. Device::gpu(0)");
+  }
+  if (!options.bundle.empty() && !options.database.empty()) {
+    throw UsageError("bundle and database exclude each other");
+  }
+  check_miss(options);
   if (static_cast<bool>(options.allocator.allocate) !=
       static_cast<bool>(options.allocator.release)) {
     throw UsageError("allocator: allocate and release must be given both, or neither");
   }
   const std::string& program = options.worker_program;
-  if (program.empty() && options.miss == MissPolicy::background) {
-    throw UsageError(
-        "with MissPolicy::background worker_program must name the program autotune, e.g. "
-        "/usr/bin/autotune: candidates run in processes of their own");
-  }
   if (!program.empty() && ::access(program.c_str(), X_OK) != 0) {
     throw UsageError(fmt::format("worker_program is {}: it must be the program autotune", program));
   }

@@ -259,6 +259,12 @@ struct Extent {
   }
 };
 
+// Returns whether lines are as far apart as they are long.
+bool has_room(const GemmCall& call) {
+  const GemmProblem& p = call.problem;
+  return call.a.ld >= p.lda() && call.b.ld >= p.ldb() && call.c.ld >= p.ldc();
+}
+
 // Returns whether a call is right at first sight, as nearly all are: this is a part of every call.
 // `choices` has the bits of all enumerators but math, and none for types that are right in a call
 // without scalars in memory and D.
@@ -266,8 +272,7 @@ bool is_plain(const GemmCall& call, unsigned choices) {
   const GemmProblem& p = call.problem;
   const std::int64_t numbers = p.m | p.n | p.k | call.a.ld | call.b.ld | call.c.ld;
   if (static_cast<std::uint64_t>(numbers) > kMostSize || p.batch != 1 || choices > 1 ||
-      p.math > Math::tf32 || call.is_empty() || !call.multiplies() || call.a.ld < p.lda() ||
-      call.b.ld < p.ldb() || call.c.ld < p.ldc()) {
+      p.math > Math::tf32 || call.is_empty() || !call.multiplies() || !has_room(call)) {
     return false;
   }
   const Extent a(call.a.data, p.types.a, p.op_a == Transpose::none ? p.m : p.k, call.a.ld);
