@@ -131,13 +131,16 @@ void copy_rows(const Driver& driver, const RowPlace& to, const RowPlace& from,
                      : driver.api().cuMemcpy2DAsync(&rectangle, stream),
                  "cuMemcpy2DAsync");
   };
-  const auto is_packed = [&](const RowPlace& place) {
-    return place.row_stride == row_bytes &&
-           (matrices == 1 || place.matrix_stride == rows * row_bytes);
+  const auto is_even = [&](const RowPlace& place) {
+    return matrices == 1 || place.matrix_stride == rows * place.row_stride;
   };
-  if (is_packed(to) && is_packed(from)) {
-    row_bytes *= rows * matrices;
-    rows = matrices = 1;
+  if (is_even(to) && is_even(from)) {
+    rows *= matrices;
+    matrices = 1;
+  }
+  if (to.row_stride == row_bytes && from.row_stride == row_bytes) {
+    row_bytes *= rows;
+    rows = 1;
   }
   // Rows that are further apart than a rectangle can have them are copied one by one.
   const bool is_near = std::max(to.row_stride, from.row_stride) <= kMostPitch;

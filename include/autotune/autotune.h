@@ -161,7 +161,7 @@ typedef struct {
   size_t workspace_bytes;
   int32_t *match; /* where the kind of the match goes, or NULL */
   /* Addresses of alpha and beta in the device's memory, both or neither, in place of the values
-   * above: they are read when the product runs. */
+   * above: they are read when the product runs, and are no elements of its result. */
   const float *alpha_ptr, *beta_ptr;
   /* Where its data is not NULL, the result goes here: D = alpha * op(A) * op(B) + beta * C. C is
    * copied to it first where beta may be other than 0. It is C itself, or overlaps none. */

@@ -251,9 +251,9 @@ class AUTOTUNE_API Library {
   // kernels compute FP32 so far.
   //
   // As BLAS has it: C overlaps neither A nor B. With beta = 0 C is not read, with alpha = 0 or
-  // k = 0 neither A nor B is, whether alpha and beta are values or in the device's memory, and with
-  // m = 0, n = 0 or batch = 0 nothing is done; matrices that are not used may be null, but for A and
-  // B of factors in memory.
+  // k = 0 neither A nor B is, and with m = 0, n = 0 or batch = 0 nothing is done; matrices that are
+  // not used may be null. Factors of 0 in the device's memory give the same results, but A and B may
+  // be read, and C copied to D, before they are: those may not be null.
   //
   // On a GPU the call enqueues its work on `stream` and returns. It works in the thread's current
   // context, or without one in the primary context of the device; the current context and device
@@ -284,10 +284,10 @@ class AUTOTUNE_API Library {
   //
   // Throws UsageError for a size below 0 or above 2147483647, an unknown enumerator, types that no
   // kernel computes, a matrix of another type than the problem's, a null or misaligned pointer, an
-  // ld that is too small, one of alpha_ptr and beta_ptr without the other, a stride below 0, an ld or a stride that spreads the matrices over more
-  // than 2^59 elements, matrices of the result that overlap each other or share an element with A, B or a C beside it
-  // (a batch is also refused where its strides are so unlike that this would take long to rule
-  // out), a current context of another device than the options name, a stream where there are none,
+  // ld that is too small, one of alpha_ptr and beta_ptr without the other, a stride below 0, an ld or
+  // a stride that spreads the matrices over more than 2^59 elements, matrices of the result that
+  // overlap each other or share an element with A, B, a C beside it or a factor (a batch is also
+  // refused where its strides are so unlike that this would take long to rule out), a current context of another device than the options name, a stream where there are none,
   // a cold call on a stream that is being captured; NotTunedError as the options have it;
   // EnvironmentError when the kernel must be compiled and there is no compiler; StorageError when a
   // database that was named can no longer be read as one; Error, with the driver's code, for what

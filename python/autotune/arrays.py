@@ -245,12 +245,12 @@ def _handle_of(stream: object) -> int:
     return number
 
 
-def stream_of(matrices: Iterable[Matrix], stream: object) -> int:
+def stream_of(memories: Iterable[Memory], stream: object) -> int:
     """The stream that is given, else that of the arrays, as a number."""
     if stream is None:
-        streams = {matrix.stream for matrix in matrices if matrix.stream is not None}
+        streams = {memory.stream for memory in memories if memory.stream is not None}
         if len(streams) > 1:
-            raise ValueError("a, b and out name different streams: give stream")
+            raise ValueError("the arrays name different streams: give stream")
         stream = streams.pop() if streams else 0
     return _handle_of(stream)
 
@@ -306,10 +306,12 @@ class Product:
                                  f"it must have {_matrices(self.batch)}")
         if results[-1].read_only:
             raise ValueError(f"{results[-1].name} is read-only")
-        if results[-1]._lds[self.c.by_rows] is None:
-            raise ValueError(f"d lies by {'columns' if self.c.by_rows else 'rows'} and {name} does not: "
+        self.by_rows = all(result.by_rows for result in results)
+        if any(result._lds[self.by_rows] is None for result in results):
+            raise ValueError(f"d lies by {'rows' if results[-1].by_rows else 'columns'} and {name} does not: "
                              "both must lie alike")
         self.matrices = [self.a, self.b, *results]
+        self.memories: list[Memory] = list(self.matrices)  # with the factors'
         devices = [matrix.device for matrix in self.matrices]
         if len(set(devices)) > 1:
             names = [matrix.name for matrix in self.matrices]
@@ -318,7 +320,10 @@ class Product:
 
     def factors(self, alpha: Any, beta: Any) -> _c_api.Factors:
         """The factors as values, or as the addresses of arrays of one element on the product's device."""
-        if not (problem.is_array(alpha) and problem.is_array(beta)):
+        are_arrays = [problem.is_array(factor) for factor in (alpha, beta)]
+        if any(are_arrays) and not all(are_arrays):
+            raise TypeError("alpha and beta: both must be numbers, or both arrays of one element")
+        if not any(are_arrays):
             return _c_api.Factors(problem.scalar(alpha, "alpha"), problem.scalar(beta, "beta"))
         places = Memory(alpha, "alpha"), Memory(beta, "beta")
         for place in places:
@@ -327,6 +332,7 @@ class Product:
             if not may_be_same(place.device, self.c.device):
                 raise ValueError(f"{place.name} is on the device {place.device!r}, and {self.c.name} on "
                                  f"{self.c.device!r}")
+        self.memories += places
         return _c_api.Factors(0, 0, places[0].data, places[1].data)
 
     def operands(self, op_a: bool, op_b: bool, by_columns: bool, prepared: Iterable[_c_api.Handle | None],

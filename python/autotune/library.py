@@ -152,11 +152,11 @@ class Library:
                   stream: object, math: str) -> str:
         factors = product.factors(alpha, beta)
         m, n, k = product.size
-        a, b, c = (matrix.by_rows for matrix in product.matrices[:3])
+        a, b, c = product.a.by_rows, product.b.by_rows, product.by_rows
         asked = _c_api.Problem(m=m, n=n, k=k, op_a=a != c, op_b=b != c, order=not c, math=problem.math_of(math),
                                batch=product.batch or 1)
         places = product.operands(a != c, b != c, not c, handles_of(*operands))
-        library, stream = self._on(product.c.device), arrays.stream_of(product.matrices, stream)
+        library, stream = self._on(product.c.device), arrays.stream_of(product.memories, stream)
         if product.batch == 0:
             return _c_api.MATCHES[0]
         return _c_api.gemm(library, asked, factors, places, stream)

@@ -51,7 +51,7 @@ class Plan:
             raise ValueError(f"a, b and c are on the device {product.c.device!r}: the plan is for {device!r}")
         places = product.operands(asked.op_a, asked.op_b, False, handles_of(a, b))
         memory = (0, 0) if workspace is None else arrays.workspace_of(workspace, product.c.device)
-        _c_api.plan_run(self._handle, factors, places, arrays.stream_of(product.matrices, stream), memory,
+        _c_api.plan_run(self._handle, factors, places, arrays.stream_of(product.memories, stream), memory,
                         bool(zeroed))
         arrays.note_written(c if d is None else d)
 

@@ -146,7 +146,7 @@ std::uint64_t end_of(const Lines& matrix) {
 }
 
 // `c`: the result.
-bool are_apart(const Lines& operand, const Lines& c, OnFault on_fault) {
+bool are_apart(const Lines& operand, const Lines& c) {
   if (end_of(operand) <= address_of(c.data) || end_of(c) <= address_of(operand.data)) return true;
   // Counted in the smaller one's elements: both begin at multiples of these.
   const std::uint64_t unit = std::min(operand.element_bytes(), c.element_bytes());
@@ -156,8 +156,20 @@ bool are_apart(const Lines& operand, const Lines& c, OnFault on_fault) {
                        {{{of.lines, of.ld * scale}, {of.matrices, of.stride * scale}}}};
   };
   const auto bytes = static_cast<std::int64_t>(address_of(c.data) - address_of(operand.data));
-  if (!may_overlap(runs(operand), runs(c), bytes / static_cast<std::int64_t>(unit))) return true;
-  return wrong(on_fault, "{} overlaps {}", c.name, operand.name);
+  return !may_overlap(runs(operand), runs(c), bytes / static_cast<std::int64_t>(unit));
+}
+
+// Kernels read factors in memory in all of their blocks, some of which have written by then.
+bool are_factors_apart(const GemmArguments& arguments, const Lines& result, OnFault on_fault) {
+  const std::pair<const char*, const float*> factors[] = {{"alpha_ptr", arguments.alpha_ptr},
+                                                          {"beta_ptr", arguments.beta_ptr}};
+  for (const auto& [name, at] : factors) {
+    const Lines factor{name[0], at, ElementType::f32, 1, 1, 1, 1, 0};
+    if (at == nullptr || are_apart(factor, result)) continue;
+    return wrong(on_fault, "{} is an element of {}: the result must not overlap it", name,
+                 result.name);
+  }
+  return true;
 }
 
 // `name`: the caller's, which in column-major order is not the kernel's.
@@ -227,9 +239,11 @@ bool is_right_at_length(const GemmProblem& problem, const GemmArguments& argumen
   }
   const Lines& result = used.back().lines;
   if (empty || !are_separate(result, on_fault)) return empty;
-  return std::all_of(used.begin(), used.end() - 1, [&](const Used& one) {
-    return !one.is_used || are_apart(one.lines, result, on_fault);
-  });
+  for (const Used& one : used.first(used.size() - 1)) {
+    if (!one.is_used || are_apart(one.lines, result)) continue;
+    return wrong(on_fault, "{} overlaps {}", result.name, one.lines.name);
+  }
+  return are_factors_apart(arguments, result, on_fault);
 }
 
 bool is_right_workspace(const Workspace& workspace, OnFault on_fault) {

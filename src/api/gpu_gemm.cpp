@@ -272,7 +272,8 @@ const PlannedGemm& GpuGemm::plan(const GemmProblem& problem, bool aligned, Point
   const GpuPlan& plan = is_product ? plan_for(key, nullptr)
                                    : plans_.insert(key, plans_.generation(), *this, scope.id(),
                                                    nothing_to_choose(problem), GpuLaunch(), false);
-  if (plan.scaling.load() == nullptr) {
+  // A product's kernel that finds factors in memory scales C itself.
+  if (plan.scaling.load() == nullptr && !(is_product && scalars == PointerMode::device)) {
     try {
       plan.scaling =
           &scaling_for(Scalings::key_of(scope.id(), problem, scalars), /*stream=*/nullptr);

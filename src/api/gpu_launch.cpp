@@ -37,7 +37,8 @@ void copy_c(const gpu::Driver& driver, const GemmCall& call) {
   if (call.copied.data == nullptr) return;
   const std::int64_t bytes = size_bytes(call.c.type);  // of an element
   const auto place_of = [&](const MutableMatrix& matrix) {
-    return gpu::RowPlace{address_of(matrix.data), bytes * matrix.ld, bytes * matrix.stride};
+    const std::int64_t stride = call.problem.batch > 1 ? matrix.stride : 0;
+    return gpu::RowPlace{address_of(matrix.data), bytes * matrix.ld, bytes * stride};
   };
   gpu::copy_rows(driver, place_of(call.c), place_of(call.copied), bytes * call.problem.n,
                  call.problem.m, call.problem.batch, call.stream);

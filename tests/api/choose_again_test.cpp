@@ -42,13 +42,17 @@ struct Products {
     Winner winner = winner_of(kernel, problem, device);
     winner.configuration = kernel.default_configuration(other);
     TuningDatabase::open(machine.storage.database()).put_winners({&winner, 1});
-    CubinStore store = open_cubin_store();
     for (const bool aligned : {true, false}) {
-      store.put(cubin_key("99.9 CL-1", std::string(kernel.source),
-                          compile_options(kernel, winner.configuration, traits_of(problem, aligned),
-                                          "sm_90")),
-                {"// PTX\n.entry " + name + "(", "", {}});
+      store_code(kernel, other, traits_of(problem, aligned));
     }
+  }
+  // Stores the compiled kernel of a winner that has the default for a problem.
+  static void store_code(const KernelTemplate& kernel, const GemmProblem& other,
+                         const CodeTraits& traits) {
+    const Configuration configuration = kernel.default_configuration(other);
+    open_cubin_store().put(cubin_key("99.9 CL-1", std::string(kernel.source),
+                                     compile_options(kernel, configuration, traits, "sm_90")),
+                           {"// PTX\n.entry " + kernel.name + "(", "", {}});
   }
 };
 
@@ -70,6 +74,24 @@ TEST_SUITE("kernels that are chosen again") {
     CHECK(products.machine.application.take_calls() == warm);
     CUstream_st* const capturing = products.machine.application.stream(true);
     CHECK(products.multiply(kProblem, capturing) == MatchKind::exact);
+  }
+
+  TEST_CASE("calls with factors in memory run with the new kernel too") {
+    Products products;
+    CodeTraits traits = traits_of(kProblem, true);
+    traits.macros.emplace_back("SCALARS_IN_MEMORY=1");
+    Machine::compile("gemm_simt", kProblem, traits);
+    const GemmProblem other{4096, 4096, 4096};
+    products.store_code(*built_in_kernels().find("gemm_simt"), other, traits);
+    GemmArguments arguments = kCall;
+    arguments.alpha_ptr = arguments.beta_ptr = kMemory;
+    const GemmCall call = checked_call(kProblem, arguments);
+    CHECK(products.backend->gemm(call) == MatchKind::predicted);
+    products.store_winner("gemm_simt", kProblem, other);
+    products.backend->choose_again(products.device, kProblem);
+    const Tried tried = products.backend->try_gemm(call);
+    CHECK(tried.outcome == Outcome::done);
+    CHECK(tried.match == MatchKind::exact);
   }
 
   TEST_CASE("a plan that was made before keeps its kernel") {

@@ -57,7 +57,10 @@ TEST_SUITE("factors in the device's memory") {
     Machine::compile("gemm_simt", kProblem, traits_of_addresses(kProblem, true));
     Library library;
     const Plan values = library.plan(kProblem, Alignment::of_16_bytes);
+    const GemmProblem any{1024, 1024, 1};
+    Machine::compile("gemm_tiled", any, traits_of_addresses(any, false));
     const Plan addresses = library.plan(kProblem, Alignment::of_16_bytes, PointerMode::device);
+    CHECK(has(machine.application.last_image(), "gemm_simt"));  // it scales C too
     CHECK_NOTHROW(values(kCall));
     CHECK_NOTHROW(addresses(with_scalars_in_memory()));
     CHECK_THROWS_WITH_AS(values(with_scalars_in_memory()),

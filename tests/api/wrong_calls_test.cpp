@@ -135,6 +135,12 @@ TEST_SUITE("wrong use of a Library") {
     refuses(problem, call, "alpha_ptr and beta_ptr: both must be given, or neither");
     call.beta_ptr = reinterpret_cast<const float*>(reinterpret_cast<const char*>(memory) + 602);
     refuses(problem, call, "alpha_ptr and beta_ptr must be at multiples of 4 bytes");
+    call.beta_ptr = memory + 104;
+    refuses(problem, call, "beta_ptr is an element of C: the result must not overlap it");
+    call.c.ld = 5;  // between its rows
+    CHECK_NOTHROW(library.gemm(problem, call));
+    call.d = {memory + 146};
+    refuses(problem, call, "alpha_ptr is an element of D: the result must not overlap it");
     call = right;
     call.d = {memory + 104};
     refuses(problem, call, "D overlaps C");

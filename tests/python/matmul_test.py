@@ -96,6 +96,22 @@ class Matmul(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "the plan was made for PointerMode::device"):
             plan(a, b, by_rows(M, N, 3))
 
+    def test_a_row_of_a_matrix_by_columns_as_the_result_beside_c(self):
+        a, b, c = by_rows(1, K, 1), by_rows(K, N, 2), by_rows(1, N, 3)
+        d = arrays.Array((1, N), [0.0] * 2 * N, strides=(1, 2))
+        autotune.gemm(a, b, c, d=d, beta=2)
+        self.assertEqual([d.at(0, j) for j in range(N)], [product(a, b, 0, j) + 2 * c.at(0, j) for j in range(N)])
+
+    def test_factors_count_among_the_arrays_of_a_product(self):
+        matrices = [arrays.OnGpu((1, 1)) for _ in range(3)]
+        factors = [arrays.OnGpu((1,)) for _ in range(2)]
+        matrices[0].interface["stream"], factors[1].interface["stream"] = 5, 7
+        of = autotune.arrays.Product(*matrices)
+        of.factors(*factors)
+        self.assertIs(of.memories[-1].keeps, factors[1])
+        with self.assertRaisesRegex(ValueError, "the arrays name different streams"):
+            autotune.arrays.stream_of(of.memories, None)
+
     def test_batches(self):
         of_a = [values(M, K, seed) for seed in range(3)]
         b = by_columns(K, N, 2)

@@ -78,7 +78,7 @@ WRONG_CALLS = [
     (ValueError, "beta is not 0", lambda: autotune.matmul(Array(A), Array(B), beta=1)),
     (TypeError, "cannot be made: give out", lambda: autotune.matmul(Array(A), Array(B))),
     (TypeError, "alpha is '1'", lambda: matmul(alpha="1")),
-    (TypeError, "it must be a number", lambda: matmul(alpha=1, beta=Array((1,)))),
+    (TypeError, "both must be numbers, or both arrays", lambda: matmul(alpha=1, beta=Array((1,)))),
     (ValueError, "alpha is of shape (1, 2): it must have one element",
      lambda: matmul(alpha=Array((1, 2)), beta=Array((1,)))),
     (ValueError, "beta is on the device None, and out on 'cpu'", lambda: matmul(alpha=Array((1,)), beta=OnGpu((1,)))),

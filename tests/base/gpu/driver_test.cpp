@@ -48,15 +48,19 @@ TEST_SUITE("copy_rows()") {
   TEST_CASE("copies rows of matrices that lie in any way, and nothing between them") {
     const FakeCuda fake;
     const auto driver = gpu::Driver::open();
+    const auto library = gpu::SharedLibrary::open(AUTOTUNE_FAKE_CUDA);
+    const auto take_calls = library->function<const char* (*)()>("fake_cuda_take_calls");
     struct Case {
       std::int64_t rows, matrices;
       std::int64_t to_row, to_matrix;      // bytes
       std::int64_t from_row, from_matrix;  // 0: all are the same matrix
+      int copies;
     };
     constexpr std::int64_t kWidth = 3;
-    for (const auto& [rows, matrices, to_row, to_matrix, from_row, from_matrix] :
-         {Case{4, 1, 3, 0, 3, 0}, Case{4, 1, 5, 0, 3, 0}, Case{4, 2, 3, 12, 3, 12},
-          Case{4, 2, 3, 13, 3, 12}, Case{4, 3, 5, 20, 4, 0}, Case{1, 1, 3, 0, 3L << 30, 0}}) {
+    for (const auto& [rows, matrices, to_row, to_matrix, from_row, from_matrix, copies] :
+         {Case{4, 1, 3, 0, 3, 0, 1}, Case{4, 1, 5, 0, 3, 0, 1}, Case{4, 2, 3, 12, 3, 12, 1},
+          Case{4, 2, 3, 13, 3, 12, 2}, Case{4, 3, 5, 20, 4, 0, 3}, Case{4, 3, 5, 20, 4, 16, 1},
+          Case{1, 1, 3, 0, 3L << 30, 0, 1}}) {
       CAPTURE(to_row);
       CAPTURE(from_row);
       std::string from(200, ' ');
@@ -72,9 +76,11 @@ TEST_SUITE("copy_rows()") {
       const auto place = [](std::string& text, std::int64_t row, std::int64_t matrix) {
         return gpu::RowPlace{reinterpret_cast<std::uintptr_t>(text.data()), row, matrix};
       };
+      static_cast<void>(take_calls());
       gpu::copy_rows(*driver, place(to, to_row, to_matrix), place(from, from_row, from_matrix),
                      kWidth, rows, matrices, nullptr);
       CHECK(to == expected);
+      CHECK(std::ranges::count(std::string(take_calls()), 'M') == copies);  // each is a cuMemcpy...
     }
   }
 }
