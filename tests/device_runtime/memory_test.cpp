@@ -14,8 +14,8 @@ namespace autotune::test {
 namespace {
 
 // Kernels that need a workspace: blocks share tiles, or planes are prepared.
-const GemmProblem kProblemsWithMemory[] = {{.m = 64, .n = 64, .k = 65536},
-                                           {.m = 512, .n = 256, .k = 384, .math = Math::emulated}};
+const GemmProblem kProblemsWithMemory[] = {
+    {.m = 64, .n = 64, .k = 65536}, {.m = 2048, .n = 2048, .k = 2048, .math = Math::emulated}};
 
 struct DeepProduct {
   explicit DeepProduct(const GemmProblem& of) : problem(of) {}

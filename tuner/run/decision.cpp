@@ -18,6 +18,14 @@ constexpr double kFinalsShare = 0.98;
 // The number of known trials of a problem whose kernels are built before the search.
 constexpr int kKnownBest = 4;
 
+// Compares a baseline with a winner that was not timed in the same rounds: the finals ended too soon.
+void compare(const Winner& winner, BaselineTime& baseline) {
+  if (baseline.speedup > 0) return;
+  baseline.speedup = baseline.median_us / winner.median_us;
+  baseline.speedup_low = baseline.low_us / winner.high_us;
+  baseline.speedup_high = baseline.high_us / winner.low_us;
+}
+
 // Returns the trials of a problem's tasks that may win, were not screened out and are close to the
 // best: previous winners first, then the others, fastest first. Their kernels need not be built.
 // With a limit of the error, trials may have been screened out against one that does not keep to
@@ -235,6 +243,7 @@ void Decision::report_results() {
       result.winner = plan_.stored().known_best(undecided.tasks, plan_.request().fresh,
                                                 !missed_finals_.empty() || stop_.stop_requested());
     }
+    if (result.winner && result.baseline) compare(*result.winner, *result.baseline);
     if (!result.winner) {
       if (plan_.request().max_error) result.least_error = least_error(undecided.tasks);
       result.too_large = undecided.tasks.empty() ? plan_.too_large(result.problem)

@@ -1,6 +1,7 @@
 // autotune bench: times the best known configurations in turn with cuBLAS, a given configuration or
 // the configurations of another database.
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -238,7 +239,8 @@ std::map<std::string, std::int64_t> values_of(const Configuration& configuration
   return values;
 }
 
-// Keeps the library's times beside the winners of the database that were compared with it.
+// Keeps the library's times beside the results of the database that were compared with it: winners,
+// or the best of a search that never came to its finals.
 void keep_baselines(const std::vector<SizeComparison>& sizes, const BenchOptions& options,
                     const DeviceInfo& device) {
   const auto stored = open_database_read_only(options.database);
@@ -247,16 +249,17 @@ void keep_baselines(const std::vector<SizeComparison>& sizes, const BenchOptions
   for (const SizeComparison& size : sizes) {
     const ChosenConfiguration& own = size.sides[0].chosen;
     if (!size.baseline || own.problem != size.problem) continue;
-    for (Winner& winner :
-         stored->winners({.device_class = device.device_class(), .problem = size.problem})) {
-      if (winner.template_name != own.kernel->name ||
-          values_of(winner.configuration) != values_of(own.configuration)) {
-        continue;
-      }
-      winner.baseline = size.baseline;
-      winner.baseline->measured_at = utc_now();
-      compared.push_back(std::move(winner));
-    }
+    const ResultFilter filter{.device_class = device.device_class(), .problem = size.problem};
+    std::vector<Winner> known = stored->winners(filter);
+    for (Winner& one : stored->best_trials(filter)) known.push_back(std::move(one));
+    const auto timed = std::find_if(known.begin(), known.end(), [&](const Winner& winner) {
+      return winner.template_name == own.kernel->name &&
+             values_of(winner.configuration) == values_of(own.configuration);
+    });
+    if (timed == known.end()) continue;
+    timed->baseline = size.baseline;
+    timed->baseline->measured_at = utc_now();
+    compared.push_back(std::move(*timed));
   }
   if (compared.empty()) return;
   try {
