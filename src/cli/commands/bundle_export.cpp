@@ -110,6 +110,39 @@ void check_options(const Options& options) {
   if (options.layout) throw UsageError("--layout: leave it out, a bundle has all layouts");
 }
 
+void check_path(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored) || !path.has_filename()) {
+    throw UsageError(fmt::format("--bundle: {} is a folder: name a file, e.g. {}", path.string(),
+                                 (path / "app.bundle").string()));
+  }
+  check_folder_exists("--bundle", path.string());
+}
+
+// Compiles a plan, and shows how far it is. Returns nullopt, and says so, where it is interrupted.
+std::optional<BundleContent> compile_shown(const BundlePlan& plan, const BundleTarget& target,
+                                           const Options& options,
+                                           const InterruptWatch& interrupts) {
+  say(fmt::format("compiling {} for {}", counted(plan.code.size(), "kernel"),
+                  printable(target.text())));
+  const int jobs = options.jobs > 0 ? static_cast<int>(options.jobs)
+                                    : compile_jobs_for(usable_cores(), available_memory_bytes());
+  ProgressLine line(options.progress);
+  TuneProgress progress{.total = static_cast<std::int64_t>(plan.code.size()), .phase = "compile"};
+  auto content = compile_bundle(plan, target, jobs, interrupts.token(), [&] {
+    ++progress.done;
+    line.show(progress);
+  });
+  line.hide();
+  if (!content) {
+    say(
+        fmt::format("interrupted: {} of {} kernels were compiled, which are kept for the next "
+                    "time; no file was written",
+                    progress.done, progress.total));
+  }
+  return content;
+}
+
 // What the products of one problem run with; a second choice, without a workspace, is left out.
 void print_choices(const KernelSet& kernels, const BundlePlan& plan, std::size_t problems) {
   const Problem* last = nullptr;
@@ -139,13 +172,7 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
         known_devices(options.kernels(), opened ? &*opened : nullptr, !options.no_shipped)));
     return exit_code::kNothingStored;
   }
-  const std::filesystem::path path = bundle.path;
-  if (std::error_code ignored;
-      std::filesystem::is_directory(path, ignored) || !path.has_filename()) {
-    throw UsageError(fmt::format("--bundle: {} is a folder: name a file, e.g. {}", path.string(),
-                                 (path / "app.bundle").string()));
-  }
-  check_folder_exists("--bundle", bundle.path);
+  check_path(bundle.path);
   OutputFiles files({.option = "--bundle",
                      .begins = {kBundleMark},
                      .read = options.sizes_file,
@@ -167,29 +194,13 @@ int run_bundle_export(const Options& options, const BundleOptions& bundle) {
     problems.insert(problems.end(), others.begin(), others.end());
   }
   const BundlePlan plan = plan_bundle(selector, problems);
-  say(fmt::format("compiling {} for {}", counted(plan.code.size(), "kernel"),
-                  printable(device->target.text())));
-  const int jobs = options.jobs > 0 ? static_cast<int>(options.jobs)
-                                    : compile_jobs_for(usable_cores(), available_memory_bytes());
-  ProgressLine line(options.progress);
-  TuneProgress progress{.total = static_cast<std::int64_t>(plan.code.size()), .phase = "compile"};
-  const auto content = compile_bundle(plan, device->target, jobs, interrupts.token(), [&] {
-    ++progress.done;
-    line.show(progress);
-  });
-  line.hide();
-  if (!content) {
-    say(
-        fmt::format("interrupted: {} of {} kernels were compiled, which are kept for the next "
-                    "time; no file was written",
-                    progress.done, progress.total));
-    return exit_code::kInterrupted;
-  }
+  const auto content = compile_shown(plan, device->target, options, interrupts);
+  if (!content) return exit_code::kInterrupted;
   const std::string bytes = bundle_bytes(*content);
   files.add(bundle.path, bytes);
   files.commit();
   print_choices(options.kernels(), plan, asked);
-  fmt::print("{}: {} kernels for {}, {} bytes\n", printable(path.string()), plan.code.size(),
+  fmt::print("{}: {} kernels for {}, {} bytes\n", printable(bundle.path), plan.code.size(),
              printable(device->target.text()), bytes.size());
   return exit_code::kDone;
 }

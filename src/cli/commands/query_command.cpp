@@ -290,6 +290,29 @@ int run_top(const QueryOptions& options, const TuningDatabase* database,
   return exit_code::kDone;
 }
 
+// The name of the device as it is spelled in the results.
+std::string stored_label(const std::vector<Answer>& answers, std::string label) {
+  for (const Answer& answer : answers) {
+    const Match* const stored = answer.known() ? answer.choices.front().stored() : nullptr;
+    if (stored != nullptr) label = stored->winner.device_label;
+  }
+  return label;
+}
+
+void print_answers(const QueryOptions& options, const std::vector<Answer>& answers,
+                   const std::string& label) {
+  if (options.json) return print_document(document_of(options.kernels(), answers, label));
+  if (options.csv) {
+    fmt::print("{}", results_csv(document_of(options.kernels(), answers, label)));
+  } else if (std::ranges::any_of(answers, &Answer::known)) {
+    const std::optional<Math> math =
+        options.max_error ? std::optional(options.arithmetic()) : options.math;
+    fmt::print("{}\n{}", printable(label),
+               answer_table(options.kernels(), answers, math, options.wide).text(output_columns()));
+    if (options.explain) print_explanations(options.kernels(), answers);
+  }
+}
+
 int run_query(const QueryOptions& options) {
   const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
   const TuningDatabase* database = opened ? &*opened : nullptr;
@@ -303,21 +326,8 @@ int run_query(const QueryOptions& options) {
   const bool unfit = std::ranges::any_of(answers, &Answer::is_too_large);
   const bool everything = std::ranges::all_of(
       answers, [](const Answer& answer) { return answer.known() || answer.is_too_large; });
-  for (const Answer& answer : answers) {  // as it is spelled there
-    if (!answer.known() || answer.choices.front().stored() == nullptr) continue;
-    device.label = answer.choices.front().stored()->winner.device_label;
-  }
-  if (options.json) {
-    print_document(document_of(options.kernels(), answers, device.label));
-  } else if (options.csv) {
-    fmt::print("{}", results_csv(document_of(options.kernels(), answers, device.label)));
-  } else if (anything) {
-    const std::optional<Math> math =
-        options.max_error ? std::optional(options.arithmetic()) : options.math;
-    fmt::print("{}\n{}", printable(device.label),
-               answer_table(options.kernels(), answers, math, options.wide).text(output_columns()));
-    if (options.explain) print_explanations(options.kernels(), answers);
-  }
+  device.label = stored_label(answers, std::move(device.label));
+  print_answers(options, answers, device.label);
   if (everything && unfit) return exit_code::kEnvironment;
   if (anything && everything) return exit_code::kDone;
   return nothing_stored(options, device, database, anything);

@@ -29,6 +29,8 @@ struct ShowOptions : Options {
   bool source = false;
   bool ptx = false;
   bool log = false;
+
+  [[nodiscard]] bool compiles() const { return ptx || log; }
 };
 
 // Turns "-DNAME=VALUE" into the line of source that says the same.
@@ -161,15 +163,28 @@ gpu::CompileResult compile(const KernelTemplate& kernel, const std::vector<std::
   return nvrtc->compile(kernel.name, std::string(kernel.source), options);
 }
 
-int run_show(const ShowOptions& options) {
-  const Problem problem = options.one_problem();
+// Prints the PTX or the compiler's log; returns the exit code.
+int print_compiled(const ShowOptions& options, const gpu::CompileResult& result) {
+  if (options.log) fmt::print("{}\n", result.log);
+  if (result.ok && options.ptx) fmt::print("{}\n", result.ptx);
+  if (!result.ok && options.ptx) {
+    say("the compiler refuses this configuration: --log shows why");
+  }
+  return result.ok ? exit_code::kDone : exit_code::kNoneCorrect;
+}
+
+void check_show(const ShowOptions& options, const Problem& problem) {
   check_choice(choice_of(options), {problem});
   if (options.source + options.ptx + options.log > 1) {
     throw UsageError("--source, --ptx and --log exclude each other");
   }
   // NVRTC itself says what it compiles for.
-  const bool compiles = options.ptx || options.log;
-  if (!options.architecture.empty() && !compiles) check_known(options.architecture);
+  if (!options.architecture.empty() && !options.compiles()) check_known(options.architecture);
+}
+
+int run_show(const ShowOptions& options) {
+  const Problem problem = options.one_problem();
+  check_show(options, problem);
   const std::optional<TuningDatabase> opened = open_database_read_only(options.database);
   const TuningDatabase* database = opened ? &*opened : nullptr;
   const Target target = choose_target(options, database);
@@ -178,7 +193,7 @@ int run_show(const ShowOptions& options) {
   check_problem(*chosen.kernel, chosen.problem);
   const std::string architecture = architecture_of(target, database);
   check_architecture(*chosen.kernel, architecture);
-  if (names_cpu_device(architecture) && compiles) {
+  if (names_cpu_device(architecture) && options.compiles()) {
     throw UsageError(
         "--ptx, --log: the CPU device has no PTX: name an architecture, e.g. "
         "--arch sm_90");
@@ -187,16 +202,11 @@ int run_show(const ShowOptions& options) {
       compile_options(*chosen.kernel, chosen.configuration,
                       code_traits(*chosen.kernel, chosen.problem), architecture);
 
+  if (options.compiles()) {
+    return print_compiled(options, compile(*chosen.kernel, compile_with, architecture));
+  }
   if (options.source) {
     fmt::print("{}", stand_alone_source(*chosen.kernel, compile_with));
-  } else if (compiles) {
-    const gpu::CompileResult result = compile(*chosen.kernel, compile_with, architecture);
-    if (options.log) fmt::print("{}\n", result.log);
-    if (result.ok && options.ptx) fmt::print("{}\n", result.ptx);
-    if (!result.ok && options.ptx) {
-      say("the compiler refuses this configuration: --log shows why");
-    }
-    if (!result.ok) return exit_code::kNoneCorrect;
   } else {
     print_launch(chosen, compile_with);
   }

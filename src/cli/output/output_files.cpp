@@ -101,15 +101,12 @@ void OutputFiles::follow(File& file, const struct stat& found) {
 OutputFiles::File OutputFiles::place_of(const std::string& path) const {
   File file{.path = path, .bytes = {}, .target = path, .mode = {}};
   struct stat itself {};
-  struct stat found {};
   if (path.empty() || ::lstat(path.c_str(), &itself) != 0) return file;
   const bool is_link = S_ISLNK(itself.st_mode);
   // Another user's link may lead to a file of this user's.
   if (!S_ISREG(itself.st_mode)) check_not_planted(path);
-  if (::stat(path.c_str(), &found) != 0) fail(path, errno);
-  if (S_ISDIR(found.st_mode)) fail(path, EISDIR);
+  const struct stat found = status_of(path);
   const bool is_regular = S_ISREG(found.st_mode);
-  if (!is_regular && !rule_.streams) refuse(path, "is not a regular file: name a file");
   // What /dev/stdout leads to goes on where it ends.
   const bool goes_on = rule_.streams && is_link && is_standard_output(found);
   if (is_regular) {
@@ -120,6 +117,16 @@ OutputFiles::File OutputFiles::place_of(const std::string& path) const {
   if (goes_on) file.target.clear();
   if (is_link && !file.in_place) follow(file, found);
   return file;
+}
+
+struct stat OutputFiles::status_of(const std::string& path) const {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) fail(path, errno);
+  if (S_ISDIR(found.st_mode)) fail(path, EISDIR);
+  if (!S_ISREG(found.st_mode) && !rule_.streams) {
+    refuse(path, "is not a regular file: name a file");
+  }
+  return found;
 }
 
 // Throws what check() throws, for a path that leads to a regular file. `any`: of any kind that
