@@ -11,11 +11,11 @@
 #include <nlohmann/json.hpp>
 
 #include "api/setup.hpp"
-#include "cli/candidate_runner.hpp"
 #include "cli/options/tuning_setup.hpp"
 #include "operation/gemm/gemm.hpp"
 #include "pool.hpp"
 #include "shapes.hpp"
+#include "tuner/run/candidate_runner.hpp"
 
 namespace autotune {
 namespace {

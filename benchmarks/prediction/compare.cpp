@@ -17,7 +17,6 @@
 
 #include "api/kernel_selector.hpp"
 #include "api/setup.hpp"
-#include "cli/candidate_runner.hpp"
 #include "cli/options/tuning_setup.hpp"
 #include "core/statistics.hpp"
 #include "kernel_templates/kernel_set.hpp"
@@ -28,6 +27,7 @@
 #include "select/predictor.hpp"
 #include "shapes.hpp"
 #include "tuner/devices/baseline_rounds.hpp"
+#include "tuner/run/candidate_runner.hpp"
 #include "tuner/run/tuner.hpp"
 
 namespace autotune {

@@ -13,10 +13,9 @@
 
 #include "autotune/error.hpp"
 
-#include "cli/candidate_runner.hpp"
 #include "cli/commands/command.hpp"
-#include "cli/device_lock.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/locked_device.hpp"
 #include "cli/options/configuration_choice.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/options/options.hpp"
@@ -31,6 +30,7 @@
 #include "core/statistics.hpp"
 #include "tuner/devices/baseline_rounds.hpp"
 #include "tuner/devices/comparison.hpp"
+#include "tuner/run/candidate_runner.hpp"
 #include "tuner/run/stored_results.hpp"
 
 namespace autotune {

@@ -9,10 +9,10 @@
 
 #include "autotune/error.hpp"
 
+#include "api/bundle_plan.hpp"
 #include "api/device_choice.hpp"
 #include "api/kernel_selector.hpp"
 #include "cli/call_watch.hpp"
-#include "cli/commands/bundle_plan.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options/target.hpp"
@@ -127,9 +127,10 @@ std::optional<BundleContent> compile_shown(const BundlePlan& plan, const BundleT
                   printable(target.text())));
   const int jobs = options.jobs > 0 ? static_cast<int>(options.jobs)
                                     : compile_jobs_for(usable_cores(), available_memory_bytes());
+  const auto nvrtc = compiler_for(target.architecture);
   ProgressLine line(options.progress);
   TuneProgress progress{.total = static_cast<std::int64_t>(plan.code.size()), .phase = "compile"};
-  auto content = compile_bundle(plan, target, jobs, interrupts.token(), [&] {
+  auto content = compile_bundle(*nvrtc, plan, target, jobs, interrupts.token(), [&] {
     ++progress.done;
     line.show(progress);
   });

@@ -5,10 +5,9 @@
 
 #include "autotune/error.hpp"
 
-#include "cli/candidate_runner.hpp"
 #include "cli/commands/command.hpp"
-#include "cli/device_lock.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/locked_device.hpp"
 #include "cli/options/configuration_choice.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/tuning_setup.hpp"
@@ -16,6 +15,8 @@
 #include "cli/output/progress.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/output/trial_report.hpp"
+#include "tuner/run/candidate_runner.hpp"
 
 namespace autotune {
 namespace {

@@ -8,7 +8,6 @@
 #include "autotune/error.hpp"
 
 #include "api/device_choice.hpp"
-#include "cli/call_watch.hpp"
 #include "cli/commands/command.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/options/configuration_choice.hpp"
@@ -152,17 +151,6 @@ void print_launch(const ChosenConfiguration& chosen, const std::vector<std::stri
   print_line("compile options", fmt::format("{}", fmt::join(options, " ")));
 }
 
-gpu::CompileResult compile(const KernelTemplate& kernel, const std::vector<std::string>& options,
-                           const std::string& architecture) {
-  const auto nvrtc = watched(kCompiler, gpu::Nvrtc::open);
-  const std::vector<std::string>& known = nvrtc->architectures();
-  if (std::find(known.begin(), known.end(), architecture) == known.end()) {
-    throw EnvironmentError(fmt::format("--arch: NVRTC {} does not compile for {}, only for {}",
-                                       nvrtc->build(), architecture, fmt::join(known, " ")));
-  }
-  return nvrtc->compile(kernel.name, std::string(kernel.source), options);
-}
-
 // Prints the PTX or the compiler's log; returns the exit code.
 int print_compiled(const ShowOptions& options, const gpu::CompileResult& result) {
   if (options.log) fmt::print("{}\n", result.log);
@@ -203,7 +191,9 @@ int run_show(const ShowOptions& options) {
                       code_traits(*chosen.kernel, chosen.problem), architecture);
 
   if (options.compiles()) {
-    return print_compiled(options, compile(*chosen.kernel, compile_with, architecture));
+    return print_compiled(options, compiler_for(architecture)
+                                       ->compile(chosen.kernel->name,
+                                                 std::string(chosen.kernel->source), compile_with));
   }
   if (options.source) {
     fmt::print("{}", stand_alone_source(*chosen.kernel, compile_with));

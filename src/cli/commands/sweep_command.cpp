@@ -9,10 +9,9 @@
 
 #include "autotune/error.hpp"
 
-#include "cli/candidate_runner.hpp"
 #include "cli/commands/command.hpp"
-#include "cli/device_lock.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/locked_device.hpp"
 #include "cli/options/configuration_choice.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/options/options.hpp"
@@ -22,6 +21,8 @@
 #include "cli/output/progress.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/output/trial_report.hpp"
+#include "tuner/run/candidate_runner.hpp"
 
 namespace autotune {
 namespace {

@@ -12,9 +12,9 @@
 #include "autotune/error.hpp"
 
 #include "cli/commands/command.hpp"
-#include "cli/device_lock.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/locked_device.hpp"
 #include "cli/options/configuration_choice.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/space_options.hpp"

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "api/device_choice.hpp"
 #include "cli/call_watch.hpp"
@@ -52,6 +53,14 @@ void check_known(const std::string& architecture) {
   const std::vector<std::string> compiled = watched(kCompiler, inspect_nvrtc).architectures;
   if (std::find(compiled.begin(), compiled.end(), architecture) != compiled.end()) return;
   throw unknown_architecture(architecture);
+}
+
+std::shared_ptr<const gpu::Nvrtc> compiler_for(const std::string& architecture) {
+  auto nvrtc = watched(kCompiler, gpu::Nvrtc::open);
+  const std::vector<std::string>& known = nvrtc->architectures();
+  if (std::ranges::count(known, architecture) > 0) return nvrtc;
+  throw EnvironmentError(fmt::format("--arch: NVRTC {} does not compile for {}, only for {}",
+                                     nvrtc->build(), architecture, fmt::join(known, " ")));
 }
 
 std::optional<DeviceInfo> device_of_architecture(const std::string& architecture) {

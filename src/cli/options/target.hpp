@@ -1,6 +1,7 @@
 // What --device and --arch ask for together.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -8,6 +9,7 @@
 
 #include "cli/options/options.hpp"
 #include "db/tuning_database.hpp"
+#include "gpu/nvrtc.hpp"
 #include "select/lookup.hpp"
 
 namespace autotune {
@@ -28,6 +30,10 @@ struct Target {
 [[nodiscard]] UsageError unknown_architecture(const std::string& architecture);
 // Throws it for an architecture whose limits are unknown, and that no NVRTC here compiles for.
 void check_known(const std::string& architecture);
+
+// The compiler here. Throws EnvironmentError where there is none, or where it does not compile for the
+// architecture.
+[[nodiscard]] std::shared_ptr<const gpu::Nvrtc> compiler_for(const std::string& architecture);
 
 // Any device of an architecture, which is its label: what follows from the architecture is known.
 // Returns nullopt for an architecture whose limits are unknown.

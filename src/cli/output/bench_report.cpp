@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/candidate_runner.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/output/problem_text.hpp"
 #include "cli/output/results_json.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/output/trial_report.hpp"
 #include "core/statistics.hpp"
 
 namespace autotune {

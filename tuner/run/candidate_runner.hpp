@@ -1,4 +1,4 @@
-// Compiles and measures single configurations, for run, sweep and bench.
+// Compiles and measures single configurations outside of a search.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/options.hpp"
 #include "core/mailbox.hpp"
 #include "core/problem.hpp"
 #include "tuner/compile/kernel_builder.hpp"
@@ -48,16 +47,5 @@ class CandidateRunner {
   CompilePool pool_;
   std::unique_ptr<KernelBuilder> builder_;
 };
-
-// Says why a trial failed: "64x64x64: ...".
-[[nodiscard]] std::string failure_text(const KernelSet& kernels, const Trial& trial);
-// Prints why trials failed, and that a run was interrupted before it had made all that were wanted.
-void print_trial_notes(const KernelSet& kernels, const std::vector<Trial>& trials,
-                       std::size_t wanted);
-// Prints the trials as JSON or CSV, whichever is asked for.
-void print_trials(const char* command, const DeviceInfo& device, const std::vector<Trial>& trials,
-                  std::size_t wanted, const Options& options);
-// The exit code for the first failure; that of success if there is none.
-[[nodiscard]] int exit_code_for(const std::vector<Trial>& trials, std::size_t wanted);
 
 }  // namespace autotune

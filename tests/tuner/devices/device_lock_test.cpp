@@ -1,4 +1,4 @@
-#include "cli/device_lock.hpp"
+#include "tuner/devices/device_lock.hpp"
 
 #include <cstdlib>
 
@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "autotune/error.hpp"
 
 #include "tests/support/run_program.hpp"
 
@@ -113,21 +111,6 @@ TEST_SUITE("device lock") {
     std::filesystem::create_symlink(own.folder.path() / "elsewhere", path);
     CHECK(problem() != "");
     CHECK_FALSE(std::filesystem::exists(own.folder.path() / "elsewhere"));
-  }
-
-  TEST_CASE("waiting ends at the deadline, and the command with it") {
-    const OwnFolder folder;
-    DeviceInfo device;
-    device.uuid = "GPU-1";
-    const DeviceLock first("GPU-1", [] {}, {});
-    CHECK_THROWS_AS(static_cast<void>(lock_device(device, {}, std::chrono::steady_clock::now())),
-                    EnvironmentError);
-  }
-
-  TEST_CASE("the CPU device has none") {
-    DeviceInfo host;
-    host.cpu_model = "Test CPU";
-    CHECK_FALSE(lock_device(host));
   }
 }
 

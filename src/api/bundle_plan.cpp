@@ -1,4 +1,4 @@
-#include "cli/commands/bundle_plan.hpp"
+#include "api/bundle_plan.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -7,17 +7,14 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "autotune/error.hpp"
 
 #include "api/bundled_kernels.hpp"
 #include "api/gemm_backend.hpp"
 #include "api/setup.hpp"
-#include "cli/call_watch.hpp"
 #include "core/thread_pool.hpp"
 #include "db/cubin_store.hpp"
-#include "gpu/nvrtc.hpp"
 #include "kernel_templates/gemm_template.hpp"
 #include "operation/gemm/gemm.hpp"
 
@@ -84,15 +81,10 @@ BundlePlan plan_bundle(const KernelSelector& selector, const std::vector<Problem
   return plan;
 }
 
-std::optional<BundleContent> compile_bundle(const BundlePlan& plan, const BundleTarget& target,
-                                            int jobs, const std::stop_token& stop,
+std::optional<BundleContent> compile_bundle(const gpu::Nvrtc& nvrtc, const BundlePlan& plan,
+                                            const BundleTarget& target, int jobs,
+                                            const std::stop_token& stop,
                                             const std::function<void()>& on_kernel) {
-  const auto nvrtc = watched(kCompiler, gpu::Nvrtc::open);
-  const std::vector<std::string>& known = nvrtc->architectures();
-  if (std::find(known.begin(), known.end(), target.architecture) == known.end()) {
-    throw EnvironmentError(fmt::format("--arch: NVRTC {} does not compile for {}, only for {}",
-                                       nvrtc->build(), target.architecture, fmt::join(known, " ")));
-  }
   CubinStore store = open_cubin_store();
   const std::vector<std::pair<std::string, BundlePlan::Code>> code(plan.code.begin(),
                                                                    plan.code.end());
@@ -104,13 +96,13 @@ std::optional<BundleContent> compile_bundle(const BundlePlan& plan, const Bundle
       interrupted = true;
       return;
     }
-    cubins[i] = compiled(*nvrtc, store, code[i].second, target.architecture);
+    cubins[i] = compiled(nvrtc, store, code[i].second, target.architecture);
     const std::lock_guard lock(calls);
     on_kernel();
   });
   if (interrupted) return std::nullopt;
   BundleContent content{
-      .target = target, .compiler = nvrtc->build(), .choices = plan.choices, .cubins = {}};
+      .target = target, .compiler = nvrtc.build(), .choices = plan.choices, .cubins = {}};
   for (std::size_t i = 0; i < code.size(); ++i) {
     content.cubins.emplace(code[i].first, std::move(cubins[i]));
   }

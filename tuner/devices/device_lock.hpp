@@ -7,7 +7,6 @@
 #include <stop_token>
 #include <string>
 
-#include "core/device_info.hpp"
 #include "core/posix/file_descriptor.hpp"
 
 namespace autotune {
@@ -35,11 +34,5 @@ class DeviceLock {
   Deadline::duration waited_{};
   std::string problem_;
 };
-
-// The lock of a command that times kernels. Says on standard error that it waits, or that the
-// device cannot be locked. The CPU device has none. Throws EnvironmentError after the deadline.
-[[nodiscard]] std::optional<DeviceLock> lock_device(
-    const DeviceInfo& device, const std::stop_token& stop = {},
-    const std::optional<DeviceLock::Deadline>& deadline = {});
 
 }  // namespace autotune

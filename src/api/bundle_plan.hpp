@@ -11,6 +11,7 @@
 #include "api/kernel_selector.hpp"
 #include "export/bundle/bundle_format.hpp"
 #include "export/bundle/bundle_writer.hpp"
+#include "gpu/nvrtc.hpp"
 
 namespace autotune {
 
@@ -31,10 +32,11 @@ struct BundlePlan {
                                      const std::vector<Problem>& problems);
 
 // Takes the code of a plan from the cubin store, or compiles it, in `jobs` threads. Calls
-// `on_kernel` for each kernel that is there, one call at a time. Throws EnvironmentError where
-// there is no NVRTC that makes cubins for the target, Error where it refuses a kernel. Returns
+// `on_kernel` for each kernel that is there, one call at a time. The NVRTC makes cubins for the
+// target. Throws Error where it refuses a kernel. Returns
 // nullopt after a request to stop, with the kernels that are done in the store.
-[[nodiscard]] std::optional<BundleContent> compile_bundle(const BundlePlan& plan,
+[[nodiscard]] std::optional<BundleContent> compile_bundle(const gpu::Nvrtc& nvrtc,
+                                                          const BundlePlan& plan,
                                                           const BundleTarget& target, int jobs,
                                                           const std::stop_token& stop,
                                                           const std::function<void()>& on_kernel);
