@@ -33,6 +33,12 @@ struct Cublas::Api {
                        std::int64_t, const float*, float*, std::int64_t, std::int64_t,
                        std::int64_t) =
       library.function<decltype(sgemm_batched)>("cublasSgemmStridedBatched_64");
+  // With any algorithm, from CUDA 12.0 on; single products are batches of one.
+  int (*gemm_batched_ex)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const void*,
+                         const void*, int, std::int64_t, long long, const void*, int, std::int64_t,
+                         long long, const void*, void*, int, std::int64_t, long long, std::int64_t,
+                         int, int) =
+      library.function<decltype(gemm_batched_ex)>("cublasGemmStridedBatchedEx_64");
 
   [[nodiscard]] bool complete() const {
     return create && destroy && get_version && set_stream && set_workspace && set_math_mode &&
@@ -89,8 +95,34 @@ Cublas::Cublas(const Driver& driver, const Stream& stream)
 
 Cublas::~Cublas() = default;
 
+int Cublas::algorithms(const GemmProblem& problem, const Operand& a, const Operand& b,
+                       const Operand& c) const {
+  if (api_->gemm_batched_ex != nullptr) return kAutotune + 1;
+  return 1 + lt_->candidates(problem, a, b, c);
+}
+
+void Cublas::autotuned(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
+                       float beta, const Operand& c) const {
+  constexpr int kFp32 = 0;            // CUDA_R_32F
+  constexpr int kComputeInFp32 = 68;  // CUBLAS_COMPUTE_32F
+  constexpr int kComputeInTf32 = 77;  // CUBLAS_COMPUTE_32F_FAST_TF32
+  constexpr int kBenchmarks = 999;    // CUBLAS_GEMM_AUTOTUNE
+  const auto operation = [](Transpose op) { return op == Transpose::transposed ? 1 : 0; };
+  const auto matrix = [](const Operand& operand) {
+    return reinterpret_cast<void*>(operand.address);
+  };
+  check_cublas(
+      api_->gemm_batched_ex(
+          handle_.get(), operation(problem.op_b), operation(problem.op_a), problem.n, problem.m,
+          problem.k, &alpha, matrix(b), kFp32, b.row_stride, b.matrix_stride, matrix(a), kFp32,
+          a.row_stride, a.matrix_stride, &beta, matrix(c), kFp32, c.row_stride, c.matrix_stride,
+          problem.batch, problem.math == Math::tf32 ? kComputeInTf32 : kComputeInFp32, kBenchmarks),
+      "cublasGemmStridedBatchedEx");
+}
+
 void Cublas::sgemm(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
                    float beta, const Operand& c, int algorithm) const {
+  if (algorithm == kAutotune) return autotuned(problem, alpha, a, b, beta, c);
   if (algorithm > 0) return lt_->matmul(problem, alpha, a, b, beta, c, algorithm - 1);
   // cuBLAS reads matrices as column-major, so row-major C = op(A) op(B) is C^T = op(B)^T op(A)^T.
   const auto operation = [](Transpose op) { return op == Transpose::transposed ? 1 : 0; };

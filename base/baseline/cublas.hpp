@@ -27,22 +27,26 @@ class Cublas {
   // "13.1.0".
   [[nodiscard]] const std::string& version() const { return version_; }
 
-  // The number of algorithms for a product: cuBLAS's own choice, number 0, and the candidates of
-  // cublasLt's heuristic.
+  // The number of algorithms for a product: cuBLAS's own choice, number 0; the candidates of
+  // cublasLt's heuristic, up to CublasLt::kMostCandidates; and behind the last number of those
+  // CUBLAS_GEMM_AUTOTUNE, where the library has the function for it.
   using Operand = LaunchValues::Tensor;
+  static constexpr int kAutotune = CublasLt::kMostCandidates + 1;
   [[nodiscard]] int algorithms(const GemmProblem& problem, const Operand& a, const Operand& b,
-                               const Operand& c) const {
-    return 1 + lt_->candidates(problem, a, b, c);
-  }
+                               const Operand& c) const;
 
   // Computes C = alpha op(A) op(B) + beta C on the stream of the constructor. The matrices are
   // row-major and begin at multiples of 256 bytes. Left to itself, cuBLAS computes a batch in one
-  // call of cublasSgemmStridedBatched. Throws Error.
+  // call of cublasSgemmStridedBatched. Throws Error, also for a number that no candidate has.
   void sgemm(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
              float beta, const Operand& c, int algorithm = 0) const;
 
  private:
   struct Api;
+  // Lets the library time its algorithms in the first call for a product, and keep the fastest.
+  void autotuned(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
+                 float beta, const Operand& c) const;
+
   std::unique_ptr<const Api> api_;
   DeviceBuffer workspace_;
   std::unique_ptr<void, int (*)(void*)> handle_;

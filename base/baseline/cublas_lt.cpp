@@ -12,8 +12,6 @@
 namespace autotune::gpu {
 namespace {
 
-constexpr int kMostCandidates = 8;
-
 // Constants of cublasLt.h, cublas_api.h and library_types.h.
 constexpr int kFp32 = 0;            // CUDA_R_32F
 constexpr int kComputeInFp32 = 68;  // CUBLAS_COMPUTE_32F
@@ -158,12 +156,15 @@ int CublasLt::candidates(const GemmProblem& problem, const Operand& a, const Ope
 void CublasLt::matmul(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
                       float beta, const Operand& c, int candidate) {
   const auto pointer = [](std::uint64_t address) { return reinterpret_cast<void*>(address); };
+  if (candidate >= candidates(problem, a, b, c)) {
+    throw Error(fmt::format("cublasLt's heuristic has no candidate {}", candidate + 1));
+  }
   const Product& p = product(problem, a, b, c);
   check_cublas(
       api_->matmul(handle_, p.operation.get(), &alpha, pointer(b.address), p.layout_b.get(),
                    pointer(a.address), p.layout_a.get(), &beta, pointer(c.address),
                    p.layout_c.get(), pointer(c.address), p.layout_c.get(),
-                   p.candidates.at(static_cast<std::size_t>(candidate)).algorithm,
+                   p.candidates[static_cast<std::size_t>(candidate)].algorithm,
                    pointer(workspace_.address()), workspace_.size(), stream_.handle()),
       "cublasLtMatmul");
 }

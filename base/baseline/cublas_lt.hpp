@@ -19,6 +19,8 @@ void check_cublas(int status, const char* call);
 // Belongs to the cuBLAS that it was made from, which outlives it.
 class CublasLt {
  public:
+  static constexpr int kMostCandidates = 8;
+
   // cuBLAS depends on cublasLt, and its handle is one of cublasLt's, too.
   CublasLt(const SharedLibrary& cublas, void* handle, const Stream& stream,
            const DeviceBuffer& workspace);
@@ -26,14 +28,14 @@ class CublasLt {
   CublasLt(const CublasLt&) = delete;
   CublasLt& operator=(const CublasLt&) = delete;
 
-  // The number of candidates for a product, at most 8, the best first as the heuristic has it. 0
-  // where cublasLt is absent or has none. The matrices are row-major and begin at multiples of 256
+  // The number of candidates for a product, the best first as the heuristic has it. 0 where
+  // cublasLt is absent or has none. The matrices are row-major and begin at multiples of 256
   // bytes.
   using Operand = LaunchValues::Tensor;
   [[nodiscard]] int candidates(const GemmProblem& problem, const Operand& a, const Operand& b,
                                const Operand& c);
 
-  // Computes C = alpha op(A) op(B) + beta C by a candidate, on the stream of the constructor.
+  // Computes C = alpha op(A) op(B) + beta C by a candidate, from number 0 on, on the stream of the constructor.
   // Throws Error.
   void matmul(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
               float beta, const Operand& c, int candidate);

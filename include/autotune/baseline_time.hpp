@@ -10,7 +10,9 @@ namespace autotune {
 struct BaselineTime {
   std::string library;  // "cublas"
   std::string version;  // "13.1.0"; empty where it was not kept
-  int algorithm = 0;    // 0: the library's own choice; else a candidate of its heuristic, from 1 on
+  // 0: the library's own choice; 1 to 8: a candidate of cublasLt's heuristic; 9:
+  // CUBLAS_GEMM_AUTOTUNE.
+  int algorithm = 0;
   double median_us = 0;
   double low_us = 0;  // 95 % confidence interval of the median, or the range of few samples
   double high_us = 0;

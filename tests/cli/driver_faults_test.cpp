@@ -95,6 +95,7 @@ TEST_SUITE("driver faults") {
     Program program;
     program.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
     program.environment.emplace_back("AUTOTUNE_CUBLAS", AUTOTUNE_FAKE_CUBLAS);
+    program.environment.emplace_back("FAKE_CUBLAS_AUTOTUNE", "3000");
     program.environment.emplace_back("FAKE_CUBLAS", "2000,-,1000,1500");
     const auto first_of = [](const ProgramResult& result) {
       CAPTURE(result.err);
@@ -118,6 +119,8 @@ TEST_SUITE("driver faults") {
     CHECK(against["algorithm"] == 2);
     CHECK(against["version"] == "13.1.0");
     CHECK(has(program(bench).out, "cuBLAS 13.1.0, cublasLt candidate 2"));
+    program.environment.emplace_back("FAKE_CUBLAS_AUTOTUNE", "700");
+    CHECK(has(program(bench).out, "cuBLAS 13.1.0, CUBLAS_GEMM_AUTOTUNE"));
   }
 
   TEST_CASE("comparisons are kept beside the winner") {
@@ -125,6 +128,7 @@ TEST_SUITE("driver faults") {
     Program program;
     program.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
     program.environment.emplace_back("AUTOTUNE_CUBLAS", AUTOTUNE_FAKE_CUBLAS);
+    program.environment.emplace_back("FAKE_CUBLAS_AUTOTUNE", "3000");
     program.environment.emplace_back("FAKE_CUBLAS", "900,800");
     const auto kept = [&] {
       std::vector<std::string> in_json = {"query", "--sizes", "16", "--json"};

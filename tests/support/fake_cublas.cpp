@@ -59,4 +59,33 @@ int cublasSgemm_v2_64(void* handle, int op_a, int op_b, std::int64_t m, std::int
                                       beta, c, ldc, 0, 1);
 }
 
+// Only CUBLAS_GEMM_AUTOTUNE, in FP32 or TF32. FAKE_CUBLAS_AUTOTUNE has its microseconds, 10 if unset.
+int cublasGemmStridedBatchedEx_64(void* handle, int op_a, int op_b, std::int64_t m, std::int64_t n,
+                                  std::int64_t k, const void* alpha, const void* a, int type_a,
+                                  std::int64_t lda, long long stride_a, const void* b, int type_b,
+                                  std::int64_t ldb, long long stride_b, const void* beta, void* c,
+                                  int type_c, std::int64_t ldc, long long stride_c,
+                                  std::int64_t batch, int compute_type, int algorithm) {
+  if (type_a != 0 || type_b != 0 || type_c != 0 || algorithm != 999) {
+    return autotune::fake::kInvalidValue;
+  }
+  const bool ta = op_a == 1;
+  const bool tb = op_b == 1;
+  const Product product{.a = {ta ? k : m, ta ? m : k, lda, stride_a},
+                        .b = {tb ? n : k, tb ? k : n, ldb, stride_b},
+                        .c = {m, n, ldc, stride_c},
+                        .transpose_a = ta,
+                        .transpose_b = tb,
+                        .tf32 = compute_type == 77,
+                        .batch = batch};
+  const char* const scripted = std::getenv("FAKE_CUBLAS_AUTOTUNE");
+  const int status = autotune::fake::take_time(scripted != nullptr ? scripted : "10",
+                                               static_cast<const Handle*>(handle)->stream);
+  return status != 0
+             ? status
+             : autotune::fake::compute(product, *static_cast<const float*>(alpha),
+                                       static_cast<const float*>(a), static_cast<const float*>(b),
+                                       *static_cast<const float*>(beta), static_cast<float*>(c));
+}
+
 }  // extern "C"

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "baseline/cublas.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/output/problem_text.hpp"
 #include "cli/output/results_json.hpp"
@@ -20,8 +21,9 @@ namespace {
 std::string name_of(const Side& side, const Problem& problem, bool wide) {
   if (side.chosen.kernel == nullptr) {
     const std::string name = "cuBLAS " + side.trial.detail;
-    return side.algorithm == 0 ? name
-                               : fmt::format("{}, cublasLt candidate {}", name, side.algorithm);
+    if (side.algorithm == 0) return name;
+    if (side.algorithm == gpu::Cublas::kAutotune) return name + ", CUBLAS_GEMM_AUTOTUNE";
+    return fmt::format("{}, cublasLt candidate {}", name, side.algorithm);
   }
   const std::string& name = side.chosen.kernel->name;
   return name + " " +
