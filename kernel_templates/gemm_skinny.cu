@@ -12,10 +12,9 @@
 // The warps of a block (SLICE_K) and several blocks (SPLIT_K) take parts of K, which are added in
 // an order that is always the same: two runs give the same bits.
 //
-// Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, any alignment,
-// any shape. Launch: kThreads threads and kSharedElements elements of dynamic shared memory; blocks
-// along x: as many as C has tiles, times the parts of K. workspace: see kernel_template.hpp.
-// Batches: see device/batch.cuh.
+// Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, any alignment.
+// Launch: kThreads threads and kSharedElements elements of dynamic shared memory; blocks along x: as
+// many as C has tiles, times the parts of K. workspace: see kernel_template.hpp.
 
 // The operand with few rows. 0: op(A). 1: op(B).
 #ifndef FEW_SIDE

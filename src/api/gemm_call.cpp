@@ -196,52 +196,57 @@ bool is_same_place(const MutableMatrix& c, const MutableMatrix& d, const GemmPro
          (problem.batch <= 1 || c.stride == d.stride);
 }
 
+struct Used {
+  Lines lines;
+  ElementType type;  // as the problem has it
+  bool is_used;
+};
+
+// The matrices of a call as the caller sees them: A, B, C, and D; without a D, C is the result.
+std::array<Used, 4> matrices_of(const GemmProblem& problem, const GemmArguments& arguments) {
+  const GemmCall call{arguments, problem};
+  const bool empty = call.is_empty();
+  const bool multiplies = !empty && call.multiplies();
+  const bool reads_c = call.reads_c() && !is_same_place(call.c, call.d, problem);
+  const bool uses_c = !empty && (call.d.data == nullptr || reads_c);
+  const auto lines_of = [&](char name, const auto& matrix, std::int64_t packed_ld,
+                            std::int64_t rows, std::int64_t columns) {
+    return Lines{name,
+                 matrix.data,
+                 matrix.type,
+                 meant_ld(matrix.ld, packed_ld),
+                 packed_ld == columns ? rows : columns,
+                 packed_ld,
+                 problem.batch,
+                 problem.batch > 1 ? matrix.stride : 0};
+  };
+  const std::int64_t m = problem.m;
+  const std::int64_t n = problem.n;
+  const std::int64_t k = problem.k;
+  const GemmTypes& types = problem.types;
+  return {{{lines_of('A', call.a, problem.lda(), m, k), types.a, multiplies},
+           {lines_of('B', call.b, problem.ldb(), k, n), types.b, multiplies},
+           {lines_of('C', call.c, problem.ldc(), m, n), types.c, uses_c},
+           {lines_of('D', call.d, problem.ldc(), m, n), types.c, !empty}}};
+}
+
 // Finds whatever is wrong, in the caller's terms.
 bool is_right_at_length(const GemmProblem& problem, const GemmArguments& arguments,
                         OnFault on_fault) {
   if (!is_right_problem(problem, on_fault) || !has_right_scalars(arguments, on_fault)) return false;
-  const Matrix& a = arguments.a;
-  const Matrix& b = arguments.b;
-  const MutableMatrix& c = arguments.c;
-  const MutableMatrix& d = arguments.d;
-  const GemmCall call{arguments, problem};
-  const bool empty = call.is_empty();
-  const bool multiplies = !empty && call.multiplies();
-  const bool has_d = d.data != nullptr;
-  const bool uses_c = !empty && (!has_d || (call.reads_c() && !is_same_place(c, d, problem)));
-  const auto lines_of = [&](char name, const auto& matrix, std::int64_t packed_ld,
-                            std::int64_t count) {
-    return Lines{name,  matrix.data, matrix.type,   meant_ld(matrix.ld, packed_ld),
-                 count, packed_ld,   problem.batch, problem.batch > 1 ? matrix.stride : 0};
-  };
-  struct Used {
-    Lines lines;
-    ElementType type;
-    bool is_used;
-  };
-  const std::int64_t lda = problem.lda();
-  const std::int64_t ldb = problem.ldb();
-  const std::int64_t ldc = problem.ldc();
-  const std::int64_t lines_c = ldc == problem.n ? problem.m : problem.n;
-  const auto& [of_a, of_b, of_c, of_sums] = problem.types;
-  const Used matrices[] = {
-      {lines_of('A', a, lda, lda == problem.k ? problem.m : problem.k), of_a, multiplies},
-      {lines_of('B', b, ldb, ldb == problem.n ? problem.k : problem.n), of_b, multiplies},
-      {lines_of('C', c, ldc, lines_c), of_c, uses_c},
-      {lines_of('D', d, ldc, lines_c), of_c, !empty}};
-  const std::span used(matrices, has_d ? 4 : 3);
-  const auto is_right_place = [&](const Used& one) {
-    return is_right_matrix(one.lines, one.type, problem.order, one.is_used, on_fault);
-  };
-  if (!std::all_of(used.begin(), used.end(), is_right_place)) return false;
+  const std::array<Used, 4> matrices = matrices_of(problem, arguments);
+  const std::span used(matrices.data(), arguments.d.data == nullptr ? 3 : 4);
+  for (const auto& [lines, type, is_used] : used) {
+    if (!is_right_matrix(lines, type, problem.order, is_used, on_fault)) return false;
+  }
   for (const Used& one : used) {
     if (!is_right_stride(one.lines, on_fault)) return false;
   }
-  const Lines& result = used.back().lines;
-  if (empty || !are_separate(result, on_fault)) return empty;
-  for (const Used& one : used.first(used.size() - 1)) {
-    if (!one.is_used || are_apart(one.lines, result)) continue;
-    return wrong(on_fault, "{} overlaps {}", result.name, one.lines.name);
+  const auto& [result, type, is_written] = used.back();
+  if (!is_written || !are_separate(result, on_fault)) return !is_written;
+  for (const auto& [lines, of, is_used] : used.first(used.size() - 1)) {
+    if (!is_used || are_apart(lines, result)) continue;
+    return wrong(on_fault, "{} overlaps {}", result.name, lines.name);
   }
   return are_factors_apart(arguments, result, on_fault);
 }
