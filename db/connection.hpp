@@ -9,7 +9,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <string>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 

@@ -1,7 +1,6 @@
 #include "db/trial_writer.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "db/tables/problem_table.hpp"

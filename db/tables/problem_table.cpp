@@ -83,8 +83,8 @@ std::vector<StoredProblem> problems_of_scope(SQLite::Database& database, std::in
     if (!filter.operation.empty() && problem->operation() != filter.operation) continue;
     result.push_back({select.getColumn(0).getInt64(), std::move(*problem)});
   }
-  std::sort(result.begin(), result.end(),
-            [](const StoredProblem& a, const StoredProblem& b) { return a.problem < b.problem; });
+  std::ranges::sort(
+      result, [](const StoredProblem& a, const StoredProblem& b) { return a.problem < b.problem; });
   return result;
 }
 

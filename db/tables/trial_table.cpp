@@ -1,8 +1,6 @@
 #include "db/tables/trial_table.hpp"
 
 #include <algorithm>
-#include <cstdint>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -124,7 +123,7 @@ std::vector<Winner> select_winners(SQLite::Database& database, const ResultFilte
     Winner& winner = result.emplace_back(std::move(row.winner));
     if (!winner.run.empty()) winner.run_row = find_run(database, winner.run).value_or(0);
   }
-  std::sort(result.begin(), result.end(), [](const Winner& a, const Winner& b) {
+  std::ranges::sort(result, [](const Winner& a, const Winner& b) {
     return std::tie(a.device_class, a.problem, a.median_us) <
            std::tie(b.device_class, b.problem, b.median_us);
   });

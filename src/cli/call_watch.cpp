@@ -4,7 +4,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -24,7 +24,7 @@ Problem parse_item(const std::string& item) {
   for (const std::string& part : items_of(item, 'x')) {
     if (const auto number = parse_whole_number(part)) numbers.push_back(*number);
   }
-  const auto parts = static_cast<std::size_t>(std::count(item.begin(), item.end(), 'x')) + 1;
+  const auto parts = static_cast<std::size_t>(std::ranges::count(item, 'x')) + 1;
   if (numbers.size() != parts || (parts != 1 && parts != 3)) {
     throw UsageError(fmt::format(
         "{} must be N or MxNxK with whole numbers from 1 to {}, e.g. --sizes 1024,2048x512x1024",
@@ -36,7 +36,7 @@ Problem parse_item(const std::string& item) {
 void add_sizes(std::vector<Problem>& problems, const std::string& list) {
   for (const std::string& item : items_of(list)) {
     const Problem problem = parse_item(item);
-    if (std::find(problems.begin(), problems.end(), problem) != problems.end()) continue;
+    if (std::ranges::find(problems, problem) != problems.end()) continue;
     if (problems.size() == kMaxSizes) {
       throw UsageError(fmt::format("at most {} different sizes are allowed", kMaxSizes));
     }

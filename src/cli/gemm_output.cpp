@@ -43,8 +43,7 @@ Json problem_json(const Problem& problem) {
 
 std::vector<std::string> problem_columns(const Json& results) {
   const auto has = [&](const char* member) {
-    return std::any_of(results.begin(), results.end(),
-                       [&](const Json& entry) { return entry.contains(member); });
+    return std::ranges::any_of(results, [&](const Json& entry) { return entry.contains(member); });
   };
   std::vector<std::string> columns = {"m", "n", "k", "layout", "math"};
   if (has("batch")) columns.insert(columns.begin() + 3, "batch");

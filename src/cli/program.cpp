@@ -9,7 +9,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "autotune/error.hpp"
@@ -39,7 +38,7 @@ std::vector<std::string> with_command(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const bool is_option = !arguments.empty() && arguments.front().rfind('-', 0) == 0;
   const auto is_one_of = [&](std::initializer_list<const char*> names) {
-    return std::find(names.begin(), names.end(), arguments.front()) != names.end();
+    return std::ranges::find(names, arguments.front()) != names.end();
   };
   if (is_option && !is_one_of({"--help", "-h", "--version"})) {
     arguments.insert(arguments.begin(), "tune");
@@ -121,7 +120,7 @@ int run_command(int argc, char** argv, const KernelSet& kernels) {
     return exit_code::kDone;
   }
   std::vector<std::string> arguments = with_command(argc, argv);
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  std::ranges::reverse(arguments);  // as CLI11 wants them
   try {
     app.parse(arguments);
   } catch (const CLI::CallForHelp&) {

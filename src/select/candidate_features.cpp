@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "kernel_templates/template_support.hpp"
-#include "operation/gemm/gemm.hpp"
 
 namespace autotune {
 namespace {
@@ -64,7 +63,7 @@ CandidateFeatures::CandidateFeatures(const std::vector<std::string>& names,
                                      const KernelSet& kernels)
     : count_(names.size()) {
   const auto place_of = [&](std::string_view name) {
-    return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
   };
   for (const std::string_view name : kDerived) derived_.push_back(place_of(name));
   for (const KernelTemplate& kernel : kernels.templates()) {
@@ -75,7 +74,7 @@ CandidateFeatures::CandidateFeatures(const std::vector<std::string>& names,
       all_parameters_.push_back(places.parameters.back());
     }
   }
-  std::sort(all_parameters_.begin(), all_parameters_.end());
+  std::ranges::sort(all_parameters_);
   all_parameters_.erase(std::unique(all_parameters_.begin(), all_parameters_.end()),
                         all_parameters_.end());
 }
@@ -83,7 +82,7 @@ CandidateFeatures::CandidateFeatures(const std::vector<std::string>& names,
 std::vector<std::string> CandidateFeatures::all_names(const KernelSet& kernels) {
   std::vector<std::string> names(kDerived.begin(), kDerived.end());
   const auto add = [&](const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   };
   for (const KernelTemplate& kernel : kernels.templates()) add(kernel.name);
   for (const KernelTemplate& kernel : kernels.templates()) {

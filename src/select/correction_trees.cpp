@@ -13,7 +13,7 @@ CorrectionTrees::CorrectionTrees(double bias, const std::vector<std::uint16_t>& 
   std::vector<Question> all;
   for (std::size_t i = 0; i < features.size(); ++i) all.push_back({features[i], thresholds[i]});
   questions_ = all;
-  std::sort(questions_.begin(), questions_.end());
+  std::ranges::sort(questions_);
   questions_.erase(std::unique(questions_.begin(), questions_.end()), questions_.end());
   for (const Question& question : all) {
     const auto found = std::lower_bound(questions_.begin(), questions_.end(), question);

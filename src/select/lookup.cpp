@@ -1,11 +1,9 @@
 #include "select/lookup.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -150,7 +148,7 @@ std::vector<std::pair<double, std::string>> nearest_problems(const KnownResults&
       result.emplace_back(operation.distance(problem, other), other.key());
     }
   });
-  std::sort(result.begin(), result.end());
+  std::ranges::sort(result);
   return result;
 }
 
@@ -258,8 +256,7 @@ std::vector<Winner> nearest_winners(const ResultReader* database, const DeviceQu
 std::vector<Match> list_winners(const ResultReader* database, const DeviceQuery& device) {
   std::vector<Candidate> all =
       KnownResults(database, device).best(Problem(), [](const Winner&) { return true; });
-  std::stable_partition(all.begin(), all.end(),
-                        [](const Candidate& candidate) { return !candidate.shipped; });
+  std::ranges::stable_partition(all, [](const Candidate& candidate) { return !candidate.shipped; });
   std::vector<Match> matches;
   for (Candidate& candidate : all) {
     const Problem problem = candidate.winner.problem;

@@ -1,7 +1,6 @@
 #include "select/portfolio.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <iterator>
 #include <span>
@@ -67,11 +66,10 @@ void read_trees(Portfolio& portfolio, std::string row) {
   const auto names = line.at("features").get<std::vector<std::string>>();
   constexpr std::size_t kDepth = CorrectionTrees::kDepth;
   const std::size_t count = asked.size() / kDepth;
-  const bool fits = line.at("depth").get<std::size_t>() == kDepth &&
-                    asked.size() == count * kDepth && thresholds.size() == asked.size() &&
-                    leaves.size() == count * CorrectionTrees::kLeaves &&
-                    std::all_of(asked.begin(), asked.end(),
-                                [&](std::uint16_t feature) { return feature < names.size(); });
+  const bool fits =
+      line.at("depth").get<std::size_t>() == kDepth && asked.size() == count * kDepth &&
+      thresholds.size() == asked.size() && leaves.size() == count * CorrectionTrees::kLeaves &&
+      std::ranges::all_of(asked, [&](std::uint16_t feature) { return feature < names.size(); });
   if (!fits) throw Error("the trees of a portfolio are not whole");
   portfolio.trees =
       CorrectionTrees(line.at("bias").get<double>(), asked, thresholds, std::move(leaves));

@@ -137,7 +137,7 @@ class Candidates {
     for (Prediction& one : all_) {
       ranks.emplace_back(cautious_us(one), &one);
     }
-    std::sort(ranks.begin(), ranks.end());
+    std::ranges::sort(ranks);
     std::vector<Prediction> result;
     result.reserve(all_.size());
     for (const auto& [rank, one] : ranks) result.push_back(std::move(*one));
@@ -209,11 +209,11 @@ class Candidates {
     return unpadded_traits(*known.kernel->operation, known.winner->problem).aligned;
   }
   [[nodiscard]] bool runs(const KernelTemplate& kernel, const Configuration& configuration) const {
-    return std::find(kernels_.begin(), kernels_.end(), &kernel) != kernels_.end() &&
+    return std::ranges::find(kernels_, &kernel) != kernels_.end() &&
            needed_capability(kernel, configuration) <= query_.device.capability();
   }
   [[nodiscard]] Prediction* find(const KernelTemplate& kernel, const Configuration& configuration) {
-    const auto found = std::find_if(all_.begin(), all_.end(), [&](const Prediction& one) {
+    const auto found = std::ranges::find_if(all_, [&](const Prediction& one) {
       return one.kernel == &kernel && one.configuration == configuration;
     });
     return found == all_.end() ? nullptr : &*found;
@@ -259,8 +259,8 @@ std::vector<Prediction> predict(const PredictionQuery& query,
 bool fits_device(const KernelTemplate& kernel, const Configuration& configuration,
                  const DeviceInfo& device) {
   const std::vector<Constraint> constraints = device_constraints(kernel, device);
-  return std::all_of(constraints.begin(), constraints.end(),
-                     [&](const Constraint& constraint) { return constraint.holds(configuration); });
+  return std::ranges::all_of(
+      constraints, [&](const Constraint& constraint) { return constraint.holds(configuration); });
 }
 
 MatchKind match_kind(const Prediction& prediction) {

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "autotune/error.hpp"
-
 #include "core/error_text.hpp"
 #include "core/start_thread.hpp"
 

@@ -1,7 +1,6 @@
 #include "tuner/devices/device_pool.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,7 +24,7 @@ const Problem* problem_of(const DeviceJob& job) {
 }
 
 bool contains(const std::vector<Problem>& problems, const Problem& problem) {
-  return std::find(problems.begin(), problems.end(), problem) != problems.end();
+  return std::ranges::find(problems, problem) != problems.end();
 }
 
 }  // namespace
@@ -128,7 +127,7 @@ std::deque<DevicePool::Entry>::iterator DevicePool::choose(std::size_t index) {
       return contains(device.problems, *problem);
     };
     if (problem == nullptr || has_set_up(devices_[index]) ||
-        std::none_of(devices_.begin(), devices_.end(), has_set_up)) {
+        std::ranges::none_of(devices_, has_set_up)) {
       return entry;
     }
     if (of_others == queue_.end()) of_others = entry;

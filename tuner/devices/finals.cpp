@@ -178,9 +178,8 @@ std::optional<Ranking> rank_finalists(std::span<const Finalist> finalists) {
     const bool dropped_out = finalist.samples_us.size() < leader->samples_us.size();
     return std::tuple(dropped_out, !finalist.won_before, cost(finalist));
   };
-  const std::size_t winner = *std::min_element(
-      tied.begin(), tied.end(),
-      [&](std::size_t a, std::size_t b) { return preference(a) < preference(b); });
+  const std::size_t winner = *std::ranges::min_element(
+      tied, [&](std::size_t a, std::size_t b) { return preference(a) < preference(b); });
   std::erase(tied, winner);
   return Ranking{winner, median_interval(finalists[winner].samples_us), std::move(tied)};
 }

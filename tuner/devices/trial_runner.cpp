@@ -1,6 +1,5 @@
 #include "tuner/devices/trial_runner.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>

@@ -22,7 +22,7 @@ double least_us(const gpu::Stream& stream, const std::function<void()>& enqueue)
   const LaunchTimer timer(stream, enqueue, nullptr);
   const TimingPlan plan{.samples = kRepeats, .launches_per_sample = 1};
   const Measurement measurement = timer.measure(plan, timer.estimate_us());
-  return *std::min_element(measurement.samples_us.begin(), measurement.samples_us.end());
+  return *std::ranges::min_element(measurement.samples_us);
 }
 
 double fma_gflops(const DeviceInfo& device, const gpu::Kernel& kernel, const gpu::Stream& stream) {

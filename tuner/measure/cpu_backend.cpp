@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <new>
-#include <utility>
 
 #include <fmt/format.h>
 

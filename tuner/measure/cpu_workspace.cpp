@@ -82,9 +82,8 @@ CpuReference::CpuReference(CpuLauncher& launcher, const std::string& image)
 
 CpuWorkspace::CpuWorkspace(CpuLauncher& launcher, const MeasureRequest& request)
     : launcher_(launcher), data_(request.data), input_(request.input), seed_(request.seed) {
-  const auto inputs =
-      std::count_if(data_.tensors.begin(), data_.tensors.end(),
-                    [](const TensorDesc& tensor) { return tensor.role == TensorRole::input; });
+  const auto inputs = std::ranges::count_if(
+      data_.tensors, [](const TensorDesc& tensor) { return tensor.role == TensorRole::input; });
   for (const TensorDesc& tensor : data_.tensors) {
     const std::int64_t elements = tensor.elements();
     if (tensor.role == TensorRole::input) {
@@ -173,7 +172,7 @@ void CpuWorkspace::run_reference(const CpuReference& kernels, DataSet data,
 // Returns whether each output has a grid.
 bool CpuWorkspace::find_reference_grids(const CpuReference& kernels) {
   const auto has_grid = [](const Output& output) { return output.reference_grid.has_value(); };
-  if (std::all_of(outputs_.begin(), outputs_.end(), has_grid)) return true;
+  if (std::ranges::all_of(outputs_, has_grid)) return true;
   if (!computed_reals_.empty()) return false;  // they were looked for before
   std::vector<ReferenceProbe> probes(outputs_.begin(), outputs_.end());
   const std::int64_t first[] = {0};
@@ -181,7 +180,7 @@ bool CpuWorkspace::find_reference_grids(const CpuReference& kernels) {
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     outputs_[i].reference_grid = probes[i].grid(data_.reference.blocks);
   }
-  return std::all_of(outputs_.begin(), outputs_.end(), has_grid);
+  return std::ranges::all_of(outputs_, has_grid);
 }
 
 }  // namespace autotune

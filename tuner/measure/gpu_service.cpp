@@ -1,7 +1,6 @@
 #include "tuner/measure/gpu_service.hpp"
 
 #include <chrono>
-#include <memory>
 #include <optional>
 #include <utility>
 

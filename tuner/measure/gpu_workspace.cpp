@@ -1,7 +1,6 @@
 #include "tuner/measure/gpu_workspace.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -39,9 +38,8 @@ const ReferenceKernels& MeasuringKernels::of(const ReferenceCode& code) {
 GpuWorkspace::GpuWorkspace(MeasuringKernels& kernels, const gpu::Stream& stream,
                            const MeasureRequest& request)
     : stream_(stream), data_(request.data), input_(request.input), seed_(request.seed) {
-  const auto inputs =
-      std::count_if(data_.tensors.begin(), data_.tensors.end(),
-                    [](const TensorDesc& tensor) { return tensor.role == TensorRole::input; });
+  const auto inputs = std::ranges::count_if(
+      data_.tensors, [](const TensorDesc& tensor) { return tensor.role == TensorRole::input; });
   for (const TensorDesc& tensor : data_.tensors) {
     const VerificationKernels& own = kernels.of(tensor.type);
     if (tensor.role == TensorRole::input) {
@@ -137,9 +135,8 @@ void GpuWorkspace::check(std::size_t number, DataSet data, double error_bound,
 }
 
 GpuWorkspace* WorkspaceCache::find_or_make(const MeasureRequest& request, std::string& problem) {
-  const auto found = std::find_if(used_.begin(), used_.end(), [&](const GpuWorkspace& workspace) {
-    return workspace.serves(request);
-  });
+  const auto found = std::ranges::find_if(
+      used_, [&](const GpuWorkspace& workspace) { return workspace.serves(request); });
   if (found != used_.end()) {
     used_.splice(used_.begin(), used_, found);
     return &used_.front();

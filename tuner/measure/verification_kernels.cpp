@@ -1,7 +1,6 @@
 #include "tuner/measure/verification_kernels.hpp"
 
 #include <algorithm>
-#include <span>
 
 #include <fmt/format.h>
 
@@ -38,8 +37,8 @@ void launch(const gpu::Kernel& kernel, std::int64_t blocks, const gpu::Stream& s
 
 std::string_view measuring_source(std::string_view file) {
   const auto files = embedded_measuring_kernels();
-  const auto found = std::find_if(files.begin(), files.end(),
-                                  [&](const EmbeddedFile& one) { return one.name == file; });
+  const auto found =
+      std::ranges::find_if(files, [&](const EmbeddedFile& one) { return one.name == file; });
   if (found == files.end()) throw Error(fmt::format("{} is not in the program", file));
   return found->text;
 }

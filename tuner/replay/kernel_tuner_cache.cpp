@@ -62,7 +62,7 @@ RecordedConfiguration configuration_of(const std::string& key, const OrderedJson
     values[found->second] = value;
     has[found->second] = true;
   }
-  if (std::find(has.begin(), has.end(), false) != has.end()) {
+  if (std::ranges::find(has, false) != has.end()) {
     const std::vector<std::string> in_key = values_in(key);
     if (in_key.size() != values.size()) {
       throw UsageError(fmt::format("the entry '{}' has not one value for each of {} parameters",

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -7,7 +7,6 @@
 #include <memory>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -72,7 +71,7 @@ std::vector<std::int64_t> values_of(const RecordedConfiguration& configuration,
     values[place] = parameters.values[place].number(configuration.values()[i]);
     has[place] = true;
   }
-  if (std::find(has.begin(), has.end(), false) != has.end()) throw MissingParameter();
+  if (std::ranges::find(has, false) != has.end()) throw MissingParameter();
   return values;
 }
 
@@ -137,8 +136,8 @@ bool has_parameters_of(const KernelTemplate& kernel, const Configuration& record
   for (const TuningParameter& parameter : kernel.space.parameters()) {
     if (!recorded.contains(parameter.name)) continue;
     ++known;
-    const std::int64_t least = std::min<std::int64_t>(
-        1, *std::min_element(parameter.values.begin(), parameter.values.end()));
+    const std::int64_t least =
+        std::min<std::int64_t>(1, *std::ranges::min_element(parameter.values));
     const std::int64_t value = recorded.at(parameter.name);
     if (value < least || value > kLargest) return false;
   }
@@ -147,9 +146,8 @@ bool has_parameters_of(const KernelTemplate& kernel, const Configuration& record
 
 // The objective that a result lacks though it is ok, or an empty text.
 std::string lacking_objective(const std::deque<RecordedResult>& results) {
-  const auto found = std::find_if(results.begin(), results.end(), [](const RecordedResult& result) {
-    return !result.lacks.empty();
-  });
+  const auto found = std::ranges::find_if(
+      results, [](const RecordedResult& result) { return !result.lacks.empty(); });
   return found == results.end() ? "" : found->lacks;
 }
 

@@ -75,7 +75,7 @@ void read_cost(RecordedResult& read, const OrderedJson& result, const std::strin
   const auto is_number = [](const OrderedJson& value) { return value.is_number(); };
   if (runtimes.empty()) {
     read.lacks = wanted_objective(result);
-  } else if (std::all_of(runtimes.begin(), runtimes.end(), is_number)) {
+  } else if (std::ranges::all_of(runtimes, is_number)) {
     read.cost = objective_cost("time", median(runtimes.get<std::vector<double>>()), time_unit);
   }
 }

@@ -43,13 +43,13 @@ std::vector<Finalist> choose_finalists(const std::vector<SearchTask*>& tasks, bo
     }
   }
   if (finalists.empty()) return finalists;
-  std::stable_sort(finalists.begin(), finalists.end(), [](const Finalist& a, const Finalist& b) {
+  std::ranges::stable_sort(finalists, [](const Finalist& a, const Finalist& b) {
     return a.screened_us < b.screened_us;
   });
   const double limit_us = kFinalistMargin * finalists.front().screened_us;
   std::erase_if(finalists, [&](const Finalist& f) { return f.screened_us > limit_us; });
-  std::stable_partition(finalists.begin(), finalists.end(),
-                        [](const Finalist& finalist) { return finalist.won_before; });
+  std::ranges::stable_partition(finalists,
+                                [](const Finalist& finalist) { return finalist.won_before; });
   return finalists;
 }
 
@@ -127,9 +127,8 @@ void Decision::prepare_finals(SearchEnd end) {
     if (!undecided.candidates.empty()) to_submit_.push_back(i);
   }
   // Where the time is too short for all finals, those of problems without a winner come first.
-  std::stable_partition(to_submit_.begin(), to_submit_.end(), [&](std::size_t i) {
-    return !plan_.has_winner(problems_[i].result.problem);
-  });
+  std::ranges::stable_partition(
+      to_submit_, [&](std::size_t i) { return !plan_.has_winner(problems_[i].result.problem); });
   open_finals_ = to_submit_.size();
   std::optional<double> seconds;
   if (const auto time = time_share(open_finals_)) {

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <future>
-#include <map>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "autotune/error.hpp"
 #include "autotune/version.hpp"
@@ -81,7 +79,7 @@ std::vector<SearchPlan::PlannedSearch> SearchPlan::planned_searches() const {
     }
   }
   // The kernel that runs now has the first turn.
-  std::stable_partition(searches.begin(), searches.end(), [&](const PlannedSearch& search) {
+  std::ranges::stable_partition(searches, [&](const PlannedSearch& search) {
     return std::ranges::any_of(request_.begin_with, [&](const Winner& in_use) {
       return in_use.problem == search.problem && in_use.template_name == search.space->kernel->name;
     });
@@ -229,8 +227,8 @@ bool SearchPlan::has_winner(const Problem& problem) const {
 }
 
 bool SearchPlan::lacks_finals(const Problem& problem, SearchEnd end) const {
-  const bool is_open = std::any_of(
-      open_.begin(), open_.end(), [&](const SearchTask* task) { return task->asked() == problem; });
+  const bool is_open =
+      std::ranges::any_of(open_, [&](const SearchTask* task) { return task->asked() == problem; });
   return undecided_.contains(problem) ||
          (is_open && (end != SearchEnd::good_enough || ends_by_default_ || !has_winner(problem)));
 }

@@ -58,7 +58,7 @@ void RunReport::note_stale(const std::vector<SearchTask*>& tasks) {
   std::vector<std::string> problems;
   for (const SearchTask* task : tasks) {
     std::string problem = task->kernel().operation->text(task->asked());
-    if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {
+    if (std::ranges::find(problems, problem) == problems.end()) {
       problems.push_back(std::move(problem));
     }
   }

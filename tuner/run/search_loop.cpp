@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <set>
-#include <utility>
 
 namespace autotune {
 namespace {

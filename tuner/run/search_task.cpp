@@ -11,7 +11,7 @@ CandidateSpace::CandidateSpace(const KernelTemplate& template_, std::vector<Conf
   std::iota(sorted_.begin(), sorted_.end(), std::uint32_t{0});
   // Enumerated configurations are mostly sorted already.
   if (std::is_sorted(configurations.begin(), configurations.end())) return;
-  std::sort(sorted_.begin(), sorted_.end(), [this](std::uint32_t a, std::uint32_t b) {
+  std::ranges::sort(sorted_, [this](std::uint32_t a, std::uint32_t b) {
     return configurations[a] < configurations[b];
   });
 }

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 #include <utility>
-#include <vector>
 
 #include <fcntl.h>
 

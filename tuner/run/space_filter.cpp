@@ -13,16 +13,15 @@ namespace {
 // An empty list of allowed values allows every value.
 template <typename T>
 bool allows(const std::vector<T>& allowed, const T& value) {
-  return allowed.empty() || std::find(allowed.begin(), allowed.end(), value) != allowed.end();
+  return allowed.empty() || std::ranges::find(allowed, value) != allowed.end();
 }
 
 bool allows_results(const SpaceFilter& filter, const TileShape& shape) {
   if (filter.results_per_thread.empty() && filter.result_shapes.empty()) return true;
   const auto& products = filter.results_per_thread;
   const auto& shapes = filter.result_shapes;
-  return std::find(products.begin(), products.end(), shape.results()) != products.end() ||
-         std::find(shapes.begin(), shapes.end(), std::pair{shape.results_m, shape.results_n}) !=
-             shapes.end();
+  return std::ranges::find(products, shape.results()) != products.end() ||
+         std::ranges::find(shapes, std::pair{shape.results_m, shape.results_n}) != shapes.end();
 }
 
 bool allows_unroll(const SpaceFilter& filter, const TileShape& shape) {
@@ -41,7 +40,7 @@ bool allows_shape(const SpaceFilter& filter, const KernelTemplate& kernel,
 }
 
 bool allows_values(const SpaceFilter& filter, const Configuration& configuration) {
-  return std::all_of(filter.only.begin(), filter.only.end(), [&](const auto& one) {
+  return std::ranges::all_of(filter.only, [&](const auto& one) {
     const auto& [name, values] = one;
     return configuration.contains(name) && allows(values, configuration.at(name));
   });
@@ -78,7 +77,7 @@ Constraint SpaceFilter::constraint(const KernelTemplate& kernel) const {
 
 std::string SpaceFilter::text() const {
   const auto sorted = [](auto values) {
-    std::sort(values.begin(), values.end());
+    std::ranges::sort(values);
     return values;
   };
   std::vector<std::string> shapes;

@@ -39,7 +39,7 @@ TrialScope StoredResults::scope_of(const KernelTemplate& kernel) const {
 void StoredResults::load_winners() {
   winners_.clear();
   for (Winner& winner : database_.winners({.device_class = device_.device_class()})) {
-    const auto space = std::find_if(spaces_.begin(), spaces_.end(), [&](const CandidateSpace& s) {
+    const auto space = std::ranges::find_if(spaces_, [&](const CandidateSpace& s) {
       return s.kernel->name == winner.template_name &&
              s.kernel->space_version == winner.space_version;
     });
@@ -85,7 +85,7 @@ std::vector<Configuration> StoredResults::stale_finalists(const SearchTask& task
   scope.source_hash = stored->source_hash;
   std::vector<Trial> trials = database_.trials(scope, task.problem());
   std::erase_if(trials, [](const Trial& trial) { return !trial.ok(); });
-  std::sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) {
+  std::ranges::sort(trials, [](const Trial& a, const Trial& b) {
     return a.measurement.median_us < b.measurement.median_us;
   });
   for (const Trial& trial : trials) finalists.push_back(trial.configuration);
@@ -152,7 +152,7 @@ Winner StoredResults::winner_from(const Trial& trial, const KernelTemplate& kern
 }
 
 bool StoredResults::may_store(const Winner& winner, const std::vector<SearchTask*>& tasks) const {
-  return std::none_of(tasks.begin(), tasks.end(), [&](const SearchTask* task) {
+  return std::ranges::none_of(tasks, [&](const SearchTask* task) {
     if (task->kernel().name != winner.template_name || task->problem() != winner.problem) {
       return false;
     }

@@ -1,7 +1,6 @@
 #include "tuner/run/tuner.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <future>
 #include <utility>
 
@@ -19,8 +18,8 @@ namespace {
 
 bool has_parameter(const KernelTemplate& kernel, const std::string& name) {
   const auto& all = kernel.space.parameters();
-  return std::any_of(all.begin(), all.end(),
-                     [&](const TuningParameter& parameter) { return parameter.name == name; });
+  return std::ranges::any_of(
+      all, [&](const TuningParameter& parameter) { return parameter.name == name; });
 }
 
 // The templates that have a parameter, as advice; empty where none has it.

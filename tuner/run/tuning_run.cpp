@@ -75,9 +75,8 @@ TuneReport TuningRun::execute() {
   decide(end);
   TuneReport report = finish(end);
   if (!failure_ || report.interrupted) return report;
-  const bool has_results =
-      std::any_of(report.problems.begin(), report.problems.end(),
-                  [](const ProblemResult& result) { return result.winner.has_value(); });
+  const bool has_results = std::ranges::any_of(
+      report.problems, [](const ProblemResult& result) { return result.winner.has_value(); });
   try {
     std::rethrow_exception(failure_);
   } catch (const std::exception& error) {

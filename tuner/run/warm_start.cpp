@@ -47,8 +47,7 @@ std::vector<Near> nearest(const Problem& problem, const std::string& device_clas
       continue;
     }
   }
-  std::stable_sort(near.begin(), near.end(),
-                   [](const Near& a, const Near& b) { return a.rank < b.rank; });
+  std::ranges::stable_sort(near, [](const Near& a, const Near& b) { return a.rank < b.rank; });
   return near;
 }
 

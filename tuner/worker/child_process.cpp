@@ -1,7 +1,6 @@
 #include "tuner/worker/child_process.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstring>

@@ -1,7 +1,6 @@
 // Messages on a socket: their framing, their deadlines, and errors when the other side ends.
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 
 #include <poll.h>

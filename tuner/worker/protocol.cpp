@@ -6,8 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autotune/error.hpp"
-
 #include "core/cbor.hpp"
 #include "core/json.hpp"
 #include "core/possible_time.hpp"

@@ -2,8 +2,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "autotune/error.hpp"
-
 #include "core/error_text.hpp"
 #include "tuner/worker/worker.hpp"
 

@@ -83,7 +83,7 @@ Resources compile(const ChosenConfiguration& chosen, const Problem& problem,
   try {
     const auto nvrtc = watched(kCompiler, gpu::Nvrtc::open);
     const auto& known = nvrtc->architectures();
-    if (std::find(known.begin(), known.end(), device.architecture) == known.end()) {
+    if (std::ranges::find(known, device.architecture) == known.end()) {
       return unknown(
           fmt::format("NVRTC {} does not compile for {}", nvrtc->build(), device.architecture));
     }

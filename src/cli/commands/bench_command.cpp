@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -19,7 +18,6 @@
 #include "cli/options/configuration_choice.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/options/options.hpp"
-#include "cli/options/space_options.hpp"
 #include "cli/options/tuning_setup.hpp"
 #include "cli/output/bench_report.hpp"
 #include "cli/output/problem_text.hpp"
@@ -252,7 +250,7 @@ void keep_baselines(const std::vector<SizeComparison>& sizes, const BenchOptions
     const ResultFilter filter{.device_class = device.device_class(), .problem = size.problem};
     std::vector<Winner> known = stored->winners(filter);
     for (Winner& one : stored->best_trials(filter)) known.push_back(std::move(one));
-    const auto timed = std::find_if(known.begin(), known.end(), [&](const Winner& winner) {
+    const auto timed = std::ranges::find_if(known, [&](const Winner& winner) {
       return winner.template_name == own.kernel->name &&
              values_of(winner.configuration) == values_of(own.configuration);
     });

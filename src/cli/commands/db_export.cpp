@@ -1,18 +1,15 @@
 #include "cli/commands/db_export.hpp"
 
-#include <filesystem>
 #include <iterator>
 
 #include "autotune/error.hpp"
 
-#include "api/device_choice.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/options/tuning_setup.hpp"
 #include "cli/output/output_files.hpp"
 #include "cli/output/output_form.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/trial_export.hpp"
-#include "core/compression.hpp"
 
 namespace autotune {
 namespace {

@@ -63,7 +63,7 @@ int print_manual(const CommandHelp& program, const ManualOptions& options) {
 
 int print_completion(const CommandHelp& program, const std::string& shell) {
   const std::vector<std::string> shells = {"bash", "zsh", "fish"};
-  if (std::find(shells.begin(), shells.end(), shell) == shells.end()) {
+  if (std::ranges::find(shells, shell) == shells.end()) {
     throw UsageError(fmt::format("no completion for {}: use one of {}", in_quotes(shell),
                                  fmt::join(shells, ", ")));
   }

@@ -14,7 +14,6 @@
 #include "cli/options/options.hpp"
 #include "cli/options/target.hpp"
 #include "cli/options/tuning_setup.hpp"
-#include "cli/output/problem_text.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "gpu/nvrtc.hpp"
@@ -144,9 +143,9 @@ void print_launch(const ChosenConfiguration& chosen, const std::vector<std::stri
   print_special_needs(geometry, kernel.operation->tensors(problem));
   print_line("arguments", fmt::format("{}", fmt::join(argument_names(kernel, problem), ", ")));
   const KernelSignature signature = kernel.signature(problem);
-  const bool has_raster = std::any_of(
-      signature.begin(), signature.end(),
-      [](const KernelArgument& argument) { return argument.kind == ArgumentKind::raster; });
+  const bool has_raster = std::ranges::any_of(signature, [](const KernelArgument& argument) {
+    return argument.kind == ArgumentKind::raster;
+  });
   if (has_raster) print_line("raster", std::to_string(geometry.raster));
   print_line("compile options", fmt::format("{}", fmt::join(options, " ")));
 }

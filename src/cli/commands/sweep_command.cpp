@@ -13,7 +13,6 @@
 #include "cli/interrupt.hpp"
 #include "cli/locked_device.hpp"
 #include "cli/options/configuration_choice.hpp"
-#include "cli/options/option_values.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/space_options.hpp"
 #include "cli/options/tuning_setup.hpp"
@@ -98,15 +97,15 @@ std::vector<Column> make_columns(const SpaceFilter& filter, const SpaceFilter& g
 // Returns the column with one result of the same tile width, against which the speed-up counts;
 // nullptr where there is none.
 const Column* base_of(const Column& column, const std::vector<Column>& columns) {
-  const auto base = std::find_if(columns.begin(), columns.end(), [&](const Column& other) {
+  const auto base = std::ranges::find_if(columns, [&](const Column& other) {
     return other.results == 1 && other.tile_width == column.tile_width;
   });
   return base == columns.end() || &*base == &column ? nullptr : &*base;
 }
 
 bool has_speedups(const std::vector<Column>& columns) {
-  return std::any_of(columns.begin(), columns.end(),
-                     [&](const Column& column) { return base_of(column, columns) != nullptr; });
+  return std::ranges::any_of(
+      columns, [&](const Column& column) { return base_of(column, columns) != nullptr; });
 }
 
 // GFLOP/s with the speed-up against one result of the same tile width, as the documents have it.

@@ -6,7 +6,6 @@
 
 #include "autotune/version.hpp"
 
-#include "cpu/device.hpp"
 #include "tuner/measure/cpu_service.hpp"
 #include "tuner/measure/gpu_service.hpp"
 #include "tuner/worker/child_process.hpp"

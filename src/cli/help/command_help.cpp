@@ -42,7 +42,7 @@ const std::vector<GroupNames>& option_groups() {
 
 const char* group_of(const std::string& name) {
   for (const GroupNames& group : option_groups()) {
-    if (std::find(group.names.begin(), group.names.end(), name) != group.names.end()) {
+    if (std::ranges::find(group.names, name) != group.names.end()) {
       return group.title;
     }
   }

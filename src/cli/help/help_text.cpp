@@ -49,7 +49,7 @@ std::vector<std::string> shell_words(const std::string& line) {
     } else {
       words.push_back(part);
     }
-    if (std::count(part.begin(), part.end(), '"') % 2 == 1) in_quotes = !in_quotes;
+    if (std::ranges::count(part, '"') % 2 == 1) in_quotes = !in_quotes;
   }
   return words;
 }

@@ -35,8 +35,8 @@ constexpr NamedLimit kLimits[] = {
 };
 
 const NamedLimit& find_limit(const std::string& name) {
-  const auto found = std::find_if(std::begin(kLimits), std::end(kLimits),
-                                  [&](const NamedLimit& limit) { return limit.name == name; });
+  const auto found =
+      std::ranges::find_if(kLimits, [&](const NamedLimit& limit) { return limit.name == name; });
   if (found != std::end(kLimits)) return *found;
   std::vector<std::string> names;
   for (const NamedLimit& limit : kLimits) names.emplace_back(limit.name);
@@ -136,7 +136,7 @@ AnalyzedDevice named_device(const Options& options, const TuningDatabase* databa
     throw UsageError(
         "--device: the CPU device has no SM: name a GPU, or an architecture, e.g. --arch sm_90");
   }
-  if (std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+  if (std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; })) {
     return present_device(device_for(name), options, database);
   }
   for (const DeviceInfo& info : driver_report().devices) {

@@ -13,7 +13,6 @@
 
 #include "cli/gemm_output.hpp"
 #include "cli/options/space_options.hpp"
-#include "cli/output/problem_text.hpp"
 #include "cli/output/terminal.hpp"
 
 namespace autotune {
@@ -33,7 +32,7 @@ const KernelTemplate& chosen_template(const ConfigurationChoice& choice) {
   const Configuration& given = choice.configuration;
   if (choice.kernel != nullptr || given.empty() || has_parameters(usual, given)) return usual;
   const auto& all = choice.portfolios.kernels().templates();
-  const auto other = std::find_if(all.begin(), all.end(), [&](const KernelTemplate& kernel) {
+  const auto other = std::ranges::find_if(all, [&](const KernelTemplate& kernel) {
     return !kernel.only_named && has_parameters(kernel, given);
   });
   return other == all.end() ? usual : *other;
@@ -77,10 +76,9 @@ std::optional<Configuration> nearest_valid(const KernelTemplate& kernel, const C
 
 bool knows(const KernelTemplate& kernel, const std::pair<std::string, std::int64_t>& entry) {
   const auto& all = kernel.space.parameters();
-  return std::any_of(all.begin(), all.end(), [&](const TuningParameter& parameter) {
+  return std::ranges::any_of(all, [&](const TuningParameter& parameter) {
     const auto& values = parameter.values;
-    return parameter.name == entry.first &&
-           std::find(values.begin(), values.end(), entry.second) != values.end();
+    return parameter.name == entry.first && std::ranges::find(values, entry.second) != values.end();
   });
 }
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <string_view>
-#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -77,7 +75,7 @@ constexpr std::string_view kProgress[] = {"auto", "plain", "none"};
 
 template <const auto& Words>
 std::optional<std::string> one_of(const std::string& text) {
-  const bool is_known = std::find(std::begin(Words), std::end(Words), text) != std::end(Words);
+  const bool is_known = std::ranges::find(Words, text) != std::end(Words);
   return is_known ? std::optional(text) : std::nullopt;
 }
 
@@ -98,7 +96,7 @@ std::vector<std::string> strategies(const std::string& text) {
   if (text == "all") return known;
   std::vector<std::string> names = items_of(text);
   for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    if (std::ranges::find(known, name) != known.end()) continue;
     throw UsageError(fmt::format("{} must be one of {}", in_quotes(name), fmt::join(known, ", ")));
   }
   return names;
@@ -238,8 +236,8 @@ constexpr Declaration kDeclarations[] = {
 };
 
 const Declaration* find_declaration(std::string_view name) {
-  const auto known = std::find_if(std::begin(kDeclarations), std::end(kDeclarations),
-                                  [&](const Declaration& each) { return each.name == name; });
+  const auto known = std::ranges::find_if(
+      kDeclarations, [&](const Declaration& each) { return each.name == name; });
   return known == std::end(kDeclarations) ? nullptr : known;
 }
 
@@ -318,7 +316,7 @@ void add_choice_option(CLI::App& command, const std::string& name,
                        std::string& word) {
   const std::string type = fmt::format("{}", fmt::join(words, "|"));
   add_text_option(command, name, type.c_str(), help, [name, words, &word](const std::string& text) {
-    if (std::find(words.begin(), words.end(), text) == words.end()) {
+    if (std::ranges::find(words, text) == words.end()) {
       throw UsageError(fmt::format("{0}: {1} must be one of {2}, e.g. {0} {3}", name,
                                    in_quotes(text), fmt::join(words, ", "), words.front()));
     }

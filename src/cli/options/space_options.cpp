@@ -65,7 +65,7 @@ std::vector<const KernelTemplate*> parse_templates(const std::string& names,
       throw UsageError(
           fmt::format("{} must be one of {}", in_quotes(name), fmt::join(known, ", ")));
     }
-    if (std::find(chosen.begin(), chosen.end(), kernel) == chosen.end()) chosen.push_back(kernel);
+    if (std::ranges::find(chosen, kernel) == chosen.end()) chosen.push_back(kernel);
   }
   return chosen;
 }
@@ -108,9 +108,8 @@ std::optional<Configuration> plainest_configuration(const KernelTemplate& kernel
   };
   constraints.push_back(filter.constraint(kernel));
   const auto all = kernel.space.enumerate(constraints).configurations;
-  const auto plainest = std::min_element(
-      all.begin(), all.end(),
-      [&](const Configuration& a, const Configuration& b) { return skew(a) < skew(b); });
+  const auto plainest = std::ranges::min_element(
+      all, [&](const Configuration& a, const Configuration& b) { return skew(a) < skew(b); });
   if (plainest == all.end()) return std::nullopt;
   return *plainest;
 }

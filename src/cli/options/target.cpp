@@ -51,7 +51,7 @@ UsageError unknown_architecture(const std::string& architecture) {
 void check_known(const std::string& architecture) {
   if (sm_limits(architecture)) return;
   const std::vector<std::string> compiled = watched(kCompiler, inspect_nvrtc).architectures;
-  if (std::find(compiled.begin(), compiled.end(), architecture) != compiled.end()) return;
+  if (std::ranges::find(compiled, architecture) != compiled.end()) return;
   throw unknown_architecture(architecture);
 }
 

@@ -1,7 +1,6 @@
 #include "cli/options/tuning_setup.hpp"
 
 #include <cctype>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -171,7 +170,7 @@ int nothing_matches(const KernelSet& kernels, const std::string& template_name,
   const std::vector<Winner> winners = database.winners({});
   const bool is_known = template_name.empty() || kernels.find(template_name) != nullptr ||
                         !database.summaries({}, template_name).empty() ||
-                        std::any_of(winners.begin(), winners.end(), is_of_template);
+                        std::ranges::any_of(winners, is_of_template);
   if (!is_known) {
     throw UsageError(
         fmt::format("--template: no template {}: 'autotune db list' shows what there is",

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/gemm_output.hpp"
-#include "cli/output/problem_text.hpp"
 #include "cli/output/table.hpp"
 
 namespace autotune {

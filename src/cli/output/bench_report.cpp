@@ -140,9 +140,8 @@ int bench_exit_code(const std::vector<SizeComparison>& sizes, const BenchOptions
     return failed.status == TrialStatus::out_of_memory ? exit_code::kEnvironment
                                                        : exit_code::kNoneCorrect;
   }
-  const bool fails = std::any_of(sizes.begin(), sizes.end(), [&](const SizeComparison& size) {
-    return is_below(size, options);
-  });
+  const bool fails = std::ranges::any_of(
+      sizes, [&](const SizeComparison& size) { return is_below(size, options); });
   return fails ? exit_code::kSlower : exit_code::kDone;
 }
 

@@ -6,12 +6,10 @@
 #include <cstring>
 #include <random>
 #include <system_error>
-#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "autotune/error.hpp"
@@ -145,7 +143,7 @@ void OutputFiles::check_replaced(const std::string& path, bool any) const {
   }
   if (begin->starts_with(kDatabaseBegin)) refuse(path, "is a database: name another file");
   const auto is_begin = [&](std::string_view own) { return begin->starts_with(own); };
-  if (begin->empty() || any || std::any_of(rule_.begins.begin(), rule_.begins.end(), is_begin)) {
+  if (begin->empty() || any || std::ranges::any_of(rule_.begins, is_begin)) {
     return;
   }
   refuse(path, std::string("is there, and autotune has not written it: ") +

@@ -22,7 +22,7 @@ constexpr std::string_view kPacked[] = {".gz", ".zst"};
 constexpr std::string_view kOtherPacked[] = {".xz", ".bz2", ".lz4", ".lzma", ".zip", ".7z", ".br"};
 
 bool is_one_of(const auto& words, std::string_view word) {
-  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+  return std::ranges::find(words, word) != std::end(words);
 }
 
 std::string in_lower_case(std::string text) {

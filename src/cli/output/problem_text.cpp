@@ -1,7 +1,6 @@
 #include "cli/output/problem_text.hpp"
 
 #include "cli/gemm_output.hpp"
-#include "kernel_templates/kernel_set.hpp"
 
 namespace autotune {
 

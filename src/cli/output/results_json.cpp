@@ -1,7 +1,5 @@
 #include "cli/output/results_json.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,6 @@
 // The one schema of results, as JSON and CSV, for tune, query, run and sweep (docs/cli.md).
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>

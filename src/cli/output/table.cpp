@@ -1,6 +1,5 @@
 #include "cli/output/table.hpp"
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 

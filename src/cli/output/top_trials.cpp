@@ -87,7 +87,7 @@ std::vector<StoredTrial> top_trials(const Options& options, const TuningDatabase
   const auto group = [](const StoredTrial& stored) {
     return std::tie(stored.scope.device_class, stored.trial.problem);
   };
-  std::stable_sort(trials.begin(), trials.end(), [&](const StoredTrial& a, const StoredTrial& b) {
+  std::ranges::stable_sort(trials, [&](const StoredTrial& a, const StoredTrial& b) {
     return std::tuple_cat(group(a), std::tie(a.trial.measurement.median_us)) <
            std::tuple_cat(group(b), std::tie(b.trial.measurement.median_us));
   });

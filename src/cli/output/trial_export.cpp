@@ -160,8 +160,8 @@ std::string trials_as_csv(std::span<const StoredTrial> trials, const KernelSet& 
     std::vector<std::string> row = {stored.run.device_label, stored.scope.template_name};
     const auto own_columns = exported_columns(trial.problem);
     for (const std::string& name : columns) {
-      const auto own = std::find_if(own_columns.begin(), own_columns.end(),
-                                    [&](const auto& column) { return column.first == name; });
+      const auto own = std::ranges::find_if(
+          own_columns, [&](const auto& column) { return column.first == name; });
       row.push_back(own == own_columns.end() ? "" : own->second);
     }
     const double us = trial.ok() ? trial.measurement.median_us : 0;

@@ -93,11 +93,11 @@ nlohmann::ordered_json tune_document(const TuneReport& report, const DeviceInfo&
 }
 
 Table result_table(const TuneReport& report, const KernelSet& kernels, bool wide) {
-  const bool compared = std::any_of(report.problems.begin(), report.problems.end(),
-                                    [](const ProblemResult& r) { return r.baseline.has_value(); });
-  const bool with_math = std::any_of(
-      report.problems.begin(), report.problems.end(),
-      [](const ProblemResult& r) { return r.winner && r.winner->problem != r.problem; });
+  const bool compared = std::ranges::any_of(
+      report.problems, [](const ProblemResult& r) { return r.baseline.has_value(); });
+  const bool with_math = std::ranges::any_of(report.problems, [](const ProblemResult& r) {
+    return r.winner && r.winner->problem != r.problem;
+  });
   RateColumn rates;
   TimeColumn times;
   for (const ProblemResult& result : report.problems) {

@@ -121,8 +121,7 @@ TemplateEffects effects_of(const ReportData& report, std::uint32_t space_number)
   const std::size_t width = space.parameters.size();
   effects.trials = width > 0 ? space.values.size() / width : 0;
   std::vector<Sample> by_rate = samples.all;
-  std::sort(by_rate.begin(), by_rate.end(),
-            [](const Sample& a, const Sample& b) { return a.part < b.part; });
+  std::ranges::sort(by_rate, [](const Sample& a, const Sample& b) { return a.part < b.part; });
   for (std::size_t i = 0; i < width; ++i) {
     const Parameter parameter(space, i);
     if (parameter.values().size() > kMaxValues) continue;
@@ -134,10 +133,10 @@ TemplateEffects effects_of(const ReportData& report, std::uint32_t space_number)
                                   .importance = importance_of(parameter, samples),
                                   .values = values_of(parameter, by_rate, trials)});
   }
-  std::stable_sort(effects.parameters.begin(), effects.parameters.end(),
-                   [](const ParameterEffect& a, const ParameterEffect& b) {
-                     return a.importance > b.importance;
-                   });
+  std::ranges::stable_sort(effects.parameters,
+                           [](const ParameterEffect& a, const ParameterEffect& b) {
+                             return a.importance > b.importance;
+                           });
   return effects;
 }
 

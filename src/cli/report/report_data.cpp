@@ -58,10 +58,9 @@ class Collector {
     const Operation* const operation = kernels_.operation_of(row.problem);
     if (operation == nullptr) return kUnknown;
     const std::size_t device = device_of(row);
-    const auto same =
-        std::find_if(report_.sizes.begin(), report_.sizes.end(), [&](const ReportSize& size) {
-          return size.device == device && size.problem == row.problem;
-        });
+    const auto same = std::ranges::find_if(report_.sizes, [&](const ReportSize& size) {
+      return size.device == device && size.problem == row.problem;
+    });
     if (same != report_.sizes.end()) {
       return static_cast<std::size_t>(same - report_.sizes.begin());
     }
@@ -73,9 +72,9 @@ class Collector {
   }
 
   std::size_t device_of(const TrialRow& row) {
-    const auto same = std::find_if(
-        report_.devices.begin(), report_.devices.end(),
-        [&](const ReportDevice& device) { return device.device_class == row.scope.device_class; });
+    const auto same = std::ranges::find_if(report_.devices, [&](const ReportDevice& device) {
+      return device.device_class == row.scope.device_class;
+    });
     if (same != report_.devices.end()) {
       return static_cast<std::size_t>(same - report_.devices.begin());
     }
@@ -96,7 +95,7 @@ class Collector {
     };
     std::vector<ReportSpace>& spaces = report_.spaces;
     if (last_space_ < spaces.size() && is_own(spaces[last_space_])) return last_space_;
-    const auto same = std::find_if(spaces.begin(), spaces.end(), is_own);
+    const auto same = std::ranges::find_if(spaces, is_own);
     last_space_ = static_cast<std::uint32_t>(same - spaces.begin());
     if (same == spaces.end()) {
       ReportSpace& space = spaces.emplace_back();
@@ -152,8 +151,8 @@ ReportBest best_of(const KernelSet& kernels, const Winner& winner) {
 }
 
 void add_fastest_trial(ReportSize& size, const std::vector<ReportSpace>& spaces) {
-  const auto fastest = std::min_element(
-      size.trials.begin(), size.trials.end(), [](const ReportTrial& a, const ReportTrial& b) {
+  const auto fastest =
+      std::ranges::min_element(size.trials, [](const ReportTrial& a, const ReportTrial& b) {
         return std::pair(!a.ok(), a.median_us) < std::pair(!b.ok(), b.median_us);
       });
   if (fastest == size.trials.end() || !fastest->ok()) return;
@@ -198,8 +197,8 @@ std::string ReportSpace::configuration(std::uint32_t place) const {
 }
 
 std::size_t ReportSize::correct() const {
-  return static_cast<std::size_t>(std::count_if(
-      trials.begin(), trials.end(), [](const ReportTrial& trial) { return trial.ok(); }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(trials, [](const ReportTrial& trial) { return trial.ok(); }));
 }
 
 double ReportSize::fastest_us() const {
@@ -233,7 +232,7 @@ ReportData read_report(const KernelSet& kernels, const TuningDatabase& database,
     device.rates = database.rates(device.device_class, device.environment);
   }
   add_winners(kernels, report, database.winners(filter), template_name);
-  std::sort(report.sizes.begin(), report.sizes.end(), [](const ReportSize& a, const ReportSize& b) {
+  std::ranges::sort(report.sizes, [](const ReportSize& a, const ReportSize& b) {
     return std::tie(a.device, a.problem) < std::tie(b.device, b.problem);
   });
   return report;
@@ -254,8 +253,8 @@ std::vector<FailureCount> count_failures(const ReportData& report) {
   }
   std::vector<FailureCount> failures;
   for (auto& [key, count] : counts) failures.push_back(std::move(count));
-  std::stable_sort(failures.begin(), failures.end(),
-                   [](const FailureCount& a, const FailureCount& b) { return a.count > b.count; });
+  std::ranges::stable_sort(
+      failures, [](const FailureCount& a, const FailureCount& b) { return a.count > b.count; });
   return failures;
 }
 

@@ -24,8 +24,8 @@ std::string part(std::string_view name, const ReportData& report) {
   if (name == "rows") return report_rows_json(report);
   if (name == "chart.min.js") return decompressed(packed_plotting_library(), kMaxBytes).value();
   const auto files = embedded_report_page();
-  const auto file = std::find_if(files.begin(), files.end(),
-                                 [&](const EmbeddedFile& each) { return each.name == name; });
+  const auto file =
+      std::ranges::find_if(files, [&](const EmbeddedFile& each) { return each.name == name; });
   if (file == files.end()) throw Error("the report's page has no part " + std::string(name));
   return std::string(file->text);
 }

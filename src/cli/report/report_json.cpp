@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "autotune/version.hpp"
@@ -130,7 +129,7 @@ std::vector<std::size_t> shown_trials(const ReportSize& size, std::size_t most) 
     for (std::size_t i = 0; i < most; ++i) places[most + i] = places[most + i * others / most];
     places.resize(2 * most);
   }
-  std::sort(places.begin(), places.end());
+  std::ranges::sort(places);
   return places;
 }
 

@@ -79,8 +79,8 @@ std::string parameters_text(const ReportData& report) {
                                      "trials with it", "median with it"});
   for (const TemplateEffects& effects : parameter_effects(report)) {
     for (const ParameterEffect& parameter : effects.parameters) {
-      const auto best = std::max_element(
-          parameter.values.begin(), parameter.values.end(),
+      const auto best = std::ranges::max_element(
+          parameter.values,
           [](const ValueEffect& a, const ValueEffect& b) { return a.best < b.best; });
       if (best == parameter.values.end() || best->correct == 0) continue;
       table.add({cell(effects.template_name), cell(parameter.name),

@@ -1,7 +1,5 @@
 #include "export/bundle/bundle_writer.hpp"
 
-#include <fmt/format.h>
-
 #include "autotune/error.hpp"
 #include "autotune/version.hpp"
 

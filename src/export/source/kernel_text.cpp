@@ -1,6 +1,5 @@
 // The values of text/kernel.cuh.in.
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -25,7 +24,7 @@ std::vector<std::string> macros_of(const SourceRequest& request) {
 std::string meaning_of(const KernelTemplate& kernel, const std::string& macro) {
   const auto& all = kernel.space.parameters();
   const auto found =
-      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == macro; });
+      std::ranges::find_if(all, [&](const auto& each) { return each.name == macro; });
   return found == all.end() ? "" : "  // " + found->meaning;
 }
 

@@ -88,8 +88,8 @@ std::string checks(const SourceFacts& facts) {
 }
 
 bool takes(const SourceFacts& facts, ArgumentKind kind) {
-  return std::any_of(facts.signature.begin(), facts.signature.end(),
-                     [kind](const KernelArgument& argument) { return argument.kind == kind; });
+  return std::ranges::any_of(
+      facts.signature, [kind](const KernelArgument& argument) { return argument.kind == kind; });
 }
 
 // The variables that the launch passes besides the caller's.

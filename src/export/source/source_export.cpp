@@ -20,8 +20,7 @@ namespace {
 
 std::string_view text_of(std::string_view file) {
   const auto all = embedded_source_texts();
-  return std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == file; })
-      ->text;
+  return std::ranges::find_if(all, [&](const auto& one) { return one.name == file; })->text;
 }
 
 // A device takes 31 bits of blocks along x.

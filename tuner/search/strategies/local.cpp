@@ -60,7 +60,7 @@ class Local : public SearchStrategy {
     if (is_new) {
       place->second =
           find_neighbours(configurations_, untried_, leader, kMostDifferent, kNeighbours);
-      std::reverse(place->second.begin(), place->second.end());
+      std::ranges::reverse(place->second);
     }
     return place->second;
   }

@@ -84,7 +84,7 @@ class Model : public SearchStrategy {
   std::optional<std::size_t> fastest_by_estimate() {
     const std::vector<std::size_t> pool = some_untried(kPoolSize);
     if (pool.empty()) return std::nullopt;
-    return *std::max_element(pool.begin(), pool.end(), [&](std::size_t a, std::size_t b) {
+    return *std::ranges::max_element(pool, [&](std::size_t a, std::size_t b) {
       return model_.prior_mean().rate(a) < model_.prior_mean().rate(b);
     });
   }
@@ -140,7 +140,7 @@ class Model : public SearchStrategy {
       const double improvement = log_expected_improvement(mean, quick.deviation, feasibility);
       shortlist_.push_back({index, std::move(point), mean, feasibility, improvement, {}});
     }
-    std::stable_sort(shortlist_.begin(), shortlist_.end(), has_more_to_gain);
+    std::ranges::stable_sort(shortlist_, has_more_to_gain);
     if (shortlist_.size() > kShortlist) shortlist_.resize(kShortlist);
   }
 
@@ -171,7 +171,7 @@ class Model : public SearchStrategy {
         if (untried_.contains(neighbour.index)) indices.push_back(neighbour.index);
       }
     }
-    std::sort(indices.begin(), indices.end());
+    std::ranges::sort(indices);
     indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
     return indices;
   }
@@ -184,7 +184,7 @@ class Model : public SearchStrategy {
       candidate.log_expected_improvement = log_expected_improvement(
           candidate.mean, process_->deviation(candidate.cache), candidate.feasibility);
     }
-    return std::min_element(shortlist_.begin(), shortlist_.end(), has_more_to_gain)->index;
+    return std::ranges::min_element(shortlist_, has_more_to_gain)->index;
   }
 
   // A neighbour of each leader in turn.

@@ -1,6 +1,5 @@
 // The list of strategies. A new strategy needs its file in this folder and a line in each place
 // below.
-#include <functional>
 
 #include "autotune/error.hpp"
 
