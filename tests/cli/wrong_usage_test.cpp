@@ -181,7 +181,7 @@ const std::vector<Case>& cases() {
       {{"run", "--sizes", "64", "--config", "TILE_WITH=16"}, 2, "TILE_WITH"},
       {{"sweep", "--init", "zeros"}, 2, "linear or uniform"},
       {{"sweep", "--tile-width", "64"}, 2, "--tile-width"},
-      {{"sweep", "--results-per-thread", "2x8"}, 2, "products alone"},
+      {{"sweep", "--results-per-thread", "2x8"}, 2, "numbers of results, not shapes"},
       {{"sweep", "--template", "gemm_simt", "--tile-width", "16"}, 2, "leave the option out"},
       {{"sweep", "--template", "gemm_skinny", "--device", "cpu"},
        2,
@@ -441,7 +441,8 @@ const std::vector<Case>& cases() {
       {{"query", "--sizes", "3", "--device", "H200", "--exact"}, 4, "or leave --exact out"},
       {{"query", "--sizes", "2048", "--device", "H200", "--max-error", "1e-9"},
        4,
-       "nothing that meets --max-error is stored for these sizes of NVIDIA H200"},
+       "nothing that meets --max-error is stored for these sizes of NVIDIA H200: tune them, or "
+       "leave --max-error out"},
       {{"run", "--sizes", "1000000", "--device", "cpu"}, 3, "1000000x1000000x1000000 needs"},
       {{"bench", "--sizes", "1000000", "--device", "cpu", "--against", "gemm_simt"},
        3,

@@ -164,7 +164,7 @@ class Findings {
     if (!as_json_) {
       print({"tuning", true,
              tuning == "gpu"   ? "possible"
-             : tuning == "cpu" ? "possible on the CPU device alone, whose times say nothing "
+             : tuning == "cpu" ? "possible on the CPU device only, whose times say nothing "
                                  "about a GPU"
                                : "impossible until the problems above are solved"});
       return;

@@ -261,7 +261,7 @@ int nothing_stored(const QueryOptions& options, DeviceQuery device, const Tuning
   if (options.max_error) {
     say(
         fmt::format("nothing that meets --max-error is stored for {} of {}: tune them, or "
-                    "leave it out",
+                    "leave --max-error out",
                     sizes, label));
   } else {
     say(fmt::format("nothing is stored for {}{} of {}: tune them{}", sizes,
@@ -346,7 +346,7 @@ void add_query_command(CommandLine& line) {
               {"--layout", "--batch", "--math", "--max-error", "--db", "--no-shipped", "--wide",
                "--json", "--csv"});
   add_number_option(command, "--top", 1000,
-                    "The N fastest trials of each size, from the database alone", options.top);
+                    "The N fastest trials of each size, from the database only", options.top);
   command.add_flag("--exact", options.exact, "Only what was tuned for exactly these sizes");
   command.add_flag("--explain", options.explain, "Say why each was chosen and where it is from");
   command.footer(

@@ -48,7 +48,8 @@ std::vector<std::int64_t> usual_values(const std::set<std::int64_t>& known,
 // The values that the table is made of: those that were given, else the usual ones.
 SpaceFilter swept_values(SpaceFilter filter, const KernelTemplate& kernel) {
   if (!filter.result_shapes.empty()) {
-    throw UsageError("--results-per-thread: sweep takes products alone, e.g. 1,4,8,16");
+    throw UsageError(
+        "--results-per-thread: sweep takes numbers of results, not shapes, e.g. 1,4,8,16");
   }
   check_filter(filter, {&kernel});
   if (!kernel.tile_shape) {
