@@ -40,10 +40,11 @@ std::optional<WinnerRow> row_from(const SQLite::Statement& row) {
     if (winner_hash(winner, body) != row.getColumn("row_hash").getString()) return std::nullopt;
     if (!(winner.median_us > 0) || !std::isfinite(winner.median_us)) return std::nullopt;
     if (!std::isfinite(winner.low_us) || !std::isfinite(winner.high_us)) return std::nullopt;
-    const BaselineTime baseline = winner.baseline.value_or(BaselineTime());
-    if (!std::isfinite(baseline.median_us) || !std::isfinite(baseline.speedup_low) ||
-        !std::isfinite(baseline.speedup_high)) {
-      return std::nullopt;
+    const BaselineTime of_library = winner.baseline.value_or(BaselineTime());
+    for (const double figure :
+         {of_library.median_us, of_library.low_us, of_library.high_us, of_library.speedup,
+          of_library.speedup_low, of_library.speedup_high}) {
+      if (!std::isfinite(figure)) return std::nullopt;
     }
     return WinnerRow{std::move(winner), std::move(body)};
   });
