@@ -203,12 +203,15 @@ struct Used {
 };
 
 // The matrices of a call as the caller sees them: A, B, C, and D; without a D, C is the result.
-std::array<Used, 4> matrices_of(const GemmProblem& problem, const GemmArguments& arguments) {
-  const GemmCall call{arguments, problem};
+// `call`: that of the others.
+std::array<Used, 4> matrices_of(const GemmCall& call, const GemmProblem& problem,
+                                const GemmArguments& arguments) {
+  const auto& c = arguments.c;
+  const auto& d = arguments.d;
   const bool empty = call.is_empty();
   const bool multiplies = !empty && call.multiplies();
-  const bool reads_c = call.reads_c() && !is_same_place(call.c, call.d, problem);
-  const bool uses_c = !empty && (call.d.data == nullptr || reads_c);
+  const bool reads_c = call.reads_c() && !is_same_place(c, d, problem);
+  const bool uses_c = !empty && (d.data == nullptr || reads_c);
   const auto lines_of = [&](char name, const auto& matrix, std::int64_t packed_ld,
                             std::int64_t rows, std::int64_t columns) {
     return Lines{name,
@@ -224,17 +227,17 @@ std::array<Used, 4> matrices_of(const GemmProblem& problem, const GemmArguments&
   const std::int64_t n = problem.n;
   const std::int64_t k = problem.k;
   const GemmTypes& types = problem.types;
-  return {{{lines_of('A', call.a, problem.lda(), m, k), types.a, multiplies},
-           {lines_of('B', call.b, problem.ldb(), k, n), types.b, multiplies},
-           {lines_of('C', call.c, problem.ldc(), m, n), types.c, uses_c},
-           {lines_of('D', call.d, problem.ldc(), m, n), types.c, !empty}}};
+  return {{{lines_of('A', arguments.a, problem.lda(), m, k), types.a, multiplies},
+           {lines_of('B', arguments.b, problem.ldb(), k, n), types.b, multiplies},
+           {lines_of('C', c, problem.ldc(), m, n), types.c, uses_c},
+           {lines_of('D', d, problem.ldc(), m, n), types.c, !empty}}};
 }
 
 // Finds whatever is wrong, in the caller's terms.
-bool is_right_at_length(const GemmProblem& problem, const GemmArguments& arguments,
-                        OnFault on_fault) {
+bool is_right_at_length(const GemmCall& call, const GemmProblem& problem,
+                        const GemmArguments& arguments, OnFault on_fault) {
   if (!is_right_problem(problem, on_fault) || !has_right_scalars(arguments, on_fault)) return false;
-  const std::array<Used, 4> matrices = matrices_of(problem, arguments);
+  const std::array<Used, 4> matrices = matrices_of(call, problem, arguments);
   const std::span used(matrices.data(), arguments.d.data == nullptr ? 3 : 4);
   for (const auto& [lines, type, is_used] : used) {
     if (!is_right_matrix(lines, type, problem.order, is_used, on_fault)) return false;
@@ -345,7 +348,8 @@ bool is_right(const GemmCall& call, const GemmProblem& problem, const GemmArgume
                        static_cast<unsigned>(problem.order) |
                        (is_computed(problem.types) && types == problem.types ? 0U : 2U) |
                        (has_more ? 2U : 0U);
-  if (!is_plain(call, choices) && !is_right_at_length(problem, arguments, on_fault)) return false;
+  if (!is_plain(call, choices) && !is_right_at_length(call, problem, arguments, on_fault))
+    return false;
   if (!is_right_workspace(call.workspace, on_fault)) return false;
   if (call.a.prepared == nullptr && call.b.prepared == nullptr) return true;
   const bool as_given = problem.order == Order::row_major;
