@@ -156,6 +156,27 @@ TEST_SUITE("driver faults") {
     CHECK(has(explained.out, "cublas 13.1.0, algorithm 0: 1600"));
   }
 
+  TEST_CASE("a comparison of a trial that did not win leaves the winner as it was") {
+    if (!can_compile()) return;
+    Program program;
+    program.environment.back() = {"AUTOTUNE_LIBCUDA", AUTOTUNE_FAKE_CUDA};
+    program.environment.emplace_back("AUTOTUNE_CUBLAS", AUTOTUNE_FAKE_CUBLAS);
+    REQUIRE(program({"--sizes", "16", "--template", "gemm_tiled", "--trials", "1", "--jobs", "1"})
+                .exit_code == kSuccess);
+    TuningDatabase database = TuningDatabase::open(program.database);
+    Winner winner = database.winners({}).at(0);
+    const std::string tried = to_string(winner.configuration);
+    winner.configuration.set("PADDING", 1 - winner.configuration.at("PADDING"));
+    database.put_winners({&winner, 1});
+    CHECK(program({"bench", "--sizes", "16", "--template", "gemm_tiled", "--config", tried,
+                   "--against", "cublas", "--rounds", "6"})
+              .exit_code == kSuccess);
+    const Winner kept = database.winners({}).at(0);
+    CHECK(kept.configuration == winner.configuration);
+    CHECK(kept.confirmed);
+    CHECK_FALSE(kept.baseline);
+  }
+
   TEST_CASE("a comparison with a cuBLAS that is not there says so and fails") {
     if (!can_compile()) return;
     Program program;

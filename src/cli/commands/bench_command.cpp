@@ -237,8 +237,8 @@ std::map<std::string, std::int64_t> values_of(const Configuration& configuration
   return values;
 }
 
-// Keeps the library's times beside the results of the database that were compared with it: winners,
-// or the best of a search that never came to its finals.
+// Keeps the library's times beside the winners of the database that were compared with it. A trial
+// that did not win is not stored as a winner: it would replace one, or pass for one of the finals.
 void keep_baselines(const std::vector<SizeComparison>& sizes, const BenchOptions& options,
                     const DeviceInfo& device) {
   const auto stored = open_database_read_only(options.database);
@@ -247,9 +247,8 @@ void keep_baselines(const std::vector<SizeComparison>& sizes, const BenchOptions
   for (const SizeComparison& size : sizes) {
     const ChosenConfiguration& own = size.sides[0].chosen;
     if (!size.baseline || own.problem != size.problem) continue;
-    const ResultFilter filter{.device_class = device.device_class(), .problem = size.problem};
-    std::vector<Winner> known = stored->winners(filter);
-    for (Winner& one : stored->best_trials(filter)) known.push_back(std::move(one));
+    std::vector<Winner> known =
+        stored->winners({.device_class = device.device_class(), .problem = size.problem});
     const auto timed = std::ranges::find_if(known, [&](const Winner& winner) {
       return winner.template_name == own.kernel->name &&
              values_of(winner.configuration) == values_of(own.configuration);
