@@ -225,7 +225,8 @@ void write_choice(const BestConfiguration& best, autotune_choice& caller) {
   copy_text(best.explanation, to.explanation, sizeof to.explanation);
   to.tuned_batch = best.tuned_for.batch;
   if (best.baseline) {
-    copy_text(best.baseline->library + ' ' + best.baseline->version, to.baseline,
+    const std::string& version = best.baseline->version;
+    copy_text(best.baseline->library + (version.empty() ? "" : ' ' + version), to.baseline,
               sizeof to.baseline);
     to.baseline_us = best.baseline->median_us;
     to.speedup = best.baseline->speedup;

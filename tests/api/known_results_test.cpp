@@ -34,6 +34,7 @@ TEST_SUITE("known results on a GPU") {
         winner.baseline = {"cublas", "13.1.0", 2,    12,   11.5,
                            12.5,     1.2,      1.15, 1.25, "2026-11-21T05:40:44Z"};
       }
+      if (math == Math::strict) winner.baseline = {.library = "cublas", .median_us = 120};
       database.put_winners({&winner, 1});
     }
     const Library library;
@@ -77,6 +78,9 @@ TEST_SUITE("known results on a GPU") {
     CHECK(std::string(choice.baseline).empty());
     CHECK(choice.median_us == 50);
     CHECK(autotune_query_within(opened, &problem, 1e-9, &choice) == AUTOTUNE_NOT_TUNED);
+    problem.math = AUTOTUNE_STRICT;
+    REQUIRE(autotune_query_within(opened, &problem, 1e-3, &choice) == AUTOTUNE_OK);
+    CHECK(std::string(choice.baseline) == "cublas");  // of an unknown version
     CHECK(autotune_query_within(opened, &problem, 1e-3, nullptr) == AUTOTUNE_USAGE);
     choice.size = 8;
     CHECK(autotune_query_within(opened, &problem, 1e-3, &choice) == AUTOTUNE_USAGE);

@@ -285,6 +285,17 @@ TEST_SUITE("query") {
     CHECK(result.out.find("2026-01-02T03:04:05Z") != std::string::npos);
   }
 
+  TEST_CASE("explain leaves out what is unknown of a library's time") {
+    const StoredWinners program;
+    Winner winner = winner_for(1024, 10);
+    winner.baseline = {.library = "cublas", .median_us = 12, .speedup = 1.2};
+    TuningDatabase::open(program.database).put_winners({&winner, 1});
+    const ProgramResult result =
+        program({"query", "--device", "Test GPU", "--sizes", "1024", "--explain"});
+    CAPTURE(result.out);
+    CHECK(has(result.out, "\n  cublas: 12.0 us, 1.200 times as long, "));
+  }
+
   TEST_CASE("a winner of another source is stale") {
     const StoredWinners program;
     Winner winner = winner_for(512, 10);

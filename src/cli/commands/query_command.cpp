@@ -232,10 +232,18 @@ void print_explanations(const KernelSet& kernels, const std::vector<Answer>& ans
                printable(winner.environment.driver), printable(winner.environment.nvrtc_build),
                printable(winner.measured_at));
     if (const BaselineTime* const baseline = answer.baseline()) {
-      fmt::print("  {} {}, algorithm {}: {}, {:.3f} ({:.3f} to {:.3f}) times as long, {}\n",
-                 printable(baseline->library), printable(baseline->version), baseline->algorithm,
-                 time_text(baseline->median_us), baseline->speedup, baseline->speedup_low,
-                 baseline->speedup_high, printable(baseline->measured_at));
+      // The version is unknown of times that were kept without their algorithm and interval.
+      const bool is_whole = !baseline->version.empty();
+      fmt::print(
+          "  {}{}: {}, {:.3f}{} times as long, {}\n", printable(baseline->library),
+          is_whole
+              ? fmt::format(" {}, algorithm {}", printable(baseline->version), baseline->algorithm)
+              : "",
+          time_text(baseline->median_us), baseline->speedup,
+          is_whole
+              ? fmt::format(" ({:.3f} to {:.3f})", baseline->speedup_low, baseline->speedup_high)
+              : "",
+          printable(baseline->measured_at));
     }
   }
 }
