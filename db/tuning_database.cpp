@@ -278,6 +278,13 @@ void TuningDatabase::put_winners(std::span<const Winner> winners) {
   self.write([&] { insert_winners(self.database, winners); });
 }
 
+bool TuningDatabase::put_baseline(const Winner& winner, const BaselineTime& baseline) {
+  Implementation& self = *implementation_;
+  bool is_stored = false;
+  self.write([&] { is_stored = autotune::put_baseline(self.database, winner, baseline); });
+  return is_stored;
+}
+
 std::vector<Winner> TuningDatabase::winners(const ResultFilter& filter) const {
   Implementation& self = *implementation_;
   return self.read([&] { return select_winners(self.database, filter); });

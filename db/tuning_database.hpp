@@ -206,6 +206,9 @@ class TuningDatabase : public ResultReader {
 
   // Replaces the winner of the same device class, problem and template.
   void put_winners(std::span<const Winner> winners);
+  // Puts a library's time beside a stored winner, if that has the device class, problem, template
+  // and configuration of this one. Returns whether it has. One transaction.
+  bool put_baseline(const Winner& winner, const BaselineTime& baseline);
   // Winners, fastest first within a problem. With a device and a problem in the filter this is one
   // seek, however much is stored.
   [[nodiscard]] std::vector<Winner> winners(const ResultFilter& filter) const override;

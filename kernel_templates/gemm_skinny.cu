@@ -13,8 +13,8 @@
 // an order that is always the same: two runs give the same bits.
 //
 // Matrices are row-major with leading dimensions in elements; 1 <= m, n, k < 2^31, any alignment.
-// Launch: kThreads threads and kSharedElements elements of dynamic shared memory; blocks along x: as
-// many as C has tiles, times the parts of K. workspace: see kernel_template.hpp.
+// Launch: kThreads threads and kSharedElements elements of dynamic shared memory; blocks along x:
+// as many as C has tiles, times the parts of K. workspace: see kernel_template.hpp.
 
 // The operand with few rows. 0: op(A). 1: op(B).
 #ifndef FEW_SIDE

@@ -25,7 +25,8 @@ class KernelSet {
   [[nodiscard]] std::vector<const KernelTemplate*> for_device(const DeviceInfo& device) const;
   // The operation that has a problem; nullptr when no template's operation does.
   [[nodiscard]] const Operation* operation_of(const Problem& problem) const;
-  // The same for a problem that is asked for. Throws UsageError when no template's operation has it.
+  // The same for a problem that is asked for. Throws UsageError when no template's operation has
+  // it.
   [[nodiscard]] const Operation& operation_for(const Problem& problem) const;
 
  private:

@@ -72,6 +72,14 @@ SharedLibrary open_cublas() {
   return std::move(*library);
 }
 
+int operation(Transpose op) {
+  return op == Transpose::transposed ? 1 : 0;
+}
+
+float* matrix(const LaunchValues::Tensor& operand) {
+  return reinterpret_cast<float*>(operand.address);
+}
+
 }  // namespace
 
 Cublas::Cublas(const Driver& driver, const Stream& stream)
@@ -107,10 +115,6 @@ void Cublas::autotuned(const GemmProblem& problem, float alpha, const Operand& a
   constexpr int kComputeInFp32 = 68;  // CUBLAS_COMPUTE_32F
   constexpr int kComputeInTf32 = 77;  // CUBLAS_COMPUTE_32F_FAST_TF32
   constexpr int kBenchmarks = 999;    // CUBLAS_GEMM_AUTOTUNE
-  const auto operation = [](Transpose op) { return op == Transpose::transposed ? 1 : 0; };
-  const auto matrix = [](const Operand& operand) {
-    return reinterpret_cast<void*>(operand.address);
-  };
   check_cublas(
       api_->gemm_batched_ex(
           handle_.get(), operation(problem.op_b), operation(problem.op_a), problem.n, problem.m,
@@ -125,10 +129,6 @@ void Cublas::sgemm(const GemmProblem& problem, float alpha, const Operand& a, co
   if (algorithm == kAutotune) return autotuned(problem, alpha, a, b, beta, c);
   if (algorithm > 0) return lt_->matmul(problem, alpha, a, b, beta, c, algorithm - 1);
   // cuBLAS reads matrices as column-major, so row-major C = op(A) op(B) is C^T = op(B)^T op(A)^T.
-  const auto operation = [](Transpose op) { return op == Transpose::transposed ? 1 : 0; };
-  const auto matrix = [](const Operand& operand) {
-    return reinterpret_cast<float*>(operand.address);
-  };
   constexpr int kDefaultMath = 0;
   constexpr int kTf32Math = 3;
   check_cublas(

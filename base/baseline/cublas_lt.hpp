@@ -35,8 +35,8 @@ class CublasLt {
   [[nodiscard]] int candidates(const GemmProblem& problem, const Operand& a, const Operand& b,
                                const Operand& c);
 
-  // Computes C = alpha op(A) op(B) + beta C by a candidate, from number 0 on, on the stream of the constructor.
-  // Throws Error.
+  // Computes C = alpha op(A) op(B) + beta C by a candidate, from number 0 on, on the stream of the
+  // constructor. Throws Error.
   void matmul(const GemmProblem& problem, float alpha, const Operand& a, const Operand& b,
               float beta, const Operand& c, int candidate);
 

@@ -24,6 +24,14 @@ const Constraint* first_broken(const std::vector<Constraint>& constraints,
 
 }  // namespace
 
+bool same_values(const Configuration& a, const Configuration& b) {
+  const auto entries = a.entries();
+  return a.values().size() == b.values().size() &&
+         std::all_of(entries.begin(), entries.end(), [&](const auto& entry) {
+           return b.contains(entry.first) && b.at(entry.first) == entry.second;
+         });
+}
+
 ConfigSpace::ConfigSpace(std::vector<TuningParameter> parameters,
                          std::vector<Constraint> constraints)
     : parameters_(std::move(parameters)), constraints_(std::move(constraints)) {

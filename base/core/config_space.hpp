@@ -35,6 +35,9 @@ struct Enumeration {
   std::size_t raw_count = 0;
 };
 
+// Returns whether both have the same values, in whatever order. Stored ones are sorted by name.
+[[nodiscard]] bool same_values(const Configuration& a, const Configuration& b);
+
 // Immutable once built, so safe to share between threads.
 class ConfigSpace {
  public:

@@ -32,7 +32,7 @@ struct Winner {
   Verification verification;
   Resources resources;
   std::optional<DeviceRates> rates;      // of the device in the same environment
-  std::optional<BaselineTime> baseline;  // of a library that was timed beside it; mostly empty
+  std::optional<BaselineTime> baseline;  // what cuBLAS took beside it, where that was timed
   std::string note;         // one line on how it was measured: "12 of 10,000 blocks"; mostly empty
   std::string measured_at;  // UTC by the clock of the machine, "2026-11-21T05:40:44Z"
   std::string run;          // the guid of the tuner's run that stored it; empty in older ones

@@ -11,8 +11,8 @@
 
 namespace autotune::gpu {
 
-// Sets the counters at the start of a workspace to zero, for work that is put on the stream from now
-// on (nullptr: the default stream).
+// Sets the counters at the start of a workspace to zero, for work that is put on the stream from
+// now on (nullptr: the default stream).
 void zero_counters(const Driver& driver, std::uint64_t workspace, CUstream_st* stream);
 
 // A Workspace serves launches on one stream, one after the other. The same context must be current

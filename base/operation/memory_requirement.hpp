@@ -19,8 +19,8 @@ namespace autotune {
 // touch, rounded up to a multiple of 16 bytes.
 [[nodiscard]] TensorDesc with_guard_rows(TensorDesc output);
 
-// The reference of an element, whatever the output's type: its value in FP64, and the magnitude that
-// rounding errors are relative to (Operation::reference_source).
+// The reference of an element, whatever the output's type: its value in FP64, and the magnitude
+// that rounding errors are relative to (Operation::reference_source).
 inline constexpr std::int64_t kValueBytes = 8;
 inline constexpr std::int64_t kMagnitudeBytes = 4;
 

@@ -8,6 +8,7 @@
 
 #include <SQLiteCpp/VariadicBind.h>
 
+#include "core/config_space.hpp"
 #include "core/hash.hpp"
 #include "core/json.hpp"
 #include "db/tables/columns.hpp"
@@ -83,6 +84,31 @@ std::vector<WinnerRow> select_rows(SQLite::Database& database, const ResultFilte
   return result;
 }
 
+constexpr const char* kSelectOne =
+    "SELECT winner.*, problem.key AS problem_key FROM winner JOIN problem ON"
+    " problem.id = winner.problem WHERE device_class = ? AND problem.key = ? AND template = ?";
+
+// The row of the same device class, problem and template; nullopt where none is sound.
+std::optional<WinnerRow> stored_row(SQLite::Statement& select_one, const Winner& winner) {
+  select_one.reset();
+  SQLite::bind(select_one, winner.device_class, winner.problem.key(), winner.template_name);
+  return select_one.executeStep() ? row_from(select_one) : std::nullopt;
+}
+
+// What else the body has is left as it is: a newer program may have written it.
+WinnerRow with_baseline(WinnerRow row, const BaselineTime& baseline) {
+  row.winner.baseline = baseline;
+  nlohmann::json body = json_from(row.body);
+  body["baseline"] = nlohmann::json(row.winner).at("baseline");
+  body.erase("baseline_us");
+  row.body = json_text(body);
+  return row;
+}
+
+bool is_newer(const std::optional<BaselineTime>& one, const std::optional<BaselineTime>& other) {
+  return one && (!other || one->measured_at > other->measured_at);
+}
+
 void insert_rows(SQLite::Database& database, std::span<const WinnerRow> rows) {
   SQLite::Statement insert(
       database,
@@ -135,19 +161,29 @@ std::vector<WinnerRow> select_winner_rows(SQLite::Database& database, std::int64
   return select_rows(database, {}, damaged);
 }
 
+bool put_baseline(SQLite::Database& database, const Winner& winner, const BaselineTime& baseline) {
+  SQLite::Statement select_one(database, kSelectOne);
+  std::optional<WinnerRow> stored = stored_row(select_one, winner);
+  if (!stored || !same_values(stored->winner.configuration, winner.configuration)) return false;
+  select_one.reset();
+  const WinnerRow row = with_baseline(*std::move(stored), baseline);
+  insert_rows(database, {&row, 1});
+  return true;
+}
+
 std::int64_t merge_winners(SQLite::Database& database, std::vector<WinnerRow> rows) {
-  SQLite::Statement own(database,
-                        "SELECT winner.*, problem.key AS problem_key FROM winner JOIN problem ON"
-                        " problem.id = winner.problem WHERE device_class = ? AND problem.key = ?"
-                        " AND template = ?");
-  std::erase_if(rows, [&](const WinnerRow& row) {
-    const Winner& winner = row.winner;
-    own.reset();
-    SQLite::bind(own, winner.device_class, winner.problem.key(), winner.template_name);
-    const std::optional<WinnerRow> known = own.executeStep() ? row_from(own) : std::nullopt;
-    return known && known->winner.median_us <= winner.median_us;
+  SQLite::Statement select_one(database, kSelectOne);
+  std::erase_if(rows, [&](WinnerRow& row) {
+    std::optional<WinnerRow> known = stored_row(select_one, row.winner);
+    if (!known || known->winner.median_us > row.winner.median_us) return false;
+    if (!is_newer(row.winner.baseline, known->winner.baseline) ||
+        !same_values(known->winner.configuration, row.winner.configuration)) {
+      return true;
+    }
+    row = with_baseline(*std::move(known), *row.winner.baseline);
+    return false;
   });
-  own.reset();
+  select_one.reset();
   insert_rows(database, rows);
   return static_cast<std::int64_t>(rows.size());
 }

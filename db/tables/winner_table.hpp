@@ -26,8 +26,13 @@ struct WinnerRow {
 // All rows, without the damaged ones, whose number is added to `damaged`.
 [[nodiscard]] std::vector<WinnerRow> select_winner_rows(SQLite::Database& database,
                                                         std::int64_t* damaged);
-// Adds rows of another database where this one has none or slower ones, and returns their number.
-// Wants a transaction around it.
+// Puts a library's time beside the stored winner, if that is this one: it has its configuration.
+// Returns whether it is. Wants a transaction around it.
+bool put_baseline(SQLite::Database& database, const Winner& winner, const BaselineTime& baseline);
+
+// Adds rows of another database where this one has none or slower ones, and newer times of a
+// library beside the same winner. Returns the number of rows that it wrote. Wants a transaction
+// around it.
 std::int64_t merge_winners(SQLite::Database& database, std::vector<WinnerRow> rows);
 
 // Implements TuningDatabase::winners().

@@ -104,12 +104,12 @@ struct LibraryOptions {
   std::string bundle = {};
   // The most memory that gemm() keeps for each stream, what it had before it grew included. Empty:
   // any; a kernel needs an eighth of the device's at most. One that needs more than is left is
-  // passed over for one that needs none, as where there is no memory.
+  // passed over for one that needs none, as it is where memory runs out.
   std::optional<std::size_t> max_workspace_bytes = {};
   // Where the memory that gemm() keeps for streams and that of prepared operands come from; empty:
-  // the driver's (cuMemAlloc). tune() does not use it, nor does the CPU device. The memory goes back
-  // as it would to the driver; what is left at the Library's end in contexts that the application
-  // made itself does not: call trim() in them before.
+  // the driver's (cuMemAlloc). tune() does not use it, nor does the CPU device. The memory goes
+  // back as it would to the driver; what is left at the Library's end in contexts that the
+  // application made itself does not: call trim() in them before.
   Allocator allocator = {};
 };
 
@@ -206,11 +206,11 @@ class AUTOTUNE_API Plan {
   [[nodiscard]] std::size_t workspace_bytes() const;
 
   // Computes as Library::gemm() does, and throws what it throws for wrong arguments; also
-  // UsageError where the operands lack the alignment or the factors the place that the plan was made
-  // for, where the workspace is smaller than workspace_bytes(), and in another CUDA context; EnvironmentError for
-  // alpha = 0 with a beta other than 0 and 1, where plan() found no compiler for the kernel that
-  // scales C. It neither locks, allocates, compiles nor reads files, so it may be captured into a
-  // graph; on the CPU device it locks and allocates.
+  // UsageError where the operands lack the alignment or the factors the place that the plan was
+  // made for, where the workspace is smaller than workspace_bytes(), and in another CUDA context;
+  // EnvironmentError for alpha = 0 with a beta other than 0 and 1, where plan() found no compiler
+  // for the kernel that scales C. It neither locks, allocates, compiles nor reads files, so it may
+  // be captured into a graph; on the CPU device it locks and allocates.
   void operator()(const GemmArguments& arguments) const;
   void operator()(float alpha, Matrix a, Matrix b, float beta, MutableMatrix c,
                   Stream stream = nullptr, Workspace workspace = {}) const {
@@ -246,14 +246,14 @@ class AUTOTUNE_API Library {
   [[nodiscard]] std::string device_name() const;
 
   // C = alpha * op(A) * op(B) + beta * C: op(A) m x k, op(B) k x n, C m x n; for each of
-  // problem.batch products, in one launch; or D, if there is one (GemmArguments::d), in place of the
-  // C on the left. Returns the kind of the match. The matrices have the types of problem.types;
+  // problem.batch products, in one launch; or D, if there is one (GemmArguments::d), in place of
+  // the C on the left. Returns the kind of the match. The matrices have the types of problem.types;
   // kernels compute FP32 so far.
   //
   // As BLAS has it: C overlaps neither A nor B. With beta = 0 C is not read, with alpha = 0 or
   // k = 0 neither A nor B is, and with m = 0, n = 0 or batch = 0 nothing is done; matrices that are
-  // not used may be null. Factors of 0 in the device's memory give the same results, but A and B may
-  // be read, and C copied to D, before they are: those may not be null.
+  // not used may be null. Factors of 0 in the device's memory give the same results, but A and B
+  // may be read, and C copied to D, before they are: those may not be null.
   //
   // On a GPU the call enqueues its work on `stream` and returns. It works in the thread's current
   // context, or without one in the primary context of the device; the current context and device
@@ -276,22 +276,22 @@ class AUTOTUNE_API Library {
   // A kernel that shares results between blocks needs memory, and so do those of emulated and TF32
   // products that split A and B first: about as much as A and B themselves have. The first such
   // call on a stream allocates it, at most an eighth of the device's and max_workspace_bytes; where
-  // there is none, another kernel is taken. It belongs to the stream until release() or the end of the Library, on
-  // cudaStreamPerThread until the thread ends. Graphs that were captured on the stream use it too,
-  // and must not run at the same time as other work of this Library on that stream. A call with a
-  // workspace of its own uses that instead and allocates nothing: where it is too small, another
-  // kernel is taken, which needs none. Plans only take memory of the caller's.
+  // there is none, another kernel is taken. It belongs to the stream until release() or the end of
+  // the Library, on cudaStreamPerThread until the thread ends. Graphs that were captured on the
+  // stream use it too, and must not run at the same time as other work of this Library on that
+  // stream. A call with a workspace of its own uses that instead and allocates nothing: where it is
+  // too small, another kernel is taken, which needs none. Plans only take memory of the caller's.
   //
   // Throws UsageError for a size below 0 or above 2147483647, an unknown enumerator, types that no
   // kernel computes, a matrix of another type than the problem's, a null or misaligned pointer, an
-  // ld that is too small, one of alpha_ptr and beta_ptr without the other, a stride below 0, an ld or
-  // a stride that spreads the matrices over more than 2^59 elements, matrices of the result that
+  // ld that is too small, one of alpha_ptr and beta_ptr without the other, a stride below 0, an ld
+  // or a stride that spreads the matrices over more than 2^59 elements, matrices of the result that
   // overlap each other or share an element with A, B, a C beside it or a factor (a batch is also
-  // refused where its strides are so unlike that this would take long to rule out), a current context of another device than the options name, a stream where there are none,
-  // a cold call on a stream that is being captured; NotTunedError as the options have it;
-  // EnvironmentError when the kernel must be compiled and there is no compiler; StorageError when a
-  // database that was named can no longer be read as one; Error, with the driver's code, for what
-  // the driver reports.
+  // refused where its strides are so unlike that this would take long to rule out), a current
+  // context of another device than the options name, a stream where there are none, a cold call on
+  // a stream that is being captured; NotTunedError as the options have it; EnvironmentError when
+  // the kernel must be compiled and there is no compiler; StorageError when a database that was
+  // named can no longer be read as one; Error, with the driver's code, for what the driver reports.
   MatchKind gemm(const GemmProblem& problem, const GemmArguments& arguments);
   MatchKind gemm(const GemmProblem& problem, float alpha, Matrix a, Matrix b, float beta,
                  MutableMatrix c, Stream stream = nullptr) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <tuple>
 
 namespace autotune {
 
@@ -24,8 +25,11 @@ struct BaselineTime {
   std::string measured_at;  // UTC, "2026-11-21T05:40:44Z"
 
   friend bool operator==(const BaselineTime& a, const BaselineTime& b) {
-    return a.library == b.library && a.version == b.version && a.algorithm == b.algorithm &&
-           a.median_us == b.median_us && a.speedup == b.speedup && a.measured_at == b.measured_at;
+    const auto all = [](const BaselineTime& t) {
+      return std::tie(t.library, t.version, t.algorithm, t.median_us, t.low_us, t.high_us,
+                      t.speedup, t.speedup_low, t.speedup_high, t.measured_at);
+    };
+    return all(a) == all(b);
   }
 };
 

@@ -120,8 +120,8 @@ struct GemmArguments {
   Workspace workspace = {};
   // The addresses of alpha and beta in the device's memory, both or neither, in place of the values
   // above: PointerMode::device. They are read when the product runs, and are no elements of its
-  // result. Such calls have kernels of
-  // their own, in the configurations of the others, so that the first one is cold too.
+  // result. Such calls have kernels of their own, in the configurations of the others, so that the
+  // first one is cold too.
   const float* alpha_ptr = nullptr;
   const float* beta_ptr = nullptr;
   // D = alpha * op(A) * op(B) + beta * C: the result, of C's type, instead of C, which is only read

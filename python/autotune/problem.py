@@ -162,7 +162,7 @@ def problem_of(size: Size, layout: str, batch: int, math: str) -> _c_api.Problem
 def choice_of(choice: _c_api.Choice) -> Choice:
     """An answer of the C API as a dictionary."""
     entries = (entry.split("=") for entry in choice.configuration.decode().split(",") if entry)
-    baseline: Baseline = {"library": choice.baseline.decode(), "median_us": choice.baseline_us,
+    baseline: Baseline = {"library": choice.baseline.decode(errors="replace"), "median_us": choice.baseline_us,
                           "speedup": choice.speedup, "speedup_low": choice.speedup_low,
                           "speedup_high": choice.speedup_high}
     return {
@@ -173,6 +173,6 @@ def choice_of(choice: _c_api.Choice) -> Choice:
         "tuned_for_batch": choice.tuned_batch,
         "tuned_for_math": _c_api.MATHS[choice.tuned_math],
         "median_us": choice.median_us or None,
-        "explanation": choice.explanation.decode(),
+        "explanation": choice.explanation.decode(errors="replace"),
         "baseline": baseline if choice.baseline else None,
     }

@@ -18,8 +18,8 @@ namespace autotune {
   return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(matrix));
 }
 
-// A product in row-major terms: lds as they are meant, and nothing that was prepared of nothing. Its
-// c is the matrix that is written.
+// A product in row-major terms: lds as they are meant, and nothing that was prepared of nothing.
+// Its c is the matrix that is written.
 struct GemmCall : GemmArguments {
   GemmProblem problem = {};
   MutableMatrix copied = {};  // the C that is copied to c first, or null

@@ -62,7 +62,8 @@ struct Scaling {
                                             const Configuration& configuration,
                                             const Problem& problem, PointerMode mode);
 
-// Multiplies, with a kernel that takes the scalars as the call has them. Operands that were prepared are used as such where the kernel has a use for them.
+// Multiplies, with a kernel that takes the scalars as the call has them. Operands that were
+// prepared are used as such where the kernel has a use for them.
 void multiply(const gpu::Driver& driver, const GpuLaunch& launch, const GemmCall& call,
               std::uint64_t workspace);
 

@@ -45,9 +45,9 @@ struct PlanKey {
   };
 };
 
-// Plans stay as long as the table: calls may be at work with them, and graphs. A plan that is equal to
-// one that its key had before is not kept; that one takes its place again, so a table grows with what
-// was chosen, not with how often. Thread-safe.
+// Plans stay as long as the table: calls may be at work with them, and graphs. A plan that is equal
+// to one that its key had before is not kept; that one takes its place again, so a table grows with
+// what was chosen, not with how often. Thread-safe.
 template <typename Plan>
 class PlanTable {
  public:

@@ -52,7 +52,8 @@ void ResultSource::refresh() const {
     // Opening the file says what is wrong with it, or puts it right.
   }
   constexpr std::chrono::milliseconds kNone(0);
-  // The connection keeps its wait, so one that was opened in haste is opened again by the next call.
+  // The connection keeps its wait, so one that was opened in haste is opened again by the next
+  // call.
   const bool in_haste = waited_in_vain_;
   file_ = read_results(place_, in_haste ? kNone : longest_wait_);
   known_ = RememberedResults();

@@ -39,8 +39,9 @@ class StreamWorkspace {
 
   // An address in the current context, whose number is `context`; 0 for 0 bytes. nullopt beyond
   // the limit, and if the last allocation of this size or less failed; `again` allocates even then.
-  // Throws as refuse_capture() does where it would have to allocate, and what the driver or the allocator reports. Outside of
-  // captures it locks nothing where one of the thread's last calls was for the same stream.
+  // Throws as refuse_capture() does where it would have to allocate, and what the driver or the
+  // allocator reports. Outside of captures it locks nothing where one of the thread's last calls
+  // was for the same stream.
   [[nodiscard]] std::optional<std::uint64_t> reserve(std::uint64_t context, std::int64_t bytes,
                                                      CUstream_st* stream, bool again);
   // Frees the memory of a stream in the current context.

@@ -46,8 +46,8 @@ struct GemmOptions {
   [[nodiscard]] Math arithmetic() const { return math.value_or(Math::strict); }
   // The maths of which results will do, the strictest first.
   [[nodiscard]] std::vector<Math> maths() const;
-  // A size with the batch and the arithmetic that were asked for, in a layout. Throws UsageError for
-  // a batch that is too large.
+  // A size with the batch and the arithmetic that were asked for, in a layout. Throws UsageError
+  // for a batch that is too large.
   [[nodiscard]] Problem in_layout(const Problem& size, std::string_view layout) const;
   // The same in the layout that was asked for.
   [[nodiscard]] Problem as_asked(const Problem& size) const;
@@ -57,8 +57,8 @@ struct GemmOptions {
   [[nodiscard]] Problem one_problem() const;
   // Returns whether sizes, a layout, a batch or an arithmetic were given.
   [[nodiscard]] bool choose_problems() const;
-  // Returns whether a problem is a matrix multiplication of the sizes, the layout, the batch and the
-  // arithmetic that were given. Without any of them every problem is chosen.
+  // Returns whether a problem is a matrix multiplication of the sizes, the layout, the batch and
+  // the arithmetic that were given. Without any of them every problem is chosen.
   [[nodiscard]] bool selects(const Problem& problem) const;
 };
 

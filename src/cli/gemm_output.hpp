@@ -19,8 +19,8 @@ namespace autotune {
 // {"m": 1, "n": 2, "k": 3}, of a batch with "batch" behind them; {"m": null, "n": null, "k": null}
 // without a problem.
 [[nodiscard]] nlohmann::ordered_json size_json(const std::optional<Problem>& problem);
-// The same with {"layout": "NN", "math": "strict"}, and with "type" unless that is f32; for a problem
-// of another operation {"problem": KEY}.
+// The same with {"layout": "NN", "math": "strict"}, and with "type" unless that is f32; for a
+// problem of another operation {"problem": KEY}.
 [[nodiscard]] nlohmann::ordered_json problem_json(const Problem& problem);
 // The names of these members that results have as columns of CSV.
 [[nodiscard]] std::vector<std::string> problem_columns(const nlohmann::ordered_json& results);

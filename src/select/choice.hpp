@@ -49,9 +49,9 @@ struct ChoiceQuery {
 
 // The known kernels for a problem, the best first. A result for exactly this problem counts with
 // its measured time, whatever stricter math it was measured for: a weaker requirement never gets a
-// slower known kernel. Predictions are made of matrix multiplications where no search of the math itself came to its end; one
-// goes before a result that it promises to beat by more than its error. The result for the nearest
-// size is the answer where neither exists. Empty where nothing is known.
+// slower known kernel. Predictions are made of matrix multiplications where no search of the math
+// itself came to its end; one goes before a result that it promises to beat by more than its error.
+// The result for the nearest size is the answer where neither exists. Empty where nothing is known.
 [[nodiscard]] std::vector<Choice> choices(const ChoiceQuery& query);
 
 // The limits of a device that only its name or class tells, by what is known of it.

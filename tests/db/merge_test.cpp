@@ -173,6 +173,40 @@ TEST_SUITE("merging databases") {
     CHECK(text_of(winners[2]) == text_of(some_winner(4096, 5000)));
   }
 
+  TEST_CASE("a newer time of a library comes to the same winner, and to no other") {
+    const TemporaryFolder folder;
+    auto first = TuningDatabase::open(folder / "first.db");
+    auto second = TuningDatabase::open(folder / "second.db");
+    const auto timed = [](double winner_us, double library_us, const char* day) {
+      Winner winner = some_winner(1024, winner_us);
+      winner.baseline = BaselineTime{
+          .library = "cublas", .median_us = library_us, .speedup = 2, .measured_at = day};
+      return winner;
+    };
+    const auto merged_us = [&](const Winner& own, const Winner& others) {
+      first.put_winners(std::vector{own});
+      second.put_winners(std::vector{others});
+      static_cast<void>(first.merge(second.path()));
+      const Winner merged = first.winners({}).at(0);
+      CHECK(merged.median_us == own.median_us);
+      return merged.baseline ? merged.baseline->median_us : 0;
+    };
+    const char* const today = "2026-11-21T05:40:44Z";
+    const char* const tomorrow = "2026-11-22T05:40:44Z";
+    CHECK(merged_us(some_winner(1024, 100), timed(100, 150, today)) == 150);
+    CHECK(merged_us(timed(100, 150, today), timed(100, 160, tomorrow)) == 160);
+    CHECK(merged_us(timed(100, 150, tomorrow), timed(100, 160, today)) == 150);
+    CHECK(merged_us(timed(100, 150, today), timed(110, 160, tomorrow)) == 160);
+    Winner another = timed(110, 160, tomorrow);
+    another.configuration = Configuration({{"TILE_WIDTH", 7}});
+    CHECK(merged_us(timed(100, 150, today), another) == 150);
+
+    CHECK_FALSE(first.put_baseline(another, *another.baseline));
+    CHECK(first.put_baseline(some_winner(1024, 100), *another.baseline));
+    CHECK(first.winners({}).at(0).baseline == another.baseline);
+    CHECK(text_of(first.winners({}).at(0)) == text_of(timed(100, 160, tomorrow)));
+  }
+
   TEST_CASE("a merged winner keeps what a newer program has written into its row") {
     const TemporaryFolder folder;
     auto first = TuningDatabase::open(folder / "first.db");

@@ -10,7 +10,8 @@ namespace {
 constexpr const char* kName = "transpose";
 
 constexpr const char* kKernel = R"(
-// A block copies TILE x TILE elements through shared memory; PADDING separates its rows by one more.
+// A block copies TILE x TILE elements through shared memory; PADDING separates its rows by one
+// more.
 extern "C" __global__ void transpose_tiled(const double* in, double* out, long long rows,
                                            long long columns, long long in_stride,
                                            long long out_stride) {

@@ -5,6 +5,27 @@
 using autotune::fake::Handle;
 using autotune::fake::Product;
 
+namespace {
+
+struct Place {
+  std::int64_t leading, stride;
+};
+
+Product product_of(int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_t k, Place a,
+                   Place b, Place c, std::int64_t batch, bool tf32) {
+  const bool ta = op_a == 1;
+  const bool tb = op_b == 1;
+  return {.a = {ta ? k : m, ta ? m : k, a.leading, a.stride},
+          .b = {tb ? n : k, tb ? k : n, b.leading, b.stride},
+          .c = {m, n, c.leading, c.stride},
+          .transpose_a = ta,
+          .transpose_b = tb,
+          .tf32 = tf32,
+          .batch = batch};
+}
+
+}  // namespace
+
 extern "C" {
 
 int cublasCreate_v2(void** handle) {
@@ -38,15 +59,8 @@ int cublasSgemmStridedBatched_64(void* handle, int op_a, int op_b, std::int64_t 
                                  float* c, std::int64_t ldc, std::int64_t stride_c,
                                  std::int64_t batch) {
   const auto& state = *static_cast<const Handle*>(handle);
-  const bool ta = op_a == 1;
-  const bool tb = op_b == 1;
-  const Product product{.a = {ta ? k : m, ta ? m : k, lda, stride_a},
-                        .b = {tb ? n : k, tb ? k : n, ldb, stride_b},
-                        .c = {m, n, ldc, stride_c},
-                        .transpose_a = ta,
-                        .transpose_b = tb,
-                        .tf32 = state.tf32,
-                        .batch = batch};
+  const Product product = product_of(op_a, op_b, m, n, k, {lda, stride_a}, {ldb, stride_b},
+                                     {ldc, stride_c}, batch, state.tf32);
   const int status = autotune::fake::take_time(autotune::fake::algorithms().front(), state.stream);
   return status != 0 ? status : autotune::fake::compute(product, *alpha, a, b, *beta, c);
 }
@@ -59,7 +73,8 @@ int cublasSgemm_v2_64(void* handle, int op_a, int op_b, std::int64_t m, std::int
                                       beta, c, ldc, 0, 1);
 }
 
-// Only CUBLAS_GEMM_AUTOTUNE, in FP32 or TF32. FAKE_CUBLAS_AUTOTUNE has its microseconds, 10 if unset.
+// Only CUBLAS_GEMM_AUTOTUNE, in FP32 or TF32. FAKE_CUBLAS_AUTOTUNE has its microseconds, 10 if
+// unset.
 int cublasGemmStridedBatchedEx_64(void* handle, int op_a, int op_b, std::int64_t m, std::int64_t n,
                                   std::int64_t k, const void* alpha, const void* a, int type_a,
                                   std::int64_t lda, long long stride_a, const void* b, int type_b,
@@ -69,15 +84,8 @@ int cublasGemmStridedBatchedEx_64(void* handle, int op_a, int op_b, std::int64_t
   if (type_a != 0 || type_b != 0 || type_c != 0 || algorithm != 999) {
     return autotune::fake::kInvalidValue;
   }
-  const bool ta = op_a == 1;
-  const bool tb = op_b == 1;
-  const Product product{.a = {ta ? k : m, ta ? m : k, lda, stride_a},
-                        .b = {tb ? n : k, tb ? k : n, ldb, stride_b},
-                        .c = {m, n, ldc, stride_c},
-                        .transpose_a = ta,
-                        .transpose_b = tb,
-                        .tf32 = compute_type == 77,
-                        .batch = batch};
+  const Product product = product_of(op_a, op_b, m, n, k, {lda, stride_a}, {ldb, stride_b},
+                                     {ldc, stride_c}, batch, compute_type == 77);
   const char* const scripted = std::getenv("FAKE_CUBLAS_AUTOTUNE");
   const int status = autotune::fake::take_time(scripted != nullptr ? scripted : "10",
                                                static_cast<const Handle*>(handle)->stream);

@@ -1,10 +1,9 @@
 #include "tuner/devices/baseline_rounds.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "core/statistics.hpp"
+#include "tuner/devices/comparison.hpp"
 
 namespace autotune {
 namespace {
@@ -59,16 +58,11 @@ std::optional<BaselineTime> BaselineRounds::time(const std::string& library,
   time.median_us = median(best->samples_us);
   time.low_us = interval.low;
   time.high_us = interval.high;
-  std::vector<double> speedups;
-  for (std::size_t round = 0; round < std::min(beside_us.size(), best->samples_us.size());
-       ++round) {
-    speedups.push_back(best->samples_us[round] / beside_us[round]);
-  }
-  if (speedups.empty()) return time;
-  const Interval of_speedup = median_interval(speedups);
-  time.speedup = median(speedups);
-  time.speedup_low = of_speedup.low;
-  time.speedup_high = of_speedup.high;
+  if (beside_us.empty()) return time;
+  const Speedup speedup = speedup_of(beside_us, best->samples_us);
+  time.speedup = speedup.median;
+  time.speedup_low = speedup.interval.low;
+  time.speedup_high = speedup.interval.high;
   return time;
 }
 

@@ -22,6 +22,14 @@ struct Comparison {
   Verdict verdict = Verdict::no_difference;
 };
 
+// The other kernel's time by the own one's: the median over the rounds that both have, one at
+// least, with its interval.
+struct Speedup {
+  double median = 1;
+  Interval interval;
+};
+[[nodiscard]] Speedup speedup_of(std::span<const double> own_us, std::span<const double> other_us);
+
 // Compares one sample of each kernel a round, in microseconds. A difference counts when the whole
 // interval lies beyond what one kernel's medians differ by from process to process (0.5 %). Throws
 // Error for fewer than kFewestRounds rounds, or when one kernel has more samples than the other.

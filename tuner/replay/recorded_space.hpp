@@ -35,8 +35,8 @@ struct RecordedSpace {
 // Reads T4 results, cache files of Kernel Tuner, results of KTT and the output of `db export`,
 // plain or compressed with zstd or gzip, from a file or a pipe; "-" is standard input. Throws
 // UsageError that names the file when it is absent, has none of these formats or has a space
-// without a correct configuration, or with a problem of which `kernels` have no operation. `kernels`
-// outlive the spaces.
+// without a correct configuration, or with a problem of which `kernels` have no operation.
+// `kernels` outlive the spaces.
 [[nodiscard]] std::vector<RecordedSpace> read_recorded_spaces(const std::string& path,
                                                               const KernelSet& kernels);
 

@@ -18,7 +18,8 @@ constexpr double kFinalsShare = 0.98;
 // The number of known trials of a problem whose kernels are built before the search.
 constexpr int kKnownBest = 4;
 
-// Compares a baseline with a winner that was not timed in the same rounds: the finals ended too soon.
+// Compares a baseline with a winner that was not timed in the same rounds: the finals ended too
+// soon.
 void compare(const Winner& winner, BaselineTime& baseline) {
   if (baseline.speedup > 0) return;
   baseline.speedup = baseline.median_us / winner.median_us;
@@ -220,7 +221,7 @@ void Decision::declare_winner(Undecided& undecided, const FinalsResult& finals) 
   winner.high_us = ranking.interval.high;
   winner.confirmed = true;
   // The baseline has the arithmetic of the first finalist.
-  if (first.problem == finals.finalists.front().problem) {
+  if (undecided.result.baseline && first.problem == finals.finalists.front().problem) {
     winner.baseline = undecided.result.baseline;
   }
   for (const std::size_t tie : ranking.ties) {

@@ -8,6 +8,7 @@
 
 #include "autotune/error.hpp"
 
+#include "core/config_space.hpp"
 #include "core/hash.hpp"
 #include "core/statistics.hpp"
 #include "kernel_templates/possible_time.hpp"
@@ -148,6 +149,13 @@ Winner StoredResults::winner_from(const Trial& trial, const KernelTemplate& kern
   winner.rates = rates_;
   winner.note = trial.detail;
   winner.measured_at = utc_now();
+  for (const Winner& known : winners_) {  // the same kernel, which a library was timed beside
+    if (known.problem == winner.problem && known.template_name == winner.template_name &&
+        known.environment == environment_ && known.source_hash == winner.source_hash &&
+        same_values(known.configuration, winner.configuration)) {
+      winner.baseline = known.baseline;
+    }
+  }
   return winner;
 }
 

@@ -44,8 +44,8 @@ void check_operands(const GemmProblem& problem);
 // check_operands() throws.
 [[nodiscard]] GemmProblem gemm_problem(const Problem& problem);
 
-// The same product by its own and by every stricter math, the problem itself first and the strictest
-// last. A kernel of a stricter math is accurate enough for it.
+// The same product by its own and by every stricter math, the problem itself first and the
+// strictest last. A kernel of a stricter math is accurate enough for it.
 [[nodiscard]] std::vector<GemmProblem> with_stricter_maths(const GemmProblem& problem);
 
 // The typed form of a problem from a database, in which other versions may have stored others;

@@ -7,8 +7,8 @@
 
 namespace autotune {
 
-// {"m":1,"n":2,"k":3,"layout":"NN","math":"strict"}, of a batch with "batch":64, and with "type" but
-// for FP32. Layout, math, batch and type may be absent where it is read. Both throw what
+// {"m":1,"n":2,"k":3,"layout":"NN","math":"strict"}, of a batch with "batch":64, and with "type"
+// but for FP32. Layout, math, batch and type may be absent where it is read. Both throw what
 // gemm_problem() throws, and the second nlohmann::json::exception.
 [[nodiscard]] nlohmann::json gemm_json(const Problem& problem);
 [[nodiscard]] Problem gemm_from_json(const nlohmann::json& json);

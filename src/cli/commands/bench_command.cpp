@@ -1,10 +1,7 @@
 // autotune bench: times the best known configurations in turn with cuBLAS, a given configuration or
 // the configurations of another database.
 
-#include <algorithm>
-#include <map>
 #include <optional>
-#include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -230,40 +227,27 @@ class Bench {
   CandidateRunner runner_;
 };
 
-// Stored configurations have their values in another order than those of a space.
-std::map<std::string, std::int64_t> values_of(const Configuration& configuration) {
-  std::map<std::string, std::int64_t> values;
-  for (const auto& [name, value] : configuration.entries()) values[std::string(name)] = value;
-  return values;
-}
-
-// Keeps the library's times beside the winners of the database that were compared with it. A trial
-// that did not win is not stored as a winner: it would replace one, or pass for one of the finals.
+// Keeps the library's times beside the winners of the database that were compared with it.
 void keep_baselines(const std::vector<SizeComparison>& sizes, const BenchOptions& options,
-                    const DeviceInfo& device) {
+                    const DeviceInfo& device) try {
   const auto stored = open_database_read_only(options.database);
   if (!stored) return;
-  std::vector<Winner> compared;
+  std::optional<TuningDatabase> database;
   for (const SizeComparison& size : sizes) {
     const ChosenConfiguration& own = size.sides[0].chosen;
     if (!size.baseline || own.problem != size.problem) continue;
-    std::vector<Winner> known =
-        stored->winners({.device_class = device.device_class(), .problem = size.problem});
-    const auto timed = std::ranges::find_if(known, [&](const Winner& winner) {
-      return winner.template_name == own.kernel->name &&
-             values_of(winner.configuration) == values_of(own.configuration);
-    });
-    if (timed == known.end()) continue;
-    timed->baseline = size.baseline;
-    timed->baseline->measured_at = utc_now();
-    compared.push_back(std::move(*timed));
+    BaselineTime baseline = *size.baseline;
+    baseline.measured_at = utc_now();
+    if (!database) database = TuningDatabase::open(stored->path());
+    Winner winner;
+    winner.device_class = device.device_class();
+    winner.problem = size.problem;
+    winner.template_name = own.kernel->name;
+    winner.configuration = own.configuration;
+    database->put_baseline(winner, baseline);
   }
-  if (compared.empty()) return;
-  try {
-    TuningDatabase::open(stored->path()).put_winners(compared);
-  } catch (const StorageError& error) {
-    say(fmt::format("warning: the comparison is not stored: {}", error.what()));
-  }
+} catch (const StorageError& error) {
+  say(fmt::format("warning: the comparison is not stored: {}", error.what()));
 }
 
 int run_bench(const BenchOptions& options) {
@@ -274,7 +258,6 @@ int run_bench(const BenchOptions& options) {
   check_memory(options.kernels(), options.problems(), device);
   const auto lock = lock_device(device, interrupts.token());
   const std::vector<SizeComparison> sizes = Bench(options, device, interrupts).run();
-  keep_baselines(sizes, options, device);
   print_bench_notes(sizes, options);
   if (options.json) {
     auto document = results_document("bench", &device, device.label);
@@ -290,6 +273,7 @@ int run_bench(const BenchOptions& options) {
         "turn\n",
         describe(device), comparison_table(sizes, options).text(output_columns()), options.rounds);
   }
+  keep_baselines(sizes, options, device);
   return bench_exit_code(sizes, options);
 }
 

@@ -31,8 +31,8 @@ struct Target {
 // Throws it for an architecture whose limits are unknown, and that no NVRTC here compiles for.
 void check_known(const std::string& architecture);
 
-// The compiler here. Throws EnvironmentError where there is none, or where it does not compile for the
-// architecture.
+// The compiler here. Throws EnvironmentError where there is none, or where it does not compile for
+// the architecture.
 [[nodiscard]] std::shared_ptr<const gpu::Nvrtc> compiler_for(const std::string& architecture);
 
 // Any device of an architecture, which is its label: what follows from the architecture is known.

@@ -51,10 +51,11 @@ class OutputFiles {
   // Finds where a file goes, and throws what check() throws.
   [[nodiscard]] File place_of(const std::string& path) const;
   void check_not_planted(const std::string& path) const;
-  // The status of the file that a path leads to. Throws what check() throws for a kind of file that is not written to.
+  // The status of the file that a path leads to. Throws what check() throws for a kind of file that
+  // is not written to.
   [[nodiscard]] struct stat status_of(const std::string& path) const;
-  // Has a file that is a link, and leads to `found`, written where it leads, so that the link stays.
-  // A path in /proc need not lead where it says.
+  // Has a file that is a link, and leads to `found`, written where it leads, so that the link
+  // stays. A path in /proc need not lead where it says.
   static void follow(File& file, const struct stat& found);
   void check_replaced(const std::string& path, bool any) const;
   void prepare(File& file) const;

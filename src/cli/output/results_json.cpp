@@ -112,15 +112,16 @@ Json result_entry(const KernelSet& kernels, const Winner& winner, const std::str
 }
 
 void add_baseline(Json& entry, const BaselineTime& baseline) {
-  entry[baseline.library + "_us"] = baseline.median_us;
-  entry[baseline.library] = {{"version", known(baseline.version)},
-                             {"algorithm", baseline.algorithm},
-                             {"low_us", baseline.low_us},
-                             {"high_us", baseline.high_us},
-                             {"speedup", baseline.speedup},
-                             {"speedup_low", baseline.speedup_low},
-                             {"speedup_high", baseline.speedup_high},
-                             {"measured_at", baseline.measured_at}};
+  if (baseline.library != "cublas") return;  // from another program
+  entry["cublas_us"] = baseline.median_us;
+  entry["cublas"] = {{"version", known(baseline.version)},
+                     {"algorithm", baseline.algorithm},
+                     {"low_us", baseline.low_us},
+                     {"high_us", baseline.high_us},
+                     {"speedup", baseline.speedup},
+                     {"speedup_low", baseline.speedup_low},
+                     {"speedup_high", baseline.speedup_high},
+                     {"measured_at", baseline.measured_at}};
 }
 
 Json result_entry(const KernelSet& kernels, const Trial& trial) {

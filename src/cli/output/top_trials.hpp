@@ -11,8 +11,8 @@
 namespace autotune {
 
 // Trials of a device and of one template (empty: of all) on the sizes, in the layout and the
-// arithmetic of the options, or without sizes on all problems: for each device and problem the fastest
-// `count`, the fastest first.
+// arithmetic of the options, or without sizes on all problems: for each device and problem the
+// fastest `count`, the fastest first.
 [[nodiscard]] std::vector<StoredTrial> top_trials(const Options& options,
                                                   const TuningDatabase& database,
                                                   const ResultFilter& device,

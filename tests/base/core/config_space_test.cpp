@@ -52,6 +52,14 @@ TEST_SUITE("ConfigSpace") {
     CHECK(&space.validated(Configuration::parse("B=20,A=1")).entries().front().first == name);
   }
 
+  TEST_CASE("configurations with the same values are told whatever their order") {
+    const Configuration one({{"A", 1}, {"B", 20}});
+    CHECK(autotune::same_values(one, Configuration({{"B", 20}, {"A", 1}})));
+    CHECK_FALSE(autotune::same_values(one, Configuration({{"B", 10}, {"A", 1}})));
+    CHECK_FALSE(autotune::same_values(one, Configuration({{"A", 1}, {"C", 20}})));
+    CHECK_FALSE(autotune::same_values(one, Configuration({{"A", 1}, {"B", 20}, {"C", 3}})));
+  }
+
   TEST_CASE("validated puts parameters into the order of the space") {
     CHECK(to_string(example().validated(Configuration::parse("B=20,A=1"))) == "A=1,B=20");
   }

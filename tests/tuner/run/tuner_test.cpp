@@ -351,6 +351,15 @@ TEST_SUITE("tune") {
       CHECK(winner.baseline->measured_at.size() == std::string("2026-11-21T05:40:44Z").size());
     }
     for (const Trial& trial : f.seen) CHECK(trial.template_name == "fake");
+
+    f.request.baseline.clear();
+    f.request.fresh = true;
+    f.run();
+    REQUIRE(f.database.winners({}).at(0).baseline);  // the same kernel has won again
+    CHECK(f.database.winners({}).at(0).baseline->median_us == 7.5);
+    f.setup.device.driver_release = "another";
+    f.run();
+    CHECK_FALSE(f.database.winners({}).at(0).baseline);
   }
 
   TEST_CASE("cuBLAS that cannot be timed is said, with the reason") {
