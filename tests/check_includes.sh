@@ -10,13 +10,13 @@ fail() { echo "$*"; failures=$((failures + 1)); }
 prefix_of() { sed -E 's#^(src|base)/##' <<<"$1"; }
 
 declare -A prefix=()
-modules=$(sed -nE 's/^autotune_module\(([a-z_]+) ([a-z_/]+) DEPENDS ?([a-z_ ]*)\)/\1 \2 \3/p' CMakeLists.txt)
+modules=$(sed -nE 's/^ *autotune_module\(([a-z_]+) ([a-z_/]+) DEPENDS ?([a-z_ ]*)\)/\1 \2 \3/p' CMakeLists.txt)
 while read -r module folder _; do prefix[$module]=$(prefix_of "$folder"); done <<<"$modules"
 # The floor of a folder: everything is built on the floors below its own.
 floor_of() {
   case $1 in
     base/*) echo 1 ;;
-    db | kernel_templates) echo 2 ;;
+    db | kernel_templates | own_kernels) echo 2 ;;
     tuner/*) echo 3 ;;
     src/*) echo 4 ;;
     *) fail "$1: this folder has no floor" ;;
@@ -43,7 +43,7 @@ while read -r module folder allowed; do
   done
 done <<<"$modules"
 
-sources=(include base src kernel_templates tuner db)
+sources=(include base src kernel_templates own_kernels tuner db)
 while IFS= read -r line; do fail "$line: only base/gpu sees CUDA's headers"; done \
   < <(grep -rnE '#include <(cuda|cudaTypedefs|nvrtc|cublas[a-z_0-9]*|nvml)\.h>' "${sources[@]}" | grep -vE '^(base/gpu|src/export/source/text)/')
 while IFS= read -r line; do fail "$line: only db sees SQLite"; done \

@@ -6,7 +6,7 @@
 
 namespace autotune {
 
-SourceText gemm_source_text(const Problem& problem) {
+OperationText gemm_source_text(const Problem& problem) {
   const GemmProblem gemm = gemm_problem(problem);
   const bool a_as_is = gemm.op_a == Transpose::none;
   const bool b_as_is = gemm.op_b == Transpose::none;

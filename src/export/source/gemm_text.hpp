@@ -5,6 +5,6 @@
 
 namespace autotune {
 
-[[nodiscard]] SourceText gemm_source_text(const Problem& problem);
+[[nodiscard]] OperationText gemm_source_text(const Problem& problem);
 
 }  // namespace autotune

@@ -11,7 +11,7 @@
 namespace autotune {
 
 // What an operation's source says of a problem and checks it with.
-struct SourceText {
+struct OperationText {
   std::string formula;               // "C = alpha * A * B + beta * C"
   std::string note;                  // more that callers need to know; may be empty
   std::vector<std::string> scalars;  // their names, in the order of Operation::scalars
@@ -29,7 +29,7 @@ struct SourceRequest {
   Problem problem;
   std::string architecture;  // "sm_90"
   std::string origin;        // why this configuration, in a few words
-  SourceText text;
+  OperationText text;
 };
 
 struct SourceFile {
