@@ -88,7 +88,7 @@ std::optional<Roofline> roofline(const KernelTemplate& kernel, const Problem& pr
     for (const TensorDesc& tensor : tensors) {
       constexpr int kPasses = 2;
       constexpr int kPlaneBytes = 2;
-      if (tensor.role != TensorRole::input) continue;
+      if (!is_read(tensor.role)) continue;
       bytes += kPasses * kPlaneBytes * use.planes * static_cast<double>(tensor.elements());
     }
   }

@@ -15,7 +15,7 @@ namespace autotune {
 
 enum class ArgumentKind : std::uint8_t {
   tensor,         // the address of a tensor
-  size,           // a size of the problem, 64 bits
+  size,           // a size of the problem, or another of its numbers (Operation::numbers), 64 bits
   row_stride,     // the row stride of a tensor in elements, 64 bits
   scalar,         // a scalar of the operation (alpha, beta), in the element type `type`: f32 or f64
   workspace,      // the address of memory that blocks share (see LaunchGeometry)
@@ -59,8 +59,8 @@ struct LaunchValues {
 // kernel, so that a launch needs only one addition for each argument.
 class ArgumentLayout {
  public:
-  static constexpr std::size_t kMost = 24;        // arguments
-  static constexpr std::size_t kMostScalars = 4;  // of an operation
+  static constexpr std::size_t kMost = 32;        // arguments
+  static constexpr std::size_t kMostScalars = 8;  // of an operation
 
   struct TensorMap {
     std::uint8_t argument = 0;  // its place in the signature

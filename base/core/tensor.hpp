@@ -8,7 +8,19 @@
 
 namespace autotune {
 
-enum class TensorRole : std::uint8_t { input, output };
+enum class TensorRole : std::uint8_t {
+  input,   // only read
+  output,  // only written, every element of it
+  inout,   // has data before a launch, and other data after it
+};
+inline constexpr auto kLastTensorRole = TensorRole::inout;
+
+[[nodiscard]] constexpr bool is_written(TensorRole role) {
+  return role != TensorRole::input;
+}
+[[nodiscard]] constexpr bool is_read(TensorRole role) {
+  return role != TensorRole::output;
+}
 
 // A tensor as it lies in memory: `matrices` times `rows` rows of `columns` contiguous elements. In
 // a matrix with more extents, the product of all extents except the last one is the number of rows.

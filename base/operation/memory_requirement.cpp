@@ -27,10 +27,8 @@ double bytes_needed(std::span<const TensorDesc> tensors, const DeviceInfo& devic
   double bytes = 0;
   for (const TensorDesc& tensor : tensors) {
     const double own = tensor.volume();
-    if (tensor.role == TensorRole::input) {
-      bytes += 2 * own;
-      continue;
-    }
+    if (is_read(tensor.role)) bytes += 2 * own;
+    if (!is_written(tensor.role)) continue;
     const TensorDesc guarded = with_guard_rows(tensor);
     const double guards = static_cast<double>(guarded.matrix_stride - tensor.matrix_stride) *
                           static_cast<double>(tensor.matrices * size_bytes(tensor.type));

@@ -24,8 +24,8 @@ namespace autotune {
 inline constexpr std::int64_t kValueBytes = 8;
 inline constexpr std::int64_t kMagnitudeBytes = 4;
 
-// The bytes that a problem with these tensors needs on the device: two sets of inputs, each output
-// between its guard zones, and the references.
+// The bytes that a problem with these tensors needs on the device: two sets of inputs and of the
+// inouts' data before a launch, each output between its guard zones, and the references.
 [[nodiscard]] double bytes_needed(std::span<const TensorDesc> tensors, const DeviceInfo& device);
 
 // Returns in one line why the device could not hold a problem, whose name for people is `text`,

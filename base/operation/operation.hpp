@@ -12,6 +12,8 @@
 
 #include "core/problem.hpp"
 #include "core/tensor.hpp"
+#include "operation/launched_reference.hpp"
+#include "operation/tensor_content.hpp"
 
 namespace autotune {
 
@@ -26,9 +28,12 @@ struct Work {
   double bytes = 0;       // the least number that has to be read and written
 };
 
-// A result is right when every element equals the reference bit for bit on small integers, and when
-// |error| <= error_bound * (unit roundoff of its type) * magnitude holds for every element on other
-// data.
+// An operation has its results checked in one of two ways.
+// - By reference_source: a result is right when every element equals the reference bit for bit on
+//   small integers, and when |error| <= error_bound * (unit roundoff of its type) * magnitude holds
+//   for every element on other data.
+// - Without it, by launched_reference and files of expected values, within a tolerance
+//   (TensorContent).
 struct Operation {
   std::string name;  // of Problem::operation()
   // The tensors of a problem without padding, in the order by which kernel arguments refer to them.
@@ -44,14 +49,26 @@ struct Operation {
   };
   // The values that kernels are measured with for the operation's scalars.
   std::vector<double> scalars = {};
+  // The values of arguments of the kind ArgumentKind::size; if this is left out, the problem's
+  // sizes. Kernels of 32-bit integers read the low half of a value.
+  std::function<std::vector<std::int64_t>(const Problem&)> numbers = {};
   // Macros "NAME=VALUE" that a kernel's code depends on in addition to its parameters.
   std::function<std::vector<std::string>(const Problem&)> code_macros = [](const Problem&) {
     return std::vector<std::string>();
   };
 
-  std::function<double(const Problem&, InputData)> error_bound;
+  // The data of each tensor, in their order. If this is left out, InputData says what the inputs
+  // are. With reference_source it is the data other than small integers. Otherwise there are two
+  // sets of data, which differ in their random numbers.
+  std::function<std::vector<TensorContent>(const Problem&)> contents = {};
+  // The kernel that gives what is expected of the outputs that have no file of expected values.
+  std::function<LaunchedReference(const Problem&)> launched_reference = {};
+
+  // These are only for an operation with reference_source.
+  std::function<double(const Problem&, InputData)> error_bound = {};
   // The reference: CUDA C++ with two kernels of kReferenceThreads a block and reference_blocks()
-  // blocks, which divide the outputs in the same way. They take the address of each input,
+  // blocks, which divide the outputs in the same way. They take the address of each input (an inout
+  // is an input, too),
   // reference_numbers() as 64-bit integers, and for each output the addresses of what they write,
   // for the whole output row by row:
   //   reference_integers(..., ELEMENT_<output>* values)
@@ -60,8 +77,8 @@ struct Operation {
   // the absolute values of its terms. The text is compiled after element.cuh, with a macro
   // ELEMENT_<NAME> for each tensor: by NVRTC, and for the CPU device as plain C++.
   std::string_view reference_source = {};
-  std::function<std::vector<std::int64_t>(const Problem&)> reference_numbers;
-  std::function<std::int64_t(const Problem&)> reference_blocks;
+  std::function<std::vector<std::int64_t>(const Problem&)> reference_numbers = {};
+  std::function<std::int64_t(const Problem&)> reference_blocks = {};
 
   // Returns whether a problem is one of this operation's. A database may hold others, such as those
   // of newer versions.

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,10 +17,12 @@ namespace autotune {
 struct ProblemData {
   std::string text;                 // for messages: Operation::text
   std::vector<TensorDesc> tensors;  // without padding; their roles say which are outputs
-  std::vector<std::int64_t> sizes;  // in the problem's order
+  std::vector<std::int64_t> sizes;  // in the problem's order, or Operation::numbers
   std::vector<double> scalars;
   Work work;
-  double error_bound = 0;  // for the data that the inputs are filled with
+  double error_bound = 0;                    // for the data that the inputs are filled with
+  std::vector<TensorContent> contents = {};  // of the tensors, or none: as InputData says
+  std::optional<LaunchedReference> launched_reference = {};
 
   // See Operation::reference_source.
   struct Reference {
@@ -29,7 +32,12 @@ struct ProblemData {
 
     bool operator==(const Reference&) const = default;
   };
-  Reference reference;
+  Reference reference = {};
+
+  // Returns whether results are judged by tolerances (see Operation).
+  [[nodiscard]] bool has_tolerances() const { return reference.source.empty(); }
+  // The tolerance of an output.
+  [[nodiscard]] Tolerance tolerance(std::size_t tensor) const;
 };
 
 [[nodiscard]] ProblemData problem_data(const Operation& operation, const Problem& problem,
@@ -37,7 +45,9 @@ struct ProblemData {
 
 // Two problems with the same results on the same inputs: one product by any arithmetic.
 [[nodiscard]] inline bool same_results(const ProblemData& a, const ProblemData& b) {
-  return a.tensors == b.tensors && a.reference == b.reference;
+  return a.tensors == b.tensors && a.reference == b.reference && a.contents == b.contents &&
+         a.launched_reference == b.launched_reference &&
+         (!a.has_tolerances() || (a.sizes == b.sizes && a.scalars == b.scalars));
 }
 
 // The reference as it is compiled.

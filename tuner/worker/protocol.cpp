@@ -26,6 +26,15 @@ std::string bytes_of(const json& value) {
   return {bytes.begin(), bytes.end()};
 }
 
+template <typename Enum>
+Enum enumerator(const json& form, Enum last) {
+  const auto number = form.get<std::int64_t>();
+  if (number < 0 || number > static_cast<std::int64_t>(last)) {
+    throw Error("malformed worker message: no such kind");
+  }
+  return static_cast<Enum>(number);
+}
+
 json form_of(const KernelSignature& signature) {
   json form = json::array();
   for (const KernelArgument& argument : signature) {
@@ -37,41 +46,87 @@ json form_of(const KernelSignature& signature) {
 KernelSignature signature_from(const json& form) {
   KernelSignature signature;
   for (const json& argument : form) {
-    const auto kind = argument.at(0).get<std::int64_t>();
     const auto index = argument.at(1).get<std::int64_t>();
-    if (kind < 0 || kind > static_cast<std::int64_t>(kLastArgumentKind) || index < 0 ||
-        index > std::numeric_limits<std::uint8_t>::max()) {
+    if (index < 0 || index > std::numeric_limits<std::uint8_t>::max()) {
       throw Error("malformed worker message: no such argument");
     }
-    signature.push_back({static_cast<ArgumentKind>(kind), static_cast<std::uint8_t>(index),
+    signature.push_back({enumerator<ArgumentKind>(argument.at(0), kLastArgumentKind),
+                         static_cast<std::uint8_t>(index),
                          element_type_from_string(argument.at(2).get<std::string>())});
   }
   return signature;
 }
 
+json form_of(const LaunchedReference& reference) {
+  return {{"name", reference.name},
+          {"source", binary(reference.source)},
+          {"options", reference.options},
+          {"signature", form_of(reference.signature)},
+          {"geometry", reference.geometry}};
+}
+
+LaunchedReference reference_from(const json& form) {
+  return {.name = form.at("name"),
+          .source = bytes_of(form.at("source")),
+          .options = form.at("options"),
+          .signature = signature_from(form.at("signature")),
+          .geometry = form.at("geometry")};
+}
+
+json contents_form(const std::vector<TensorContent>& contents) {
+  json form = json::array();
+  for (const TensorContent& content : contents) {
+    const json tolerance =
+        content.tolerance ? json{content.tolerance->absolute, content.tolerance->relative} : json();
+    form.push_back({static_cast<int>(content.kind), content.first, content.second,
+                    binary(content.file), binary(content.expected), tolerance});
+  }
+  return form;
+}
+
+std::vector<TensorContent> contents_from(const json& form) {
+  std::vector<TensorContent> contents;
+  for (const json& one : form) {
+    TensorContent content{
+        .kind = enumerator<TensorContent::Kind>(one.at(0), TensorContent::kLastKind),
+        .first = one.at(1),
+        .second = one.at(2),
+        .file = bytes_of(one.at(3)),
+        .expected = bytes_of(one.at(4))};
+    if (const json& tolerance = one.at(5); !tolerance.is_null()) {
+      content.tolerance = {tolerance.at(0), tolerance.at(1)};
+    }
+    contents.push_back(std::move(content));
+  }
+  return contents;
+}
+
 json form_of(const ProblemData& data) {
   json tensors = json::array();
   for (const TensorDesc& tensor : data.tensors) {
-    tensors.push_back({tensor.name, tensor.role == TensorRole::output, to_string(tensor.type),
+    tensors.push_back({tensor.name, static_cast<int>(tensor.role), to_string(tensor.type),
                        tensor.rows, tensor.columns, tensor.row_stride, tensor.matrices,
                        tensor.matrix_stride});
   }
-  return {{"text", data.text},
-          {"tensors", std::move(tensors)},
-          {"sizes", data.sizes},
-          {"scalars", data.scalars},
-          {"operations", data.work.operations},
-          {"bytes", data.work.bytes},
-          {"error_bound", data.error_bound},
-          {"reference", binary(data.reference.source)},
-          {"reference_numbers", data.reference.numbers},
-          {"reference_blocks", data.reference.blocks}};
+  return {
+      {"text", data.text},
+      {"tensors", std::move(tensors)},
+      {"sizes", data.sizes},
+      {"scalars", data.scalars},
+      {"operations", data.work.operations},
+      {"bytes", data.work.bytes},
+      {"error_bound", data.error_bound},
+      {"contents", contents_form(data.contents)},
+      {"launched_reference", data.launched_reference ? form_of(*data.launched_reference) : json()},
+      {"reference", binary(data.reference.source)},
+      {"reference_numbers", data.reference.numbers},
+      {"reference_blocks", data.reference.blocks}};
 }
 
 TensorDesc tensor_from(const json& form) {
   const auto number = [&](std::size_t place) { return form.at(place).get<std::int64_t>(); };
   const TensorDesc tensor{form.at(0).get<std::string>(),
-                          form.at(1).get<bool>() ? TensorRole::output : TensorRole::input,
+                          enumerator<TensorRole>(form.at(1), kLastTensorRole),
                           element_type_from_string(form.at(2).get<std::string>()),
                           number(3),
                           number(4),
@@ -92,9 +147,16 @@ ProblemData data_from(const json& form) {
                    .scalars = form.at("scalars"),
                    .work = {form.at("operations"), form.at("bytes")},
                    .error_bound = form.at("error_bound"),
+                   .contents = contents_from(form.at("contents")),
                    .reference = {bytes_of(form.at("reference")), form.at("reference_numbers"),
                                  form.at("reference_blocks")}};
   for (const json& tensor : form.at("tensors")) data.tensors.push_back(tensor_from(tensor));
+  if (const json& reference = form.at("launched_reference"); !reference.is_null()) {
+    data.launched_reference = reference_from(reference);
+  }
+  if (!data.contents.empty() && data.contents.size() != data.tensors.size()) {
+    throw Error("malformed worker message: contents of other tensors");
+  }
   if (data.reference.blocks < 0) throw Error("malformed worker message: no such reference");
   return data;
 }

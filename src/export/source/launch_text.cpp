@@ -59,7 +59,7 @@ std::string batch_checks(const SourceFacts& facts) {
   std::vector<std::string> outputs;
   for (const TensorDesc& tensor : facts.tensors) {
     const std::string stride = matrix_stride_name(tensor);
-    if (tensor.role == TensorRole::input) {
+    if (!is_written(tensor.role)) {
       inputs.push_back(stride + " < 0");
     } else {
       outputs.push_back(fmt::format("overlap({}, {}, {}, {}, {})", tensor.rows, tensor.columns,

@@ -36,7 +36,8 @@ std::string size_constants(const SourceFacts& facts) {
 }
 
 std::string scalar_constants(const SourceFacts& facts) {
-  constexpr std::array<double, ArgumentLayout::kMostScalars> kValues = {1.25, -0.75, 0.5, 1.5};
+  constexpr std::array<double, ArgumentLayout::kMostScalars> kValues = {1.25, -0.75, 0.5,    1.5,
+                                                                        2.5,  -1.5,  -0.125, 0.75};
   std::string text;
   for (std::size_t i = 0; i < facts.request.text.scalars.size(); ++i) {
     text += fmt::format("constexpr {} {} = {};\n", facts.scalar_type(i),

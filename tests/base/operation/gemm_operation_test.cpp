@@ -221,6 +221,51 @@ TEST_SUITE("problem_data") {
     CHECK_FALSE(same_results(data_of(strict), data_of(other)));
   }
 
+  TEST_CASE("an operation may be checked by a kernel, within tolerances") {
+    Operation described = gemm();
+    described.reference_source = {};
+    described.error_bound = {};
+    const auto data_of = [&] { return problem_data(described, problem(2, 3, 4), {}); };
+    CHECK_THROWS_WITH_AS(static_cast<void>(data_of()),
+                         "the operation gemm has no reference for its output c", Error);
+    described.contents = [](const Problem&) {
+      return std::vector<TensorContent>{
+          {}, {}, {.expected = "c.npy", .tolerance = Tolerance{0, 0.5}}};
+    };
+    CHECK(data_of().has_tolerances());
+    CHECK(data_of().tolerance(2) == Tolerance{0, 0.5});
+    CHECK(data_of().tolerance(0) == default_tolerance(ElementType::f32));
+    described.contents = {};
+    described.launched_reference = [](const Problem&) {
+      return LaunchedReference{.name = "plain"};
+    };
+    described.numbers = [](const Problem&) { return std::vector<std::int64_t>{7, -8}; };
+    const ProblemData data = data_of();
+    CHECK(data.contents.empty());
+    CHECK(data.launched_reference->name == "plain");
+    CHECK(data.sizes == std::vector<std::int64_t>{7, -8});
+    described.contents = [](const Problem&) { return std::vector<TensorContent>(2); };
+    CHECK_THROWS_WITH_AS(static_cast<void>(data_of()),
+                         "the operation gemm has contents of other tensors than its own", Error);
+  }
+
+  TEST_CASE("what a reference kernel is launched with belongs to the results") {
+    Operation described = gemm();
+    described.reference_source = {};
+    described.launched_reference = [](const Problem&) { return LaunchedReference{}; };
+    const ProblemData data = problem_data(described, problem(2, 3, 4), {});
+    CHECK(same_results(data, data));
+    ProblemData other = data;
+    other.sizes[0] = 9;
+    CHECK_FALSE(same_results(data, other));
+    other = data;
+    other.contents.resize(3);
+    CHECK_FALSE(same_results(data, other));
+    other = data;
+    other.launched_reference->source = "another";
+    CHECK_FALSE(same_results(data, other));
+  }
+
   TEST_CASE("an operation without an output is refused") {
     Operation none = gemm();
     none.tensors = [](const Problem&) {

@@ -21,11 +21,20 @@ MeasureRequest full_measure_request() {
   return {.problem = Problem("gemm", {{"m", 129}, {"n", 2147483647}}, {{"layout", "TN"}}),
           .data = {.text = "129 TN",
                    .tensors = {{"a", TensorRole::input, ElementType::i32, 2, 3, 4, 5, 20},
-                               {"c", TensorRole::output, ElementType::f64, 7, 8, 8}},
+                               {"c", TensorRole::output, ElementType::f64, 7, 8, 8},
+                               {"d", TensorRole::inout, ElementType::f32, 1, 8, 8}},
                    .sizes = {129, 2147483647},
                    .scalars = {1.5, -1.0 / 3},
                    .work = {1e30, 0.1},
                    .error_bound = 19.25,
+                   .contents = {{.kind = TensorContent::Kind::file, .file = "a \xff.npy"},
+                                {.expected = "c.npy", .tolerance = Tolerance{0.5, 1.0 / 3}},
+                                {TensorContent::Kind::normal, 1.0 / 3, 1e-300}},
+                   .launched_reference = LaunchedReference{.name = "plain",
+                                                           .source = kBytes,
+                                                           .options = {"-DX=1"},
+                                                           .signature = {{ArgumentKind::size, 3}},
+                                                           .geometry = {.grid = {1, 2, 3}}},
                    .reference = {kBytes, {-1, 1LL << 40}, 12}},
           .kernel_name = "gemm",
           .cubin = kBytes,
@@ -111,6 +120,8 @@ TEST_SUITE("Protocol") {
     CHECK(request.data.work.operations == expected.data.work.operations);
     CHECK(request.data.work.bytes == expected.data.work.bytes);
     CHECK(request.data.error_bound == expected.data.error_bound);
+    CHECK(request.data.contents == expected.data.contents);
+    CHECK(request.data.launched_reference == expected.data.launched_reference);
     CHECK(request.data.reference == expected.data.reference);
     CHECK(request.kernel_name == expected.kernel_name);
     CHECK(request.cubin == expected.cubin);
@@ -189,6 +200,26 @@ TEST_SUITE("Protocol") {
       CHECK_THROWS_AS(static_cast<void>(decode_request(bytes)), Error);
       CHECK_THROWS_AS(static_cast<void>(decode_reply(bytes)), Error);
     }
+  }
+
+  TEST_CASE("a tensor of no known role or content is refused") {
+    using nlohmann::json;
+    const json message = json::from_cbor(encode(WorkerRequest(full_measure_request())));
+    const auto is_refused = [&](const char* list, std::size_t place, std::int64_t number) {
+      json changed = message;
+      changed["data"][list][0][place] = number;
+      const std::vector<std::uint8_t> bytes = json::to_cbor(changed);
+      CHECK_THROWS_WITH_AS(static_cast<void>(decode_request({bytes.begin(), bytes.end()})),
+                           "malformed worker message: no such kind", Error);
+    };
+    for (const std::int64_t number : {-1, 7, 256}) {
+      is_refused("tensors", 1, number);
+      is_refused("contents", 0, number);
+    }
+    json fewer = message;
+    fewer["data"]["contents"].erase(0);
+    const std::vector<std::uint8_t> bytes = json::to_cbor(fewer);
+    CHECK_THROWS_AS(static_cast<void>(decode_request({bytes.begin(), bytes.end()})), Error);
   }
 
   TEST_CASE("an argument that no signature can have is refused") {

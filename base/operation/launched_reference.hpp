@@ -1,0 +1,24 @@
+// A kernel that gives the results that are expected of the kernels of an operation.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/kernel_signature.hpp"
+#include "core/launch_geometry.hpp"
+
+namespace autotune {
+
+// It is compiled and launched as the kernels that it judges are, on the same data, and has to write
+// every element of each output. It takes no workspace.
+struct LaunchedReference {
+  std::string name;                  // its C symbol
+  std::string source;                // CUDA C++
+  std::vector<std::string> options;  // for the compiler, without the target's
+  KernelSignature signature;
+  LaunchGeometry geometry;
+
+  bool operator==(const LaunchedReference&) const = default;
+};
+
+}  // namespace autotune

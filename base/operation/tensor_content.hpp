@@ -1,0 +1,50 @@
+// What a tensor of a problem is filled with before a launch, and how near a result must come to
+// what is expected, as an operation says it of each of its tensors.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/element_type.hpp"
+
+namespace autotune {
+
+// An element is right when |result - expected| <= absolute + relative * |expected|.
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;
+
+  bool operator==(const Tolerance&) const = default;
+};
+
+// The tolerance of outputs for which an operation names none.
+[[nodiscard]] Tolerance default_tolerance(ElementType type);
+
+struct TensorContent {
+  enum class Kind : std::uint8_t {
+    uniform,      // random, from `first` to `second`
+    normal,       // random, with the mean `first` and the standard deviation `second`
+    integers,     // random integers from `first` to `second`, both included
+    linear,       // evenly spaced: the first element is `first`, the last one is `second`
+    constant,     // `first`
+    permutation,  // the numbers from 0 on, each once, in a random order
+    file,         // a .npy file with as many elements of the tensor's type
+  };
+  static constexpr Kind kLastKind = Kind::file;
+
+  // Of an input or an inout. An output is poisoned.
+  Kind kind = Kind::uniform;
+  double first = -1;
+  double second = 1;
+  std::string file = {};
+
+  // Of an output or an inout: the .npy file of the expected values, in place of those that the
+  // reference gives; and the tolerance, if it is not the default one. Integers must be equal.
+  std::string expected = {};
+  std::optional<Tolerance> tolerance = {};
+
+  bool operator==(const TensorContent&) const = default;
+};
+
+}  // namespace autotune
