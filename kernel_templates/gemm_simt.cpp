@@ -280,7 +280,7 @@ KernelTemplate make_gemm_simt(std::string_view source) {
            [](const Configuration& configuration) {
              return configuration.at("CLUSTER") > 1 ? kClusterCapability : 0;
            },
-       .ptxas_options = register_level_option,
+       .options = register_level_option,
        .knows_alignment = true,
        .launch_parameters = {kSplit, kRaster}});
 }

@@ -74,7 +74,7 @@ KernelTemplate kernel_template(GemmTemplate gemm) {
       .takes_tensor_maps = gemm.takes_tensor_maps,
       .copying_threads = gemm.copying_threads,
       .architecture_specific = gemm.architecture_specific,
-      .ptxas_options = std::move(gemm.ptxas_options),
+      .options = std::move(gemm.options),
       .knows_alignment = gemm.knows_alignment,
       .launch_parameters = std::move(gemm.launch_parameters)};
   result.cost_model = [cycles = std::move(gemm.cost_model)](

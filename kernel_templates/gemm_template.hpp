@@ -41,7 +41,7 @@ struct GemmTemplate {
   bool takes_prepared_operands = false;  // A and B, behind its other arguments
   std::int64_t copying_threads = 0;
   bool architecture_specific = false;
-  std::function<std::vector<std::string>(const Configuration&)> ptxas_options = {};
+  std::function<std::vector<std::string>(const Configuration&)> options = {};
   bool knows_alignment = false;
   std::vector<LaunchParameter> launch_parameters = {};
 };

@@ -187,7 +187,7 @@ KernelTemplate make_gemm_tma(std::string_view source) {
        .takes_tensor_maps = true,
        .copying_threads = kCopyThreads,
        .architecture_specific = true,
-       .ptxas_options = register_level_option,
+       .options = register_level_option,
        .knows_alignment = true,
        .launch_parameters = {kSplit, kRaster}});
 }

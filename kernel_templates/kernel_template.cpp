@@ -153,16 +153,15 @@ std::vector<std::string> compile_options(const KernelTemplate& kernel,
   std::vector<std::string> options = {architecture_option(kernel, architecture)};
   // -v changes the cubin's bytes, so it is always on; its log is the only source of spill counts.
   options.emplace_back("-Xptxas=-v");
-  if (kernel.ptxas_options) {
-    for (const std::string& option : kernel.ptxas_options(configuration)) {
-      options.push_back("-Xptxas=" + option);
-    }
+  if (kernel.options) {
+    for (std::string& option : kernel.options(configuration)) options.push_back(std::move(option));
   }
   options.emplace_back("--no-source-include");
   const Configuration compiled = compiled_as(kernel, configuration);
   for (const TuningParameter& parameter : kernel.space.parameters()) {
     if (is_of_the_launch(kernel, parameter)) continue;
-    options.push_back("-D" + parameter.name + "=" + std::to_string(compiled.at(parameter.name)));
+    const std::string& macro = parameter.macro.empty() ? parameter.name : parameter.macro;
+    options.push_back("-D" + macro + "=" + std::to_string(compiled.at(parameter.name)));
   }
   for (const std::string& macro : traits.macros) options.push_back("-D" + macro);
   options.emplace_back(compiled_for(kernel, traits).aligned ? "-DALIGNED=1" : "-DALIGNED=0");

@@ -122,12 +122,16 @@ struct KernelTemplate {
   std::int64_t copying_threads = 0;
   // True: code for a device's own architecture uses features that later ones may lack (sm_90a).
   bool architecture_specific = false;
-  // ptxas's options for parameters that are the compiler's and not the kernel's.
-  std::function<std::vector<std::string>(const Configuration&)> ptxas_options = {};
+  // The compiler's options for parameters that are the compiler's and not the kernel's.
+  std::function<std::vector<std::string>(const Configuration&)> options = {};
   // True: its code depends on CodeTraits::aligned.
   bool knows_alignment = false;
   // Configurations that differ in these alone are compiled once, with the least of their values.
   std::vector<LaunchParameter> launch_parameters = {};
+  // The configurations of the space that can compute a problem; left out: all.
+  std::function<bool(const Configuration&, const Problem&)> fits = {};
+  // True: a configuration that spills registers is measured as any other.
+  bool may_spill = false;
 };
 
 // Returns whether a template computes a problem: the operation is its own, and it supports the

@@ -41,7 +41,7 @@ using ParameterNames = std::vector<std::string>;
 // Returns ptxas's option for the parameter REGISTER_LEVEL.
 [[nodiscard]] inline std::vector<std::string> register_level_option(
     const Configuration& configuration) {
-  return {"--register-usage-level=" + std::to_string(configuration.at("REGISTER_LEVEL"))};
+  return {"-Xptxas=--register-usage-level=" + std::to_string(configuration.at("REGISTER_LEVEL"))};
 }
 
 // Returns whether this number of blocks may share tiles. With many blocks a device is busy without

@@ -88,7 +88,7 @@ std::size_t Expression::Scope::add_variable(const std::string& name) {
 void Expression::Scope::add_definition(const std::string& name, Expression value) {
   constexpr std::size_t kMostDefinitions = 1000;
   if (meanings_.size() - variables_.size() == kMostDefinitions) {
-    value.refuse(fmt::format("{} is one name too many: at most {} may be defined", quoted(name),
+    value.refuse(fmt::format("{} is one name too many: at most {} may be defined", in_marks(name),
                              kMostDefinitions));
   }
   if (!meanings_.emplace(name, std::move(value)).second) throw Error(name + " is named twice");

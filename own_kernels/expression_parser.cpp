@@ -310,7 +310,7 @@ void ExpressionParser::parse_name(const Token& token) {
   const Expression::Scope::Meaning* const meaning = scope_.find(token.text);
   if (meaning == nullptr) {
     const std::string names = scope_.names();
-    tokens_.refuse(token, fmt::format("the name {} is unknown: use {}", quoted(token.text),
+    tokens_.refuse(token, fmt::format("the name {} is unknown: use {}", in_marks(token.text),
                                       names.empty() ? "numbers" : "one of " + names));
   }
   if (const auto* const slot = std::get_if<std::size_t>(meaning)) {
@@ -328,7 +328,7 @@ void ExpressionParser::parse_call(const Token& name) {
     std::string names;
     for (const Function& each : kFunctions) (names += names.empty() ? "" : ", ") += each.name;
     tokens_.refuse(
-        name, fmt::format("the function {} is unknown: use one of {}", quoted(name.text), names));
+        name, fmt::format("the function {} is unknown: use one of {}", in_marks(name.text), names));
   }
   const Code code = is_python_ && function->code == Code::round_half_away ? Code::round_half_even
                                                                           : function->code;
@@ -376,7 +376,7 @@ void ExpressionParser::parse_number(const Token& token) {
   }
   tokens_.refuse(token, fmt::format("the number {} cannot be read: use whole numbers of 64 bits as "
                                     "16 or 0x10, or numbers as 0.5 or 1e-3",
-                                    quoted(token.text)));
+                                    in_marks(token.text)));
 }
 
 }  // namespace autotune

@@ -288,7 +288,7 @@ std::string text_of(const Value& value) {
     case Value::Kind::text:
       break;
   }
-  return quoted(*value.text);
+  return in_marks(*value.text);
 }
 
 Value ExpressionProgram::value(std::span<const std::int64_t> values) const {

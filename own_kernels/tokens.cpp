@@ -67,7 +67,7 @@ bool TokenStream::next_if(std::string_view text) {
 }
 
 Token TokenStream::expect(std::string_view text) {
-  if (!peek().is(text)) refuse_next(quoted(text));
+  if (!peek().is(text)) refuse_next(in_marks(text));
   return next();
 }
 
@@ -83,7 +83,7 @@ void TokenStream::refuse(const Token& token, const std::string& message) const {
 void TokenStream::refuse_next(std::string_view what) {
   const Token& token = peek();
   refuse(token, fmt::format("expected {} in place of {}", what,
-                            token.kind == Token::Kind::end ? "the end" : quoted(token.text)));
+                            token.kind == Token::Kind::end ? "the end" : in_marks(token.text)));
 }
 
 // Bytes outside of the part read as 0, which belongs to no token of several bytes.
@@ -180,7 +180,7 @@ std::size_t TokenStream::end_of_punctuation() const {
   return place_ + 1;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_marks(std::string_view text) {
   constexpr std::size_t kMostBytes = 40;
   return fmt::format("'{}{}'", text.substr(0, kMostBytes), text.size() > kMostBytes ? "..." : "");
 }

@@ -97,6 +97,6 @@ class TokenStream {
 };
 
 // A text in quotes for a message, shortened where it is long.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string in_marks(std::string_view text);
 
 }  // namespace autotune

@@ -14,9 +14,10 @@
 namespace autotune {
 
 struct TuningParameter {
-  std::string name;     // the macro's name
+  std::string name;
   std::string meaning;  // one line, with its unit
   std::vector<std::int64_t> values;
+  std::string macro = {};  // the macro's name; empty: that of the parameter
 };
 
 // A rule that a configuration must meet. The name is what --dry-run counts rejections under.

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
+
+#include <fmt/ranges.h>
 
 #include "autotune/error.hpp"
 
@@ -20,6 +23,30 @@ bool Operation::has(const Problem& problem) const {
   } catch (const Error&) {
     return false;
   }
+}
+
+Problem problem_of(const Operation& operation, const std::vector<Problem::Size>& sizes) {
+  const std::vector<std::string>& names = operation.named_sizes.value();
+  for (const Problem::Size& size : sizes) {
+    if (std::ranges::find(names, size.name) == names.end()) {
+      throw UsageError(fmt::format("{} has no size '{}': its sizes are {}", operation.name,
+                                   size.name, fmt::join(names, ", ")));
+    }
+  }
+  std::vector<Problem::Size> ordered;
+  for (const std::string& name : names) {
+    const auto is_named = [&](const Problem::Size& size) { return size.name == name; };
+    const auto count = std::ranges::count_if(sizes, is_named);
+    if (count != 1) {
+      throw UsageError(fmt::format("{}'s size '{}' is {}: give each of {} once", operation.name,
+                                   name, count == 0 ? "missing" : "given twice",
+                                   fmt::join(names, ", ")));
+    }
+    ordered.push_back(*std::ranges::find_if(sizes, is_named));
+  }
+  Problem problem(operation.name, std::move(ordered), {});
+  if (operation.check) operation.check(problem);
+  return problem;
 }
 
 double gflops(const Work& work, double time_us) {

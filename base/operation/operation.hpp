@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -80,11 +81,22 @@ struct Operation {
   std::function<std::vector<std::int64_t>(const Problem&)> reference_numbers = {};
   std::function<std::int64_t(const Problem&)> reference_blocks = {};
 
+  // The names of the sizes that its problems consist of, where these can be given by their names
+  // and problems have no traits.
+  std::optional<std::vector<std::string>> named_sizes = {};
+  // Throws UsageError for a problem that has such sizes but cannot be computed; may be left out.
+  std::function<void(const Problem&)> check = {};
+
   // Returns whether a problem is one of this operation's. A database may hold others, such as those
   // of newer versions.
   [[nodiscard]] bool has(const Problem& problem) const;
 };
 inline constexpr std::int64_t kReferenceThreads = 256;
+
+// The problem with these sizes, in any order, of an operation with named sizes. Throws UsageError
+// that names a size which is missing, unknown or given twice, and what Operation::check throws.
+[[nodiscard]] Problem problem_of(const Operation& operation,
+                                 const std::vector<Problem::Size>& sizes);
 
 // The rate in GFLOP/s: 10^9 floating-point operations per second.
 [[nodiscard]] double gflops(const Work& work, double time_us);

@@ -116,6 +116,7 @@ bool same_size(const Problem& a, const Problem& b) {
 }
 
 std::vector<Problem> in_maths(const Problem& problem, const std::vector<Math>& maths) {
+  if (!if_gemm(problem)) return {problem};
   GemmProblem gemm = gemm_problem(problem);
   std::vector<Problem> problems;
   for (const Math math : maths) {
@@ -142,6 +143,7 @@ std::vector<Math> GemmOptions::maths() const {
 }
 
 Problem GemmOptions::in_layout(const Problem& size, std::string_view in) const {
+  if (!if_gemm(size)) return size;
   GemmProblem problem = gemm_problem(size);
   problem.math = arithmetic();
   problem.batch = batch.value_or(1);
@@ -174,8 +176,11 @@ bool GemmOptions::choose_problems() const {
 bool GemmOptions::selects(const Problem& problem) const {
   if (!choose_problems()) return true;
   const std::optional<GemmProblem> gemm = if_gemm(problem);
-  const auto is_size = [&](const Problem& size) { return same_size(size, problem); };
-  return gemm && (sizes.empty() || std::ranges::any_of(sizes, is_size)) &&
+  if (!gemm) return std::ranges::find(sizes, problem) != sizes.end();
+  const auto is_size = [&](const Problem& size) {
+    return if_gemm(size) && same_size(size, problem);
+  };
+  return (sizes.empty() || std::ranges::any_of(sizes, is_size)) &&
          (!layout || *layout == layout_text(*gemm)) && (!batch || *batch == gemm->batch) &&
          (!math || *math == gemm->math);
 }

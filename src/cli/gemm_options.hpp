@@ -36,7 +36,7 @@ inline constexpr std::array<std::string_view, 4> kLayouts = {"NN", "NT", "TN", "
                               std::int64_t k);
 
 struct GemmOptions {
-  std::vector<Problem> sizes;         // as parse_sizes() has them
+  std::vector<Problem> sizes;         // as parse_sizes() has them, or problems of an own kernel
   std::string sizes_file;             // that they were read from; "-": standard input
   std::optional<std::string> layout;  // empty: NN
   std::optional<std::int64_t> batch;  // empty: 1

@@ -17,6 +17,7 @@ std::string math_text(const Problem& problem) {
 }
 
 std::string short_size_text(const Problem& problem) {
+  if (!if_gemm(problem)) return to_string(problem);
   const GemmProblem gemm = gemm_problem(problem);
   const bool is_cube = gemm.m == gemm.n && gemm.n == gemm.k;
   const std::string size =

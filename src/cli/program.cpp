@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <set>
 #include <system_error>
 
@@ -18,6 +19,7 @@
 #include "cli/commands/worker_command.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/help/command_help.hpp"
+#include "cli/kernel_options.hpp"
 #include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/output/usage_message.hpp"
@@ -103,7 +105,10 @@ int run_command(int argc, char** argv, const KernelSet& kernels) {
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.set_version_flag("--version", version_text,
                        "Print the versions of autotune and of what it uses; --json: as JSON");
-  const ShippedPortfolios portfolios(kernels);
+  std::vector<std::string> arguments = with_command(argc, argv);
+  const std::optional<OwnKernels> own = named_kernel(arguments);
+  const KernelSet& used = own ? own->kernels() : kernels;
+  const ShippedPortfolios portfolios(used);
   CommandLine line{app, portfolios, joined(argc, argv), nullptr};
 #define AUTOTUNE_ADD_COMMAND(name) add_##name##_command(line);
   AUTOTUNE_COMMANDS(AUTOTUNE_ADD_COMMAND)
@@ -119,12 +124,11 @@ int run_command(int argc, char** argv, const KernelSet& kernels) {
     std::fputs(version_json().c_str(), stdout);
     return exit_code::kDone;
   }
-  std::vector<std::string> arguments = with_command(argc, argv);
   std::ranges::reverse(arguments);  // as CLI11 wants them
   try {
     app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
-    std::fputs(help_text(describe(chosen_command(app), kernels), help_width()).c_str(), stdout);
+    std::fputs(help_text(describe(chosen_command(app), used), help_width()).c_str(), stdout);
     return exit_code::kDone;
   } catch (const CLI::CallForVersion& version) {
     std::fputs(version.what(), stdout);

@@ -15,11 +15,11 @@ namespace {
 constexpr int kAttempts = 3;
 
 // A kernel that spills registers is slower than one with fewer results per thread, so it is
-// rejected without being timed.
-BuiltKernel checked(StoredCubin compiled) {
+// rejected without being timed, unless its template allows it.
+BuiltKernel checked(StoredCubin compiled, bool may_spill) {
   BuiltKernel kernel{TrialStatus::ok, "", std::move(compiled.cubin), compiled.resources};
   kernel.code = machine_code_hash(kernel.image);
-  if (kernel.resources.spill_bytes > 0) {
+  if (!may_spill && kernel.resources.spill_bytes > 0) {
     kernel.status = TrialStatus::rejected_spills;
     kernel.detail = fmt::format("spills {} bytes at {} registers", kernel.resources.spill_bytes,
                                 kernel.resources.registers);
@@ -86,9 +86,10 @@ KernelBuilder::Ticket KernelBuilder::request(const KernelTemplate& kernel,
 
   keys_.push_back(std::move(key));
   built_.emplace_back();
+  may_spill_.push_back(kernel.may_spill);
   const Ticket ticket = position->second;
   if (std::optional<StoredCubin> stored = store_ ? store_->find(keys_[ticket]) : std::nullopt) {
-    built_[ticket] = std::make_unique<BuiltKernel>(checked(std::move(*stored)));
+    built_[ticket] = std::make_unique<BuiltKernel>(checked(std::move(*stored), kernel.may_spill));
     ++reused_;
   } else {
     pool_.submit({ticket, std::move(request)});
@@ -120,7 +121,7 @@ void KernelBuilder::take(KernelBuilt built) {
   }
   StoredCubin compiled{std::move(reply.cubin), std::move(reply.log), reply.resources};
   if (store_) store_->put(keys_[built.id], compiled);
-  slot = std::make_unique<BuiltKernel>(checked(std::move(compiled)));
+  slot = std::make_unique<BuiltKernel>(checked(std::move(compiled), may_spill_[built.id]));
 }
 
 }  // namespace autotune

@@ -61,6 +61,7 @@ class KernelBuilder {
   std::map<std::string, Ticket> tickets_;  // by cubin key
   std::vector<std::string> keys_;          // by ticket
   std::vector<std::unique_ptr<const BuiltKernel>> built_;
+  std::vector<bool> may_spill_;  // by ticket
   std::int64_t compiled_ = 0;
   std::int64_t reused_ = 0;
 };

@@ -64,7 +64,8 @@ void SearchPlan::make_spaces() {
   check_not_empty(summaries);
   for (SpaceSummary& summary : summaries) {
     if (summary.enumeration.configurations.empty()) continue;
-    spaces_.emplace_back(*summary.kernel, std::move(summary.enumeration.configurations));
+    spaces_.emplace_back(*summary.kernel, std::move(summary.enumeration.configurations),
+                         std::move(summary.problem));
   }
 }
 
@@ -72,6 +73,7 @@ std::vector<SearchPlan::PlannedSearch> SearchPlan::planned_searches() const {
   std::vector<PlannedSearch> searches;
   for (const Problem& asked : request_.problems) {
     for (const CandidateSpace& space : spaces_) {
+      if (!space.answers(asked)) continue;
       for (const Problem& problem : searched_problems(request_, *space.kernel, asked)) {
         if (!why_too_large(*space.kernel->operation, problem, setup_.device).empty()) continue;
         searches.push_back({asked, problem, &space});
@@ -207,6 +209,7 @@ bool SearchPlan::is_over(double share) const {
 
 std::string SearchPlan::too_large(const Problem& problem) const {
   for (const CandidateSpace& space : spaces_) {
+    if (!space.answers(problem)) continue;
     if (searched_problems(request_, *space.kernel, problem).empty()) continue;
     return why_too_large(*space.kernel->operation, problem, setup_.device);
   }

@@ -6,8 +6,12 @@
 
 namespace autotune {
 
-CandidateSpace::CandidateSpace(const KernelTemplate& template_, std::vector<Configuration> valid)
-    : kernel(&template_), configurations(std::move(valid)), sorted_(configurations.size()) {
+CandidateSpace::CandidateSpace(const KernelTemplate& template_, std::vector<Configuration> valid,
+                               std::optional<Problem> only)
+    : kernel(&template_),
+      configurations(std::move(valid)),
+      problem(std::move(only)),
+      sorted_(configurations.size()) {
   std::iota(sorted_.begin(), sorted_.end(), std::uint32_t{0});
   // Enumerated configurations are mostly sorted already.
   if (std::is_sorted(configurations.begin(), configurations.end())) return;

@@ -24,8 +24,12 @@ namespace autotune {
 struct CandidateSpace {
   const KernelTemplate* kernel = nullptr;
   std::vector<Configuration> configurations;
+  std::optional<Problem> problem;  // the only one that is searched in it; empty: all
 
-  CandidateSpace(const KernelTemplate& kernel, std::vector<Configuration> configurations);
+  CandidateSpace(const KernelTemplate& kernel, std::vector<Configuration> configurations,
+                 std::optional<Problem> problem = {});
+  // Returns whether it is searched to answer a problem.
+  [[nodiscard]] bool answers(const Problem& asked) const { return !problem || *problem == asked; }
   [[nodiscard]] std::optional<std::size_t> index_of(const Configuration& configuration) const;
   // The configurations with the machine code of this one, itself first.
   [[nodiscard]] std::vector<std::size_t> with_the_code_of(std::size_t index) const;

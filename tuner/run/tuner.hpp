@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ namespace autotune {
 // The space of one template that a request would search on a device, which --dry-run prints.
 struct SpaceSummary {
   const KernelTemplate* kernel = nullptr;
+  std::optional<Problem> problem;  // the only one of the space, of a template with `fits`
   Enumeration enumeration;
   std::size_t problems = 0;    // those of the request that it answers and that fit the memory
   std::size_t searches = 0;    // for these: as many, or more with alternatives

@@ -286,7 +286,7 @@ void add_bench_command(CommandLine& line) {
   add_options(command, options,
               {"--sizes", "--layout", "--batch", "--math", "--device", "--template", "--config",
                "--db", "--no-shipped", "--progress", "--wide", "--json"});
-  command.get_option("--sizes")->required();
+  require_sizes(command, options);
   add_text_option(command, "--against", "OTHER",
                   "cublas, a template's best, or a configuration: [TEMPLATE:]NAME=VALUE,...",
                   [&all](const std::string& text) { store_against(all, text); });

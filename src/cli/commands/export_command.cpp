@@ -140,7 +140,7 @@ void add_export_command(CommandLine& line) {
   add_options(command, options,
               {"--layout", "--batch", "--math", "--arch", "--template", "--config", "--jobs",
                "--db", "--no-shipped", "--progress"});
-  command.get_option("--sizes")->required();
+  require_sizes(command, options);
   add_output_option(command, "--output", "FOLDER", "The folder to write source to",
                     /*to_standard_output=*/false, options.output);
   command.add_flag("--no-portfolio", options.no_portfolio,

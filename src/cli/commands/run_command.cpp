@@ -112,7 +112,7 @@ void add_run_command(CommandLine& line) {
   add_options(command, options,
               {"--sizes", "--layout", "--batch", "--math", "--device", "--template", "--config",
                "--db", "--no-shipped", "--progress", "--wide", "--json", "--csv"});
-  command.get_option("--sizes")->required();
+  require_sizes(command, options);
   command.footer(
       "autotune run --sizes 2048\n"
       "autotune run --sizes 2048 --config TILE_WIDTH=16,RESULTS_M=4,RESULTS_N=4");

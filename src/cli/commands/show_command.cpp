@@ -211,7 +211,7 @@ void add_show_command(CommandLine& line) {
   add_options(command, options,
               {"--layout", "--batch", "--math", "--arch", "--template", "--config", "--db",
                "--no-shipped"});
-  command.get_option("--sizes")->required();
+  require_sizes(command, options);
   command.add_flag("--source", options.source, "Print the kernel's source");
   command.add_flag("--ptx", options.ptx, "Print its PTX");
   command.add_flag("--log", options.log, "Print the compiler's log");

@@ -277,7 +277,7 @@ void add_tune_command(CommandLine& line) {
        "--unroll", "--only",  "--shard",      "--budget",    "--trials",     "--until",
        "--seed",   "--db",    "--no-shipped", "--jobs",      "--compare",    "--progress",
        "--wide",   "--json",  "--csv"});
-  command.get_option("--sizes")->required();
+  require_sizes(command, options);
   command.footer(
       "autotune --sizes 1024,2048,3200\n"
       "autotune --sizes 4096x512x1024 --budget 5m --compare cublas\n"

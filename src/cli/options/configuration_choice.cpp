@@ -46,6 +46,7 @@ double distance(std::int64_t a, std::int64_t b) {
 }
 
 bool is_unrolled_fully(const KernelTemplate& kernel, const Configuration& configuration) {
+  if (!kernel.tile_shape) return false;
   const TileShape shape = kernel.tile_shape(configuration);
   return shape.unroll > 0 && shape.unroll == shape.block_k;
 }

@@ -10,6 +10,7 @@
 
 #include "autotune/error.hpp"
 
+#include "cli/kernel_options.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/options/space_options.hpp"
 #include "cli/output/usage_message.hpp"
@@ -43,6 +44,14 @@ bool store_sizes(Options& options, const std::string& text) {
   return assign(options.sizes, parse_sizes(text));
 }
 
+// Problems of a kernel of the user's own; the option may be given for each of them.
+bool store_named_sizes(Options& options, const std::string& text) {
+  Problem problem = parse_named_sizes(text, options.kernels());
+  const bool is_new = std::ranges::find(options.sizes, problem) == options.sizes.end();
+  if (is_new) options.sizes.push_back(std::move(problem));
+  return true;
+}
+
 bool store_templates(Options& options, const std::string& text) {
   return assign(options.templates, parse_templates(text, options.kernels()));
 }
@@ -56,6 +65,11 @@ std::string unchanged(const std::string& text) {
 }
 
 bool is_given(const std::string& /*text*/) {
+  return true;
+}
+
+// run_command() has read it.
+bool accept(Options& /*options*/, const std::string& /*text*/) {
   return true;
 }
 
@@ -164,6 +178,12 @@ constexpr Declaration kDeclarations[] = {
     {"--sizes", "LIST",
      "Sizes N or MxNxK, separated by commas, or @FILE with one a line (@-: standard input)", "",
      "1024,2048x512x1024", store_sizes},
+    {"--kernel", "FILE", "A kernel of your own, described in a .cu file: FILE, or FILE:NAME", "",
+     "reduce.cu", accept},
+    {"--size", "NAME=N,...", "The sizes of --kernel's problem; once for each problem", "",
+     "n=16777216", store_named_sizes},
+    {"--include-folder", "FOLDER", "A folder of files that --kernel's includes (repeatable)", "",
+     "include", accept},
     {"--layout", "NN|NT|TN|TT", "A and B as stored (N) or transposed (T); default NN",
      "NN, NT, TN or TT", "TN", store<parse_layout, &Options::layout>},
     {"--batch", "N", "Products of each size that one launch computes (default 1)", kWholeNumber,
@@ -241,7 +261,20 @@ const Declaration* find_declaration(std::string_view name) {
   return known == std::end(kDeclarations) ? nullptr : known;
 }
 
+// They say which products of matrices are meant, and which of the templates for them.
+constexpr std::string_view kOfProducts[] = {
+    "--sizes",  "--layout", "--batch", "--math", "--arch", "--tile-width", "--results-per-thread",
+    "--unroll", "--compare"};
+constexpr std::string_view kRepeatable[] = {"--size", "--include-folder"};
+
 void store_text(const Declaration& option, Options& options, const std::string& text) {
+  if (have_named_sizes(options.kernels()) &&
+      std::ranges::find(kOfProducts, option.name) != std::end(kOfProducts)) {
+    throw UsageError(fmt::format("{} is for products of matrices: with --kernel {}", option.name,
+                                 std::string_view(option.name) == "--sizes"
+                                     ? "sizes have names, e.g. --size n=1024"
+                                     : "leave it out; --only chooses among values of parameters"));
+  }
   try {
     if (option.store(options, text)) return;
   } catch (const UsageError& error) {
@@ -286,18 +319,27 @@ CLI::Option* refuse_empty(CLI::Option* argument) {
 }
 
 void add_text_option(CLI::App& command, const std::string& name, const char* type,
-                     const std::string& help, std::function<void(const std::string&)> store) {
-  const CLI::callback_t take_in = [&command, name,
+                     const std::string& help, std::function<void(const std::string&)> store,
+                     bool is_repeatable) {
+  const CLI::callback_t take_in = [&command, name, is_repeatable,
                                    store = std::move(store)](const CLI::results_t& given) {
     const std::string hint = hint_about(command, name);
-    if (given.size() > 1) throw UsageError(name + " is given twice: give it once" + hint);
-    if (given.front().empty()) throw UsageError(name + ": the value is empty" + hint);
-    store(given.front());
+    if (given.size() > 1 && !is_repeatable) {
+      throw UsageError(name + " is given twice: give it once" + hint);
+    }
+    for (const std::string& value : given) {
+      if (value.empty()) throw UsageError(name + ": the value is empty" + hint);
+      store(value);
+    }
     return true;
   };
   command.add_option(name, take_in, help)
       ->type_name(type)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void require_sizes(CLI::App& command, const Options& options) {
+  command.get_option(have_named_sizes(options.kernels()) ? "--size" : "--sizes")->required();
 }
 
 void add_output_option(CLI::App& command, const std::string& name, const std::string& type,
@@ -335,6 +377,10 @@ void add_number_option(CLI::App& command, const std::string& name, std::int64_t 
 
 void add_options(CLI::App& command, Options& options, std::initializer_list<OptionName> names) {
   for (const OptionName& wanted : names) {
+    // Whatever is asked of products can be asked of a kernel of one's own.
+    if (wanted.name == "--sizes") {
+      add_options(command, options, {"--kernel", "--size", "--include-folder"});
+    }
     const Declaration* const known = find_declaration(wanted.name);
     if (known == nullptr) throw Error(std::string(wanted.name) + " is unknown");
     const std::string help = wanted.help.empty() ? known->help : wanted.help;
@@ -344,7 +390,8 @@ void add_options(CLI::App& command, Options& options, std::initializer_list<Opti
     } else {
       add_text_option(
           command, known->name, known->type, help,
-          [&options, known](const std::string& text) { store_text(*known, options, text); });
+          [&options, known](const std::string& text) { store_text(*known, options, text); },
+          std::ranges::find(kRepeatable, wanted.name) != std::end(kRepeatable));
     }
   }
 }

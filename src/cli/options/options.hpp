@@ -82,9 +82,14 @@ void add_options(CLI::App& command, Options& options, std::initializer_list<Opti
 // Makes an empty value of an argument like FILE a UsageError.
 CLI::Option* refuse_empty(CLI::Option* argument);
 
-// Declares an option of one command alone. An empty or a second value is a UsageError.
+// Declares an option of one command alone. An empty value is a UsageError, and a second one unless
+// the option is repeatable.
 void add_text_option(CLI::App& command, const std::string& name, const char* type,
-                     const std::string& help, std::function<void(const std::string&)> store);
+                     const std::string& help, std::function<void(const std::string&)> store,
+                     bool is_repeatable = false);
+
+// Makes the option required that says of which sizes problems are: --sizes or --size.
+void require_sizes(CLI::App& command, const Options& options);
 
 // Declares an option of one command alone for what the command writes. `-` is standard output, as
 // an empty path is; where that cannot be written to, it is a UsageError.

@@ -71,7 +71,9 @@ std::vector<const KernelTemplate*> parse_templates(const std::string& names,
 }
 
 const KernelTemplate& template_or_default(const KernelTemplate* given, const KernelSet& kernels) {
-  return given != nullptr ? *given : *kernels.find("gemm_tiled");
+  if (given != nullptr) return *given;
+  const KernelTemplate* const usual = kernels.find("gemm_tiled");
+  return usual != nullptr ? *usual : kernels.templates().front();
 }
 
 void check_filter(const SpaceFilter& filter, const std::vector<const KernelTemplate*>& templates) {
