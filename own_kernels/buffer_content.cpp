@@ -33,12 +33,12 @@ double parse_number(TokenStream& tokens, const Expression::Scope& scope) {
 
 }  // namespace
 
-TensorContent parse_content(TokenStream& tokens, const Expression::Scope& scope) {
+DescribedContent parse_content(TokenStream& tokens, const std::function<Expression()>& number) {
   const Token name = tokens.next();
-  TensorContent result;
+  DescribedContent result;
   if (name.kind == Token::Kind::text) {
-    result.kind = TensorContent::Kind::file;
-    result.file = name.text;
+    result.content.kind = TensorContent::Kind::file;
+    result.content.file = name.text;
     return result;
   }
   const auto known = std::ranges::find(kKinds, name.text, &NamedKind::name);
@@ -48,25 +48,31 @@ TensorContent parse_content(TokenStream& tokens, const Expression::Scope& scope)
                                     "last), constant(value), permutation() and \"file.npy\"",
                                     name.text));
   }
-  result.kind = known->kind;
-  double* const values[] = {&result.first, &result.second};
+  result.content.kind = known->kind;
   const Token open = tokens.expect("(");
-  std::size_t count = 0;
-  for (; !tokens.next_if(")"); ++count) {
-    if (count > 0) tokens.expect(",");
-    const double value = parse_number(tokens, scope);
-    if (count < std::size(values)) *values[count] = value;
+  while (!tokens.next_if(")")) {
+    if (!result.numbers.empty()) tokens.expect(",");
+    result.numbers.push_back(number());
   }
-  if (count != known->numbers) {
-    tokens.refuse(open,
-                  fmt::format("{} takes {} numbers, not {}", name.text, known->numbers, count));
-  }
-  const bool has_range =
-      known->kind == TensorContent::Kind::uniform || known->kind == TensorContent::Kind::integers;
-  if (has_range && result.first > result.second) {
-    tokens.refuse(open, fmt::format("{}: {} is above {}", name.text, result.first, result.second));
+  if (result.numbers.size() != known->numbers) {
+    tokens.refuse(open, fmt::format("{} takes {} numbers, not {}", name.text, known->numbers,
+                                    result.numbers.size()));
   }
   return result;
+}
+
+TensorContent content_of(const DescribedContent& described, std::span<const std::int64_t> values) {
+  TensorContent content = described.content;
+  const std::vector<Expression>& numbers = described.numbers;
+  if (!numbers.empty()) content.first = numbers[0].number(values);
+  if (numbers.size() > 1) content.second = numbers[1].number(values);
+  const bool has_range =
+      content.kind == TensorContent::Kind::uniform || content.kind == TensorContent::Kind::integers;
+  if (has_range && numbers.size() > 1 && content.first > content.second) {
+    numbers[0].refuse(fmt::format("the range of data ends at {}, before it begins at {}",
+                                  content.second, content.first));
+  }
+  return content;
 }
 
 Tolerance parse_tolerance(TokenStream& tokens, const Expression::Scope& scope) {

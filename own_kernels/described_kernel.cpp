@@ -11,6 +11,8 @@
 
 #include "autotune/error.hpp"
 
+#include "own_kernels/buffer_content.hpp"
+
 namespace autotune {
 namespace {
 
@@ -191,6 +193,16 @@ double distance(const Problem& a, const Problem& b) {
   return sum;
 }
 
+std::vector<TensorContent> contents_of(const DescribedKernel& kernel, const Problem& problem) {
+  const Values values = values_of(kernel, &problem, nullptr);
+  std::vector<TensorContent> contents;
+  for (const DescribedArgument& each : kernel.arguments) {
+    if (each.kind != DescribedArgument::Kind::buffer) continue;
+    contents.push_back(content_of(each.content, values));
+  }
+  return contents;
+}
+
 // "n=1024 m=64".
 std::string text_of(const Problem& problem) {
   std::vector<std::string> sizes;
@@ -251,6 +263,7 @@ Configuration default_of(const DescribedKernel& kernel) {
 void check_problem(const DescribedKernel& kernel, const Problem& problem) {
   static_cast<void>(tensors_of(kernel, problem));
   static_cast<void>(numbers_of(kernel, problem));
+  static_cast<void>(contents_of(kernel, problem));
   const Configuration usual = default_of(kernel);
   const Values values = values_of(kernel, &problem, &usual);
   for (const DescribedRestriction& each : kernel.restrictions) {
@@ -384,14 +397,7 @@ OwnKernels::OwnKernels(const KernelFile& file, const DescribedKernel& kernel) {
           [&own](const Problem& problem) {
             return macros_of(own, values_of(own, &problem, nullptr), false);
           },
-      .contents =
-          [&own](const Problem&) {
-            std::vector<TensorContent> contents;
-            for (const DescribedArgument& each : own.arguments) {
-              if (each.kind == DescribedArgument::Kind::buffer) contents.push_back(each.content);
-            }
-            return contents;
-          },
+      .contents = [&own](const Problem& problem) { return contents_of(own, problem); },
       .named_sizes = own.sizes,
       .check = [&own](const Problem& problem) { check_problem(own, problem); },
   };

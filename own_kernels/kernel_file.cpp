@@ -126,6 +126,12 @@ KernelFile read_kernel_file(const std::filesystem::path& path, const KernelFileO
   for (const PragmaBlock& block : layout.blocks) {
     const KernelDeclaration declaration = parse_declaration(*source, layout, block.code);
     DescribedKernel kernel = read_kernel(source, block, declaration, options.template_arguments);
+    for (DescribedArgument& argument : kernel.arguments) {
+      for (std::string* const each :
+           {&argument.content.content.file, &argument.content.content.expected}) {
+        if (!each->empty()) *each = std::filesystem::absolute(path.parent_path() / *each).string();
+      }
+    }
     kernel.code = code_of(*source, layout, includes, kernel, declaration);
     for (const DescribedKernel& other : file.kernels) {
       if (other.name == kernel.name || other.key == kernel.key) {

@@ -22,6 +22,12 @@
 
 namespace autotune {
 
+// What a buffer holds. The numbers of its kind are expressions of sizes.
+struct DescribedContent {
+  TensorContent content;
+  std::vector<Expression> numbers;
+};
+
 // An argument of a kernel. Expressions have the sizes and then the parameters as variables.
 struct DescribedArgument {
   enum class Kind : std::uint8_t { buffer, number, scalar };
@@ -34,7 +40,7 @@ struct DescribedArgument {
   // Of a buffer.
   TensorRole role = TensorRole::input;
   std::optional<Expression> elements;  // of `type` times width, of sizes alone
-  TensorContent content;
+  DescribedContent content;
 
   // Of a number, of sizes alone, or of a scalar, of nothing.
   std::optional<Expression> value;

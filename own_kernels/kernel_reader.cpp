@@ -283,9 +283,10 @@ class KernelReader {
     do {
       DescribedArgument& named = buffer(tokens);
       tokens.expect("=");
-      TensorContent content = parse_content(tokens, scope_);
-      content.tolerance = named.content.tolerance;
-      content.expected = named.content.expected;
+      DescribedContent content =
+          parse_content(tokens, [&] { return of_sizes(tokens, "the data of a buffer"); });
+      content.content.tolerance = named.content.content.tolerance;
+      content.content.expected = named.content.content.expected;
       named.content = std::move(content);
       has_content_.insert(named.name);
     } while (tokens.next_if(","));
@@ -299,7 +300,7 @@ class KernelReader {
       if (named.role == TensorRole::input) {
         tokens.refuse(place, fmt::format("{} is an input: outputs have tolerances", named.name));
       }
-      named.content.tolerance = parse_tolerance(tokens, scope_);
+      named.content.content.tolerance = parse_tolerance(tokens, scope_);
     } while (tokens.next_if(","));
   }
 
@@ -307,7 +308,7 @@ class KernelReader {
   void choose_contents() {
     for (DescribedArgument& each : kernel_.arguments) {
       if (has_content_.contains(each.name)) continue;
-      TensorContent& content = each.content;
+      TensorContent& content = each.content.content;
       if (each.role == TensorRole::inout) {
         content.kind = TensorContent::Kind::constant;
         content.first = 0;
@@ -398,7 +399,7 @@ class KernelReader {
                       "expected values of an output are in a file, e.g. "
                       "reference(y = \"expected.npy\")");
       }
-      named.content.expected = file.text;
+      named.content.content.expected = file.text;
     } while (tokens.next_if(","));
   }
 

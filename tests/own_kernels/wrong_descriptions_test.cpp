@@ -155,6 +155,8 @@ TEST_SUITE("a wrong description") {
           "k.cu:1:88: 'n' is not a pointer"},
          {only(launch + "buffers(x[n], y[n]) scalar(a = 1) data(x = wavy(1))"), "k.cu:1:"},
          {only(launch + "buffers(x[n], y[n]) scalar(a = 1) data(x = uniform(1))"), "k.cu:1:"},
+         {only(launch + "buffers(x[n], y[n]) scalar(a = 1) data(x = integers(n, 1))"),
+          "k.cu:1:99: the range of data ends at 1, before it begins at 1000"},
          {only(launch + "buffers(x[n], y[n]) scalar(a = 1) tolerance(x = 1)"), "k.cu:1:"},
          {only(launch + "buffers(x[n], y[n]) scalar(a = 1) tolerance(y = 0 - 1)"), "k.cu:1:"},
          {only(launch + "buffers(y[n])", "__global__ void k(std::complex<float>* y, int n) {}\n"),
