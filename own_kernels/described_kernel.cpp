@@ -11,93 +11,12 @@
 
 #include "autotune/error.hpp"
 
-#include "own_kernels/buffer_content.hpp"
+#include "own_kernels/described_launch.hpp"
 
 namespace autotune {
 namespace {
 
-using Values = std::vector<std::int64_t>;  // of the sizes, then of the parameters
-
-std::vector<std::string> parameter_names(const DescribedKernel& kernel) {
-  std::vector<std::string> names;
-  for (const TuningParameter& each : kernel.parameters) names.push_back(each.name);
-  return names;
-}
-
-// The values that expressions refer to. Without a problem sizes are 1.
-Values values_of(const DescribedKernel& kernel, const Problem* problem,
-                 const Configuration* configuration) {
-  Values values(kernel.sizes.size(), 1);
-  if (problem != nullptr) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = problem->size(kernel.sizes[i]);
-  }
-  for (const TuningParameter& each : kernel.parameters) {
-    values.push_back(configuration == nullptr ? each.values.front() : configuration->at(each.name));
-  }
-  return values;
-}
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return a / b + (a % b > 0 ? 1 : 0);
-}
-
-// An extent of a block or a grid.
-std::int64_t extent(const std::optional<Expression>& expression, const Values& values) {
-  return expression ? expression->integer(values) : 1;
-}
-
-std::array<std::int64_t, 3> block_of(const DescribedKernel& kernel, const Values& values) {
-  std::array<std::int64_t, 3> block = {};
-  for (std::size_t i = 0; i < 3; ++i) block[i] = extent(kernel.block[i], values);
-  return block;
-}
-
-// Throws UsageError for a division by zero and the like.
-std::array<std::int64_t, 3> grid_of(const DescribedKernel& kernel, const Values& values) {
-  std::array<std::int64_t, 3> grid = {};
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (kernel.grid[0]) {
-      grid[i] = extent(kernel.grid[i], values);
-      continue;
-    }
-    const bool has_divisor = kernel.divisor[0].has_value();
-    const auto& divisor = has_divisor ? kernel.divisor[i] : kernel.block[i];
-    const std::int64_t by = extent(divisor, values);
-    if (by < 1) {
-      kernel.source->refuse(kernel.offset, fmt::format("{}: the divisor '{}' of the grid is {}",
-                                                       kernel.key, divisor->source(), by));
-    }
-    grid[i] = ceil_div(extent(kernel.extent[i], values), by);
-  }
-  return grid;
-}
-
-// No blocks where the launch cannot be computed: fits() refuses it.
-LaunchGeometry geometry_of(const DescribedKernel& kernel, const Configuration& configuration,
-                           const Problem& problem) {
-  const Values values = values_of(kernel, &problem, &configuration);
-  LaunchGeometry geometry;
-  try {
-    geometry.block = block_of(kernel, values);
-    geometry.dynamic_shared_bytes = kernel.shared_bytes ? kernel.shared_bytes->integer(values) : 0;
-    geometry.grid = {0, 0, 0};
-    geometry.grid = grid_of(kernel, values);
-  } catch (const UsageError&) {
-    geometry.grid = {0, 0, 0};
-  }
-  return geometry;
-}
-
-bool fits(const DescribedKernel& kernel, const Configuration& configuration,
-          const Problem& problem) {
-  const Values values = values_of(kernel, &problem, &configuration);
-  for (const DescribedRestriction& each : kernel.restrictions) {
-    if (each.has_sizes && !each.holds.truth(values)) return false;
-  }
-  const LaunchGeometry geometry = geometry_of(kernel, configuration, problem);
-  return std::ranges::min(geometry.grid) > 0 && std::ranges::min(geometry.block) > 0 &&
-         geometry.dynamic_shared_bytes >= 0 && geometry.is_launchable();
-}
+using Values = DescribedValues;
 
 // A rule that only looks at parameters.
 Constraint constraint_of(const DescribedKernel& kernel, const Expression& holds) {
@@ -109,7 +28,8 @@ Constraint constraint_of(const DescribedKernel& kernel, const Expression& holds)
   }
   const std::size_t count = kernel.sizes.size() + kernel.parameters.size();
   return {holds.source(), holds.source(),
-          [&holds, used, values = Values(count, 1)](const Configuration& c) mutable {
+          [&holds, used, count](const Configuration& c) {
+            Values values(count, 1);
             for (const auto& [slot, name] : used) values[slot] = c.at(name);
             return holds.truth(values);
           },
@@ -124,24 +44,6 @@ ConfigSpace space_of(const DescribedKernel& kernel) {
   return {kernel.parameters, std::move(constraints)};
 }
 
-std::vector<TensorDesc> tensors_of(const DescribedKernel& kernel, const Problem& problem) {
-  const Values values = values_of(kernel, &problem, nullptr);
-  std::vector<TensorDesc> tensors;
-  for (const DescribedArgument& each : kernel.arguments) {
-    if (each.kind != DescribedArgument::Kind::buffer) continue;
-    const std::int64_t elements = each.elements->integer(values);
-    const std::int64_t most = std::numeric_limits<std::int64_t>::max() / 64;
-    if (elements < 1 || elements > most / each.width) {
-      kernel.source->refuse(each.offset,
-                            fmt::format("{}: the buffer {} has {} elements: it must have 1 to {}",
-                                        kernel.key, each.name, elements, most / each.width));
-    }
-    const std::int64_t columns = elements * each.width;
-    tensors.push_back({each.name, each.role, each.type, 1, columns, columns, 1, columns});
-  }
-  return tensors;
-}
-
 KernelSignature signature_of(const DescribedKernel& kernel) {
   KernelSignature signature;
   std::array<std::uint8_t, 3> next = {};
@@ -153,22 +55,6 @@ KernelSignature signature_of(const DescribedKernel& kernel) {
     signature.push_back({kind, next[static_cast<std::size_t>(each.kind)]++, each.type});
   }
   return signature;
-}
-
-// The values of the arguments that are passed as whole numbers.
-std::vector<std::int64_t> numbers_of(const DescribedKernel& kernel, const Problem& problem) {
-  const Values values = values_of(kernel, &problem, nullptr);
-  std::vector<std::int64_t> numbers;
-  for (const DescribedArgument& each : kernel.arguments) {
-    if (each.kind != DescribedArgument::Kind::number) continue;
-    const std::int64_t value = each.value->integer(values);
-    if (!each.is_wide && value != static_cast<std::int32_t>(value)) {
-      kernel.source->refuse(each.offset, fmt::format("{}: {} is {}, which its type cannot hold",
-                                                     kernel.key, each.name, value));
-    }
-    numbers.push_back(value);
-  }
-  return numbers;
 }
 
 // They depend on no size: a kernel is compiled and tuned with the values of its file.
@@ -191,16 +77,6 @@ double distance(const Problem& a, const Problem& b) {
         std::log2(static_cast<double>(size.value) / static_cast<double>(b.size(size.name))));
   }
   return sum;
-}
-
-std::vector<TensorContent> contents_of(const DescribedKernel& kernel, const Problem& problem) {
-  const Values values = values_of(kernel, &problem, nullptr);
-  std::vector<TensorContent> contents;
-  for (const DescribedArgument& each : kernel.arguments) {
-    if (each.kind != DescribedArgument::Kind::buffer) continue;
-    contents.push_back(content_of(each.content, values));
-  }
-  return contents;
 }
 
 // "n=1024 m=64".
@@ -252,43 +128,6 @@ std::vector<std::string> options_of(const DescribedKernel& kernel,
     options.push_back(each.value ? each.text + each.value->text(values) : each.text);
   }
   return options;
-}
-
-Configuration default_of(const DescribedKernel& kernel) {
-  return {std::make_shared<const Configuration::Names>(parameter_names(kernel)), kernel.defaults};
-}
-
-// Throws UsageError, with the place in the file, where the default configuration cannot be launched
-// for a problem: a buffer without elements, a division by zero, too large a grid.
-void check_problem(const DescribedKernel& kernel, const Problem& problem) {
-  static_cast<void>(tensors_of(kernel, problem));
-  static_cast<void>(numbers_of(kernel, problem));
-  static_cast<void>(contents_of(kernel, problem));
-  const Configuration usual = default_of(kernel);
-  const Values values = values_of(kernel, &problem, &usual);
-  for (const DescribedRestriction& each : kernel.restrictions) {
-    if (!each.has_sizes || each.holds.truth(values)) continue;
-    kernel.source->refuse(kernel.offset,
-                          fmt::format("{} with its default configuration does not meet '{}' for "
-                                      "{}, and the default is what others are compared with",
-                                      kernel.key, each.holds.source(), to_string(problem)));
-  }
-  const auto check_extents = [&](const std::array<std::int64_t, 3>& extents,
-                                 const std::array<std::int64_t, 3>& most, const char* what) {
-    for (std::size_t i = 0; i < 3; ++i) {
-      if (extents[i] >= 1 && extents[i] <= most[i]) continue;
-      kernel.source->refuse(kernel.offset,
-                            fmt::format("{}: the {} has the extent {} along {}: it must be 1 to {}",
-                                        kernel.key, what, extents[i], "xyz"[i], most[i]));
-    }
-  };
-  check_extents(block_of(kernel, values), {1024, 1024, 64}, "block");
-  check_extents(grid_of(kernel, values), {2147483647, 65535, 65535}, "grid");
-  const std::int64_t shared = kernel.shared_bytes ? kernel.shared_bytes->integer(values) : 0;
-  if (shared < 0) {
-    kernel.source->refuse(kernel.offset, fmt::format("{}: the dynamic shared memory is {} bytes",
-                                                     kernel.key, shared));
-  }
 }
 
 KernelTemplate template_of(const DescribedKernel& kernel, const Operation& operation) {

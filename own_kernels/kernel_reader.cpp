@@ -11,27 +11,17 @@
 #include "own_kernels/buffer_content.hpp"
 #include "own_kernels/completeness.hpp"
 #include "own_kernels/directives.hpp"
+#include "own_kernels/kernel_scope.hpp"
 
 namespace autotune {
 namespace {
 
-class KernelReader {
+// Reads the directives that do not make names.
+class KernelReader : KernelScope {
  public:
-  KernelReader(std::shared_ptr<const SourceText> source, const PragmaBlock& block,
-               const KernelDeclaration& declaration,
-               const std::vector<std::string>& template_arguments)
-      : declaration_(declaration), directives_(source, block) {
-    kernel_.source = std::move(source);
-    kernel_.name = declaration.name;
-    kernel_.key = declaration.name;
-    kernel_.offset = declaration.offset;
-    types_ = template_types(*kernel_.source, declaration, directives_, template_arguments);
-  }
+  using KernelScope::KernelScope;
 
   DescribedKernel read() {
-    add_arguments();
-    directives_.each("size", [this](TokenStream& tokens) { add_size(tokens); });
-    for (std::size_t i = 0; i < directives_.all().size(); ++i) add_parameter(i);
     // The order of other directives is theirs, since definitions may refer to those before them.
     for (const bool roles : {true, false}) {
       for (const Directive& directive : directives_.all()) {
@@ -47,85 +37,6 @@ class KernelReader {
 
  private:
   using Handler = void (KernelReader::*)(TokenStream&);
-
-  [[noreturn]] void refuse(std::size_t offset, const std::string& message) const {
-    kernel_.source->refuse(offset, message);
-  }
-
-  // Whole numbers are sizes, unless a directive gives their value.
-  void add_arguments() {
-    const std::vector<std::string> valued = directives_.assigned("scalar");
-    for (const DeclaredArgument& declared : declaration_.arguments) {
-      const ArgumentType type = type_of(*kernel_.source, declared, types_);
-      DescribedArgument argument;
-      argument.name = declared.name;
-      argument.offset = declared.offset;
-      argument.type = type.type;
-      argument.width = type.width;
-      if (declared.is_pointer) {
-        argument.role = type.is_const ? TensorRole::input : TensorRole::output;
-      } else {
-        using enum DescribedArgument::Kind;
-        argument.kind = type.is_whole ? number : scalar;
-        argument.is_wide = type.is_wide;
-        const bool is_size = type.is_whole && std::ranges::count(valued, declared.name) == 0;
-        if (is_size) argument.value = add_variable(declared.name, declared.offset);
-      }
-      kernel_.arguments.push_back(std::move(argument));
-    }
-  }
-
-  // Returns the variable as an expression.
-  Expression add_variable(const std::string& name, std::size_t offset) {
-    if (scope_.find(name)) refuse(offset, fmt::format("{} has this name already", name));
-    scope_.add_variable(name);
-    kernel_.sizes.push_back(name);
-    TokenStream tokens(*kernel_.source, offset, offset + name.size(),
-                       TokenStream::Slashes::operation);
-    return Expression::parse(tokens, scope_);
-  }
-
-  void add_size(TokenStream& tokens) {
-    const Token name = tokens.expect_identifier("the name of a size");
-    add_variable(std::string(name.text), name.offset);
-  }
-
-  void add_parameter(std::size_t index) {
-    const Directive& directive = directives_.all()[index];
-    if (directive.name.text != "tune") return;
-    TokenStream tokens = directives_.stream(directive);
-    const Token name = tokens.expect_identifier("the name of a parameter");
-    tokens.expect("=");
-    TuningParameter parameter{.name = std::string(name.text),
-                              .values = Expression::parse_values(tokens)};
-    Directives::expect_end(tokens);
-    if (scope_.find(parameter.name)) {
-      refuse(name.offset,
-             fmt::format("{} is the name of a size or another parameter already", parameter.name));
-    }
-    for (const std::int64_t value : parameter.values) {
-      if (std::ranges::count(parameter.values, value) > 1) {
-        refuse(name.offset, fmt::format("{} has the value {} twice", parameter.name, value));
-      }
-    }
-    kernel_.defaults.push_back(parameter.values.front());
-    if (index + 1 < directives_.all().size() &&
-        directives_.all()[index + 1].name.text == "default") {
-      TokenStream own = directives_.stream(directives_.all()[index + 1]);
-      const Token place = own.peek();
-      const std::vector<std::int64_t> value = Expression::parse_values(own);
-      if (value.size() != 1 || std::ranges::count(parameter.values, value[0]) == 0) {
-        own.refuse(place, fmt::format("the default must be one of {}'s values: {}", parameter.name,
-                                      fmt::join(parameter.values, ", ")));
-      }
-      kernel_.defaults.back() = value[0];
-    }
-    const bool is_template_argument = std::ranges::any_of(
-        declaration_.template_parameters, [&](const auto& each) { return each.name == name.text; });
-    if (is_template_argument) parameter.macro = "KERNEL_" + parameter.name;
-    scope_.add_variable(parameter.name);
-    kernel_.parameters.push_back(std::move(parameter));
-  }
 
   void apply(const Directive& directive) {
     static const std::map<std::string_view, Handler> handlers = {
@@ -176,32 +87,6 @@ class KernelReader {
     return directive == "input" || directive == "output" || directive == "inout";
   }
 
-  Expression expression(TokenStream& tokens) { return Expression::parse(tokens, scope_); }
-
-  // An expression that sizes have no part in.
-  Expression of_parameters(TokenStream& tokens, std::string_view what) {
-    const Token place = tokens.peek();
-    Expression result = expression(tokens);
-    for (const std::size_t variable : result.variables()) {
-      if (variable >= kernel_.sizes.size()) continue;
-      refuse(place.offset, fmt::format("{} may depend on parameters, but not on the size {}", what,
-                                       kernel_.sizes[variable]));
-    }
-    return result;
-  }
-
-  // An expression that parameters have no part in.
-  Expression of_sizes(TokenStream& tokens, std::string_view what) {
-    const Token place = tokens.peek();
-    Expression result = expression(tokens);
-    for (const std::size_t variable : result.variables()) {
-      if (variable < kernel_.sizes.size()) continue;
-      refuse(place.offset, fmt::format("{} may depend on sizes, but not on the parameter {}", what,
-                                       kernel_.parameters[variable - kernel_.sizes.size()].name));
-    }
-    return result;
-  }
-
   void set(TokenStream& tokens) {
     do {
       const Token name = tokens.expect_identifier("a name");
@@ -210,12 +95,9 @@ class KernelReader {
         tokens.refuse(name, fmt::format("{} has a meaning already", name.text));
       }
       Expression value = expression(tokens);
-      const bool is_template_argument =
-          std::ranges::any_of(declaration_.template_parameters,
-                              [&](const auto& each) { return each.name == name.text; });
-      if (is_template_argument) {
+      if (is_template_parameter(name.text)) {
         check_is_of_one(name, value);
-        kernel_.macros.emplace_back("KERNEL_" + std::string(name.text), value);
+        kernel_.macros.emplace_back(template_macro(name.text), value);
       }
       scope_.add_definition(std::string(name.text), std::move(value));
     } while (tokens.next_if(","));
@@ -244,25 +126,6 @@ class KernelReader {
   }
 
   void shared_memory(TokenStream& tokens) { kernel_.shared_bytes = expression(tokens); }
-
-  // The argument that a directive names.
-  DescribedArgument& argument(TokenStream& tokens, DescribedArgument::Kind kind) {
-    const bool is_buffer = kind == DescribedArgument::Kind::buffer;
-    const Token name = tokens.expect_identifier(is_buffer ? "a pointer" : "an argument");
-    std::vector<std::string_view> known;
-    for (DescribedArgument& each : kernel_.arguments) {
-      if ((each.kind == DescribedArgument::Kind::buffer) != is_buffer) continue;
-      if (each.name == name.text) return each;
-      known.push_back(each.name);
-    }
-    tokens.refuse(name,
-                  fmt::format("'{}' is not {} of {}: these are {}", name.text,
-                              is_buffer ? "a pointer among the arguments" : "an argument by value",
-                              kernel_.name, fmt::join(known, ", ")));
-  }
-  DescribedArgument& buffer(TokenStream& tokens) {
-    return argument(tokens, DescribedArgument::Kind::buffer);
-  }
 
   void buffers(TokenStream& tokens) {
     do {
@@ -445,27 +308,7 @@ class KernelReader {
     }
   }
 
-  void name_template_values() {
-    for (const TemplateParameter& each : declaration_.template_parameters) {
-      const auto given = types_.find(each.name);
-      std::string value = given != types_.end() ? given->second : each.value;
-      if (scope_.find(each.name) != nullptr) value = "KERNEL_" + each.name;
-      if (value.empty()) {
-        refuse(each.offset,
-               fmt::format("the template parameter {0} has no value: add `#pragma kernel "
-                           "tune({0} = ...)`",
-                           each.name));
-      }
-      kernel_.template_values[each.name] = std::move(value);
-    }
-  }
-
-  const KernelDeclaration& declaration_;
-  Directives directives_;
-  TypeNames types_;
   std::set<std::string> has_content_;
-  Expression::Scope scope_;
-  DescribedKernel kernel_;
 };
 
 }  // namespace
