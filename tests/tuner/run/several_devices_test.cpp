@@ -187,6 +187,7 @@ TEST_SUITE("tune on several devices") {
     for (const seconds waited : {seconds(0), seconds(50)}) {
       CAPTURE(waited.count());
       SeveralDevices f(1);
+      f.request.strategy = "exhaustive";
       f.request.budget.seconds = 60;
       f.request.began = std::chrono::steady_clock::now() - seconds(61);
       f.setup.measuring[0].reserve = [&](const std::stop_token&) {
