@@ -183,7 +183,7 @@ Configuration corrected_default(const GemmProblem& problem,
                                 const std::vector<std::int64_t>& widths) {
   constexpr std::int64_t kSms = 132;
   constexpr double kColumnCycles = 12;  // of a k_tile
-  constexpr double kRoundCycles = 3'000;
+  constexpr double kWholeRoundCycles = 3'000;
   constexpr double kSharingCycles = 20'000;
   const double cycles = kColumnCycles * static_cast<double>(k_tiles(problem));
   const std::int64_t tiles_m = ceil_div(problem.m, 128);
@@ -194,7 +194,7 @@ Configuration corrected_default(const GemmProblem& problem,
   for (const std::int64_t width : widths) {
     const std::int64_t all = ceil_div(tiles_m * ceil_div(problem.n, width), kSms);
     const double cost =
-        static_cast<double>(all) * (static_cast<double>(width) + kRoundCycles / cycles);
+        static_cast<double>(all) * (static_cast<double>(width) + kWholeRoundCycles / cycles);
     if (cost > least) continue;
     least = cost;
     block_n = width;
