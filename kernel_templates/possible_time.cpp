@@ -17,7 +17,10 @@ bool is_possible_us(const KernelTemplate& kernel, const Problem& problem, double
   if (!(us >= kLeast_us)) return false;
   if (!rates || problem.operation() != kernel.operation->name) return true;
   try {
-    const double most = kMargin * (kernel.tensor_products ? kTensorSpeed : 1) * rates->fma_gflops;
+    // Kernels of users may do anything.
+    const bool has_tensor_cores =
+        kernel.tensor_products || kernel.operation->reference_source.empty();
+    const double most = kMargin * (has_tensor_cores ? kTensorSpeed : 1) * rates->fma_gflops;
     return gflops(kernel.operation->work(problem), us) <= most;
   } catch (const Error&) {
     return true;  // the key names no problem of the operation, which others have to find out

@@ -1,15 +1,16 @@
 #include "cpu/tensors.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <new>
 
 namespace autotune {
 namespace {
 
-// When it is repeated, these bits are a quiet NaN in every type of real numbers, and one that no
-// arithmetic gives. As an i32 they are 2146992120, which results of small integers do not reach.
-constexpr std::uint16_t kPoison = 0x7ff8;
-constexpr std::int64_t kWordBytes = sizeof kPoison;
+constexpr std::int64_t kWordBytes = sizeof(Poison);
 constexpr std::int64_t kPiece = std::int64_t{1} << 18;
 constexpr std::align_val_t kAlignment{64};
 
@@ -49,6 +50,42 @@ auto random_numbers(std::uint64_t seed) {
   };
 }
 
+// Numbers with the mean 0 and the deviation 1: sums of twelve uniform ones of 16 bits, which are the
+// same numbers with every library and compiler.
+auto normal_numbers(std::uint64_t seed) {
+  return [start = mixed(seed)](std::int64_t i) {
+    constexpr int kHashes = 3;
+    constexpr int kParts = 4;
+    std::int64_t sum = 0;
+    for (int hash = 0; hash < kHashes; ++hash) {
+      const std::uint64_t place = static_cast<std::uint64_t>(i) * kHashes + hash + 1;
+      const std::uint64_t bits = mixed(start + 0x9e3779b97f4a7c15 * place);
+      for (int part = 0; part < kParts; ++part) sum += bits >> 16 * part & 0xffff;
+    }
+    constexpr double kMean = kHashes * kParts * 65535 / 2.0;
+    return (static_cast<double>(sum) - kMean) / 65536;
+  };
+}
+
+// The numbers below `count` in a random order, each from its place alone: a Feistel network permutes
+// the numbers of some bits, and is applied again to a number beyond the count.
+auto permuted_numbers(std::uint64_t seed, std::int64_t count) {
+  const auto end = static_cast<std::uint64_t>(count);
+  const int half = std::max(1, (static_cast<int>(std::bit_width(end - 1)) + 1) / 2);
+  return [=](std::int64_t i) {
+    const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
+    auto number = static_cast<std::uint64_t>(i);
+    do {
+      for (std::uint64_t round = 0; round < 4; ++round) {
+        const std::uint64_t right = number & mask;
+        const std::uint64_t left = number >> half ^ (mixed(mixed(seed + round) + right) & mask);
+        number = right << half | left;
+      }
+    } while (number >= end);
+    return static_cast<double>(number);
+  };
+}
+
 }  // namespace
 
 ElementBuffer::ElementBuffer(ElementType type, std::int64_t count)
@@ -85,6 +122,44 @@ ElementBuffer linear(ElementType type, std::int64_t count, double first, double 
                 [=](std::int64_t i) { return first + step * static_cast<double>(i); });
 }
 
+ElementBuffer filled(const TensorContent& content, ElementType type, std::int64_t count,
+                     std::uint64_t seed, ThreadPool& pool) {
+  const double first = content.first;
+  const double range = content.second - first;
+  const auto with = [&](auto value) {
+    if (!is_integer(type)) return filled(type, count, pool, value);
+    return filled(type, count, pool, [value](std::int64_t i) {
+      using Limits = std::numeric_limits<std::int32_t>;
+      return std::clamp<double>(value(i), Limits::min(), Limits::max());
+    });
+  };
+  switch (content.kind) {
+    case TensorContent::Kind::uniform:  // the middles of 2^23 equal parts of the range
+      return with([=, number = random_numbers(seed)](std::int64_t i) {
+        return first + range * (static_cast<double>(2 * (number(i) >> 9) + 1) * 0x1p-24);
+      });
+    case TensorContent::Kind::normal:
+      return with([=, number = normal_numbers(seed), deviation = content.second](std::int64_t i) {
+        return first + deviation * number(i);
+      });
+    case TensorContent::Kind::integers: {
+      const auto values = static_cast<std::uint64_t>(std::clamp(range + 1, 1.0, 0x1p32));
+      return with([=, number = random_numbers(seed)](std::int64_t i) {
+        return first + static_cast<double>(number(i) * values >> 32);
+      });
+    }
+    case TensorContent::Kind::linear:
+      return with([=, steps = static_cast<double>(std::max<std::int64_t>(count - 1, 1))](
+                      std::int64_t i) { return first + range * static_cast<double>(i) / steps; });
+    case TensorContent::Kind::permutation:
+      return with(permuted_numbers(seed, count));
+    case TensorContent::Kind::constant:
+    case TensorContent::Kind::file:
+      break;
+  }
+  return with([=](std::int64_t) { return first; });
+}
+
 PoisonedTensor::PoisonedTensor(const TensorDesc& output)
     : output_(output),
       stride_(output.placed_elements() / output.matrices),
@@ -92,10 +167,27 @@ PoisonedTensor::PoisonedTensor(const TensorDesc& output)
       guard_((output.columns + 1024) / 64 * 64),
       memory_(output.type, output.placed_elements() + 2 * guard_) {}
 
-void PoisonedTensor::poison(ThreadPool& pool) {
+void PoisonedTensor::poison(ThreadPool& pool, Poison poison) {
+  poison_ = static_cast<std::uint16_t>(poison);
   auto* const words = reinterpret_cast<std::uint16_t*>(memory_.data());
   const std::int64_t count = memory_.count() * element_bytes_ / kWordBytes;
-  for_each_element(count, pool, [words](std::int64_t i) { words[i] = kPoison; });
+  for_each_element(count, pool, [=, this](std::int64_t i) { words[i] = poison_; });
+}
+
+void PoisonedTensor::store(const ElementBuffer& elements) {
+  const auto bytes = static_cast<std::size_t>(output_.matrix_elements() * element_bytes_);
+  for (std::int64_t matrix = 0; matrix < output_.matrices; ++matrix) {
+    std::memcpy(data() + matrix * stride_ * element_bytes_,
+                elements.data() + matrix * output_.matrix_elements() * element_bytes_, bytes);
+  }
+}
+
+void PoisonedTensor::copy_to(ElementBuffer& elements) const {
+  const auto bytes = static_cast<std::size_t>(output_.matrix_elements() * element_bytes_);
+  for (std::int64_t matrix = 0; matrix < output_.matrices; ++matrix) {
+    std::memcpy(elements.data() + matrix * output_.matrix_elements() * element_bytes_,
+                data() + matrix * stride_ * element_bytes_, bytes);
+  }
 }
 
 bool PoisonedTensor::differs(std::int64_t first, std::int64_t count) const {
@@ -103,7 +195,7 @@ bool PoisonedTensor::differs(std::int64_t first, std::int64_t count) const {
   const auto* const words =
       reinterpret_cast<const std::uint16_t*>(memory_.data()) + first * words_each;
   unsigned difference = 0;
-  for (std::int64_t i = 0; i < count * words_each; ++i) difference |= words[i] ^ kPoison;
+  for (std::int64_t i = 0; i < count * words_each; ++i) difference |= words[i] ^ poison_;
   return difference != 0;
 }
 
@@ -120,6 +212,16 @@ std::int64_t PoisonedTensor::written_of(std::int64_t first, std::int64_t count) 
   std::int64_t written = 0;
   for (std::int64_t i = first; i < first + count; ++i) written += differs(i, 1);
   return written;
+}
+
+PoisonedTensor::Unwritten PoisonedTensor::unwritten() const {
+  Unwritten result;
+  for (std::int64_t i = 0; i < output_.elements(); ++i) {
+    if (written(i / columns(), i % columns())) continue;
+    if (result.count == 0) result.first = i;
+    ++result.count;
+  }
+  return result;
 }
 
 std::int64_t PoisonedTensor::written_outside() const {

@@ -9,6 +9,7 @@
 #include "core/element_type.hpp"
 #include "core/tensor.hpp"
 #include "core/thread_pool.hpp"
+#include "operation/tensor_content.hpp"
 
 namespace autotune {
 
@@ -45,9 +46,20 @@ class ElementBuffer {
 [[nodiscard]] ElementBuffer linear(ElementType type, std::int64_t count, double first, double last,
                                    ThreadPool& pool);
 
+// The elements of a tensor with this content, except that of a file (cpu/npy_file.hpp). They are
+// rounded to the type, and limited to the range of an integer type.
+[[nodiscard]] ElementBuffer filled(const TensorContent& content, ElementType type,
+                                   std::int64_t count, std::uint64_t seed, ThreadPool& pool);
+
+// What unwritten memory is filled with: these 16 bits again and again. Those of `nan` are a quiet
+// NaN in every type of real numbers, and one that no arithmetic gives; as an i32 they are
+// 2146992120, which results of small integers do not reach. Those of `number` are a number in every
+// type: 1.3e7 in FP32, 14.6 in FP16.
+enum class Poison : std::uint16_t { nan = 0x7ff8, number = 0x4b4b };
+
 // An output that tells which of its elements were written. Elements and the guard zones before and
-// behind them, and between the matrices of a batch, are poisoned: with one particular NaN, or, in
-// an integer type, with one large number. Rows are counted through all matrices.
+// behind them, and between the matrices of a batch, are poisoned. Rows are counted through all
+// matrices.
 class PoisonedTensor {
  public:
   explicit PoisonedTensor(const TensorDesc& output);
@@ -62,10 +74,20 @@ class PoisonedTensor {
     return memory_.at(place(row, column));
   }
 
-  void poison(ThreadPool& pool);
+  void poison(ThreadPool& pool, Poison poison = Poison::nan);
+  // Stores the elements, without gaps between matrices. The guard zones stay as they are.
+  void store(const ElementBuffer& elements);
+  // Stores the elements there, without gaps.
+  void copy_to(ElementBuffer& elements) const;
   [[nodiscard]] bool written(std::int64_t row, std::int64_t column) const;
   // Returns whether any of these elements of a row was written.
   [[nodiscard]] bool any_written(std::int64_t row, std::int64_t column, std::int64_t count) const;
+  // The number of elements that were not written, and the first of them, counted row by row.
+  struct Unwritten {
+    std::int64_t count = 0;
+    std::int64_t first = 0;
+  };
+  [[nodiscard]] Unwritten unwritten() const;
   // Elements of the guard zones that were written.
   [[nodiscard]] std::int64_t written_outside() const;
 
@@ -84,6 +106,7 @@ class PoisonedTensor {
   std::int64_t stride_;  // elements from one matrix to the next
   std::int64_t element_bytes_;
   std::int64_t guard_;  // elements of a guard zone: a row at least
+  std::uint16_t poison_ = static_cast<std::uint16_t>(Poison::nan);
   ElementBuffer memory_;
 };
 

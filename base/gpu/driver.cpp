@@ -87,6 +87,14 @@ Driver::Driver() {
   }
   AUTOTUNE_DRIVER_FUNCTIONS(AUTOTUNE_LOAD)
 #undef AUTOTUNE_LOAD
+#define AUTOTUNE_LOAD_OPTIONAL(name, version, type)                                               \
+  {                                                                                               \
+    void* address = nullptr;                                                                      \
+    const int code = get_address(#name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, nullptr); \
+    if (code == CUDA_SUCCESS) api->name = reinterpret_cast<type>(address);                        \
+  }
+  AUTOTUNE_OPTIONAL_DRIVER_FUNCTIONS(AUTOTUNE_LOAD_OPTIONAL)
+#undef AUTOTUNE_LOAD_OPTIONAL
   api_ = std::move(api);
 }
 

@@ -63,6 +63,10 @@
   X(cuTensorMapEncodeTiled, 12000, PFN_cuTensorMapEncodeTiled_v12000)                       \
   X(cuLaunchKernelEx, 11060, PFN_cuLaunchKernelEx_v11060)
 
+// The same for functions that a driver may lack.
+#define AUTOTUNE_OPTIONAL_DRIVER_FUNCTIONS(X) \
+  X(cuCtxResetPersistingL2Cache, 11000, PFN_cuCtxResetPersistingL2Cache_v11000)
+
 namespace autotune::gpu {
 
 struct DriverApi {
@@ -70,6 +74,7 @@ struct DriverApi {
   SharedLibrary library;
 #define AUTOTUNE_DECLARE(name, version, type) type name = nullptr;
   AUTOTUNE_DRIVER_FUNCTIONS(AUTOTUNE_DECLARE)
+  AUTOTUNE_OPTIONAL_DRIVER_FUNCTIONS(AUTOTUNE_DECLARE)
 #undef AUTOTUNE_DECLARE
 };
 

@@ -90,8 +90,9 @@ void DeviceBuffer::fill(std::uint32_t pattern, std::size_t offset, std::size_t b
       "cuMemsetD32Async");
 }
 
-void DeviceBuffer::copy_to_host(void* to, std::size_t bytes, const Stream& stream) const {
-  driver_->check(driver_->api().cuMemcpyDtoHAsync(to, address_, bytes, stream.handle()),
+void DeviceBuffer::copy_to_host(void* to, std::size_t bytes, const Stream& stream,
+                                std::size_t offset) const {
+  driver_->check(driver_->api().cuMemcpyDtoHAsync(to, address_ + offset, bytes, stream.handle()),
                  "cuMemcpyDtoHAsync");
 }
 
@@ -156,6 +157,12 @@ PinnedBuffer::PinnedBuffer(const Driver& driver, std::size_t bytes) : driver_(dr
 
 PinnedBuffer::~PinnedBuffer() {
   driver_.api().cuMemFreeHost(data_);
+}
+
+void reset_persisting_lines(const Driver& driver) {
+  if (driver.api().cuCtxResetPersistingL2Cache != nullptr) {
+    driver.api().cuCtxResetPersistingL2Cache();
+  }
 }
 
 MemoryInfo memory_info(const Driver& driver) {

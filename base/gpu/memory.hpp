@@ -33,7 +33,8 @@ class DeviceBuffer {
   // words of 4 bytes.
   void fill(std::uint32_t pattern, std::size_t offset, std::size_t bytes,
             const Stream& stream) const;
-  void copy_to_host(void* to, std::size_t bytes, const Stream& stream) const;
+  void copy_to_host(void* to, std::size_t bytes, const Stream& stream,
+                    std::size_t offset = 0) const;
   void copy_from_host(const void* from, std::size_t bytes, const Stream& stream) const;
 
  private:
@@ -74,6 +75,10 @@ class PinnedBuffer {
   const Driver& driver_;
   void* data_ = nullptr;
 };
+
+// Gives lines of the L2 cache that kernels have set aside for their data back to all, where driver
+// and device know such lines.
+void reset_persisting_lines(const Driver& driver);
 
 struct MemoryInfo {
   std::size_t free_bytes = 0;

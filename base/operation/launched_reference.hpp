@@ -14,7 +14,7 @@ namespace autotune {
 struct LaunchedReference {
   std::string name;                  // its C symbol
   std::string source;                // CUDA C++
-  std::vector<std::string> options;  // for the compiler, without the target's
+  std::vector<std::string> options;  // for the compiler; the target is added if none is named
   KernelSignature signature;
   LaunchGeometry geometry;
 

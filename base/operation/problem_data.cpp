@@ -33,7 +33,8 @@ ProblemData problem_data(const Operation& operation, const Problem& problem, Inp
                    .tensors = operation.tensors(problem),
                    .sizes = {},
                    .scalars = operation.scalars,
-                   .work = operation.work(problem)};
+                   .work = operation.work(problem),
+                   .error_bound = 1};
   if (operation.numbers) {
     data.sizes = operation.numbers(problem);
   } else {

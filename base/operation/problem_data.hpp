@@ -20,7 +20,8 @@ struct ProblemData {
   std::vector<std::int64_t> sizes;  // in the problem's order, or Operation::numbers
   std::vector<double> scalars;
   Work work;
-  double error_bound = 0;                    // for the data that the inputs are filled with
+  // For the data that the inputs are filled with; if results have tolerances, 1.
+  double error_bound = 0;
   std::vector<TensorContent> contents = {};  // of the tensors, or none: as InputData says
   std::optional<LaunchedReference> launched_reference = {};
 

@@ -61,9 +61,12 @@ TEST_SUITE("MeasuringKernels") {
     for (const ElementType type : kTypes) {
       CAPTURE(to_string(type));
       compile_everywhere(
-          "verification.cu", with_elements(measuring_source("verification.cu")),
+          "verification.cu", check_source("verification.cu"),
           {std::string("ELEMENT=") + info(type).cuda_name},
           {"fill_integers", "fill_uniform", "fill_linear", "check_integers", "check_real"});
+      compile_everywhere("tolerance.cu", check_source("tolerance.cu"),
+                         {std::string("ELEMENT=") + info(type).cuda_name},
+                         {"check_tolerance", "check_written", "add_up"});
     }
   }
 

@@ -7,6 +7,8 @@
 
 #include "autotune/problem.hpp"
 
+#include "operation/gemm/gemm.hpp"
+
 namespace autotune {
 namespace {
 
@@ -27,6 +29,16 @@ TEST_SUITE("possible times") {
     CHECK_FALSE(is_possible("gemm_simt", kProblem, 3, kRates));
     CHECK(is_possible("gemm_tf32", kProblem, 3, kRates));
     CHECK_FALSE(is_possible("gemm_tf32", kProblem, 0.2, kRates));
+  }
+
+  TEST_CASE("a kernel of an operation without our own reference may use tensor cores") {
+    KernelTemplate kernel = *built_in_kernels().find("gemm_simt");
+    CHECK_FALSE(is_possible_us(kernel, kProblem, 3, kRates));
+    Operation described = gemm_operation();
+    described.reference_source = {};
+    kernel.operation = &described;
+    CHECK(is_possible_us(kernel, kProblem, 3, kRates));
+    CHECK_FALSE(is_possible_us(kernel, kProblem, 0.2, kRates));
   }
 
   TEST_CASE("a time that is no number is none") {

@@ -21,9 +21,9 @@ constexpr int kAttempts = 3;
 // for here, and one that is longer than a turn would include the turn of another program.
 constexpr double kSharedSampleUs = 500;
 
-[[noreturn]] void fail_to_open(const WorkerFailure& failure) {
+[[noreturn]] void fail_to_measure(const WorkerFailure& failure) {
   throw EnvironmentError(
-      fmt::format("the device could not be opened for measuring: {}", failure.reason));
+      fmt::format("nothing could be measured on the device: {}", failure.reason));
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ CalibrateReply TrialRunner::calibrate() {
       return std::get<CalibrateReply>(std::get<WorkerReply>(std::move(outcome)));
     }
     if (attempt == kAttempts || failure->kind == WorkerFailure::Kind::timed_out) {
-      fail_to_open(*failure);
+      fail_to_measure(*failure);
     }
   }
 }
@@ -122,7 +122,7 @@ WorkerOutcome TrialRunner::call(const WorkerRequest& request, CallLimit limit) {
     WorkerOutcome outcome = call_once(request, limit);
     const auto* failure = std::get_if<WorkerFailure>(&outcome);
     if (failure == nullptr || failure->kind != WorkerFailure::Kind::no_service) return outcome;
-    if (attempt == kAttempts) fail_to_open(*failure);
+    if (attempt == kAttempts) fail_to_measure(*failure);
   }
 }
 

@@ -18,9 +18,9 @@ constexpr double kMultiplyAddsAnIteration = 16 * 8;  // per thread
 
 constexpr int kRepeats = 5;  // the best of them counts
 
-double least_us(const gpu::Stream& stream, const std::function<void()>& enqueue) {
+double least_us(const gpu::Stream& stream, const std::function<void()>& enqueue, int launches = 1) {
   const LaunchTimer timer(stream, enqueue, nullptr);
-  const TimingPlan plan{.samples = kRepeats, .launches_per_sample = 1};
+  const TimingPlan plan{.samples = kRepeats, .launches_per_sample = launches};
   const Measurement measurement = timer.measure(plan, timer.estimate_us());
   return *std::ranges::min_element(measurement.samples_us);
 }
@@ -44,12 +44,11 @@ double fma_gflops(const DeviceInfo& device, const gpu::Kernel& kernel, const gpu
   return 2 * multiply_adds / least_us(stream, enqueue) * 1e-3;
 }
 
-double copy_gbps(const gpu::Kernel& kernel, const gpu::Stream& stream, const DeviceInfo& device) {
-  // The copy is far larger than the caches.
-  constexpr std::size_t kWantedBytes = std::size_t{1} << 30;
+double copy_gbps(const gpu::Kernel& kernel, const gpu::Stream& stream, const DeviceInfo& device,
+                 std::size_t wanted_bytes, int launches = 1) {
   constexpr std::size_t kElementBytes = 16;
   const std::size_t free = gpu::memory_info(stream.driver()).free_bytes;
-  const std::size_t bytes = std::min(kWantedBytes, free / 4) / kElementBytes * kElementBytes;
+  const std::size_t bytes = std::min(wanted_bytes, free / 4) / kElementBytes * kElementBytes;
   const gpu::DeviceBuffer from_buffer(stream.driver(), bytes);
   const gpu::DeviceBuffer to_buffer(stream.driver(), bytes);
   from_buffer.fill(0x3f800000, 0, bytes, stream);
@@ -61,7 +60,8 @@ double copy_gbps(const gpu::Kernel& kernel, const gpu::Stream& stream, const Dev
   const LaunchGeometry geometry{
       .grid = {std::int64_t{device.sm_count} * device.sm.threads_per_sm / kThreads, 1, 1},
       .block = {kThreads, 1, 1}};
-  const double us = least_us(stream, [&] { kernel.launch(geometry, arguments, stream); });
+  const double us = least_us(
+      stream, [&] { kernel.launch(geometry, arguments, stream); }, launches);
   return 2 * static_cast<double>(bytes) / us * 1e-3;
 }
 
@@ -72,11 +72,50 @@ CalibrateReply calibrate_gpu(const DeviceInfo& device, const gpu::Module& kernel
   CalibrateReply reply;
   try {
     reply.fma_gflops = fma_gflops(device, kernels.kernel("multiply_adds"), stream);
-    reply.copy_gbps = copy_gbps(kernels.kernel("copy"), stream, device);
+    constexpr std::size_t kFarLargerThanCaches = std::size_t{1} << 30;
+    reply.copy_gbps = copy_gbps(kernels.kernel("copy"), stream, device, kFarLargerThanCaches);
   } catch (const Error& error) {
     reply.problem = error.what();
   }
   return reply;
+}
+
+LimitingRates limiting_rates(const DeviceInfo& device, const gpu::Module& kernels,
+                             const gpu::Stream& stream) {
+  constexpr double kMargin = 1.25;  // clocks may have been lower meanwhile
+  constexpr double kReadsOnly = 2;  // at most so much faster than copies
+  constexpr int kLaunches = 100;    // so that the time between two of them counts little
+  // Products of tensor cores, the shortest types included, at most so many times as fast as
+  // multiply-adds; from compute capability 10.0 on they are twice as fast.
+  constexpr double kTensorSpeed = 32;
+  constexpr int kFasterCores = 10;
+  LimitingRates rates;
+  try {
+    rates.f64_gflops = kMargin * fma_gflops(device, kernels.kernel("multiply_adds"), stream);
+    rates.gflops = kTensorSpeed * (device.compute_major >= kFasterCores ? 2 : 1) * rates.f64_gflops;
+    if (device.l2_bytes == 0) return rates;
+    const auto bytes = static_cast<std::size_t>(device.l2_bytes / 8);
+    rates.gbps =
+        kMargin * kReadsOnly * copy_gbps(kernels.kernel("copy"), stream, device, bytes, kLaunches);
+  } catch (const Error&) {
+    return {};  // the device has no memory left for it
+  }
+  return rates;
+}
+
+double LimitingRates::least_us(const ProblemData& data) const {
+  // Integers may be indices.
+  const bool is_f64 = std::ranges::all_of(data.tensors,
+                                          [](const TensorDesc& tensor) {
+                                            return tensor.type == ElementType::f64 ||
+                                                   tensor.type == ElementType::i32;
+                                          }) &&
+                      std::ranges::any_of(data.tensors, [](const TensorDesc& tensor) {
+                        return tensor.type == ElementType::f64;
+                      });
+  const double rate = is_f64 ? f64_gflops : gflops;
+  const double operations_us = rate > 0 ? data.work.operations / rate * 1e-3 : 0;
+  return std::max(operations_us, gbps > 0 ? data.work.bytes / gbps * 1e-3 : 0);
 }
 
 }  // namespace autotune

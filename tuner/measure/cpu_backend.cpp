@@ -4,12 +4,14 @@
 #include <chrono>
 #include <cmath>
 #include <new>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "autotune/error.hpp"
 
 #include "core/statistics.hpp"
+#include "cpu/calibration.hpp"
 #include "cpu/device.hpp"
 #include "operation/memory_requirement.hpp"
 #include "tuner/measure/cpu_check.hpp"
@@ -36,6 +38,12 @@ std::string with_thousands(std::int64_t number) {
 }  // namespace
 
 void CpuBackend::compile_kernels(const ProblemData& data) {
+  if (data.launched_reference) {
+    if (!launched_reference_ || launched_reference_->description != *data.launched_reference) {
+      launched_reference_.emplace(compiler_(), launcher_, *data.launched_reference);
+    }
+  }
+  if (data.has_tolerances()) return;
   const ReferenceCode code = reference_code(data);
   if (!references_.contains(code)) references_.try_emplace(code, compiler_(), launcher_, code);
 }
@@ -51,6 +59,9 @@ std::string CpuBackend::provide(const MeasureRequest& request) {
       tensors_.reset();  // before the next ones take memory
       tensors_.emplace(launcher_, request);
     }
+    if (request.verify && data.has_tolerances()) {
+      tensors_->compute_expected(data.launched_reference ? &*launched_reference_ : nullptr);
+    }
   } catch (const std::bad_alloc&) {
     return fmt::format("{}: there is not enough memory", data.text);
   }
@@ -64,8 +75,8 @@ std::string CpuBackend::load(const MeasureRequest& request) {
   return "";
 }
 
-void CpuBackend::poison() {
-  tensors_->poison();
+void CpuBackend::poison(DataSet data, Poison poison) {
+  tensors_->poison(data, poison);
 }
 
 double CpuBackend::launch(DataSet data) {
@@ -77,10 +88,15 @@ double CpuBackend::launch(DataSet data) {
 
 void CpuBackend::choose_blocks(DataSet data) {
   Loaded& run = *loaded_;
-  run.blocks = {0};
-  poison();
-  run_blocks(data);
   const std::int64_t all = run.request.geometry.blocks();
+  if (run.request.data.has_tolerances()) {
+    run.blocks.resize(static_cast<std::size_t>(all));
+    std::iota(run.blocks.begin(), run.blocks.end(), 0);
+    return;
+  }
+  run.blocks = {0};
+  poison(data, Poison::nan);
+  run_blocks(data);
   for (const CpuWorkspace::Output& output : tensors_->outputs()) {
     const PoisonedTensor& result = output.result;
     const auto grid = tile_grid(
@@ -91,7 +107,7 @@ void CpuBackend::choose_blocks(DataSet data) {
   if (run.grids.size() < tensors_->outputs().size()) run.grids.clear();
   run.blocks = sample_blocks(run.request.data.work, all,
                              run.grids.empty() ? std::nullopt : std::optional(run.grids.front()));
-  poison();
+  poison(data, Poison::nan);
 }
 
 double CpuBackend::run_blocks(DataSet data) {
@@ -142,7 +158,6 @@ Timing CpuBackend::time(const TimingPlan& plan, double estimate_us) {
 }
 
 std::vector<std::vector<Rectangle>> CpuBackend::parts_with_references(DataSet data) {
-  const CpuReference& reference = references_.at(reference_code(loaded_->request.data));
   std::vector<std::vector<Rectangle>> parts;
   for (const CpuWorkspace::Output& output : tensors_->outputs()) {
     const PoisonedTensor& result = output.result;
@@ -150,8 +165,10 @@ std::vector<std::vector<Rectangle>> CpuBackend::parts_with_references(DataSet da
                         ? written_tiles(result, loaded_->grids[parts.size()])
                         : std::vector{Rectangle{0, 0, result.rows(), result.columns()}});
   }
+  if (loaded_->request.data.has_tolerances()) return parts;  // provide() has computed all
   tensors_->compute_references(
-      reference, data, loaded_->is_sample() ? parts : std::vector<std::vector<Rectangle>>());
+      references_.at(reference_code(loaded_->request.data)), data,
+      loaded_->is_sample() ? parts : std::vector<std::vector<Rectangle>>());
   return parts;
 }
 
@@ -168,11 +185,22 @@ CheckOutcome CpuBackend::check(DataSet data, const std::string& when, Finding& f
     }
     findings.push_back(compare(output, written, data, run.request.data.error_bound, pool()));
     finding = merged(findings);
+    const TensorDesc& tensor = output.result.description();
     CheckOutcome outcome =
-        outcome_of(findings.back(), output.result.description(), when, parts.size() > 1);
+        output.tolerance
+            ? outcome_of(findings.back(), tensor, when, wrong_output(output, data, findings.back()))
+            : outcome_of(findings.back(), tensor, when, parts.size() > 1);
     if (!outcome.ok()) return outcome;
   }
   return {};
+}
+
+// The bytes are not looked at, since caches may hold them. The rate is too low if others used the
+// machine while it was measured.
+double CpuBackend::least_us(const ProblemData& data) {
+  constexpr double kMargin = 10;
+  if (!multiply_adds_gflops_) multiply_adds_gflops_ = measure_multiply_adds(pool());
+  return data.work.operations / (kMargin * *multiply_adds_gflops_) * 1e-3;
 }
 
 std::string CpuBackend::note() const {

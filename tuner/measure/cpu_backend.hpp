@@ -26,9 +26,11 @@ class CpuBackend : public MeasureBackend {
   void compile_kernels(const ProblemData& data) override;
   std::string provide(const MeasureRequest& request) override;
   std::string load(const MeasureRequest& request) override;
-  void poison() override;
+  void poison(DataSet data, Poison poison) override;
   double launch(DataSet data) override;
   CheckOutcome check(DataSet data, const std::string& when, Finding& finding) override;
+  std::string changed_input(DataSet data) override { return tensors_->changed_input(data); }
+  [[nodiscard]] double least_us(const ProblemData& data) override;
   Timing time(const TimingPlan& plan, double estimate_us) override;
   [[nodiscard]] std::string note() const override;
   void discard(TrialStatus status) override;
@@ -56,6 +58,8 @@ class CpuBackend : public MeasureBackend {
   std::function<const CpuCompiler&()> compiler_;
   CpuLauncher launcher_;
   std::map<ReferenceCode, CpuReference> references_;
+  std::optional<CpuLaunchedReference> launched_reference_;  // of the last problem that has one
+  std::optional<double> multiply_adds_gflops_;              // of this machine, once it was measured
   // The tensors of the last problem. They are kept, since the next request is mostly for the same
   // problem.
   std::optional<CpuWorkspace> tensors_;

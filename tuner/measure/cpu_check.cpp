@@ -9,26 +9,33 @@ namespace {
 
 constexpr std::int64_t kRows = 64;  // of a piece, at most
 
+const ElementBuffer& expected_of(const CpuWorkspace::Output& output, DataSet data) {
+  return data == DataSet::integers ? output.expected_integers : output.expected;
+}
+
 Finding judge(const CpuWorkspace::Output& output, const Rectangle& piece, DataSet data,
               double error_bound) {
   const bool is_exact = data == DataSet::integers;
   const PoisonedTensor& result = output.result;
-  const ElementBuffer& reference = is_exact ? output.expected_integers : output.expected;
+  const ElementBuffer& reference = expected_of(output, data);
   const double unit = info(result.type()).unit_roundoff;
   Finding finding;
   for (std::int64_t row = piece.row; row < piece.row + piece.rows; ++row) {
     for (std::int64_t column = piece.column; column < piece.column + piece.columns; ++column) {
       const std::int64_t place = row * result.columns() + column;
       const double expected = reference.at(place);
-      const double error = std::fabs(result.at(row, column) - expected);
-      const double magnitude = is_exact ? 0 : output.magnitudes.at(place);
-      const double ratio = error == 0 ? 0 : error / (unit * magnitude);
-      const bool right = is_exact ? error == 0 : ratio <= error_bound;
+      const double value = result.at(row, column);
+      const double error = std::fabs(value - expected);
+      const double magnitude = is_exact || output.tolerance ? 0 : output.magnitudes.at(place);
+      const double ratio = output.tolerance ? tolerance_ratio(value, expected, *output.tolerance)
+                           : error == 0     ? 0
+                                            : error / (unit * magnitude);
+      const bool right = is_exact && !output.tolerance ? error == 0 : ratio <= error_bound;
       if (!right) {
         ++finding.wrong;
         finding.first_wrong = std::min(finding.first_wrong, place);
       }
-      if (!std::isfinite(ratio)) continue;
+      if (!std::isfinite(ratio) || !std::isfinite(error)) continue;
       finding.max_error_ratio = std::max(finding.max_error_ratio, ratio);
       finding.error_squares += error * error;
       finding.reference_squares += expected * expected;
@@ -59,6 +66,19 @@ Finding compare(const CpuWorkspace::Output& output, std::span<const Rectangle> p
   });
   findings.back().outside = output.result.written_outside();
   return merged(findings);
+}
+
+WrongOutput wrong_output(const CpuWorkspace::Output& output, DataSet data, const Finding& finding) {
+  if (finding.wrong == 0) return {};
+  const PoisonedTensor& result = output.result;
+  WrongOutput wrong{.value = result.at(finding.first_wrong / result.columns(),
+                                       finding.first_wrong % result.columns()),
+                    .expected = expected_of(output, data).at(finding.first_wrong)};
+  if (output.data) return wrong;
+  const PoisonedTensor::Unwritten unwritten = result.unwritten();
+  wrong.unwritten = unwritten.count;
+  wrong.first_unwritten = unwritten.first;
+  return wrong;
 }
 
 }  // namespace autotune

@@ -10,7 +10,10 @@
 
 #include "autotune/error.hpp"
 
+#include "core/hash.hpp"
+#include "cpu/npy_file.hpp"
 #include "operation/memory_requirement.hpp"
+#include "tuner/measure/tensor_data.hpp"
 
 namespace autotune {
 namespace {
@@ -28,8 +31,26 @@ std::string compiled(const CpuCompiler& compiler, const ReferenceCode& code) {
                                      compiler.path(), result.log.substr(0, result.log.find('\n'))));
 }
 
+std::string image_of(const LaunchedReference& reference, CpuCompileResult result) {
+  if (result.ok) return std::move(result.image);
+  throw reference_fault(reference.name,
+                        "it does not compile: " + result.log.substr(0, result.log.find('\n')));
+}
+
 std::uint64_t address(const std::byte* memory) {
   return reinterpret_cast<std::uintptr_t>(memory);
+}
+
+// The numbers of all blocks of a launch.
+std::vector<std::int64_t> all_blocks(std::int64_t count) {
+  std::vector<std::int64_t> blocks(static_cast<std::size_t>(count));
+  std::iota(blocks.begin(), blocks.end(), 0);
+  return blocks;
+}
+
+std::string hash_of(const ElementBuffer& buffer) {
+  const auto bytes = static_cast<std::size_t>(buffer.count() * size_bytes(buffer.type()));
+  return content_hash({reinterpret_cast<const char*>(buffer.data()), bytes});
 }
 
 // Integer types have integers in both sets of data.
@@ -80,22 +101,52 @@ CpuReference::CpuReference(const CpuCompiler& compiler, CpuLauncher& launcher,
 CpuReference::CpuReference(CpuLauncher& launcher, const std::string& image)
     : integers(launcher.load(image, kIntegers)), reals(launcher.load(image, kReals)) {}
 
+CpuLaunchedReference::CpuLaunchedReference(const CpuCompiler& compiler, CpuLauncher& launcher,
+                                           const LaunchedReference& reference)
+    : description(reference),
+      kernel(launcher.load(image_of(reference, compiler.compile(reference.name, reference.source,
+                                                                reference.options)),
+                           reference.name)) {}
+
 CpuWorkspace::CpuWorkspace(CpuLauncher& launcher, const MeasureRequest& request)
     : launcher_(launcher), data_(request.data), input_(request.input), seed_(request.seed) {
-  const auto inputs = std::ranges::count_if(
-      data_.tensors, [](const TensorDesc& tensor) { return tensor.role == TensorRole::input; });
-  for (const TensorDesc& tensor : data_.tensors) {
-    const std::int64_t elements = tensor.elements();
-    if (tensor.role == TensorRole::input) {
-      const std::uint64_t seed = static_cast<std::uint64_t>(inputs) * seed_ + inputs_.size();
-      inputs_.push_back({random_integers(tensor.type, elements, seed, launcher_.pool()),
-                         filled_reals(tensor, input_, seed, inputs_.empty(), launcher_.pool())});
-    } else {
-      outputs_.push_back(
-          {PoisonedTensor(with_guard_rows(tensor)), ElementBuffer(tensor.type, elements),
-           ElementBuffer(ElementType::f64, elements), ElementBuffer(ElementType::f32, elements)});
-    }
+  for (std::size_t i = 0; i < data_.tensors.size(); ++i) {
+    const TensorRole role = data_.tensors[i].role;
+    if (is_written(role)) add_output(i);
+    if (is_read(role)) add_input(i);
   }
+}
+
+void CpuWorkspace::add_input(std::size_t number) {
+  const TensorDesc& tensor = data_.tensors[number];
+  ThreadPool& pool = launcher_.pool();
+  const std::uint64_t seed = input_seed(data_, seed_, inputs_.size());
+  const auto own = [&](std::uint64_t own_seed) {
+    return content_of(data_.contents[number], tensor, own_seed, pool);
+  };
+  const bool has_own = !data_.contents.empty();
+  Input input{tensor.name,
+              has_own && data_.has_tolerances()
+                  ? own(second_seed(seed))
+                  : random_integers(tensor.type, tensor.elements(), seed, pool),
+              has_own ? own(seed) : filled_reals(tensor, input_, seed, inputs_.empty(), pool)};
+  if (data_.has_tolerances()) {
+    input.integers_hash = hash_of(input.integers);
+    input.reals_hash = hash_of(input.reals);
+  }
+  inputs_.push_back(std::move(input));
+}
+
+void CpuWorkspace::add_output(std::size_t number) {
+  const TensorDesc& tensor = data_.tensors[number];
+  const bool with_tolerance = data_.has_tolerances();
+  const std::int64_t elements = tensor.elements();
+  Output output{PoisonedTensor(with_guard_rows(tensor)), ElementBuffer(tensor.type, elements),
+                ElementBuffer(with_tolerance ? tensor.type : ElementType::f64, elements),
+                ElementBuffer(ElementType::f32, with_tolerance ? 0 : elements)};
+  if (with_tolerance) output.tolerance = data_.tolerance(number);
+  if (is_read(tensor.role)) output.data = inputs_.size();
+  outputs_.push_back(std::move(output));
 }
 
 bool CpuWorkspace::serves(const MeasureRequest& request) const {
@@ -107,10 +158,10 @@ std::vector<LaunchValues::Tensor> CpuWorkspace::placed(DataSet data) const {
   auto input = inputs_.begin();
   auto output = outputs_.begin();
   for (const TensorDesc& tensor : data_.tensors) {
-    if (tensor.role == TensorRole::input) {
-      const ElementBuffer& buffer = data == DataSet::integers ? input->integers : input->reals;
+    const auto own = is_read(tensor.role) ? input++ : inputs_.end();
+    if (!is_written(tensor.role)) {
+      const ElementBuffer& buffer = data == DataSet::integers ? own->integers : own->reals;
       result.push_back({address(buffer.data()), tensor.row_stride, tensor.matrix_stride});
-      ++input;
     } else {
       const TensorDesc& guarded = output->result.description();
       result.push_back({address(output->result.data()), guarded.row_stride, guarded.matrix_stride});
@@ -120,16 +171,71 @@ std::vector<LaunchValues::Tensor> CpuWorkspace::placed(DataSet data) const {
   return result;
 }
 
-void CpuWorkspace::poison() {
-  for (Output& output : outputs_) output.result.poison(launcher_.pool());
+void CpuWorkspace::poison(DataSet data, Poison poison) {
+  for (Output& output : outputs_) {
+    output.result.poison(launcher_.pool(), poison);
+    if (!output.data) continue;
+    const Input& before = inputs_[*output.data];
+    output.result.store(data == DataSet::integers ? before.integers : before.reals);
+  }
+}
+
+std::string CpuWorkspace::changed_input(DataSet data) const {
+  for (const Input& input : inputs_) {
+    const bool is_first = data == DataSet::integers;
+    const std::string& hash = is_first ? input.integers_hash : input.reals_hash;
+    if (hash_of(is_first ? input.integers : input.reals) != hash) return input.name;
+  }
+  return "";
+}
+
+void CpuWorkspace::compute_expected(const CpuLaunchedReference* reference) {
+  if (has_expected_) return;
+  if (reference != nullptr) {
+    launch_reference(*reference, DataSet::integers);
+    launch_reference(*reference, DataSet::reals);
+  }
+  auto output = outputs_.begin();
+  for (std::size_t i = 0; i < data_.tensors.size(); ++i) {
+    if (!is_written(data_.tensors[i].role)) continue;
+    if (!data_.contents.empty() && !data_.contents[i].expected.empty()) {
+      output->expected_integers = read_npy(data_.contents[i].expected, data_.tensors[i]);
+      output->expected = read_npy(data_.contents[i].expected, data_.tensors[i]);
+    }
+    ++output;
+  }
+  has_expected_ = true;
+}
+
+// It runs in the place of the kernels that it judges, so that what it does wrong is found, and finds
+// other poison than they, so that what depends on poison differs.
+void CpuWorkspace::launch_reference(const CpuLaunchedReference& reference, DataSet data) {
+  const LaunchedReference& own = reference.description;
+  poison(data, Poison::number);
+  const std::vector<LaunchValues::Tensor> tensors = placed(data);
+  ArgumentPack arguments(ArgumentLayout(own.signature),
+                         {.tensors = tensors, .sizes = data_.sizes, .scalars = data_.scalars});
+  const auto fault = launcher_.launch(reference.kernel, arguments.pointers(), own.geometry,
+                                      all_blocks(own.geometry.blocks()));
+  if (fault) throw reference_fault(own.name, *fault);
+  for (Output& output : outputs_) {
+    const PoisonedTensor& result = output.result;
+    const PoisonedTensor::Unwritten missing =
+        output.data ? PoisonedTensor::Unwritten() : result.unwritten();
+    check_reference(own.name, result.description(), result.written_outside(), missing.count,
+                    missing.first);
+    result.copy_to(data == DataSet::integers ? output.expected_integers : output.expected);
+  }
+  if (const std::string input = changed_input(data); !input.empty()) {
+    throw reference_fault(own.name, "it changes the input " + input);
+  }
 }
 
 void CpuWorkspace::compute_references(const CpuReference& kernels, DataSet data,
                                       std::span<const std::vector<Rectangle>> parts) {
   std::vector<std::int64_t> blocks;
   if (parts.empty() || !find_reference_grids(kernels)) {
-    blocks.resize(static_cast<std::size_t>(data_.reference.blocks));
-    std::iota(blocks.begin(), blocks.end(), 0);
+    blocks = all_blocks(data_.reference.blocks);
   } else {
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       for (const Rectangle& part : parts[i]) {

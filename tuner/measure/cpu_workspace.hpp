@@ -27,17 +27,29 @@ struct CpuReference {
   CpuKernel integers, reals;
 };
 
+// The kernel that gives what is expected, loaded.
+struct CpuLaunchedReference {
+  // Throws EnvironmentError when it does not compile.
+  CpuLaunchedReference(const CpuCompiler& compiler, CpuLauncher& launcher,
+                       const LaunchedReference& reference);
+
+  LaunchedReference description;
+  CpuKernel kernel;
+};
+
 class CpuWorkspace {
  public:
   struct Output {
     PoisonedTensor result;
-    ElementBuffer expected_integers;              // in its type
-    ElementBuffer expected;                       // FP64
-    ElementBuffer magnitudes;                     // FP32
+    ElementBuffer expected_integers;  // in its type
+    ElementBuffer expected;           // FP64; in its type if there is a tolerance
+    ElementBuffer magnitudes;         // FP32; none if there is a tolerance
+    std::optional<Tolerance> tolerance = {};
+    std::optional<std::size_t> data = {};         // of an inout: the place among the inputs
     std::optional<TileGrid> reference_grid = {};  // once a part of the reference is asked for
   };
 
-  // Fills in the data. Throws std::bad_alloc.
+  // Fills in the data. Throws std::bad_alloc, and EnvironmentError for a file that has other data.
   CpuWorkspace(CpuLauncher& launcher, const MeasureRequest& request);
 
   // Problems with the same results share a workspace.
@@ -46,7 +58,15 @@ class CpuWorkspace {
   [[nodiscard]] std::vector<Output>& outputs() { return outputs_; }
   // The tensors for launches on this data, in their order.
   [[nodiscard]] std::vector<LaunchValues::Tensor> placed(DataSet data) const;
-  void poison();
+  // Gives the inouts their data, too.
+  void poison(DataSet data, Poison poison = Poison::nan);
+
+  // Returns the name of an input that is not as it was filled, if there are tolerances.
+  [[nodiscard]] std::string changed_input(DataSet data) const;
+
+  // Computes what is expected of outputs with tolerances, for both sets of data, once. Without a
+  // reference files say it. Throws EnvironmentError for a fault of the reference.
+  void compute_expected(const CpuLaunchedReference* reference);
 
   // Computes the references of whole outputs, or, if `parts` has some of each output, of these at
   // least. Throws Error for a fault of the reference.
@@ -55,9 +75,14 @@ class CpuWorkspace {
 
  private:
   struct Input {
+    std::string name;
     ElementBuffer integers, reals;
+    std::string integers_hash = {}, reals_hash = {};  // if there are tolerances
   };
 
+  void add_input(std::size_t tensor);
+  void add_output(std::size_t tensor);
+  void launch_reference(const CpuLaunchedReference& reference, DataSet data);
   void run_reference(const CpuReference& kernels, DataSet data,
                      std::span<const std::int64_t> blocks);
   [[nodiscard]] bool find_reference_grids(const CpuReference& kernels);
@@ -69,6 +94,7 @@ class CpuWorkspace {
   std::vector<Input> inputs_;
   std::vector<Output> outputs_;
   std::set<std::int64_t> computed_integers_, computed_reals_;  // blocks of the references
+  bool has_expected_ = false;                                  // of outputs with tolerances
 };
 
 }  // namespace autotune

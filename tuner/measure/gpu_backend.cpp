@@ -14,6 +14,7 @@
 #include "gpu/baseline.hpp"
 #include "gpu/device.hpp"
 #include "gpu/kernel_arguments.hpp"
+#include "gpu/memory.hpp"
 #include "gpu/nvml.hpp"
 #include "gpu/workspace.hpp"
 #include "tuner/measure/calibration.hpp"
@@ -55,10 +56,11 @@ struct GpuBackend::Objects {
   std::optional<gpu::Nvml> nvml;
   std::map<std::string, std::unique_ptr<gpu::Baseline>> baselines;
   std::unique_ptr<const gpu::Module> calibration;
+  std::optional<LimitingRates> limits;  // once they were measured
 };
 
 struct GpuBackend::Loaded {
-  const GpuWorkspace& tensors;
+  GpuWorkspace& tensors;
   Problem problem;
   ProblemData data;
   ArgumentLayout arguments = ArgumentLayout();
@@ -89,8 +91,13 @@ GpuBackend::~GpuBackend() {
 
 void GpuBackend::compile_kernels(const ProblemData& data) {
   try {
-    for (const TensorDesc& tensor : data.tensors) objects_->kernels.of(tensor.type);
-    objects_->kernels.of(reference_code(data));
+    MeasuringKernels& kernels = objects_->kernels;
+    for (const TensorDesc& tensor : data.tensors) {
+      kernels.of(tensor.type);
+      if (data.has_tolerances()) kernels.tolerances_of(tensor.type);
+    }
+    if (!data.has_tolerances()) kernels.of(reference_code(data));
+    if (data.launched_reference) kernels.of(*data.launched_reference);
   } catch (const gpu::DriverError& error) {
     // provide() tries again, and says how much memory is lacking.
     if (!gpu::is_out_of_memory(error.cuda_result())) throw;
@@ -100,7 +107,7 @@ void GpuBackend::compile_kernels(const ProblemData& data) {
 std::string GpuBackend::provide(const MeasureRequest& request) {
   loaded_.reset();
   std::string problem;
-  const GpuWorkspace* tensors = objects_->workspaces.find_or_make(request, problem);
+  GpuWorkspace* const tensors = objects_->workspaces.find_or_make(request, problem);
   if (tensors == nullptr) return problem;
   loaded_ = std::make_unique<Loaded>(
       Loaded{.tensors = *tensors, .problem = request.problem, .data = request.data});
@@ -108,6 +115,7 @@ std::string GpuBackend::provide(const MeasureRequest& request) {
 }
 
 std::string GpuBackend::load(const MeasureRequest& request) {
+  gpu::reset_persisting_lines(*driver_);  // those of the kernel before
   if (!request.baseline.empty()) {
     std::unique_ptr<gpu::Baseline>& baseline = objects_->baselines[request.baseline];
     for (const gpu::NamedBaseline& known : gpu::built_in_baselines()) {
@@ -138,8 +146,8 @@ void GpuBackend::prepare_launch() {
       objects_->workspace.reserve(loaded_->geometry.workspace_bytes(), objects_->stream.handle());
 }
 
-void GpuBackend::poison() {
-  loaded_->tensors.poison();
+void GpuBackend::poison(DataSet data, Poison poison) {
+  loaded_->tensors.poison(data, poison);
 }
 
 LaunchValues GpuBackend::values(DataSet data) const {
@@ -170,22 +178,51 @@ double GpuBackend::launch(DataSet data) {
   return objects_->end.elapsed_us_since(objects_->start);
 }
 
-CheckOutcome GpuBackend::check(DataSet data, const std::string& when, Finding& finding) {
+Finding GpuBackend::read_findings() {
   const gpu::Stream& stream = objects_->stream;
+  objects_->findings.copy_to_host(objects_->host_findings.data(), kFindingsBytes, stream);
+  stream.synchronize();
+  return merged(std::span(static_cast<const Finding*>(objects_->host_findings.data()), kFindings));
+}
+
+WrongOutput GpuBackend::wrong_output(std::size_t output, DataSet data, const Finding& finding) {
+  if (finding.wrong == 0) return {};
   const GpuWorkspace& tensors = loaded_->tensors;
+  WrongOutput wrong{.value = tensors.value(output, finding.first_wrong),
+                    .expected = tensors.expected(output, data, finding.first_wrong)};
+  if (tensors.is_inout(output)) return wrong;
+  tensors.check_written(output, objects_->findings.address());
+  const Finding unwritten = read_findings();
+  wrong.unwritten = unwritten.wrong;
+  wrong.first_unwritten = unwritten.first_wrong;
+  return wrong;
+}
+
+CheckOutcome GpuBackend::check(DataSet data, const std::string& when, Finding& finding) {
+  const GpuWorkspace& tensors = loaded_->tensors;
+  const bool has_tolerances = loaded_->data.has_tolerances();
   std::vector<Finding> findings;
   for (std::size_t i = 0; i < tensors.outputs(); ++i) {
     tensors.check(i, data, loaded_->data.error_bound, objects_->findings.address());
-    objects_->findings.copy_to_host(objects_->host_findings.data(), kFindingsBytes, stream);
-    stream.synchronize();
-    findings.push_back(
-        merged(std::span(static_cast<const Finding*>(objects_->host_findings.data()), kFindings)));
+    findings.push_back(read_findings());
     finding = merged(findings);
+    const Finding& own = findings.back();
     CheckOutcome outcome =
-        outcome_of(findings.back(), tensors.output(i), when, tensors.outputs() > 1);
+        has_tolerances ? outcome_of(own, tensors.output(i), when, wrong_output(i, data, own))
+                       : outcome_of(own, tensors.output(i), when, tensors.outputs() > 1);
     if (!outcome.ok()) return outcome;
   }
   return {};
+}
+
+std::string GpuBackend::changed_input(DataSet data) {
+  return loaded_->tensors.changed_input(data);
+}
+
+double GpuBackend::least_us(const ProblemData& data) {
+  std::optional<LimitingRates>& limits = objects_->limits;
+  if (!limits) limits = limiting_rates(device_, calibration_kernels(), objects_->stream);
+  return limits->least_us(data);
 }
 
 Timing GpuBackend::time(const TimingPlan& plan, double estimate_us) {
@@ -222,13 +259,17 @@ void GpuBackend::discard(TrialStatus status) {
   objects_->workspace.discard();
 }
 
-CalibrateReply GpuBackend::calibrate() {
+const gpu::Module& GpuBackend::calibration_kernels() {
   std::unique_ptr<const gpu::Module>& module = objects_->calibration;
   if (!module) {
     module = load_measuring_kernels(*driver_, *nvrtc_, objects_->target, "calibration.cu",
                                     measuring_source("calibration.cu"), {});
   }
-  return calibrate_gpu(device_, *module, objects_->stream);
+  return *module;
+}
+
+CalibrateReply GpuBackend::calibrate() {
+  return calibrate_gpu(device_, calibration_kernels(), objects_->stream);
 }
 
 }  // namespace autotune

@@ -5,6 +5,7 @@
 
 #include "core/device_info.hpp"
 #include "gpu/context.hpp"
+#include "gpu/module.hpp"
 #include "gpu/nvrtc.hpp"
 #include "tuner/measure/measurer.hpp"
 
@@ -26,9 +27,11 @@ class GpuBackend : public MeasureBackend {
   std::string provide(const MeasureRequest& request) override;
   std::string load(const MeasureRequest& request) override;
   void prepare_launch() override;
-  void poison() override;
+  void poison(DataSet data, Poison poison) override;
   double launch(DataSet data) override;
   CheckOutcome check(DataSet data, const std::string& when, Finding& finding) override;
+  std::string changed_input(DataSet data) override;
+  [[nodiscard]] double least_us(const ProblemData& data) override;
   Timing time(const TimingPlan& plan, double estimate_us) override;
   [[nodiscard]] bool is_out_of_memory(const Error& error) const override;
   [[nodiscard]] bool is_poisoned(const Error& error) const override;
@@ -38,7 +41,10 @@ class GpuBackend : public MeasureBackend {
   struct Objects;  // all that lives in the context
   struct Loaded;   // the request under way
 
+  const gpu::Module& calibration_kernels();
   [[nodiscard]] LaunchValues values(DataSet data) const;
+  [[nodiscard]] Finding read_findings();
+  [[nodiscard]] WrongOutput wrong_output(std::size_t output, DataSet data, const Finding& finding);
   void enqueue(DataSet data);
 
   std::shared_ptr<const gpu::Nvrtc> nvrtc_;

@@ -1,17 +1,19 @@
 #include "tuner/measure/gpu_workspace.hpp"
 
 #include <algorithm>
+#include <array>
+#include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "cpu/npy_file.hpp"
+#include "gpu/kernel_arguments.hpp"
 #include "operation/memory_requirement.hpp"
+#include "tuner/measure/tensor_data.hpp"
 
 namespace autotune {
 namespace {
-
-// When it is repeated, this word is a quiet NaN in every type of real numbers, and one that no
-// arithmetic gives. As an i32 it is 2146992120, which results of small integers do not reach.
-constexpr std::uint32_t kPoison = 0x7ff87ff8;
 
 // This much memory is left for the code and local memory of kernels, and for baselines.
 constexpr double kReservedBytes = 512.0 * (1 << 20);
@@ -35,48 +37,99 @@ const ReferenceKernels& MeasuringKernels::of(const ReferenceCode& code) {
   return references_.try_emplace(code, driver_, nvrtc_, target_, code).first->second;
 }
 
+const ToleranceKernels& MeasuringKernels::tolerances_of(ElementType type) {
+  return tolerances_of_types_.try_emplace(type, driver_, nvrtc_, target_, type).first->second;
+}
+
+const MeasuringKernels::Reference& MeasuringKernels::of(const LaunchedReference& reference) {
+  if (launched_reference_ && launched_reference_->description == reference) {
+    return *launched_reference_;
+  }
+  std::vector<std::string> options = reference.options;
+  const auto names_target = [](const std::string& one) { return one.starts_with("-arch="); };
+  if (std::ranges::none_of(options, names_target)) options.push_back("-arch=" + target_);
+  const gpu::CompileResult compiled = nvrtc_.compile(reference.name, reference.source, options);
+  if (!compiled.ok) {
+    throw reference_fault(
+        reference.name, "it does not compile: " + compiled.log.substr(0, compiled.log.find('\n')));
+  }
+  auto module = std::make_unique<gpu::Module>(driver_, compiled.image);
+  const gpu::Kernel kernel = module->kernel(reference.name);
+  return launched_reference_.emplace(Reference{reference, std::move(module), kernel});
+}
+
 GpuWorkspace::GpuWorkspace(MeasuringKernels& kernels, const gpu::Stream& stream,
                            const MeasureRequest& request)
-    : stream_(stream), data_(request.data), input_(request.input), seed_(request.seed) {
-  const auto inputs = std::ranges::count_if(
-      data_.tensors, [](const TensorDesc& tensor) { return tensor.role == TensorRole::input; });
-  for (const TensorDesc& tensor : data_.tensors) {
-    const VerificationKernels& own = kernels.of(tensor.type);
-    if (tensor.role == TensorRole::input) {
-      add_input(kernels.driver(), own, tensor,
-                static_cast<std::uint64_t>(inputs) * seed_ + inputs_.size());
-    } else {
-      add_output(kernels.driver(), own, with_guard_rows(tensor));
-    }
+    : kernels_(kernels),
+      stream_(stream),
+      data_(request.data),
+      input_(request.input),
+      seed_(request.seed) {
+  for (std::size_t i = 0; i < data_.tensors.size(); ++i) {
+    const TensorRole role = data_.tensors[i].role;
+    if (is_written(role)) add_output(i);
+    if (is_read(role)) add_input(i);
   }
-  compute_references(kernels.of(reference_code(data_)));
+  if (data_.has_tolerances()) {
+    compute_expected();
+  } else {
+    compute_references(kernels.of(reference_code(data_)));
+  }
 }
 
 // Integer types have integers in both sets of data.
-void GpuWorkspace::add_input(const gpu::Driver& driver, const VerificationKernels& fills,
-                             const TensorDesc& tensor, std::uint64_t seed) {
+void GpuWorkspace::add_input(std::size_t number) {
+  const TensorDesc& tensor = data_.tensors[number];
+  const gpu::Driver& driver = kernels_.driver();
+  const VerificationKernels& fills = kernels_.of(tensor.type);
   const std::int64_t count = tensor.elements();
+  const std::uint64_t seed = input_seed(data_, seed_, inputs_.size());
   const double first = inputs_.empty() ? 0 : 1;
-  const Input& input =
-      inputs_.emplace_back(Input{buffer(driver, tensor.bytes()), buffer(driver, tensor.bytes())});
-  fills.fill_integers(input.integers.address(), count, seed, stream_);
-  if (is_integer(tensor.type)) {
+  const bool has_own = !data_.contents.empty();
+  Input& input = inputs_.emplace_back(
+      Input{tensor.name, buffer(driver, tensor.bytes()), buffer(driver, tensor.bytes())});
+  if (has_own && data_.has_tolerances()) {
+    fill(input.integers, number, second_seed(seed));
+  } else {
+    fills.fill_integers(input.integers.address(), count, seed, stream_);
+  }
+  if (has_own) {
+    fill(input.reals, number, seed);
+  } else if (is_integer(tensor.type)) {
     fills.fill_integers(input.reals.address(), count, seed, stream_);
   } else if (input_ == InputData::linear) {
     fills.fill_linear(input.reals.address(), count, first, 1 - first, stream_);
   } else {
     fills.fill_uniform(input.reals.address(), count, seed, stream_);
   }
-  place(tensor, input.integers.address(), input.reals.address());
+  if (data_.has_tolerances()) {
+    input.integers_sum = sum_of(input.integers);
+    input.reals_sum = sum_of(input.reals);
+  }
+  if (!is_written(tensor.role)) place(tensor, input.integers.address(), input.reals.address());
 }
 
-void GpuWorkspace::add_output(const gpu::Driver& driver, const VerificationKernels& checks,
-                              const TensorDesc& tensor) {
+// The content is made in this machine's memory, so that it is the same on every device.
+void GpuWorkspace::fill(const gpu::DeviceBuffer& buffer, std::size_t tensor,
+                        std::uint64_t seed) const {
+  ThreadPool pool(std::max(1U, std::thread::hardware_concurrency()));
+  const ElementBuffer content =
+      content_of(data_.contents[tensor], data_.tensors[tensor], seed, pool);
+  buffer.copy_from_host(content.data(), buffer.size(), stream_);
+  stream_.synchronize();
+}
+
+void GpuWorkspace::add_output(std::size_t number) {
+  const TensorDesc tensor = with_guard_rows(data_.tensors[number]);
+  const gpu::Driver& driver = kernels_.driver();
+  const bool with_tolerance = data_.has_tolerances();
   const std::int64_t guard = guard_bytes(tensor);
-  const Output& output = outputs_.emplace_back(
-      Output{tensors_.size(), checks, buffer(driver, padded_bytes(tensor) + 2 * guard),
-             buffer(driver, tensor.bytes()), buffer(driver, tensor.elements() * kValueBytes),
-             buffer(driver, tensor.elements() * kMagnitudeBytes)});
+  Output& output = outputs_.emplace_back(Output{
+      tensors_.size(), kernels_.of(tensor.type), buffer(driver, padded_bytes(tensor) + 2 * guard),
+      buffer(driver, tensor.bytes()),
+      buffer(driver, with_tolerance ? tensor.bytes() : tensor.elements() * kValueBytes),
+      with_tolerance ? gpu::DeviceBuffer() : buffer(driver, tensor.elements() * kMagnitudeBytes)});
+  if (is_read(tensor.role)) output.data = inputs_.size();
   const std::uint64_t elements = output.memory.address() + static_cast<std::uint64_t>(guard);
   place(tensor, elements, elements);
 }
@@ -102,36 +155,176 @@ void GpuWorkspace::compute_references(const ReferenceKernels& kernels) const {
   kernels.reals(data_.reference, reals, expected, stream_);
 }
 
+void GpuWorkspace::compute_expected() {
+  if (data_.launched_reference) {
+    const MeasuringKernels::Reference& reference = kernels_.of(*data_.launched_reference);
+    try {
+      launch_reference(reference, DataSet::integers);
+      launch_reference(reference, DataSet::reals);
+    } catch (const gpu::DriverError& error) {
+      if (gpu::is_out_of_memory(error.cuda_result())) throw;
+      throw reference_fault(reference.description.name, error.what());
+    }
+  }
+  for (const Output& output : outputs_) {
+    const std::size_t number = output.tensor;
+    if (data_.contents.empty() || data_.contents[number].expected.empty()) continue;
+    const ElementBuffer expected = read_npy(data_.contents[number].expected, data_.tensors[number]);
+    for (const gpu::DeviceBuffer* buffer : {&output.expected_integers, &output.expected}) {
+      buffer->copy_from_host(expected.data(), buffer->size(), stream_);
+    }
+    stream_.synchronize();
+  }
+}
+
+// It runs in the place of the kernels that it judges, so that what it does wrong is found, and finds
+// other poison than they, so that what depends on poison differs.
+void GpuWorkspace::launch_reference(const MeasuringKernels::Reference& reference, DataSet data) {
+  const LaunchedReference& own = reference.description;
+  poison(data, Poison::number);
+  const LaunchValues launched{
+      .tensors = placed(data), .sizes = data_.sizes, .scalars = data_.scalars};
+  const ArgumentLayout layout(own.signature);
+  gpu::KernelArguments arguments(kernels_.driver(), layout, own.geometry, tensors_, launched);
+  reference.kernel.allow_dynamic_shared(own.geometry);
+  reference.kernel.launch(own.geometry, arguments.pointers(), stream_);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    check_launched(own.name, i);
+    const Output& output = outputs_[i];
+    const TensorDesc& tensor = data_.tensors[output.tensor];
+    const std::int64_t row_bytes = tensor.columns * size_bytes(tensor.type);
+    const gpu::DeviceBuffer& expected =
+        data == DataSet::integers ? output.expected_integers : output.expected;
+    gpu::copy_rows(kernels_.driver(), {expected.address(), row_bytes, tensor.rows * row_bytes},
+                   rows_of(output), row_bytes, tensor.rows, tensor.matrices, stream_.handle());
+  }
+  if (const std::string input = changed_input(data); !input.empty()) {
+    throw reference_fault(own.name, "it changes the input " + input);
+  }
+}
+
+void GpuWorkspace::check_launched(const std::string& reference, std::size_t output) const {
+  constexpr std::size_t kFindings = VerificationKernels::kFindings;
+  const gpu::DeviceBuffer findings =
+      buffer(kernels_.driver(), std::int64_t{kFindings * sizeof(Finding)});
+  std::vector<Finding> blocks(kFindings);
+  check_written(output, findings.address());
+  findings.copy_to_host(blocks.data(), findings.size(), stream_);
+  stream_.synchronize();
+  const Finding all = merged(blocks);
+  check_reference(reference, data_.tensors[outputs_[output].tensor], all.outside,
+                  is_inout(output) ? 0 : all.wrong, all.first_wrong);
+}
+
 bool GpuWorkspace::serves(const MeasureRequest& request) const {
   return input_ == request.input && seed_ == request.seed && same_results(data_, request.data);
 }
 
-void GpuWorkspace::poison() const {
+void GpuWorkspace::poison(DataSet data, Poison poison) {
+  poison_ = static_cast<std::uint32_t>(poison) * 0x10001U;
   for (const Output& output : outputs_) {
-    output.memory.fill(kPoison, 0, output.memory.size(), stream_);
+    output.memory.fill(poison_, 0, output.memory.size(), stream_);
+    if (!output.data) continue;
+    const TensorDesc& tensor = tensors_[output.tensor];
+    const std::int64_t row_bytes = tensor.columns * size_bytes(tensor.type);
+    const Input& before = inputs_[*output.data];
+    const gpu::DeviceBuffer& from = data == DataSet::integers ? before.integers : before.reals;
+    gpu::copy_rows(kernels_.driver(), rows_of(output),
+                   {from.address(), row_bytes, tensor.rows * row_bytes}, row_bytes, tensor.rows,
+                   tensor.matrices, stream_.handle());
   }
+}
+
+gpu::RowPlace GpuWorkspace::rows_of(const Output& output) const {
+  const TensorDesc& tensor = tensors_[output.tensor];
+  const std::int64_t bytes = size_bytes(tensor.type);
+  return {integers_placed_[output.tensor].address, tensor.columns * bytes,
+          tensor.placed_elements() / tensor.matrices * bytes};
+}
+
+CheckedArea GpuWorkspace::area_of(const Output& output) const {
+  const TensorDesc& tensor = tensors_[output.tensor];
+  const std::uint64_t elements = integers_placed_[output.tensor].address;
+  return {elements,
+          tensor.elements(),
+          tensor.matrix_elements(),
+          tensor.matrices == 1 ? tensor.matrix_elements() : tensor.matrix_stride,
+          output.memory.address(),
+          elements + static_cast<std::uint64_t>(padded_bytes(tensor)),
+          guard_bytes(tensor) / 4,
+          poison_};
 }
 
 void GpuWorkspace::check(std::size_t number, DataSet data, double error_bound,
                          std::uint64_t findings) const {
   const Output& output = outputs_[number];
-  const TensorDesc& tensor = tensors_[output.tensor];
-  const std::uint64_t elements = integers_placed_[output.tensor].address;
-  const VerificationKernels::Area area{
-      elements,
-      tensor.elements(),
-      tensor.matrix_elements(),
-      tensor.matrices == 1 ? tensor.matrix_elements() : tensor.matrix_stride,
-      output.memory.address(),
-      elements + static_cast<std::uint64_t>(padded_bytes(tensor)),
-      guard_bytes(tensor) / 4,
-      kPoison};
-  if (data == DataSet::integers) {
+  const CheckedArea area = area_of(output);
+  const bool is_first = data == DataSet::integers;
+  if (data_.has_tolerances()) {
+    kernels_.tolerances_of(tensors_[output.tensor].type)
+        .check(area, (is_first ? output.expected_integers : output.expected).address(),
+               data_.tolerance(output.tensor), findings, stream_);
+  } else if (is_first) {
     output.checks.check_integers(area, output.expected_integers.address(), findings, stream_);
   } else {
     output.checks.check_real(area, output.expected.address(), output.magnitudes.address(),
                              error_bound, findings, stream_);
   }
+}
+
+void GpuWorkspace::check_written(std::size_t number, std::uint64_t findings) const {
+  const Output& output = outputs_[number];
+  kernels_.tolerances_of(tensors_[output.tensor].type)
+      .check_written(area_of(output), findings, stream_);
+}
+
+double GpuWorkspace::element(const gpu::DeviceBuffer& buffer, ElementType type,
+                             std::int64_t offset) const {
+  std::array<std::byte, sizeof(double)> bytes{};
+  buffer.copy_to_host(bytes.data(), static_cast<std::size_t>(size_bytes(type)), stream_,
+                      static_cast<std::size_t>(offset));
+  stream_.synchronize();
+  return load_element(type, bytes.data());
+}
+
+double GpuWorkspace::value(std::size_t number, std::int64_t place) const {
+  const Output& output = outputs_[number];
+  const TensorDesc& tensor = tensors_[output.tensor];
+  const std::int64_t of_matrix = tensor.matrix_elements();
+  const std::int64_t gap = tensor.placed_elements() / tensor.matrices - of_matrix;
+  return element(output.memory, tensor.type,
+                 guard_bytes(tensor) + (place + place / of_matrix * gap) * size_bytes(tensor.type));
+}
+
+double GpuWorkspace::expected(std::size_t number, DataSet data, std::int64_t place) const {
+  const Output& output = outputs_[number];
+  const ElementType type = tensors_[output.tensor].type;
+  return element(data == DataSet::integers ? output.expected_integers : output.expected, type,
+                 place * size_bytes(type));
+}
+
+std::uint64_t GpuWorkspace::sum_of(const gpu::DeviceBuffer& data) const {
+  const gpu::DeviceBuffer device_sum = buffer(kernels_.driver(), sizeof(std::uint64_t));
+  std::uint64_t sum = 0;
+  device_sum.fill(0, 0, sizeof sum, stream_);
+  // The kernel takes pieces of two bytes, whatever the type.
+  kernels_.tolerances_of(data_.tensors.front().type)
+      .add_up(data.address(), static_cast<std::int64_t>(data.size()), device_sum.address(),
+              stream_);
+  device_sum.copy_to_host(&sum, sizeof sum, stream_);
+  stream_.synchronize();
+  return sum;
+}
+
+std::string GpuWorkspace::changed_input(DataSet data) const {
+  for (const Input& input : inputs_) {
+    const bool is_first = data == DataSet::integers;
+    if (sum_of(is_first ? input.integers : input.reals) !=
+        (is_first ? input.integers_sum : input.reals_sum)) {
+      return input.name;
+    }
+  }
+  return "";
 }
 
 GpuWorkspace* WorkspaceCache::find_or_make(const MeasureRequest& request, std::string& problem) {

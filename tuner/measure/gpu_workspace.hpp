@@ -6,6 +6,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,13 +26,24 @@ class MeasuringKernels {
   [[nodiscard]] const gpu::Driver& driver() const { return driver_; }
   const VerificationKernels& of(ElementType type);
   const ReferenceKernels& of(const ReferenceCode& code);
+  const ToleranceKernels& tolerances_of(ElementType type);
+
+  // The kernel that gives what is expected. Throws EnvironmentError if it does not compile.
+  struct Reference {
+    LaunchedReference description;
+    std::unique_ptr<gpu::Module> module;
+    gpu::Kernel kernel;
+  };
+  const Reference& of(const LaunchedReference& reference);
 
  private:
   const gpu::Driver& driver_;
   const gpu::Nvrtc& nvrtc_;
   std::string target_;
   std::map<ElementType, VerificationKernels> of_types_;
+  std::map<ElementType, ToleranceKernels> tolerances_of_types_;
   std::map<ReferenceCode, ReferenceKernels> references_;
+  std::optional<Reference> launched_reference_;  // of the last problem that has one
 };
 
 class GpuWorkspace {
@@ -54,30 +66,51 @@ class GpuWorkspace {
   }
 
   // Both are asynchronous on the stream of the constructor. A check of an output writes
-  // VerificationKernels::kFindings findings.
-  void poison() const;
+  // VerificationKernels::kFindings findings; that of unwritten elements calls them wrong.
+  void poison(DataSet data, Poison poison = Poison::nan);
   void check(std::size_t output, DataSet data, double error_bound, std::uint64_t findings) const;
+  void check_written(std::size_t output, std::uint64_t findings) const;
+
+  // These wait for the stream. They are for results with tolerances.
+  [[nodiscard]] bool is_inout(std::size_t output) const {
+    return outputs_[output].data.has_value();
+  }
+  [[nodiscard]] double value(std::size_t output, std::int64_t element) const;
+  [[nodiscard]] double expected(std::size_t output, DataSet data, std::int64_t element) const;
+  // Returns the name of an input that is not as it was filled.
+  [[nodiscard]] std::string changed_input(DataSet data) const;
 
  private:
   struct Input {
+    std::string name;
     gpu::DeviceBuffer integers, reals;
+    std::uint64_t integers_sum = 0, reals_sum = 0;  // if there are tolerances
   };
   struct Output {
     std::size_t tensor;  // its place among all
     const VerificationKernels& checks;
-    gpu::DeviceBuffer memory;             // with the guard zones
-    gpu::DeviceBuffer expected_integers;  // in its type
-    gpu::DeviceBuffer expected;           // FP64
-    gpu::DeviceBuffer magnitudes;         // FP32
+    gpu::DeviceBuffer memory;              // with the guard zones
+    gpu::DeviceBuffer expected_integers;   // in its type
+    gpu::DeviceBuffer expected;            // FP64; in its type if there is a tolerance
+    gpu::DeviceBuffer magnitudes;          // FP32; none if there is a tolerance
+    std::optional<std::size_t> data = {};  // of an inout: the place among the inputs
   };
 
-  void add_input(const gpu::Driver& driver, const VerificationKernels& fills,
-                 const TensorDesc& tensor, std::uint64_t seed);
-  void add_output(const gpu::Driver& driver, const VerificationKernels& checks,
-                  const TensorDesc& tensor);
+  void add_input(std::size_t tensor);
+  void add_output(std::size_t tensor);
   void place(const TensorDesc& tensor, std::uint64_t integers, std::uint64_t reals);
+  void fill(const gpu::DeviceBuffer& buffer, std::size_t tensor, std::uint64_t seed) const;
   void compute_references(const ReferenceKernels& kernels) const;
+  void compute_expected();
+  void launch_reference(const MeasuringKernels::Reference& reference, DataSet data);
+  void check_launched(const std::string& reference, std::size_t output) const;
+  [[nodiscard]] CheckedArea area_of(const Output& output) const;
+  [[nodiscard]] gpu::RowPlace rows_of(const Output& output) const;
+  [[nodiscard]] std::uint64_t sum_of(const gpu::DeviceBuffer& buffer) const;
+  [[nodiscard]] double element(const gpu::DeviceBuffer& buffer, ElementType type,
+                               std::int64_t offset) const;
 
+  MeasuringKernels& kernels_;
   const gpu::Stream& stream_;
   ProblemData data_;
   InputData input_;
@@ -86,6 +119,7 @@ class GpuWorkspace {
   std::vector<Input> inputs_;
   std::vector<Output> outputs_;
   std::vector<LaunchValues::Tensor> integers_placed_, reals_placed_;
+  std::uint32_t poison_ = 0;  // the word that was filled in last
 };
 
 // The workspaces of the problems that were used last, as many as the device's memory holds.

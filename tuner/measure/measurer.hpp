@@ -7,13 +7,16 @@
 
 #include "autotune/error.hpp"
 
+#include "cpu/tensors.hpp"
 #include "operation/problem_data.hpp"
 #include "tuner/measure/verification.hpp"
 #include "tuner/worker/protocol.hpp"
 
 namespace autotune {
 
-// The two sets of inputs that a problem is computed on.
+// The two sets of inputs that a problem is computed on. If the results have tolerances
+// (ProblemData::has_tolerances), both have the contents that the operation says, with other random
+// numbers.
 enum class DataSet : std::uint8_t {
   integers,  // small integers, whose results are exact
   reals,     // the data that MeasureRequest::input names
@@ -43,13 +46,19 @@ class MeasureBackend {
   virtual void prepare_launch() {}
 
   // Fills the outputs and their guard zones with poison, which shows which words a launch has
-  // written.
-  virtual void poison() = 0;
+  // written, and gives the inouts their data.
+  virtual void poison(DataSet data, Poison poison = Poison::nan) = 0;
   // Launches once, waits for the end and returns the microseconds. Throws Error for a fault.
   virtual double launch(DataSet data) = 0;
   // Compares the outputs with the references of the data: bit for bit for integers, within the
-  // error bound for reals. `when` completes "wrong ...".
+  // error bound for reals; within the tolerances for outputs that have them. `when` completes
+  // "wrong ...".
   virtual CheckOutcome check(DataSet data, const std::string& when, Finding& finding) = 0;
+  // Returns the name of an input that a launch has changed, if the results have tolerances. Empty:
+  // none.
+  [[nodiscard]] virtual std::string changed_input(DataSet) { return ""; }
+  // The least time in which the device can do so much work of kernels on these tensors; 0: unknown.
+  [[nodiscard]] virtual double least_us(const ProblemData&) { return 0; }
   // Times launches on the reals. `estimate_us` is the time of a verified launch; 0: there was none.
   virtual Timing time(const TimingPlan& plan, double estimate_us) = 0;
 

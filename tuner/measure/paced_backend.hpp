@@ -52,13 +52,17 @@ class PacedBackend : public MeasureBackend {
   }
   std::string load(const MeasureRequest& request) override { return backend_.load(request); }
   void prepare_launch() override { backend_.prepare_launch(); }
-  void poison() override { backend_.poison(); }
+  void poison(DataSet data, Poison poison) override { backend_.poison(data, poison); }
   double launch(DataSet data) override {
     return pace_.keep([&] { return backend_.launch(data); });
   }
   CheckOutcome check(DataSet data, const std::string& when, Finding& finding) override {
     return pace_.keep([&] { return backend_.check(data, when, finding); });
   }
+  std::string changed_input(DataSet data) override {
+    return pace_.keep([&] { return backend_.changed_input(data); });
+  }
+  // least_us() stays unknown: others make the rates of the device seem too low.
   Timing time(const TimingPlan& plan, double estimate_us) override;
   // Says that others may have disturbed the measurement.
   [[nodiscard]] std::string note() const override;

@@ -43,4 +43,35 @@ CheckOutcome outcome_of(const Finding& finding, const TensorDesc& output, const 
   return {};
 }
 
+double tolerance_ratio(double result, double expected, const Tolerance& tolerance) {
+  if (result == expected || (std::isnan(result) && std::isnan(expected))) return 0;
+  return std::fabs(result - expected) /
+         (tolerance.absolute + tolerance.relative * std::fabs(expected));
+}
+
+CheckOutcome outcome_of(const Finding& finding, const TensorDesc& output, const std::string& when,
+                        const WrongOutput& wrong) {
+  if (finding.outside > 0 || finding.wrong == 0) return outcome_of(finding, output, when, true);
+  const std::int64_t elements = output.elements();
+  if (wrong.unwritten == elements) {
+    return {TrialStatus::wrong_result,
+            fmt::format("wrote nothing to the output {} {}", output.name, when)};
+  }
+  if (wrong.unwritten > 0) {
+    return {TrialStatus::wrong_result,
+            fmt::format("left {} of {} elements of the output {} unwritten {}, the first is {}",
+                        wrong.unwritten, elements, output.name, when,
+                        place_text(output, wrong.first_unwritten))};
+  }
+  return {TrialStatus::wrong_result,
+          fmt::format("{} of {} elements of {} are wrong {}; {} is {:.9g}, but {:.9g} is expected",
+                      finding.wrong, elements, output.name, when,
+                      place_text(output, finding.first_wrong), wrong.value, wrong.expected)};
+}
+
+std::string place_text(const TensorDesc& tensor, std::int64_t element) {
+  if (tensor.matrices * tensor.rows == 1) return fmt::format("element {}", element);
+  return fmt::format("row {}, column {}", element / tensor.columns, element % tensor.columns);
+}
+
 }  // namespace autotune

@@ -1,4 +1,4 @@
-// Decides from the findings of the check kernels (tuner/measure/kernels/verification.cu) whether a
+// Decides from the findings of the check kernels (tuner/measure/kernels) whether a
 // result is right. Pure functions, safe from any thread.
 #pragma once
 
@@ -9,6 +9,7 @@
 
 #include "core/tensor.hpp"
 #include "core/trial.hpp"
+#include "operation/tensor_content.hpp"
 
 namespace autotune {
 
@@ -42,5 +43,24 @@ struct CheckOutcome {
 // output is named if it is one of several.
 [[nodiscard]] CheckOutcome outcome_of(const Finding& finding, const TensorDesc& output,
                                       const std::string& when, bool is_one_of_several = false);
+
+// How far a result is from what is expected, as a part of what the tolerance allows. The result is
+// right if it is at most 1. NaN is right only where NaN is expected, and an infinity only where the
+// same one is. NaN and infinity mean that no number says how far it is.
+[[nodiscard]] double tolerance_ratio(double result, double expected, const Tolerance& tolerance);
+
+// More about an output that is wrong by its tolerance.
+struct WrongOutput {
+  std::int64_t unwritten = 0;  // elements that are still poison, unless it is an inout
+  std::int64_t first_unwritten = 0;
+  double value = 0;     // of the first wrong element
+  double expected = 0;  // in its place
+};
+// The same as outcome_of for outputs that have tolerances: says what kind of fault it is.
+[[nodiscard]] CheckOutcome outcome_of(const Finding& finding, const TensorDesc& output,
+                                      const std::string& when, const WrongOutput& wrong);
+
+// "element 12", or "row 1, column 2" of a tensor of several rows.
+[[nodiscard]] std::string place_text(const TensorDesc& tensor, std::int64_t element);
 
 }  // namespace autotune

@@ -33,7 +33,19 @@ void launch(const gpu::Kernel& kernel, std::int64_t blocks, const gpu::Stream& s
   kernel.launch({.grid = {blocks, 1, 1}, .block = {kThreads, 1, 1}}, pointers, stream);
 }
 
+// A file of kernels for elements of a type, with all that is compiled before it.
+std::unique_ptr<gpu::Module> load_for(ElementType type, const char* file, const gpu::Driver& driver,
+                                      const gpu::Nvrtc& nvrtc, const std::string& target) {
+  return load_measuring_kernels(driver, nvrtc, target, file, check_source(file),
+                                {std::string("ELEMENT=") + info(type).cuda_name});
+}
+
 }  // namespace
+
+std::string check_source(std::string_view file) {
+  return std::string(element_source()) + std::string(measuring_source("check.cuh")) +
+         std::string(measuring_source(file));
+}
 
 std::string_view measuring_source(std::string_view file) {
   const auto files = embedded_measuring_kernels();
@@ -59,10 +71,7 @@ std::unique_ptr<gpu::Module> load_measuring_kernels(
 VerificationKernels::VerificationKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc,
                                          const std::string& target, ElementType type)
     : unit_roundoff_(info(type).unit_roundoff),
-      module_(load_measuring_kernels(
-          driver, nvrtc, target, "verification.cu",
-          std::string(element_source()) + std::string(measuring_source("verification.cu")),
-          {std::string("ELEMENT=") + info(type).cuda_name})),
+      module_(load_for(type, "verification.cu", driver, nvrtc, target)),
       fill_integers_(module_->kernel("fill_integers")),
       fill_uniform_(module_->kernel("fill_uniform")),
       fill_linear_(module_->kernel("fill_linear")),
@@ -94,6 +103,31 @@ void VerificationKernels::check_real(const Area& area, std::uint64_t expected,
                                      const gpu::Stream& stream) const {
   launch(check_real_, kFindings, stream, area, expected, magnitudes, unit_roundoff_, bound,
          findings);
+}
+
+ToleranceKernels::ToleranceKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc,
+                                   const std::string& target, ElementType type)
+    : module_(load_for(type, "tolerance.cu", driver, nvrtc, target)),
+      check_(module_->kernel("check_tolerance")),
+      check_written_(module_->kernel("check_written")),
+      add_up_(module_->kernel("add_up")) {}
+
+void ToleranceKernels::check(const CheckedArea& area, std::uint64_t expected,
+                             const Tolerance& tolerance, std::uint64_t findings,
+                             const gpu::Stream& stream) const {
+  launch(check_, VerificationKernels::kFindings, stream, area, expected, tolerance.absolute,
+         tolerance.relative, findings);
+}
+
+void ToleranceKernels::check_written(const CheckedArea& area, std::uint64_t findings,
+                                     const gpu::Stream& stream) const {
+  launch(check_written_, VerificationKernels::kFindings, stream, area, findings);
+}
+
+void ToleranceKernels::add_up(std::uint64_t data, std::int64_t bytes, std::uint64_t sum,
+                              const gpu::Stream& stream) const {
+  const std::int64_t pieces = bytes / 2;
+  launch(add_up_, fill_blocks(pieces), stream, data, pieces, sum);
 }
 
 ReferenceKernels::ReferenceKernels(const gpu::Driver& driver, const gpu::Nvrtc& nvrtc,

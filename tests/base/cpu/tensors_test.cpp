@@ -10,7 +10,9 @@
 
 using autotune::ElementBuffer;
 using autotune::ElementType;
+using autotune::Poison;
 using autotune::PoisonedTensor;
+using autotune::TensorContent;
 using autotune::ThreadPool;
 
 namespace {
@@ -119,6 +121,46 @@ TEST_SUITE("tensors") {
     }
   }
 
+  TEST_CASE("contents are as they are described, in every type") {
+    using Kind = TensorContent::Kind;
+    ThreadPool pool(2);
+    for (const ElementType type : kTypes) {
+      CAPTURE(to_string(type));
+      const auto values = [&](const TensorContent& content, std::int64_t count,
+                              std::uint64_t seed = 3) {
+        return values_of(filled(content, type, count, seed, pool));
+      };
+      const std::vector<double> uniform = values({Kind::uniform, 10, 30}, kCount);
+      const auto [least, most] = std::ranges::minmax(uniform);
+      CHECK(least >= 10);
+      CHECK(most <= 30);
+      CHECK(mean(uniform) == doctest::Approx(20).epsilon(0.01));
+      const std::vector<double> normal = values({Kind::normal, 100, 10}, kCount);
+      CHECK(mean(normal) == doctest::Approx(100).epsilon(0.01));
+      const auto within = std::ranges::count_if(
+          normal, [](double value) { return std::fabs(value - 100) <= 10.25; });
+      CHECK(static_cast<double>(within) / kCount == doctest::Approx(0.69).epsilon(0.05));
+      const std::vector<double> integers = values({Kind::integers, -1, 2}, kCount);
+      for (const double value : {-1, 0, 1, 2}) {
+        CHECK(std::ranges::count(integers, value) == doctest::Approx(kCount / 4).epsilon(0.05));
+      }
+      CHECK(values({Kind::linear, 0, 8}, 5) == std::vector<double>{0, 2, 4, 6, 8});
+      CHECK(values({Kind::linear, 3, 8}, 1) == std::vector<double>{3});
+      CHECK(values({Kind::constant, -7}, 2) == std::vector<double>{-7, -7});
+      for (const std::int64_t count : {1, 2, 3, 4, 5, 200, 256}) {
+        std::vector<double> order = values({Kind::permutation}, count);
+        if (count >= 200) CHECK(order != values({Kind::permutation}, count, 4));
+        std::ranges::sort(order);
+        CHECK(order == values({Kind::linear, 0, static_cast<double>(count - 1)}, count));
+      }
+      CHECK(values({Kind::normal, 0, 1}, 100) != values({Kind::normal, 0, 1}, 100, 4));
+    }
+    CHECK(values_of(filled({Kind::constant, 1e300}, ElementType::i32, 1, 1, pool)) ==
+          std::vector<double>{2147483647});
+    CHECK(values_of(filled({}, ElementType::f32, kCount, 7, pool)) ==
+          values_of(random_uniform(ElementType::f32, kCount, 7, pool)));
+  }
+
   TEST_CASE("elements begin at a multiple of 64 bytes, of which there may be none") {
     for (const std::int64_t count : {0, 1, 1000}) {
       const ElementBuffer buffer(ElementType::f32, count);
@@ -146,6 +188,27 @@ TEST_SUITE("PoisonedTensor") {
       tensor.poison(pool);
       CHECK_FALSE(tensor.written(1, 2));
     }
+  }
+
+  TEST_CASE("its data is stored without the gaps between matrices, and what is missing counted") {
+    ThreadPool pool(1);
+    PoisonedTensor tensor(
+        {.rows = 2, .columns = 3, .row_stride = 3, .matrices = 2, .matrix_stride = 10});
+    for (const Poison poison : {Poison::nan, Poison::number}) {
+      tensor.poison(pool, poison);
+      CHECK(tensor.unwritten().count == 12);
+      tensor.store(filled({TensorContent::Kind::linear, 0, 11}, ElementType::f32, 12, 1, pool));
+      CHECK(tensor.unwritten().count == 0);
+      CHECK(tensor.written_outside() == 0);
+      CHECK(tensor.at(2, 1) == 7);
+      ElementBuffer copy(ElementType::f32, 12);
+      tensor.copy_to(copy);
+      CHECK(copy.at(11) == 11);
+    }
+    tensor.poison(pool);
+    for (const std::int64_t element : {0, 1, 2, 3, 5, 10}) write(tensor, element);
+    CHECK(tensor.unwritten().count == 6);
+    CHECK(tensor.unwritten().first == 4);
   }
 
   TEST_CASE("it counts writes right before and behind the elements") {

@@ -124,7 +124,7 @@ TEST_SUITE("TrialRunner") {
     CHECK(bench.script->measures == 3);
     bench.answer(failure);
     CHECK_THROWS_WITH_AS(bench.search(2, "other code"),
-                         "the device could not be opened for measuring: there is not enough memory",
+                         "nothing could be measured on the device: there is not enough memory",
                          EnvironmentError);
     CHECK(bench.script->measures == 6);
   }

@@ -66,7 +66,7 @@ class TimedBackend : public MeasureBackend {
     return "";
   }
   std::string load(const MeasureRequest&) override { return ""; }
-  void poison() override {}
+  void poison(DataSet, Poison) override {}
   double launch(DataSet) override {
     clock_.work_for(0.001);
     return 10;

@@ -40,6 +40,10 @@ unsigned __float_as_uint(float value) {
   return std::bit_cast<unsigned>(value);
 }
 
+void atomicAdd(unsigned long long* sum, unsigned long long value) {
+  *sum += value;
+}
+
 #include "tests/tuner/measure/verification_kernels.inc"
 
 }  // namespace kernels
@@ -323,6 +327,72 @@ TEST_SUITE("VerificationKernels") {
     CHECK(finding.wrong == 3);  // the last: an error where no product is anything but zero
     CHECK(finding.max_error_ratio == 0);
     CHECK(finding.error_squares == 0);
+  }
+
+  TEST_CASE("host and device judge by tolerances in the same way") {
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    for (const double result : {0.0, 1.0, 1.5, -1.0, kInf, -kInf, kNan}) {
+      for (const double expected : {0.0, 1.0, -1.0, kInf, -kInf, kNan}) {
+        for (const Tolerance& tolerance : {Tolerance{}, Tolerance{0.25, 0.25}, Tolerance{0, 0.1}}) {
+          const double here = tolerance_ratio(result, expected, tolerance);
+          const double there =
+              kernels::tolerance_ratio(result, expected, tolerance.absolute, tolerance.relative);
+          CHECK((here == there || (std::isnan(here) && std::isnan(there))));
+        }
+      }
+    }
+  }
+
+  TEST_CASE("elements must be as near as the tolerance says") {
+    constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+    constexpr float kInf = std::numeric_limits<float>::infinity();
+    const auto check = [](const Result& result, const std::vector<float>& expected) {
+      std::vector<kernels::Finding> findings(2);
+      launch(2, [&] {
+        kernels::check_tolerance(result.area(), expected.data(), 0.5, 0.25, findings.data());
+      });
+      return found(findings);
+    };
+    const std::vector<float> expected = {4, 4, kNan, kInf, kInf, 1, 1};
+    const kernels::Finding finding = check(Result({5, 6, kNan, kInf, -kInf, kNan, 1}), expected);
+    CHECK(finding.wrong == 3);
+    CHECK(finding.first_wrong == 1);
+    CHECK(finding.max_error_ratio == 4.0 / 3);
+    CHECK(finding.error_squares == 5);
+    CHECK(check(Result({5, 4, kNan, kInf, kInf, 1.75F, 1}), expected).wrong == 0);
+  }
+
+  TEST_CASE("elements that were not written are counted, in batches too") {
+    Result result(std::vector<float>(600, 1), 2, 3);
+    const float poison = std::bit_cast<float>(kPoison);
+    const auto unwritten = [&] {
+      std::vector<kernels::Finding> findings(2);
+      launch(2, [&] { kernels::check_written(result.area(), findings.data()); });
+      return found(findings);
+    };
+    CHECK(unwritten().wrong == 0);
+    result.set(303, poison);  // the first element of the second matrix
+    result.set(304, poison);
+    CHECK(unwritten().wrong == 2);
+    CHECK(unwritten().first_wrong == 300);
+  }
+
+  TEST_CASE("the sum of data depends on every piece and its place") {
+    std::vector<unsigned short> pieces(2000);
+    for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i] = static_cast<unsigned short>(i / 2);
+    const auto sum = [&] {
+      unsigned long long all = 0;
+      launch(2, [&] { kernels::add_up(pieces.data(), std::ssize(pieces), &all); });
+      return all;
+    };
+    const unsigned long long before = sum();
+    CHECK(sum() == before);
+    std::swap(pieces[100], pieces[1999]);
+    CHECK(sum() != before);
+    std::swap(pieces[100], pieces[1999]);
+    ++pieces[0];
+    CHECK(sum() != before);
   }
 }
 

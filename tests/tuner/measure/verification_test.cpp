@@ -50,6 +50,29 @@ TEST_SUITE("Verification") {
           "wrote to 1 word outside of the output counts on integers");
   }
 
+  TEST_CASE("an output that is wrong by its tolerance is described") {
+    TensorDesc row = output(1, 16);
+    row.name = "c";
+    const Finding finding{.wrong = 2, .first_wrong = 10};
+    const auto detail = [&](const TensorDesc& tensor, const WrongOutput& wrong) {
+      const CheckOutcome outcome = outcome_of(finding, tensor, "on the first data", wrong);
+      CHECK(outcome.status == TrialStatus::wrong_result);
+      return outcome.detail;
+    };
+    CHECK(detail(row, {.value = 1.5, .expected = -2}) ==
+          "2 of 16 elements of c are wrong on the first data; element 10 is 1.5, but -2 is "
+          "expected");
+    CHECK(detail(row, {.unwritten = 16}) == "wrote nothing to the output c on the first data");
+    TensorDesc matrix = output(4, 4);
+    matrix.name = "c";
+    CHECK(detail(matrix, {.unwritten = 3, .first_unwritten = 7}) ==
+          "left 3 of 16 elements of the output c unwritten on the first data, the first is row 1, "
+          "column 3");
+    CHECK(outcome_of({}, row, "on the first data", WrongOutput{}).ok());
+    CHECK(outcome_of({.wrong = 1, .outside = 1}, row, "on the first data", WrongOutput{}).status ==
+          TrialStatus::out_of_bounds);
+  }
+
   TEST_CASE("a write outside of the output counts more than wrong elements") {
     const CheckOutcome outcome =
         outcome_of({.wrong = 2, .outside = 1}, output(4, 4), "on random data");

@@ -1,0 +1,106 @@
+#include "cpu/npy_file.hpp"
+
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <regex>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "autotune/error.hpp"
+
+namespace autotune {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+constexpr auto kMagic = "\x93NUMPY"sv;
+constexpr std::size_t kMostHeader = 1 << 16;
+
+struct Header {
+  std::string type;  // "<f4"
+  bool is_fortran = false;
+  std::int64_t count = 1;  // of elements
+};
+
+// Reads the file's beginning, and leaves the stream at the first element.
+std::optional<Header> read_header(std::istream& file) {
+  std::string start(kMagic.size() + 2, '\0');
+  file.read(start.data(), std::ssize(start));
+  if (!file || !start.starts_with(kMagic)) return std::nullopt;
+  const int length_bytes = start[kMagic.size()] == 1 ? 2 : 4;
+  std::size_t length = 0;
+  for (int i = 0; i < length_bytes; ++i) {
+    length |= static_cast<std::size_t>(file.get() & 0xff) << 8 * i;
+  }
+  if (!file || length > kMostHeader) return std::nullopt;
+  std::string text(length, '\0');
+  file.read(text.data(), std::ssize(text));
+  static const std::regex type("'descr': *'([^']*)'");
+  static const std::regex order("'fortran_order': *(True|False)");
+  static const std::regex shape("'shape': *\\(([0-9, ]*)\\)");
+  static const std::regex number("[0-9]{1,18}");
+  std::smatch found;
+  Header header;
+  if (!file || !std::regex_search(text, found, type)) return std::nullopt;
+  header.type = found[1];
+  if (!std::regex_search(text, found, order)) return std::nullopt;
+  header.is_fortran = found[1] == "True";
+  if (!std::regex_search(text, found, shape)) return std::nullopt;
+  const std::string extents = found[1];
+  for (std::sregex_iterator extent(extents.begin(), extents.end(), number), end; extent != end;
+       ++extent) {
+    if (__builtin_mul_overflow(header.count, std::stoll(extent->str()), &header.count)) {
+      return std::nullopt;
+    }
+  }
+  return header;
+}
+
+std::string numpy_name(ElementType type) {
+  switch (type) {
+    case ElementType::f64:
+      return "f8";
+    case ElementType::f32:
+      return "f4";
+    case ElementType::f16:
+      return "f2";
+    case ElementType::bf16:
+      return "V2";
+    case ElementType::i32:
+      return "i4";
+  }
+  return "";
+}
+
+}  // namespace
+
+ElementBuffer read_npy(const std::string& path, const TensorDesc& tensor) {
+  const auto fail = [&](const std::string& why) -> void {
+    throw EnvironmentError(fmt::format("{}: {}", path, why));
+  };
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail("the file cannot be opened");
+  const std::optional<Header> header = read_header(file);
+  if (!header) fail("this is not a .npy file, which numpy.save() writes");
+  const std::string name = numpy_name(tensor.type);
+  const bool has_type = header->type.size() == name.size() + 1 && header->type.ends_with(name) &&
+                        (header->type[0] == '<' || name == "V2");
+  if (!has_type) {
+    fail(fmt::format("it has elements of type '{}', but {} has '<{}' ({})", header->type,
+                     tensor.name, name, to_string(tensor.type)));
+  }
+  if (header->is_fortran) fail("it is in Fortran order: save numpy.ascontiguousarray() of it");
+  if (header->count != tensor.elements()) {
+    fail(fmt::format("it has {} elements, but {} has {}", header->count, tensor.name,
+                     tensor.elements()));
+  }
+  ElementBuffer buffer(tensor.type, header->count);
+  const std::int64_t bytes = tensor.bytes();
+  file.read(reinterpret_cast<char*>(buffer.data()), bytes);
+  if (file.gcount() != bytes) fail("the file is cut short");
+  return buffer;
+}
+
+}  // namespace autotune

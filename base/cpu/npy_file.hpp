@@ -1,0 +1,16 @@
+// Tensors in files of NumPy's format .npy.
+#pragma once
+
+#include <string>
+
+#include "core/tensor.hpp"
+#include "cpu/tensors.hpp"
+
+namespace autotune {
+
+// Returns the elements of a tensor from a file that has as many, of its type, in the order of the
+// tensor. bf16 is stored as elements of two bytes without a type ("V2"), as ml_dtypes has it. Throws
+// EnvironmentError, which names the file, for one that cannot be read or holds something else.
+[[nodiscard]] ElementBuffer read_npy(const std::string& path, const TensorDesc& tensor);
+
+}  // namespace autotune

@@ -1,0 +1,72 @@
+#include "cpu/npy_file.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "autotune/error.hpp"
+
+#include "tests/support/npy.hpp"
+#include "tests/support/run_program.hpp"
+
+namespace autotune {
+namespace {
+
+TensorDesc tensor_of(ElementType type, std::int64_t rows, std::int64_t columns) {
+  return {"a", TensorRole::input, type, rows, columns, columns, 1, rows * columns};
+}
+
+TEST_SUITE("read_npy()") {
+  TEST_CASE("a file of the tensor's type has its elements") {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.path() / "a.npy";
+    test::write_npy(path, "<f4", "(2, 3)", std::vector<float>{0, 1, 2, 3, 4, 5.5F});
+    const ElementBuffer f32 = read_npy(path, tensor_of(ElementType::f32, 2, 3));
+    CHECK(f32.at(5) == 5.5);
+    CHECK(read_npy(path, tensor_of(ElementType::f32, 1, 6)).at(4) == 4);
+    test::write_npy(path, "<f8", "(2,)", std::vector<double>{1e300, -2});
+    CHECK(read_npy(path, tensor_of(ElementType::f64, 1, 2)).at(0) == 1e300);
+    test::write_npy(path, "<i4", "(1, 1, 2)", std::vector<std::int32_t>{-7, 1 << 30});
+    CHECK(read_npy(path, tensor_of(ElementType::i32, 1, 2)).at(1) == 1 << 30);
+    test::write_npy(path, "<f2", "(1,)", std::vector<std::uint16_t>{0x3c00});
+    CHECK(read_npy(path, tensor_of(ElementType::f16, 1, 1)).at(0) == 1);
+    test::write_npy(path, "|V2", "()", std::vector<std::uint16_t>{0x3f80});
+    CHECK(read_npy(path, tensor_of(ElementType::bf16, 1, 1)).at(0) == 1);
+  }
+
+  TEST_CASE("another file is refused by its name") {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.path() / "a.npy";
+    const TensorDesc tensor = tensor_of(ElementType::f32, 2, 2);
+    const auto check = [&](const std::string& why) {
+      CHECK_THROWS_WITH_AS(static_cast<void>(read_npy(path, tensor)), (path + ": " + why).c_str(),
+                           EnvironmentError);
+    };
+    check("the file cannot be opened");
+    const std::vector<float> four(4);
+    test::write_npy(path, "<f4", "(3,)", four);
+    check("it has 3 elements, but a has 4");
+    test::write_npy(path, ">f4", "(4,)", four);
+    check("it has elements of type '>f4', but a has '<f4' (f32)");
+    test::write_npy(path, "<f8", "(4,)", four);
+    check("it has elements of type '<f8', but a has '<f4' (f32)");
+    test::write_npy(path, "<f4", "(2, 2)", four, "True");
+    check("it is in Fortran order: save numpy.ascontiguousarray() of it");
+    test::write_npy(path, "<f4", "(4,)", std::vector<float>(3));
+    check("the file is cut short");
+    test::write_npy(path, "<f4", "(9999999999, 9999999999, 9999999999)", four);
+    check("this is not a .npy file, which numpy.save() writes");
+    // No part of a header makes it another file.
+    test::write_npy(path, "<f4", "(2, 2)", four);
+    for (std::uintmax_t bytes = std::filesystem::file_size(path); bytes-- > 0;) {
+      std::filesystem::resize_file(path, bytes);
+      CHECK_THROWS_AS(static_cast<void>(read_npy(path, tensor)), EnvironmentError);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace autotune
